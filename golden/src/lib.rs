@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+//! Independent references for Pimlico: what the hardware has to compute, said without saying how
+//! hardware would.
+//!
+//! Nothing here is shared with the hardware models, neither code nor method. They align, normalise
+//! and keep guard and sticky bits as the RTL does; this crate takes every operand for the exact
+//! number it stands for, computes the exact result in integers, and picks the nearer of its two
+//! neighbours in the format. Where the two agree, the definition of IEEE 754 and the circuit agree.
+//!
+//! | module | answers |
+//! | --- | --- |
+//! | [`mod@format`] | what number do these bits stand for? |
+//! | [`exact`] | what are `a * b`, `a + b` and `max(a, b)`, rounded once? |
+//! | [`softfloat`] | and what does somebody else's arithmetic say? |
+//! | [`reduction`] | what are a score and a context, summed in the contract's order? |
+//! | [`attention`] | what would attention be without the rounding? |
+//! | [`error`] | how far is one from the other? |
+//!
+//! ```
+//! use pimlico_golden::format::{Format, Subnormals};
+//! use pimlico_golden::exact;
+//!
+//! // The largest number, 65504, plus 16 is half-way to 65536, which is one step too far.
+//! assert_eq!(exact::add(Format::BINARY16, Subnormals::Gradual, 0x7BFF, 0x4C00), 0x7C00);
+//! ```
+
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+pub mod attention;
+pub mod error;
+pub mod exact;
+pub mod format;
+pub mod reduction;
+pub mod softfloat;

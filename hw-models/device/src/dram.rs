@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+//! The cell arrays of a rank, behavioural: they hold data and know no time.
+
+use crate::Config;
+
+/// Chips of a rank.
+pub const CHIPS: usize = 8;
+
+/// Elements in the 64 bits that a chip takes from or gives to a column.
+pub const LANES: usize = 4;
+
+/// What a column of one logic bank holds: 64 bits in each chip, element `p` at bits `16 p`.
+pub type Burst = [u64; CHIPS];
+
+/// The cells of all banks of all chips. Rows that were never written take no memory and read as 0.
+#[derive(Clone, Debug)]
+pub struct Dram {
+    banks: usize,
+    columns: usize,
+    /// For each row its bursts, column by column, in a column bank by bank: what an all-bank RD
+    /// takes lies together.
+    rows: Vec<Option<Box<[Burst]>>>,
+    /// What an all-bank RD of an unwritten row takes.
+    zeros: Box<[Burst]>,
+}
+
+impl Dram {
+    /// Empty arrays.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            banks: config.banks(),
+            columns: config.columns(),
+            rows: vec![None; config.organisation.rows],
+            zeros: vec![[0; CHIPS]; config.banks()].into(),
+        }
+    }
+
+    /// Writes a burst.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    pub fn write(&mut self, bank: usize, row: usize, column: usize, burst: Burst) {
+        assert!(bank < self.banks && column < self.columns);
+        let size = self.banks * self.columns;
+        let cells = self.rows[row].get_or_insert_with(|| vec![[0; CHIPS]; size].into());
+        cells[column * self.banks + bank] = burst;
+    }
+
+    /// Reads a burst.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    pub fn read(&self, bank: usize, row: usize, column: usize) -> Burst {
+        assert!(bank < self.banks);
+        self.read_all_banks(row, column)[bank]
+    }
+
+    /// Reads the same row and column of every bank.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub fn read_all_banks(&self, row: usize, column: usize) -> &[Burst] {
+        assert!(column < self.columns);
+        match &self.rows[row] {
+            Some(cells) => &cells[column * self.banks..][..self.banks],
+            None => &self.zeros,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let mut dram = Dram::new(&Config::ddr4_3200());
+        dram.write(3, 9, 127, [7; CHIPS]);
+        assert_eq!(dram.read(3, 9, 127), [7; CHIPS]);
+        assert_eq!(dram.read(4, 9, 127), [0; CHIPS]);
+        assert_eq!(dram.read(3, 10, 127), [0; CHIPS]);
+        assert_eq!(dram.read_all_banks(9, 127)[3], [7; CHIPS]);
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//! A processing-in-memory rank: DRAM arrays, the bank PUs at their row buffers, the shared buffers,
+//! and the rank PU's adder unit (L3 section 4).
+//!
+//! * [`Config`]: organisation and timing, from a preset file.
+//! * [`Dram`]: the cell arrays.
+//! * [`mapping`]: where the elements of K, V and Q lie.
+//! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
+//! * [`Rank`]: all of it, one tCK at a time.
+//! * [`schedule`]: the commands of score and context, tCK by tCK.
+//! * [`Statistics`]: slots used and lost, and how busy the units were.
+
+mod config;
+mod dram;
+pub mod mapping;
+mod rank;
+pub mod schedule;
+mod statistics;
+mod wave;
+
+pub use config::{Config, ConfigError, Organisation, Timing};
+pub use dram::{Burst, CHIPS, Dram, LANES};
+pub use pimlico_ports::Mismatch;
+pub use rank::{AllBankRead, Command, Drain, Fill, Rank, RankError, RankUnits, Sums};
+pub use statistics::{Lost, Statistics};
+pub use wave::RankWave;

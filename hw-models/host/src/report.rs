@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+//! What a run cost and how far its results are from the reference.
+
+use pimlico_device::{Config, Statistics};
+use pimlico_golden::error::ErrorReport;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Result of a run; serialises to the document that `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Name of the system.
+    pub system: String,
+    /// Name of the language model.
+    pub model: String,
+    /// What executed the units.
+    pub backend: String,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Clock period in ns.
+    pub tck_ns: f64,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Tokens.
+    pub context: usize,
+    /// Heads.
+    pub heads: usize,
+    /// Differences between model and RTL; only in lockstep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mismatches: Option<u64>,
+    /// All operators together.
+    pub total: Total,
+    /// Each operator, summed up over the heads.
+    pub operators: Vec<Operator>,
+    /// What is to know about the figures.
+    pub notes: Vec<String>,
+}
+
+/// All operators together.
+#[derive(Clone, Debug, Serialize)]
+pub struct Total {
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Energy; not modelled so far.
+    pub energy_pj: Option<f64>,
+    /// The output against float64 attention of the same K, V and Q.
+    pub error: Error,
+}
+
+/// One operator.
+#[derive(Clone, Debug, Serialize)]
+pub struct Operator {
+    /// Name of the operator.
+    pub operator: &'static str,
+    /// Where it runs: `device` or `host`.
+    pub runs_on: &'static str,
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Multiply-accumulates that the operator asks for, without padding.
+    pub macs: u64,
+    /// All-bank RD slots.
+    pub slots: Slots,
+    /// Share of the time, or of the peak, that the parts of the rank are used.
+    pub utilisation: Utilisation,
+    /// Commands by name.
+    pub commands: BTreeMap<&'static str, u64>,
+    /// Energy; not modelled so far.
+    pub energy_pj: Option<f64>,
+    /// The result against a float64 reference of this operator on the same binary16 inputs.
+    pub error: Error,
+}
+
+/// All-bank RD slots, one per tCCD_L.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Slots {
+    /// With an RD.
+    pub used: u64,
+    /// Without one.
+    pub lost: Lost,
+}
+
+/// Slots without an RD, by cause.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Lost {
+    /// Another row had to be opened.
+    pub row_switch: u64,
+    /// A refresh was under way.
+    pub refresh: u64,
+    /// Before the first RD or after the last.
+    pub fill_drain: u64,
+    /// None of these.
+    pub bubble: u64,
+}
+
+/// Shares from 0 to 1.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Utilisation {
+    /// Multiply-accumulates of the peak of all bank PUs.
+    pub bank_pu: f64,
+    /// Time in which the data bus moves data.
+    pub bus: f64,
+    /// Time in which the adder unit takes an input.
+    pub adder_unit: f64,
+    /// Time in which the softmax unit takes an input.
+    pub softmax_unit: f64,
+}
+
+/// Error against a float64 reference; see `pimlico_golden::error` for how they are taken.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Error {
+    /// Largest error in units in the last place of binary16 at the reference.
+    pub max_ulp: f64,
+    /// Largest error relative to the reference's largest element.
+    pub max_relative: f64,
+    /// Root mean square of the errors relative to the reference's largest element.
+    pub rms_relative: f64,
+}
+
+impl Error {
+    /// The worse of two, in each measure.
+    pub fn worse(self, other: Self) -> Self {
+        Self {
+            max_ulp: self.max_ulp.max(other.max_ulp),
+            max_relative: self.max_relative.max(other.max_relative),
+            rms_relative: self.rms_relative.max(other.rms_relative),
+        }
+    }
+}
+
+impl From<ErrorReport> for Error {
+    fn from(report: ErrorReport) -> Self {
+        let ErrorReport { max_ulp, max_relative, rms_relative } = report;
+        Self { max_ulp, max_relative, rms_relative }
+    }
+}
+
+impl Operator {
+    /// An operator on the device.
+    pub fn on_device(
+        operator: &'static str,
+        config: &Config,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let Statistics { cycles, used, lost, fills, drains, bus_cycles, adder_unit_cycles } =
+            *statistics;
+        let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
+        let peak_macs_per_tck =
+            (config.all_bank_bytes() / 2) as f64 / config.timing.ccd_l_tck as f64;
+        Self {
+            operator,
+            runs_on: "device",
+            cycles,
+            ns: ns(config, cycles),
+            macs,
+            slots: Slots {
+                used,
+                lost: Lost {
+                    row_switch: lost.row_switch,
+                    refresh: lost.refresh,
+                    fill_drain: lost.fill_drain,
+                    bubble: lost.bubble,
+                },
+            },
+            utilisation: Utilisation {
+                bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
+                bus: of_time(bus_cycles),
+                adder_unit: of_time(adder_unit_cycles),
+                softmax_unit: 0.0,
+            },
+            commands: BTreeMap::from([
+                ("RD_ALL_BANK", used),
+                ("WR_SHARED", fills),
+                ("RD_RESULT", drains.div_ceil(config.timing.burst_tck)),
+            ]),
+            energy_pj: None,
+            error,
+        }
+    }
+
+    /// An operator that the host computes, at no cost in the device's time.
+    pub fn on_host(operator: &'static str, error: Error) -> Self {
+        Self {
+            operator,
+            runs_on: "host",
+            cycles: 0,
+            ns: 0.0,
+            macs: 0,
+            slots: Slots::default(),
+            utilisation: Utilisation::default(),
+            commands: BTreeMap::new(),
+            energy_pj: None,
+            error,
+        }
+    }
+}
+
+/// Duration of `cycles` in ns.
+pub fn ns(config: &Config, cycles: u64) -> f64 {
+    cycles as f64 * config.tck_ps as f64 / 1000.0
+}

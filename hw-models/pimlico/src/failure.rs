@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+//! How a command fails.
+
+/// A failure, by exit status.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Something that was checked does not hold.
+    #[error("pimlico: {0}")]
+    Check(String),
+    /// Wrong usage, wrong input, or a file that cannot be written.
+    #[error("pimlico: {0}")]
+    Input(String),
+}
+
+impl Failure {
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        match self {
+            Self::Check(_) => 1,
+            Self::Input(_) => 2,
+        }
+    }
+
+    /// A file that cannot be written.
+    pub fn file(path: &std::path::Path, error: &std::io::Error) -> Self {
+        Self::Input(format!("{}: {error}", path.display()))
+    }
+
+    /// Something that needs Verilator, in a build without it.
+    #[cfg(not(feature = "rtl"))]
+    pub fn without_rtl(what: &str) -> Self {
+        Self::Input(format!(
+            "{what} needs the RTL: install Verilator 5.006 or later (apt-get install verilator) \
+             and build with `cargo build --release --features pimlico/rtl`"
+        ))
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//! The `pimlico` command.
+//!
+//! Results go to standard output, progress to standard error. Exit status: 0 all that was checked
+//! held, 1 a check failed, 2 wrong usage or input.
+
+mod cosim;
+mod failure;
+mod output;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Bit-accurate, cycle-accurate model of processing-in-memory (PIM) for language models, with the
+/// RTL to prove it
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit status: 0 all that was checked held, 1 a check failed, 2 wrong usage \
+                        or input."
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run an operator of a language model on the device
+    Run(run::Arguments),
+    /// Compare the RTL of units with their models, cycle by cycle, bit by bit
+    Cosim(cosim::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Run(arguments) => run::run(&arguments),
+        Command::Cosim(arguments) => cosim::run(&arguments),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+//! The command as a user meets it: documents, messages, exit status.
+
+use std::process::{Command, Output};
+
+fn pimlico(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(arguments.split_whitespace())
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the command runs")
+}
+
+fn json(arguments: &str) -> serde_json::Value {
+    let output = pimlico(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments}");
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+/// The one line that a wrong call gives; clap's own messages have more.
+fn refused(arguments: &str) -> String {
+    let output = pimlico(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn run_prints_the_stable_keys() {
+    let report = json("run --op attention --model gpt-175b --heads 2 --context 100 --json");
+    assert_eq!(report["system"], "l3");
+    assert_eq!(report["model"], "gpt-175b");
+    assert_eq!(report["backend"], "model");
+    assert_eq!(report["tck_ns"], 0.625);
+    let operators = report["operators"].as_array().expect("a list");
+    let names: Vec<_> = operators.iter().map(|o| o["operator"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["score", "softmax", "context"]);
+    let score = &operators[0];
+    assert_eq!(score["slots"]["used"], 2 * 4 * 7);
+    assert_eq!(score["commands"]["RD_ALL_BANK"], 2 * 4 * 7);
+    assert_eq!(score["macs"], 2 * 100 * 128);
+    for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
+        assert!(score["slots"]["lost"][lost].is_u64(), "{lost}");
+    }
+    for share in ["bank_pu", "bus", "adder_unit", "softmax_unit"] {
+        let value = score["utilisation"][share].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&value), "{share} {value}");
+    }
+    for error in ["max_ulp", "max_relative", "rms_relative"] {
+        assert!(score["error"][error].is_f64(), "{error}");
+    }
+    let cycles = |i: usize| operators[i]["cycles"].as_u64().expect("a number");
+    assert_eq!(report["total"]["cycles"], cycles(0) + cycles(2));
+}
+
+#[test]
+fn the_table_says_where_softmax_runs() {
+    let output = pimlico("run --context 20");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("softmax (on the host)"), "{text}");
+}
+
+#[test]
+fn a_seed_reproduces_a_run() {
+    let run = |seed| pimlico(&format!("run --context 50 --json --seed {seed}")).stdout;
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    for (arguments, expected) in [
+        ("run --model gpt-9", "--model gpt-9: no such model"),
+        ("run --heads 0", "--heads 0"),
+        ("run --heads 97", "gpt-175b has 1 to 96"),
+        ("run --context 0", "context of 0 tokens"),
+        ("run --context 99999999999", "context of 99999999999 tokens"),
+        ("run --head-dim 129", "head dimension 129"),
+        ("run --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),
+    ] {
+        let message = refused(arguments);
+        assert!(message.contains(expected), "{arguments}: {message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    for arguments in ["", "run --bogus", "run --context many", "run --backend x", "cosim"] {
+        refused(arguments);
+    }
+}
+
+#[test]
+fn a_waveform_is_written() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("rank.vcd");
+    let output = pimlico(&format!("run --context 33 --vcd {}", file.display()));
+    assert_eq!(output.status.code(), Some(0));
+    let text = std::fs::read_to_string(file).expect("it was written");
+    for name in ["rank", "commands", "chip7_bank0_bank_pu", "adder_unit", "tree_o", "result_o"] {
+        assert!(text.contains(&format!(" {name} ")), "{name}");
+    }
+}
+
+#[test]
+fn units_are_listed() {
+    let text = String::from_utf8(pimlico("cosim --list").stdout).expect("text");
+    for unit in ["fp_mul", "fp_add:bfloat16", "bank_pu", "adder_unit"] {
+        assert!(text.lines().any(|line| line.starts_with(&format!("{unit} ("))), "{unit}");
+    }
+}
+
+#[cfg(not(feature = "rtl"))]
+#[test]
+fn what_needs_verilator_says_so() {
+    for arguments in ["run --backend rtl", "run --backend lockstep", "cosim --all"] {
+        let message = refused(arguments);
+        assert!(message.contains("apt-get install verilator"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[cfg(feature = "rtl")]
+mod with_rtl {
+    use super::*;
+
+    #[test]
+    fn back_ends_report_the_same() {
+        let run = |backend| {
+            let mut report = json(&format!("run --context 70 --json --backend {backend}"));
+            let document = report.as_object_mut().expect("an object");
+            document.remove("backend");
+            (document.remove("mismatches"), report)
+        };
+        let (none, model) = run("model");
+        assert_eq!(none, None);
+        assert_eq!(run("rtl").1, model);
+        let (mismatches, lockstep) = run("lockstep");
+        assert_eq!(mismatches, Some(0.into()));
+        assert_eq!(lockstep, model);
+    }
+
+    #[test]
+    fn cosim_prints_the_stable_keys() {
+        let report = json("cosim bank_pu fp_mul:bfloat16 --cycles 5000 --seed 9 --json");
+        assert_eq!(report["seed"], 9);
+        assert_eq!(report["mismatches"], 0);
+        let units = report["units"].as_array().expect("a list");
+        assert_eq!(units.len(), 3); // bank_pu in two variants
+        for unit in units {
+            assert_eq!(unit["cycles"], 5000);
+            assert_eq!(unit["mismatches"], 0);
+            assert!(unit["first_mismatch"].is_null());
+            assert!(unit["oracle_checks"].as_u64().expect("a number") > 0);
+        }
+    }
+
+    #[test]
+    fn cosim_refuses_what_it_does_not_know() {
+        assert!(refused("cosim fp_sub").contains("fp_sub: no such unit; there are fp_mul,"));
+        assert!(refused("cosim --all --cycles 0").contains("nothing would be compared"));
+    }
+
+    #[test]
+    fn cosim_writes_waveforms() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let arguments = format!("cosim adder_unit --cycles 1000 --vcd {}", folder.path().display());
+        assert_eq!(pimlico(&arguments).status.code(), Some(0));
+        for side in ["model", "rtl"] {
+            let file = folder.path().join(format!("adder_unit.{side}.vcd"));
+            let text = std::fs::read_to_string(file).expect("it was written");
+            assert!(text.contains(" lanes_o "), "{side}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//! What a hardware unit is, apart from what any unit does.
+//!
+//! * [`Signal`]: a value on a port (its width, its bits, how to draw a random one).
+//! * [`Bundle`]: a set of named ports; the [`ports!`] macro declares a unit's bundles, once.
+//! * [`Unit`]: the declaration of a unit: RTL module, parameters, inputs, outputs, probes.
+//! * [`Model`]: a clocked Rust model of a unit.
+//! * [`Instances`]: whatever executes units: the models, the RTL, or both in lockstep.
+//! * [`stimulus`]: random input, from the declaration.
+//! * [`wave`]: waveforms of a unit, from the declaration.
+//!
+//! From a unit's one declaration come the types of its model, its random stimulus, the C++ that
+//! binds its Verilated twin and the check that both have the same ports, its VCD scope and the
+//! report of a mismatch.
+
+mod bundle;
+mod instances;
+mod signal;
+pub mod stimulus;
+mod unit;
+pub mod wave;
+
+#[doc(hidden)]
+pub use bundle::field;
+pub use bundle::{Bundle, PortInfo, hex, words_of};
+pub use instances::{Instances, Mismatch, Models, values};
+pub use signal::{BitReader, BitWriter, Signal, U};
+pub use unit::{Model, Unit, UnitInfo};

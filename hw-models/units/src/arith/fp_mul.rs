@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+//! Multiplication of floating-point numbers.
+//!
+//! Twin of `rtl/arith/fp_mul.sv`, which carries the table of special cases and the timing.
+
+use super::fp_round::Unrounded;
+use super::{Format, Fp, Pipeline};
+use pimlico_ports::{Model, Unit, ports};
+use std::ops::Mul;
+
+impl<F: Format> Mul for Fp<F> {
+    type Output = Self;
+
+    /// The product, rounded to nearest even.
+    #[inline]
+    fn mul(self, other: Self) -> Self {
+        let (a, b) = (self.unpack(), other.unpack());
+        let negative = a.negative != b.negative;
+        let zero = a.significand == 0 || b.significand == 0;
+        if a.nan || b.nan || (a.infinite || b.infinite) && zero {
+            return Fp::NAN;
+        }
+        if a.infinite || b.infinite {
+            return Fp::infinity(negative);
+        }
+        if zero {
+            return Fp::zero(negative);
+        }
+
+        // The product of two significands in [1, 2) is in [1, 4): its binary point is below bit
+        // 2 MAN_BITS, and it is normalised when bit 2 MAN_BITS + 1 is set.
+        let product = u64::from(a.significand) * u64::from(b.significand);
+        let width = 2 * F::MAN_BITS as i32 + 2;
+        let exponent = a.exponent + b.exponent - F::BIAS + 1;
+        let leading_zeros = product.leading_zeros() as i32 - (64 - width);
+
+        // Shift the leading one to the top, or as far as the smallest exponent allows: that gives a
+        // subnormal number. A word's width of room below keeps what a right shift pushes out.
+        let normal = exponent - leading_zeros >= i32::from(F::SUBNORMALS);
+        if !normal && !F::SUBNORMALS {
+            return Fp::zero(negative);
+        }
+        let left = if normal { leading_zeros } else { (exponent - 1).max(-width) };
+        let roomy = u128::from(product) << width;
+        let shifted = if left >= 0 { roomy << left } else { roomy >> -left };
+
+        let below = 2 * width - (F::MAN_BITS as i32 + 1);
+        Unrounded {
+            negative,
+            exponent: if normal { exponent - leading_zeros } else { 0 },
+            mantissa: (shifted >> below) as u32 & ((1 << F::MAN_BITS) - 1),
+            guard: shifted >> (below - 1) & 1 != 0,
+            sticky: shifted & ((1 << (below - 1)) - 1) != 0,
+        }
+        .round()
+    }
+}
+
+ports! {
+    /// A multiplier.
+    unit FpMul<F: Format>: "fp_mul" {
+        inputs FpMulIn {
+            /// Multiplicand.
+            a_i: Fp<F>,
+            /// Multiplier.
+            b_i: Fp<F>,
+        }
+        outputs FpMulOut {
+            /// The rounded product of the operands `STAGES` cycles ago.
+            result_o: Fp<F>,
+        }
+        probes FpMulProbe {}
+    }
+}
+
+/// A multiplier with `STAGES` pipeline registers (0 to 3).
+pub struct FpMul<F, const STAGES: usize> {
+    pipeline: Pipeline<Fp<F>, STAGES>,
+}
+
+impl<F: Format, const STAGES: usize> Unit for FpMul<F, STAGES> {
+    const MODULE: &'static str = "fp_mul";
+    const PARAMETERS: &'static [(&'static str, i64)] = &super::parameters::<F>(STAGES);
+    type In = FpMulIn<F>;
+    type Out = FpMulOut<F>;
+    type Probe = FpMulProbe<F>;
+
+    fn variant() -> String {
+        super::variant::<F>(STAGES)
+    }
+}
+
+impl<F: Format, const STAGES: usize> Model for FpMul<F, STAGES> {
+    fn new() -> Self {
+        Self { pipeline: Pipeline::new(Fp::ZERO) }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        FpMulProbe::default()
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        FpMulOut { result_o: self.pipeline.step(input.a_i * input.b_i), ..Default::default() }
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//! Arithmetic, shaped like the RTL: the definition that every faster form is tested against.
+
+mod format;
+mod fp_add;
+mod fp_mul;
+mod fp_round;
+mod pipeline;
+
+pub use format::{Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp};
+pub use fp_add::{FpAdd, FpAddIn, FpAddOut, FpAddProbe};
+pub use fp_mul::{FpMul, FpMulIn, FpMulOut, FpMulProbe};
+pub use pipeline::Pipeline;
+
+/// Parameters of an arithmetic module with pipeline registers.
+const fn parameters<F: Format>(stages: usize) -> [(&'static str, i64); 4] {
+    let [exp_bits, man_bits, subnormals] = F::PARAMETERS;
+    [exp_bits, man_bits, subnormals, ("STAGES", stages as i64)]
+}
+
+/// Name of the variant with a format and a number of pipeline registers.
+fn variant<F: Format>(stages: usize) -> String {
+    match (F::LABEL, stages) {
+        (label, 0) => label.to_owned(),
+        ("", stages) => format!("stages{stages}"),
+        (label, stages) => format!("{label}_stages{stages}"),
+    }
+}

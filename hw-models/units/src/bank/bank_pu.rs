@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+//! The bank PU: four multipliers and four adders at a bank's row buffer (L3 section 4.2).
+//!
+//! Twin of `rtl/bank/bank_pu.sv`; this header is the contract of both.
+//!
+//! A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200): 64 bits of row buffer and 64 bits of
+//! shared buffer, four elements each, may arrive in every clock.
+//!
+//! **Tree mode** (`accumulate_i` = 0; score and FC). The beat adds
+//! `((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3))` to accumulator 3; the running sum is the right
+//! operand, and +0 where `first_i` is set. Four clocks, one beat in every clock:
+//!
+//! ```text
+//! clock        0         1         2         3           4
+//! inputs       beat
+//! product[k]             row*sh
+//! acc[0], [1]                      p0+p1, p2+p3
+//! acc[2]                                     acc0+acc1
+//! acc[3]                                                 acc2+acc3
+//! result[0]                                              acc2+acc3   if last_i was set
+//! ```
+//!
+//! **Accumulator mode** (`accumulate_i` = 1; context). Each `acc[k]` takes
+//! `row_k * sh[select_i] + acc[k]`, the accumulator being +0 where `first_i` is set:
+//!
+//! ```text
+//! clock        0         1         2
+//! inputs       beat
+//! product[k]             row*sh
+//! acc[k]                           p_k+acc_k
+//! result[k]                        p_k+acc_k             if last_i was set
+//! ```
+//!
+//! `result_o` holds the result until the next one, so it is read out while the accumulators take the
+//! next beats; `result_valid_o` is set for the first clock. In tree mode `result[1..3]` keep their
+//! values.
+//!
+//! Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
+//! accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
+//! between the last tree beat and the first accumulator beat.
+
+use crate::arith::{Format, Fp};
+use pimlico_ports::{
+    Model, U, Unit, ports,
+    stimulus::{all_but_one_in, one_in},
+};
+
+ports! {
+    /// A bank PU.
+    unit BankPu<F: Format>: "bank_pu" {
+        inputs BankPuIn {
+            /// A beat arrives.
+            valid_i: bool => all_but_one_in(8),
+            /// 0: tree mode; 1: accumulator mode.
+            accumulate_i: bool => one_in(3),
+            /// The accumulators' operand is +0 for this beat.
+            first_i: bool => one_in(6),
+            /// The sum with this beat is a result.
+            last_i: bool => one_in(4),
+            /// Accumulator mode: which element of the shared buffer multiplies the row.
+            select_i: U<2>,
+            /// Four elements from the row buffer.
+            row_i: [Fp<F>; 4],
+            /// Four elements from the shared buffer.
+            shared_i: [Fp<F>; 4],
+        }
+        outputs BankPuOut {
+            /// `result_o` is new in this clock.
+            result_valid_o: bool,
+            /// Tree mode: element 0 is the sum. Accumulator mode: four sums.
+            result_o: [Fp<F>; 4],
+        }
+        probes BankPuProbe {
+            /// Rounded products.
+            product_q: [Fp<F>; 4],
+            /// Accumulators; in tree mode the nodes of the tree.
+            acc_q: [Fp<F>; 4],
+        }
+    }
+}
+
+/// What accompanies a beat through the pipeline.
+#[derive(Clone, Copy, Default)]
+struct Control {
+    valid: bool,
+    first: bool,
+    last: bool,
+}
+
+/// The model of a bank PU.
+#[derive(Clone)]
+pub struct BankPu<F> {
+    product: [Fp<F>; 4],
+    acc: [Fp<F>; 4],
+    result: [Fp<F>; 4],
+    result_valid: bool,
+    /// The beat in `product`, and its mode.
+    beat: Control,
+    beat_accumulates: bool,
+    /// The tree beats whose sums stand in `acc[0..2]` and in `acc[2]`.
+    pair: Control,
+    quad: Control,
+}
+
+impl<F: Format> Unit for BankPu<F> {
+    const MODULE: &'static str = "bank_pu";
+    const PARAMETERS: &'static [(&'static str, i64)] = &F::PARAMETERS;
+    type In = BankPuIn<F>;
+    type Out = BankPuOut<F>;
+    type Probe = BankPuProbe<F>;
+
+    fn variant() -> String {
+        F::LABEL.to_owned()
+    }
+}
+
+impl<F: Format> BankPu<F> {
+    /// Clocks from a tree beat with `last_i` to its result.
+    pub const TREE_LATENCY: u64 = 4;
+    /// Clocks from an accumulator beat with `last_i` to its results.
+    pub const ACCUMULATE_LATENCY: u64 = 2;
+}
+
+impl<F: Format> Model for BankPu<F> {
+    fn new() -> Self {
+        Self {
+            product: [Fp::ZERO; 4],
+            acc: [Fp::ZERO; 4],
+            result: [Fp::ZERO; 4],
+            result_valid: false,
+            beat: Control::default(),
+            beat_accumulates: false,
+            pair: Control::default(),
+            quad: Control::default(),
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        BankPuProbe { product_q: self.product, acc_q: self.acc, ..Default::default() }
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let output = BankPuOut {
+            result_valid_o: self.result_valid,
+            result_o: self.result,
+            ..Default::default()
+        };
+
+        // Adders.
+        self.result_valid = false;
+        let acc = self.acc;
+        if self.beat.valid && self.beat_accumulates {
+            for (k, sum) in self.acc.iter_mut().enumerate() {
+                *sum = self.product[k] + if self.beat.first { Fp::ZERO } else { acc[k] };
+            }
+            if self.beat.last {
+                self.result = self.acc;
+                self.result_valid = true;
+            }
+        } else {
+            if self.beat.valid {
+                self.acc[0] = self.product[0] + self.product[1];
+                self.acc[1] = self.product[2] + self.product[3];
+            }
+            if self.pair.valid {
+                self.acc[2] = acc[0] + acc[1];
+            }
+            if self.quad.valid {
+                self.acc[3] = acc[2] + if self.quad.first { Fp::ZERO } else { acc[3] };
+                if self.quad.last {
+                    self.result[0] = self.acc[3];
+                    self.result_valid = true;
+                }
+            }
+        }
+        self.quad = self.pair;
+        self.pair = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
+
+        // Multipliers.
+        self.beat = Control { valid: input.valid_i, first: input.first_i, last: input.last_i };
+        self.beat_accumulates = input.accumulate_i;
+        if input.valid_i {
+            let scalar = input.shared_i[input.select_i.get() as usize];
+            for k in 0..4 {
+                let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
+                self.product[k] = input.row_i[k] * factor;
+            }
+        }
+        output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arith::Binary16;
+    use half::f16;
+
+    fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {
+        values.map(|v| f16::from_f32(v).into())
+    }
+
+    fn value(element: Fp<Binary16>) -> f32 {
+        f16::from(element).to_f32()
+    }
+
+    #[test]
+    fn a_dot_product_of_eight_takes_two_beats() {
+        let mut pu = BankPu::<Binary16>::new();
+        let beat = |first_i, last_i, row: [f32; 4]| BankPuIn {
+            valid_i: true,
+            first_i,
+            last_i,
+            row_i: elements(row),
+            shared_i: elements([1.0, 2.0, 3.0, 4.0]),
+            ..Default::default()
+        };
+        pu.step(&beat(true, false, [1.0, 1.0, 1.0, 1.0]));
+        pu.step(&beat(false, true, [2.0, 2.0, 2.0, 2.0]));
+        let outputs: Vec<_> = (0..5).map(|_| pu.step(&BankPuIn::default())).collect();
+        let valid: Vec<_> = outputs.iter().map(|o| o.result_valid_o).collect();
+        assert_eq!(valid, [false, false, false, true, false]);
+        assert_eq!(value(outputs[3].result_o[0]), 30.0);
+    }
+
+    #[test]
+    fn four_accumulators_share_a_scalar() {
+        let mut pu = BankPu::<Binary16>::new();
+        let beat = |first_i, last_i, select: u64| BankPuIn {
+            valid_i: true,
+            accumulate_i: true,
+            first_i,
+            last_i,
+            select_i: U::new(select),
+            row_i: elements([1.0, 2.0, 3.0, 4.0]),
+            shared_i: elements([10.0, 20.0, 30.0, 40.0]),
+            ..Default::default()
+        };
+        pu.step(&beat(true, false, 0));
+        pu.step(&beat(false, true, 3));
+        assert!(!pu.step(&BankPuIn::default()).result_valid_o);
+        let output = pu.step(&BankPuIn::default());
+        assert!(output.result_valid_o);
+        assert_eq!(output.result_o.map(value), [50.0, 100.0, 150.0, 200.0]);
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//! Cycle models of the hardware units, equal to the RTL bit by bit and cycle by cycle.
+//!
+//! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
+//! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU.
+
+pub mod arith;
+pub mod bank;
+pub mod rank;
+
+use pimlico_ports::{Unit, UnitInfo};
+
+/// Every unit, in every set of parameters that is built and proven: calls the macro `$each` with
+/// the type of each.
+#[macro_export]
+macro_rules! for_each_unit {
+    ($each:ident) => {
+        $each!($crate::arith::FpMul<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary16, 3>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16, 3>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Bfloat16, 0>);
+        $each!($crate::bank::BankPu<$crate::arith::Binary16>);
+        $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
+        $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
+    };
+}
+
+/// The declarations of every unit.
+pub fn units() -> Vec<UnitInfo> {
+    let mut units = Vec::new();
+    macro_rules! declare {
+        ($unit:ty) => {
+            units.push(<$unit>::info());
+        };
+    }
+    for_each_unit!(declare);
+    units
+}

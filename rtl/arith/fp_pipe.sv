@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A pipeline register that a parameter turns into a wire.
+
+module fp_pipe #(
+  /// Width of the data.
+  parameter int unsigned WIDTH   = 1,
+  /// 1: a register; 0: a wire.
+  parameter bit          ENABLED = 1'b1
+) (
+  /// Clock.
+  input  logic             clk_i,
+  /// Asynchronous reset, active low.
+  input  logic             rst_ni,
+  /// Data in.
+  input  logic [WIDTH-1:0] data_i,
+  /// Data out, a clock later or at once.
+  output logic [WIDTH-1:0] data_o
+);
+
+  if (ENABLED) begin : gen_register
+    logic [WIDTH-1:0] data_q;
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) data_q <= '0;
+      else         data_q <= data_i;
+    end
+
+    assign data_o = data_q;
+  end else begin : gen_wire
+    logic unused_clock;
+
+    assign unused_clock = &{1'b0, clk_i, rst_ni};
+    assign data_o       = data_i;
+  end
+
+endmodule

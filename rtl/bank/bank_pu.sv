@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// The bank PU: four multipliers and four adders at a bank's row buffer (L3 section 4.2).
+//
+// A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200): 64 bits of row buffer and 64 bits of
+// shared buffer, four elements each, may arrive in every clock.
+//
+// Tree mode (accumulate_i = 0; score and FC). The beat adds
+// ((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3)) to accumulator 3; the running sum is the right
+// operand, and +0 where first_i is set. Four clocks, one beat in every clock:
+//
+//   clock        0         1         2         3           4
+//   inputs       beat
+//   product[k]             row*sh
+//   acc[0], [1]                      p0+p1, p2+p3
+//   acc[2]                                     acc0+acc1
+//   acc[3]                                                 acc2+acc3
+//   result[0]                                              acc2+acc3   if last_i was set
+//
+// Accumulator mode (accumulate_i = 1; context). Each acc[k] takes row_k * sh[select_i] + acc[k],
+// the accumulator being +0 where first_i is set:
+//
+//   clock        0         1         2
+//   inputs       beat
+//   product[k]             row*sh
+//   acc[k]                           p_k+acc_k
+//   result[k]                        p_k+acc_k             if last_i was set
+//
+// result_o holds the result until the next one, so it is read out while the accumulators take the
+// next beats; result_valid_o is set for the first clock. In tree mode result[1..3] keep their
+// values.
+//
+// Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
+// accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
+// between the last tree beat and the first accumulator beat.
+
+module bank_pu #(
+  /// Width of the exponent field.
+  parameter  int unsigned EXP_BITS   = 5,
+  /// Width of the trailing significand field.
+  parameter  int unsigned MAN_BITS   = 10,
+  /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
+  parameter  int unsigned SUBNORMALS = 1,
+  localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
+) (
+  /// Clock: one edge in tCCD_L.
+  input  logic                  clk_i,
+  /// Asynchronous reset, active low.
+  input  logic                  rst_ni,
+  /// A beat arrives.
+  input  logic                  valid_i,
+  /// 0: tree mode; 1: accumulator mode.
+  input  logic                  accumulate_i,
+  /// The accumulators' operand is +0 for this beat.
+  input  logic                  first_i,
+  /// The sum with this beat is a result.
+  input  logic                  last_i,
+  /// Accumulator mode: which element of the shared buffer multiplies the row.
+  input  logic [1:0]            select_i,
+  /// Four elements from the row buffer.
+  input  logic [3:0][WIDTH-1:0] row_i,
+  /// Four elements from the shared buffer.
+  input  logic [3:0][WIDTH-1:0] shared_i,
+  /// result_o is new in this clock.
+  output logic                  result_valid_o,
+  /// Tree mode: element 0 is the sum. Accumulator mode: four sums.
+  output logic [3:0][WIDTH-1:0] result_o
+);
+
+  // What accompanies a beat through the pipeline.
+  typedef struct packed {
+    logic valid;
+    logic first;
+    logic last;
+  } control_t;
+
+  // The beat in product_q and its mode; the tree beats in acc_q[1:0] and in acc_q[2].
+  control_t              beat_d, beat_q, pair_d, pair_q, quad_q;
+  logic                  beat_accumulates_q;
+  logic [3:0][WIDTH-1:0] product, product_d, product_q;
+  logic [3:0][WIDTH-1:0] sum, acc_d, acc_q;
+  logic [3:0][WIDTH-1:0] result_d, result_q;
+  logic                  result_valid_d, result_valid_q;
+
+  // Multipliers.
+  for (genvar k = 0; k < 4; k++) begin : gen_mul
+    fp_mul #(
+      .EXP_BITS   (EXP_BITS),
+      .MAN_BITS   (MAN_BITS),
+      .SUBNORMALS (SUBNORMALS),
+      .STAGES     (0)
+    ) u_mul (
+      .clk_i,
+      .rst_ni,
+      .a_i      (row_i[k]),
+      .b_i      (accumulate_i ? shared_i[select_i] : shared_i[k]),
+      .result_o (product[k])
+    );
+  end
+
+  assign product_d = valid_i ? product : product_q;
+  assign beat_d    = '{valid: valid_i, first: first_i, last: last_i};
+
+  // Adders: their operands depend on the mode of the beat in product_q.
+  logic                  accumulate;
+  logic [3:0][WIDTH-1:0] left, right;
+
+  assign accumulate = beat_q.valid && beat_accumulates_q;
+
+  always_comb begin
+    if (accumulate) begin
+      left  = product_q;
+      right = beat_q.first ? '0 : acc_q;
+    end else begin
+      left  = {acc_q[2], acc_q[0], product_q[2], product_q[0]};
+      right = {quad_q.first ? '0 : acc_q[3], acc_q[1], product_q[3], product_q[1]};
+    end
+  end
+
+  for (genvar k = 0; k < 4; k++) begin : gen_add
+    fp_add #(
+      .EXP_BITS   (EXP_BITS),
+      .MAN_BITS   (MAN_BITS),
+      .SUBNORMALS (SUBNORMALS),
+      .STAGES     (0)
+    ) u_add (
+      .clk_i,
+      .rst_ni,
+      .a_i      (left[k]),
+      .b_i      (right[k]),
+      .result_o (sum[k])
+    );
+  end
+
+  always_comb begin
+    acc_d = acc_q;
+    if (beat_q.valid)               acc_d[1:0] = sum[1:0];
+    if (accumulate || pair_q.valid) acc_d[2]   = sum[2];
+    if (accumulate || quad_q.valid) acc_d[3]   = sum[3];
+  end
+
+  assign pair_d = '{
+    valid: beat_q.valid && !beat_accumulates_q,
+    first: beat_q.first,
+    last:  beat_q.last
+  };
+
+  // Results.
+  always_comb begin
+    result_d       = result_q;
+    result_valid_d = 1'b0;
+    if (accumulate) begin
+      if (beat_q.last) result_d = sum;
+      result_valid_d = beat_q.last;
+    end else if (quad_q.valid && quad_q.last) begin
+      result_d[0]    = sum[3];
+      result_valid_d = 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      product_q          <= '0;
+      beat_q             <= '0;
+      beat_accumulates_q <= 1'b0;
+      pair_q             <= '0;
+      quad_q             <= '0;
+      acc_q              <= '0;
+      result_q           <= '0;
+      result_valid_q     <= 1'b0;
+    end else begin
+      product_q          <= product_d;
+      beat_q             <= beat_d;
+      beat_accumulates_q <= accumulate_i;
+      pair_q             <= pair_d;
+      quad_q             <= pair_q;
+      acc_q              <= acc_d;
+      result_q           <= result_d;
+      result_valid_q     <= result_valid_d;
+    end
+  end
+
+  assign result_valid_o = result_valid_q;
+  assign result_o       = result_q;
+
+endmodule

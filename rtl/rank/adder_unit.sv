@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The rank PU's adder unit: eight adders over the eight chips of a rank (L3 section 4.2).
+//
+// A clock is one tCK: two beats of 64 bits on the data bus, so one element from each chip. A burst
+// of 32 elements takes four clocks.
+//
+// Tree mode (accumulate_i = 0; score and FC). One sum over the chips in each clock,
+// ((x0+x1)+(x2+x3)) + ((x4+x5)+(x6+x7)); the eighth adder adds partial_i, the sum of earlier
+// passes, or +0 where first_i is set:
+//
+//   clock          0        1          2          3          4
+//   inputs         x, partial
+//   sum[0..4]               x0+x1 ...
+//   sum[4], [5]                        s0+s1 ...
+//   sum[6]                                        s4+s5
+//   sum[7] = tree_o                                          s6+partial    tree_valid_o
+//
+// Accumulator mode (accumulate_i = 1; context). Each chip's lane accumulates by itself,
+// sum[c] = x_c + sum[c], from +0 where first_i is set; last_i marks a complete sum:
+//
+//   clock          0        1
+//   inputs         x, last
+//   sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
+//
+// Both modes use the same adders and registers. Where tree sums are still on their way when an
+// accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
+// between the last tree input and the first accumulator input.
+
+module adder_unit #(
+  /// Width of the exponent field.
+  parameter  int unsigned EXP_BITS   = 5,
+  /// Width of the trailing significand field.
+  parameter  int unsigned MAN_BITS   = 10,
+  /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
+  parameter  int unsigned SUBNORMALS = 1,
+  localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
+) (
+  /// Clock: tCK.
+  input  logic                  clk_i,
+  /// Asynchronous reset, active low.
+  input  logic                  rst_ni,
+  /// Eight elements arrive.
+  input  logic                  valid_i,
+  /// 0: tree mode; 1: accumulator mode.
+  input  logic                  accumulate_i,
+  /// Tree mode: add +0 in place of partial_i. Accumulator mode: start from +0.
+  input  logic                  first_i,
+  /// Accumulator mode: the sums with this input are complete.
+  input  logic                  last_i,
+  /// Tree mode: what earlier passes have summed up.
+  input  logic [WIDTH-1:0]      partial_i,
+  /// One element from each chip.
+  input  logic [7:0][WIDTH-1:0] x_i,
+  /// tree_o is a new sum.
+  output logic                  tree_valid_o,
+  /// Tree mode: the sum over the chips.
+  output logic [WIDTH-1:0]      tree_o,
+  /// lanes_o are complete sums.
+  output logic                  lanes_valid_o,
+  /// Accumulator mode: the sum of each chip's lane.
+  output logic [7:0][WIDTH-1:0] lanes_o
+);
+
+  // The tree inputs whose sums stand in sum_q[3:0], sum_q[5:4] and sum_q[6], and what the eighth
+  // adder adds to them.
+  logic [2:0]            valid_d, valid_q;
+  logic [2:0][WIDTH-1:0] partial_d, partial_q;
+  logic                  tree_valid_d, tree_valid_q;
+  logic                  lanes_valid_d, lanes_valid_q;
+  logic                  accumulate;
+  logic [7:0][WIDTH-1:0] left, right, sum, sum_d, sum_q;
+
+  assign accumulate = valid_i && accumulate_i;
+
+  always_comb begin
+    if (accumulate) begin
+      left  = x_i;
+      right = first_i ? '0 : sum_q;
+    end else begin
+      left  = {sum_q[6], sum_q[4], sum_q[2], sum_q[0], x_i[6], x_i[4], x_i[2], x_i[0]};
+      right = {partial_q[2], sum_q[5], sum_q[3], sum_q[1], x_i[7], x_i[5], x_i[3], x_i[1]};
+    end
+  end
+
+  for (genvar k = 0; k < 8; k++) begin : gen_add
+    fp_add #(
+      .EXP_BITS   (EXP_BITS),
+      .MAN_BITS   (MAN_BITS),
+      .SUBNORMALS (SUBNORMALS),
+      .STAGES     (0)
+    ) u_add (
+      .clk_i,
+      .rst_ni,
+      .a_i      (left[k]),
+      .b_i      (right[k]),
+      .result_o (sum[k])
+    );
+  end
+
+  always_comb begin
+    sum_d = sum_q;
+    if (valid_i)                  sum_d[3:0] = sum[3:0];
+    if (accumulate || valid_q[0]) sum_d[5:4] = sum[5:4];
+    if (accumulate || valid_q[1]) sum_d[6]   = sum[6];
+    if (accumulate || valid_q[2]) sum_d[7]   = sum[7];
+  end
+
+  assign valid_d       = {valid_q[1:0], valid_i && !accumulate_i};
+  assign partial_d     = {partial_q[1:0], first_i ? {WIDTH{1'b0}} : partial_i};
+  assign tree_valid_d  = valid_q[2] && !accumulate;
+  assign lanes_valid_d = accumulate && last_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q       <= '0;
+      partial_q     <= '0;
+      tree_valid_q  <= 1'b0;
+      lanes_valid_q <= 1'b0;
+      sum_q         <= '0;
+    end else begin
+      valid_q       <= valid_d;
+      partial_q     <= partial_d;
+      tree_valid_q  <= tree_valid_d;
+      lanes_valid_q <= lanes_valid_d;
+      sum_q         <= sum_d;
+    end
+  end
+
+  assign tree_valid_o  = tree_valid_q;
+  assign tree_o        = sum_q[7];
+  assign lanes_valid_o = lanes_valid_q;
+  assign lanes_o       = sum_q;
+
+endmodule

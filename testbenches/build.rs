@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+//! Verilates every unit of `pimlico-units` and compiles the result, with a binding, into one library.
+//!
+//! For each unit: Verilator makes C++ of the RTL; its ports and probed registers are checked against
+//! the unit's declaration; a binding is generated that moves all of them at once; one translation
+//! unit holds it all.
+
+#[cfg(feature = "rtl")]
+#[path = "build/binding.rs"]
+mod binding;
+#[cfg(feature = "rtl")]
+#[path = "build/header.rs"]
+mod header;
+#[cfg(feature = "rtl")]
+#[path = "build/verilate.rs"]
+mod verilate;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=build");
+    println!("cargo::rerun-if-changed=shim");
+    println!("cargo::rerun-if-env-changed=PIMLICO_RTL");
+    #[cfg(feature = "rtl")]
+    build();
+}
+
+#[cfg(feature = "rtl")]
+fn build() {
+    use std::path::PathBuf;
+
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let verilator = verilate::Verilator::find().unwrap_or_else(|error| fail(&error));
+    // Another RTL than ours can be put to the test: one's own, or one with a fault in it.
+    let rtl = std::env::var_os("PIMLICO_RTL").map_or(PathBuf::from("../rtl"), PathBuf::from);
+    println!("cargo::rerun-if-changed={}", rtl.display());
+    let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
+    let units = pimlico_units::units();
+
+    let mut library = cc::Build::new();
+    library
+        .cpp(true)
+        .std("gnu++17")
+        .opt_level(2)
+        .debug(false)
+        .warnings(false)
+        .define("VM_TRACE", "1")
+        .include("shim")
+        .include(verilator.include())
+        .include(verilator.include().join("vltstd"))
+        .file(verilator.include().join("verilated_threads.cpp"));
+    for unit in &units {
+        let name = binding::identifier(unit);
+        let dir = out.join(&name);
+        verilator.run(unit, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
+        let verilated = header::Verilated::read(&dir, &name, unit.module);
+        let differences = verilated.differences(unit);
+        if !differences.is_empty() {
+            let list = differences.join("\n  ");
+            fail(&format!("rtl and hw-models declare {} differently:\n  {list}", unit.name));
+        }
+        let file = dir.join("all.cpp");
+        std::fs::write(&file, binding::translation_unit(unit, &dir)).expect("OUT_DIR is writable");
+        library.include(&dir).file(file);
+    }
+    let table = out.join("table.cpp");
+    std::fs::write(&table, binding::table(&units)).expect("OUT_DIR is writable");
+    library.file(table).compile("pimlico_rtl");
+}
+
+/// Ends the build with a message.
+#[cfg(feature = "rtl")]
+fn fail(message: &str) -> ! {
+    println!("cargo::error={}", message.replace('\n', " "));
+    eprintln!("{message}");
+    std::process::exit(1);
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
+
+use pimlico_ports::UnitInfo;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The unit's name as a C++ identifier.
+pub fn identifier(unit: &UnitInfo) -> String {
+    unit.name.replace(':', "__")
+}
+
+/// One translation unit: Verilator's output for the unit and its binding.
+pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
+    let name = identifier(unit);
+    let mut generated: Vec<String> = std::fs::read_dir(dir)
+        .expect("verilator wrote there")
+        .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
+        .filter(|file| file.starts_with('V') && file.ends_with(".cpp"))
+        .collect();
+    generated.sort();
+
+    let mut text = String::new();
+    for file in generated {
+        let _ = writeln!(text, "#include \"{file}\"");
+    }
+    let class = format!("V{name}");
+    let ports = |ports: &[pimlico_ports::PortInfo], call: &str, of: &str| {
+        ports
+            .iter()
+            .map(|p| format!("    {call}(top.{of}{}, words);\n", p.name))
+            .collect::<String>()
+    };
+    let inputs = ports(unit.inputs, "pimlico::take", "");
+    let outputs = ports(unit.outputs, "pimlico::put", "");
+    let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}__DOT__", unit.module));
+    let _ = write!(
+        text,
+        r#"#include "pimlico.h"
+
+namespace {{
+struct Ports {{
+  using Model = {class};
+  static void inputs(Model& top, [[maybe_unused]] const uint32_t* words) {{
+{inputs}  }}
+  static void outputs(Model& top, [[maybe_unused]] uint32_t* words) {{
+{outputs}{probes}  }}
+}};
+}}  // namespace
+
+extern "C" const PimlicoUnit pimlico_unit_{name} = pimlico::unit<Ports>("{}");
+"#,
+        unit.name
+    );
+    text
+}
+
+/// The table of all units.
+pub fn table(units: &[UnitInfo]) -> String {
+    let names: Vec<String> = units.iter().map(identifier).collect();
+    let declarations: String = names
+        .iter()
+        .map(|n| format!("extern \"C\" const PimlicoUnit pimlico_unit_{n};\n"))
+        .collect();
+    let entries: String = names.iter().map(|n| format!("    &pimlico_unit_{n},\n")).collect();
+    format!(
+        r#"#include "pimlico.h"
+
+{declarations}
+extern "C" const PimlicoUnit* const pimlico_units[] = {{
+{entries}    nullptr,
+}};
+"#
+    )
+}

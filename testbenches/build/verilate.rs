@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+//! Finding and running Verilator.
+
+use pimlico_ports::UnitInfo;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The oldest Verilator that the generated code is known to work with.
+const OLDEST: (u32, u32) = (5, 6);
+
+/// An installed Verilator.
+pub struct Verilator {
+    root: PathBuf,
+}
+
+impl Verilator {
+    /// The one that `VERILATOR_ROOT` names, or the one on the path.
+    pub fn find() -> Result<Self, String> {
+        println!("cargo::rerun-if-env-changed=VERILATOR_ROOT");
+        println!("cargo::rerun-if-env-changed=PATH");
+        let install = "install it with `apt-get install verilator`, or build without the feature \
+                       `rtl`";
+        let output = |argument: &str| {
+            let output = Command::new("verilator").args(argument.split(' ')).output();
+            let output = output.map_err(|e| format!("cannot run verilator ({e}): {install}"))?;
+            Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        };
+        let version = output("--version")?;
+        match parse_version(&version) {
+            Some(found) if found >= OLDEST => {}
+            _ => {
+                return Err(format!("found {version:?}, need Verilator 5.006 or later: {install}"));
+            }
+        }
+        let root = match env::var_os("VERILATOR_ROOT") {
+            Some(root) => PathBuf::from(root),
+            None => PathBuf::from(output("--getenv VERILATOR_ROOT")?),
+        };
+        Ok(Self { root })
+    }
+
+    /// Where Verilator's headers and run-time sources are.
+    pub fn include(&self) -> PathBuf {
+        self.root.join("include")
+    }
+
+    /// Makes C++ of a unit's module in an empty `dir`, every class being prefixed with `V{name}`.
+    pub fn run(
+        &self,
+        unit: &UnitInfo,
+        name: &str,
+        sources: &[PathBuf],
+        dir: &Path,
+    ) -> Result<(), String> {
+        let _ = fs::remove_dir_all(dir);
+        fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+        let probes = dir.join("probes.vlt");
+        fs::write(&probes, probe_configuration(unit)).map_err(|e| e.to_string())?;
+        let mut command = Command::new("verilator");
+        command
+            .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
+            .args(["--x-assign", "unique", "--x-initial", "unique"])
+            .args(["--timescale-override", "1ps/1ps"])
+            .args(["--prefix", &format!("V{name}"), "--top-module", unit.module])
+            .arg("--Mdir")
+            .arg(dir)
+            .args(unit.parameters.iter().map(|(name, value)| format!("-G{name}={value}")))
+            .arg(probes)
+            .args(sources);
+        let output = command.output().map_err(|e| format!("cannot run verilator: {e}"))?;
+        if output.status.success() {
+            Ok(())
+        } else {
+            let messages = String::from_utf8_lossy(&output.stderr);
+            Err(format!("verilator rejects {}:\n{messages}", unit.name))
+        }
+    }
+}
+
+/// The part of Verilator's version before and after the point.
+fn parse_version(text: &str) -> Option<(u32, u32)> {
+    let number = text.strip_prefix("Verilator ")?.split_whitespace().next()?;
+    let (major, minor) = number.split_once('.')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Makes the probed registers visible from C++, without a word about it in the RTL.
+fn probe_configuration(unit: &UnitInfo) -> String {
+    let lines = unit.probes.iter().map(|probe| {
+        format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.module, probe.name)
+    });
+    format!("`verilator_config\n{}", lines.collect::<String>())
+}
+
+/// Every SystemVerilog file below `dir`, sorted.
+pub fn sources(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let mut files = Vec::new();
+    let mut dirs = vec![dir.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        let entries = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+        for path in entries.map(|entry| entry.expect("a readable folder").path()) {
+            match path.extension() {
+                _ if path.is_dir() => dirs.push(path),
+                Some(extension) if extension == "sv" => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}

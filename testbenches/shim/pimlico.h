@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// How Rust sees a Verilated unit: a table of functions, and ports as 32-bit words.
+//
+// Inputs and outputs are each one array of words. A port begins at a word of its own, its bit 0 being
+// bit 0 of that word; the ports stand in the order of the unit's declaration, probed registers
+// behind the outputs.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "verilated.h"
+#include "verilated_vcd_c.h"
+
+struct PimlicoUnit {
+  const char* name;
+  // A new instance whose registers hold random bits.
+  void* (*create)(uint64_t seed);
+  void (*destroy)(void* instance);
+  // Asserts and releases the reset, the clock being low.
+  void (*reset)(void* instance, int active);
+  // With the clock low: applies the inputs, settles, reads the outputs and the probed registers.
+  void (*settle)(void* instance, const uint32_t* inputs, uint32_t* outputs);
+  // The rising edge of the clock.
+  void (*edge)(void* instance);
+  // Adds the instance to a waveform that is not yet open.
+  void (*trace)(void* instance, VerilatedVcdC* vcd);
+};
+
+namespace pimlico {
+
+// Scalars of up to 32 bits, of up to 64 bits, and wider ones.
+template <typename T>
+void take(T& port, const uint32_t*& words) {
+  port = static_cast<T>(*words++);
+}
+
+inline void take(QData& port, const uint32_t*& words) {
+  port = static_cast<QData>(words[0]) | static_cast<QData>(words[1]) << 32;
+  words += 2;
+}
+
+template <std::size_t N>
+void take(VlWide<N>& port, const uint32_t*& words) {
+  for (std::size_t i = 0; i < N; ++i) port[i] = *words++;
+}
+
+template <typename T>
+void put(const T& port, uint32_t*& words) {
+  *words++ = port;
+}
+
+inline void put(const QData& port, uint32_t*& words) {
+  *words++ = static_cast<uint32_t>(port);
+  *words++ = static_cast<uint32_t>(port >> 32);
+}
+
+template <std::size_t N>
+void put(const VlWide<N>& port, uint32_t*& words) {
+  for (std::size_t i = 0; i < N; ++i) *words++ = port[i];
+}
+
+// An instance with a context of its own, so that instances may live in different threads.
+template <typename Ports>
+struct Instance {
+  VerilatedContext context;
+  std::unique_ptr<typename Ports::Model> top;
+
+  explicit Instance(uint64_t seed) {
+    Verilated::threadContextp(&context);
+    context.traceEverOn(true);
+    context.randReset(2);
+    context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+    top = std::make_unique<typename Ports::Model>(&context);
+    top->clk_i = 0;
+    top->rst_ni = 1;
+    top->eval();
+  }
+
+  // A model takes leave of the thread's context, so that must be its own, and must not outlive it.
+  ~Instance() {
+    Verilated::threadContextp(&context);
+    top.reset();
+    Verilated::threadContextp(Verilated::defaultContextp());
+  }
+};
+
+template <typename Ports>
+constexpr PimlicoUnit unit(const char* name) {
+  return {
+      name,
+      [](uint64_t seed) -> void* { return new Instance<Ports>(seed); },
+      [](void* instance) { delete static_cast<Instance<Ports>*>(instance); },
+      [](void* instance, int active) {
+        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
+        top.clk_i = 0;
+        top.rst_ni = !active;
+        top.eval();
+      },
+      [](void* instance, const uint32_t* inputs, uint32_t* outputs) {
+        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
+        top.clk_i = 0;
+        Ports::inputs(top, inputs);
+        top.eval();
+        Ports::outputs(top, outputs);
+      },
+      [](void* instance) {
+        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
+        top.clk_i = 1;
+        top.eval();
+      },
+      [](void* instance, VerilatedVcdC* vcd) {
+        auto& self = *static_cast<Instance<Ports>*>(instance);
+        Verilated::threadContextp(&self.context);
+        self.top->trace(vcd, 99);
+      },
+  };
+}
+
+}  // namespace pimlico

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//! Benches of the arithmetic units.
+
+mod fp_add;
+mod fp_mul;
+
+use crate::OracleError;
+use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
+use pimlico_units::arith::{Format, Fp};
+
+/// The arithmetic of `golden` in a unit's format.
+#[derive(Clone, Copy)]
+pub(crate) struct Golden {
+    format: GoldenFormat,
+    subnormals: Subnormals,
+}
+
+impl Golden {
+    /// The references for format `F`.
+    pub fn of<F: Format>() -> Self {
+        Self {
+            format: GoldenFormat { exp_bits: F::EXP_BITS, man_bits: F::MAN_BITS },
+            subnormals: if F::SUBNORMALS { Subnormals::Gradual } else { Subnormals::Flush },
+        }
+    }
+
+    /// The exact product, rounded once.
+    pub fn mul(self, a: u32, b: u32) -> u32 {
+        pimlico_golden::exact::mul(self.format, self.subnormals, a, b)
+    }
+
+    /// The exact sum, rounded once.
+    pub fn add(self, a: u32, b: u32) -> u32 {
+        pimlico_golden::exact::add(self.format, self.subnormals, a, b)
+    }
+}
+
+/// Judges a unit with two operands whose result comes `stages` cycles later.
+fn binary_oracle<F: Format>(
+    operands: impl Iterator<Item = (Fp<F>, Fp<F>)>,
+    results: impl Iterator<Item = Fp<F>>,
+    stages: usize,
+    reference: impl Fn(u32, u32) -> u32,
+) -> Result<u64, OracleError> {
+    let mut checked = 0;
+    for ((a, b), (cycle, result)) in operands.zip((0..).zip(results).skip(stages)) {
+        let (a, b, got) = (a.to_bits(), b.to_bits(), result.to_bits());
+        let expected = reference(a, b);
+        if got != expected {
+            let what = format!("a = {a:04x}, b = {b:04x}");
+            return Err(OracleError { cycle, port: "result_o", got, expected, what });
+        }
+        checked += 1;
+    }
+    Ok(checked)
+}

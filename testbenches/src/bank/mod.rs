@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+//! Benches of what is at a bank.
+
+mod bank_pu;

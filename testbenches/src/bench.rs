@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//! What a unit's bench knows beside its ports.
+
+use pimlico_ports::Model;
+use std::fmt;
+
+/// A unit that can be tested.
+///
+/// RTL and model come from the same hand and may agree on the same mistake. The oracle is the third
+/// opinion: it judges outputs by the references of `golden`.
+pub trait Bench: Model {
+    /// Judges the outputs of a run from reset, `outputs[n]` belonging to the cycle of `inputs[n]`.
+    /// Returns how many values it has checked.
+    fn oracle(inputs: &[Self::In], outputs: &[Self::Out]) -> Result<u64, OracleError>;
+}
+
+/// An output that is not what the reference says, though RTL and model agree on it.
+#[derive(Clone, Debug)]
+pub struct OracleError {
+    /// Cycle since reset.
+    pub cycle: u64,
+    /// Output port.
+    pub port: &'static str,
+    /// Its value.
+    pub got: u32,
+    /// What the reference says.
+    pub expected: u32,
+    /// How the value came about.
+    pub what: String,
+}
+
+impl fmt::Display for OracleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { cycle, port, got, expected, what } = self;
+        write!(f, "cycle {cycle}, port {port}: {got:04x}, golden says {expected:04x} ({what})")
+    }
+}
+
+impl std::error::Error for OracleError {}

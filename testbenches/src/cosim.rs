@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+//! Random co-simulation of a unit: RTL against model, both against the oracle.
+//!
+//! A run is a sequence of *episodes*, each a reset and up to [`EPISODE`] cycles of random input. All
+//! of it follows from the seed. The first episode that fails is shrunk to the shortest and simplest
+//! input that still fails, and both waveforms of that are written.
+
+use crate::rtl::Window;
+use crate::{Bench, Lockstep, OracleError};
+use pimlico_ports::{Instances, Mismatch, Model, stimulus};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Cycles in an episode, at the most.
+pub const EPISODE: usize = 1000;
+
+/// Steps of shrinking, at the most.
+const SHRINKING: usize = 20_000;
+
+/// Duration of a cycle in the waveforms, in ps. Units know no clock; this one reads well.
+const CYCLE_PS: u64 = 1000;
+
+/// What went wrong.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Failure {
+    /// RTL and model differ.
+    #[error("{0}")]
+    Mismatch(Box<Mismatch>),
+    /// RTL and model agree, and the reference does not.
+    #[error("RTL and model of {unit} agree, and are wrong: {error}")]
+    Oracle {
+        /// Name of the unit.
+        unit: String,
+        /// The wrong output.
+        error: OracleError,
+    },
+}
+
+/// A failure, shrunk and written down.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The failure as it occurred first. Its cycle counts from the episode's reset.
+    pub first: Failure,
+    /// Cycle of the run in which it occurred.
+    pub cycle: u64,
+    /// The failure after shrinking.
+    pub shrunk: Failure,
+    /// Waveform of the shrunk failure in the model.
+    pub model_vcd: PathBuf,
+    /// Waveform of the shrunk failure in the RTL.
+    pub rtl_vcd: PathBuf,
+}
+
+/// Result of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Name of the unit.
+    pub unit: String,
+    /// Cycles compared.
+    pub cycles: u64,
+    /// Values that the oracle has checked.
+    pub checked: u64,
+    /// The first failure.
+    pub failure: Option<Report>,
+}
+
+/// Compares `cycles` cycles of unit `M`. Waveforms of a failure go to the folder `report`, which is
+/// made if need be. `progress` is told after each episode how many cycles have been compared.
+pub fn run<M: Bench>(
+    cycles: u64,
+    seed: u64,
+    report: &Path,
+    mut progress: impl FnMut(u64),
+) -> io::Result<Outcome> {
+    let mut outcome = Outcome { unit: M::name(), cycles: 0, checked: 0, failure: None };
+    let mut bench = Episode::<M>::new(seed);
+    let mut runner = runner::<M>(seed);
+    while outcome.cycles < cycles {
+        let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
+        let tree = tree.expect("the strategy rejects nothing");
+        // Drawn in full and then cut, so that a shorter run is the beginning of a longer one.
+        let mut inputs = tree.current();
+        inputs.truncate(usize::try_from(cycles - outcome.cycles).unwrap_or(usize::MAX));
+        match bench.run(&inputs) {
+            Ok(checked) => {
+                outcome.cycles += inputs.len() as u64;
+                outcome.checked += checked;
+                progress(outcome.cycles);
+            }
+            Err((cycle, failure)) => {
+                outcome.cycles += cycle + 1;
+                let at = outcome.cycles - 1;
+                outcome.failure = Some(investigate(&mut bench, tree, at, failure, report)?);
+                break;
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// The random generator of a unit's run.
+fn runner<M: Model>(seed: u64) -> TestRunner {
+    let name = M::name();
+    let mut bytes = [0u8; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    for (byte, letter) in bytes[8..].iter_mut().zip(name.bytes()) {
+        *byte = letter;
+    }
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    TestRunner::new_with_rng(Config::default(), rng)
+}
+
+/// What episodes run on.
+struct Episode<M: Model> {
+    lockstep: Lockstep<M>,
+    outputs: Vec<M::Out>,
+}
+
+impl<M: Bench> Episode<M> {
+    fn new(seed: u64) -> Self {
+        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::with_capacity(EPISODE) }
+    }
+
+    /// Runs an episode. Returns how many values the oracle has checked, or the cycle of the failure.
+    fn run(&mut self, inputs: &[M::In]) -> Result<u64, (u64, Failure)> {
+        self.lockstep.reset();
+        self.outputs.clear();
+        for input in inputs {
+            let mut output = [M::Out::default()];
+            let step = self.lockstep.step(&[*input], &mut output);
+            step.map_err(|mismatch| (mismatch.cycle, Failure::Mismatch(mismatch)))?;
+            self.outputs.push(output[0]);
+        }
+        M::oracle(inputs, &self.outputs)
+            .map_err(|error| (error.cycle, Failure::Oracle { unit: M::name(), error }))
+    }
+}
+
+/// Shrinks a failure and writes its waveforms.
+fn investigate<M: Bench>(
+    bench: &mut Episode<M>,
+    mut tree: impl ValueTree<Value = Vec<M::In>>,
+    cycle: u64,
+    first: Failure,
+    report: &Path,
+) -> io::Result<Report> {
+    let (mut shortest, mut shrunk) = (tree.current(), first.clone());
+    for _ in 0..SHRINKING {
+        let (moved, inputs) = (tree.simplify(), tree.current());
+        if !moved {
+            break;
+        }
+        let mut inputs = inputs;
+        loop {
+            match bench.run(&inputs) {
+                Err((_, failure)) => {
+                    (shortest, shrunk) = (inputs, failure);
+                    break;
+                }
+                Ok(_) if tree.complicate() => inputs = tree.current(),
+                Ok(_) => break,
+            }
+        }
+    }
+    let [model_vcd, rtl_vcd] = write_waves::<M>(&shortest, report)?;
+    Ok(Report { first, cycle, shrunk, model_vcd, rtl_vcd })
+}
+
+/// Writes the waveforms of model and RTL under `inputs` to `folder`, which is made if need be.
+fn write_waves<M: Model>(inputs: &[M::In], folder: &Path) -> io::Result<[PathBuf; 2]> {
+    let mut lockstep = Lockstep::<M>::new(1, 0);
+    let files = lockstep.watch(0, folder, Window { from: 0, cycle_ps: CYCLE_PS })?;
+    for input in inputs {
+        if lockstep.step(&[*input], &mut [M::Out::default()]).is_err() {
+            break; // the failure that the waveforms are to show
+        }
+    }
+    lockstep.finish()?;
+    Ok(files)
+}
+
+/// Writes both waveforms of the first episode of a run to `folder`, which is made if need be.
+pub fn trace_first<M: Model>(seed: u64, folder: &Path) -> io::Result<()> {
+    let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner::<M>(seed));
+    let inputs = tree.expect("the strategy rejects nothing").current();
+    write_waves::<M>(&inputs, folder).map(|_| ())
+}

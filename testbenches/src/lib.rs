@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+//! Lockstep co-simulation: the RTL, through Verilator, against the models of `hw-models`, every
+//! port, every cycle, every bit; and both against the references of `golden`.
+//!
+//! * [`Rtl`]: Verilated instances of a unit, behind the interface that its models have.
+//! * [`Lockstep`]: model and RTL together; stops at the first difference.
+//! * [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model.
+//! * [`cosim`]: long random runs, shrunk and written down when they fail.
+//!
+//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`].
+//!
+//! Without the feature `rtl` this crate is empty: it needs Verilator.
+#![cfg(feature = "rtl")]
+
+pub mod arith;
+pub mod bank;
+mod bench;
+pub mod cosim;
+mod ffi;
+mod lockstep;
+pub mod rank;
+mod rtl;
+
+pub use bench::{Bench, OracleError};
+pub use lockstep::Lockstep;
+pub use rtl::{Rtl, Window};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `adder_unit`: every sum is the one that the contract's order of summation gives.
+
+use crate::arith::Golden;
+use crate::{Bench, OracleError};
+use pimlico_units::arith::Format;
+use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
+
+/// Cycles from an input to its sum.
+const TREE_LATENCY: usize = 4;
+const ACCUMULATE_LATENCY: usize = 1;
+/// A tree input needs the adders for so many cycles after its own.
+const TREE_HAZARD: usize = 3;
+
+/// Follows the lanes by arithmetic alone. A lane is `None` where the contract promises nothing:
+/// where the modes have met in the adders.
+impl<F: Format> Bench for AdderUnit<F> {
+    fn oracle(inputs: &[AdderUnitIn<F>], outputs: &[AdderUnitOut<F>]) -> Result<u64, OracleError> {
+        let golden = Golden::of::<F>();
+        let mut lanes = [Some(0); 8];
+        let mut tree_until = 0; // the cycle from which no tree input needs the adders
+        let mut checked = 0;
+        for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {
+            let x = input.x_i.map(|x| x.to_bits());
+            if input.accumulate_i {
+                for (lane, x) in lanes.iter_mut().zip(x) {
+                    let sum = if input.first_i { Some(0) } else { *lane };
+                    *lane = sum.map(|sum| golden.add(x, sum)).filter(|_| cycle >= tree_until);
+                }
+                let Some(output) = outputs.get(cycle + ACCUMULATE_LATENCY) else { break };
+                for (k, lane) in lanes.into_iter().enumerate() {
+                    let (true, Some(expected)) = (input.last_i, lane) else { continue };
+                    let valid = output.lanes_valid_o;
+                    let got = output.lanes_o[k].to_bits();
+                    check(cycle + ACCUMULATE_LATENCY, "lanes_o", valid, got, expected)?;
+                    checked += 1;
+                }
+            } else {
+                lanes = [None; 8];
+                tree_until = cycle + 1 + TREE_HAZARD;
+                let mut after = inputs[cycle + 1..].iter().take(TREE_HAZARD);
+                if after.any(|input| input.valid_i && input.accumulate_i) {
+                    continue;
+                }
+                let Some(output) = outputs.get(cycle + TREE_LATENCY) else { break };
+                let [s0, s1, s2, s3] =
+                    std::array::from_fn(|pair| golden.add(x[2 * pair], x[2 * pair + 1]));
+                let tree = golden.add(golden.add(s0, s1), golden.add(s2, s3));
+                let partial = if input.first_i { 0 } else { input.partial_i.to_bits() };
+                let (valid, got) = (output.tree_valid_o, output.tree_o.to_bits());
+                let expected = golden.add(tree, partial);
+                check(cycle + TREE_LATENCY, "tree_o", valid, got, expected)?;
+                checked += 1;
+            }
+        }
+        Ok(checked)
+    }
+}
+
+/// Checks a sum that must be new in `cycle`.
+fn check(
+    cycle: usize,
+    port: &'static str,
+    valid: bool,
+    got: u32,
+    expected: u32,
+) -> Result<(), OracleError> {
+    if valid && got == expected {
+        return Ok(());
+    }
+    let what = if valid { "wrong sum" } else { "a sum is due, and its valid flag is not set" };
+    Err(OracleError { cycle: cycle as u64, port, got, expected, what: what.to_owned() })
+}

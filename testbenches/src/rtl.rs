@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//! Verilated instances of a unit.
+
+use crate::ffi::{self, PimlicoUnit};
+use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::ptr::NonNull;
+use verilated::vcd::Vcd;
+
+/// Verilated instances of unit `U` that step together.
+pub struct Rtl<U: Unit> {
+    unit: &'static PimlicoUnit,
+    instances: Vec<NonNull<c_void>>,
+    inputs: Vec<u32>,
+    /// Ports and probes that the instances put out last, one instance after the other.
+    outputs: Vec<u32>,
+    tracing: Option<Tracing>,
+    ports: PhantomData<U>,
+}
+
+/// A waveform that Verilator writes.
+struct Tracing {
+    vcd: Vcd,
+    instance: usize,
+    window: Window,
+    /// Cycles since the tracing was asked for.
+    cycle: u64,
+}
+
+/// Which cycles of a waveform are written, and how long one takes in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The first cycle.
+    pub from: u64,
+    /// Duration of a cycle in ps.
+    pub cycle_ps: u64,
+}
+
+impl<U: Unit> Rtl<U> {
+    const WORDS: usize = U::Out::WORDS + U::Probe::WORDS;
+
+    /// `count` instances that have been reset. Before the reset their registers hold random bits
+    /// of `seed`, so that one that the reset misses shows.
+    ///
+    /// # Panics
+    ///
+    /// If the unit was not Verilated, that is, not listed in `pimlico_units::for_each_unit`.
+    pub fn new(count: usize, seed: u64) -> Self {
+        let unit = ffi::unit(&U::name());
+        let unit = unit.unwrap_or_else(|| panic!("{} is not in the list of units", U::name()));
+        let instances = (0..count as u64).map(|i| {
+            // SAFETY: `create` returns a new instance.
+            let instance = unsafe { (unit.create)(seed.wrapping_add(i)) };
+            NonNull::new(instance).expect("`new` does not return null")
+        });
+        let instances = instances.collect();
+        let inputs = vec![0; U::In::WORDS];
+        let outputs = vec![0; count * Self::WORDS];
+        let mut rtl = Self { unit, instances, inputs, outputs, tracing: None, ports: PhantomData };
+        rtl.reset();
+        rtl
+    }
+
+    /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next. The
+    /// file is complete when the instances are dropped.
+    pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> std::io::Result<()> {
+        let mut vcd = Vcd::default();
+        // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
+        unsafe { (self.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
+        vcd.open(file)?;
+        self.tracing = Some(Tracing { vcd, instance: i, window, cycle: 0 });
+        Ok(())
+    }
+
+    /// The first half of a cycle of one instance: applies its inputs and settles.
+    fn settle(&mut self, i: usize, input: &U::In) {
+        input.write(&mut self.inputs);
+        let outputs = &mut self.outputs[i * Self::WORDS..][..Self::WORDS];
+        // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
+        // the same declaration, reads and writes.
+        unsafe {
+            let instance = self.instances[i].as_ptr();
+            (self.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
+        }
+    }
+
+    /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
+    fn dump(&mut self, i: usize, half: u64) {
+        if let Some(Tracing { vcd, instance, window, cycle }) = &mut self.tracing
+            && *instance == i
+            && *cycle >= window.from
+        {
+            vcd.dump(*cycle * window.cycle_ps + half * (window.cycle_ps / 2));
+        }
+    }
+
+    /// The second half: the rising edge of the clock.
+    fn edge(&mut self, i: usize) {
+        // SAFETY: the instance is live.
+        unsafe { (self.unit.edge)(self.instances[i].as_ptr()) };
+    }
+
+    /// The probed registers of instance `i`, as they stood before the last edge.
+    pub fn probe(&self, i: usize) -> U::Probe {
+        U::Probe::read(&self.outputs[i * Self::WORDS + U::Out::WORDS..])
+    }
+}
+
+impl<U: Unit> Instances<U> for Rtl<U> {
+    fn reset(&mut self) {
+        for instance in &self.instances {
+            // SAFETY: the instance is live.
+            unsafe {
+                (self.unit.reset)(instance.as_ptr(), 1);
+                (self.unit.reset)(instance.as_ptr(), 0);
+            }
+        }
+    }
+
+    fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
+        for (i, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+            self.settle(i, input);
+            *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
+            self.dump(i, 0);
+            self.edge(i);
+            self.dump(i, 1);
+        }
+        if let Some(tracing) = &mut self.tracing {
+            tracing.cycle += 1;
+        }
+        Ok(())
+    }
+}
+
+impl<U: Unit> Drop for Rtl<U> {
+    fn drop(&mut self) {
+        self.tracing = None; // finishes the file; the waveform refers to an instance
+        for instance in &self.instances {
+            // SAFETY: the instance is live, and not used again.
+            unsafe { (self.unit.destroy)(instance.as_ptr()) };
+        }
+    }
+}

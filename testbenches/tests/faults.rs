@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//! The checks themselves: a fault of one bit is found, shrunk and written down.
+#![cfg(feature = "rtl")]
+
+use pimlico_ports::{Instances, Model, Unit};
+use pimlico_testbenches::cosim::{self, Failure};
+use pimlico_testbenches::{Bench, Lockstep, OracleError, Rtl};
+use pimlico_units::arith::{Binary16, FpAdd, FpAddIn, FpAddOut, FpAddProbe, FpMul};
+
+/// A model of the adder that is wrong for sums that are an odd subnormal number.
+struct Wrong;
+
+impl Unit for Wrong {
+    const MODULE: &'static str = "fp_add";
+    const PARAMETERS: &'static [(&'static str, i64)] = FpAdd::<Binary16, 0>::PARAMETERS;
+    type In = FpAddIn<Binary16>;
+    type Out = FpAddOut<Binary16>;
+    type Probe = FpAddProbe<Binary16>;
+}
+
+impl Model for Wrong {
+    fn new() -> Self {
+        Self
+    }
+
+    fn reset(&mut self) {}
+
+    fn probe(&self) -> Self::Probe {
+        FpAddProbe::default()
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let sum = (input.a_i + input.b_i).to_bits();
+        let wrong = if sum & 0x7C01 == 1 { sum ^ 1 } else { sum };
+        FpAddOut { result_o: pimlico_units::arith::Fp::from_bits(wrong), ..Default::default() }
+    }
+}
+
+impl Bench for Wrong {
+    fn oracle(_: &[Self::In], _: &[Self::Out]) -> Result<u64, OracleError> {
+        Ok(0)
+    }
+}
+
+#[test]
+fn a_fault_is_found_shrunk_and_written_down() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let outcome = cosim::run::<Wrong>(1_000_000, 1, folder.path(), |_| {}).expect("writable");
+    let report = outcome.failure.expect("the fault is found");
+    assert_eq!(report.cycle + 1, outcome.cycles);
+
+    let Failure::Mismatch(shrunk) = report.shrunk else { panic!("an oracle that says nothing") };
+    assert_eq!((shrunk.port, shrunk.cycle), ("result_o", 0), "shrunk to one cycle");
+    assert_ne!(shrunk.model, shrunk.rtl);
+    assert_eq!(shrunk.inputs.len(), 1);
+
+    for file in [&report.model_vcd, &report.rtl_vcd] {
+        let text = std::fs::read_to_string(file).expect("it was written");
+        for port in ["clk_i", "rst_ni", "a_i", "b_i", "result_o"] {
+            assert!(text.contains(&format!(" {port} ")), "{port} in {}", file.display());
+        }
+    }
+
+    // The same seed fails in the same cycle, and not before.
+    let again = cosim::run::<Wrong>(outcome.cycles, 1, folder.path(), |_| {}).expect("writable");
+    assert_eq!(again.failure.map(|r| r.cycle), Some(report.cycle));
+    let before = cosim::run::<Wrong>(report.cycle, 1, folder.path(), |_| {}).expect("writable");
+    assert!(before.failure.is_none());
+}
+
+#[test]
+fn an_oracle_catches_what_rtl_and_model_agree_on() {
+    let inputs = [FpAddIn::<Binary16>::default()];
+    let wrong = FpAddOut { result_o: pimlico_units::arith::Fp::NAN, ..Default::default() };
+    let error = FpAdd::<Binary16, 0>::oracle(&inputs, &[wrong]).expect_err("0 + 0 is 0");
+    assert_eq!((error.got, error.expected), (0x7E00, 0));
+}
+
+#[test]
+fn instances_may_end_in_any_order() {
+    let mut first = Rtl::<FpMul<Binary16, 3>>::new(3, 1);
+    let mut second = Lockstep::<FpAdd<Binary16, 3>>::new(2, 1);
+    let mut outputs = [FpAddOut::default(); 2];
+    second.step(&[FpAddIn::default(); 2], &mut outputs).expect("no mismatch");
+    drop(second);
+    first.reset();
+    drop(first);
+}
