@@ -12,6 +12,9 @@ mod binding;
 #[path = "build/header.rs"]
 mod header;
 #[cfg(feature = "rtl")]
+#[path = "build/lanes.rs"]
+mod lanes;
+#[cfg(feature = "rtl")]
 #[path = "build/verilate.rs"]
 mod verilate;
 
@@ -26,7 +29,7 @@ fn main() {
 
 #[cfg(feature = "rtl")]
 fn build() {
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let verilator = verilate::Verilator::find().unwrap_or_else(|error| fail(&error));
@@ -51,7 +54,10 @@ fn build() {
     for unit in &units {
         let name = binding::identifier(unit);
         let dir = out.join(&name);
-        verilator.run(unit, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
+        let configuration = verilate::probe_configuration(unit);
+        verilator
+            .run(unit.module, unit.parameters, &name, &configuration, &sources, &dir)
+            .unwrap_or_else(|error| fail(&error));
         let verilated = header::Verilated::read(&dir, &name, unit.module);
         let differences = verilated.differences(unit);
         if !differences.is_empty() {
@@ -62,8 +68,25 @@ fn build() {
         std::fs::write(&file, binding::translation_unit(unit, &dir)).expect("OUT_DIR is writable");
         library.include(&dir).file(file);
     }
+    for unit in units.iter().filter(|unit| lanes::has(unit)) {
+        let name = lanes::identifier(unit);
+        let dir = out.join(&name);
+        let mut sources = sources.clone();
+        sources.push(out.join(format!("{name}.sv")));
+        let write = |path: &Path, text: String| {
+            std::fs::write(path, text).expect("OUT_DIR is writable");
+        };
+        write(sources.last().expect("just pushed"), lanes::module(unit));
+        verilator
+            .run(&name, &[], &name, "`verilator_config\n", &sources, &dir)
+            .unwrap_or_else(|error| fail(&error));
+        let file = dir.join("all.cpp");
+        write(&file, lanes::translation_unit(unit, &dir));
+        library.include(&dir).file(file);
+    }
     let table = out.join("table.cpp");
-    std::fs::write(&table, binding::table(&units)).expect("OUT_DIR is writable");
+    let text = binding::table(&units) + &lanes::table(&units);
+    std::fs::write(&table, text).expect("OUT_DIR is writable");
     library.file(table).compile("pimlico_rtl");
 }
 

@@ -13,17 +13,7 @@ pub fn identifier(unit: &UnitInfo) -> String {
 /// One translation unit: Verilator's output for the unit and its binding.
 pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     let name = identifier(unit);
-    let mut generated: Vec<String> = std::fs::read_dir(dir)
-        .expect("verilator wrote there")
-        .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
-        .filter(|file| file.starts_with('V') && file.ends_with(".cpp"))
-        .collect();
-    generated.sort();
-
-    let mut text = String::new();
-    for file in generated {
-        let _ = writeln!(text, "#include \"{file}\"");
-    }
+    let mut text = includes(dir);
     let class = format!("V{name}");
     let ports = |ports: &[pimlico_ports::PortInfo], call: &str, of: &str| {
         ports
@@ -53,6 +43,17 @@ extern "C" const PimlicoUnit pimlico_unit_{name} = pimlico::unit<Ports>("{}");
         unit.name
     );
     text
+}
+
+/// Includes what Verilator generated in `dir`.
+pub fn includes(dir: &Path) -> String {
+    let mut generated: Vec<String> = std::fs::read_dir(dir)
+        .expect("verilator wrote there")
+        .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
+        .filter(|file| file.starts_with('V') && file.ends_with(".cpp"))
+        .collect();
+    generated.sort();
+    generated.iter().map(|file| format!("#include \"{file}\"\n")).collect()
 }
 
 /// The table of all units.

@@ -45,35 +45,37 @@ impl Verilator {
         self.root.join("include")
     }
 
-    /// Makes C++ of a unit's module in an empty `dir`, every class being prefixed with `V{name}`.
+    /// Makes C++ of a module in an empty `dir`, every class being prefixed with `V{name}`.
     pub fn run(
         &self,
-        unit: &UnitInfo,
+        module: &str,
+        parameters: &[(&str, i64)],
         name: &str,
+        configuration: &str,
         sources: &[PathBuf],
         dir: &Path,
     ) -> Result<(), String> {
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        let probes = dir.join("probes.vlt");
-        fs::write(&probes, probe_configuration(unit)).map_err(|e| e.to_string())?;
+        let file = dir.join("configuration.vlt");
+        fs::write(&file, configuration).map_err(|e| e.to_string())?;
         let mut command = Command::new("verilator");
         command
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
             .args(["--x-assign", "unique", "--x-initial", "unique"])
             .args(["--timescale-override", "1ps/1ps"])
-            .args(["--prefix", &format!("V{name}"), "--top-module", unit.module])
+            .args(["--prefix", &format!("V{name}"), "--top-module", module])
             .arg("--Mdir")
             .arg(dir)
-            .args(unit.parameters.iter().map(|(name, value)| format!("-G{name}={value}")))
-            .arg(probes)
+            .args(parameters.iter().map(|(name, value)| format!("-G{name}={value}")))
+            .arg(file)
             .args(sources);
         let output = command.output().map_err(|e| format!("cannot run verilator: {e}"))?;
         if output.status.success() {
             Ok(())
         } else {
             let messages = String::from_utf8_lossy(&output.stderr);
-            Err(format!("verilator rejects {}:\n{messages}", unit.name))
+            Err(format!("verilator rejects {name}:\n{messages}"))
         }
     }
 }
@@ -86,7 +88,7 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 }
 
 /// Makes the probed registers visible from C++, without a word about it in the RTL.
-fn probe_configuration(unit: &UnitInfo) -> String {
+pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.module, probe.name)
     });

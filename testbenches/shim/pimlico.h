@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "verilated.h"
@@ -26,6 +27,15 @@ struct PimlicoUnit {
   void (*edge)(void* instance);
   // Adds the instance to a waveform that is not yet open.
   void (*trace)(void* instance, VerilatedVcdC* vcd);
+};
+
+// A unit with two 16-bit operands and no registers, as several lanes in one module.
+struct PimlicoLanes {
+  const char* name;
+  void* (*create)();
+  void (*destroy)(void* instance);
+  // results[i] becomes the result of a and b[i]. The count is a multiple of the number of lanes.
+  void (*row)(void* instance, uint16_t a, const uint16_t* b, uint16_t* results, std::size_t count);
 };
 
 namespace pimlico {
@@ -114,6 +124,37 @@ constexpr PimlicoUnit unit(const char* name) {
         auto& self = *static_cast<Instance<Ports>*>(instance);
         Verilated::threadContextp(&self.context);
         self.top->trace(vcd, 99);
+      },
+  };
+}
+
+// Lanes with a context of their own, so that they may live in different threads.
+template <typename Model>
+struct LanesInstance {
+  VerilatedContext context;
+  Model top{&context};
+
+  ~LanesInstance() { Verilated::threadContextp(&context); }
+};
+
+template <typename Model>
+constexpr PimlicoLanes lanes(const char* name) {
+  return {
+      name,
+      []() -> void* { return new LanesInstance<Model>; },
+      [](void* instance) {
+        delete static_cast<LanesInstance<Model>*>(instance);
+        Verilated::threadContextp(Verilated::defaultContextp());
+      },
+      [](void* instance, uint16_t a, const uint16_t* b, uint16_t* results, std::size_t count) {
+        auto& top = static_cast<LanesInstance<Model>*>(instance)->top;
+        constexpr std::size_t kLanes = sizeof(top.result_o) / sizeof(*results);
+        top.a_i = a;
+        for (std::size_t i = 0; i < count; i += kLanes) {
+          std::memcpy(&top.b_i, b + i, sizeof(top.b_i));
+          top.eval();
+          std::memcpy(results + i, &top.result_o, sizeof(top.result_o));
+        }
       },
   };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a unit's bench knows beside its ports.
 
+use crate::exhaustive::{self, Operands};
 use pimlico_ports::Model;
 use std::fmt;
 
@@ -12,6 +13,15 @@ pub trait Bench: Model {
     /// Judges the outputs of a run from reset, `outputs[n]` belonging to the cycle of `inputs[n]`.
     /// Returns how many values it has checked.
     fn oracle(inputs: &[Self::In], outputs: &[Self::Out]) -> Result<u64, OracleError>;
+
+    /// Compares oracle, model and RTL on all pairs of `operands`, if the unit has two operands and no
+    /// registers.
+    fn all_pairs(
+        _operands: Operands,
+        _progress: &(dyn Fn(u64) + Sync),
+    ) -> Option<exhaustive::Outcome> {
+        None
+    }
 }
 
 /// An output that is not what the reference says, though RTL and model agree on it.

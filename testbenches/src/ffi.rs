@@ -16,22 +16,58 @@ pub struct PimlicoUnit {
     pub trace: unsafe extern "C" fn(*mut c_void, vcd: *mut VcdC),
 }
 
+/// A row of the table of units with two operands; the number of lanes divides [`LANES`].
+#[repr(C)]
+pub struct PimlicoLanes {
+    name: *const c_char,
+    pub create: unsafe extern "C" fn() -> *mut c_void,
+    pub destroy: unsafe extern "C" fn(*mut c_void),
+    pub row:
+        unsafe extern "C" fn(*mut c_void, a: u16, b: *const u16, results: *mut u16, count: usize),
+}
+
+// SAFETY: a constant; its functions touch nothing but the instance that they are given.
+unsafe impl Sync for PimlicoLanes {}
+
+/// What the length of a row must be a multiple of.
+pub const LANES: usize = 8;
+
 unsafe extern "C" {
-    /// Ends with a null pointer.
+    /// Both end with a null pointer.
     static pimlico_units: [*const PimlicoUnit; 0];
+    static pimlico_lanes: [*const PimlicoLanes; 0];
 }
 
 /// The Verilated unit of that name.
 pub fn unit(name: &str) -> Option<&'static PimlicoUnit> {
-    let mut entry = (&raw const pimlico_units).cast::<*const PimlicoUnit>();
-    // SAFETY: the table is a constant of the library; it ends with a null pointer, its entries are
-    // constants as well, and their names end with a zero byte.
+    // SAFETY: the table is a constant of the library; its entries are constants as well, their names
+    // end with a zero byte.
+    unsafe { find((&raw const pimlico_units).cast(), |unit| CStr::from_ptr(unit.name), name) }
+}
+
+/// The lanes of the Verilated unit of that name.
+pub fn lanes(name: &str) -> Option<&'static PimlicoLanes> {
+    // SAFETY: as above.
+    unsafe { find((&raw const pimlico_lanes).cast(), |lanes| CStr::from_ptr(lanes.name), name) }
+}
+
+/// Finds an entry by name.
+///
+/// # Safety
+///
+/// `table` points to pointers to constants, the last of which is null.
+unsafe fn find<T>(
+    mut table: *const *const T,
+    name_of: impl Fn(&T) -> &CStr,
+    name: &str,
+) -> Option<&'static T> {
+    // SAFETY: as the caller promises.
     unsafe {
-        while let Some(unit) = (*entry).as_ref() {
-            if CStr::from_ptr(unit.name).to_bytes() == name.as_bytes() {
-                return Some(unit);
+        while let Some(entry) = (*table).as_ref() {
+            if name_of(entry).to_bytes() == name.as_bytes() {
+                return Some(entry);
             }
-            entry = entry.add(1);
+            table = table.add(1);
         }
     }
     None

@@ -5,6 +5,7 @@
 //! * [`Rtl`]: Verilated instances of a unit, behind the interface that its models have.
 //! * [`Lockstep`]: model and RTL together; stops at the first difference.
 //! * [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model.
+//! * [`exhaustive`]: all pairs of operands of an arithmetic unit.
 //! * [`cosim`]: long random runs, shrunk and written down when they fail.
 //!
 //! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`].
@@ -16,11 +17,14 @@ pub mod arith;
 pub mod bank;
 mod bench;
 pub mod cosim;
+pub mod exhaustive;
 mod ffi;
+mod function;
 mod lockstep;
 pub mod rank;
 mod rtl;
 
 pub use bench::{Bench, OracleError};
+pub use function::Function;
 pub use lockstep::Lockstep;
 pub use rtl::{Rtl, Window};

@@ -6,6 +6,7 @@
 
 mod cosim;
 mod failure;
+mod fp;
 mod output;
 mod run;
 
@@ -31,12 +32,15 @@ enum Command {
     Run(run::Arguments),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit
     Cosim(cosim::Arguments),
+    /// Compute single floating-point operations, on the model or the RTL, and check results
+    Fp(fp::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
+        Command::Fp(arguments) => fp::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

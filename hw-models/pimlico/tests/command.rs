@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The command as a user meets it: documents, messages, exit status.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 fn pimlico(arguments: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_pimlico"))
@@ -107,6 +107,62 @@ fn units_are_listed() {
     }
 }
 
+/// Runs `pimlico` with standard input.
+fn fed(arguments: &str, input: &str) -> Output {
+    use std::io::Write;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(arguments.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    drop(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+fn stdout(output: &Output) -> &str {
+    str::from_utf8(&output.stdout).expect("text")
+}
+
+#[test]
+fn operations_are_computed() {
+    assert_eq!(stdout(&pimlico("fp add 3C00 0x3c00")), "4000\n");
+    assert_eq!(stdout(&pimlico("fp mul 0001 3800")), "0000\n"); // a tie, to even
+    assert_eq!(stdout(&pimlico("fp mul 0400 3800 --subnormals 0")), "0000\n");
+    assert_eq!(stdout(&pimlico("fp mul 0400 3800")), "0200\n");
+    assert_eq!(stdout(&pimlico("fp add 3F80 3F80 --format bf16")), "4000\n");
+    assert_eq!(stdout(&fed("fp add", "3C00 3C00\n\n7BFF 7BFF\n")), "4000\n7c00\n");
+}
+
+#[test]
+fn expected_results_are_checked() {
+    let right = "3C00 3C00 4000 00\n7E01 3C00 FFFF 10\n"; // any NaN equals any NaN
+    let output = fed("fp add --check", right);
+    assert_eq!((stdout(&output), output.status.code()), ("2 checked, 0 different\n", Some(0)));
+    let output = fed("fp add --check", "3C00 3C00 4001 00\n3C00 3C00 4000 00\n");
+    let expected = "3c00 3c00: 4000, expected 4001\n2 checked, 1 different\n";
+    assert_eq!((stdout(&output), output.status.code()), (expected, Some(1)));
+    assert_eq!(fed("fp add --check", "").status.code(), Some(1));
+    assert_eq!(fed("fp add --check", "3C00 3C00\n").status.code(), Some(2));
+}
+
+#[test]
+fn wrong_operands_are_refused_in_one_line() {
+    for (arguments, expected) in [
+        ("fp add 3C00", "2 operands expected, 1 given"),
+        ("fp add 3C00 hello", "`hello` is no hexadecimal number"),
+        ("fp add 3C00 13C00", "`13C00` is no"),
+    ] {
+        let message = refused(arguments);
+        assert!(message.contains(expected), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    refused("fp add 0 0 --subnormals 2");
+}
+
 #[cfg(not(feature = "rtl"))]
 #[test]
 fn what_needs_verilator_says_so() {
@@ -135,6 +191,32 @@ mod with_rtl {
         let (mismatches, lockstep) = run("lockstep");
         assert_eq!(mismatches, Some(0.into()));
         assert_eq!(lockstep, model);
+    }
+
+    #[test]
+    fn operations_are_computed_by_the_rtl() {
+        assert_eq!(stdout(&pimlico("fp mul 3C01 4201 --backend rtl")), "4203\n");
+        for options in ["", "--subnormals 0", "--format bf16", "--format bf16 --subnormals 0"] {
+            let cases = "0001 3800\n7C00 0000\n3555 4201\n83FF 3BFF\n";
+            for op in ["add", "mul"] {
+                let run = |backend| fed(&format!("fp {op} {options} --backend {backend}"), cases);
+                let (rtl, model) = (run("rtl"), run("model"));
+                assert_eq!(rtl.stdout, model.stdout, "{op} {options}");
+                assert_eq!(stdout(&rtl).lines().count(), 4);
+            }
+        }
+    }
+
+    #[test]
+    fn pairs_of_operands_are_counted() {
+        let report = json("cosim fp_add --stratified --json");
+        assert_eq!(report["operands"], "stratified");
+        assert_eq!(report["mismatches"], 0);
+        for unit in report["units"].as_array().expect("a list") {
+            assert_eq!(unit["pairs"], 1 << 24);
+        }
+        assert_eq!(report["left_out"][0], "fp_add:stages3");
+        assert!(refused("cosim bank_pu --exhaustive").contains("bank_pu, bank_pu:flush: only"));
     }
 
     #[test]

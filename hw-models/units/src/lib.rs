@@ -19,10 +19,12 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpMul<$crate::arith::Binary16, 3>);
         $each!($crate::arith::FpMul<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpMul<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 3>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);

@@ -2,14 +2,22 @@
 //! Bench of `fp_add`: every result is the exact sum, rounded once.
 
 use super::{Golden, binary_oracle};
+use crate::exhaustive::{self, Binary, Operands, Outcome};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpAdd, FpAddIn, FpAddOut};
 
-impl<F: Format, const STAGES: usize> Bench for FpAdd<F, STAGES> {
+impl<F: Format, const STAGES: usize> Bench for FpAdd<F, STAGES>
+where
+    Self: Binary,
+{
     fn oracle(inputs: &[FpAddIn<F>], outputs: &[FpAddOut<F>]) -> Result<u64, OracleError> {
         let golden = Golden::of::<F>();
         let operands = inputs.iter().map(|input| (input.a_i, input.b_i));
         let results = outputs.iter().map(|output| output.result_o);
         binary_oracle(operands, results, STAGES, |a, b| golden.add(a, b))
+    }
+
+    fn all_pairs(operands: Operands, progress: &(dyn Fn(u64) + Sync)) -> Option<Outcome> {
+        exhaustive::run::<Self>(operands, progress)
     }
 }

@@ -11,7 +11,7 @@ use pimlico_units::arith::{Format, Fp};
 /// The arithmetic of `golden` in a unit's format.
 #[derive(Clone, Copy)]
 pub(crate) struct Golden {
-    format: GoldenFormat,
+    pub format: GoldenFormat,
     subnormals: Subnormals,
 }
 

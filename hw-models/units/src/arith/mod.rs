@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Arithmetic, shaped like the RTL: the definition that every faster form is tested against.
 
+pub mod fast;
 mod format;
 mod fp_add;
 mod fp_mul;

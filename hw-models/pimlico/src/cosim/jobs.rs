@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+//! The units as the command line names them.
+
+use super::Arguments;
+use crate::failure::Failure;
+use pimlico_testbenches::exhaustive::{self, Operands};
+use pimlico_testbenches::{Bench, cosim};
+use pimlico_units::for_each_unit;
+use std::collections::BTreeMap;
+use std::io;
+
+/// Told how many more cycles or pairs have been compared.
+type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// A unit and what can be done with it.
+pub struct Job {
+    /// Name of the RTL module.
+    pub unit: &'static str,
+    /// Name of the parameter set.
+    pub name: String,
+    parameters: &'static [(&'static str, i64)],
+    /// Random co-simulation.
+    pub random: fn(&Arguments, Progress<'_>) -> io::Result<cosim::Outcome>,
+    /// All pairs of operands, if the unit has two operands and no registers.
+    pub all_pairs: fn(Operands, Progress<'_>) -> Option<exhaustive::Outcome>,
+}
+
+impl Job {
+    fn of<M: Bench>() -> Self {
+        Self {
+            unit: M::MODULE,
+            name: M::name(),
+            parameters: M::PARAMETERS,
+            random: random::<M>,
+            all_pairs: M::all_pairs,
+        }
+    }
+
+    /// Whether the unit is meant by `name`.
+    fn is(&self, name: &str) -> bool {
+        self.name == name || self.unit == name
+    }
+
+    /// Parameters of the RTL module.
+    pub fn parameters(&self) -> BTreeMap<&'static str, i64> {
+        self.parameters.iter().copied().collect()
+    }
+}
+
+fn random<M: Bench>(arguments: &Arguments, progress: Progress<'_>) -> io::Result<cosim::Outcome> {
+    let Arguments { cycles, seed, vcd, report, .. } = arguments;
+    if let Some(folder) = vcd {
+        cosim::trace_first::<M>(*seed, folder)?;
+    }
+    let mut done = 0;
+    cosim::run::<M>(*cycles, *seed, report, |cycles| {
+        progress(cycles - done);
+        done = cycles;
+    })
+}
+
+/// The units that the arguments name.
+pub fn chosen(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
+    let mut jobs = Vec::new();
+    macro_rules! job {
+        ($unit:ty) => {
+            jobs.push(Job::of::<$unit>());
+        };
+    }
+    for_each_unit!(job);
+    for name in &arguments.units {
+        if !jobs.iter().any(|job| job.is(name)) {
+            let names: Vec<_> = jobs.into_iter().map(|job| job.name).collect();
+            let list = names.join(", ");
+            return Err(Failure::Input(format!("{name}: no such unit; there are {list}")));
+        }
+    }
+    jobs.retain(|job| arguments.all || arguments.units.iter().any(|name| job.is(name)));
+    Ok(jobs)
+}

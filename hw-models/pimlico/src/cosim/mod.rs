@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico cosim`: the RTL of units against their models.
+
+#[cfg(feature = "rtl")]
+mod exhaustive;
+#[cfg(feature = "rtl")]
+mod jobs;
+#[cfg(feature = "rtl")]
+mod random;
+
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `pimlico cosim`.
+#[derive(Args)]
+#[cfg_attr(not(feature = "rtl"), allow(dead_code))]
+pub struct Arguments {
+    /// Units by name: `bank_pu` (in all its variants) or `fp_mul:bfloat16`
+    #[arg(value_name = "UNIT", required_unless_present_any = ["all", "list"])]
+    units: Vec<String>,
+    /// All units
+    #[arg(long, conflicts_with = "units")]
+    all: bool,
+    /// List the units, their parameters and ports
+    #[arg(long)]
+    list: bool,
+    /// Cycles of random input for each unit
+    #[arg(long, default_value_t = 1_000_000, value_name = "N")]
+    cycles: u64,
+    /// All 2^32 pairs of operands of an arithmetic unit, in place of random input: oracle against
+    /// model against RTL
+    #[arg(long, conflicts_with_all = ["cycles", "vcd"])]
+    exhaustive: bool,
+    /// The part of these that matters most: every pair of signs and exponents, boundary significands
+    #[arg(long, conflicts_with_all = ["cycles", "vcd", "exhaustive"])]
+    stratified: bool,
+    /// Seed of the input, and of the bits in registers before the reset
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    seed: u64,
+    /// Write both waveforms of each unit's first episode to this folder
+    #[arg(long, value_name = "DIR")]
+    vcd: Option<PathBuf>,
+    /// Folder for the waveforms of a failure
+    #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
+    report: PathBuf,
+    /// Print one JSON document in place of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.list {
+        return output::print(&list());
+    }
+    compare(arguments)
+}
+
+#[cfg(not(feature = "rtl"))]
+fn compare(_: &Arguments) -> Result<(), Failure> {
+    Err(Failure::without_rtl("cosim"))
+}
+
+#[cfg(feature = "rtl")]
+fn compare(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.exhaustive || arguments.stratified {
+        exhaustive::compare(arguments)
+    } else {
+        random::compare(arguments)
+    }
+}
+
+/// Units, parameters and ports.
+fn list() -> String {
+    let mut text = String::new();
+    for unit in pimlico_units::units() {
+        let parameters = unit.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        text += &format!("{} ({})\n", unit.name, parameters.collect::<Vec<_>>().join(" "));
+        for (kind, ports) in [("in ", unit.inputs), ("out", unit.outputs), ("reg", unit.probes)] {
+            for port in ports {
+                text += &format!("  {kind} {:4} {:16}{}\n", port.width, port.name, port.doc);
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+//! Random input: RTL against model in every cycle.
+
+use super::Arguments;
+use super::jobs::{self, Job};
+use crate::failure::Failure;
+use crate::output::{self, grouped};
+use pimlico_testbenches::cosim::{Failure as CosimFailure, Outcome, Report};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    seed: u64,
+    mismatches: usize,
+    units: Vec<UnitDocument>,
+}
+
+#[derive(Serialize)]
+struct UnitDocument {
+    unit: &'static str,
+    name: String,
+    parameters: BTreeMap<&'static str, i64>,
+    cycles: u64,
+    oracle_checks: u64,
+    mismatches: usize,
+    first_mismatch: Option<MismatchDocument>,
+    /// Not measured so far.
+    coverage: Option<()>,
+}
+
+#[derive(Serialize)]
+struct MismatchDocument {
+    cycle: u64,
+    port: String,
+    model: String,
+    rtl: String,
+    /// Set where model and RTL agree and the reference does not.
+    expected: Option<String>,
+    again: String,
+    vcd: [String; 2],
+}
+
+/// Compares the chosen units, on all cores.
+pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
+    let jobs = jobs::chosen(arguments)?;
+    if arguments.cycles == 0 {
+        return Err(Failure::Input("--cycles 0: nothing would be compared".to_owned()));
+    }
+    let bar = output::progress(arguments.cycles * jobs.len() as u64, "cycles");
+    let progress = |cycles| bar.inc(cycles);
+    let outcomes: io::Result<Vec<Outcome>> =
+        jobs.par_iter().map(|job| (job.random)(arguments, &progress)).collect();
+    bar.finish_and_clear();
+    let outcomes = outcomes.map_err(|e| Failure::Input(format!("waveform: {e}")))?;
+
+    if arguments.json {
+        output::print_json(&document(&jobs, &outcomes, arguments))?;
+    } else {
+        output::print(&table(&jobs, &outcomes))?;
+    }
+    let failures: Vec<_> = jobs
+        .iter()
+        .zip(&outcomes)
+        .filter_map(|(job, outcome)| {
+            let failure = outcome.failure.as_ref()?;
+            Some(describe(failure, &again(job, outcome, arguments)))
+        })
+        .collect();
+    if failures.is_empty() { Ok(()) } else { Err(Failure::Check(failures.join("\n"))) }
+}
+
+fn table(jobs: &[Job], outcomes: &[Outcome]) -> String {
+    output::table(
+        &["unit", "cycles compared", "checked by oracle", "mismatches"],
+        jobs.iter().zip(outcomes).map(|(job, outcome)| {
+            vec![
+                job.name.clone(),
+                grouped(outcome.cycles),
+                grouped(outcome.checked),
+                usize::from(outcome.failure.is_some()).to_string(),
+            ]
+        }),
+    )
+}
+
+fn document(jobs: &[Job], outcomes: &[Outcome], arguments: &Arguments) -> Document {
+    let units: Vec<_> = jobs
+        .iter()
+        .zip(outcomes)
+        .map(|(job, outcome)| UnitDocument {
+            unit: job.unit,
+            name: job.name.clone(),
+            parameters: job.parameters(),
+            cycles: outcome.cycles,
+            oracle_checks: outcome.checked,
+            mismatches: usize::from(outcome.failure.is_some()),
+            first_mismatch: outcome
+                .failure
+                .as_ref()
+                .map(|report| mismatch(report, again(job, outcome, arguments))),
+            coverage: None,
+        })
+        .collect();
+    let mismatches = units.iter().map(|unit| unit.mismatches).sum();
+    Document { seed: arguments.seed, mismatches, units }
+}
+
+fn mismatch(report: &Report, again: String) -> MismatchDocument {
+    let (port, model, rtl, expected) = match &report.first {
+        CosimFailure::Mismatch(m) => (m.port, m.model.clone(), m.rtl.clone(), None),
+        CosimFailure::Oracle { error, .. } => {
+            let got = format!("{:04x}", error.got);
+            (error.port, got.clone(), got, Some(format!("{:04x}", error.expected)))
+        }
+    };
+    let vcd = [&report.model_vcd, &report.rtl_vcd].map(|file| file.display().to_string());
+    MismatchDocument {
+        cycle: report.cycle,
+        port: port.to_owned(),
+        model,
+        rtl,
+        expected,
+        again,
+        vcd,
+    }
+}
+
+/// The command that fails in the same way, and no later.
+fn again(job: &Job, outcome: &Outcome, arguments: &Arguments) -> String {
+    format!("pimlico cosim {} --seed {} --cycles {}", job.name, arguments.seed, outcome.cycles)
+}
+
+fn describe(report: &Report, again: &str) -> String {
+    let Report { first, cycle, shrunk, model_vcd, rtl_vcd } = report;
+    format!(
+        "{first}\n  found in cycle {cycle} of the run; again: {again}\nthe shortest that still \
+         fails, from reset: {shrunk}\n  waveforms: {} {}",
+        model_vcd.display(),
+        rtl_vcd.display()
+    )
+}
