@@ -13,6 +13,7 @@
 //! | [`exact`] | what are `a * b`, `a + b` and `max(a, b)`, rounded once? |
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
+//! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`error`] | how far is one from the other? |
 //!
@@ -32,4 +33,5 @@ pub mod error;
 pub mod exact;
 pub mod format;
 pub mod reduction;
+pub mod relayout;
 pub mod softfloat;

@@ -28,6 +28,10 @@ macro_rules! for_each_unit {
         $each!($crate::bank::BankPu<$crate::arith::Binary16>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
+        $each!($crate::rank::RelayoutUnit<16, 8>);
+        $each!($crate::rank::RelayoutUnit<8, 8>);
+        $each!($crate::rank::RelayoutUnit<16, 4>);
+        $each!($crate::rank::RelayoutUnit<8, 4>);
     };
 }
 

@@ -2,6 +2,7 @@
 //! Benches of what is in the rank PU, and the units of a whole rank as RTL and in lockstep.
 
 mod adder_unit;
+mod relayout_unit;
 
 use crate::{Lockstep, Rtl, Window};
 use pimlico_device::{CHIPS, Config, RankUnits};

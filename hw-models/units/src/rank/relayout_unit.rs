@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//! The rank PU's re-layout unit: on the way from the host to the chips it puts each element whole
+//! into one chip, and on the way back undoes it (L3 section 4.1).
+//!
+//! Twin of `rtl/rank/relayout_unit.sv`; this header is the contract of both.
+//!
+//! A clock is one beat of 64 bits on the data bus: half a tCK, as the bus moves data on both edges.
+//!
+//! A chip takes `CHIP_BITS` of each beat, on the same data lines, so an element of `ELEMENT_BITS`
+//! takes `GROUP = ELEMENT_BITS / CHIP_BITS` beats of a chip. A group of so many beats holds as many
+//! elements as there are chips, `64 / CHIP_BITS`. The host sends an element on adjacent lines; chip
+//! *c* shall get element *c* whole, its low part in the first beat. 16-bit elements `e0` ... `e7` on
+//! x8 chips, `l` and `h` their low and high bytes:
+//!
+//! ```text
+//!               byte lane   7   6   5   4   3   2   1   0
+//! host side     beat 0      e3h e3l e2h e2l e1h e1l e0h e0l
+//!               beat 1      e7h e7l e6h e6l e5h e5l e4h e4l
+//! chips' side   beat 0      e7l e6l e5l e4l e3l e2l e1l e0l
+//!               beat 1      e7h e6h e5h e4h e3h e2h e1h e0h
+//! ```
+//!
+//! | `ELEMENT_BITS` | `CHIP_BITS` | `GROUP` | elements of a group |
+//! | --- | --- | --- | --- |
+//! | 16 | 8 | 2 | 8 |
+//! | 16 | 4 | 4 | 16 |
+//! | 8 | 4 | 2 | 16 |
+//! | 8 | 8 | 1 | 8: an element is whole already and nothing moves |
+//!
+//! The first output needs parts of the last input, so a group leaves `GROUP` clocks after it
+//! arrives, for 16-bit elements on x8 chips 2 clocks = one tCK, and not sooner:
+//!
+//! ```text
+//! clock        0         1         2         3         4         5
+//! valid_i      1         x         1         x         0
+//! data_i       a beat 0  a beat 1  b beat 0  b beat 1
+//! valid_o                          1         1         1         1
+//! data_o                           a beat 0  a beat 1  b beat 0  b beat 1
+//! ```
+//!
+//! The beats of a group arrive in `GROUP` clocks one after the other, as a burst does. `valid_i`,
+//! `bypass_i` and `to_host_i` are looked at with a group's first beat, and not with the others.
+//! Groups follow without a gap or with any, each in a direction of its own. A beat of a group that
+//! bypasses, and what stands at `data_i` while there is no group, comes out unchanged as many clocks
+//! later.
+
+use pimlico_ports::{
+    Model, Unit, ports,
+    stimulus::{all_but_one_in, one_in},
+};
+
+ports! {
+    /// A re-layout unit.
+    unit RelayoutUnit: "relayout_unit" {
+        inputs RelayoutUnitIn {
+            /// The first beat of a group arrives; its other beats follow.
+            valid_i: bool => all_but_one_in(8),
+            /// The group passes unchanged.
+            bypass_i: bool => one_in(4),
+            /// 0: from the host to the chips; 1: from the chips to the host.
+            to_host_i: bool,
+            /// A beat of the data bus.
+            data_i: u64,
+        }
+        outputs RelayoutUnitOut {
+            /// `data_o` is a beat of a group.
+            valid_o: bool,
+            /// A beat, `GROUP` clocks later.
+            data_o: u64,
+        }
+        probes RelayoutUnitProbe {}
+    }
+}
+
+/// Beats in the longest group: 16-bit elements on x4 chips.
+const MAX_GROUP: usize = 4;
+
+/// The model of a re-layout unit for elements of `ELEMENT_BITS` (16 or 8) on chips of `CHIP_BITS`
+/// (8 or 4).
+///
+/// A line of `GROUP` beats. When the last beat of a group has gone in, the line holds the group and
+/// nothing else, and is rearranged in place.
+#[derive(Clone)]
+pub struct RelayoutUnit<const ELEMENT_BITS: usize, const CHIP_BITS: usize> {
+    /// The beats on their way and whether they belong to a group, the oldest first; `GROUP` of them.
+    line: [(bool, u64); MAX_GROUP],
+    /// Beats of the arriving group that are already in the line.
+    arrived: usize,
+    direction: Option<Direction>,
+}
+
+/// Which way a group goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the host to the chips.
+    ToChips,
+    /// From the chips to the host.
+    ToHost,
+}
+
+impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Unit
+    for RelayoutUnit<ELEMENT_BITS, CHIP_BITS>
+{
+    const MODULE: &'static str = "relayout_unit";
+    const PARAMETERS: &'static [(&'static str, i64)] =
+        &[("ELEMENT_BITS", ELEMENT_BITS as i64), ("CHIP_BITS", CHIP_BITS as i64)];
+    type In = RelayoutUnitIn;
+    type Out = RelayoutUnitOut;
+    type Probe = RelayoutUnitProbe;
+
+    fn variant() -> String {
+        match (ELEMENT_BITS, CHIP_BITS) {
+            (16, 8) => String::new(),
+            _ => format!("element{ELEMENT_BITS}_chip{CHIP_BITS}"),
+        }
+    }
+}
+
+impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> RelayoutUnit<ELEMENT_BITS, CHIP_BITS> {
+    /// Beats of a group, and clocks from a beat to its place at the output.
+    pub const GROUP: usize = {
+        assert!(matches!((ELEMENT_BITS, CHIP_BITS), (16 | 8, 8 | 4)));
+        ELEMENT_BITS / CHIP_BITS
+    };
+
+    /// What a group of `GROUP` beats becomes.
+    pub fn relayout(group: &[u64], direction: Direction) -> [u64; MAX_GROUP] {
+        let mut out = [0; MAX_GROUP];
+        let mask = u64::MAX >> (64 - CHIP_BITS);
+        for chip in 0..64 / CHIP_BITS {
+            for part in 0..Self::GROUP {
+                let host = chip * ELEMENT_BITS + part * CHIP_BITS; // a bit of the group
+                let host = (host / 64, host % 64);
+                let chip = (part, chip * CHIP_BITS);
+                let ((from, low), (to, up)) = match direction {
+                    Direction::ToChips => (host, chip),
+                    Direction::ToHost => (chip, host),
+                };
+                out[to] |= (group[from] >> low & mask) << up;
+            }
+        }
+        out
+    }
+}
+
+impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Model
+    for RelayoutUnit<ELEMENT_BITS, CHIP_BITS>
+{
+    fn new() -> Self {
+        Self { line: [(false, 0); MAX_GROUP], arrived: 0, direction: None }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        RelayoutUnitProbe::default()
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let (valid_o, data_o) = self.line[0];
+
+        if self.arrived == 0 {
+            self.direction = match (input.bypass_i, input.to_host_i) {
+                (true, _) => None,
+                (false, false) => Some(Direction::ToChips),
+                (false, true) => Some(Direction::ToHost),
+            };
+        }
+        let of_group = input.valid_i || self.arrived > 0;
+        self.line.copy_within(1..Self::GROUP, 0);
+        self.line[Self::GROUP - 1] = (of_group, input.data_i);
+        self.arrived += usize::from(of_group);
+
+        if self.arrived == Self::GROUP {
+            self.arrived = 0;
+            if let Some(direction) = self.direction {
+                let group = self.line.map(|(_, data)| data);
+                self.line = Self::relayout(&group, direction).map(|data| (true, data));
+            }
+        }
+        RelayoutUnitOut { valid_o, data_o }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The outputs of so many clocks.
+    fn run<M: Model<In = RelayoutUnitIn, Out = RelayoutUnitOut>>(
+        inputs: impl IntoIterator<Item = RelayoutUnitIn>,
+    ) -> Vec<Option<u64>> {
+        let mut unit = M::new();
+        let idle = [RelayoutUnitIn::default(); MAX_GROUP];
+        let outputs = inputs.into_iter().chain(idle).map(|input| unit.step(&input));
+        outputs.map(|output| output.valid_o.then_some(output.data_o)).collect()
+    }
+
+    fn beat(data_i: u64) -> RelayoutUnitIn {
+        RelayoutUnitIn { valid_i: true, data_i, ..Default::default() }
+    }
+
+    #[test]
+    fn elements_become_whole_in_a_chip() {
+        // Byte ec of the host is the high (c) or low (0) byte of element e.
+        let host = [beat(0x3c30_2c20_1c10_0c00), beat(0x7c70_6c60_5c50_4c40)];
+        let chips = [0x7060_5040_3020_1000, 0x7c6c_5c4c_3c2c_1c0c];
+        let outputs = run::<RelayoutUnit<16, 8>>(host);
+        assert_eq!(outputs[..5], [None, None, Some(chips[0]), Some(chips[1]), None]);
+
+        let to_host = chips.map(|data| RelayoutUnitIn { to_host_i: true, ..beat(data) });
+        let outputs = run::<RelayoutUnit<16, 8>>(to_host);
+        assert_eq!(outputs[2..4], host.map(|beat| Some(beat.data_i)));
+    }
+
+    #[test]
+    fn narrow_chips_take_more_beats() {
+        // 16-bit elements on x4 chips: chip c gets digit 0 of element c first.
+        let host = (0..4).map(|i| beat(0x0003_0002_0001_0000 + i * 0x0004_0004_0004_0004));
+        let outputs = run::<RelayoutUnit<16, 4>>(host);
+        assert_eq!(outputs[4..], [Some(0xfedc_ba98_7654_3210), Some(0), Some(0), Some(0)]);
+        // 8-bit elements on x4 chips.
+        let host = [beat(0x0706_0504_0302_0100), beat(0x0f0e_0d0c_0b0a_0908)];
+        let outputs = run::<RelayoutUnit<8, 4>>(host);
+        assert_eq!(outputs[2..4], [Some(0xfedc_ba98_7654_3210), Some(0)]);
+        // 8-bit elements on x8 chips are whole already.
+        let outputs = run::<RelayoutUnit<8, 8>>(host);
+        assert_eq!(outputs[..4], [None, Some(host[0].data_i), Some(host[1].data_i), None]);
+    }
+
+    #[test]
+    fn the_mode_is_that_of_the_first_beat() {
+        let inputs = [
+            RelayoutUnitIn { bypass_i: true, ..beat(1) },
+            RelayoutUnitIn { valid_i: false, to_host_i: true, ..beat(2) },
+            RelayoutUnitIn { to_host_i: true, ..beat(0xFF00) },
+            RelayoutUnitIn { bypass_i: true, ..beat(0) },
+            beat(0xFF00),
+        ];
+        let outputs = run::<RelayoutUnit<16, 8>>(inputs);
+        assert_eq!(outputs[2..8], [1, 2, 0xFF_0000, 0, 0, 0xFF].map(Some));
+    }
+}
