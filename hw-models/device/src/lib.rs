@@ -8,6 +8,7 @@
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
 //! * [`schedule`]: the commands of score and context, tCK by tCK.
+//! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
 mod config;
@@ -15,6 +16,7 @@ mod dram;
 pub mod mapping;
 mod rank;
 pub mod schedule;
+pub mod spd;
 mod statistics;
 mod wave;
 

@@ -9,6 +9,7 @@ mod failure;
 mod fp;
 mod output;
 mod run;
+mod spd;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -34,6 +35,8 @@ enum Command {
     Cosim(cosim::Arguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
     Fp(fp::Arguments),
+    /// Write or show the SPD image, from which a host takes the module's timing
+    Spd(spd::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
+        Command::Spd(arguments) => spd::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico spd`: the SPD image of the module, honest and spoofed.
+
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, Subcommand};
+use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `pimlico spd`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Write the image of the module: 512 bytes
+    Write {
+        /// The file; one that is there is replaced
+        file: PathBuf,
+        /// The chips' own timing, in place of the one with which a host makes up for re-layout
+        #[arg(long)]
+        honest: bool,
+    },
+    /// Check an image and show what it tells a host
+    Show {
+        /// The file
+        file: PathBuf,
+        /// Print one JSON document in place of a table
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Write { file, honest } => {
+            write(file, if *honest { Values::Honest } else { Values::Spoofed })
+        }
+        Action::Show { file, json } => show(file, *json),
+    }
+}
+
+fn write(file: &Path, values: Values) -> Result<(), Failure> {
+    let image = Description::ddr4_3200().image(values);
+    let image = image.map_err(|e| Failure::Input(format!("preset ddr4-3200-spd: {e}")))?;
+    replace(file, image.as_bytes()).map_err(|e| Failure::file(file, &e))?;
+    output::print(&format!("{}: {SPD_BYTES} bytes, {}\n", file.display(), name(values)))
+}
+
+/// Puts `bytes` in place of the file, all of them or none.
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Where a name leads to a file elsewhere, that is the one to replace.
+    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+        return Err(io::Error::other("not a regular file, and would be replaced"));
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666)); // and what the umask leaves
+    }
+    let mut new = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    new.write_all(bytes)?;
+    new.as_file().sync_all()?;
+    new.persist(&file)?;
+    Ok(())
+}
+
+fn show(file: &Path, json: bool) -> Result<(), Failure> {
+    let image = read(file).map_err(|e| Failure::file(file, &e))?;
+    let advertised =
+        Spd::parse(&image).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
+    if json {
+        output::print_json(&Document::new(file, &advertised))
+    } else {
+        output::print(&text(file, &advertised))
+    }
+}
+
+/// Reads a file, but no more of it than tells that it is too long.
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(SPD_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn name(values: Values) -> &'static str {
+    match values {
+        Values::Honest => "honest",
+        Values::Spoofed => "spoofed",
+    }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    file: String,
+    values: Values,
+    /// Clocks by which the values are spoofed.
+    relayout_tck: u64,
+    crc: CrcDocument,
+    module: &'a Module,
+    density_mbit: u64,
+    advertised_tck: &'a SpdTiming,
+    true_tck: SpdTiming,
+}
+
+/// CRCs of an image that has the right ones.
+#[derive(Serialize)]
+struct CrcDocument {
+    base: String,
+    module: String,
+    ok: bool,
+}
+
+impl<'a> Document<'a> {
+    fn new(file: &Path, advertised: &'a Advertised) -> Self {
+        let [base, module] = advertised.crc.map(|crc| format!("{crc:#06x}"));
+        Self {
+            file: file.display().to_string(),
+            values: advertised.values(),
+            relayout_tck: advertised.relayout_tck,
+            crc: CrcDocument { base, module, ok: true },
+            module: &advertised.module,
+            density_mbit: advertised.module.density_mbit(),
+            advertised_tck: &advertised.timing,
+            true_tck: advertised.true_timing(),
+        }
+    }
+}
+
+/// The report for people.
+fn text(file: &Path, advertised: &Advertised) -> String {
+    let Advertised { module, timing, crc, .. } = advertised;
+    let Module { ranks, chip_bits, bank_groups, banks_per_group, serial, part_number, .. } = module;
+    let [base, lrdimm] = crc;
+    let mut text = format!(
+        "{}: {} values, CRCs {base:#06x} (base) and {lrdimm:#06x} (LRDIMM) ok\n{part_number}, \
+         serial number {serial}: DDR4 LRDIMM, {ranks} rank(s) of x{chip_bits} chips of {} Mbit, \
+         {bank_groups} x {banks_per_group} banks, tCK {} ps\n\n",
+        file.display(),
+        name(advertised.values()),
+        module.density_mbit(),
+        timing.tck_ps,
+    );
+    let truth = advertised.true_timing();
+    let rows = parameters(timing).into_iter().zip(parameters(&truth));
+    text += &output::table(
+        &["parameter", "advertised tCK", "ns", "the chips' own tCK"],
+        rows.map(|((name, tck), (_, own_tck))| {
+            let ns = (tck * timing.tck_ps) as f64 / 1000.0;
+            vec![name.to_owned(), tck.to_string(), format!("{ns:.3}"), own_tck.to_string()]
+        }),
+    );
+    if advertised.values() == Values::Spoofed {
+        let tck = advertised.relayout_tck;
+        let _ = writeln!(text, "\nnote: spoofed by {tck} tCK, for which re-layout holds the data");
+    }
+    text
+}
+
+fn parameters(timing: &SpdTiming) -> [(&'static str, u64); 17] {
+    let SpdTiming { tck_ps: _, cl_tck, wl_tck, rcd_tck, rp_tck, ras_tck, rc_tck, .. } = *timing;
+    let SpdTiming { rrd_s_tck, rrd_l_tck, faw_tck, ccd_l_tck, wtr_s_tck, wtr_l_tck, .. } = *timing;
+    let SpdTiming { wr_tck, rtp_tck, rfc1_tck, rfc2_tck, rfc4_tck, .. } = *timing;
+    [
+        ("CL", cl_tck),
+        ("WL", wl_tck),
+        ("RCD", rcd_tck),
+        ("RP", rp_tck),
+        ("RAS", ras_tck),
+        ("RC", rc_tck),
+        ("RRD_S", rrd_s_tck),
+        ("RRD_L", rrd_l_tck),
+        ("FAW", faw_tck),
+        ("CCD_L", ccd_l_tck),
+        ("WTR_S", wtr_s_tck),
+        ("WTR_L", wtr_l_tck),
+        ("WR", wr_tck),
+        ("RTP", rtp_tck),
+        ("RFC1", rfc1_tck),
+        ("RFC2", rfc2_tck),
+        ("RFC4", rfc4_tck),
+    ]
+}
