@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! Organisation and timing of a rank, as data.
+//! Organisation and timing of a device, as data.
 
 use crate::CHIPS;
 use serde::Deserialize;
+use std::ops::RangeInclusive;
 
-/// What a rank is made of and how fast it is. Loaded from a preset; see `presets/`.
+/// What a device is made of and how fast it is: a rank of a DIMM, or a channel of GDDR6. Loaded from
+/// a preset; see `presets/`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -19,11 +21,11 @@ pub struct Config {
     pub timing: Timing,
 }
 
-/// Chips, banks and rows of a rank.
+/// Chips, banks and rows of a device.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Organisation {
-    /// Chips in the rank.
+    /// Chips that work together.
     pub chips: usize,
     /// Bank groups in a chip.
     pub bank_groups: usize,
@@ -31,29 +33,175 @@ pub struct Organisation {
     pub banks_per_group: usize,
     /// Bytes of a row of one bank of one chip.
     pub page_bytes: usize,
+    /// Bytes that a column command moves in one bank of one chip.
+    pub column_bytes: usize,
     /// Rows in a bank.
     pub rows: usize,
 }
 
-/// Timing parameters (JESD79-4 section 13), in tCK.
+/// Timing parameters, under the names that JESD79-4 gives them, in tCK.
+///
+/// "Same group" and "other group" are bank groups; "WR data" ends tCWL + BL after its WR.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "UPPERCASE")]
+#[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Length of a burst on the data bus.
     #[serde(rename = "BL")]
     pub burst_tck: u64,
+    /// From one column command to the next, other group.
+    #[serde(rename = "CCD_S")]
+    pub ccd_s_tck: u64,
     /// From one column command to the next in the same bank group, and so from one all-bank RD to
     /// the next: a *slot*.
     #[serde(rename = "CCD_L")]
     pub ccd_l_tck: u64,
+    /// From one ACT to the next, other group.
+    #[serde(rename = "RRD_S")]
+    pub rrd_s_tck: u64,
+    /// From one ACT to the next, same group.
+    #[serde(rename = "RRD_L")]
+    pub rrd_l_tck: u64,
+    /// The window that holds no more than four ACTs.
+    #[serde(rename = "FAW")]
+    pub faw_tck: u64,
+    /// From ACT to RD.
+    #[serde(rename = "RCD")]
+    pub rcd_tck: u64,
+    /// From ACT to WR.
+    #[serde(rename = "RCD_WR")]
+    pub rcd_wr_tck: u64,
+    /// From ACT to an RD that feeds the bank's PU.
+    #[serde(rename = "RCD_MAC")]
+    pub rcd_mac_tck: u64,
+    /// From ACT to PRE.
+    #[serde(rename = "RAS")]
+    pub ras_tck: u64,
+    /// From PRE to ACT.
+    #[serde(rename = "RP")]
+    pub rp_tck: u64,
+    /// From ACT to ACT, same bank.
+    #[serde(rename = "RC")]
+    pub rc_tck: u64,
+    /// From RD to its data.
+    #[serde(rename = "CL")]
+    pub cl_tck: u64,
+    /// From WR to its data; L3 calls it WL.
+    #[serde(rename = "CWL")]
+    pub cwl_tck: u64,
+    /// Clocks that the data bus lies idle between RD data and WR data: see
+    /// [`rd_to_wr_tck`](Self::rd_to_wr_tck).
+    #[serde(rename = "RTW_GAP")]
+    pub rtw_gap_tck: u64,
+    /// From the end of WR data to RD, other group; L3 calls it CDLR.
+    #[serde(rename = "WTR_S")]
+    pub wtr_s_tck: u64,
+    /// From the end of WR data to RD, same group.
+    #[serde(rename = "WTR_L")]
+    pub wtr_l_tck: u64,
+    /// From the end of WR data to PRE.
+    #[serde(rename = "WR")]
+    pub wr_tck: u64,
+    /// From RD to PRE.
+    #[serde(rename = "RTP")]
+    pub rtp_tck: u64,
+    /// From one REF to the next, on average.
+    #[serde(rename = "REFI")]
+    pub refi_tck: u64,
+    /// From REF to any other command.
+    #[serde(rename = "RFC")]
+    pub rfc_tck: u64,
+    /// REFs that may be postponed at any time: a count, not tCK.
+    #[serde(rename = "REF_POSTPONED")]
+    pub max_postponed_refs: u64,
 }
+
+impl Timing {
+    /// From RD to WR, any bank: the WR data must not come before the RD data have left the bus and
+    /// the strobe has turned round. JESD79-4 gives RL + BL/2 - WL + 2 tCK for a preamble of one tCK
+    /// (READ operation, READ to WRITE); BL/2, in beats there, is our BL, and the 2 is `RTW_GAP`.
+    pub fn rd_to_wr_tck(&self) -> u64 {
+        self.cl_tck + self.burst_tck + self.rtw_gap_tck - self.cwl_tck
+    }
+
+    /// From WR to RD, other group: its data must have arrived, and tWTR_S gone by.
+    pub fn wr_to_rd_s_tck(&self) -> u64 {
+        self.cwl_tck + self.burst_tck + self.wtr_s_tck
+    }
+
+    /// From WR to RD, same group.
+    pub fn wr_to_rd_l_tck(&self) -> u64 {
+        self.cwl_tck + self.burst_tck + self.wtr_l_tck
+    }
+
+    /// From WR to PRE, same bank.
+    pub fn wr_to_pre_tck(&self) -> u64 {
+        self.cwl_tck + self.burst_tck + self.wr_tck
+    }
+
+    /// The range of each value on its own. Limits are those of 16 bits and less, far above what any
+    /// standard has: they keep sums of them from overflowing.
+    fn ranges(&self) -> [Range; 22] {
+        [
+            ("BL", self.burst_tck, 1..=16, "1 to 16"),
+            ("CCD_S", self.ccd_s_tck, 1..=64, "1 to 64"),
+            ("CCD_L", self.ccd_l_tck, 1..=64, "1 to 64"),
+            ("RRD_S", self.rrd_s_tck, 1..=256, "1 to 256"),
+            ("RRD_L", self.rrd_l_tck, 1..=256, "1 to 256"),
+            ("FAW", self.faw_tck, 1..=1024, "1 to 1024"),
+            ("RCD", self.rcd_tck, 1..=256, "1 to 256"),
+            ("RCD_WR", self.rcd_wr_tck, 1..=256, "1 to 256"),
+            ("RCD_MAC", self.rcd_mac_tck, 1..=256, "1 to 256"),
+            ("RAS", self.ras_tck, 1..=1024, "1 to 1024"),
+            ("RP", self.rp_tck, 1..=256, "1 to 256"),
+            ("RC", self.rc_tck, 1..=2048, "1 to 2048"),
+            ("CL", self.cl_tck, 1..=256, "1 to 256"),
+            ("CWL", self.cwl_tck, 1..=256, "1 to 256"),
+            ("RTW_GAP", self.rtw_gap_tck, 1..=8, "1 to 8"),
+            ("WTR_S", self.wtr_s_tck, 1..=256, "1 to 256"),
+            ("WTR_L", self.wtr_l_tck, 1..=256, "1 to 256"),
+            ("WR", self.wr_tck, 1..=256, "1 to 256"),
+            ("RTP", self.rtp_tck, 1..=256, "1 to 256"),
+            ("REFI", self.refi_tck, 1..=1 << 20, "1 to 1048576"),
+            ("RFC", self.rfc_tck, 1..=1 << 16, "1 to 65536"),
+            ("REF_POSTPONED", self.max_postponed_refs, 1..=8, "1 to 8"),
+        ]
+    }
+
+    /// What must hold between values: (key, its value, the least it may be, and why).
+    fn lower_bounds(&self) -> [(&'static str, u64, u64, &'static str); 11] {
+        [
+            ("CCD_S", self.ccd_s_tck, self.burst_tck, "at least BL"),
+            ("CCD_L", self.ccd_l_tck, self.ccd_s_tck, "at least CCD_S"),
+            ("RRD_L", self.rrd_l_tck, self.rrd_s_tck, "at least RRD_S"),
+            ("FAW", self.faw_tck, self.rrd_l_tck, "at least RRD_L"),
+            ("RAS", self.ras_tck, self.rcd_tck, "at least RCD"),
+            ("RC", self.rc_tck, self.ras_tck + self.rp_tck, "at least RAS + RP"),
+            ("RCD_MAC", self.rcd_mac_tck, self.rcd_tck, "at least RCD"),
+            ("CL", self.cl_tck, self.cwl_tck, "at least CWL"),
+            ("WTR_L", self.wtr_l_tck, self.wtr_s_tck, "at least WTR_S"),
+            ("RFC", self.rfc_tck, self.rc_tck, "at least RC"),
+            ("REFI", self.refi_tck, self.rfc_tck + 1, "more than RFC"),
+        ]
+    }
+}
+
+/// A key, its value, what it may be, and the same in words.
+type Range = (&'static str, u64, RangeInclusive<u64>, &'static str);
 
 /// Why a preset is refused.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// It is not the TOML of a [`Config`].
-    #[error("preset {0}")]
-    Syntax(String),
+    #[error("preset, line {line}: {message}")]
+    Syntax {
+        /// Line, counted from 1; of a missing key, that of the table that lacks it.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Its name would not do in a report or a file's name.
+    #[error("preset name {0:?}, expected 1 to 64 letters, digits, '-', '_' or '.'")]
+    Name(String),
     /// A value cannot be.
     #[error("preset {preset}: {key} = {value}, expected {expected}")]
     Value {
@@ -74,45 +222,77 @@ impl Config {
         Self::parse(include_str!("../presets/ddr4-3200.toml")).expect("tested below")
     }
 
+    /// A channel of GDDR6-AiM, as in LoL-PIM's module. Not a [`Rank`](crate::Rank).
+    pub fn gddr6_aim() -> Self {
+        Self::parse(include_str!("../presets/gddr6-aim.toml")).expect("tested below")
+    }
+
     /// Reads and checks a preset.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text)
-            .map_err(|e| ConfigError::Syntax(e.to_string().trim().replace('\n', " ")))?;
+        let config: Self = toml::from_str(text).map_err(|e| ConfigError::syntax(text, &e))?;
         config.check()?;
         Ok(config)
     }
 
     fn check(&self) -> Result<(), ConfigError> {
-        let Organisation { chips, bank_groups, banks_per_group, page_bytes, rows } =
+        let of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(of_a_name) {
+            return Err(ConfigError::Name(self.name.clone()));
+        }
+        let Organisation { chips, bank_groups, banks_per_group, page_bytes, column_bytes, rows } =
             self.organisation;
-        let Timing { burst_tck, ccd_l_tck } = self.timing;
-        let checks = [
-            ("tCK_ps", self.tck_ps, (1..=100_000).contains(&self.tck_ps), "1 to 100000"),
+        let sizes: [Range; 5] = [
+            ("tCK_ps", self.tck_ps, 1..=100_000, "1 to 100000"),
+            ("chips", chips as u64, 1..=64, "1 to 64"),
+            ("bank_groups", bank_groups as u64, 1..=16, "1 to 16"),
+            ("banks_per_group", banks_per_group as u64, 1..=16, "1 to 16"),
+            ("rows", rows as u64, 1..=1 << 20, "1 to 1048576"),
+        ];
+        for (key, value, range, expected) in sizes.into_iter().chain(self.timing.ranges()) {
+            self.require(key, value, range.contains(&value), expected)?;
+        }
+        let page_fits = page_bytes.is_power_of_two() && (64..=65536).contains(&page_bytes);
+        self.require("page_bytes", page_bytes as u64, page_fits, "a power of two, 64 to 65536")?;
+        let column_fits = column_bytes.is_power_of_two() && (2..=64).contains(&column_bytes);
+        self.require("column_bytes", column_bytes as u64, column_fits, "a power of two, 2 to 64")?;
+        for (key, value, least, expected) in self.timing.lower_bounds() {
+            self.require(key, value, value >= least, expected)?;
+        }
+        Ok(())
+    }
+
+    /// Whether a [`Rank`](crate::Rank) can be built of it, whose units have fixed widths.
+    pub fn check_rank(&self) -> Result<(), ConfigError> {
+        let Organisation { chips, bank_groups, banks_per_group, column_bytes, .. } =
+            self.organisation;
+        let Timing { burst_tck, ccd_l_tck, .. } = self.timing;
+        let in_bursts = ccd_l_tck.is_multiple_of(burst_tck);
+        for (key, value, holds, expected) in [
             ("chips", chips as u64, chips == CHIPS, "8, the width of the adder unit"),
             ("bank_groups", bank_groups as u64, bank_groups == 4, "4, weights in a 64-bit word"),
             ("banks_per_group", banks_per_group as u64, banks_per_group == 4, "4"),
-            (
-                "page_bytes",
-                page_bytes as u64,
-                page_bytes.is_power_of_two() && (64..=65536).contains(&page_bytes),
-                "a power of two from 64 to 65536",
-            ),
-            ("rows", rows as u64, (1..=1 << 20).contains(&rows), "1 to 1048576"),
+            ("column_bytes", column_bytes as u64, column_bytes == 8, "8, the width of a bank PU"),
             ("BL", burst_tck, burst_tck == 4, "4: eight beats, two in each tCK"),
-            (
-                "CCD_L",
-                ccd_l_tck,
-                ccd_l_tck % burst_tck.max(1) == 0 && (burst_tck..=64).contains(&ccd_l_tck),
-                "a multiple of BL up to 64",
-            ),
-        ];
-        for (key, value, holds, expected) in checks {
-            if !holds {
-                let preset = self.name.clone();
-                return Err(ConfigError::Value { preset, key, value, expected });
-            }
+            ("CCD_L", ccd_l_tck, in_bursts, "a multiple of BL"),
+        ] {
+            self.require(key, value, holds, expected)?;
         }
         Ok(())
+    }
+
+    fn require(
+        &self,
+        key: &'static str,
+        value: u64,
+        holds: bool,
+        expected: &'static str,
+    ) -> Result<(), ConfigError> {
+        let preset = || self.name.clone();
+        if holds {
+            Ok(())
+        } else {
+            Err(ConfigError::Value { preset: preset(), key, value, expected })
+        }
     }
 
     /// Logic banks: a bank of the same number in every chip, working together.
@@ -120,14 +300,19 @@ impl Config {
         self.organisation.bank_groups * self.organisation.banks_per_group
     }
 
-    /// Bursts in a row: columns of 64 bits in each chip.
+    /// Bursts in a row: columns of each chip.
     pub fn columns(&self) -> usize {
-        self.organisation.page_bytes / 8
+        self.organisation.page_bytes / self.organisation.column_bytes
+    }
+
+    /// Multipliers of a bank's PU: one for each 16-bit element of a column.
+    pub fn multipliers(&self) -> usize {
+        self.organisation.column_bytes / 2
     }
 
     /// Bytes that an all-bank RD moves to the bank PUs.
     pub fn all_bank_bytes(&self) -> usize {
-        self.banks() * self.organisation.chips * 8
+        self.banks() * self.organisation.chips * self.organisation.column_bytes
     }
 
     /// Bandwidth of the bank PUs with an all-bank RD in every slot, in GB/s (10^9 bytes).
@@ -136,14 +321,40 @@ impl Config {
     }
 }
 
+impl ConfigError {
+    /// One line from what the parser says, with the text of the line if it quotes the value alone.
+    pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Self {
+        let at = error.span().map_or(0, |span| span.start).min(text.len());
+        let before = &text.as_bytes()[..at];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        let source = text.lines().nth(line - 1).unwrap_or_default().trim();
+        let message = format!("{} (in: {source})", error.message());
+        let printable = |c: char| if c.is_control() { ' ' } else { c };
+        let message = message.chars().map(printable).take(400).collect();
+        Self::Syntax { line, message }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use toml::{Table, Value};
+
+    const DDR4: &str = include_str!("../presets/ddr4-3200.toml");
+    const AIM: &str = include_str!("../presets/gddr6-aim.toml");
+
+    fn refusal(text: &str, what: &str) -> String {
+        let error = Config::parse(text).expect_err(what).to_string();
+        assert!(!error.contains('\n'), "{what}: {error}");
+        error
+    }
 
     #[test]
     fn the_rank_has_the_bandwidth_of_the_paper() {
         let config = Config::ddr4_3200();
+        assert_eq!(config.check_rank().err().map(|e| e.to_string()), None);
         assert_eq!(config.columns(), 128);
+        assert_eq!(config.multipliers(), 4);
         assert_eq!(config.all_bank_bytes(), 1024);
         assert_eq!(config.peak_gb_per_s(), 204.8);
         // 16 channels of 2 DIMMs of 2 ranks: L3 Table 2 says 13.0 TB/s.
@@ -151,19 +362,145 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_is_refused_with_the_name_of_what_is_wrong() {
-        let text = include_str!("../presets/ddr4-3200.toml");
+    fn the_channel_has_the_bandwidth_of_the_paper() {
+        let config = Config::gddr6_aim();
+        assert_eq!((config.banks(), config.columns(), config.multipliers()), (16, 64, 16));
+        // LoL-PIM Table 5: 512 GB/s in a channel, PUs at 1 GHz.
+        assert_eq!(config.peak_gb_per_s(), 512.0);
+        assert_eq!(config.timing.ccd_l_tck * config.tck_ps, 1000);
+        let error = config.check_rank().expect_err("not a rank").to_string();
+        assert_eq!(error, "preset gddr6-aim: chips = 1, expected 8, the width of the adder unit");
+    }
+
+    #[test]
+    fn timings_are_those_of_the_paper() {
+        let Config { timing, .. } = Config::ddr4_3200();
+        // L3 Table 2, in its order.
+        assert_eq!((timing.burst_tck, timing.ccd_s_tck, timing.ccd_l_tck), (4, 4, 8));
+        assert_eq!((timing.rrd_s_tck, timing.rrd_l_tck, timing.rcd_tck), (4, 8, 22));
+        assert_eq!((timing.ras_tck, timing.rp_tck, timing.rc_tck), (52, 22, 74));
+        assert_eq!((timing.cl_tck, timing.cwl_tck), (22, 16));
+        assert_eq!((timing.wtr_s_tck, timing.wtr_l_tck), (4, 12));
+        assert_eq!((timing.wr_tck, timing.rtp_tck), (24, 12));
+        assert_eq!((timing.faw_tck, timing.refi_tck, timing.rfc_tck), (34, 12480, 560));
+        // Between commands, by JESD79-4: 22 + 4 - 16 + 2, 16 + 4 + ...
+        assert_eq!(timing.rd_to_wr_tck(), 12);
+        assert_eq!((timing.wr_to_rd_s_tck(), timing.wr_to_rd_l_tck()), (24, 32));
+        assert_eq!(timing.wr_to_pre_tck(), 44);
+        assert_eq!(Config::gddr6_aim().timing.rd_to_wr_tck(), 48);
+    }
+
+    /// Every key of a preset, with the table it stands in.
+    fn keys(text: &str) -> Vec<(Option<String>, String)> {
+        let mut keys = Vec::new();
+        for (name, value) in text.parse::<Table>().expect("TOML") {
+            match value {
+                Value::Table(table) => {
+                    keys.push((None, name.clone()));
+                    keys.extend(table.into_iter().map(|(key, _)| (Some(name.clone()), key)));
+                }
+                _ => keys.push((None, name)),
+            }
+        }
+        keys
+    }
+
+    /// The preset with one key changed or, without a value, removed.
+    fn with(text: &str, (table, key): &(Option<String>, String), value: Option<Value>) -> String {
+        let mut root: Table = text.parse().expect("TOML");
+        let table = match table {
+            Some(table) => root[table].as_table_mut().expect("a table"),
+            None => &mut root,
+        };
+        table.remove(key).expect("the key is there");
+        table.extend(value.map(|value| (key.clone(), value)));
+        root.to_string()
+    }
+
+    #[test]
+    fn every_key_is_required_and_checked() {
+        for text in [DDR4, AIM] {
+            let keys = keys(text);
+            assert_eq!(keys.len(), 4 + 6 + 22);
+            for key in &keys {
+                let (_, name) = key;
+                let missing = refusal(&with(text, key, None), name);
+                assert!(missing.contains(&format!("missing field `{name}`")), "{missing}");
+                if ["organisation", "timing"].contains(&name.as_str()) {
+                    continue;
+                }
+                let wrong_type = refusal(&with(text, key, Some(Value::Boolean(true))), name);
+                assert!(wrong_type.contains(&format!("{name} = true")), "{wrong_type}");
+                if name == "name" {
+                    continue;
+                }
+                for value in [0, 1 << 40, i64::MAX] {
+                    let error = refusal(&with(text, key, Some(Value::Integer(value))), name);
+                    assert!(error.contains(&format!(": {name} = {value}, expected ")), "{error}");
+                }
+                let negative = refusal(&with(text, key, Some(Value::Integer(-1))), name);
+                assert!(negative.contains(&format!("{name} = -1")), "{negative}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_contradict_each_other_are_refused() {
         for (from, to, expected) in [
-            ("CCD_L = 8", "CCD_L = 7", "CCD_L = 7"),
-            ("CCD_L = 8", "", "missing field `CCD_L`"),
-            ("CCD_L = 8", "CCD_L = 8\nCCD_X = 1", "unknown field `CCD_X`"),
-            ("tCK_ps = 625", "tCK_ps = 0", "tCK_ps = 0"),
-            ("rows = 65536", "rows = -1", "-1"),
-            ("chips = 8 ", "chips = 4 ", "chips = 4"),
+            ("CCD_S = 4", "CCD_S = 3", "CCD_S = 3, expected at least BL"),
+            ("CCD_L = 8", "CCD_L = 3", "CCD_L = 3, expected at least CCD_S"),
+            ("RRD_L = 8", "RRD_L = 3", "RRD_L = 3, expected at least RRD_S"),
+            ("FAW = 34", "FAW = 7", "FAW = 7, expected at least RRD_L"),
+            ("RAS = 52", "RAS = 21", "RAS = 21, expected at least RCD"),
+            ("RC = 74", "RC = 73", "RC = 73, expected at least RAS + RP"),
+            ("RCD_MAC = 22", "RCD_MAC = 21", "RCD_MAC = 21, expected at least RCD"),
+            ("CL = 22", "CL = 15", "CL = 15, expected at least CWL"),
+            ("WTR_L = 12", "WTR_L = 3", "WTR_L = 3, expected at least WTR_S"),
+            ("RFC = 560", "RFC = 73", "RFC = 73, expected at least RC"),
+            ("REFI = 12480", "REFI = 560", "REFI = 560, expected more than RFC"),
+            ("page_bytes = 1024", "page_bytes = 1000", "page_bytes = 1000, expected a power"),
+            ("column_bytes = 8", "column_bytes = 6", "column_bytes = 6, expected a power"),
         ] {
-            let error = Config::parse(&text.replace(from, to)).expect_err(to).to_string();
+            // The line break keeps the key from being found as the end of a longer one.
+            let text = DDR4.replace(&format!("\n{from}"), &format!("\n{to}"));
+            let error = refusal(&text, to);
+            assert!(error.starts_with("preset ddr4-3200: ") && error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_preset_is_refused_with_the_name_of_what_is_wrong() {
+        for (from, to, expected) in [
+            ("CCD_L = 8", "CCD_L = 8\nCCD_X = 1", "line 18: unknown field `CCD_X`"),
+            ("CCD_L = 8", "CCD_L = 8\nCCD_L = 8", "line 18: duplicate key"),
+            ("tCK_ps = 625", "tCK_ps = 625\nx = 1", "unknown field `x`"),
+            ("chips = 8", "x = 1\nchips = 8", "unknown field `x`"),
+            ("CCD_L = 8", "CCD_L = 8.0", "line 17: invalid type: floating point `8.0`"),
+            ("CCD_L = 8", "CCD_L = ", "line 17: "),
+            ("CCD_L = 8", "\"C\\nC\" = 8", "unknown field `C C`"),
+            ("name = \"ddr4-3200\"", "name = \"a\\nb\"", "preset name \"a\\nb\", expected"),
+            ("name = \"ddr4-3200\"", "name = \"\"", "preset name \"\", expected"),
+        ] {
+            let error = refusal(&DDR4.replace(from, to), to);
             assert!(error.contains(expected), "{error}");
-            assert!(!error.contains('\n'), "{error}");
+        }
+        refusal("", "an empty preset");
+        refusal(&"[".repeat(100_000), "nothing but brackets");
+    }
+
+    #[test]
+    fn a_rank_has_the_widths_of_its_units() {
+        for (from, to, expected) in [
+            ("chips = 8", "chips = 4", "chips = 4"),
+            ("bank_groups = 4", "bank_groups = 2", "bank_groups = 2"),
+            ("banks_per_group = 4", "banks_per_group = 8", "banks_per_group = 8"),
+            ("column_bytes = 8", "column_bytes = 16", "column_bytes = 16"),
+            ("\nBL = 4", "\nBL = 2", "BL = 2"),
+            ("CCD_L = 8", "CCD_L = 7", "CCD_L = 7"),
+        ] {
+            let config = Config::parse(&DDR4.replace(from, to)).expect(to);
+            let error = config.check_rank().expect_err(to).to_string();
+            assert!(error.contains(expected) && !error.contains('\n'), "{error}");
         }
     }
 }

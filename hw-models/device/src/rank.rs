@@ -132,7 +132,14 @@ pub struct Rank {
 
 impl Rank {
     /// A rank with empty arrays.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is not that of a rank: see [`Config::check_rank`].
     pub fn new(config: Config, units: RankUnits) -> Self {
+        if let Err(error) = config.check_rank() {
+            panic!("no rank: {error}");
+        }
         let count = CHIPS * config.banks();
         Self {
             dram: Dram::new(&config),

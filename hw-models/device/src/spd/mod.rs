@@ -242,8 +242,7 @@ impl Description {
 
     /// Reads a preset. Its values are checked when an image is made of it.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        toml::from_str(text)
-            .map_err(|e| ConfigError::Syntax(e.to_string().trim().replace('\n', " ")))
+        toml::from_str(text).map_err(|error| ConfigError::syntax(text, &error))
     }
 
     /// The image of this module.
