@@ -16,6 +16,7 @@
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`error`] | how far is one from the other? |
+//! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
 //!
 //! ```
 //! use pimlico_golden::format::{Format, Subnormals};
@@ -32,6 +33,7 @@ pub mod attention;
 pub mod error;
 pub mod exact;
 pub mod format;
+pub mod pins;
 pub mod reduction;
 pub mod relayout;
 pub mod softfloat;

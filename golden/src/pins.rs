@@ -1,0 +1,804 @@
+// SPDX-License-Identifier: MIT
+//! A checker on the pins of one rank's DRAM chips: which commands came, when, and who drove the data
+//! bus when. It knows no controller and no array, only what JESD79-4 forbids, and says what was
+//! broken.
+//!
+//! It is written as the standard is: each timing is a gate between an earlier and a later command,
+//! one line of [`GATES`], and every new command is held against every earlier one that is still
+//! near enough to matter. Nothing is worked out ahead, as a controller has to.
+//!
+//! Times are in tCK since the DRAM was last fully refreshed. A command takes one tCK; a burst on the
+//! data bus takes `burst` (BL/2, two beats to a tCK).
+//!
+//! **Beyond JESD79-4** are the commands of processing in memory. What is decided about them:
+//!
+//! * `ACT_ALL_BANK` opens the same row number in every bank. Within itself it is exempt from tRRD and
+//!   tFAW; towards others it counts as four activations at one time, so that a window of tFAW holds
+//!   it and nothing else. tRC holds for it as every bank is touched.
+//! * `RD_ALL_BANK` reads every bank's open row into the bank's PU. It is a column command of every
+//!   bank group (tCCD_L, tWTR_L, tRTP, its own `t_rcd_mac`) but brings no data to the bus, so that no
+//!   turnaround holds between it and a WR.
+//! * `WR_SHARED` and `RD_RESULT` move a burst between the data bus and the PUs' buffers, CWL and CL
+//!   after the command as a WR and an RD do. They want no open row and touch no array, so that tWTR,
+//!   which waits for data to reach one, is not for them; tCCD_S and the turnaround of the data bus
+//!   are. With the all-bank RD they share nothing but the command bus.
+//!
+//! Not modelled, as nothing here issues them: auto-precharge, power-down, self refresh, mode
+//! registers, burst chop, CRC.
+//!
+//! ```
+//! use pimlico_golden::pins::{Pin, PinChecker, Rules};
+//!
+//! let mut checker = PinChecker::new(Rules {
+//!     bank_groups: 4, banks_per_group: 4, burst: 4,
+//!     t_ccd_s: 4, t_ccd_l: 8, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34,
+//!     t_rcd: 22, t_rcd_wr: 22, t_rcd_mac: 22, t_ras: 52, t_rp: 22, t_rc: 74,
+//!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wr: 24, t_rtp: 12,
+//!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8,
+//! });
+//! assert!(checker.command(100, Pin::Act { bank: 3, row: 9 }).is_empty());
+//! let found = checker.command(121, Pin::Rd { bank: 3, column: 5 });
+//! assert_eq!(
+//!     found[0].to_string(),
+//!     "tRCD: RD bank 3 column 5 at 121, after ACT bank 3 row 9 at 100, legal from 122"
+//! );
+//! ```
+
+use std::collections::VecDeque;
+use std::fmt;
+
+/// What the DRAM demands, in tCK, under the names of JESD79-4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Bank groups. Bank *b* is in group *b* / `banks_per_group`.
+    pub bank_groups: usize,
+    /// Banks in a group.
+    pub banks_per_group: usize,
+    /// A burst on the data bus: BL/2.
+    pub burst: u64,
+    /// Column command to column command, other group.
+    pub t_ccd_s: u64,
+    /// Column command to column command, same group.
+    pub t_ccd_l: u64,
+    /// ACT to ACT, other group.
+    pub t_rrd_s: u64,
+    /// ACT to ACT, same group.
+    pub t_rrd_l: u64,
+    /// The window that holds four ACTs.
+    pub t_faw: u64,
+    /// ACT to RD.
+    pub t_rcd: u64,
+    /// ACT to WR: tRCD in DDR4, tRCDWR in GDDR6.
+    pub t_rcd_wr: u64,
+    /// ACT to all-bank RD.
+    pub t_rcd_mac: u64,
+    /// ACT to PRE.
+    pub t_ras: u64,
+    /// PRE to ACT or REF.
+    pub t_rp: u64,
+    /// ACT to ACT, same bank.
+    pub t_rc: u64,
+    /// RD to its data (RL, without additive latency).
+    pub cl: u64,
+    /// WR to its data (WL, without additive latency).
+    pub cwl: u64,
+    /// Idle tCK of the data bus when its driver changes: 2 for a preamble of one tCK, as in "READ to
+    /// WRITE command delay = RL + BL/2 - WL + 2 tCK".
+    pub rtw_gap: u64,
+    /// End of WR data to RD, other group.
+    pub t_wtr_s: u64,
+    /// End of WR data to RD, same group.
+    pub t_wtr_l: u64,
+    /// End of WR data to PRE.
+    pub t_wr: u64,
+    /// RD to PRE.
+    pub t_rtp: u64,
+    /// REF to any command.
+    pub t_rfc: u64,
+    /// A REF is due at every multiple of it. None: refresh is switched off.
+    pub t_refi: Option<u64>,
+    /// REFs that may be postponed at any time; as many may be pulled in.
+    pub max_postponed: u64,
+}
+
+impl Rules {
+    fn banks(&self) -> usize {
+        self.bank_groups * self.banks_per_group
+    }
+
+    /// The longest that a command other than REF binds a later one.
+    fn reach(&self) -> u64 {
+        GATES.iter().map(|gate| (gate.delay)(self)).max().unwrap_or(0).max(self.t_faw)
+    }
+}
+
+/// A command on the pins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say it")]
+pub enum Pin {
+    /// Opens a row.
+    Act { bank: usize, row: usize },
+    /// Opens a row in all banks.
+    ActAll { row: usize },
+    /// Closes a bank. Allowed when it is closed, and starts tRP again.
+    Pre { bank: usize },
+    /// Closes all banks.
+    PreAll,
+    /// Reads a column to the data bus.
+    Rd { bank: usize, column: usize },
+    /// Writes a column from the data bus.
+    Wr { bank: usize, column: usize },
+    /// Reads a column of all banks to the bank PUs.
+    RdAll { column: usize },
+    /// Reads the result registers of a bank's PUs to the data bus.
+    RdResult { bank: usize },
+    /// Writes a word of the shared buffers from the data bus.
+    WrShared { word: usize },
+    /// Refreshes.
+    Ref,
+}
+
+/// The banks that a command touches.
+#[derive(Clone, Copy, PartialEq)]
+enum Banks {
+    None,
+    One(usize),
+    All,
+}
+
+impl Pin {
+    fn banks(self) -> Banks {
+        match self {
+            Self::Act { bank, .. }
+            | Self::Pre { bank }
+            | Self::Rd { bank, .. }
+            | Self::Wr { bank, .. } => Banks::One(bank),
+            Self::ActAll { .. } | Self::PreAll | Self::RdAll { .. } | Self::Ref => Banks::All,
+            Self::RdResult { .. } | Self::WrShared { .. } => Banks::None,
+        }
+    }
+
+    /// The bank that the command names, whether or not it touches it.
+    fn named_bank(self) -> Option<usize> {
+        match (self, self.banks()) {
+            (Self::RdResult { bank }, _) | (_, Banks::One(bank)) => Some(bank),
+            _ => None,
+        }
+    }
+
+    fn activates(self) -> bool {
+        matches!(self, Self::Act { .. } | Self::ActAll { .. })
+    }
+
+    fn precharges(self) -> bool {
+        matches!(self, Self::Pre { .. } | Self::PreAll)
+    }
+
+    /// Who drives the data bus for it.
+    fn driver(self) -> Option<Driver> {
+        match self {
+            Self::Rd { .. } | Self::RdResult { .. } => Some(Driver::Dram),
+            Self::Wr { .. } | Self::WrShared { .. } => Some(Driver::Controller),
+            _ => None,
+        }
+    }
+
+    fn reads_a_bank(self) -> bool {
+        matches!(self, Self::Rd { .. } | Self::RdAll { .. })
+    }
+
+    fn touches_columns(self) -> bool {
+        self.reads_a_bank() || matches!(self, Self::Wr { .. })
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Act { bank, row } => write!(f, "ACT bank {bank} row {row}"),
+            Self::ActAll { row } => write!(f, "ACT_ALL_BANK row {row}"),
+            Self::Pre { bank } => write!(f, "PRE bank {bank}"),
+            Self::PreAll => write!(f, "PREA"),
+            Self::Rd { bank, column } => write!(f, "RD bank {bank} column {column}"),
+            Self::Wr { bank, column } => write!(f, "WR bank {bank} column {column}"),
+            Self::RdAll { column } => write!(f, "RD_ALL_BANK column {column}"),
+            Self::RdResult { bank } => write!(f, "RD_RESULT bank {bank}"),
+            Self::WrShared { word } => write!(f, "WR_SHARED word {word}"),
+            Self::Ref => write!(f, "REF"),
+        }
+    }
+}
+
+/// Who drives the data bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// The DRAM chips: read data.
+    Dram,
+    /// The controller, be it the host or the rank PU: write data.
+    Controller,
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dram => "read data",
+            Self::Controller => "write data",
+        })
+    }
+}
+
+/// The later of two commands has to wait `delay` after the earlier one, where `binds` says that the
+/// gate is between them.
+struct Gate {
+    rule: &'static str,
+    delay: fn(&Rules) -> u64,
+    binds: fn(&Rules, Pin, Pin) -> bool,
+}
+
+/// Every timing between two commands but those of REF.
+const GATES: [Gate; 15] = [
+    Gate {
+        rule: "tRCD",
+        delay: |r| r.t_rcd,
+        binds: |_, a, b| a.activates() && matches!(b, Pin::Rd { .. }) && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRCD_WR",
+        delay: |r| r.t_rcd_wr,
+        binds: |_, a, b| a.activates() && matches!(b, Pin::Wr { .. }) && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRCD_MAC",
+        delay: |r| r.t_rcd_mac,
+        binds: |_, a, b| a.activates() && matches!(b, Pin::RdAll { .. }),
+    },
+    Gate {
+        rule: "tRAS",
+        delay: |r| r.t_ras,
+        binds: |_, a, b| a.activates() && b.precharges() && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRP",
+        delay: |r| r.t_rp,
+        binds: |_, a, b| a.precharges() && (b.activates() || b == Pin::Ref) && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRC",
+        delay: |r| r.t_rc,
+        binds: |_, a, b| a.activates() && b.activates() && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRRD_S",
+        delay: |r| r.t_rrd_s,
+        binds: |r, a, b| a.activates() && b.activates() && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tRRD_L",
+        delay: |r| r.t_rrd_l,
+        binds: |r, a, b| a.activates() && b.activates() && same_group(r, a, b) && !same_bank(a, b),
+    },
+    Gate {
+        rule: "tCCD_S",
+        delay: |r| r.t_ccd_s,
+        binds: |r, a, b| a.driver().is_some() && b.driver().is_some() && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tCCD_L",
+        delay: |r| r.t_ccd_l,
+        binds: |r, a, b| a.touches_columns() && b.touches_columns() && same_group(r, a, b),
+    },
+    Gate {
+        rule: "tWTR_S",
+        delay: |r| r.cwl + r.burst + r.t_wtr_s,
+        binds: |r, a, b| matches!((a, b), (Pin::Wr { .. }, Pin::Rd { .. })) && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tWTR_L",
+        delay: |r| r.cwl + r.burst + r.t_wtr_l,
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && b.reads_a_bank() && same_group(r, a, b),
+    },
+    Gate {
+        // The end of the read data and the gap, less the time that the write data take to come.
+        rule: "tRTW",
+        delay: |r| (r.cl + r.burst + r.rtw_gap).saturating_sub(r.cwl),
+        binds: |_, a, b| a.driver() == Some(Driver::Dram) && b.driver() == Some(Driver::Controller),
+    },
+    Gate {
+        rule: "tWR",
+        delay: |r| r.cwl + r.burst + r.t_wr,
+        binds: |_, a, b| matches!(a, Pin::Wr { .. }) && b.precharges() && same_bank(a, b),
+    },
+    Gate {
+        rule: "tRTP",
+        delay: |r| r.t_rtp,
+        binds: |_, a, b| a.reads_a_bank() && b.precharges() && same_bank(a, b),
+    },
+];
+
+/// The rules that are no gate between two commands.
+const OTHER_RULES: [&str; 15] = [
+    NO_SUCH_BANK,
+    COMMAND_BUS,
+    BANK_OPEN,
+    BANK_CLOSED,
+    FAW,
+    RFC,
+    REFI,
+    REF_RATE,
+    CL,
+    CWL,
+    BURST,
+    NO_COMMAND,
+    NO_DATA,
+    DATA_BUS,
+    TURNAROUND,
+];
+/// The command names a bank that there is not.
+const NO_SUCH_BANK: &str = "no such bank";
+/// One command in a tCK, and time goes forward.
+const COMMAND_BUS: &str = "command bus";
+/// ACT and REF want the bank closed.
+const BANK_OPEN: &str = "bank open";
+/// RD and WR want it open.
+const BANK_CLOSED: &str = "bank closed";
+/// No more than four ACTs in the window.
+const FAW: &str = "tFAW";
+/// Nothing while the DRAM refreshes.
+const RFC: &str = "tRFC";
+/// No more REFs postponed than may be, and none lost.
+const REFI: &str = "tREFI";
+/// No more than [`REFS_IN_TWO_REFI`].
+const REF_RATE: &str = "REF rate";
+/// Read data come CL after their RD.
+const CL: &str = "CL";
+/// Write data come CWL after their WR.
+const CWL: &str = "CWL";
+/// A burst is of one length.
+const BURST: &str = "BL";
+/// Data belong to a command.
+const NO_COMMAND: &str = "no command";
+/// A command with data gets them.
+const NO_DATA: &str = "no data";
+/// One driver at a time.
+const DATA_BUS: &str = "data bus";
+/// The data bus lies idle for a while when its driver changes.
+const TURNAROUND: &str = "turnaround";
+
+/// REFs that may come within any two tREFI (JESD79-4, Refresh command).
+const REFS_IN_TWO_REFI: usize = 16;
+
+/// The name of every rule that a [`Violation`] can carry.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    GATES.iter().map(|gate| gate.rule).chain(OTHER_RULES)
+}
+
+fn same_bank(a: Pin, b: Pin) -> bool {
+    match (a.banks(), b.banks()) {
+        (Banks::None, _) | (_, Banks::None) => false,
+        (Banks::One(a), Banks::One(b)) => a == b,
+        _ => true,
+    }
+}
+
+fn same_group(rules: &Rules, a: Pin, b: Pin) -> bool {
+    match (a.banks(), b.banks()) {
+        (Banks::None, _) | (_, Banks::None) => false,
+        (Banks::One(a), Banks::One(b)) => a / rules.banks_per_group == b / rules.banks_per_group,
+        _ => true,
+    }
+}
+
+/// A command and when it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say it")]
+pub struct Event {
+    pub at_tck: u64,
+    pub pin: Pin,
+}
+
+/// What broke a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A command.
+    Command(Pin),
+    /// Data on the bus, until this tCK (which they no longer take).
+    Data(Driver, u64),
+    /// Data that did not come.
+    NoData(Driver),
+    /// So many REFs that can no longer come in time.
+    LostRefs(u64),
+}
+
+/// When it would have been legal, all else being equal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Legal {
+    /// From this tCK on.
+    From(u64),
+    /// Until this tCK, which is included.
+    Until(u64),
+    /// At this tCK alone.
+    At(u64),
+    /// Not by waiting.
+    Never,
+}
+
+/// A rule that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// When.
+    pub at_tck: u64,
+    /// Name of the rule, one of [`rule_names`].
+    pub rule: &'static str,
+    /// By what.
+    pub subject: Subject,
+    /// The bank, if it is one.
+    pub bank: Option<usize>,
+    /// The earlier command that it collides with.
+    pub earlier: Option<Event>,
+    /// When it would have been legal.
+    pub legal: Legal,
+}
+
+impl Violation {
+    /// The earliest tCK at which it would have been legal.
+    pub fn earliest_legal(&self) -> Option<u64> {
+        match self.legal {
+            Legal::From(tck) | Legal::At(tck) => Some(tck),
+            Legal::Until(_) | Legal::Never => None,
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at_tck, rule, .. } = self;
+        match self.subject {
+            Subject::Command(pin) => write!(f, "{rule}: {pin} at {at_tck}")?,
+            Subject::Data(driver, until) => write!(f, "{rule}: {driver} from {at_tck} to {until}")?,
+            Subject::NoData(driver) => write!(f, "{rule}: no {driver} by {at_tck}")?,
+            Subject::LostRefs(count) => write!(f, "{rule}: {count} REF lost by {at_tck}")?,
+        }
+        if let (Subject::Command(pin), Some(bank)) = (self.subject, self.bank)
+            && pin.named_bank().is_none()
+        {
+            write!(f, ", bank {bank}")?;
+        }
+        if let Some(Event { at_tck, pin }) = self.earlier {
+            write!(f, ", after {pin} at {at_tck}")?;
+        }
+        match self.legal {
+            Legal::From(tck) => write!(f, ", legal from {tck}"),
+            Legal::Until(tck) => write!(f, ", legal until {tck}"),
+            Legal::At(tck) => write!(f, ", legal at {tck}"),
+            Legal::Never => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Data that a command asks for.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    command: Event,
+    driver: Driver,
+    from_tck: u64,
+}
+
+/// Data on the bus.
+#[derive(Clone, Copy, Debug)]
+struct Transfer {
+    until_tck: u64,
+    driver: Driver,
+}
+
+/// The refreshes so far.
+#[derive(Clone, Debug, Default)]
+struct Refreshes {
+    /// REFs that count: those that came, but no more ahead than may be pulled in, and those that
+    /// were reported lost.
+    credited: u64,
+    /// The last one, or the start.
+    since_tck: u64,
+    /// The latest [`REFS_IN_TWO_REFI`].
+    recent: VecDeque<u64>,
+}
+
+/// The checker. After a violation it goes on as if the command had been obeyed.
+#[derive(Clone, Debug)]
+pub struct PinChecker {
+    rules: Rules,
+    reach: u64,
+    /// What opened each bank, if it is open.
+    open: Vec<Option<Event>>,
+    /// Commands, latest last, as far back as they can bind another one. No REF among them.
+    history: VecDeque<Event>,
+    last: Option<Event>,
+    last_ref: Option<Event>,
+    refreshes: Refreshes,
+    due: VecDeque<Due>,
+    bus: Option<Transfer>,
+}
+
+impl PinChecker {
+    /// A checker of a rank whose banks are closed and that owes no REF, at tCK 0.
+    ///
+    /// # Panics
+    ///
+    /// If the rules have no bank, or tREFI is 0.
+    pub fn new(rules: Rules) -> Self {
+        assert!(rules.banks() > 0, "a rank has banks");
+        assert!(rules.t_refi != Some(0), "tREFI is positive; None switches refresh off");
+        Self {
+            reach: rules.reach(),
+            open: vec![None; rules.banks()],
+            history: VecDeque::new(),
+            last: None,
+            last_ref: None,
+            refreshes: Refreshes::default(),
+            due: VecDeque::new(),
+            bus: None,
+            rules,
+        }
+    }
+
+    /// A command. Call it in the order of time, and before it [`data`](Self::data) for what began
+    /// before `at_tck`.
+    pub fn command(&mut self, at_tck: u64, pin: Pin) -> Vec<Violation> {
+        let mut found = Vec::new();
+        self.check_missing_data(at_tck.saturating_sub(self.rules.burst), &mut found);
+        self.check_refresh(at_tck, &mut found);
+        let report = |rule, bank, earlier, legal| Violation {
+            at_tck,
+            rule,
+            subject: Subject::Command(pin),
+            bank,
+            earlier,
+            legal,
+        };
+        if let Some(last) = self.last.filter(|last| at_tck <= last.at_tck) {
+            let next = last.at_tck.saturating_add(1);
+            found.push(report(COMMAND_BUS, pin.named_bank(), Some(last), Legal::From(next)));
+        }
+        let event = Event { at_tck, pin };
+        self.last = Some(event);
+        if let Some(bank) = pin.named_bank().filter(|&bank| bank >= self.open.len()) {
+            // There is nothing to hold it against.
+            found.push(report(NO_SUCH_BANK, Some(bank), None, Legal::Never));
+            return found;
+        }
+
+        while self.history.front().is_some_and(|old| later(old.at_tck, self.reach) <= at_tck) {
+            self.history.pop_front();
+        }
+        self.check_state(pin, &report, &mut found);
+        self.check_gates(event, &report, &mut found);
+        self.check_faw(event, &report, &mut found);
+        if let Some(last_ref) = self.last_ref {
+            let legal = later(last_ref.at_tck, self.rules.t_rfc);
+            if at_tck < legal {
+                let bank = pin.named_bank();
+                found.push(report(RFC, bank, Some(last_ref), Legal::From(legal)));
+            }
+        }
+        if pin == Pin::Ref {
+            self.check_ref_rate(event, &report, &mut found);
+        }
+        self.obey(event);
+        found
+    }
+
+    /// Data on the bus, from one tCK until before another. Call it in the order of time, after the
+    /// command that they belong to; it may be told of them ahead.
+    pub fn data(&mut self, from_tck: u64, until_tck: u64, driver: Driver) -> Vec<Violation> {
+        let mut found = Vec::new();
+        let report = |rule, earlier: Option<Event>, legal| Violation {
+            at_tck: from_tck,
+            rule,
+            subject: Subject::Data(driver, until_tck),
+            bank: earlier.and_then(|event| event.pin.named_bank()),
+            earlier,
+            legal,
+        };
+
+        // The command that they belong to: the one that asks for them now, else the first that waits
+        // for any of the kind.
+        let exact = |due: &Due| due.driver == driver && due.from_tck == from_tck;
+        let position = self.due.iter().position(exact);
+        let position = position.or(self.due.iter().position(|due| due.driver == driver));
+        match position.and_then(|position| self.due.remove(position)) {
+            None => found.push(report(NO_COMMAND, None, Legal::Never)),
+            Some(due) => {
+                let latency = if driver == Driver::Dram { CL } else { CWL };
+                if due.from_tck != from_tck {
+                    found.push(report(latency, Some(due.command), Legal::At(due.from_tck)));
+                }
+                if until_tck != later(from_tck, self.rules.burst) {
+                    found.push(report(BURST, Some(due.command), Legal::Never));
+                }
+            }
+        }
+
+        if let Some(bus) = self.bus {
+            let turned = later(bus.until_tck, self.rules.rtw_gap);
+            if from_tck < bus.until_tck {
+                found.push(report(DATA_BUS, None, Legal::From(bus.until_tck)));
+            } else if driver != bus.driver && from_tck < turned {
+                found.push(report(TURNAROUND, None, Legal::From(turned)));
+            }
+        }
+        if self.bus.is_none_or(|bus| bus.until_tck < until_tck) {
+            self.bus = Some(Transfer { until_tck, driver });
+        }
+        found
+    }
+
+    /// The end: whether refresh has kept up until now, and all data that were due have come.
+    pub fn finish(&mut self, at_tck: u64) -> Vec<Violation> {
+        let mut found = Vec::new();
+        self.check_missing_data(at_tck, &mut found);
+        self.check_refresh(at_tck, &mut found);
+        found
+    }
+
+    /// Data that were due before `by_tck` come no more. A command allows them a burst's length, in
+    /// which they are late: then [`data`](Self::data) has more to say about them.
+    fn check_missing_data(&mut self, by_tck: u64, found: &mut Vec<Violation>) {
+        self.due.retain(|due| {
+            let in_time = by_tck <= due.from_tck;
+            if !in_time {
+                found.push(Violation {
+                    at_tck: by_tck,
+                    rule: NO_DATA,
+                    subject: Subject::NoData(due.driver),
+                    bank: due.command.pin.named_bank(),
+                    earlier: Some(due.command),
+                    legal: Legal::At(due.from_tck),
+                });
+            }
+            in_time
+        });
+    }
+
+    /// A REF is due at each multiple of tREFI. At no time may more than `max_postponed` of them be
+    /// late, and no two REFs may be more than `max_postponed` + 1 tREFI apart, even if some were
+    /// pulled in (JESD79-4, Refresh command). REFs beyond that are lost: they are reported once, and
+    /// then count as if they had just come.
+    fn check_refresh(&mut self, at_tck: u64, found: &mut Vec<Violation>) {
+        let Some(t_refi) = self.rules.t_refi else { return };
+        let Refreshes { credited, since_tck, .. } = self.refreshes;
+        let longest = self.rules.max_postponed.saturating_add(1).saturating_mul(t_refi);
+        let deadline = later(credited.saturating_mul(t_refi).min(since_tck), longest);
+        if at_tck <= deadline {
+            return;
+        }
+        let lost = (at_tck - deadline).div_ceil(t_refi);
+        self.refreshes.since_tck = at_tck;
+        self.credit(lost, at_tck, t_refi);
+        found.push(Violation {
+            at_tck,
+            rule: REFI,
+            subject: Subject::LostRefs(lost),
+            bank: None,
+            earlier: self.last_ref,
+            legal: Legal::Until(deadline),
+        });
+    }
+
+    /// Counts REFs, but no more than `max_postponed` ahead of those that are due.
+    fn credit(&mut self, count: u64, at_tck: u64, t_refi: u64) {
+        let most = (at_tck / t_refi).saturating_add(self.rules.max_postponed);
+        self.refreshes.credited = self.refreshes.credited.saturating_add(count).min(most);
+    }
+
+    fn check_ref_rate(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
+        let Some(t_refi) = self.rules.t_refi else { return };
+        let recent = &self.refreshes.recent;
+        let Some(&first) = recent.front().filter(|_| recent.len() == REFS_IN_TWO_REFI) else {
+            return;
+        };
+        let legal = later(first, t_refi.saturating_mul(2));
+        if event.at_tck < legal {
+            let earlier = Event { at_tck: first, pin: Pin::Ref };
+            found.push(report(REF_RATE, None, Some(earlier), Legal::From(legal)));
+        }
+    }
+
+    /// ACT and REF want closed banks, RD and WR open ones. Tells the first bank that is not so.
+    fn check_state(&self, pin: Pin, report: &Report, found: &mut Vec<Violation>) {
+        let wants_closed = pin.activates() || pin == Pin::Ref;
+        let wants_open = pin.touches_columns();
+        let banks = match pin.banks() {
+            Banks::None => 0..0,
+            Banks::One(bank) => bank..bank + 1,
+            Banks::All => 0..self.open.len(),
+        };
+        let wrong = |&bank: &usize| match self.open[bank] {
+            Some(_) => wants_closed,
+            None => wants_open,
+        };
+        if let Some(bank) = banks.into_iter().find(wrong) {
+            let opened = self.open[bank];
+            let rule = if opened.is_some() { BANK_OPEN } else { BANK_CLOSED };
+            found.push(report(rule, Some(bank), opened, Legal::Never));
+        }
+    }
+
+    /// Of every gate that is broken, the latest command that closed it.
+    fn check_gates(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
+        for gate in &GATES {
+            let delay = (gate.delay)(&self.rules);
+            let mut near =
+                self.history.iter().rev().take_while(|e| event.at_tck < later(e.at_tck, delay));
+            if let Some(&earlier) = near.find(|e| (gate.binds)(&self.rules, e.pin, event.pin)) {
+                let bank = event.pin.named_bank().or(earlier.pin.named_bank());
+                let legal = Legal::From(later(earlier.at_tck, delay));
+                found.push(report(gate.rule, bank, Some(earlier), legal));
+            }
+        }
+    }
+
+    /// The fourth activation before this one must be a window ago. An all-bank one takes the place
+    /// of four, whichever of the two it is.
+    fn check_faw(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
+        let places = |pin: Pin| match pin {
+            Pin::ActAll { .. } => 4,
+            Pin::Act { .. } => 1,
+            _ => 0,
+        };
+        let mut taken = places(event.pin);
+        if taken == 0 {
+            return;
+        }
+        let t_faw = self.rules.t_faw;
+        for &earlier in self.history.iter().rev() {
+            let legal = later(earlier.at_tck, t_faw);
+            if legal <= event.at_tck {
+                break;
+            }
+            taken += places(earlier.pin);
+            if taken > 4 && earlier.pin.activates() {
+                let bank = event.pin.named_bank();
+                found.push(report(FAW, bank, Some(earlier), Legal::From(legal)));
+                break;
+            }
+        }
+    }
+
+    /// What the command does.
+    fn obey(&mut self, event: Event) {
+        let Event { at_tck, pin } = event;
+        match pin {
+            Pin::Act { bank, .. } => self.open[bank] = Some(event),
+            Pin::ActAll { .. } => self.open.fill(Some(event)),
+            Pin::Pre { bank } => self.open[bank] = None,
+            Pin::PreAll => self.open.fill(None),
+            Pin::Ref => {
+                self.last_ref = Some(event);
+                self.refreshes.since_tck = at_tck;
+                if let Some(t_refi) = self.rules.t_refi {
+                    self.credit(1, at_tck, t_refi);
+                }
+                self.refreshes.recent.push_back(at_tck);
+                if self.refreshes.recent.len() > REFS_IN_TWO_REFI {
+                    self.refreshes.recent.pop_front();
+                }
+            }
+            _ => {}
+        }
+        if let Some(driver) = pin.driver() {
+            let latency = if driver == Driver::Dram { self.rules.cl } else { self.rules.cwl };
+            self.due.push_back(Due { command: event, driver, from_tck: later(at_tck, latency) });
+        }
+        if pin != Pin::Ref {
+            self.history.push_back(event);
+        }
+    }
+}
+
+/// Makes a violation by a command: rule, bank, earlier command, when it would be legal.
+type Report<'a> = dyn Fn(&'static str, Option<usize>, Option<Event>, Legal) -> Violation + 'a;
+
+fn later(tck: u64, delay: u64) -> u64 {
+    tck.saturating_add(delay)
+}
