@@ -4,7 +4,7 @@
 //! broken.
 //!
 //! It is written as the standard is: each timing is a gate between an earlier and a later command,
-//! one line of [`GATES`], and every new command is held against every earlier one that is still
+//! one entry of the table `GATES`, and every new command is held against every earlier one that is still
 //! near enough to matter. Nothing is worked out ahead, as a controller has to.
 //!
 //! Times are in tCK since the DRAM was last fully refreshed. A command takes one tCK; a burst on the
