@@ -14,11 +14,11 @@ pub trait Bench: Model {
     /// Returns how many values it has checked.
     fn oracle(inputs: &[Self::In], outputs: &[Self::Out]) -> Result<u64, OracleError>;
 
-    /// Compares oracle, model and RTL on all pairs of `operands`, if the unit has two operands and no
-    /// registers.
-    fn all_pairs(
+    /// Compares oracle, model and RTL on all `operands`, if the unit is a function of one or two and
+    /// has no registers. `progress` is told of each part of 1 that has been compared.
+    fn all_operands(
         _operands: Operands,
-        _progress: &(dyn Fn(u64) + Sync),
+        _progress: &(dyn Fn(f64) + Sync),
     ) -> Option<exhaustive::Outcome> {
         None
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! All pairs of operands of a unit with two: oracle against model against RTL, and against the fast
+//! All operands of an arithmetic unit: oracle against model against RTL, and against the fast
 //! arithmetic of the device.
 
+use crate::Function;
 use crate::arith::Golden;
 use crate::ffi::{self, LANES, PimlicoLanes};
 use pimlico_ports::Unit;
@@ -67,7 +68,16 @@ binary!(FpAdd, Binary16Flush, +, add, Some(fast::add::<Binary16Flush>));
 binary!(FpAdd, Bfloat16, +, add, None);
 binary!(FpAdd, Bfloat16Flush, +, add, None);
 
-/// Which operands are tried; each is paired with each.
+/// A unit with one 16-bit operand, apart from its pipeline registers.
+pub trait Unary {
+    /// The model's result.
+    fn model(a: u32) -> u32;
+
+    /// What the reference says, if `result` is not good enough for it.
+    fn wrong(a: u32, result: u32) -> Option<u32>;
+}
+
+/// Which operands are tried. Two are paired each with each; of a single one, all are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operands {
     /// All 2^16.
@@ -79,7 +89,7 @@ pub enum Operands {
 
 impl Operands {
     /// How many pairs that makes.
-    pub fn pairs(self) -> u64 {
+    fn pairs(self) -> u64 {
         match self {
             Self::All => 1 << 32,
             Self::Stratified => 1 << 24,
@@ -118,13 +128,11 @@ fn boundary_mantissas(bits: u32, count: usize) -> Vec<u32> {
     mantissas
 }
 
-/// A pair of operands on which not all agree.
+/// Operands on which not all agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// First operand.
-    pub a: u16,
-    /// Second operand.
-    pub b: u16,
+    /// The operands: one or two.
+    pub operands: Vec<u16>,
     /// The results by name: `oracle`, `model`, `rtl`, `fast_f16c` and so on.
     pub results: Vec<(&'static str, u16)>,
 }
@@ -132,8 +140,8 @@ pub struct Difference {
 /// Result of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Pairs compared.
-    pub pairs: u64,
+    /// Operands, or pairs of them, that were compared.
+    pub cases: u64,
     /// What was compared with the oracle for each of them, by name.
     pub subjects: Vec<&'static str>,
     /// The first difference, in the order of the operands.
@@ -141,11 +149,12 @@ pub struct Outcome {
 }
 
 /// Compares oracle, model, RTL and fast arithmetic on all pairs of `operands`, on all cores.
-/// `progress` is told how many more pairs have been compared. A difference ends the run.
+/// `progress` is told of each part of 1 that has been compared. A difference ends the run.
 ///
 /// None if the unit has registers.
-pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(u64) + Sync) -> Option<Outcome> {
+pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(f64) + Sync) -> Option<Outcome> {
     let lanes = ffi::lanes(&B::name())?;
+    let progress = |pairs| progress(pairs as f64 / operands.pairs() as f64);
     let subjects = || {
         let rtl: Subject = ("rtl", Box::new(Lanes::new(lanes)));
         let fast = B::FAST.into_iter().flat_map(|operation| {
@@ -154,6 +163,31 @@ pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(u64) + Sync) 
         once(rtl).chain(fast).collect()
     };
     Some(compare(&operands.list::<B::Format>(), B::oracle, B::model, subjects, progress))
+}
+
+/// Compares reference, model and RTL on all operands.
+///
+/// None if the unit has registers.
+pub fn run_unary<U: Unary + Unit>() -> Option<Outcome> {
+    if !U::PARAMETERS.contains(&("STAGES", 0)) {
+        return None;
+    }
+    let mut rtl = Function::new(U::MODULE, &U::variant());
+    let mut cases = 0;
+    let mut difference = None;
+    for a in 0..=u16::MAX {
+        let (model, rtl) = (U::model(a.into()) as u16, rtl.result(a, 0));
+        let wrong = U::wrong(a.into(), model.into());
+        if wrong.is_some() || rtl != model {
+            let oracle = wrong.map_or(model, |expected| expected as u16);
+            let results = vec![("oracle", oracle), ("model", model), ("rtl", rtl)];
+            difference = Some(Difference { operands: vec![a], results });
+            break;
+        }
+        cases += 1;
+    }
+    assert!(difference.is_some() || cases == 1 << 16);
+    Some(Outcome { cases, subjects: vec!["model", "rtl"], difference })
 }
 
 /// Something that computes rows of results, by name.
@@ -212,11 +246,8 @@ fn compare(
                 }
                 let values = once(model).chain(rows.iter().map(|row| row[i]));
                 let results = names.iter().copied().zip(values);
-                Some(Difference {
-                    a,
-                    b,
-                    results: once(("oracle", oracle)).chain(results).collect(),
-                })
+                let results = once(("oracle", oracle)).chain(results).collect();
+                Some(Difference { operands: vec![a, b], results })
             });
             match difference {
                 None => {
@@ -225,7 +256,7 @@ fn compare(
                 }
                 Some(difference) => {
                     let mut first = first.lock().expect("nobody panics with it");
-                    if first.as_ref().is_none_or(|first| (a, difference.b) < (first.a, first.b)) {
+                    if first.as_ref().is_none_or(|first| difference.operands < first.operands) {
                         *first = Some(difference);
                     }
                 }
@@ -233,10 +264,10 @@ fn compare(
         },
     );
     let difference = first.into_inner().expect("nobody panics with it");
-    let pairs = pairs.into_inner();
+    let cases = pairs.into_inner();
     let all = (operands.len() as u64).pow(2);
-    assert!(difference.is_some() || pairs == all && pairs > 0, "{pairs} of {all} pairs");
-    Outcome { pairs, subjects: names, difference }
+    assert!(difference.is_some() || cases == all && cases > 0, "{cases} of {all} pairs");
+    Outcome { cases, subjects: names, difference }
 }
 
 /// Verilated lanes.
@@ -312,9 +343,9 @@ mod tests {
             let oracle = FpMul::<Binary16, 0>::oracle;
             let outcome = compare(&operands, oracle, model, || vec![by(rtl)], |_| {});
             let found = outcome.difference.expect("the fault is there");
-            assert_eq!((found.a, found.b), (0x3C01, 0x4201));
+            assert_eq!(found.operands, [0x3C01, 0x4201]);
             assert_eq!(found.results[0], ("oracle", expected));
-            assert!(outcome.pairs < 4096 * 4096);
+            assert!(outcome.cases < 4096 * 4096);
         }
     }
 }

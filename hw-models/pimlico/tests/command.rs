@@ -213,7 +213,7 @@ mod with_rtl {
         assert_eq!(report["operands"], "stratified");
         assert_eq!(report["mismatches"], 0);
         for unit in report["units"].as_array().expect("a list") {
-            assert_eq!(unit["pairs"], 1 << 24);
+            assert_eq!(unit["cases"], 1 << 24);
         }
         assert_eq!(report["left_out"][0], "fp_add:stages3");
         assert!(refused("cosim bank_pu --exhaustive").contains("bank_pu, bank_pu:flush: only"));

@@ -17,7 +17,7 @@ where
         binary_oracle(operands, results, STAGES, |a, b| golden.add(a, b))
     }
 
-    fn all_pairs(operands: Operands, progress: &(dyn Fn(u64) + Sync)) -> Option<Outcome> {
+    fn all_operands(operands: Operands, progress: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
         exhaustive::run::<Self>(operands, progress)
     }
 }

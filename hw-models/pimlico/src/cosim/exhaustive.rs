@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! All pairs of operands: oracle against model against RTL.
+//! All operands of arithmetic units: oracle against model against RTL.
 
 use super::Arguments;
 use super::jobs::{self, Job};
@@ -8,6 +8,9 @@ use crate::output::{self, grouped};
 use pimlico_testbenches::exhaustive::{Difference, Operands, Outcome};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Steps of the progress bar: more than there are rows of pairs.
+const PARTS: u64 = 1 << 24;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -24,8 +27,8 @@ struct UnitDocument {
     unit: &'static str,
     name: String,
     parameters: BTreeMap<&'static str, i64>,
-    /// Pairs of operands compared.
-    pairs: u64,
+    /// Operands, or pairs of them, compared.
+    cases: u64,
     /// What was compared with the oracle.
     subjects: Vec<&'static str>,
     mismatches: usize,
@@ -34,8 +37,7 @@ struct UnitDocument {
 
 #[derive(Serialize)]
 struct DifferenceDocument {
-    a: String,
-    b: String,
+    operands: Vec<String>,
     /// Oracle, model, RTL and so on, by name.
     #[serde(flatten)]
     results: BTreeMap<&'static str, String>,
@@ -47,8 +49,8 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     let mut outcomes = Vec::new();
     let mut left_out = Vec::new();
     for job in jobs::chosen(arguments)? {
-        let bar = output::progress(operands.pairs(), &job.name);
-        match (job.all_pairs)(operands, &|pairs| bar.inc(pairs)) {
+        let bar = output::progress(PARTS, &job.name);
+        match (job.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
             Some(outcome) => outcomes.push((job, outcome)),
             None => left_out.push(job.name),
         }
@@ -56,7 +58,7 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     }
     if outcomes.is_empty() {
         let names = left_out.join(", ");
-        let reason = "only units with two operands and no registers can be tried on all pairs";
+        let reason = "only functions of one or two operands can be tried on all, without registers";
         return Err(Failure::Input(format!("{names}: {reason}")));
     }
 
@@ -77,11 +79,11 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
 
 fn table(outcomes: &[(Job, Outcome)], left_out: &[String]) -> String {
     let mut text = output::table(
-        &["unit", "pairs compared", "mismatches", "oracle against"],
+        &["unit", "cases compared", "mismatches", "oracle against"],
         outcomes.iter().map(|(job, outcome)| {
             let mismatches = usize::from(outcome.difference.is_some());
             let subjects = outcome.subjects.join(", ");
-            vec![job.name.clone(), grouped(outcome.pairs), mismatches.to_string(), subjects]
+            vec![job.name.clone(), grouped(outcome.cases), mismatches.to_string(), subjects]
         }),
     );
     if !left_out.is_empty() {
@@ -95,19 +97,20 @@ fn document(job: &Job, outcome: &Outcome) -> UnitDocument {
         unit: job.unit,
         name: job.name.clone(),
         parameters: job.parameters(),
-        pairs: outcome.pairs,
+        cases: outcome.cases,
         subjects: outcome.subjects.clone(),
         mismatches: usize::from(outcome.difference.is_some()),
-        first_mismatch: outcome.difference.as_ref().map(|Difference { a, b, results }| {
+        first_mismatch: outcome.difference.as_ref().map(|Difference { operands, results }| {
             let hex = |bits: &u16| format!("{bits:04x}");
             let results = results.iter().map(|(name, bits)| (*name, hex(bits))).collect();
-            DifferenceDocument { a: hex(a), b: hex(b), results }
+            DifferenceDocument { operands: operands.iter().map(hex).collect(), results }
         }),
     }
 }
 
 fn describe(unit: &str, difference: &Difference) -> String {
-    let Difference { a, b, results } = difference;
+    let Difference { operands, results } = difference;
+    let operands: Vec<_> = operands.iter().map(|bits| format!("{bits:04x}")).collect();
     let results: Vec<_> = results.iter().map(|(name, bits)| format!("{name} {bits:04x}")).collect();
-    format!("{unit}: {a:04x} {b:04x}: {}", results.join(", "))
+    format!("{unit} of {}: {}", operands.join(", "), results.join(", "))
 }

@@ -9,8 +9,11 @@ use pimlico_units::for_each_unit;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Told how many more cycles or pairs have been compared.
+/// Told how many more cycles have been compared.
 type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// `Bench::all_operands` of a unit.
+type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::Outcome>;
 
 /// A unit and what can be done with it.
 pub struct Job {
@@ -21,8 +24,8 @@ pub struct Job {
     parameters: &'static [(&'static str, i64)],
     /// Random co-simulation.
     pub random: fn(&Arguments, Progress<'_>) -> io::Result<cosim::Outcome>,
-    /// All pairs of operands, if the unit has two operands and no registers.
-    pub all_pairs: fn(Operands, Progress<'_>) -> Option<exhaustive::Outcome>,
+    /// All operands, if the unit is a function of one or two and has no registers.
+    pub all_operands: AllOperands,
 }
 
 impl Job {
@@ -32,7 +35,7 @@ impl Job {
             name: M::name(),
             parameters: M::PARAMETERS,
             random: random::<M>,
-            all_pairs: M::all_pairs,
+            all_operands: M::all_operands,
         }
     }
 

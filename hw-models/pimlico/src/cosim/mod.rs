@@ -29,11 +29,11 @@ pub struct Arguments {
     /// Cycles of random input for each unit
     #[arg(long, default_value_t = 1_000_000, value_name = "N")]
     cycles: u64,
-    /// All 2^32 pairs of operands of an arithmetic unit, in place of random input: oracle against
-    /// model against RTL
+    /// All operands of arithmetic units (2^32 pairs for those with two), in place of random input:
+    /// oracle against model against RTL
     #[arg(long, conflicts_with_all = ["cycles", "vcd"])]
     exhaustive: bool,
-    /// The part of these that matters most: every pair of signs and exponents, boundary significands
+    /// The part of these that matters most: all pairs of signs and exponents, boundary significands
     #[arg(long, conflicts_with_all = ["cycles", "vcd", "exhaustive"])]
     stratified: bool,
     /// Seed of the input, and of the bits in registers before the reset
