@@ -2,6 +2,7 @@
 //! Benches of the arithmetic units.
 
 mod fp_add;
+mod fp_max;
 mod fp_mul;
 
 use crate::OracleError;
@@ -32,6 +33,11 @@ impl Golden {
     /// The exact sum, rounded once.
     pub fn add(self, a: u32, b: u32) -> u32 {
         pimlico_golden::exact::add(self.format, self.subnormals, a, b)
+    }
+
+    /// The larger of the two.
+    pub fn max(self, a: u32, b: u32) -> u32 {
+        pimlico_golden::exact::max(self.format, self.subnormals, a, b)
     }
 }
 

@@ -4,12 +4,14 @@
 pub mod fast;
 mod format;
 mod fp_add;
+mod fp_max;
 mod fp_mul;
 mod fp_round;
 mod pipeline;
 
 pub use format::{Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp};
 pub use fp_add::{FpAdd, FpAddIn, FpAddOut, FpAddProbe};
+pub use fp_max::{FpMax, FpMaxIn, FpMaxOut, FpMaxProbe};
 pub use fp_mul::{FpMul, FpMulIn, FpMulOut, FpMulProbe};
 pub use pipeline::Pipeline;
 
