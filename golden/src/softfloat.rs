@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The same multiply and add by somebody else: `rustc_apfloat`, a port of LLVM's APFloat, the soft
+//! The same multiply, add and maximum by somebody else: `rustc_apfloat`, a port of LLVM's APFloat, the soft
 //! floating point with which both compilers fold constants.
 //!
 //! A second opinion on [`crate::exact`], slower, with gradual underflow only. Its NaNs carry
@@ -8,7 +8,7 @@
 use std::ops::{Add, Mul};
 
 use rustc_apfloat::ieee::{BFloat, Half, Single};
-use rustc_apfloat::{Float, StatusAnd};
+use rustc_apfloat::{Float, Status, StatusAnd};
 
 use crate::format::Format;
 
@@ -40,6 +40,24 @@ pub fn add(f: Format, a: u32, b: u32) -> u32 {
     }
 }
 
+/// The larger of `a` and `b`: `maximum` of IEEE 754-2019, section 9.6.
+///
+/// # Panics
+///
+/// If the format is none of binary16, bfloat16 and binary32.
+pub fn max(f: Format, a: u32, b: u32) -> u32 {
+    match f {
+        Format::BINARY16 => apply(f, maximum::<Half>, a, b),
+        Format::BFLOAT16 => apply(f, maximum::<BFloat>, a, b),
+        Format::BINARY32 => apply(f, maximum::<Single>, a, b),
+        _ => panic!("no soft float for {f:?}"),
+    }
+}
+
+fn maximum<T: Float>(a: T, b: T) -> StatusAnd<T> {
+    Status::OK.and(a.maximum(b))
+}
+
 /// `operation` on two encodings of `f`, for which `T` stands in `rustc_apfloat`.
 fn apply<T: Float>(f: Format, operation: fn(T, T) -> StatusAnd<T>, a: u32, b: u32) -> u32 {
     let read = |bits: u32| T::from_bits((bits & f.mask()).into());
@@ -58,6 +76,8 @@ mod tests {
         assert_eq!(mul(Format::BINARY32, 0x3FC0_0000, 0x4000_0000), 0x4040_0000);
         assert_eq!(add(Format::BINARY16, 0x7BFF, 0x4C00), 0x7C00);
         assert_eq!(add(Format::BFLOAT16, 0x3F80, 0x3F80), 0x4000);
+        assert_eq!(max(Format::BINARY16, 0x8000, 0x0000), 0x0000);
+        assert_eq!(max(Format::BINARY16, 0xFC00, 0x7E01), 0x7E00);
     }
 
     #[test]

@@ -8,11 +8,12 @@ use crate::ffi::{self, LANES, PimlicoLanes};
 use pimlico_ports::Unit;
 use pimlico_units::arith::fast::{self, Level};
 use pimlico_units::arith::{
-    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp, FpAdd, FpMul,
+    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp, FpAdd, FpMax, FpMul,
 };
 use rayon::prelude::*;
 use std::ffi::c_void;
 use std::iter::once;
+use std::ops::{Add, Mul};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,14 +38,14 @@ pub trait Binary {
 pub type FastOperation = fn(Level, &[u16], &[u16], &mut [u16]);
 
 macro_rules! binary {
-    ($unit:ident, $format:ident, $operator:tt, $reference:ident, $fast:expr) => {
+    ($unit:ident, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
         impl<const STAGES: usize> Binary for $unit<$format, STAGES> {
             type Format = $format;
             const FAST: Option<FastOperation> = $fast;
 
             #[inline]
             fn model(a: u32, b: u32) -> u32 {
-                (Fp::<$format>::from_bits(a) $operator Fp::from_bits(b)).to_bits()
+                $operation(Fp::<$format>::from_bits(a), Fp::from_bits(b)).to_bits()
             }
 
             fn oracle(a: u32, b: u32) -> u32 {
@@ -59,14 +60,18 @@ macro_rules! binary {
     };
 }
 
-binary!(FpMul, Binary16, *, mul, Some(fast::mul::<Binary16>));
-binary!(FpMul, Binary16Flush, *, mul, Some(fast::mul::<Binary16Flush>));
-binary!(FpMul, Bfloat16, *, mul, None);
-binary!(FpMul, Bfloat16Flush, *, mul, None);
-binary!(FpAdd, Binary16, +, add, Some(fast::add::<Binary16>));
-binary!(FpAdd, Binary16Flush, +, add, Some(fast::add::<Binary16Flush>));
-binary!(FpAdd, Bfloat16, +, add, None);
-binary!(FpAdd, Bfloat16Flush, +, add, None);
+binary!(FpMul, Binary16, Fp::mul, mul, Some(fast::mul::<Binary16>));
+binary!(FpMul, Binary16Flush, Fp::mul, mul, Some(fast::mul::<Binary16Flush>));
+binary!(FpMul, Bfloat16, Fp::mul, mul, None);
+binary!(FpMul, Bfloat16Flush, Fp::mul, mul, None);
+binary!(FpAdd, Binary16, Fp::add, add, Some(fast::add::<Binary16>));
+binary!(FpAdd, Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
+binary!(FpAdd, Bfloat16, Fp::add, add, None);
+binary!(FpAdd, Bfloat16Flush, Fp::add, add, None);
+binary!(FpMax, Binary16, Fp::max, max, None);
+binary!(FpMax, Binary16Flush, Fp::max, max, None);
+binary!(FpMax, Bfloat16, Fp::max, max, None);
+binary!(FpMax, Bfloat16Flush, Fp::max, max, None);
 
 /// A unit with one 16-bit operand, apart from its pipeline registers.
 pub trait Unary {

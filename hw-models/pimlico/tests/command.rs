@@ -198,7 +198,7 @@ mod with_rtl {
         assert_eq!(stdout(&pimlico("fp mul 3C01 4201 --backend rtl")), "4203\n");
         for options in ["", "--subnormals 0", "--format bf16", "--format bf16 --subnormals 0"] {
             let cases = "0001 3800\n7C00 0000\n3555 4201\n83FF 3BFF\n";
-            for op in ["add", "mul"] {
+            for op in ["add", "mul", "max"] {
                 let run = |backend| fed(&format!("fp {op} {options} --backend {backend}"), cases);
                 let (rtl, model) = (run("rtl"), run("model"));
                 assert_eq!(rtl.stdout, model.stdout, "{op} {options}");

@@ -39,9 +39,10 @@ impl Job {
         }
     }
 
-    /// Whether the unit is meant by `name`.
+    /// Whether the unit is meant by `name`: a module, or one of its parameter sets. `fp_mul:` means the
+    /// defaults alone.
     fn is(&self, name: &str) -> bool {
-        self.name == name || self.unit == name
+        self.unit == name || self.name == name.strip_suffix(':').unwrap_or(name)
     }
 
     /// Parameters of the RTL module.

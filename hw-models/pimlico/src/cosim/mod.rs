@@ -17,7 +17,7 @@ use std::path::PathBuf;
 #[derive(Args)]
 #[cfg_attr(not(feature = "rtl"), allow(dead_code))]
 pub struct Arguments {
-    /// Units by name: `bank_pu` (in all its variants) or `fp_mul:bfloat16`
+    /// Units by name: `fp_mul` (in all its variants), `fp_mul:bfloat16` or `fp_mul:` (its defaults)
     #[arg(value_name = "UNIT", required_unless_present_any = ["all", "list"])]
     units: Vec<String>,
     /// All units

@@ -42,6 +42,8 @@ enum Op {
     Add,
     /// a * b
     Mul,
+    /// The larger of a and b: `maximum` of IEEE 754-2019
+    Max,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -159,7 +161,7 @@ impl Op {
     /// How many operands it takes.
     fn arity(self) -> usize {
         match self {
-            Self::Add | Self::Mul => 2,
+            Self::Add | Self::Mul | Self::Max => 2,
         }
     }
 
@@ -169,6 +171,7 @@ impl Op {
         match self {
             Self::Add => "fp_add",
             Self::Mul => "fp_mul",
+            Self::Max => "fp_max",
         }
     }
 
@@ -179,6 +182,7 @@ impl Op {
         let operation: fn(u32, u32) -> u32 = match self {
             Self::Add => |a, b| (of::<F>(a) + of(b)).to_bits(),
             Self::Mul => |a, b| (of::<F>(a) * of(b)).to_bits(),
+            Self::Max => |a, b| of::<F>(a).max(of(b)).to_bits(),
         };
         Model { operation, infinity: F::INFINITY }
     }
