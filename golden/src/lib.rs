@@ -11,6 +11,7 @@
 //! | --- | --- |
 //! | [`mod@format`] | what number do these bits stand for? |
 //! | [`exact`] | what are `a * b`, `a + b` and `max(a, b)`, rounded once? |
+//! | [`unary`] | what is `1 / a`, rounded once, and how far is a result from `e^a`? |
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
@@ -37,3 +38,4 @@ pub mod pins;
 pub mod reduction;
 pub mod relayout;
 pub mod softfloat;
+pub mod unary;
