@@ -30,6 +30,16 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpMax<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpMax<$crate::arith::Bfloat16, 0>);
         $each!($crate::arith::FpMax<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpExp<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpExp<$crate::arith::Binary16, 3>);
+        $each!($crate::arith::FpExp<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpExp<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpExp<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpRecip<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpRecip<$crate::arith::Binary16, 3>);
+        $each!($crate::arith::FpRecip<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpRecip<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpRecip<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);

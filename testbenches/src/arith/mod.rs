@@ -2,8 +2,10 @@
 //! Benches of the arithmetic units.
 
 mod fp_add;
+mod fp_exp;
 mod fp_max;
 mod fp_mul;
+mod fp_recip;
 
 use crate::OracleError;
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
@@ -38,6 +40,26 @@ impl Golden {
     /// The larger of the two.
     pub fn max(self, a: u32, b: u32) -> u32 {
         pimlico_golden::exact::max(self.format, self.subnormals, a, b)
+    }
+
+    /// The reciprocal, rounded once.
+    pub fn recip(self, a: u32) -> u32 {
+        pimlico_golden::unary::recip(self.format, self.subnormals, a)
+    }
+
+    /// e^a, rounded once.
+    pub fn exp(self, a: u32) -> u32 {
+        pimlico_golden::unary::exp(self.format, self.subnormals, a)
+    }
+
+    /// By how many ULP `got` misses e^a.
+    pub fn exp_ulps(self, a: u32, got: u32) -> f64 {
+        pimlico_golden::unary::exp_ulps(self.format, self.subnormals, a, got)
+    }
+
+    /// The number that `a` stands for.
+    pub fn to_f64(self, a: u32) -> f64 {
+        pimlico_golden::exact::to_f64(self.format, a)
     }
 }
 
