@@ -8,7 +8,8 @@ use crate::ffi::{self, LANES, PimlicoLanes};
 use pimlico_ports::Unit;
 use pimlico_units::arith::fast::{self, Level};
 use pimlico_units::arith::{
-    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp, FpAdd, FpMax, FpMul,
+    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp, FpAdd, FpExp, FpMax, FpMul,
+    FpRecip,
 };
 use rayon::prelude::*;
 use std::ffi::c_void;
@@ -80,6 +81,26 @@ pub trait Unary {
 
     /// What the reference says, if `result` is not good enough for it.
     fn wrong(a: u32, result: u32) -> Option<u32>;
+}
+
+impl<F: Format, const STAGES: usize> Unary for FpExp<F, STAGES> {
+    fn model(a: u32) -> u32 {
+        Fp::<F>::from_bits(a).exp().to_bits()
+    }
+
+    fn wrong(a: u32, result: u32) -> Option<u32> {
+        Golden::of::<F>().wrong_exp::<F>(a, result)
+    }
+}
+
+impl<F: Format, const STAGES: usize> Unary for FpRecip<F, STAGES> {
+    fn model(a: u32) -> u32 {
+        Fp::<F>::from_bits(a).recip().to_bits()
+    }
+
+    fn wrong(a: u32, result: u32) -> Option<u32> {
+        Some(Golden::of::<F>().recip(a)).filter(|expected| *expected != result)
+    }
 }
 
 /// Which operands are tried. Two are paired each with each; of a single one, all are.

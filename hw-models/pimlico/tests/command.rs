@@ -134,6 +134,10 @@ fn operations_are_computed() {
     assert_eq!(stdout(&pimlico("fp mul 0400 3800 --subnormals 0")), "0000\n");
     assert_eq!(stdout(&pimlico("fp mul 0400 3800")), "0200\n");
     assert_eq!(stdout(&pimlico("fp add 3F80 3F80 --format bf16")), "4000\n");
+    assert_eq!(stdout(&pimlico("fp recip 4200")), "3555\n");
+    assert_eq!(stdout(&pimlico("fp exp BC00")), "35e3\n");
+    assert_eq!(stdout(&pimlico("fp max 8000 0000")), "0000\n");
+    assert_eq!(stdout(&fed("fp recip", "4200\n4000\n")), "3555\n3800\n");
     assert_eq!(stdout(&fed("fp add", "3C00 3C00\n\n7BFF 7BFF\n")), "4000\n7c00\n");
 }
 
@@ -198,7 +202,7 @@ mod with_rtl {
         assert_eq!(stdout(&pimlico("fp mul 3C01 4201 --backend rtl")), "4203\n");
         for options in ["", "--subnormals 0", "--format bf16", "--format bf16 --subnormals 0"] {
             let cases = "0001 3800\n7C00 0000\n3555 4201\n83FF 3BFF\n";
-            for op in ["add", "mul", "max"] {
+            for op in ["add", "mul", "max", "exp", "recip"] {
                 let run = |backend| fed(&format!("fp {op} {options} --backend {backend}"), cases);
                 let (rtl, model) = (run("rtl"), run("model"));
                 assert_eq!(rtl.stdout, model.stdout, "{op} {options}");

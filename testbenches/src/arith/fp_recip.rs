@@ -2,6 +2,7 @@
 //! Bench of `fp_recip`: every result is the exact reciprocal, rounded once.
 
 use super::Golden;
+use crate::exhaustive::{self, Operands, Outcome};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
 
@@ -19,5 +20,9 @@ impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {
             checked += 1;
         }
         Ok(checked)
+    }
+
+    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+        exhaustive::run_unary::<Self>()
     }
 }

@@ -57,6 +57,16 @@ impl Golden {
         pimlico_golden::unary::exp_ulps(self.format, self.subnormals, a, got)
     }
 
+    /// What e^a is, if `got` is further from it than `fp_exp` may be, or differs where it is special.
+    pub fn wrong_exp<F: Format>(self, a: u32, got: u32) -> Option<u32> {
+        let x = self.to_f64(a);
+        let special = !x.is_finite() || x == 0.0;
+        let expected = self.exp(a);
+        let wrong =
+            self.exp_ulps(a, got) > fp_exp::largest_error::<F>() || special && got != expected;
+        wrong.then_some(expected)
+    }
+
     /// The number that `a` stands for.
     pub fn to_f64(self, a: u32) -> f64 {
         pimlico_golden::exact::to_f64(self.format, a)

@@ -44,6 +44,10 @@ enum Op {
     Mul,
     /// The larger of a and b: `maximum` of IEEE 754-2019
     Max,
+    /// e^a, to within one ULP
+    Exp,
+    /// 1 / a
+    Recip,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -162,6 +166,7 @@ impl Op {
     fn arity(self) -> usize {
         match self {
             Self::Add | Self::Mul | Self::Max => 2,
+            Self::Exp | Self::Recip => 1,
         }
     }
 
@@ -172,6 +177,8 @@ impl Op {
             Self::Add => "fp_add",
             Self::Mul => "fp_mul",
             Self::Max => "fp_max",
+            Self::Exp => "fp_exp",
+            Self::Recip => "fp_recip",
         }
     }
 
@@ -183,6 +190,8 @@ impl Op {
             Self::Add => |a, b| (of::<F>(a) + of(b)).to_bits(),
             Self::Mul => |a, b| (of::<F>(a) * of(b)).to_bits(),
             Self::Max => |a, b| of::<F>(a).max(of(b)).to_bits(),
+            Self::Exp => |a, _| of::<F>(a).exp().to_bits(),
+            Self::Recip => |a, _| of::<F>(a).recip().to_bits(),
         };
         Model { operation, infinity: F::INFINITY }
     }

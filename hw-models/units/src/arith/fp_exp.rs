@@ -57,7 +57,7 @@ impl<F: Format> Fp<F> {
 /// The exponent of x is `distance` below the largest.
 #[inline]
 fn scale<F: Format>(negative: bool, significand: u32, distance: i32) -> (i32, u32) {
-    let aligned = significand * LOG2_E >> (12 - const { top::<F>() });
+    let aligned = (significand * LOG2_E) >> (12 - const { top::<F>() });
     let magnitude = (aligned >> distance.min(31)) as i32;
     let y = if negative { !magnitude } else { magnitude };
     let width = F::MAN_BITS + 2;

@@ -56,7 +56,7 @@ fn divide<F: Format>(divisor: u32) -> u32 {
         let doubled = 2 * remainder;
         let fits = doubled >= divisor;
         remainder = if fits { doubled - divisor } else { doubled };
-        quotient = 2 * quotient | u32::from(fits);
+        quotient = (2 * quotient) | u32::from(fits);
     }
     quotient
 }
