@@ -4,7 +4,7 @@
 //! The reciprocal is exact integer arithmetic, as everything in [`exact`] is. e^x has
 //! no exact form: it is computed in `f64`, which is enough if no value comes so near to half-way
 //! between two numbers of the format that the error of the `f64` could decide. `tests/unary.rs`
-//! looks at every operand of both 16-bit formats: none comes within 2^16 steps of the `f64`, where a
+//! looks at every operand of both 16-bit formats: none comes within 2^16 steps of the `f64`, and a
 //! mathematical library is off by one or two.
 
 use crate::exact;
@@ -45,8 +45,8 @@ pub fn exp(f: Format, s: Subnormals, a: u32) -> u32 {
 /// By how many units in the last place `got` misses e^`a`. A unit is the format's spacing at e^`a`,
 /// not below that of the subnormal numbers.
 ///
-/// Where the correctly rounded result is NaN, infinite or a flushed zero, nothing but it is without
-/// error. Infinity in the place of a finite number counts as the number one step beyond the largest.
+/// Where the correctly rounded result is NaN, infinite or a flushed zero, that has no error.
+/// Infinity in the place of a finite number counts as the number one step beyond the largest.
 pub fn exp_ulps(f: Format, s: Subnormals, a: u32, got: u32) -> f64 {
     let (exact, nearest) = (exp_f64(f, s, a), exp(f, s, a));
     let flushed = s == Subnormals::Flush && nearest == f.zero(false);

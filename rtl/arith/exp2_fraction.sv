@@ -14,8 +14,8 @@
 //   STEP[j][m]      = floor(2^(F-2A-4) (2m + 1) s_j)
 //   s_j             = 1 - ln 2 * 2^((j + 1/2) / 2^A)              slope of g in the middle of j
 //
-// A is 4 for binary16 (BASE 128 x 9 bits, STEP 128 x 4 bits) and 2 for bfloat16 (32 x 6, 8 x 2). The
-// difference is in [0, 1) for every fraction. The header of fp_exp says why these sizes.
+// A is 4 for binary16 (BASE 128 x 9 bits, STEP 128 x 4 bits) and 2 for bfloat16 (32 x 6, 8 x 2).
+// The difference is in [0, 1) for every fraction. The header of fp_exp says why these sizes.
 //
 // Combinational.
 

@@ -17,8 +17,8 @@
 //   1. scale     |y| = floor(m 23637 / 2^(12 - TOP)) in units of 2^-F for |x| in
 //                [2^TOP, 2^(TOP+1)), and shifted right, cutting bits off, for smaller ones: TOP is
 //                4 for binary16, 6 for bfloat16, and larger |x| give infinity or 0. The constant,
-//                23637 / 2^14, is log2 e (1 - 4.9e-6). For x < 0 every bit is inverted: y is rounded
-//                down for both signs.
+//                23637 / 2^14, is log2 e (1 - 4.9e-6). For x < 0 every bit is inverted: y is
+//                rounded down for both signs.
 //   2. table     y = n + f; 2^f by exp2_fraction, which see; 2^n is the exponent.
 //   3. rounding  2^f is cut behind the guard bit (after the shift to a subnormal number), and the
 //                guard bit rounds up: e^x is irrational but for x = 0, so that nothing is half-way.
@@ -32,13 +32,14 @@
 //
 // The result never falls where x rises.
 //
-// Decision. The sizes come of an exhaustive search with the error over all operands as its judge: F
-// from MAN_BITS + 1 to MAN_BITS + 3, every split of f with at most 4, 4 and 5 bits, tables offset in
-// steps of a quarter at the most, nine constants of 9 to 17 bits. Of what is within one ULP and never
-// falls, this is the smallest. Fewer slopes fall, fewer intervals take more bits in STEP than they
-// save. STEP without mirroring costs 50 gate equivalents (GE) more; linear interpolation needs a
-// multiplier of 400 to 500 GE, as much as both tables and both subtractions together. Correct
-// rounding would need 2^f to 27 bits: one binary16 number's e^x is 1.1e-5 ULP from half-way.
+// Decision. The sizes come of an exhaustive search with the error over all operands as its judge:
+// F from MAN_BITS + 1 to MAN_BITS + 3, every split of f with at most 4, 4 and 5 bits, tables
+// offset in steps of a quarter at the most, nine constants of 9 to 17 bits. Of what is within one
+// ULP and never falls, this is the smallest. Fewer slopes fall, fewer intervals take more bits in
+// STEP than they save. STEP without mirroring costs 50 gate equivalents (GE) more; linear
+// interpolation needs a multiplier of 400 to 500 GE, as much as both tables and both subtractions
+// together. Correct rounding would need 2^f to 27 bits: one binary16 number's e^x is 1.1e-5 ULP
+// from half-way.
 //
 // Timing: result_o belongs to the operand STAGES clocks ago; for STAGES clocks after a reset it is
 // +0. An operand is taken in every clock.
@@ -86,12 +87,12 @@ module fp_exp #(
   } scaled_t;
 
   typedef struct packed {
-    logic                infinite;
-    logic                nan;
-    logic [EXP_BITS:0]   exponent;
-    logic [MAN_BITS-1:0] mantissa;
-    logic                guard;
-  } unrounded_t;
+    logic              live;
+    logic              infinite;
+    logic              nan;
+    exponent_t         power;     // the biased exponent, if the format had it
+    logic [MAN_BITS:0] fraction;  // significand and guard bit
+  } power_t;
 
   // Multiply by log2 e.
   logic                     negative;
@@ -139,44 +140,49 @@ module fp_exp #(
     .clk_i, .rst_ni, .data_i(scaled_d), .data_o(scaled_q)
   );
 
-  // 2^fraction, and its place among the numbers of the format.
-  logic [MAN_BITS:0]   fraction;  // and guard bit
-  exponent_t           power;
-  logic [MAN_BITS+1:0] number;
-  logic                unused_hidden;
-  unrounded_t          unrounded_d, unrounded_q;
+  // Take 2 to this power.
+  power_t power_d, power_q;
 
   exp2_fraction #(.MAN_BITS(MAN_BITS)) u_exp2_fraction (
     .fraction_i (scaled_q.fraction),
-    .fraction_o (fraction)
+    .fraction_o (power_d.fraction)
   );
 
-  assign power = exponent_t'(signed'({scaled_q.negative, scaled_q.integer_part}))
-                 + exponent_t'(BIAS);
+  assign power_d.live     = scaled_q.live;
+  assign power_d.infinite = scaled_q.infinite;
+  assign power_d.nan      = scaled_q.nan;
+  assign power_d.power    = exponent_t'(signed'({scaled_q.negative, scaled_q.integer_part}))
+                            + exponent_t'(BIAS);
+
+  fp_pipe #(.WIDTH($bits(power_t)), .ENABLED(STAGES >= 2)) u_power_pipe (
+    .clk_i, .rst_ni, .data_i(power_d), .data_o(power_q)
+  );
+
+  // Put it in its place among the numbers of the format.
+  logic [EXP_BITS:0]   field;
+  logic [MAN_BITS+1:0] number;
+  logic                unused_hidden;
+  logic [MAN_BITS-1:0] mantissa;
+  logic                guard;
 
   if (SUBNORMALS != 0) begin : gen_gradual
     logic      normal;
     exponent_t right;
 
-    assign normal = power >= exponent_t'(1);
-    assign right  = exponent_t'(1) - power;
-    assign number = scaled_q.live ? {1'b1, fraction} >> (normal ? '0 : unsigned'(right)) : '0;
-    assign unrounded_d.exponent = scaled_q.live && normal ? power[EXP_BITS:0] : '0;
+    assign normal = power_q.power >= exponent_t'(1);
+    assign right  = exponent_t'(1) - power_q.power;
+    assign field  = power_q.live && normal ? power_q.power[EXP_BITS:0] : '0;
+    assign number = power_q.live ? {1'b1, power_q.fraction} >> (normal ? '0 : unsigned'(right))
+                                 : '0;
   end else begin : gen_flush
-    logic live;
+    logic in_range;
 
-    assign live   = scaled_q.live && power >= 0;
-    assign number = live ? {1'b1, fraction} : '0;
-    assign unrounded_d.exponent = live ? power[EXP_BITS:0] : '0;
+    assign in_range = power_q.live && power_q.power >= 0;
+    assign field    = in_range ? power_q.power[EXP_BITS:0] : '0;
+    assign number   = in_range ? {1'b1, power_q.fraction} : '0;
   end
 
-  assign unrounded_d.infinite = scaled_q.infinite;
-  assign unrounded_d.nan      = scaled_q.nan;
-  assign {unused_hidden, unrounded_d.mantissa, unrounded_d.guard} = number;
-
-  fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
-    .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
-  );
+  assign {unused_hidden, mantissa, guard} = number;
 
   // Round.
   logic [WIDTH-1:0] result;
@@ -187,12 +193,12 @@ module fp_exp #(
     .SUBNORMALS (SUBNORMALS)
   ) u_round (
     .negative_i (1'b0),
-    .exponent_i (unrounded_q.exponent),
-    .mantissa_i (unrounded_q.mantissa),
-    .guard_i    (unrounded_q.guard),
+    .exponent_i (field),
+    .mantissa_i (mantissa),
+    .guard_i    (guard),
     .sticky_i   (1'b1),
-    .infinite_i (unrounded_q.infinite),
-    .nan_i      (unrounded_q.nan),
+    .infinite_i (power_q.infinite),
+    .nan_i      (power_q.nan),
     .result_o   (result)
   );
 

@@ -11,10 +11,10 @@
 //                                        SUBNORMALS = 0: zero (tested after rounding)
 //   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
 //
-// With x = 2^n d and d in [1, 2), 1 / d is in (1/2, 1]: a division bit by bit, MAN_BITS + 1 bits below
-// the first, which is a 1. The reciprocal of 1 comes out as 0.1111..., which rounds to 1, here and
-// wherever it is shifted to a subnormal number; no other reciprocal ends. So no result lies exactly
-// between two numbers, and the remainder need not be looked at.
+// With x = 2^n d and d in [1, 2), 1 / d is in (1/2, 1]: a restoring division, MAN_BITS + 1 rows
+// for as many bits below the first, which is a 1. The reciprocal of 1 comes out as 0.1111...,
+// which rounds to 1, here and wherever it is shifted to a subnormal number; no other reciprocal
+// ends. So no result lies exactly between two numbers, and the remainder need not be looked at.
 //
 // Subnormal numbers take no shifter: an operand with two zeros at the top of its significand field
 // has a reciprocal beyond the largest number, and results are shifted by two places at the most.

@@ -46,8 +46,8 @@ impl<F: Format> Fp<F> {
     }
 }
 
-/// The quotient 1 / d for a significand d in [1, 2): `MAN_BITS` + 2 bits, the first of them, worth a
-/// half, a 1. The quotient of 1 comes out as ones only.
+/// The quotient 1 / d for a significand d in [1, 2): `MAN_BITS` + 2 bits, the first of which, worth
+/// a half, is a 1. The quotient of 1 comes out as ones only.
 #[inline]
 fn divide<F: Format>(divisor: u32) -> u32 {
     let mut quotient = 1;
@@ -56,7 +56,7 @@ fn divide<F: Format>(divisor: u32) -> u32 {
         let doubled = 2 * remainder;
         let fits = doubled >= divisor;
         remainder = if fits { doubled - divisor } else { doubled };
-        quotient = (2 * quotient) | u32::from(fits);
+        quotient = quotient << 1 | u32::from(fits);
     }
     quotient
 }
