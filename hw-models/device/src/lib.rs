@@ -4,6 +4,7 @@
 //!
 //! * [`Config`]: organisation and timing, from a preset file.
 //! * [`Dram`]: the cell arrays.
+//! * [`Chips`]: they at their pins, as plain memory, behind a [`BufferChip`] that re-lays data out.
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
@@ -11,7 +12,10 @@
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
+mod buffer_chip;
+mod chips;
 mod config;
+pub mod data_bus;
 mod dram;
 pub mod mapping;
 mod rank;
@@ -20,6 +24,8 @@ pub mod spd;
 mod statistics;
 mod wave;
 
+pub use buffer_chip::{BufferChip, DataPath, Sides};
+pub use chips::{Chips, DramCommand};
 pub use config::{Config, ConfigError, Organisation, Timing};
 pub use dram::{Burst, CHIPS, Dram, LANES};
 pub use pimlico_ports::Mismatch;

@@ -5,10 +5,17 @@
 //! * [`model`]: shapes of language models.
 //! * [`data`]: seeded synthetic K, V and Q.
 //! * [`attention`]: the attention of a layer's heads.
+//! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
+//! * [`memory_path`]: from there through the buffer chip to the chips' pins.
+//! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
 //! * [`report`]: what a run cost and how far it is from the reference.
 
 pub mod attention;
 pub mod data;
+pub mod memory_controller;
+pub mod memory_path;
 pub mod model;
+pub mod pins;
 pub mod report;
 mod softmax;
+pub mod spd_check;

@@ -35,7 +35,7 @@ enum Command {
     Cosim(cosim::Arguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
     Fp(fp::Arguments),
-    /// Write or show the SPD image, from which a host takes the module's timing
+    /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::Arguments),
 }
 

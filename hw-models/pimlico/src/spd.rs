@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico spd`: the SPD image of the module, honest and spoofed.
+//! `pimlico spd`: the SPD image of the module, honest and spoofed, and what a host makes of it.
 
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
+use pimlico_host::spd_check::{self, Comparison, Measured};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -36,6 +38,16 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Compare honest and spoofed image on a host that programs itself from it, with the chips' pins
+    /// watched: what re-layout costs the host, and whether it breaks the chips' timing
+    Check {
+        /// Seed of the data and of the random stream of writes and reads
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// Print one JSON document in place of a table
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// Runs the command.
@@ -45,6 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             write(file, if *honest { Values::Honest } else { Values::Spoofed })
         }
         Action::Show { file, json } => show(file, *json),
+        Action::Check { seed, json } => check(*seed, *json),
     }
 }
 
@@ -192,4 +205,86 @@ fn parameters(timing: &SpdTiming) -> [(&'static str, u64); 17] {
         ("RFC2", rfc2_tck),
         ("RFC4", rfc4_tck),
     ]
+}
+
+fn check(seed: u64, json: bool) -> Result<(), Failure> {
+    let comparison = spd_check::compare(seed).map_err(|e| Failure::Input(e.to_string()))?;
+    if json {
+        output::print_json(&comparison)?;
+    } else {
+        output::print(&comparison_text(&comparison))?;
+    }
+    if comparison.failures.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Check(comparison.failures.join("; ")))
+}
+
+/// The comparison for people.
+fn comparison_text(comparison: &Comparison) -> String {
+    let Comparison { system, seed, tck_ns, configurations, .. } = comparison;
+    let mut text = format!(
+        "re-layout on {system}, tCK {tck_ns} ns, seed {seed}: a host that programs itself from the \
+         SPD image\n\n"
+    );
+    let rows = measured_rows().into_iter().map(|(name, value)| {
+        [name.to_owned()].into_iter().chain(configurations.iter().map(value)).collect()
+    });
+    let titles = configurations.each_ref().map(|m| {
+        let relayout = if m.relayout { "re-layout" } else { "no re-layout" };
+        format!("{}, {relayout}", name(m.spd))
+    });
+    let [plain, honest, spoofed] = titles.each_ref().map(String::as_str);
+    text += &output::table(&["", plain, honest, spoofed], rows);
+    let _ = writeln!(
+        text,
+        "\nnote: latencies are from the command to the end of the last beat, in tCK\n\
+         note: no latency is added to a write: spoofed, its data are in the chips as long after WR as \
+         without re-layout\n\
+         note: spoofed, a read reaches the host {} tCK later, and from RD to WR it waits {} tCK more",
+        comparison.read_penalty_tck(),
+        comparison.turnaround_penalty_tck(),
+    );
+    text
+}
+
+/// What is told of each configuration.
+type Row = (&'static str, fn(&Measured) -> String);
+
+fn measured_rows() -> [Row; 17] {
+    [
+        ("violations at the chips' pins", |m| violations(&m.chip_violations)),
+        ("violations at the host's pins", |m| violations(&m.host_violations)),
+        ("data in the chips", |m| right(m.stored_right)),
+        ("data read back", |m| right(m.read_right)),
+        ("write: WR to data sent by the host", |m| m.latency_tck.write_at_host.to_string()),
+        ("write: WR to data in the chips", |m| m.latency_tck.write_at_chips.to_string()),
+        ("read: RD to data out of the chips", |m| m.latency_tck.read_at_chips.to_string()),
+        ("read: RD to data at the host", |m| m.latency_tck.read_at_host.to_string()),
+        ("WR to RD, same bank group", |m| m.commands_tck.write_to_read.to_string()),
+        ("RD to WR", |m| m.commands_tck.read_to_write.to_string()),
+        ("WR to PRE", |m| m.commands_tck.write_to_precharge.to_string()),
+        ("RD to PRE", |m| m.commands_tck.read_to_precharge.to_string()),
+        ("bus, writes to open rows", |m| percent(m.utilisation.write_open_rows)),
+        ("bus, reads of open rows", |m| percent(m.utilisation.read_open_rows)),
+        ("bus, writes of 1 MiB, with REFs", |m| percent(m.utilisation.write_long)),
+        ("bus, reads of 1 MiB, with REFs", |m| percent(m.utilisation.read_long)),
+        ("random writes and reads, tCK", |m| output::grouped(m.random_tck)),
+    ]
+}
+
+fn violations(by_rule: &BTreeMap<&'static str, u64>) -> String {
+    if by_rule.is_empty() {
+        return "none".to_owned();
+    }
+    let each = by_rule.iter().map(|(rule, count)| format!("{rule}: {}", output::grouped(*count)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn right(right: bool) -> String {
+    if right { "right" } else { "wrong" }.to_owned()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
 }

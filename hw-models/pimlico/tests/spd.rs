@@ -65,6 +65,28 @@ fn an_image_is_written_and_shown() {
 }
 
 #[test]
+fn the_spoofed_image_is_checked_against_the_honest_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = succeeds(&["check"], folder.path());
+    assert!(text.starts_with("re-layout on ddr4-3200, tCK 0.625 ns, seed 1: "), "{text}");
+    for row in ["honest, no re-layout |", "later, and from RD to WR"] {
+        assert!(text.contains(row), "{text}");
+    }
+    let document: serde_json::Value =
+        serde_json::from_str(&succeeds(&["check", "--json", "--seed", "7"], folder.path()))
+            .expect("JSON");
+    assert_eq!((&document["seed"], &document["failures"]), (&7.into(), &serde_json::json!([])));
+    let [plain, honest, spoofed] = [0, 1, 2].map(|i| &document["configurations"][i]);
+    let none = &serde_json::json!({});
+    assert_eq!((&plain["chip_violations"], &spoofed["chip_violations"]), (none, none));
+    assert!(honest["chip_violations"]["CWL"].as_u64().is_some_and(|count| count > 0));
+    assert_eq!((&spoofed["spd"], &spoofed["relayout"]), (&"spoofed".into(), &true.into()));
+    assert_eq!((&spoofed["stored_right"], &spoofed["read_right"]), (&true.into(), &true.into()));
+    assert_eq!(spoofed["latency_tck"]["write_at_chips"], plain["latency_tck"]["write_at_chips"]);
+    assert_eq!(spoofed["utilisation"], plain["utilisation"]);
+}
+
+#[test]
 fn wrong_input_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+//! The chips of a rank at their pins, as plain memory: commands in, data in and out beat by beat at
+//! the chips' own CL and CWL.
+//!
+//! They do what they are told when they are told it, take whatever is on the bus when written data are
+//! due, and judge nothing: that is for who watches the pins.
+
+use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};
+use crate::mapping::Place;
+use crate::{CHIPS, Config, ConfigError, Dram};
+
+/// A command of DDR4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say it")]
+pub enum DramCommand {
+    /// Opens a row.
+    Act { bank: usize, row: usize },
+    /// Closes a bank.
+    Pre { bank: usize },
+    /// Closes all banks.
+    PreAll,
+    /// Reads a column.
+    Rd { bank: usize, column: usize },
+    /// Writes a column.
+    Wr { bank: usize, column: usize },
+    /// Refreshes.
+    Ref,
+}
+
+/// The chips of a rank.
+#[derive(Clone, Debug)]
+pub struct Chips {
+    cl_tck: u64,
+    cwl_tck: u64,
+    dram: Dram,
+    /// The open row of each bank.
+    open: Vec<Option<usize>>,
+    outgoing: Outgoing,
+    incoming: Incoming<Option<Place>>,
+}
+
+impl Chips {
+    /// Chips that hold nothing, and whose banks are closed.
+    pub fn new(config: &Config) -> Result<Self, ConfigError> {
+        config.check_rank()?;
+        Ok(Self {
+            cl_tck: config.timing.cl_tck,
+            cwl_tck: config.timing.cwl_tck,
+            dram: Dram::new(config),
+            open: vec![None; config.banks()],
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+        })
+    }
+
+    /// What they hold.
+    pub fn dram(&self) -> &Dram {
+        &self.dram
+    }
+
+    /// A command.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    pub fn command(&mut self, at_tck: u64, command: DramCommand) {
+        match command {
+            DramCommand::Act { bank, row } => self.open[bank] = Some(row),
+            DramCommand::Pre { bank } => self.open[bank] = None,
+            DramCommand::PreAll => self.open.fill(None),
+            DramCommand::Rd { bank, column } => {
+                let row = self.open[bank];
+                let burst = row.map_or([UNDRIVEN; CHIPS], |row| self.dram.read(bank, row, column));
+                self.outgoing.push(2 * (at_tck + self.cl_tck), beats_of(&burst));
+            }
+            DramCommand::Wr { bank, column } => {
+                let place = self.open[bank].map(|row| Place { bank, row, column });
+                self.incoming.expect(2 * (at_tck + self.cwl_tck), place);
+            }
+            DramCommand::Ref => {}
+        }
+    }
+
+    /// What they drive on the data bus in this clock, of which a tCK has two.
+    pub fn drive(&mut self, clock: u64) -> Option<u64> {
+        self.outgoing.beat(clock)
+    }
+
+    /// What is on the data bus in this clock.
+    pub fn take(&mut self, clock: u64, on_bus: Option<u64>) {
+        if let Some((Some(Place { bank, row, column }), beats)) = self.incoming.beat(clock, on_bus)
+        {
+            self.dram.write(bank, row, column, burst_of(&beats));
+        }
+    }
+
+    /// Whether no data are due.
+    pub fn is_idle(&self) -> bool {
+        self.outgoing.is_empty() && self.incoming.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data_bus::{BEATS, Beats};
+
+    #[test]
+    fn data_come_and_go_at_the_chips_latencies() {
+        let mut chips = Chips::new(&Config::ddr4_3200()).expect("a rank");
+        let beats: Beats = std::array::from_fn(|beat| 0x11 * beat as u64);
+        chips.command(0, DramCommand::Act { bank: 5, row: 7 });
+        chips.command(22, DramCommand::Wr { bank: 5, column: 9 });
+        for clock in 0..200u64 {
+            let written = clock.checked_sub(2 * (22 + 16)).and_then(|i| beats.get(i as usize));
+            chips.take(clock, written.copied());
+        }
+        assert_eq!(chips.dram().read(5, 7, 9), burst_of(&beats));
+
+        chips.command(100, DramCommand::Rd { bank: 5, column: 9 });
+        let read: Vec<_> = (200..300).map(|clock| chips.drive(clock)).collect();
+        let first = 2 * (100 + 22) - 200;
+        assert_eq!(read[first..first + BEATS], beats.map(Some));
+        assert_eq!(read.iter().flatten().count(), BEATS);
+        assert!(chips.is_idle());
+    }
+
+    #[test]
+    fn a_closed_bank_takes_and_gives_nothing() {
+        let mut chips = Chips::new(&Config::ddr4_3200()).expect("a rank");
+        chips.command(0, DramCommand::Act { bank: 0, row: 7 });
+        chips.command(60, DramCommand::PreAll);
+        chips.command(100, DramCommand::Wr { bank: 0, column: 0 });
+        (0..300).for_each(|clock| chips.take(clock, Some(1)));
+        assert_eq!(chips.dram().read(0, 7, 0), [0; CHIPS]);
+        chips.command(200, DramCommand::Rd { bank: 0, column: 0 });
+        assert_eq!(chips.drive(2 * 222), Some(UNDRIVEN));
+    }
+}

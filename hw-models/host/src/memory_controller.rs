@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+//! A host's DDR4 memory controller for one rank. All it knows of the module is what the SPD image
+//! tells; of re-layout it knows nothing.
+//!
+//! Transactions are served in order, each with one column command at the earliest tCK that the
+//! programmed timing allows; rows stay open until another one is wanted in the bank. Banks that
+//! transactions further back need are opened ahead. REFs come when they are due, every tREFI.
+//!
+//! The controller looks ahead where the pin checker looks back: each command moves on the earliest
+//! times of those that may follow, for its bank, its bank group and the rank.
+
+use pimlico_device::DramCommand;
+use pimlico_device::data_bus::{Beats, Incoming, Outgoing};
+use pimlico_device::mapping::Place;
+use pimlico_device::spd::{Advertised, Module, Spd, SpdError, SpdTiming};
+use std::collections::VecDeque;
+
+/// What JESD79-4 lays down for every DDR4 module, so that no SPD image tells it; in tCK.
+pub mod standard {
+    /// A burst of eight beats on the data bus.
+    pub const BURST_TCK: u64 = 4;
+    /// From one column command to the next, other bank group.
+    pub const CCD_S_TCK: u64 = 4;
+    /// Clocks that the data bus lies idle when its driver changes, for a preamble of one tCK.
+    pub const TURNAROUND_TCK: u64 = 2;
+    /// From one REF to the next, in ps: 7.8 us.
+    pub const REFI_PS: u64 = 7_800_000;
+    /// Column addresses of a burst.
+    pub const COLUMNS_OF_BURST: u64 = 8;
+    /// ACTs that the window of tFAW may hold.
+    pub const ACTS_OF_FAW: usize = 4;
+}
+use standard::{ACTS_OF_FAW, BURST_TCK, CCD_S_TCK, COLUMNS_OF_BURST, REFI_PS, TURNAROUND_TCK};
+
+/// Transactions for which rows are opened ahead.
+const LOOK_AHEAD: usize = 32;
+
+/// What the host's cores ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transaction {
+    /// Writes a burst.
+    Write(Place, Beats),
+    /// Reads a burst.
+    Read(Place),
+}
+
+impl Transaction {
+    /// Where.
+    pub fn place(&self) -> Place {
+        match *self {
+            Self::Write(place, _) | Self::Read(place) => place,
+        }
+    }
+}
+
+/// Why a transaction is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "bank {} row {} column {}, expected less than {} {} {}",
+    wanted.bank, wanted.row, wanted.column, size.bank, size.row, size.column
+)]
+pub struct NoSuchPlace {
+    /// The place.
+    pub wanted: Place,
+    /// The rank has so many banks, rows and columns.
+    pub size: Place,
+}
+
+/// The earliest tCK of commands to a bank.
+#[derive(Clone, Debug, Default)]
+struct Bank {
+    row: Option<usize>,
+    act_from: u64,
+    pre_from: u64,
+    column_from: u64,
+}
+
+/// The earliest tCK of commands to a bank group, or to the rank.
+#[derive(Clone, Debug, Default)]
+struct Shared {
+    act_from: u64,
+    rd_from: u64,
+    wr_from: u64,
+}
+
+/// The controller.
+#[derive(Clone, Debug)]
+pub struct MemoryController {
+    timing: SpdTiming,
+    size: Place,
+    banks_per_group: usize,
+    refi_tck: u64,
+
+    queue: VecDeque<Transaction>,
+    banks: Vec<Bank>,
+    groups: Vec<Shared>,
+    rank: Shared,
+    /// The latest ACTs.
+    acts: VecDeque<u64>,
+    next_ref: u64,
+    /// The end of the last REF.
+    refreshed: u64,
+
+    outgoing: Outgoing,
+    incoming: Incoming<()>,
+    read: Vec<Beats>,
+}
+
+impl MemoryController {
+    /// A controller that programs itself from an image, at tCK 0 of a rank whose banks are closed.
+    pub fn from_spd(image: &[u8]) -> Result<Self, SpdError> {
+        // What else the image tells is Pimlico's own business, and no host's.
+        let Advertised { module, timing, .. } = Spd::parse(image)?;
+        let Module { bank_groups, banks_per_group, row_bits, column_bits, .. } = module;
+        let banks = (bank_groups * banks_per_group) as usize;
+        let size = Place {
+            bank: banks,
+            row: 1 << row_bits,
+            column: ((1 << column_bits) / COLUMNS_OF_BURST) as usize,
+        };
+        let refi_tck = REFI_PS / timing.tck_ps;
+        Ok(Self {
+            timing,
+            size,
+            banks_per_group: banks_per_group as usize,
+            refi_tck,
+            queue: VecDeque::new(),
+            banks: vec![Bank::default(); banks],
+            groups: vec![Shared::default(); bank_groups as usize],
+            rank: Shared::default(),
+            acts: VecDeque::new(),
+            next_ref: refi_tck,
+            refreshed: 0,
+            outgoing: Outgoing::default(),
+            incoming: Incoming::default(),
+            read: Vec::new(),
+        })
+    }
+
+    /// Queues a transaction.
+    pub fn push(&mut self, transaction: Transaction) -> Result<(), NoSuchPlace> {
+        let (wanted, size) = (transaction.place(), self.size);
+        if wanted.bank >= size.bank || wanted.row >= size.row || wanted.column >= size.column {
+            return Err(NoSuchPlace { wanted, size });
+        }
+        self.queue.push_back(transaction);
+        Ok(())
+    }
+
+    /// The command of this tCK. To be called for every tCK, before its two clocks of data.
+    pub fn command(&mut self, at_tck: u64) -> Option<DramCommand> {
+        let command = if at_tck >= self.next_ref {
+            self.refresh(at_tck)
+        } else if at_tck >= self.refreshed {
+            self.column(at_tck).or_else(|| self.row(at_tck))
+        } else {
+            None
+        }?;
+        self.issue(at_tck, command);
+        Some(command)
+    }
+
+    /// What the controller drives on the data bus in this clock, of which a tCK has two.
+    pub fn drive(&mut self, clock: u64) -> Option<u64> {
+        self.outgoing.beat(clock)
+    }
+
+    /// What is on the data bus in this clock.
+    pub fn take(&mut self, clock: u64, on_bus: Option<u64>) {
+        self.read.extend(self.incoming.beat(clock, on_bus).map(|((), beats)| beats));
+    }
+
+    /// Whether all that was asked for has been done.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_empty() && self.outgoing.is_empty() && self.incoming.is_empty()
+    }
+
+    /// The bursts read so far, in the order in which they were asked for.
+    pub fn read(&self) -> &[Beats] {
+        &self.read
+    }
+
+    /// On the way to the REF that is due: all banks closed, then the REF.
+    fn refresh(&self, at_tck: u64) -> Option<DramCommand> {
+        let mut open = self.banks.iter().filter(|bank| bank.row.is_some()).peekable();
+        if open.peek().is_some() {
+            open.all(|bank| bank.pre_from <= at_tck).then_some(DramCommand::PreAll)
+        } else {
+            let closed = self.banks.iter().all(|bank| bank.act_from <= at_tck);
+            (closed && self.refreshed <= at_tck).then_some(DramCommand::Ref)
+        }
+    }
+
+    /// The column command of the first transaction.
+    fn column(&self, at_tck: u64) -> Option<DramCommand> {
+        let first = self.queue.front()?;
+        let Place { bank, row, column } = first.place();
+        let (of_bank, of_group) = (&self.banks[bank], &self.groups[bank / self.banks_per_group]);
+        if of_bank.row != Some(row) || at_tck < of_bank.column_from {
+            return None;
+        }
+        let (from, command) = match first {
+            Transaction::Write(..) => {
+                (of_group.wr_from.max(self.rank.wr_from), DramCommand::Wr { bank, column })
+            }
+            Transaction::Read(_) => {
+                (of_group.rd_from.max(self.rank.rd_from), DramCommand::Rd { bank, column })
+            }
+        };
+        (from <= at_tck).then_some(command)
+    }
+
+    /// A PRE or an ACT for one of the next transactions. In each bank the first of them decides.
+    fn row(&self, at_tck: u64) -> Option<DramCommand> {
+        let mut decided = 0u64; // a bit for each bank
+        for transaction in self.queue.iter().take(LOOK_AHEAD) {
+            let Place { bank, row, .. } = transaction.place();
+            if decided >> bank & 1 != 0 {
+                continue;
+            }
+            decided |= 1 << bank;
+            match self.banks[bank].row {
+                Some(open) if open != row && self.banks[bank].pre_from <= at_tck => {
+                    return Some(DramCommand::Pre { bank });
+                }
+                None if self.act_from(bank) <= at_tck => {
+                    return Some(DramCommand::Act { bank, row });
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn act_from(&self, bank: usize) -> u64 {
+        let window = match self.acts.front() {
+            Some(act) if self.acts.len() == ACTS_OF_FAW => act + self.timing.faw_tck,
+            _ => 0,
+        };
+        let of_group = self.groups[bank / self.banks_per_group].act_from;
+        window.max(of_group).max(self.rank.act_from).max(self.banks[bank].act_from)
+    }
+
+    /// Moves on the earliest times of the commands that may follow.
+    fn issue(&mut self, at: u64, command: DramCommand) {
+        let t = &self.timing;
+        match command {
+            DramCommand::Act { bank, row } => {
+                let of_bank = &mut self.banks[bank];
+                of_bank.row = Some(row);
+                of_bank.column_from = at + t.rcd_tck;
+                of_bank.pre_from = at + t.ras_tck;
+                of_bank.act_from = at + t.rc_tck;
+                self.groups[bank / self.banks_per_group].act_from = at + t.rrd_l_tck;
+                self.rank.act_from = at + t.rrd_s_tck;
+                self.acts.push_back(at);
+                if self.acts.len() > ACTS_OF_FAW {
+                    self.acts.pop_front();
+                }
+            }
+            DramCommand::Pre { bank } => self.banks[bank].close(at + t.rp_tck),
+            DramCommand::PreAll => self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck)),
+            DramCommand::Rd { bank, .. } => {
+                let bus_free = at + t.cl_tck + BURST_TCK + TURNAROUND_TCK;
+                let write_from = bus_free.saturating_sub(t.wl_tck);
+                let of_group = &mut self.groups[bank / self.banks_per_group];
+                of_group.column(at + t.ccd_l_tck, write_from.max(at + t.ccd_l_tck));
+                self.rank.column(at + CCD_S_TCK, write_from.max(at + CCD_S_TCK));
+                self.banks[bank].keep(at + t.rtp_tck);
+                self.incoming.expect(2 * (at + t.cl_tck), ());
+                self.queue.pop_front();
+            }
+            DramCommand::Wr { bank, .. } => {
+                let end = at + t.wl_tck + BURST_TCK;
+                let of_group = &mut self.groups[bank / self.banks_per_group];
+                of_group.column(end + t.wtr_l_tck, at + t.ccd_l_tck);
+                self.rank.column(end + t.wtr_s_tck, at + CCD_S_TCK);
+                self.banks[bank].keep(end + t.wr_tck);
+                if let Some(Transaction::Write(_, beats)) = self.queue.pop_front() {
+                    self.outgoing.push(2 * (at + t.wl_tck), beats);
+                }
+            }
+            DramCommand::Ref => {
+                self.refreshed = at + t.rfc1_tck;
+                self.next_ref += self.refi_tck;
+            }
+        }
+    }
+}
+
+impl Bank {
+    fn close(&mut self, act_from: u64) {
+        self.row = None;
+        self.act_from = self.act_from.max(act_from);
+    }
+
+    /// Keeps the row open.
+    fn keep(&mut self, pre_from: u64) {
+        self.pre_from = self.pre_from.max(pre_from);
+    }
+}
+
+impl Shared {
+    fn column(&mut self, rd_from: u64, wr_from: u64) {
+        self.rd_from = self.rd_from.max(rd_from);
+        self.wr_from = self.wr_from.max(wr_from);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_device::spd::{Description, Values};
+
+    fn image(values: Values) -> Vec<u8> {
+        Description::ddr4_3200().image(values).expect("it has room").as_bytes().to_vec()
+    }
+
+    /// The commands for these transactions, and when they come.
+    fn commands(image: &[u8], transactions: &[Transaction]) -> Vec<(u64, DramCommand)> {
+        let mut controller = MemoryController::from_spd(image).expect("its own image");
+        for &transaction in transactions {
+            controller.push(transaction).expect("a place");
+        }
+        (0..1000).filter_map(|tck| controller.command(tck).map(|command| (tck, command))).collect()
+    }
+
+    const fn place(bank: usize, row: usize, column: usize) -> Place {
+        Place { bank, row, column }
+    }
+
+    #[test]
+    fn each_command_comes_at_the_earliest_tck() {
+        use DramCommand::{Act, Pre, Rd, Wr};
+        let transactions = [
+            Transaction::Write(place(0, 1, 2), [0; 8]),
+            Transaction::Read(place(0, 1, 2)),
+            Transaction::Write(place(4, 1, 3), [0; 8]),
+            Transaction::Write(place(0, 9, 0), [0; 8]),
+        ];
+        let expected = |write: u64, precharge: u64| {
+            let mut commands = [
+                (0, Act { bank: 0, row: 1 }),
+                (4, Act { bank: 4, row: 1 }),
+                (22, Wr { bank: 0, column: 2 }),
+                (22 + 32, Rd { bank: 0, column: 2 }), // tWTR_L
+                (write, Wr { bank: 4, column: 3 }),
+                (precharge, Pre { bank: 0 }),
+                (precharge + 22, Act { bank: 0, row: 9 }),
+                (precharge + 44, Wr { bank: 0, column: 0 }),
+            ];
+            commands.sort_by_key(|&(tck, _)| tck);
+            commands
+        };
+        // From RD to WR it is 12 and spoofed 14 tCK. From WR to PRE it is 44, with either image; with
+        // the honest one the WR has the command bus then.
+        assert_eq!(commands(&image(Values::Honest), &transactions), expected(54 + 12, 22 + 44 + 1));
+        assert_eq!(commands(&image(Values::Spoofed), &transactions), expected(54 + 14, 22 + 44));
+    }
+
+    /// When rows are opened for reads of these banks and rows.
+    fn acts(image: &[u8], reads: &[(usize, usize)]) -> Vec<u64> {
+        let read = |&(bank, row)| Transaction::Read(place(bank, row, 0));
+        let commands = commands(image, &reads.iter().map(read).collect::<Vec<_>>());
+        let acts =
+            commands.iter().filter(|(_, command)| matches!(command, DramCommand::Act { .. }));
+        acts.map(|&(tck, _)| tck).collect()
+    }
+
+    #[test]
+    fn rows_are_opened_at_the_earliest_tck() {
+        let honest = image(Values::Honest);
+        // tRRD_S between groups, tRRD_L in a group.
+        assert_eq!(acts(&honest, &[(0, 0), (1, 0), (4, 0)]), [0, 4, 8]);
+        assert_eq!(acts(&honest, &[(0, 0), (1, 0)]), [0, 8]);
+        // Another row of the bank: tRAS and tRP.
+        assert_eq!(acts(&honest, &[(0, 0), (0, 1)]), [0, 74]);
+        // tFAW and tRC where they are longer than what else there is.
+        let mut slow = Description::ddr4_3200();
+        (slow.timing.faw_tck, slow.timing.rc_tck) = (40, 90);
+        let slow = slow.image(Values::Honest).expect("it has room");
+        let slow = slow.as_bytes();
+        assert_eq!(acts(slow, &[(0, 0), (4, 0), (8, 0), (12, 0), (1, 0)]), [0, 4, 8, 12, 40]);
+        assert_eq!(acts(slow, &[(0, 0), (0, 1)]), [0, 90]);
+    }
+
+    #[test]
+    fn what_the_standard_does_not_know_is_not_looked_at() {
+        let spoofed = image(Values::Spoofed);
+        let controller = MemoryController::from_spd(&spoofed).expect("its own image");
+        let Advertised { timing, .. } = Spd::parse(&spoofed).expect("its own image");
+        assert_eq!(controller.timing, timing);
+        assert_eq!((controller.timing.cl_tck, controller.timing.wl_tck), (23, 15));
+        assert_eq!((controller.refi_tck, controller.size), (12480, place(16, 65536, 128)));
+    }
+
+    #[test]
+    fn what_there_is_not_is_refused() {
+        let mut controller = MemoryController::from_spd(&image(Values::Honest)).expect("an image");
+        for wanted in [place(16, 0, 0), place(0, 65536, 0), place(0, 0, 128)] {
+            let error = controller.push(Transaction::Read(wanted)).expect_err("no such place");
+            assert!(error.to_string().ends_with("expected less than 16 65536 128"), "{error}");
+        }
+        assert!(MemoryController::from_spd(&[0; 512]).is_err());
+    }
+}
