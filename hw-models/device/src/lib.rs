@@ -4,7 +4,8 @@
 //!
 //! * [`Config`]: organisation and timing, from a preset file.
 //! * [`Dram`]: the cell arrays.
-//! * [`Chips`]: they at their pins, as plain memory, behind a [`BufferChip`] that re-lays data out.
+//! * [`Chips`]: the chips at their pins, as plain memory.
+//! * [`BufferChip`]: what data pass on their way to the chips, with re-layout or without.
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
