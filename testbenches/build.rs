@@ -3,7 +3,7 @@
 //!
 //! For each unit: Verilator makes C++ of the RTL; its ports and probed registers are checked against
 //! the unit's declaration; a binding is generated that moves all of them at once; one translation
-//! unit holds it all.
+//! unit holds it all. It is compiled anew only where Verilator's output for it has changed.
 
 #[cfg(feature = "rtl")]
 #[path = "build/binding.rs"]
@@ -14,6 +14,9 @@ mod header;
 #[cfg(feature = "rtl")]
 #[path = "build/lanes.rs"]
 mod lanes;
+#[cfg(feature = "rtl")]
+#[path = "build/objects.rs"]
+mod objects;
 #[cfg(feature = "rtl")]
 #[path = "build/verilate.rs"]
 mod verilate;
@@ -39,8 +42,8 @@ fn build() {
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
     let units = pimlico_units::units();
 
-    let mut library = cc::Build::new();
-    library
+    let mut compiler = cc::Build::new();
+    compiler
         .cpp(true)
         .std("gnu++17")
         .opt_level(2)
@@ -49,8 +52,8 @@ fn build() {
         .define("VM_TRACE", "1")
         .include("shim")
         .include(verilator.include())
-        .include(verilator.include().join("vltstd"))
-        .file(verilator.include().join("verilated_threads.cpp"));
+        .include(verilator.include().join("vltstd"));
+    let mut dirs = Vec::new();
     for unit in &units {
         let name = binding::identifier(unit);
         let dir = out.join(&name);
@@ -64,9 +67,9 @@ fn build() {
             let list = differences.join("\n  ");
             fail(&format!("rtl and hw-models declare {} differently:\n  {list}", unit.name));
         }
-        let file = dir.join("all.cpp");
-        std::fs::write(&file, binding::translation_unit(unit, &dir)).expect("OUT_DIR is writable");
-        library.include(&dir).file(file);
+        let text = binding::translation_unit(unit, &dir);
+        std::fs::write(dir.join(objects::SOURCE), text).expect("OUT_DIR is writable");
+        dirs.push(dir);
     }
     for unit in units.iter().filter(|unit| lanes::has(unit)) {
         let name = lanes::identifier(unit);
@@ -80,14 +83,18 @@ fn build() {
         verilator
             .run(&name, &[], &name, "`verilator_config\n", &sources, &dir)
             .unwrap_or_else(|error| fail(&error));
-        let file = dir.join("all.cpp");
-        write(&file, lanes::translation_unit(unit, &dir));
-        library.include(&dir).file(file);
+        write(&dir.join(objects::SOURCE), lanes::translation_unit(unit, &dir));
+        dirs.push(dir);
     }
     let table = out.join("table.cpp");
     let text = binding::table(&units) + &lanes::table(&units);
     std::fs::write(&table, text).expect("OUT_DIR is writable");
-    library.file(table).compile("pimlico_rtl");
+    let objects = objects::compile(&compiler, Path::new("shim"), &dirs);
+    compiler
+        .file(verilator.include().join("verilated_threads.cpp"))
+        .file(table)
+        .objects(objects)
+        .compile("pimlico_rtl");
 }
 
 /// Ends the build with a message.
