@@ -14,6 +14,10 @@ pub trait Bench: Model {
     /// Returns how many values it has checked.
     fn oracle(inputs: &[Self::In], outputs: &[Self::Out]) -> Result<u64, OracleError>;
 
+    /// Makes the random inputs of an episode ones that belong together, where draws that know nothing of
+    /// each other would hardly ever be: a configuration, a level that is held, a stream of requests.
+    fn arrange(_inputs: &mut [Self::In]) {}
+
     /// Compares oracle, model and RTL on all `operands`, if the unit is a function of one or two and
     /// has no registers. `progress` is told of each part of 1 that has been compared.
     fn all_operands(

@@ -81,7 +81,7 @@ pub fn run<M: Bench>(
         let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
         let tree = tree.expect("the strategy rejects nothing");
         // Drawn in full and then cut, so that a shorter run is the beginning of a longer one.
-        let mut inputs = tree.current();
+        let mut inputs = arranged::<M>(tree.current());
         inputs.truncate(usize::try_from(cycles - outcome.cycles).unwrap_or(usize::MAX));
         match bench.run(&inputs) {
             Ok(checked) => {
@@ -98,6 +98,11 @@ pub fn run<M: Bench>(
         }
     }
     Ok(outcome)
+}
+
+fn arranged<M: Bench>(mut inputs: Vec<M::In>) -> Vec<M::In> {
+    M::arrange(&mut inputs);
+    inputs
 }
 
 /// The random generator of a unit's run.
@@ -146,20 +151,19 @@ fn investigate<M: Bench>(
     first: Failure,
     report: &Path,
 ) -> io::Result<Report> {
-    let (mut shortest, mut shrunk) = (tree.current(), first.clone());
+    let (mut shortest, mut shrunk) = (arranged::<M>(tree.current()), first.clone());
     for _ in 0..SHRINKING {
-        let (moved, inputs) = (tree.simplify(), tree.current());
-        if !moved {
+        if !tree.simplify() {
             break;
         }
-        let mut inputs = inputs;
+        let mut inputs = arranged::<M>(tree.current());
         loop {
             match bench.run(&inputs) {
                 Err((_, failure)) => {
                     (shortest, shrunk) = (inputs, failure);
                     break;
                 }
-                Ok(_) if tree.complicate() => inputs = tree.current(),
+                Ok(_) if tree.complicate() => inputs = arranged::<M>(tree.current()),
                 Ok(_) => break,
             }
         }
@@ -182,8 +186,8 @@ fn write_waves<M: Model>(inputs: &[M::In], folder: &Path) -> io::Result<[PathBuf
 }
 
 /// Writes both waveforms of the first episode of a run to `folder`, which is made if need be.
-pub fn trace_first<M: Model>(seed: u64, folder: &Path) -> io::Result<()> {
+pub fn trace_first<M: Bench>(seed: u64, folder: &Path) -> io::Result<()> {
     let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner::<M>(seed));
-    let inputs = tree.expect("the strategy rejects nothing").current();
+    let inputs = arranged::<M>(tree.expect("the strategy rejects nothing").current());
     write_waves::<M>(&inputs, folder).map(|_| ())
 }

@@ -53,6 +53,9 @@ macro_rules! for_each_unit {
         $each!($crate::bank::BankPu<$crate::arith::Binary16>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
+        $each!($crate::rank::RankController);
+        $each!($crate::rank::RefreshManager<8, 256>);
+        $each!($crate::rank::RefreshManager<8, 16>);
         $each!($crate::rank::RelayoutUnit<16, 8>);
         $each!($crate::rank::RelayoutUnit<8, 8>);
         $each!($crate::rank::RelayoutUnit<16, 4>);

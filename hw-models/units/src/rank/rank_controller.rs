@@ -26,7 +26,9 @@
 //!
 //! Timings are latched in the first clock after reset; in that clock nothing is accepted or chosen,
 //! and afterwards the ports are not looked at. 0 counts as 1, as a command takes a clock. The timings
-//! are those of a DRAM, that is `rrd_l` <= `faw` and 2 <= `rfc`; nothing else is assumed.
+//! are those of a DRAM, that is `rrd_s` <= `rrd_l` <= `faw` and 2 <= `rfc`; nothing else is assumed.
+//! (The refresh manager knows of a REF a clock after it is on the pins. With a register more on the
+//! way to it or back, 3 <= `rfc`.)
 //!
 //! # Commands
 //!
@@ -173,9 +175,9 @@ ports! {
             /// What the bus request is for; it appears at `column_o`.
             bus_address_i: u8,
             /// A REF is wanted, where it does no harm.
-            refresh_i: bool => one_in(64),
+            refresh_i: bool => one_in(128),
             /// A REF is wanted now.
-            force_i: bool => one_in(64),
+            force_i: bool => one_in(256),
         }
         outputs RankControllerOut {
             /// The array request is accepted if there is one.

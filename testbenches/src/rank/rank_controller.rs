@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `rank_controller`: `golden::pins` finds no broken timing on the pins; every request gets
+//! its command and no other, in order and in time; and the flags say what the history says.
+
+use crate::{Bench, OracleError};
+use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
+use pimlico_ports::U;
+use pimlico_units::rank::{
+    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut,
+};
+use std::collections::VecDeque;
+
+const BANK_GROUPS: usize = 4;
+const BANKS_PER_GROUP: usize = 4;
+const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
+const QUEUE: usize = 2;
+
+impl Bench for RankController {
+    /// The first input is the configuration. What its row says decides of which sort the episode is.
+    fn arrange(inputs: &mut [RankControllerIn]) {
+        let Some(first) = inputs.first_mut() else { return };
+        let sort = first.array_row_i;
+        configure(first, sort % 8);
+        let kinds = sort >> 3 & 3;
+        let [thin_array, thin_bus, no_refresh, long_rows] =
+            [5, 7, 9, 11].map(|bit| sort >> bit & 3 == 3);
+        let mut row = sort;
+        let mut held = [0; 2];
+        for input in inputs {
+            // Bytes of the column that say nothing of another.
+            let (low, high) = (input.array_column_i & 15, input.array_column_i >> 4);
+            let change = low == 0 && (!long_rows || high < 4);
+            row = if change { input.array_row_i } else { row };
+            input.array_row_i = row;
+            let kind = match (kinds, low) {
+                (0, _) => ArrayKind::ReadAll,
+                (1 | 2, 15) if high == 0 => ArrayKind::CloseAll,
+                (1, 0..4) | (2, 0..6) => ArrayKind::Rd,
+                (1, 4..8) | (2, 6..15) => ArrayKind::Wr,
+                (3, _) => ArrayKind::of(input.array_kind_i),
+                _ => ArrayKind::ReadAll,
+            };
+            input.array_kind_i = kind.code();
+            input.array_valid_i &= !thin_array || high == 0;
+            input.bus_valid_i &= !thin_bus || low == 0;
+            // A draw begins a level, which is held for a while.
+            let levels = [&mut input.refresh_i, &mut input.force_i];
+            for (level, held) in levels.into_iter().zip(&mut held) {
+                if *level && *held == 0 && !no_refresh {
+                    *held = input.array_column_i.max(1);
+                }
+                *level = *held > 0;
+                *held = held.saturating_sub(1);
+            }
+        }
+    }
+
+    fn oracle(
+        inputs: &[RankControllerIn],
+        outputs: &[RankControllerOut],
+    ) -> Result<u64, OracleError> {
+        let Some(first) = inputs.first() else { return Ok(0) };
+        let mut judge = Judge::new(first);
+        let mut before = RankControllerIn::default();
+        for (clock, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
+            judge.clock = clock;
+            judge.judge(&before, input, output)?;
+            before = *input;
+        }
+        Ok(judge.commands)
+    }
+}
+
+/// Makes a DRAM's configuration of random bytes.
+fn configure(input: &mut RankControllerIn, sort: u16) {
+    let staggered_i = input.staggered_i;
+    match sort {
+        0 => {
+            let preset = RankControllerIn {
+                ccd_s_i: 4,
+                ccd_l_i: 8,
+                rrd_s_i: 4,
+                rrd_l_i: 8,
+                rcd_i: 22,
+                rcd_wr_i: 22,
+                rcd_mac_i: 22,
+                ras_i: 52,
+                rp_i: 22,
+                rtp_i: 12,
+                rd_to_wr_i: 12,
+                wr_to_rd_s_i: 24,
+                wr_to_rd_l_i: 32,
+                wr_to_pre_i: 44,
+                faw_i: 34,
+                rc_i: 74,
+                rfc_i: 560,
+                staggered_i,
+                ..*input
+            };
+            *input = preset;
+        }
+        1 => {
+            let preset = RankControllerIn {
+                ccd_s_i: 2,
+                ccd_l_i: 2,
+                rrd_s_i: 11,
+                rrd_l_i: 11,
+                rcd_i: 36,
+                rcd_wr_i: 28,
+                rcd_mac_i: 56,
+                ras_i: 54,
+                rp_i: 32,
+                rtp_i: 12,
+                rd_to_wr_i: 48,
+                wr_to_rd_s_i: 17,
+                wr_to_rd_l_i: 19,
+                wr_to_pre_i: 41,
+                faw_i: 42,
+                rc_i: 89,
+                rfc_i: 210,
+                staggered_i,
+                ..*input
+            };
+            *input = preset;
+        }
+        // Any bytes, and mostly short ones, so that much happens.
+        sort => {
+            let most = if sort == 2 { 255 } else { 1 << (sort - 2) };
+            for time in [
+                &mut input.ccd_s_i,
+                &mut input.ccd_l_i,
+                &mut input.rrd_s_i,
+                &mut input.rrd_l_i,
+                &mut input.rcd_i,
+                &mut input.rcd_wr_i,
+                &mut input.rcd_mac_i,
+                &mut input.ras_i,
+                &mut input.rp_i,
+                &mut input.rtp_i,
+                &mut input.rd_to_wr_i,
+                &mut input.wr_to_rd_s_i,
+                &mut input.wr_to_rd_l_i,
+                &mut input.wr_to_pre_i,
+                &mut input.faw_i,
+                &mut input.rc_i,
+            ] {
+                *time = (u16::from(*time) % (most + 1)) as u8;
+            }
+            input.rrd_l_i = input.rrd_l_i.max(input.rrd_s_i);
+            input.faw_i = input.faw_i.max(input.rrd_l_i);
+            input.rfc_i = (input.rfc_i % (2 * most)).max(2);
+        }
+    }
+}
+
+/// The latched configuration. A time of 0 is one of 1: commands take a clock.
+struct Times {
+    ccd_s: u64,
+    ccd_l: u64,
+    rcd_mac: u64,
+    rd_to_wr: u64,
+    wr_to_rd_l: u64,
+    rfc: u64,
+    staggered: bool,
+    /// Longer than any array request waits at the head of its queue, but for refresh.
+    array_bound: u64,
+    /// And any bus request.
+    bus_bound: u64,
+}
+
+/// The latched configuration, and the same as a DRAM's rules. The controller is told sums, which are
+/// taken apart as if a burst took a tCK and write data came with their command.
+fn configuration(first: &RankControllerIn) -> (Times, Rules) {
+    let time = |port: u8| u64::from(port).max(1);
+    let rules = Rules {
+        bank_groups: BANK_GROUPS,
+        banks_per_group: BANKS_PER_GROUP,
+        burst: 1,
+        t_ccd_s: time(first.ccd_s_i),
+        t_ccd_l: time(first.ccd_l_i),
+        t_rrd_s: time(first.rrd_s_i),
+        t_rrd_l: time(first.rrd_l_i),
+        t_faw: time(first.faw_i),
+        t_rcd: time(first.rcd_i),
+        t_rcd_wr: time(first.rcd_wr_i),
+        t_rcd_mac: time(first.rcd_mac_i),
+        t_ras: time(first.ras_i),
+        t_rp: time(first.rp_i),
+        t_rc: time(first.rc_i),
+        cl: time(first.rd_to_wr_i) - 1,
+        cwl: 0,
+        rtw_gap: 0,
+        t_wtr_s: time(first.wr_to_rd_s_i) - 1,
+        t_wtr_l: time(first.wr_to_rd_l_i) - 1,
+        t_wr: time(first.wr_to_pre_i) - 1,
+        t_rtp: time(first.rtp_i),
+        t_rfc: first.rfc_i.into(),
+        t_refi: None,
+        max_postponed: 8,
+    };
+    let [rd_to_wr, wr_to_rd_s, wr_to_rd_l] =
+        [first.rd_to_wr_i, first.wr_to_rd_s_i, first.wr_to_rd_l_i].map(time);
+    let close = rules.t_ras.max(rules.t_rc) + rules.t_rtp + time(first.wr_to_pre_i) + rules.t_rp;
+    let acts = if first.staggered_i { 4 } else { 1 };
+    let open = acts * (rules.t_faw + 4 * (rules.t_rrd_l + 1));
+    let rcd = rules.t_rcd.max(rules.t_rcd_wr).max(rules.t_rcd_mac);
+    let data = rules.t_ccd_s + rd_to_wr + 2;
+    let column = rules.t_ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
+    let times = Times {
+        ccd_s: rules.t_ccd_s,
+        ccd_l: rules.t_ccd_l,
+        rcd_mac: rules.t_rcd_mac,
+        rd_to_wr,
+        wr_to_rd_l,
+        rfc: rules.t_rfc,
+        staggered: first.staggered_i,
+        array_bound: close + open + rcd + column + 2 * data + 8,
+        bus_bound: 2 * data + 8,
+    };
+    (times, rules)
+}
+
+struct ArrayRequest {
+    kind: ArrayKind,
+    bank: usize,
+    row: u16,
+    column: u8,
+    accepted: u64,
+}
+
+struct BusRequest {
+    write: bool,
+    address: u8,
+    accepted: u64,
+}
+
+/// What the pins show.
+#[derive(Debug, Default, PartialEq)]
+struct Pins {
+    bank: u64,
+    row: u16,
+    column: u8,
+    array_issued: bool,
+    bus_issued: bool,
+    refresh_issued: bool,
+}
+
+/// When something was on the pins last, if ever.
+#[derive(Default)]
+struct Last {
+    act: Option<u64>,
+    column: Option<u64>,
+    write: Option<u64>,
+    data: Option<u64>,
+    read_data: Option<u64>,
+    refresh: Option<u64>,
+    array: Option<u64>,
+    bus: Option<u64>,
+    /// The last clock whose choice the array port's commands had no part in.
+    stopped: Option<u64>,
+    /// The last clock with an RD or WR at the head, which the bus port shares the data bus with.
+    shared: Option<u64>,
+}
+
+struct Judge {
+    times: Times,
+    checker: PinChecker,
+    clock: u64,
+    array: VecDeque<ArrayRequest>,
+    bus: VecDeque<BusRequest>,
+    rows: [Option<u16>; BANKS],
+    /// The row that a `READ_ALL` opened in all banks, if none was closed since.
+    uniform: Option<u16>,
+    /// ACTs of the staggered opening that is under way.
+    opened: usize,
+    last: Last,
+    commands: u64,
+}
+
+impl Judge {
+    fn new(first: &RankControllerIn) -> Self {
+        let (times, rules) = configuration(first);
+        Self {
+            times,
+            checker: PinChecker::new(rules),
+            clock: 0,
+            array: VecDeque::new(),
+            bus: VecDeque::new(),
+            rows: [None; BANKS],
+            uniform: None,
+            opened: 0,
+            last: Last::default(),
+            commands: 0,
+        }
+    }
+
+    fn error<T>(&self, port: &'static str, got: u32, expected: u32, what: String) -> Verdict<T> {
+        Err(OracleError { cycle: self.clock, port, got, expected, what })
+    }
+
+    fn flag(&self, port: &'static str, got: bool, expected: bool) -> Verdict<()> {
+        if got == expected {
+            return Ok(());
+        }
+        self.error(port, got.into(), expected.into(), "wrong flag".to_owned())
+    }
+
+    /// Judges a clock. `before` is the input under which its pins were chosen, a clock ago.
+    fn judge(
+        &mut self,
+        before: &RankControllerIn,
+        input: &RankControllerIn,
+        output: &RankControllerOut,
+    ) -> Verdict<()> {
+        let command = PinCommand::of(output.command_o);
+        let Some(command) = command else {
+            let code = output.command_o.get() as u32;
+            return self.error("command_o", code, 0, "no code of a command".to_owned());
+        };
+        // What was in the queues when the pins were chosen.
+        let chosen_from = |accepted: u64| accepted + 2 <= self.clock;
+        let head = self.array.front().filter(|request| chosen_from(request.accepted));
+        let burst = self.bus.front().filter(|request| chosen_from(request.accepted));
+        let hit = head.is_some_and(|head| match head.kind {
+            ArrayKind::ReadAll => self.uniform == Some(head.row),
+            _ => self.rows[head.bank] == Some(head.row),
+        });
+        let opening = self.opened > 0;
+        let harmless = head.is_none_or(|head| head.kind != ArrayKind::CloseAll && !hit && !opening);
+        let configured = self.clock >= 2;
+        let stop = configured && (before.force_i || before.refresh_i && harmless);
+        let refreshing = self.last.refresh.is_some_and(|at| self.clock < at + self.times.rfc);
+
+        let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
+        let at_port = head.is_none() && before.array_valid_i && before.array_kind_i == U::new(0);
+        let lost_refresh = configured && (at_head || at_port) && (stop || refreshing);
+        let opened = hit && self.last.act.is_some_and(|at| self.clock >= at + self.times.rcd_mac);
+        self.flag("lost_refresh_o", output.lost_refresh_o, lost_refresh)?;
+        let lost_row_switch = at_head && !lost_refresh && !opened;
+        self.flag("lost_row_switch_o", output.lost_row_switch_o, lost_row_switch)?;
+
+        let shown = Pins {
+            bank: output.bank_o.get(),
+            row: output.row_o,
+            column: output.column_o,
+            array_issued: output.array_issued_o,
+            bus_issued: output.bus_issued_o,
+            refresh_issued: output.refresh_issued_o,
+        };
+        let wanted = self.wanted(command, head, burst, hit, stop);
+        if wanted.as_ref() != Some(&shown) {
+            let what = match wanted {
+                None => format!("nobody asked for {command:?} with {shown:?}"),
+                Some(wanted) => format!("{command:?} with {shown:?} instead of {wanted:?}"),
+            };
+            return self.error("command_o", command as u32, 0, what);
+        }
+        if stop || refreshing {
+            self.last.stopped = Some(self.clock);
+        }
+        if head.is_some_and(|head| matches!(head.kind, ArrayKind::Rd | ArrayKind::Wr)) {
+            self.last.shared = Some(self.clock);
+        }
+        self.check_in_time(command, &shown)?;
+        self.obey(command, &shown)?;
+
+        let (array, bus) = (self.array.len(), self.bus.len());
+        self.flag("idle_o", output.idle_o, array == 0 && bus == 0)?;
+        let held_off = array == 0 && (input.refresh_i || input.force_i);
+        let array_ready = self.clock > 0 && array < QUEUE && !held_off;
+        self.flag("array_ready_o", output.array_ready_o, array_ready)?;
+        self.flag("bus_ready_o", output.bus_ready_o, self.clock > 0 && bus < QUEUE)?;
+        if input.array_valid_i && array_ready {
+            self.array.push_back(ArrayRequest {
+                kind: ArrayKind::of(input.array_kind_i),
+                bank: input.array_bank_i.get() as usize,
+                row: input.array_row_i,
+                column: input.array_column_i,
+                accepted: self.clock,
+            });
+        }
+        if input.bus_valid_i && output.bus_ready_o {
+            let (write, address) = (input.bus_write_i, input.bus_address_i);
+            self.bus.push_back(BusRequest { write, address, accepted: self.clock });
+        }
+        Ok(())
+    }
+
+    /// What the pins must show with a command, if it is one that somebody asked for.
+    fn wanted(
+        &self,
+        command: PinCommand,
+        head: Option<&ArrayRequest>,
+        burst: Option<&BusRequest>,
+        hit: bool,
+        stop: bool,
+    ) -> Option<Pins> {
+        let any_open = self.rows.iter().any(Option::is_some);
+        let none = Pins::default();
+        let of_head = |kind| head.filter(|head| head.kind == kind && !stop);
+        let column = |kind| {
+            let head = of_head(kind).filter(|_| hit)?;
+            let bank = if kind == ArrayKind::ReadAll { 0 } else { head.bank as u64 };
+            Some(Pins { bank, column: head.column, array_issued: true, ..Pins::default() })
+        };
+        let bus = |write| {
+            let burst = burst.filter(|burst| burst.write == write)?;
+            Some(Pins { column: burst.address, bus_issued: true, ..Pins::default() })
+        };
+        match command {
+            PinCommand::None => Some(none),
+            PinCommand::Act => {
+                let head = head.filter(|_| !stop && !hit)?;
+                let bank = match head.kind {
+                    ArrayKind::CloseAll => return None,
+                    ArrayKind::ReadAll if !self.times.staggered => return None,
+                    ArrayKind::ReadAll if any_open && self.opened == 0 => return None,
+                    ArrayKind::ReadAll => {
+                        let (index, group) = (self.opened / BANK_GROUPS, self.opened % BANK_GROUPS);
+                        group * BANKS_PER_GROUP + index
+                    }
+                    _ => head.bank,
+                };
+                Some(Pins { bank: bank as u64, row: head.row, ..none })
+            }
+            PinCommand::ActAll => {
+                let head = of_head(ArrayKind::ReadAll).filter(|_| !self.times.staggered)?;
+                Some(Pins { row: head.row, ..none })
+            }
+            PinCommand::Pre => {
+                let head = of_head(ArrayKind::Rd).or(of_head(ArrayKind::Wr))?;
+                let other = self.rows[head.bank].is_some_and(|row| row != head.row);
+                other.then_some(Pins { bank: head.bank as u64, ..none })
+            }
+            PinCommand::PreAll => {
+                let array_issued = head.is_some_and(|head| head.kind == ArrayKind::CloseAll);
+                let for_row = of_head(ArrayKind::ReadAll).is_some() && !hit && self.opened == 0;
+                let asked = any_open && (stop || for_row) || array_issued && !stop;
+                asked.then_some(Pins { array_issued, ..none })
+            }
+            PinCommand::Rd => column(ArrayKind::Rd),
+            PinCommand::Wr => column(ArrayKind::Wr),
+            PinCommand::RdAll => column(ArrayKind::ReadAll),
+            PinCommand::RdResult => bus(false),
+            PinCommand::WrShared => bus(true),
+            PinCommand::Ref => (stop && !any_open).then_some(Pins { refresh_issued: true, ..none }),
+        }
+    }
+
+    /// No request waits longer than it has to.
+    fn check_in_time(&self, command: PinCommand, shown: &Pins) -> Verdict<()> {
+        let Self { times, last, clock, .. } = self;
+        let after = |at: Option<u64>, wait: u64| at.map_or(0, |at| at + wait);
+        if let Some(head) = self.array.front() {
+            // When its turn came.
+            let turn = after(last.array, 1).max(head.accepted + 2).max(after(last.stopped, 1));
+            if !shown.array_issued && *clock > turn + times.array_bound {
+                let what = format!("{:?} accepted at {} waits for ever", head.kind, head.accepted);
+                return self.error("array_issued_o", 0, 1, what);
+            }
+            // One clock more, as a bus command may go first.
+            let latest = turn
+                .max(after(last.act, times.rcd_mac))
+                .max(after(last.column, times.ccd_l))
+                .max(after(last.write, times.wr_to_rd_l))
+                + 1;
+            if command == PinCommand::RdAll && *clock > latest {
+                let what = format!("RD_ALL is late, it could come at {latest}");
+                return self.error("array_issued_o", 1, 0, what);
+            }
+        }
+        if let Some(burst) = self.bus.front() {
+            let turn =
+                after(last.bus, 1).max(burst.accepted + 2).max(after(last.refresh, times.rfc));
+            let turnaround = if burst.write { after(last.read_data, times.rd_to_wr) } else { 0 };
+            let alone = turn.max(after(last.data, times.ccd_s)).max(turnaround) + 1;
+            let shared = turn + times.bus_bound;
+            // With RD and WR beside it, it may have to give way to one.
+            let latest = if last.shared.is_some_and(|at| at >= turn) { shared } else { alone };
+            if *clock > latest || *clock == latest && !shown.bus_issued {
+                let what = format!("bus request accepted at {} is late", burst.accepted);
+                return self.error("bus_issued_o", shown.bus_issued.into(), 1, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of the command, and has `golden` check it.
+    fn obey(&mut self, command: PinCommand, shown: &Pins) -> Verdict<()> {
+        let &Pins { bank, row, column, .. } = shown;
+        let (bank, column) = (bank as usize, usize::from(column));
+        let clock = Some(self.clock);
+        let pin = match command {
+            PinCommand::None => return Ok(()),
+            PinCommand::Act => Pin::Act { bank, row: row.into() },
+            PinCommand::ActAll => Pin::ActAll { row: row.into() },
+            PinCommand::Pre => Pin::Pre { bank },
+            PinCommand::PreAll => Pin::PreAll,
+            PinCommand::Rd => Pin::Rd { bank, column },
+            PinCommand::Wr => Pin::Wr { bank, column },
+            PinCommand::RdAll => Pin::RdAll { column },
+            PinCommand::RdResult => Pin::RdResult { bank: column % BANKS },
+            PinCommand::WrShared => Pin::WrShared { word: column },
+            PinCommand::Ref => Pin::Ref,
+        };
+        let mut found = self.checker.command(self.clock, pin);
+        let driver = match command {
+            PinCommand::Rd | PinCommand::RdResult => Some((Driver::Dram, self.times.rd_to_wr - 1)),
+            PinCommand::Wr | PinCommand::WrShared => Some((Driver::Controller, 0)),
+            _ => None,
+        };
+        if let Some((driver, latency)) = driver {
+            let from = self.clock + latency;
+            found.extend(self.checker.data(from, from + 1, driver));
+            self.last.data = clock;
+            if driver == Driver::Dram {
+                self.last.read_data = clock;
+            }
+        }
+        if let Some(violation) = found.first() {
+            return self.error("command_o", command as u32, 0, violation.to_string());
+        }
+        self.commands += 1;
+
+        let of_all = self.array.front().is_some_and(|head| head.kind == ArrayKind::ReadAll);
+        match command {
+            PinCommand::Act => {
+                self.rows[bank] = Some(row);
+                self.last.act = clock;
+                self.opened = if of_all { (self.opened + 1) % BANKS } else { 0 };
+                if of_all && self.opened == 0 {
+                    self.uniform = Some(row);
+                }
+            }
+            PinCommand::ActAll => {
+                self.rows = [Some(row); BANKS];
+                self.last.act = clock;
+                self.uniform = Some(row);
+            }
+            PinCommand::Pre => (self.rows[bank], self.uniform) = (None, None),
+            PinCommand::PreAll => {
+                self.rows = [None; BANKS];
+                (self.uniform, self.opened) = (None, 0);
+            }
+            PinCommand::Rd | PinCommand::RdAll => self.last.column = clock,
+            PinCommand::Wr => (self.last.column, self.last.write) = (clock, clock),
+            PinCommand::Ref => self.last.refresh = clock,
+            PinCommand::None | PinCommand::RdResult | PinCommand::WrShared => {}
+        }
+        if shown.array_issued {
+            self.last.array = clock;
+            self.array.pop_front();
+        }
+        if shown.bus_issued {
+            self.last.bus = clock;
+            self.bus.pop_front();
+        }
+        Ok(())
+    }
+}
+
+type Verdict<T> = Result<T, OracleError>;

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `refresh_manager`: what is owed is what has fallen due by division less what was done, and
+//! refresh is asked for as the policy says. That the REFs then come in time is for the test of manager
+//! and controller together.
+
+use crate::{Bench, OracleError};
+use pimlico_units::rank::{RefreshManager, RefreshManagerIn, RefreshManagerOut};
+
+impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_POSTPONED, MARGIN> {
+    fn oracle(
+        inputs: &[RefreshManagerIn],
+        outputs: &[RefreshManagerOut],
+    ) -> Result<u64, OracleError> {
+        let Some(first) = inputs.first() else { return Ok(0) };
+        let refi = Some(first.refi_i.get()).filter(|&refi| first.enable_i && refi > 0);
+        // REFs done, and those that never can be as `owed_o` could not count them.
+        let mut settled = 0;
+        let mut head_ended = false;
+        for (cycle, (input, output)) in (0u64..).zip(inputs.iter().zip(outputs)) {
+            let clock = cycle.saturating_sub(1);
+            let due = refi.map_or(0, |refi| clock / refi);
+            settled = due.saturating_sub(15).max(settled);
+            let owed = due - settled;
+            let left = refi.map_or(0, |refi| refi - clock % refi);
+            let late = owed + 1 >= MAX_POSTPONED.into();
+            let refresh = owed > 0 && (input.idle_i || head_ended || late);
+            let postponed = owed.cmp(&MAX_POSTPONED.into());
+            let force = postponed.is_gt() || postponed.is_eq() && left < MARGIN.into();
+            let got = [output.refresh_o.into(), output.force_o.into(), output.owed_o.get() as u32];
+            let expected = [refresh.into(), force.into(), owed as u32];
+            let ports = ["refresh_o", "force_o", "owed_o"];
+            for ((port, got), expected) in ports.into_iter().zip(got).zip(expected) {
+                if got != expected {
+                    let what = format!("{due} due, {settled} settled, {left} tCK to the next");
+                    return Err(OracleError { cycle, port, got, expected, what });
+                }
+            }
+            head_ended = owed > 0 && (head_ended || input.head_end_i);
+            settled += u64::from(owed > 0 && input.done_i);
+        }
+        Ok(outputs.len() as u64)
+    }
+}
