@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
-// The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every timing.
+// The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every
+// timing.
 //
-// A clock is one tCK. The array port asks for what touches the banks: READ_ALL, RD, WR and CLOSE_ALL.
-// The bus port asks for bursts between the data bus and the chips' shared buffers (WR_SHARED) or
-// result registers (RD_RESULT). Each is served in the order of its requests; the two share the
-// command bus, and RD and WR share the data bus with the bus port.
+// A clock is one tCK. The array port asks for what touches the banks: READ_ALL, RD, WR and
+// CLOSE_ALL. The bus port asks for bursts between the data bus and the chips' shared buffers
+// (WR_SHARED) or result registers (RD_RESULT). Each is served in the order of its requests; the two
+// share the command bus, and RD and WR share the data bus with the bus port.
 //
 //   clock          0          1          2          3
-//   array_valid_i  1                                          accepted where array_ready_o is set too
-//   queue          empty      request    empty                chosen in clock 1 if no timing forbids it
-//   command_o                            RD_ALL     none      the pins are registers
+//   array_valid_i  1                        accepted, as array_ready_o is 1
+//   queue          empty      request    empty      chosen in clock 1
+//   command_o                            RD_ALL     none       the pins are registers
 //   array_issued_o                       1
 //
 // A port's queue has two entries, so that requests follow without a gap however short tCCD is.
 // array_ready_o and bus_ready_o say whether there is room, which registers know. array_ready_o is
-// also 0 where refresh_i or force_i is set and the array queue is empty: what was accepted then would
-// open a row between two REFs, and take the rank's idleness from the refresh manager, on which its
-// wish may rest.
+// also 0 where refresh_i or force_i is set and the array queue is empty: what was accepted then
+// would open a row between two REFs, and take the rank's idleness from the refresh manager, on
+// which its wish may rest.
 //
 // Configuration. Timings are latched in the first clock after reset; in that clock nothing is
-// accepted or chosen, and afterwards the ports are not looked at. 0 counts as 1, as a command takes a
-// clock. The timings are those of a DRAM, that is rrd_s <= rrd_l <= faw and 2 <= rfc; nothing else is
-// assumed. (The refresh manager knows of a REF a clock after it is on the pins. With a register more
-// on the way to it or back, 3 <= rfc.)
+// accepted or chosen, and afterwards the ports are not looked at. 0 counts as 1, as a command takes
+// a clock. The timings are those of a DRAM, that is rrd_s <= rrd_l <= faw and 2 <= rfc; nothing
+// else is assumed. (The refresh manager knows of a REF a clock after it is on the pins. With a
+// register more on the way to it or back, 3 <= rfc.)
 //
 //   command_o                    bank_o   row_o   column_o
 //    0      none                 0        0       0
@@ -35,53 +36,56 @@
 //    8, 9   RD_RESULT, WR_SHARED 0        0       bus_address_i
 //   10      REF                  0        0       0
 //
-// Bank b is in bank group b / BANKS_PER_GROUP. With staggered_i, a row for READ_ALL is opened by one
-// ACT for each bank, bank 0 of each group, then bank 1 of each group and so on; else by one ACT_ALL.
+// Bank b is in bank group b / BANKS_PER_GROUP. With staggered_i, a row for READ_ALL is opened by
+// one ACT for each bank, bank 0 of each group, then bank 1 of each group and so on; else by one
+// ACT_ALL.
 //
 // Rows stay open until another one is wanted. RD and WR close and open their bank alone. READ_ALL
 // finds its row open if an earlier READ_ALL opened it and nothing was closed since; otherwise it
-// closes all banks, if one is open, and opens them all. (Banks that single ACTs left open at the right
-// row could stay open, at the cost of a comparator for each; streams do not mix.) CLOSE_ALL always
-// shows a PREA, even if nothing is open, with array_issued_o; where a refresh wants one too it is the
-// same.
+// closes all banks, if one is open, and opens them all. (Banks that single ACTs left open at the
+// right row could stay open, at the cost of a comparator for each; streams do not mix.) CLOSE_ALL
+// always shows a PREA, even if nothing is open, with array_issued_o; where a refresh wants one too
+// it is the same.
 //
 // Refresh. force_i stops the array commands at once. refresh_i stops them where that does no harm:
-// where the array queue is empty, or its head wants a row that is not open and has not begun to open
-// it. A CLOSE_ALL goes first. While they are stopped, PREA closes what is open and REF follows after
-// tRP, for as long as the level is held; the bus port goes on until the REF and waits for tRFC. REFs
-// follow each other if the level is still set tRFC later. The levels are looked at in every clock and
-// nothing of them is remembered.
+// where the array queue is empty, or its head wants a row that is not open and has not begun to
+// open it. A CLOSE_ALL goes first. While they are stopped, PREA closes what is open and REF follows
+// after tRP, for as long as the level is held; the bus port goes on until the REF and waits for
+// tRFC. REFs follow each other if the level is still set tRFC later. The levels are looked at in
+// every clock and nothing of them is remembered.
 //
 //   before                 waits for
 //   any                    tRFC after REF
-//   ACT                    tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within a
-//                          staggered opening; tFAW after the fourth last
+//   ACT                    tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within
+//                          a staggered opening; tFAW after the fourth last
 //   ACT_ALL                tRP; tFAW after the last ACT or ACT_ALL, as it takes the place of four
 //   PRE, PREA              per bank: max(tRAS, tRC - tRP) after ACT, tRTP after RD and RD_ALL,
 //                          wr_to_pre after WR
 //   REF                    tRP
-//   RD, WR                 tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the group,
-//                          tCCD_S after RD, WR, RD_RESULT, WR_SHARED
+//   RD, WR                 tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the
+//                          group; tCCD_S after RD, WR, RD_RESULT, WR_SHARED
 //   RD                     wr_to_rd_s after WR, wr_to_rd_l in the group
 //   WR, WR_SHARED          rd_to_wr after RD, RD_RESULT: the data bus turns round
-//   RD_ALL                 tRCD_MAC after the last ACT; tCCD_L after RD, WR, RD_ALL; wr_to_rd_l after WR
+//   RD_ALL                 tRCD_MAC after the last ACT; tCCD_L after RD, WR, RD_ALL; wr_to_rd_l
+//                          after WR
 //   RD_RESULT, WR_SHARED   tCCD_S after RD, WR, RD_RESULT, WR_SHARED
 //
 // tRC needs no count of its own: a bank stays open for tRC - tRP at least, where that is more than
 // tRAS, so that the next ACT comes no later for it. tRP, tRCD and tRRD are counted for the rank, as
-// the array port is served in order: a request's PRE, ACT and column command follow each other. Within
-// a staggered opening groups alternate, so that the last ACT of the same group is the fourth last, and
-// tFAW covers tRRD_L.
+// the array port is served in order: a request's PRE, ACT and column command follow each other.
+// Within a staggered opening groups alternate, so that the last ACT of the same group is the fourth
+// last, and tFAW covers tRRD_L.
 //
-// Priority on the command bus. Where an array command and a bus command may both go, the array command
-// goes, and the bus command in the next clock before any other. Array commands that do not move data
-// are at least two clocks apart in any DRAM, so that RD_ALL is never late for the bus port; bus
-// commands are late by a clock, once, and then fall between the RD_ALLs.
+// Priority on the command bus. Where an array command and a bus command may both go, the array
+// command goes, and the bus command in the next clock before any other. Array commands that do not
+// move data are at least two clocks apart in any DRAM, so that RD_ALL is never late for the bus
+// port; bus commands are late by a clock, once, and then fall between the RD_ALLs.
 //
 // Priority on the data bus. While both wait, RD or WR and bus commands take turns: a bus command
-// stands back if the last to use the data bus was one, and the array's head is an RD or WR that waits
-// for nothing else; an RD or WR stands back if the last was one, and a bus request waits. Else a
-// stream of reads on one port could keep a write on the other waiting for the turnaround for ever.
+// stands back if the last to use the data bus was one, and the array's head is an RD or WR that
+// waits for nothing else; an RD or WR stands back if the last was one, and a bus request waits.
+// Else a stream of reads on one port could keep a write on the other waiting for the turnaround for
+// ever.
 //
 // Lost clocks. Like the pins, lost_row_switch_o and lost_refresh_o are registers and tell of the
 // choice a clock before. They are set where a READ_ALL is the next array request and could not be
@@ -90,13 +94,13 @@
 //   lost_refresh_o      it was at the head of the queue, or at the port with the queue empty, while
 //                       array commands were stopped for a refresh or tRFC ran: from the stop to the
 //                       end of tRFC.
-//   lost_row_switch_o   otherwise, it was at the head and its row was not open for tRCD_MAC: so also
-//                       the reopening after a REF, but not the closing before it.
+//   lost_row_switch_o   otherwise, it was at the head and its row was not open for tRCD_MAC: so
+//                       also the reopening after a REF, but not the closing before it.
 //
 // A READ_ALL that waits for tCCD_L, tWTR_L or the command bus sets neither.
 //
-// idle_o: both queues are empty. A request leaves its queue in the clock before its command is on the
-// pins.
+// idle_o: both queues are empty. A request leaves its queue in the clock before its command is on
+// the pins.
 
 module rank_controller #(
   /// Bank groups, a power of two, 4 or more for tRRD_L within tFAW.
@@ -348,8 +352,8 @@ module rank_controller #(
   assign wr_shared = command == PinWrShared;
   assign refresh   = command == PinRef;
 
-  // Rows. uniform_q: all banks are open at the row of bank 0. opened_q: ACTs of the staggered opening
-  // that is under way.
+  // Rows. uniform_q: all banks are open at the row of bank 0. opened_q: ACTs of the staggered
+  // opening that is under way.
   logic [BANKS-1:0]       open_d, open_q;
   logic [BANKS-1:0][15:0] row_d, row_q;
   logic                   uniform_d, uniform_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A queue of two entries between a port and the controller: takes and gives one in every clock, with
-// ready_o from registers alone.
+// A queue of two entries between a port and the controller: takes and gives one in every clock,
+// with ready_o from registers alone.
 //
 //   clock     0    1    2
 //   push_i    a    0    0

@@ -10,7 +10,7 @@
 module rank_timer #(
   /// Width of the count.
   parameter int unsigned WIDTH = 8,
-  /// 1: a start does not shorten the time that runs; 0: it need not be told so, as all are equally long.
+  /// 1: a start does not shorten the time that runs; 0: all are equally long.
   parameter int unsigned KEEP  = 0
 ) (
   /// Clock.

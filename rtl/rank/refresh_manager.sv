@@ -2,9 +2,9 @@
 // The rank PU's refresh manager: counts the REFs that fall due and says when one is wanted, so that
 // the rank refreshes between heads, or when idle, or at a row switch, and only at last by force.
 //
-// A clock is one tCK. In the first clock after reset enable_i and refi_i (tREFI) are latched; a tREFI
-// of 0 switches refresh off like enable_i = 0. From the second clock on, called clock 0 here, a REF
-// falls due at every multiple of tREFI but 0, and each done_i pays one back:
+// A clock is one tCK. In the first clock after reset enable_i and refi_i (tREFI) are latched; a
+// tREFI of 0 switches refresh off like enable_i = 0. From the second clock on, called clock 0 here,
+// a REF falls due at every multiple of tREFI but 0, and each done_i pays one back:
 //
 //   clock      0  ...  R-1  R    R+1  ...  R+5  R+6            R = tREFI, rank idle from R+1 on
 //   owed_o     0       0    1    1         1    0
@@ -15,17 +15,18 @@
 // A done_i while nothing is owed does not count: REFs are not pulled in. A REF that falls due as
 // another is done leaves owed_o as it is. owed_o stops at 15: so many are lost anyway.
 //
-// JESD79-4 allows 8 REFs to be postponed at any time: at the multiple of tREFI where the ninth falls
-// due, the first must have come. So owed_o = MAX_POSTPONED may stand until the next falls due.
+// JESD79-4 allows 8 REFs to be postponed at any time: at the multiple of tREFI where the ninth
+// falls due, the first must have come. So owed_o = MAX_POSTPONED may stand until the next falls
+// due.
 //
 // refresh_o, a REF where it does no harm, while any is owed and
 //   - idle_i is set; or
-//   - a head_end_i was seen (in an earlier clock) since owed_o was last 0, so that all that is owed is
-//     caught up on; or
-//   - owed_o is MAX_POSTPONED - 1 or more, so that a row switch can take it: there is a whole tREFI in
-//     which one may come.
-// force_o, a REF now, while owed_o is MAX_POSTPONED and fewer than MARGIN clocks remain until the next
-// falls due (in the last clock before it, one clock remains), or owed_o is more.
+//   - a head_end_i was seen (in an earlier clock) since owed_o was last 0, so that all that is owed
+//     is caught up on; or
+//   - owed_o is MAX_POSTPONED - 1 or more, so that a row switch can take it: there is a whole tREFI
+//     in which one may come.
+// force_o, a REF now, while owed_o is MAX_POSTPONED and fewer than MARGIN clocks remain until the
+// next falls due (in the last clock before it, one clock remains), or owed_o is more.
 //
 // MARGIN must cover what the rank controller needs from force_o to the REF: the longest wait before
 // PRE, tRP, and three clocks for its registers. 256 does for every preset; with a tREFI below it
@@ -61,7 +62,8 @@ module refresh_manager #(
 
   localparam logic [3:0] MOST = 4'(MAX_POSTPONED);
 
-  // refi_q is 0 where refresh is off, and then so is left_q, the clocks until the next REF falls due.
+  // refi_q is 0 where refresh is off, and then so is left_q, the clocks until the next REF falls
+  // due.
   logic        configured_q;
   logic [19:0] refi_d, refi_q, left_d, left_q;
   logic [3:0]  owed_d, owed_q;

@@ -157,8 +157,11 @@ fn configure(input: &mut RankControllerIn, sort: u16) {
 struct Times {
     ccd_s: u64,
     ccd_l: u64,
+    /// Of RD and WR, the longer.
+    rcd: u64,
     rcd_mac: u64,
     rd_to_wr: u64,
+    wr_to_rd_s: u64,
     wr_to_rd_l: u64,
     rfc: u64,
     staggered: bool,
@@ -209,8 +212,10 @@ fn configuration(first: &RankControllerIn) -> (Times, Rules) {
     let times = Times {
         ccd_s: rules.t_ccd_s,
         ccd_l: rules.t_ccd_l,
+        rcd: rules.t_rcd.max(rules.t_rcd_wr),
         rcd_mac: rules.t_rcd_mac,
         rd_to_wr,
+        wr_to_rd_s,
         wr_to_rd_l,
         rfc: rules.t_rfc,
         staggered: first.staggered_i,
@@ -256,6 +261,8 @@ struct Last {
     refresh: Option<u64>,
     array: Option<u64>,
     bus: Option<u64>,
+    /// The last to use the data bus was the bus port.
+    data_by_bus: bool,
     /// The last clock whose choice the array port's commands had no part in.
     stopped: Option<u64>,
     /// The last clock with an RD or WR at the head, which the bus port shares the data bus with.
@@ -323,7 +330,8 @@ impl Judge {
         let burst = self.bus.front().filter(|request| chosen_from(request.accepted));
         let hit = head.is_some_and(|head| match head.kind {
             ArrayKind::ReadAll => self.uniform == Some(head.row),
-            _ => self.rows[head.bank] == Some(head.row),
+            ArrayKind::Rd | ArrayKind::Wr => self.rows[head.bank] == Some(head.row),
+            ArrayKind::CloseAll => false,
         });
         let opening = self.opened > 0;
         let harmless = head.is_none_or(|head| head.kind != ArrayKind::CloseAll && !hit && !opening);
@@ -354,6 +362,14 @@ impl Judge {
                 Some(wanted) => format!("{command:?} with {shown:?} instead of {wanted:?}"),
             };
             return self.error("command_o", command as u32, 0, what);
+        }
+        let in_turn = hit
+            && !stop
+            && head.is_some_and(|head| head.kind != ArrayKind::ReadAll)
+            && self.waits_for_data_alone();
+        if in_turn && shown.bus_issued && self.last.data_by_bus {
+            let what = "two bus commands, and an RD or WR waits for the data bus alone".to_owned();
+            return self.error("bus_issued_o", 1, 0, what);
         }
         if stop || refreshing {
             self.last.stopped = Some(self.clock);
@@ -447,6 +463,16 @@ impl Judge {
         }
     }
 
+    /// Whether enough time has gone since the last array command for any RD or WR in an open row, when
+    /// the pins were chosen.
+    fn waits_for_data_alone(&self) -> bool {
+        let Self { times, last, clock, .. } = self;
+        let gone = |since: Option<u64>, wait: u64| since.is_none_or(|at| *clock >= at + wait);
+        gone(last.act, times.rcd)
+            && gone(last.column, times.ccd_l)
+            && gone(last.write, times.wr_to_rd_s.max(times.wr_to_rd_l))
+    }
+
     /// No request waits longer than it has to.
     fn check_in_time(&self, command: PinCommand, shown: &Pins) -> Verdict<()> {
         let Self { times, last, clock, .. } = self;
@@ -513,6 +539,7 @@ impl Judge {
             let from = self.clock + latency;
             found.extend(self.checker.data(from, from + 1, driver));
             self.last.data = clock;
+            self.last.data_by_bus = shown.bus_issued;
             if driver == Driver::Dram {
                 self.last.read_data = clock;
             }

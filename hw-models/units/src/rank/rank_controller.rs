@@ -1,34 +1,35 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every timing.
+//! The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every
+//! timing.
 //!
 //! Twin of `rtl/rank/rank_controller.sv`; this header is the contract of both.
 //!
 //! A clock is one tCK. The *array port* asks for what touches the banks: `READ_ALL`, `RD`, `WR` and
 //! `CLOSE_ALL`. The *bus port* asks for bursts between the data bus and the chips' shared buffers
-//! (`WR_SHARED`) or result registers (`RD_RESULT`). Each is served in the order of its requests; the
-//! two share the command bus, and `RD` and `WR` share the data bus with the bus port.
+//! (`WR_SHARED`) or result registers (`RD_RESULT`). Each is served in the order of its requests;
+//! the two share the command bus, and `RD` and `WR` share the data bus with the bus port.
 //!
 //! ```text
 //! clock          0          1          2          3
-//! array_valid_i  1                                          accepted where array_ready_o is set too
-//! queue          empty      request    empty                chosen in clock 1 if no timing forbids it
-//! command_o                            RD_ALL     none      the pins are registers
+//! array_valid_i  1                        accepted, as array_ready_o is 1
+//! queue          empty      request    empty      chosen in clock 1
+//! command_o                            RD_ALL     none       the pins are registers
 //! array_issued_o                       1
 //! ```
 //!
 //! A port's queue has two entries, so that requests follow without a gap however short tCCD is.
-//! `array_ready_o` and `bus_ready_o` say whether there is room, which registers know. `array_ready_o`
-//! is also 0 where `refresh_i` or `force_i` is set and the array queue is empty: what was accepted
-//! then would open a row between two REFs, and take the rank's idleness from the refresh manager, on
-//! which its wish may rest.
+//! `array_ready_o` and `bus_ready_o` say whether there is room, which registers know.
+//! `array_ready_o` is also 0 where `refresh_i` or `force_i` is set and the array queue is empty:
+//! what was accepted then would open a row between two REFs, and take the rank's idleness from the
+//! refresh manager, on which its wish may rest.
 //!
 //! # Configuration
 //!
 //! Timings are latched in the first clock after reset; in that clock nothing is accepted or chosen,
-//! and afterwards the ports are not looked at. 0 counts as 1, as a command takes a clock. The timings
-//! are those of a DRAM, that is `rrd_s` <= `rrd_l` <= `faw` and 2 <= `rfc`; nothing else is assumed.
-//! (The refresh manager knows of a REF a clock after it is on the pins. With a register more on the
-//! way to it or back, 3 <= `rfc`.)
+//! and afterwards the ports are not looked at. 0 counts as 1, as a command takes a clock. The
+//! timings are those of a DRAM, that is `rrd_s` <= `rrd_l` <= `faw` and 2 <= `rfc`; nothing else is
+//! assumed. (The refresh manager knows of a REF a clock after it is on the pins. With a register
+//! more on the way to it or back, 3 <= `rfc`.)
 //!
 //! # Commands
 //!
@@ -58,12 +59,12 @@
 //!
 //! # Refresh
 //!
-//! `force_i` stops the array commands at once. `refresh_i` stops them where that does no harm: where
-//! the array queue is empty, or its head wants a row that is not open and has not begun to open it. A
-//! `CLOSE_ALL` goes first. While they are stopped, PREA closes what is open and REF follows after tRP,
-//! for as long as the level is held; the bus port goes on until the REF and waits for tRFC. REFs
-//! follow each other if the level is still set tRFC later. The levels are looked at in every clock
-//! and nothing of them is remembered.
+//! `force_i` stops the array commands at once. `refresh_i` stops them where that does no harm:
+//! where the array queue is empty, or its head wants a row that is not open and has not begun to
+//! open it. A `CLOSE_ALL` goes first. While they are stopped, PREA closes what is open and REF
+//! follows after tRP, for as long as the level is held; the bus port goes on until the REF and
+//! waits for tRFC. REFs follow each other if the level is still set tRFC later. The levels are
+//! looked at in every clock and nothing of them is remembered.
 //!
 //! # Timings
 //!
@@ -81,10 +82,10 @@
 //! | RD_RESULT, WR_SHARED | tCCD_S after RD, WR, RD_RESULT, WR_SHARED |
 //!
 //! tRC needs no count of its own: a bank stays open for tRC - tRP at least, where that is more than
-//! tRAS, so that the next ACT comes no later for it. tRP, tRCD and tRRD are counted for the rank, as
-//! the array port is served in order: a request's PRE, ACT and column command follow each other.
-//! Within a staggered opening groups alternate, so that the last ACT of the same group is the fourth
-//! last, and tFAW covers tRRD_L.
+//! tRAS, so that the next ACT comes no later for it. tRP, tRCD and tRRD are counted for the rank,
+//! as the array port is served in order: a request's PRE, ACT and column command follow each other.
+//! Within a staggered opening groups alternate, so that the last ACT of the same group is the
+//! fourth last, and tFAW covers tRRD_L.
 //!
 //! # Priority
 //!
@@ -94,24 +95,24 @@
 //! are late by a clock, once, and then fall between the RD_ALLs.
 //!
 //! *Data bus.* While both wait, RD or WR and bus commands take turns: a bus command stands back if the
-//! last to use the data bus was one, and the array's head is an RD or WR that waits for nothing else;
-//! an RD or WR stands back if the last was one, and a bus request waits. Else a stream of reads on one
-//! port could keep a write on the other waiting for the turnaround for ever.
+//! last to use the data bus was one, and the array's head is an RD or WR that waits for nothing
+//! else; an RD or WR stands back if the last was one, and a bus request waits. Else a stream of
+//! reads on one port could keep a write on the other waiting for the turnaround for ever.
 //!
 //! # Lost clocks
 //!
-//! Like the pins, `lost_row_switch_o` and `lost_refresh_o` are registers and tell of the choice a clock
-//! before. They are set where a `READ_ALL` is the next array request and could not be chosen:
+//! Like the pins, `lost_row_switch_o` and `lost_refresh_o` are registers and tell of the choice a
+//! clock before. They are set where a `READ_ALL` is the next array request and could not be chosen:
 //!
 //! * `lost_refresh_o`: it was at the head of the queue, or at the port with the queue empty, while
 //!   array commands were stopped for a refresh or tRFC ran: from the stop to the end of tRFC.
-//! * `lost_row_switch_o`: otherwise, it was at the head and its row was not open for tRCD_MAC: so also
-//!   the reopening after a REF, but not the closing before it.
+//! * `lost_row_switch_o`: otherwise, it was at the head and its row was not open for tRCD_MAC: so
+//!   also the reopening after a REF, but not the closing before it.
 //!
 //! A `READ_ALL` that waits for tCCD_L, tWTR_L or the command bus sets neither.
 //!
-//! `idle_o`: both queues are empty. A request leaves its queue in the clock before its command is on
-//! the pins.
+//! `idle_o`: both queues are empty. A request leaves its queue in the clock before its command is
+//! on the pins.
 
 use pimlico_ports::{
     Model, U, Unit, ports,

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's refresh manager: counts the REFs that fall due and says when one is wanted, so that
-//! the rank refreshes between heads, or when idle, or at a row switch, and only at last by force.
+//! The rank PU's refresh manager: counts the REFs that fall due and says when one is wanted, so
+//! that the rank refreshes between heads, or when idle, or at a row switch, and only at last by
+//! force.
 //!
 //! Twin of `rtl/rank/refresh_manager.sv`; this header is the contract of both.
 //!
-//! A clock is one tCK. In the first clock after reset `enable_i` and `refi_i` (tREFI) are latched; a
-//! tREFI of 0 switches refresh off like `enable_i` = 0. From the second clock on, called clock 0 here,
-//! a REF falls due at every multiple of tREFI but 0, and each `done_i` pays one back:
+//! A clock is one tCK. In the first clock after reset `enable_i` and `refi_i` (tREFI) are latched;
+//! a tREFI of 0 switches refresh off like `enable_i` = 0. From the second clock on, called clock 0
+//! here, a REF falls due at every multiple of tREFI but 0, and each `done_i` pays one back:
 //!
 //! ```text
 //! clock      0  ...  R-1  R    R+1  ...  R+5  R+6            R = tREFI, rank idle from R+1 on
@@ -19,8 +20,9 @@
 //! A `done_i` while nothing is owed does not count: REFs are not pulled in. A REF that falls due as
 //! another is done leaves `owed_o` as it is. `owed_o` stops at 15: so many are lost anyway.
 //!
-//! JESD79-4 allows 8 REFs to be postponed at any time: at the multiple of tREFI where the ninth falls
-//! due, the first must have come. So `owed_o` = `MAX_POSTPONED` may stand until the next falls due.
+//! JESD79-4 allows 8 REFs to be postponed at any time: at the multiple of tREFI where the ninth
+//! falls due, the first must have come. So `owed_o` = `MAX_POSTPONED` may stand until the next
+//! falls due.
 //!
 //! * `refresh_o`, a REF where it does no harm, while any is owed and
 //!   * `idle_i` is set; or
@@ -32,8 +34,8 @@
 //!   until the next falls due (in the last clock before it, one clock remains), or `owed_o` is more.
 //!
 //! `MARGIN` must cover what the rank controller needs from `force_o` to the REF: the longest wait
-//! before PRE, tRP, and three clocks for its registers. 256 does for every preset; with a tREFI below
-//! it `force_o` is set as soon as `MAX_POSTPONED` are owed.
+//! before PRE, tRP, and three clocks for its registers. 256 does for every preset; with a tREFI
+//! below it `force_o` is set as soon as `MAX_POSTPONED` are owed.
 
 use pimlico_ports::{
     Model, U, Unit, ports,

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+//! Rank controller and refresh manager together: whatever the ports ask for, no REF is postponed for
+//! too long and none is lost, and the pins keep every timing.
+#![cfg(feature = "rtl")]
+
+use pimlico_device::{Config, Timing};
+use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
+use pimlico_host::pins::rules;
+use pimlico_ports::{Bundle, Instances, Model, U, Unit};
+use pimlico_testbenches::Lockstep;
+use pimlico_units::rank::{
+    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
+    RefreshManagerIn, RefreshManagerOut,
+};
+
+type Manager = RefreshManager<8, 256>;
+
+/// tREFIs of a run.
+const REFIS: u64 = 20;
+
+/// What the array port asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Traffic {
+    /// `READ_ALL`s without end, so many to a row.
+    Rows(u64),
+    /// The same, with the end of a head and a pause now and then.
+    Heads(u64),
+    /// `RD`s and `WR`s anywhere, and `READ_ALL`s.
+    Mixed,
+    /// One `READ_ALL`, and then nothing.
+    Idle,
+}
+
+/// What a run has shown.
+#[derive(Debug, Default)]
+struct Seen {
+    clocks: u64,
+    refs: u64,
+    /// The most that was owed.
+    owed: u64,
+    forced: bool,
+    read_alls: u64,
+    violations: Vec<Violation>,
+}
+
+/// The controller's configuration.
+fn configuration(timing: &Timing, staggered_i: bool) -> RankControllerIn {
+    let byte = |tck: u64| u8::try_from(tck).expect("a byte");
+    RankControllerIn {
+        ccd_s_i: byte(timing.ccd_s_tck),
+        ccd_l_i: byte(timing.ccd_l_tck),
+        rrd_s_i: byte(timing.rrd_s_tck),
+        rrd_l_i: byte(timing.rrd_l_tck),
+        rcd_i: byte(timing.rcd_tck),
+        rcd_wr_i: byte(timing.rcd_wr_tck),
+        rcd_mac_i: byte(timing.rcd_mac_tck),
+        ras_i: byte(timing.ras_tck),
+        rp_i: byte(timing.rp_tck),
+        rtp_i: byte(timing.rtp_tck),
+        rd_to_wr_i: byte(timing.rd_to_wr_tck()),
+        wr_to_rd_s_i: byte(timing.wr_to_rd_s_tck()),
+        wr_to_rd_l_i: byte(timing.wr_to_rd_l_tck()),
+        wr_to_pre_i: byte(timing.wr_to_pre_tck()),
+        faw_i: byte(timing.faw_tck),
+        rc_i: byte(timing.rc_tck),
+        rfc_i: timing.rfc_tck as u16,
+        staggered_i,
+        ..Default::default()
+    }
+}
+
+/// A unit's outputs in a clock.
+fn step<M: Unit>(unit: &mut impl Instances<M>, input: M::In) -> M::Out
+where
+    M::Out: Bundle,
+{
+    let mut output = [M::Out::default()];
+    unit.step(&[input], &mut output).expect("no mismatch");
+    output[0]
+}
+
+/// The request in its turn, at the array port.
+fn request(traffic: Traffic, turn: u64, to: &mut RankControllerIn) {
+    let hash = turn.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    let (kind, row) = match traffic {
+        Traffic::Rows(columns) | Traffic::Heads(columns) => (ArrayKind::ReadAll, turn / columns),
+        Traffic::Mixed => (ArrayKind::of(U::new((hash & 7).min(2))), hash >> 12 & 1),
+        Traffic::Idle => (ArrayKind::ReadAll, 0),
+    };
+    to.array_kind_i = kind.code();
+    to.array_bank_i = U::new(hash >> 4);
+    to.array_row_i = row as u16;
+    to.array_column_i = (turn % 128) as u8;
+}
+
+/// Runs controller and manager. With `shadow`, a model of the controller, its registers reach the
+/// manager in the clock they belong to, as wires would; without, the manager's wishes pass a register,
+/// as they do between units that step one after the other.
+fn run(
+    config: &Config,
+    traffic: Traffic,
+    staggered: bool,
+    mut controller: impl Instances<RankController>,
+    mut manager: impl Instances<Manager>,
+    mut shadow: Option<RankController>,
+) -> Seen {
+    let timing = &config.timing;
+    let mut checker = PinChecker::new(rules(config));
+    let mut seen = Seen { clocks: REFIS * timing.refi_tck, ..Seen::default() };
+    let mut wishes = RefreshManagerOut::default();
+    let (mut turn, mut pause) = (0, 0);
+    for clock in 0..seen.clocks {
+        let mut input = configuration(timing, staggered);
+        let head_end_i = matches!(traffic, Traffic::Heads(_)) && turn % 1000 == 999 && pause == 0;
+        if head_end_i {
+            pause = 1 + turn % 7 * 100;
+            turn += 1;
+        }
+        request(traffic, turn, &mut input);
+        input.array_valid_i = pause == 0 && (traffic != Traffic::Idle || turn == 0);
+        pause = u64::saturating_sub(pause, 1);
+        // Writes and reads in runs, as operands go in and results come out.
+        input.bus_valid_i = clock / 64 % 3 != 0;
+        input.bus_write_i = clock / 256 % 2 == 0;
+        input.bus_address_i = (clock % 16) as u8;
+
+        let manage = |manager: &mut _, output: &RankControllerOut| {
+            let input = RefreshManagerIn {
+                enable_i: true,
+                refi_i: U::new(timing.refi_tck),
+                head_end_i,
+                idle_i: output.idle_o,
+                done_i: output.refresh_issued_o,
+            };
+            step::<Manager>(manager, input)
+        };
+        if let Some(shadow) = &shadow {
+            // What it looks at here are registers, whatever the inputs.
+            let output = shadow.clone().step(&input);
+            wishes = manage(&mut manager, &output);
+        }
+        (input.refresh_i, input.force_i) = (wishes.refresh_o, wishes.force_o);
+        let output = step(&mut controller, input);
+        match &mut shadow {
+            Some(shadow) => assert_eq!(shadow.step(&input), output),
+            None => wishes = manage(&mut manager, &output),
+        }
+        turn += u64::from(input.array_valid_i && output.array_ready_o);
+
+        seen.refs += u64::from(output.refresh_issued_o);
+        seen.owed = seen.owed.max(wishes.owed_o.get());
+        seen.forced |= wishes.force_o;
+        seen.violations.extend(check(&mut checker, timing, clock, &output));
+        seen.read_alls += u64::from(PinCommand::of(output.command_o) == Some(PinCommand::RdAll));
+    }
+    seen.violations.extend(checker.finish(seen.clocks));
+    seen
+}
+
+/// Holds what is on the pins against the rules.
+fn check(
+    checker: &mut PinChecker,
+    timing: &Timing,
+    clock: u64,
+    output: &RankControllerOut,
+) -> Vec<Violation> {
+    let (bank, column) = (output.bank_o.get() as usize, usize::from(output.column_o));
+    let row = usize::from(output.row_o);
+    let pin = match PinCommand::of(output.command_o).expect("a command") {
+        PinCommand::None => return Vec::new(),
+        PinCommand::Act => Pin::Act { bank, row },
+        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::Pre => Pin::Pre { bank },
+        PinCommand::PreAll => Pin::PreAll,
+        PinCommand::Rd => Pin::Rd { bank, column },
+        PinCommand::Wr => Pin::Wr { bank, column },
+        PinCommand::RdAll => Pin::RdAll { column },
+        PinCommand::RdResult => Pin::RdResult { bank: column },
+        PinCommand::WrShared => Pin::WrShared { word: column },
+        PinCommand::Ref => Pin::Ref,
+    };
+    let mut found = checker.command(clock, pin);
+    let data = match pin {
+        Pin::Rd { .. } | Pin::RdResult { .. } => Some((Driver::Dram, timing.cl_tck)),
+        Pin::Wr { .. } | Pin::WrShared { .. } => Some((Driver::Controller, timing.cwl_tck)),
+        _ => None,
+    };
+    if let Some((driver, latency)) = data {
+        let from = clock + latency;
+        found.extend(checker.data(from, from + timing.burst_tck, driver));
+    }
+    found
+}
+
+#[test]
+fn refresh_keeps_up_whatever_the_traffic() {
+    for config in [Config::ddr4_3200(), Config::gddr6_aim()] {
+        for (traffic, staggered) in [
+            (Traffic::Rows(128), false),
+            (Traffic::Rows(128), true),
+            (Traffic::Rows(5), false),
+            (Traffic::Rows(u64::MAX), false),
+            (Traffic::Heads(64), false),
+            (Traffic::Mixed, true),
+            (Traffic::Mixed, false),
+            (Traffic::Idle, false),
+        ] {
+            for wired in [false, true] {
+                let shadow = wired.then(RankController::new);
+                let (controller, manager) = (Lockstep::new(1, 1), Lockstep::new(1, 1));
+                let seen = run(&config, traffic, staggered, controller, manager, shadow);
+                let name = format!("{} {traffic:?} {staggered} {wired}", config.name);
+                assert_eq!(seen.violations.first(), None, "{name}: {seen:?}");
+                // The last multiple of tREFI is not reached.
+                let owed = REFIS - 1 - seen.refs;
+                assert!(owed <= 8 && seen.owed <= 8, "{name}: {seen:?}");
+                let endless = traffic == Traffic::Rows(u64::MAX);
+                assert_eq!(seen.forced, endless, "{name}: {seen:?}");
+                match traffic {
+                    Traffic::Rows(_) => assert!(seen.owed >= 7, "{name}: {seen:?}"),
+                    Traffic::Idle => assert_eq!((seen.owed, owed), (1, 0), "{name}"),
+                    Traffic::Heads(_) | Traffic::Mixed => {}
+                }
+                assert!(traffic == Traffic::Idle || seen.read_alls > 50, "{name}: {seen:?}");
+            }
+        }
+    }
+}
