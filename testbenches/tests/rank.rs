@@ -2,9 +2,11 @@
 //! A head's attention on a rank of RTL and models in lockstep.
 #![cfg(feature = "rtl")]
 
-use pimlico_device::{Config, Rank, RankUnits};
+use pimlico_device::{Config, Options, Rank, RankUnits};
 use pimlico_host::attention;
 use pimlico_host::data::Head;
+use pimlico_host::kv_cache::HostPort;
+use pimlico_host::pins::PinLog;
 use pimlico_testbenches::rank;
 
 #[test]
@@ -13,8 +15,12 @@ fn back_ends_agree() {
     for (head_dim, context) in [(128, 40), (64, 17), (80, 1), (96, 33)] {
         let head = Head::synthetic(head_dim, context, 5, 0);
         let run = |units: RankUnits| {
-            let mut rank = Rank::new(config.clone(), units);
-            attention::run_head(&mut rank, &head).expect("no mismatch")
+            let mut rank = Rank::new(config.clone(), units, Options::default());
+            let pins = PinLog::of(&mut rank);
+            let mut host = HostPort::new().expect("an image");
+            let result = attention::run_head(&mut rank, &mut host, &head).expect("no mismatch");
+            assert_eq!(pins.violations(rank.tck()), (0, vec![]));
+            result
         };
         let model = run(RankUnits::models(&config));
         let rtl = run(rank::rtl_units(&config, 5));

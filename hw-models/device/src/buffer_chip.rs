@@ -14,8 +14,8 @@
 //!
 //! What a real register and real data buffers take is the same for all paths, and left out.
 
-use pimlico_ports::Model;
-use pimlico_units::rank::{Direction, RelayoutUnit, RelayoutUnitIn};
+use pimlico_ports::{Instances, Mismatch, Models};
+use pimlico_units::rank::{Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut};
 
 type Unit = RelayoutUnit<16, 8>;
 
@@ -41,26 +41,31 @@ pub struct Sides {
 }
 
 /// The buffer chip of a rank.
-#[derive(Clone)]
 pub struct BufferChip {
     path: DataPath,
-    unit: Unit,
+    unit: Box<dyn Instances<Unit>>,
     /// Where the beats in the unit go, the oldest first.
     under_way: [Option<Direction>; Unit::GROUP],
 }
 
 impl BufferChip {
-    /// A buffer chip with nothing under way.
+    /// A buffer chip with nothing under way, and a model of the re-layout unit.
     pub fn new(path: DataPath) -> Self {
-        Self { path, unit: Unit::new(), under_way: [None; Unit::GROUP] }
+        Self::with_unit(path, Box::new(Models::new(1)))
     }
 
-    /// One clock: what the two sides drive, and what the buffer chip drives on each of them.
+    /// The same with one re-layout unit, whoever executes it.
+    pub fn with_unit(path: DataPath, unit: Box<dyn Instances<Unit>>) -> Self {
+        Self { path, unit, under_way: [None; Unit::GROUP] }
+    }
+
+    /// One clock: what the two sides drive, and what the buffer chip drives on each of them. The unit
+    /// has a clock only while there are data.
     ///
     /// # Panics
     ///
     /// If both sides drive data: there is one unit, and one bus.
-    pub fn step(&mut self, driven: Sides) -> Sides {
+    pub fn step(&mut self, driven: Sides) -> Result<Sides, Box<Mismatch>> {
         let (direction, beat) = match (driven.host, driven.chips) {
             (None, None) => (None, None),
             (beat, None) => (Some(Direction::ToChips), beat),
@@ -68,23 +73,29 @@ impl BufferChip {
             (Some(_), Some(_)) => panic!("host and chips drive data at once"),
         };
         if self.path == DataPath::Wires {
-            return Sides { host: driven.chips, chips: driven.host };
+            return Ok(Sides { host: driven.chips, chips: driven.host });
         }
-        let output = self.unit.step(&RelayoutUnitIn {
+        if direction.is_none() && self.under_way == [None; Unit::GROUP] {
+            return Ok(Sides::default());
+        }
+        let input = RelayoutUnitIn {
             valid_i: beat.is_some(),
             bypass_i: self.path == DataPath::Bypass,
             to_host_i: direction == Some(Direction::ToHost),
             data_i: beat.unwrap_or_default(),
-        });
+        };
+        let mut output = [RelayoutUnitOut::default()];
+        self.unit.step(&[input], &mut output)?;
+        let [output] = output;
         let leaving = self.under_way[0];
         self.under_way.rotate_left(1);
         self.under_way[Unit::GROUP - 1] = direction;
         let beat = output.valid_o.then_some(output.data_o);
-        match leaving {
+        Ok(match leaving {
             Some(Direction::ToChips) => Sides { chips: beat, host: None },
             Some(Direction::ToHost) => Sides { chips: None, host: beat },
             None => Sides::default(),
-        }
+        })
     }
 }
 
@@ -105,7 +116,7 @@ mod tests {
                 } else {
                     Sides { host: beat, chips: None }
                 };
-                let out = chip.step(driven);
+                let out = chip.step(driven).expect("a model alone");
                 let (there, here) =
                     if to_host { (out.host, out.chips) } else { (out.chips, out.host) };
                 assert_eq!(here, None, "nothing comes back");

@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! The chips of a rank at their pins, as plain memory: commands in, data in and out beat by beat at
-//! the chips' own CL and CWL.
+//! The chips of a rank at their pins, as memory: commands in, data in and out beat by beat at the
+//! chips' own CL and CWL.
 //!
 //! They do what they are told when they are told it, take whatever is on the bus when written data are
 //! due, and judge nothing: that is for who watches the pins.
 
 use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};
 use crate::mapping::Place;
-use crate::{CHIPS, Config, ConfigError, Dram};
-
-/// A command of DDR4.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the fields say it")]
-pub enum DramCommand {
-    /// Opens a row.
-    Act { bank: usize, row: usize },
-    /// Closes a bank.
-    Pre { bank: usize },
-    /// Closes all banks.
-    PreAll,
-    /// Reads a column.
-    Rd { bank: usize, column: usize },
-    /// Writes a column.
-    Wr { bank: usize, column: usize },
-    /// Refreshes.
-    Ref,
-}
+use crate::{Burst, CHIPS, Config, ConfigError, Dram, DramCommand};
 
 /// The chips of a rank.
 #[derive(Clone, Debug)]
@@ -58,7 +40,22 @@ impl Chips {
         &self.dram
     }
 
-    /// A command.
+    /// What a column of the open row holds in each bank, the row being the same in all.
+    ///
+    /// # Panics
+    ///
+    /// If it is not, or there is no such column.
+    pub fn read_all_banks(&self, column: usize) -> &[Burst] {
+        let row = self.open[0].filter(|_| self.open.iter().all(|row| *row == self.open[0]));
+        self.dram.read_all_banks(row.expect("one row is open in all banks"), column)
+    }
+
+    /// Whether no bank is open.
+    pub fn is_closed(&self) -> bool {
+        self.open.iter().all(Option::is_none)
+    }
+
+    /// A command. What those with the PUs' buffers do is not theirs: see [`crate::BankPus`].
     ///
     /// # Panics
     ///
@@ -66,6 +63,7 @@ impl Chips {
     pub fn command(&mut self, at_tck: u64, command: DramCommand) {
         match command {
             DramCommand::Act { bank, row } => self.open[bank] = Some(row),
+            DramCommand::ActAll { row } => self.open.fill(Some(row)),
             DramCommand::Pre { bank } => self.open[bank] = None,
             DramCommand::PreAll => self.open.fill(None),
             DramCommand::Rd { bank, column } => {
@@ -77,7 +75,10 @@ impl Chips {
                 let place = self.open[bank].map(|row| Place { bank, row, column });
                 self.incoming.expect(2 * (at_tck + self.cwl_tck), place);
             }
-            DramCommand::Ref => {}
+            DramCommand::RdAll { .. }
+            | DramCommand::RdResult { .. }
+            | DramCommand::WrShared { .. }
+            | DramCommand::Ref => {}
         }
     }
 

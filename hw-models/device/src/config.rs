@@ -167,6 +167,27 @@ impl Timing {
         ]
     }
 
+    /// What the rank controller counts: key, and the longest wait that comes of it.
+    fn counted(&self) -> [(&'static str, u64); 15] {
+        [
+            ("CCD_S", self.ccd_s_tck),
+            ("CCD_L", self.ccd_l_tck),
+            ("RRD_S", self.rrd_s_tck),
+            ("RRD_L", self.rrd_l_tck),
+            ("FAW", self.faw_tck),
+            ("RCD", self.rcd_tck),
+            ("RCD_WR", self.rcd_wr_tck),
+            ("RCD_MAC", self.rcd_mac_tck),
+            ("RAS", self.ras_tck),
+            ("RP", self.rp_tck),
+            ("RC", self.rc_tck),
+            ("RTP", self.rtp_tck),
+            ("CL", self.rd_to_wr_tck()),
+            ("WTR_L", self.wr_to_rd_l_tck()),
+            ("WR", self.wr_to_pre_tck()),
+        ]
+    }
+
     /// What must hold between values: (key, its value, the least it may be, and why).
     fn lower_bounds(&self) -> [(&'static str, u64, u64, &'static str); 11] {
         [
@@ -274,6 +295,21 @@ impl Config {
             ("column_bytes", column_bytes as u64, column_bytes == 8, "8, the width of a bank PU"),
             ("BL", burst_tck, burst_tck == 4, "4: eight beats, two in each tCK"),
             ("CCD_L", ccd_l_tck, in_bursts, "a multiple of BL"),
+        ] {
+            self.require(key, value, holds, expected)?;
+        }
+        // The widths of the rank controller's and the refresh manager's ports.
+        for (key, value) in self.timing.counted() {
+            self.require(key, value, value < 1 << 8, "at most 255, for the rank controller")?;
+        }
+        let Timing { rfc_tck, refi_tck, max_postponed_refs, .. } = self.timing;
+        let (rows, columns) = (self.organisation.rows, self.columns());
+        for (key, value, holds, expected) in [
+            ("RFC", rfc_tck, rfc_tck < 1 << 16, "at most 65535, for the rank controller"),
+            ("REFI", refi_tck, refi_tck < 1 << 20, "at most 1048575, for the refresh manager"),
+            ("REF_POSTPONED", max_postponed_refs, max_postponed_refs == 8, "8"),
+            ("rows", rows as u64, rows <= 1 << 16, "at most 65536, for the rank controller"),
+            ("page_bytes", columns as u64, columns <= 1 << 8, "at most 256 columns"),
         ] {
             self.require(key, value, holds, expected)?;
         }

@@ -4,7 +4,9 @@
 //!
 //! * [`Config`]: organisation and timing, from a preset file.
 //! * [`Dram`]: the cell arrays.
-//! * [`Chips`]: the chips at their pins, as plain memory.
+//! * [`DramCommand`]: what stands on the chips' command pins.
+//! * [`Chips`]: the chips at their pins, as memory.
+//! * [`BankPus`]: the PUs at their banks, with the shared buffers.
 //! * [`BufferChip`]: what data pass on their way to the chips, with re-layout or without.
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
@@ -13,8 +15,11 @@
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
+mod accounts;
+mod bank_pus;
 mod buffer_chip;
 mod chips;
+mod command;
 mod config;
 pub mod data_bus;
 mod dram;
@@ -25,11 +30,16 @@ pub mod spd;
 mod statistics;
 mod wave;
 
+pub use bank_pus::{BankPus, SHARED_WORDS};
 pub use buffer_chip::{BufferChip, DataPath, Sides};
-pub use chips::{Chips, DramCommand};
+pub use chips::Chips;
+pub use command::{DramCommand, Results};
 pub use config::{Config, ConfigError, Organisation, Timing};
 pub use dram::{Burst, CHIPS, Dram, LANES};
 pub use pimlico_ports::Mismatch;
-pub use rank::{AllBankRead, Command, Drain, Fill, Rank, RankError, RankUnits, Sums};
+pub use rank::{
+    Activation, AllBankRead, ArrayRequest, BusDriver, BusRequest, Events, Options, PinWatch, Rank,
+    RankError, RankUnits, Requests, Shared, Sum,
+};
 pub use statistics::{Lost, Statistics};
 pub use wave::RankWave;

@@ -11,6 +11,7 @@
 //! * **Q** lies in the shared buffers: burst `j` of the vector is word `j`.
 //! * **Weights**: word `i` holds the weights of tokens `4 i` to `4 i + 3`, in every chip the same.
 
+use crate::data_bus::Beats;
 use crate::{Burst, CHIPS, Config, LANES};
 
 /// Elements in a burst.
@@ -80,6 +81,16 @@ impl HeadLayout {
         Ok(layout)
     }
 
+    /// Logic banks.
+    pub fn banks(&self) -> usize {
+        self.banks
+    }
+
+    /// Bank groups.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
     /// Bursts of a vector.
     pub fn bursts(&self) -> usize {
         self.head_dim.div_ceil(BURST)
@@ -123,6 +134,13 @@ impl HeadLayout {
         let bank = token % self.groups * (self.banks / self.groups) + burst;
         Place { bank, row, column }
     }
+}
+
+/// Burst `burst` of a vector as it is on the host's data bus, padded with zeros: element after
+/// element, which [`burst_of`] re-lays out.
+pub fn beats_of(vector: &[u16], burst: usize) -> Beats {
+    let element = |e: usize| u64::from(vector.get(BURST * burst + e).copied().unwrap_or(0));
+    std::array::from_fn(|beat| (0..4).map(|e| element(4 * beat + e) << (16 * e)).sum())
 }
 
 /// Burst `burst` of a vector as it lies in the chips, padded with zeros.

@@ -1,27 +1,41 @@
 // SPDX-License-Identifier: MIT
-//! The rank: DRAM arrays, bank PUs, shared buffers and the adder unit, one tCK at a time.
+//! The rank: chips with bank PUs, and the rank PU on the module's buffer chip, one tCK at a time.
 //!
 //! ```text
-//!                 shared buffer (each chip)           16 logic banks x 8 chips
-//!   Fill   ─────▶ [256 words of 64 bits] ──┐      ┌── row buffer ◀── AllBankRead
-//!   (bus)                                  ▼      ▼
-//!                                         bank PU (128)
-//!   Sums   ◀──── adder unit ◀───────────── results ◀── Drain (bus)
+//!            array and bus requests ──▶ rank controller ◀── refresh manager
+//!                                            │ commands
+//!    host ──▶ re-layout unit ──┬─────────────▼────────────────┐
+//!         ◀──                  │ data    chips: row buffers, shared buffers, bank PUs
+//!                              │             │
+//!         sums ◀── adder unit ◀┴──────── results
 //! ```
 //!
-//! A *slot* is tCCD_L: the bank PUs have one clock edge in it, at its end, and take what an all-bank
-//! RD brings them in the slot. The adder unit has one in every tCK. Rows open at no cost so far.
+//! It works in one of two ways, and a host changes between them only when all banks are closed:
+//!
+//! * as **memory** ([`Rank::step_memory`]): the host's own commands go to the chips, data pass the
+//!   re-layout unit;
+//! * as **processing in memory** ([`Rank::step`]): requests go to the rank controller, which owns the
+//!   command pins.
+//!
+//! The refresh manager counts in both, so that no REF is lost in between; the rank controller stands
+//! still while the host has the pins. It hears from the refresh manager a tCK late: a register is
+//! between them.
 
-use crate::{Burst, CHIPS, Config, Dram, LANES, RankWave, Statistics};
+use crate::accounts::{Accounts, Cause};
+use crate::bank_pus::Element;
+use crate::data_bus::{Beats, Incoming, Outgoing, beats_of, burst_of};
+use crate::{
+    BankPus, BufferChip, Burst, CHIPS, Chips, Config, DataPath, Dram, DramCommand, LANES, RankWave,
+    Results, Sides, Statistics, Timing,
+};
 use pimlico_ports::{Instances, Mismatch, Models, U};
-use pimlico_units::arith::{Binary16, Fp};
-use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut};
-use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
-
-/// Words of 64 bits in a shared buffer: 2 KB.
-pub const SHARED_WORDS: usize = 256;
-
-type Element = Fp<Binary16>;
+use pimlico_units::arith::Binary16;
+use pimlico_units::bank::BankPu;
+use pimlico_units::rank::{
+    AdderUnit, AdderUnitIn, AdderUnitOut, ArrayKind, PinCommand, RankController, RankControllerIn,
+    RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut, RelayoutUnit,
+};
+use std::collections::VecDeque;
 
 /// The units of a rank, whoever executes them.
 pub struct RankUnits {
@@ -29,6 +43,12 @@ pub struct RankUnits {
     pub bank_pus: Box<dyn Instances<BankPu<Binary16>>>,
     /// The adder unit.
     pub adder_unit: Box<dyn Instances<AdderUnit<Binary16>>>,
+    /// The re-layout unit.
+    pub relayout_unit: Box<dyn Instances<RelayoutUnit<16, 8>>>,
+    /// The rank controller.
+    pub rank_controller: Box<dyn Instances<RankController>>,
+    /// The refresh manager.
+    pub refresh_manager: Box<dyn Instances<RefreshManager>>,
 }
 
 impl RankUnits {
@@ -37,19 +57,65 @@ impl RankUnits {
         Self {
             bank_pus: Box::new(Models::new(CHIPS * config.banks())),
             adder_unit: Box::new(Models::new(1)),
+            relayout_unit: Box::new(Models::new(1)),
+            rank_controller: Box::new(Models::new(1)),
+            refresh_manager: Box::new(Models::new(1)),
         }
     }
 }
 
-/// What the rank is told in one tCK.
+/// How a rank works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How rows are opened for the bank PUs.
+    pub activation: Activation,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { activation: Activation::AllBank, refresh: true }
+    }
+}
+
+/// How a row is opened in all banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// By one command.
+    AllBank,
+    /// By one ACT for each bank, which keep tRRD and tFAW.
+    Staggered,
+}
+
+impl Activation {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllBank => "all-bank",
+            Self::Staggered => "staggered",
+        }
+    }
+}
+
+/// What the rank is asked for in one tCK. A request stays until it is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Command {
-    /// Row to bank PUs. Only in the first tCK of a slot.
-    pub read: Option<AllBankRead>,
-    /// The first tCK of a burst to the shared buffers.
-    pub fill: Option<Fill>,
-    /// Results to the adder unit.
-    pub drain: Option<Drain>,
+pub struct Requests {
+    /// For the arrays.
+    pub array: Option<ArrayRequest>,
+    /// For the data bus.
+    pub bus: Option<BusRequest>,
+    /// A head ends here: REFs that were postponed come now.
+    pub head_end: bool,
+}
+
+/// What the arrays are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArrayRequest {
+    /// A column of every bank to its PU.
+    Read(AllBankRead),
+    /// All banks closed.
+    CloseAll,
 }
 
 /// An RD in all banks at once, and what the bank PUs do with it.
@@ -59,7 +125,7 @@ pub struct AllBankRead {
     pub row: usize,
     /// Column.
     pub column: usize,
-    /// Word of the shared buffer.
+    /// Word of the shared buffers.
     pub shared: usize,
     /// Four accumulators with one scalar each (context) instead of the adder tree (score).
     pub accumulate: bool,
@@ -67,39 +133,84 @@ pub struct AllBankRead {
     pub first: bool,
     /// Ends a sum.
     pub last: bool,
+    /// The first of an operator: what was lost before it is fill, and no bubble.
+    pub opens: bool,
 }
 
-/// A burst to word `word` of the shared buffers.
+/// What the data bus is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BusRequest {
+    /// A word of the shared buffers.
+    Write {
+        /// Word.
+        word: usize,
+        /// What it gets.
+        data: Shared,
+    },
+    /// Results to the adder unit.
+    Results {
+        /// Which.
+        results: Results,
+        /// What the adder unit does with them.
+        sum: Sum,
+    },
+}
+
+/// Whence a word of the shared buffers comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fill {
-    /// Word.
-    pub word: usize,
-    /// 64 bits for each chip.
-    pub data: Burst,
+pub enum Shared {
+    /// From the host, in its order: through the re-layout unit.
+    Host(Beats),
+    /// From the rank PU: 64 bits for each chip.
+    RankPu(Burst),
 }
 
-/// One element from the result register of each chip's bank PU to the adder unit.
+/// What the adder unit does with a burst of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Drain {
-    /// Logic bank.
-    pub bank: usize,
-    /// Element of the result register.
-    pub lane: usize,
-    /// Accumulate for each chip (context) instead of summing up over the chips (score).
-    pub accumulate: bool,
-    /// Begins a sum.
-    pub first: bool,
-    /// Ends a sum.
-    pub last: bool,
+pub enum Sum {
+    /// Adds up over the chips, each element by itself.
+    Tree,
+    /// Adds up the burst's elements for each chip by itself.
+    Lanes,
 }
 
-/// What the adder unit puts out in a tCK.
+/// What happened in a tCK.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sums {
+pub struct Events {
+    /// The array request was taken.
+    pub array_taken: bool,
+    /// The bus request was taken.
+    pub bus_taken: bool,
+    /// An all-bank RD was issued.
+    pub read: bool,
+    /// A word of the shared buffers has been written.
+    pub written: bool,
+    /// The bank PUs have new results.
+    pub results: bool,
+    /// A burst of results has left the bank PUs.
+    pub results_taken: bool,
     /// A sum over the chips.
     pub tree: Option<u16>,
     /// A sum for each chip.
     pub lanes: Option<[u16; CHIPS]>,
+}
+
+/// Who drives the chips' data bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusDriver {
+    /// The chips: read data and results.
+    Chips,
+    /// The buffer chip: write data and operands.
+    BufferChip,
+}
+
+/// Watches the chips' pins.
+pub trait PinWatch {
+    /// A command.
+    fn command(&mut self, at_tck: u64, command: DramCommand);
+
+    /// Data were on the bus, from one tCK until before another.
+    fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver);
 }
 
 /// What ends a run of the rank.
@@ -116,48 +227,113 @@ pub enum RankError {
 /// A rank.
 pub struct Rank {
     config: Config,
-    /// The cell arrays. Writing them takes no time so far.
-    pub dram: Dram,
-    units: RankUnits,
-    shared: Box<[Burst]>,
-    /// tCK since the start of the operator.
+    options: Options,
+    /// tCK since the reset.
     tck: u64,
-    /// Lost slots whose cause shows when the next RD comes, or does not come.
-    pending: u64,
-    statistics: Statistics,
-    inputs: Box<[BankPuIn<Binary16>]>,
-    results: Box<[BankPuOut<Binary16>]>,
+
+    rank_controller: Box<dyn Instances<RankController>>,
+    /// Its inputs without a request.
+    controls: RankControllerIn,
+    controlled: RankControllerOut,
+    refresh_manager: Box<dyn Instances<RefreshManager>>,
+    /// Its inputs without an event.
+    refresh_controls: RefreshManagerIn,
+    refresh: RefreshManagerOut,
+    /// What the controller has taken and not issued.
+    reads: VecDeque<AllBankRead>,
+    transfers: VecDeque<BusRequest>,
+
+    chips: Chips,
+    bank_pus: BankPus,
+    buffer_chip: BufferChip,
+    /// Operands that the host and the rank PU are going to drive.
+    from_host: Outgoing,
+    from_rank_pu: Outgoing,
+    /// The words of the shared buffers that the chips are going to take.
+    operands: Incoming<usize>,
+    /// Results on their way to the adder unit.
+    results: VecDeque<ResultBurst>,
+    adder_unit: Box<dyn Instances<AdderUnit<Binary16>>>,
+
+    accounts: Accounts,
+    /// The end of the last REF.
+    refreshed_tck: u64,
+    /// What is on the chips' data bus.
+    transfer: Option<Transfer>,
+    watch: Option<Box<dyn PinWatch>>,
     wave: Option<RankWave>,
 }
 
+/// The adder unit's ports in a tCK.
+pub(crate) type AdderUnitPorts = (AdderUnitIn<Binary16>, AdderUnitOut<Binary16>);
+
+/// A burst of results.
+struct ResultBurst {
+    from_tck: u64,
+    elements: [[Element; CHIPS]; LANES],
+    sum: Sum,
+}
+
+/// A burst on the chips' data bus.
+struct Transfer {
+    from_tck: u64,
+    until_tck: u64,
+    driver: BusDriver,
+}
+
 impl Rank {
-    /// A rank with empty arrays.
+    /// A rank that has been reset, with empty arrays.
     ///
     /// # Panics
     ///
     /// If the configuration is not that of a rank: see [`Config::check_rank`].
-    pub fn new(config: Config, units: RankUnits) -> Self {
-        if let Err(error) = config.check_rank() {
-            panic!("no rank: {error}");
-        }
-        let count = CHIPS * config.banks();
+    pub fn new(config: Config, units: RankUnits, options: Options) -> Self {
+        let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
         Self {
-            dram: Dram::new(&config),
-            units,
-            shared: vec![[0; CHIPS]; SHARED_WORDS].into(),
             tck: 0,
-            pending: 0,
-            statistics: Statistics::default(),
-            inputs: vec![BankPuIn::default(); count].into(),
-            results: vec![BankPuOut::default(); count].into(),
+            rank_controller: units.rank_controller,
+            controls: controls(&config.timing, options.activation),
+            controlled: RankControllerOut::default(),
+            refresh_manager: units.refresh_manager,
+            refresh_controls: RefreshManagerIn {
+                enable_i: options.refresh,
+                refi_i: U::new(config.timing.refi_tck),
+                ..Default::default()
+            },
+            refresh: RefreshManagerOut::default(),
+            reads: VecDeque::with_capacity(8),
+            transfers: VecDeque::with_capacity(8),
+            chips,
+            bank_pus: BankPus::new(&config, units.bank_pus),
+            buffer_chip: BufferChip::with_unit(DataPath::Relayout, units.relayout_unit),
+            from_host: Outgoing::default(),
+            from_rank_pu: Outgoing::default(),
+            operands: Incoming::default(),
+            results: VecDeque::with_capacity(64),
+            adder_unit: units.adder_unit,
+            accounts: Accounts::new(config.timing.ccd_l_tck),
+            refreshed_tck: 0,
+            transfer: None,
+            watch: None,
             wave: None,
             config,
+            options,
         }
     }
 
     /// Organisation and timing.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// How it works.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// What the chips hold.
+    pub fn dram(&self) -> &Dram {
+        self.chips.dram()
     }
 
     /// Records what follows.
@@ -170,117 +346,351 @@ impl Rank {
         Ok(self.wave.take().map_or(Ok(()), RankWave::finish)?)
     }
 
-    /// Starts an operator: time and statistics count from here, and a slot begins.
+    /// Has the chips' pins watched from here on.
+    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch = Some(watch);
+    }
+
+    /// Starts an operator: statistics count from here.
     pub fn begin(&mut self) {
-        self.tck = 0;
-        self.pending = 0;
-        self.statistics = Statistics::default();
+        self.accounts.restart(self.tck);
     }
 
     /// Ends an operator.
     pub fn end(&mut self) -> Statistics {
-        self.statistics.lost.fill_drain += std::mem::take(&mut self.pending);
-        Statistics { cycles: self.tck, ..self.statistics }
+        self.accounts.finish(self.tck)
     }
 
-    /// tCK since the start of the operator.
+    /// tCK since the reset.
     pub fn tck(&self) -> u64 {
         self.tck
     }
 
-    /// One tCK.
+    /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the
+    /// pins. The last REF may still be going on.
+    pub fn is_settled(&self) -> bool {
+        self.controlled.idle_o
+            && self.chips.is_closed()
+            && self.reads.is_empty()
+            && self.transfers.is_empty()
+            && self.operands.is_empty()
+            && self.results.is_empty()
+            && self.refresh.owed_o.get() == 0
+    }
+
+    /// One tCK of processing in memory.
     ///
     /// # Panics
     ///
-    /// If the command is none: an RD in the middle of a slot, a row, column or word that does not
-    /// exist.
-    pub fn step(&mut self, command: &Command) -> Result<Sums, RankError> {
-        let starts_slot = self.tck.is_multiple_of(self.config.timing.ccd_l_tck);
-        assert!(starts_slot || command.read.is_none(), "an RD in the middle of a slot");
-        if starts_slot {
-            self.count_slot(command.read.is_some());
-            self.step_bank_pus(command.read)?;
-        }
-        if let Some(fill) = &command.fill {
-            self.shared[fill.word] = fill.data;
-            self.statistics.fills += 1;
-            self.statistics.bus_cycles += self.config.timing.burst_tck;
-        }
-        let input = self.adder_unit_input(command.drain);
-        let mut output = [AdderUnitOut::default()];
-        self.units.adder_unit.step(&[input], &mut output)?;
+    /// If a request is for a row, column or word that does not exist.
+    pub fn step(&mut self, requests: &Requests) -> Result<Events, RankError> {
+        let mut events = Events::default();
+        self.step_controller(requests, &mut events)?;
+        let command = self.command();
+        let read = self.issue(command, &mut events);
+        self.account(command, read);
+        self.step_bank_pus(read, &mut events)?;
+        self.step_operands(&mut events)?;
+        let ports = self.step_adder_unit(&mut events)?;
         if let Some(wave) = &mut self.wave {
-            wave.record(command, &self.inputs, &self.results, &input, &output[0])?;
+            wave.record(command, &self.bank_pus, &ports)?;
         }
         self.tck += 1;
+        Ok(events)
+    }
+
+    /// One tCK as memory: the host's command, and what it drives on its data bus in the two clocks of
+    /// the tCK. Returns what is on that bus for it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    pub fn step_memory(
+        &mut self,
+        command: Option<DramCommand>,
+        driven: [Option<u64>; 2],
+    ) -> Result<[Option<u64>; 2], RankError> {
+        self.see_transfer();
+        if let Some(command) = command {
+            self.on_pins(command);
+        }
+        let mut seen = [None; 2];
+        for (clock, (host, seen)) in (2 * self.tck..).zip(driven.into_iter().zip(&mut seen)) {
+            let from = Sides { host, chips: self.chips.drive(clock) };
+            let to = self.buffer_chip.step(from)?;
+            self.chips.take(clock, to.chips);
+            *seen = to.host;
+            self.on_bus(BusDriver::Chips, from.chips.is_some());
+            self.on_bus(BusDriver::BufferChip, to.chips.is_some());
+        }
+        self.step_refresh_manager(false, true, command == Some(DramCommand::Ref))?;
+        self.tck += 1;
+        Ok(seen)
+    }
+
+    fn step_controller(
+        &mut self,
+        requests: &Requests,
+        events: &mut Events,
+    ) -> Result<(), RankError> {
+        let mut input = RankControllerIn {
+            refresh_i: self.refresh.refresh_o,
+            force_i: self.refresh.force_o,
+            ..self.controls
+        };
+        match requests.array {
+            Some(ArrayRequest::Read(read)) => {
+                input.array_valid_i = true;
+                input.array_kind_i = ArrayKind::ReadAll.code();
+                input.array_row_i = read.row as u16;
+                input.array_column_i = read.column as u8;
+            }
+            Some(ArrayRequest::CloseAll) => {
+                input.array_valid_i = true;
+                input.array_kind_i = ArrayKind::CloseAll.code();
+            }
+            None => {}
+        }
+        match requests.bus {
+            Some(BusRequest::Write { word, .. }) => {
+                input.bus_valid_i = true;
+                input.bus_write_i = true;
+                input.bus_address_i = word as u8;
+            }
+            Some(BusRequest::Results { results, .. }) => {
+                input.bus_valid_i = true;
+                input.bus_address_i = results.address() as u8;
+            }
+            None => {}
+        }
+        let mut output = [RankControllerOut::default()];
+        self.rank_controller.step(&[input], &mut output)?;
         let [output] = output;
-        Ok(Sums {
-            tree: output.tree_valid_o.then(|| output.tree_o.to_bits() as u16),
-            lanes: output.lanes_valid_o.then(|| output.lanes_o.map(|x| x.to_bits() as u16)),
+        events.array_taken = input.array_valid_i && output.array_ready_o;
+        events.bus_taken = input.bus_valid_i && output.bus_ready_o;
+        if let (true, Some(ArrayRequest::Read(read))) = (events.array_taken, requests.array) {
+            self.reads.push_back(read);
+        }
+        if events.bus_taken {
+            self.transfers.extend(requests.bus);
+        }
+        self.controlled = output;
+        self.step_refresh_manager(requests.head_end, output.idle_o, output.refresh_issued_o)
+    }
+
+    fn step_refresh_manager(
+        &mut self,
+        head_end: bool,
+        idle: bool,
+        done: bool,
+    ) -> Result<(), RankError> {
+        let input = RefreshManagerIn {
+            head_end_i: head_end,
+            idle_i: idle,
+            done_i: done,
+            ..self.refresh_controls
+        };
+        let mut output = [RefreshManagerOut::default()];
+        self.refresh_manager.step(&[input], &mut output)?;
+        [self.refresh] = output;
+        Ok(())
+    }
+
+    /// What the controller has on the pins.
+    fn command(&self) -> Option<DramCommand> {
+        let pins = &self.controlled;
+        let bank = pins.bank_o.get() as usize;
+        let (row, column) = (usize::from(pins.row_o), usize::from(pins.column_o));
+        Some(match PinCommand::of(pins.command_o)? {
+            PinCommand::None => return None,
+            PinCommand::Act => DramCommand::Act { bank, row },
+            PinCommand::ActAll => DramCommand::ActAll { row },
+            PinCommand::Pre => DramCommand::Pre { bank },
+            PinCommand::PreAll => DramCommand::PreAll,
+            PinCommand::Rd => DramCommand::Rd { bank, column },
+            PinCommand::Wr => DramCommand::Wr { bank, column },
+            PinCommand::RdAll => DramCommand::RdAll { column },
+            PinCommand::RdResult => {
+                DramCommand::RdResult { results: Results::from_address(column) }
+            }
+            PinCommand::WrShared => DramCommand::WrShared { word: column },
+            PinCommand::Ref => DramCommand::Ref,
         })
     }
 
-    fn count_slot(&mut self, read: bool) {
-        if !read {
-            self.pending += 1;
-            return;
-        }
-        let pending = std::mem::take(&mut self.pending);
-        let before_first = self.statistics.used == 0;
-        let lost = &mut self.statistics.lost;
-        *(if before_first { &mut lost.fill_drain } else { &mut lost.bubble }) += pending;
-        self.statistics.used += 1;
-    }
-
-    /// The clock of the bank PUs: they take what the RD brings, and show the results so far.
-    fn step_bank_pus(&mut self, read: Option<AllBankRead>) -> Result<(), RankError> {
-        match read {
-            Some(read) => {
-                let shared = &self.shared[read.shared];
-                let banks_per_group = self.config.organisation.banks_per_group;
-                let bursts = self.dram.read_all_banks(read.row, read.column);
-                for ((bank, burst), inputs) in
-                    bursts.iter().enumerate().zip(self.inputs.chunks_mut(CHIPS))
-                {
-                    for ((input, row), shared) in inputs.iter_mut().zip(burst).zip(shared) {
-                        *input = BankPuIn {
-                            valid_i: true,
-                            accumulate_i: read.accumulate,
-                            first_i: read.first,
-                            last_i: read.last,
-                            select_i: U::new((bank / banks_per_group) as u64),
-                            row_i: elements(*row),
-                            shared_i: elements(*shared),
-                            ..Default::default()
-                        };
+    /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
+    fn issue(&mut self, command: Option<DramCommand>, events: &mut Events) -> Option<AllBankRead> {
+        self.see_transfer();
+        let command = command?;
+        self.on_pins(command);
+        match command {
+            DramCommand::RdAll { .. } => {
+                events.read = true;
+                return self.reads.pop_front();
+            }
+            DramCommand::WrShared { word } => {
+                let first_clock = 2 * (self.tck + self.config.timing.cwl_tck);
+                self.operands.expect(first_clock, word);
+                if let Some(BusRequest::Write { data, .. }) = self.transfers.pop_front() {
+                    match data {
+                        // A tCK sooner, for the re-layout unit.
+                        Shared::Host(beats) => self.from_host.push(first_clock - 2, beats),
+                        Shared::RankPu(burst) => {
+                            self.from_rank_pu.push(first_clock, beats_of(&burst));
+                        }
                     }
                 }
             }
-            None => self.inputs.iter_mut().for_each(|input| input.valid_i = false),
+            DramCommand::RdResult { results } => {
+                events.results_taken = true;
+                if let Some(BusRequest::Results { sum, .. }) = self.transfers.pop_front() {
+                    let from_tck = self.tck + self.config.timing.cl_tck;
+                    let elements = self.bank_pus.results(results);
+                    self.results.push_back(ResultBurst { from_tck, elements, sum });
+                }
+            }
+            _ => {}
         }
-        Ok(self.units.bank_pus.step(&self.inputs, &mut self.results)?)
+        None
     }
 
-    fn adder_unit_input(&mut self, drain: Option<Drain>) -> AdderUnitIn<Binary16> {
-        let Some(drain) = drain else { return AdderUnitIn::default() };
-        self.statistics.drains += 1;
-        self.statistics.bus_cycles += 1;
-        self.statistics.adder_unit_cycles += 1;
-        AdderUnitIn {
-            valid_i: true,
-            accumulate_i: drain.accumulate,
-            first_i: drain.first,
-            last_i: drain.last,
-            partial_i: Element::ZERO,
-            x_i: std::array::from_fn(|chip| {
-                self.results[CHIPS * drain.bank + chip].result_o[drain.lane]
-            }),
-            ..Default::default()
+    /// Tells whoever watches, and the arrays.
+    fn on_pins(&mut self, command: DramCommand) {
+        if let Some(watch) = &mut self.watch {
+            watch.command(self.tck, command);
+        }
+        self.chips.command(self.tck, command);
+        if command == DramCommand::Ref {
+            self.refreshed_tck = self.tck + self.config.timing.rfc_tck;
+        }
+        self.accounts.statistics.commands[command.number()] += 1;
+    }
+
+    fn account(&mut self, command: Option<DramCommand>, read: Option<AllBankRead>) {
+        debug_assert!(matches!(command, Some(DramCommand::RdAll { .. })) == read.is_some());
+        match read {
+            Some(read) => self.accounts.used(self.tck, read.opens),
+            None if self.tck < self.refreshed_tck => {
+                self.accounts.idle(self.tck, Some(Cause::Refresh));
+            }
+            None => self.accounts.idle(self.tck, Cause::of(&self.controlled)),
+        }
+    }
+
+    fn step_bank_pus(
+        &mut self,
+        read: Option<AllBankRead>,
+        events: &mut Events,
+    ) -> Result<(), RankError> {
+        let Self { chips, bank_pus, tck, .. } = self;
+        let read = read.as_ref().map(|read| (read, chips.read_all_banks(read.column)));
+        events.results = bank_pus.step(*tck, read)?;
+        Ok(())
+    }
+
+    /// Operands to the shared buffers, two beats in a tCK.
+    fn step_operands(&mut self, events: &mut Events) -> Result<(), RankError> {
+        if self.operands.is_empty() {
+            return Ok(());
+        }
+        for clock in [2 * self.tck, 2 * self.tck + 1] {
+            let host = self.from_host.beat(clock);
+            let relaid = self.buffer_chip.step(Sides { host, chips: None })?.chips;
+            let beat = relaid.or(self.from_rank_pu.beat(clock));
+            self.on_bus(BusDriver::BufferChip, beat.is_some());
+            if let Some((word, beats)) = self.operands.beat(clock, beat) {
+                self.bank_pus.write_shared(word, burst_of(&beats));
+                events.written = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Results to the adder unit, one element of each chip in a tCK.
+    fn step_adder_unit(&mut self, events: &mut Events) -> Result<AdderUnitPorts, RankError> {
+        let mut input = AdderUnitIn::default();
+        let due = self.results.front().and_then(|burst| self.tck.checked_sub(burst.from_tck));
+        if let Some(n) = due.map(|n| n as usize) {
+            let ResultBurst { elements, sum, .. } = &self.results[0];
+            input = AdderUnitIn {
+                valid_i: true,
+                accumulate_i: *sum == Sum::Lanes,
+                first_i: *sum == Sum::Tree || n == 0,
+                last_i: n == LANES - 1,
+                x_i: elements[n],
+                ..Default::default()
+            };
+            if n == LANES - 1 {
+                self.results.pop_front();
+            }
+            self.accounts.statistics.adder_unit_cycles += 1;
+            self.on_bus(BusDriver::Chips, true);
+        }
+        let mut output = [AdderUnitOut::default()];
+        self.adder_unit.step(&[input], &mut output)?;
+        let [output] = output;
+        events.tree = output.tree_valid_o.then(|| output.tree_o.to_bits() as u16);
+        events.lanes = output.lanes_valid_o.then(|| output.lanes_o.map(|sum| sum.to_bits() as u16));
+        Ok((input, output))
+    }
+
+    /// Whether `driver` drives the chips' data bus in a clock of this tCK.
+    fn on_bus(&mut self, driver: BusDriver, drives: bool) {
+        if !drives {
+            return;
+        }
+        match &mut self.transfer {
+            Some(transfer) if transfer.driver == driver => transfer.until_tck = self.tck + 1,
+            other => {
+                if let Some(transfer) = other.take() {
+                    tell(&mut self.watch, &transfer);
+                }
+                *other = Some(Transfer { from_tck: self.tck, until_tck: self.tck + 1, driver });
+            }
+        }
+    }
+
+    /// Tells whoever watches of a burst that is over.
+    fn see_transfer(&mut self) {
+        let burst_tck = self.config.timing.burst_tck;
+        let over = |transfer: &mut Transfer| {
+            transfer.until_tck < self.tck || transfer.until_tck == transfer.from_tck + burst_tck
+        };
+        if let Some(transfer) = self.transfer.take_if(over) {
+            self.accounts.statistics.bus_cycles += transfer.until_tck - transfer.from_tck;
+            tell(&mut self.watch, &transfer);
         }
     }
 }
 
-/// The elements of a 64-bit word.
-fn elements(word: u64) -> [Element; LANES] {
-    std::array::from_fn(|lane| Element::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+fn tell(watch: &mut Option<Box<dyn PinWatch>>, transfer: &Transfer) {
+    if let Some(watch) = watch {
+        watch.data(transfer.from_tck, transfer.until_tck, transfer.driver);
+    }
+}
+
+/// The rank controller's configuration.
+fn controls(timing: &Timing, activation: Activation) -> RankControllerIn {
+    let byte = |tck: u64| tck.try_into().expect("checked with the configuration");
+    RankControllerIn {
+        ccd_s_i: byte(timing.ccd_s_tck),
+        ccd_l_i: byte(timing.ccd_l_tck),
+        rrd_s_i: byte(timing.rrd_s_tck),
+        rrd_l_i: byte(timing.rrd_l_tck),
+        rcd_i: byte(timing.rcd_tck),
+        rcd_wr_i: byte(timing.rcd_wr_tck),
+        rcd_mac_i: byte(timing.rcd_mac_tck),
+        ras_i: byte(timing.ras_tck),
+        rp_i: byte(timing.rp_tck),
+        rtp_i: byte(timing.rtp_tck),
+        rc_i: byte(timing.rc_tck),
+        faw_i: byte(timing.faw_tck),
+        rd_to_wr_i: byte(timing.rd_to_wr_tck()),
+        wr_to_rd_s_i: byte(timing.wr_to_rd_s_tck()),
+        wr_to_rd_l_i: byte(timing.wr_to_rd_l_tck()),
+        wr_to_pre_i: byte(timing.wr_to_pre_tck()),
+        rfc_i: timing.rfc_tck.try_into().expect("checked with the configuration"),
+        staggered_i: activation == Activation::Staggered,
+        ..Default::default()
+    }
 }

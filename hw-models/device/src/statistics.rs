@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What an operator cost: slots used and lost, and how busy the parts of the rank were.
 
+use crate::DramCommand;
+
 /// All-bank RD slots that stayed empty, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
@@ -8,7 +10,8 @@ pub struct Lost {
     pub row_switch: u64,
     /// A refresh was under way.
     pub refresh: u64,
-    /// Before the first RD (operands on their way in) or after the last (results on their way out).
+    /// Before the first RD of score or context (operands on their way in) or after the last (results
+    /// on their way out).
     pub fill_drain: u64,
     /// Between two RDs, for no such reason.
     pub bubble: u64,
@@ -19,24 +22,31 @@ impl Lost {
     pub fn total(&self) -> u64 {
         self.row_switch + self.refresh + self.fill_drain + self.bubble
     }
+
+    fn map(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            row_switch: f(self.row_switch, other.row_switch),
+            refresh: f(self.refresh, other.refresh),
+            fill_drain: f(self.fill_drain, other.fill_drain),
+            bubble: f(self.bubble, other.bubble),
+        }
+    }
 }
 
-/// Counts of an operator. A slot is tCCD_L.
+/// Counts of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Duration in tCK.
     pub cycles: u64,
-    /// Slots with an all-bank RD.
+    /// All-bank RDs; each uses a slot of tCCD_L.
     pub used: u64,
-    /// Slots without one.
-    pub lost: Lost,
-    /// Bursts from the rank PU to the shared buffers.
-    pub fills: u64,
-    /// Cycles in which results went from the bank PUs to the rank PU: a quarter burst each.
-    pub drains: u64,
-    /// Cycles in which the data bus was in use.
+    /// tCK that are in the slot of no all-bank RD.
+    pub lost_tck: Lost,
+    /// Commands, by [`DramCommand::number`].
+    pub commands: [u64; DramCommand::NAMES.len()],
+    /// tCK in which the data bus was in use.
     pub bus_cycles: u64,
-    /// Cycles in which the adder unit took an input.
+    /// tCK in which the adder unit took an input.
     pub adder_unit_cycles: u64,
 }
 
@@ -46,16 +56,21 @@ impl Statistics {
         Self {
             cycles: self.cycles + other.cycles,
             used: self.used + other.used,
-            lost: Lost {
-                row_switch: self.lost.row_switch + other.lost.row_switch,
-                refresh: self.lost.refresh + other.lost.refresh,
-                fill_drain: self.lost.fill_drain + other.lost.fill_drain,
-                bubble: self.lost.bubble + other.lost.bubble,
-            },
-            fills: self.fills + other.fills,
-            drains: self.drains + other.drains,
+            lost_tck: self.lost_tck.map(&other.lost_tck, |a, b| a + b),
+            commands: std::array::from_fn(|i| self.commands[i] + other.commands[i]),
             bus_cycles: self.bus_cycles + other.bus_cycles,
             adder_unit_cycles: self.adder_unit_cycles + other.adder_unit_cycles,
         }
+    }
+
+    /// Lost time in slots of `slot_tck`. Used and lost slots together are the duration, of which a
+    /// last part of a slot counts as a whole one. Commands do not keep to a grid of slots, so a cause
+    /// may have cost a part of one: it is rounded up, but for fill and drain, which has the rest.
+    pub fn lost_slots(&self, slot_tck: u64) -> Lost {
+        let slots = |tck: u64| tck.div_ceil(slot_tck);
+        let Lost { row_switch, refresh, bubble, .. } =
+            self.lost_tck.map(&Lost::default(), |t, _| slots(t));
+        let others = self.used + row_switch + refresh + bubble;
+        Lost { row_switch, refresh, bubble, fill_drain: slots(self.cycles).saturating_sub(others) }
     }
 }

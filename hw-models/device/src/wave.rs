@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! A waveform of the rank: its commands, the bank PUs of one logic bank, and the adder unit.
+//! A waveform of the rank: the commands on the chips' pins, the bank PUs of one logic bank, and the
+//! adder unit.
 
-use crate::{CHIPS, Command};
+use crate::rank::AdderUnitPorts;
+use crate::{BankPus, CHIPS, DramCommand};
 use pimlico_ports::wave::{ScopeId, Wave};
 use pimlico_ports::{Bundle, U, ports};
 use pimlico_units::arith::Binary16;
@@ -17,26 +19,15 @@ ports! {
         inputs RankCommand {
             /// Clock.
             clk: bool,
-            /// An all-bank RD.
-            read: bool,
+            /// The command on the chips' pins: 0 none, else 1 + its place in ACT, ACT_ALL_BANK, PRE,
+            /// PREA, RD, WR, RD_ALL_BANK, RD_RESULT, WR_SHARED, REF.
+            command: U<4>,
+            /// Its bank.
+            bank: U<6>,
             /// Its row.
             row: U<20>,
-            /// Its column.
+            /// Its column, its word of the shared buffers, or the address of its results.
             column: U<13>,
-            /// Its word of the shared buffers.
-            shared: u8,
-            /// Its mode: 0 score, 1 context.
-            accumulate: bool,
-            /// A burst to the shared buffers.
-            fill: bool,
-            /// Its word.
-            fill_word: u8,
-            /// Results go to the adder unit.
-            drain: bool,
-            /// Their logic bank.
-            drain_bank: U<6>,
-            /// Their element of the result register.
-            drain_lane: U<2>,
         }
         outputs RankNothing {}
         probes RankNoProbe {}
@@ -75,23 +66,23 @@ impl RankWave {
     /// Records a tCK.
     pub(crate) fn record(
         &mut self,
-        command: &Command,
-        inputs: &[BankPuIn<Binary16>],
-        results: &[BankPuOut<Binary16>],
-        adder_unit_in: &AdderUnitIn<Binary16>,
-        adder_unit_out: &AdderUnitOut<Binary16>,
+        command: Option<DramCommand>,
+        bank_pus: &BankPus,
+        adder_unit: &AdderUnitPorts,
     ) -> io::Result<()> {
-        let mut signals = command_signals(command);
+        let mut signals = command.map(command_signals).unwrap_or_default();
         let wave = &mut self.wave;
         wave.time(self.tck * self.tck_ps)?;
         wave.change(self.commands, 0, &signals)?;
+        let (inputs, outputs) = bank_pus.ports();
         for (chip, scope) in self.bank_pus.into_iter().enumerate() {
             let pu = CHIPS * self.bank + chip;
             wave.change(scope, 0, &inputs[pu])?;
-            wave.change(scope, BankPuIn::<Binary16>::PORTS.len(), &results[pu])?;
+            wave.change(scope, BankPuIn::<Binary16>::PORTS.len(), &outputs[pu])?;
         }
-        wave.change(self.adder_unit, 0, adder_unit_in)?;
-        wave.change(self.adder_unit, AdderUnitIn::<Binary16>::PORTS.len(), adder_unit_out)?;
+        let (input, output) = adder_unit;
+        wave.change(self.adder_unit, 0, input)?;
+        wave.change(self.adder_unit, AdderUnitIn::<Binary16>::PORTS.len(), output)?;
         signals.clk = true;
         wave.time(self.tck * self.tck_ps + self.tck_ps / 2)?;
         wave.change(self.commands, 0, &signals)?;
@@ -105,23 +96,22 @@ impl RankWave {
     }
 }
 
-fn command_signals(command: &Command) -> RankCommand {
-    let mut signals = RankCommand::default();
-    if let Some(read) = command.read {
-        signals.read = true;
-        signals.row = U::new(read.row as u64);
-        signals.column = U::new(read.column as u64);
-        signals.shared = read.shared as u8;
-        signals.accumulate = read.accumulate;
+fn command_signals(command: DramCommand) -> RankCommand {
+    let (bank, row, column) = match command {
+        DramCommand::Act { bank, row } => (bank, row, 0),
+        DramCommand::ActAll { row } => (0, row, 0),
+        DramCommand::Pre { bank } => (bank, 0, 0),
+        DramCommand::Rd { bank, column } | DramCommand::Wr { bank, column } => (bank, 0, column),
+        DramCommand::RdAll { column } => (0, 0, column),
+        DramCommand::RdResult { results } => (0, 0, results.address()),
+        DramCommand::WrShared { word } => (0, 0, word),
+        DramCommand::PreAll | DramCommand::Ref => (0, 0, 0),
+    };
+    RankCommand {
+        command: U::new(1 + command.number() as u64),
+        bank: U::new(bank as u64),
+        row: U::new(row as u64),
+        column: U::new(column as u64),
+        ..Default::default()
     }
-    if let Some(fill) = command.fill {
-        signals.fill = true;
-        signals.fill_word = fill.word as u8;
-    }
-    if let Some(drain) = command.drain {
-        signals.drain = true;
-        signals.drain_bank = U::new(drain.bank as u64);
-        signals.drain_lane = U::new(drain.lane as u64);
-    }
-    signals
 }

@@ -6,12 +6,14 @@
 //! * [`data`]: seeded synthetic K, V and Q.
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
+//! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
 //! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
 //! * [`report`]: what a run cost and how far it is from the reference.
 
 pub mod attention;
 pub mod data;
+pub mod kv_cache;
 pub mod memory_controller;
 pub mod memory_path;
 pub mod model;

@@ -6,6 +6,9 @@
 //! programmed timing allows; rows stay open until another one is wanted in the bank. Banks that
 //! transactions further back need are opened ahead. REFs come when they are due, every tREFI.
 //!
+//! The pins can be left to the rank PU, which needs all banks closed, and taken back from it; the rank
+//! PU sees to the REFs in between.
+//!
 //! The controller looks ahead where the pin checker looks back: each command moves on the earliest
 //! times of those that may follow, for its bank, its bank group and the rank.
 
@@ -100,6 +103,8 @@ pub struct MemoryController {
     next_ref: u64,
     /// The end of the last REF.
     refreshed: u64,
+    /// Whether the pins are to be left when all is done.
+    leaving: bool,
 
     outgoing: Outgoing,
     incoming: Incoming<()>,
@@ -131,6 +136,7 @@ impl MemoryController {
             acts: VecDeque::new(),
             next_ref: refi_tck,
             refreshed: 0,
+            leaving: false,
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             read: Vec::new(),
@@ -147,12 +153,31 @@ impl MemoryController {
         Ok(())
     }
 
+    /// Takes the pins of a rank whose banks are closed and that owes no REF. One may have begun in the
+    /// tCK before, so the controller waits tRFC.
+    pub fn take_pins(&mut self, at_tck: u64) {
+        self.leaving = false;
+        self.next_ref = (at_tck / self.refi_tck + 1) * self.refi_tck;
+        self.refreshed = at_tck + self.timing.rfc1_tck;
+    }
+
+    /// Closes all banks when what is queued has been done.
+    pub fn leave_pins(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Whether all that was asked for has been done, all banks are closed and may be opened again.
+    pub fn has_left_pins(&self, at_tck: u64) -> bool {
+        let closed = |bank: &Bank| bank.row.is_none() && bank.act_from <= at_tck;
+        self.leaving && self.is_idle() && self.refreshed <= at_tck && self.banks.iter().all(closed)
+    }
+
     /// The command of this tCK. To be called for every tCK, before its two clocks of data.
     pub fn command(&mut self, at_tck: u64) -> Option<DramCommand> {
         let command = if at_tck >= self.next_ref {
             self.refresh(at_tck)
         } else if at_tck >= self.refreshed {
-            self.column(at_tck).or_else(|| self.row(at_tck))
+            self.column(at_tck).or_else(|| self.row(at_tck)).or_else(|| self.leave(at_tck))
         } else {
             None
         }?;
@@ -180,11 +205,26 @@ impl MemoryController {
         &self.read
     }
 
+    /// The same, and forgets them.
+    pub fn take_read(&mut self) -> Vec<Beats> {
+        std::mem::take(&mut self.read)
+    }
+
+    /// Closes all banks, if any is open and all that are may be closed.
+    fn close(&self, at_tck: u64) -> Option<DramCommand> {
+        let mut open = self.banks.iter().filter(|bank| bank.row.is_some()).peekable();
+        open.peek()?;
+        open.all(|bank| bank.pre_from <= at_tck).then_some(DramCommand::PreAll)
+    }
+
+    fn leave(&self, at_tck: u64) -> Option<DramCommand> {
+        if self.leaving && self.is_idle() { self.close(at_tck) } else { None }
+    }
+
     /// On the way to the REF that is due: all banks closed, then the REF.
     fn refresh(&self, at_tck: u64) -> Option<DramCommand> {
-        let mut open = self.banks.iter().filter(|bank| bank.row.is_some()).peekable();
-        if open.peek().is_some() {
-            open.all(|bank| bank.pre_from <= at_tck).then_some(DramCommand::PreAll)
+        if self.banks.iter().any(|bank| bank.row.is_some()) {
+            self.close(at_tck)
         } else {
             let closed = self.banks.iter().all(|bank| bank.act_from <= at_tck);
             (closed && self.refreshed <= at_tck).then_some(DramCommand::Ref)
@@ -284,6 +324,11 @@ impl MemoryController {
                 self.refreshed = at + t.rfc1_tck;
                 self.next_ref += self.refi_tck;
             }
+            // Those of the rank PU.
+            DramCommand::ActAll { .. }
+            | DramCommand::RdAll { .. }
+            | DramCommand::RdResult { .. }
+            | DramCommand::WrShared { .. } => unreachable!("a host does not know them"),
         }
     }
 }

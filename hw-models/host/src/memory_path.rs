@@ -6,7 +6,9 @@ use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
 use crate::pins;
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::spd::{RELAYOUT_TCK, SpdError};
-use pimlico_device::{BufferChip, Chips, Config, ConfigError, DataPath, Dram, DramCommand, Sides};
+use pimlico_device::{
+    BufferChip, Chips, Config, ConfigError, DataPath, Dram, DramCommand, Mismatch, Sides,
+};
 use pimlico_golden::pins::{Driver, PinChecker, Rules, Violation};
 
 /// Why transactions cannot be run.
@@ -21,6 +23,9 @@ pub enum PathError {
     /// A transaction.
     #[error(transparent)]
     Place(#[from] NoSuchPlace),
+    /// RTL and model of the re-layout unit differ.
+    #[error(transparent)]
+    Mismatch(#[from] Box<Mismatch>),
 }
 
 /// A command, and when it was on the pins. It is the same at both ends.
@@ -86,7 +91,7 @@ pub fn run(
         }
         for clock in [2 * at_tck, 2 * at_tck + 1] {
             let from = Sides { host: host.drive(clock), chips: chips.drive(clock) };
-            let to = buffer.step(from);
+            let to = buffer.step(from)?;
             chips.take(clock, to.chips);
             host.take(clock, to.host);
             host_bus.see(clock, Driver::Controller, from.host);

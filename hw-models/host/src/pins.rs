@@ -1,10 +1,74 @@
 // SPDX-License-Identifier: MIT
-//! What the checker of pins is told: the rules of a preset, and those that a host programs.
+//! What the checker of pins is told: the rules of a preset, and those that a host programs; and the
+//! checker at the pins of a rank.
 
 use crate::memory_controller::standard;
 use pimlico_device::spd::Advertised;
-use pimlico_device::{Config, DramCommand, Organisation, Timing};
-use pimlico_golden::pins::{Pin, Rules};
+use pimlico_device::{
+    BusDriver, Config, DramCommand, LANES, Organisation, PinWatch, Rank, Results, Timing,
+};
+use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, Violation};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Violations that are kept; the others are counted.
+const KEPT: usize = 8;
+
+/// The checker at the pins of a rank's chips.
+#[derive(Clone)]
+pub struct PinLog(Rc<RefCell<Log>>);
+
+struct Log {
+    checker: PinChecker,
+    count: u64,
+    first: Vec<Violation>,
+}
+
+impl PinLog {
+    /// Watches a rank that has just been reset. Where refresh is off, no REF is missed.
+    pub fn of(rank: &mut Rank) -> Self {
+        let mut rules = rules(rank.config());
+        rules.t_refi = rules.t_refi.filter(|_| rank.options().refresh);
+        let checker = PinChecker::new(rules);
+        let log = Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new() }));
+        rank.watch(Box::new(Self(Rc::clone(&log))));
+        Self(log)
+    }
+
+    /// How many violations there were until `at_tck`, and the first of them.
+    pub fn violations(&self, at_tck: u64) -> (u64, Vec<Violation>) {
+        let mut log = self.0.borrow_mut();
+        let found = log.checker.finish(at_tck);
+        log.add(found);
+        (log.count, log.first.clone())
+    }
+}
+
+impl Log {
+    fn add(&mut self, found: Vec<Violation>) {
+        self.count += found.len() as u64;
+        let room = KEPT - self.first.len();
+        self.first.extend(found.into_iter().take(room));
+    }
+}
+
+impl PinWatch for PinLog {
+    fn command(&mut self, at_tck: u64, command: DramCommand) {
+        let mut log = self.0.borrow_mut();
+        let found = log.checker.command(at_tck, pin(command));
+        log.add(found);
+    }
+
+    fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
+        let driver = match driver {
+            BusDriver::Chips => Driver::Dram,
+            BusDriver::BufferChip => Driver::Controller,
+        };
+        let mut log = self.0.borrow_mut();
+        let found = log.checker.data(from_tck, until_tck, driver);
+        log.add(found);
+    }
+}
 
 /// What the chips of a preset demand.
 pub fn rules(config: &Config) -> Rules {
@@ -77,10 +141,18 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
 pub fn pin(command: DramCommand) -> Pin {
     match command {
         DramCommand::Act { bank, row } => Pin::Act { bank, row },
+        DramCommand::ActAll { row } => Pin::ActAll { row },
         DramCommand::Pre { bank } => Pin::Pre { bank },
         DramCommand::PreAll => Pin::PreAll,
         DramCommand::Rd { bank, column } => Pin::Rd { bank, column },
         DramCommand::Wr { bank, column } => Pin::Wr { bank, column },
+        DramCommand::RdAll { column } => Pin::RdAll { column },
+        // The checker wants a bank for its report alone.
+        DramCommand::RdResult { results: Results::Scores { group } } => {
+            Pin::RdResult { bank: group * LANES }
+        }
+        DramCommand::RdResult { results: Results::Context { bank, .. } } => Pin::RdResult { bank },
+        DramCommand::WrShared { word } => Pin::WrShared { word },
         DramCommand::Ref => Pin::Ref,
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a run cost and how far its results are from the reference.
 
-use pimlico_device::{Config, Statistics};
+use pimlico_device::{Config, DramCommand, Statistics};
 use pimlico_golden::error::ErrorReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -25,6 +25,16 @@ pub struct Report {
     pub context: usize,
     /// Heads.
     pub heads: usize,
+    /// How rows are opened for the bank PUs: `all-bank` or `staggered`.
+    pub activation: &'static str,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+    /// Rules of the DRAM that were broken at its pins.
+    pub pin_violations: u64,
+    /// The first of them.
+    pub first_violations: Vec<String>,
+    /// Writing K and V, summed up over the heads.
+    pub load: Load,
     /// Differences between model and RTL; only in lockstep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<u64>,
@@ -34,6 +44,34 @@ pub struct Report {
     pub operators: Vec<Operator>,
     /// What is to know about the figures.
     pub notes: Vec<String>,
+}
+
+/// The host's writes through the re-layout unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// What was written.
+    pub bytes: u64,
+    /// Share of the time in which the data bus moves data.
+    pub bus: f64,
+    /// Commands by name.
+    pub commands: BTreeMap<&'static str, u64>,
+}
+
+impl Load {
+    /// Of so many bytes.
+    pub fn new(config: &Config, statistics: &Statistics, bytes: u64) -> Self {
+        Self {
+            cycles: statistics.cycles,
+            ns: ns(config, statistics.cycles),
+            bytes,
+            bus: statistics.bus_cycles as f64 / statistics.cycles.max(1) as f64,
+            commands: commands(statistics),
+        }
+    }
 }
 
 /// All operators together.
@@ -90,7 +128,7 @@ pub struct Lost {
     pub row_switch: u64,
     /// A refresh was under way.
     pub refresh: u64,
-    /// Before the first RD or after the last.
+    /// Operands on their way in, results on their way out.
     pub fill_drain: u64,
     /// None of these.
     pub bubble: u64,
@@ -147,8 +185,8 @@ impl Operator {
         macs: u64,
         error: Error,
     ) -> Self {
-        let Statistics { cycles, used, lost, fills, drains, bus_cycles, adder_unit_cycles } =
-            *statistics;
+        let Statistics { cycles, used, bus_cycles, adder_unit_cycles, .. } = *statistics;
+        let lost = statistics.lost_slots(config.timing.ccd_l_tck);
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let peak_macs_per_tck =
             (config.all_bank_bytes() / 2) as f64 / config.timing.ccd_l_tck as f64;
@@ -173,11 +211,7 @@ impl Operator {
                 adder_unit: of_time(adder_unit_cycles),
                 softmax_unit: 0.0,
             },
-            commands: BTreeMap::from([
-                ("RD_ALL_BANK", used),
-                ("WR_SHARED", fills),
-                ("RD_RESULT", drains.div_ceil(config.timing.burst_tck)),
-            ]),
+            commands: commands(statistics),
             energy_pj: None,
             error,
         }
@@ -198,6 +232,12 @@ impl Operator {
             error,
         }
     }
+}
+
+/// The commands that there were, by name.
+fn commands(statistics: &Statistics) -> BTreeMap<&'static str, u64> {
+    let all = DramCommand::NAMES.into_iter().zip(statistics.commands);
+    all.filter(|(_, count)| *count > 0).collect()
 }
 
 /// Duration of `cycles` in ns.

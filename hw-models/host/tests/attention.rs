@@ -3,19 +3,32 @@
 //! cycle against arithmetic.
 
 use half::f16;
-use pimlico_device::{Config, Rank, RankUnits};
+use pimlico_device::mapping::{self, HeadLayout, Place};
+use pimlico_device::{Activation, Config, DramCommand, Options, Rank, RankUnits};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction;
-use pimlico_host::attention::{self, Job};
+use pimlico_host::attention::{self, HeadResult, Job};
 use pimlico_host::data::Head;
+use pimlico_host::kv_cache::{self, HostPort};
+use pimlico_host::memory_controller::Transaction;
+use pimlico_host::pins::PinLog;
 
 const FORMAT: Format = Format::BINARY16;
 const GRADUAL: Subnormals = Subnormals::Gradual;
 
 fn rank() -> Rank {
+    rank_with(Options::default())
+}
+
+fn rank_with(options: Options) -> Rank {
     let config = Config::ddr4_3200();
     let units = RankUnits::models(&config);
-    Rank::new(config, units)
+    Rank::new(config, units, options)
+}
+
+/// Runs a head on a rank that has just been reset or ran others before.
+fn run_head(rank: &mut Rank, head: &Head) -> HeadResult {
+    attention::run_head(rank, &mut HostPort::new().expect("an image"), head).expect("it fits")
 }
 
 #[test]
@@ -24,7 +37,7 @@ fn every_bit_is_what_the_order_of_summation_gives() {
     for head_dim in [128, 64, 80, 96, 8, 33] {
         for context in [1, 3, 4, 15, 16, 17, 100, 513] {
             let head = Head::synthetic(head_dim, context, 7, context);
-            let result = attention::run_head(&mut rank, &head).expect("it fits");
+            let result = run_head(&mut rank, &head);
             for (token, k) in head.k.iter().enumerate() {
                 let expected = reduction::score(FORMAT, GRADUAL, k, &head.q);
                 assert_eq!(result.scores[token], expected, "token {token} of {context}");
@@ -35,42 +48,52 @@ fn every_bit_is_what_the_order_of_summation_gives() {
     }
 }
 
+/// What opening another row costs beyond the slot of the last RD: tRTP + tRP + tRCD - tCCD_L.
+const ROW_SWITCH_TCK: u64 = 12 + 22 + 22 - 8;
+
 #[test]
-fn cycles_are_those_of_the_design() {
+fn slots_are_those_of_the_design() {
     for (head_dim, bursts) in [(128u64, 4u64), (96, 3), (80, 3), (64, 2)] {
         for context in [1u64, 4, 5, 16, 17, 64, 2048, 2049] {
             let head = Head::synthetic(head_dim as usize, context as usize, 1, 0);
-            let result = attention::run_head(&mut rank(), &head).expect("it fits");
+            let mut rank = rank_with(Options { refresh: false, ..Options::default() });
+            let result = run_head(&mut rank, &head);
 
-            // Score: one RD for each burst of a chunk of 16 tokens. Before: the bursts of Q, 4 tCK
-            // each, in whole slots of 8 tCK. After: 4 PU clocks through the bank PU, of which the
-            // last RD's slot is one; 16 sums out of the banks; 4 tCK through the adder unit.
+            // Score: an RD for each burst of a chunk of 16 tokens; a row holds 128 columns.
             let chunks = context.div_ceil(16);
-            let fill = (bursts * 4).div_ceil(8) * 8;
-            let statistics = result.score_statistics;
-            assert_eq!(statistics.used, bursts * chunks);
-            assert_eq!(statistics.lost.bubble, 0);
-            assert_eq!(statistics.cycles, fill + 8 * bursts * chunks + 8 * 3 + 16 + 4);
+            let rows = chunks.div_ceil(128 / bursts);
+            let score = result.score_statistics;
+            assert_eq!(score.used, bursts * chunks);
+            assert_eq!(score.lost_tck.row_switch, 22 + (rows - 1) * ROW_SWITCH_TCK);
+            assert_eq!((score.lost_tck.bubble, score.lost_tck.refresh), (0, 0));
+            assert_eq!(score.commands[DramCommand::ActAll { row: 0 }.number()], rows);
 
-            // Context: one RD for 4 tokens. Before: the slot in which the first weights arrive.
-            // After: one more PU clock; 4 sums for each burst out of the 4 bank groups; 1 tCK
-            // through the adder unit.
+            // Context: an RD for four tokens. Its first row closes that of the score before.
             let quads = context.div_ceil(4);
-            let statistics = result.context_statistics;
-            assert_eq!(statistics.used, quads);
-            assert_eq!(statistics.lost.bubble, 0);
-            assert_eq!(statistics.cycles, 8 + 8 * quads + 8 + bursts * 4 * 4 + 1);
+            let rows = quads.div_ceil(128);
+            let context = result.context_statistics;
+            assert_eq!(context.used, quads);
+            let opening = 22 + 22;
+            assert_eq!(context.lost_tck.row_switch, opening + (rows - 1) * ROW_SWITCH_TCK);
+            assert_eq!((context.lost_tck.bubble, context.lost_tck.refresh), (0, 0));
+
+            // Operands in and results out do not take longer for a longer context.
+            assert!(score.lost_tck.fill_drain < 128, "{score:?}");
+            assert!(context.lost_tck.fill_drain < 160, "{context:?}");
         }
     }
 }
 
 #[test]
 fn every_slot_is_used_or_lost() {
-    for (head_dim, context) in [(128, 100), (64, 5), (32, 300), (8, 1)] {
+    for (head_dim, context) in [(128, 100), (64, 5), (32, 300), (8, 1), (128, 2000)] {
         let head = Head::synthetic(head_dim, context, 1, 0);
-        let result = attention::run_head(&mut rank(), &head).expect("it fits");
+        let result = run_head(&mut rank(), &head);
         for statistics in [result.score_statistics, result.context_statistics] {
-            let slots = statistics.used + statistics.lost.total();
+            // The last slot may reach beyond the end.
+            let tck = 8 * statistics.used + statistics.lost_tck.total();
+            assert!((0..8).contains(&(tck - statistics.cycles)), "{statistics:?}");
+            let slots = statistics.used + statistics.lost_slots(8).total();
             assert_eq!(slots, statistics.cycles.div_ceil(8), "{statistics:?}");
         }
     }
@@ -79,9 +102,80 @@ fn every_slot_is_used_or_lost() {
 #[test]
 fn vectors_of_one_burst_drain_more_slowly_than_they_are_read() {
     let head = Head::synthetic(32, 160, 1, 0);
-    let result = attention::run_head(&mut rank(), &head).expect("it fits");
+    let result = run_head(&mut rank(), &head);
     assert_eq!(result.score_statistics.used, 10);
-    assert_eq!(result.score_statistics.lost.bubble, 9); // one between each two of ten chunks
+    // One slot between each two of ten chunks.
+    assert_eq!(result.score_statistics.lost_tck.bubble, 9 * 8);
+}
+
+#[test]
+fn no_timing_is_broken_and_refresh_keeps_up() {
+    for activation in [Activation::AllBank, Activation::Staggered] {
+        for refresh in [true, false] {
+            let mut rank = rank_with(Options { activation, refresh });
+            let pins = PinLog::of(&mut rank);
+            let mut host = HostPort::new().expect("an image");
+            let mut refs = 0;
+            for (head_dim, context) in [(128, 3000), (64, 5000), (80, 700), (32, 600), (128, 1)] {
+                let head = Head::synthetic(head_dim, context, 1, 0);
+                let result = attention::run_head(&mut rank, &mut host, &head).expect("it fits");
+                let HeadResult { load_statistics, score_statistics, context_statistics, .. } =
+                    result;
+                for part in [load_statistics, score_statistics, context_statistics] {
+                    refs += part.commands[DramCommand::Ref.number()];
+                }
+            }
+            assert_eq!(pins.violations(rank.tck()), (0, vec![]), "{activation:?} {refresh}");
+            // The host refreshes on its side, whatever the rank PU does.
+            let due = rank.tck() / 12480;
+            if refresh {
+                assert!((due..=due + 1).contains(&refs), "{refs} of {due}");
+            } else {
+                assert!(refs < due, "{refs} of {due}");
+            }
+        }
+    }
+}
+
+#[test]
+fn staggered_activation_costs_slots_and_changes_no_bit() {
+    let head = Head::synthetic(128, 1024, 1, 0);
+    let all_bank = run_head(&mut rank(), &head);
+    let options = Options { activation: Activation::Staggered, ..Options::default() };
+    let staggered = run_head(&mut rank_with(options), &head);
+    assert_eq!(all_bank.scores, staggered.scores);
+    assert_eq!(all_bank.context, staggered.context);
+    let lost = |result: &HeadResult| result.score_statistics.lost_tck.row_switch;
+    // Sixteen ACTs, four in a window of tFAW: three windows and three tRRD_S later than one.
+    assert_eq!(lost(&staggered) - lost(&all_bank), 2 * (3 * 34 + 3 * 4));
+}
+
+#[test]
+fn keys_and_values_come_back_as_they_were_written() {
+    let config = Config::ddr4_3200();
+    let (head_dim, context) = (80, 333);
+    let head = Head::synthetic(head_dim, context, 11, 0);
+    let layout = HeadLayout::new(&config, head_dim, context).expect("it fits");
+    let mut rank = rank();
+    let mut host = HostPort::new().expect("an image");
+    host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("places");
+    let (read, _) = host.transfer(&mut rank, kv_cache::reads(&layout)).expect("places");
+    let written: Vec<_> = kv_cache::writes(&layout, &head)
+        .map(|transaction| match transaction {
+            Transaction::Write(_, beats) => beats,
+            Transaction::Read(_) => unreachable!("writes alone"),
+        })
+        .collect();
+    assert_eq!(read, written);
+    // In the banks they lie as the mapping says, whole elements in a chip.
+    for (token, (k, v)) in head.k.iter().zip(&head.v).enumerate() {
+        for burst in 0..layout.bursts() {
+            for (vector, place) in [(k, layout.k(token, burst)), (v, layout.v(token, burst))] {
+                let Place { bank, row, column } = place;
+                assert_eq!(rank.dram().read(bank, row, column), mapping::burst_of(vector, burst));
+            }
+        }
+    }
 }
 
 #[test]
@@ -106,9 +200,9 @@ fn what_a_longer_head_left_behind_does_not_show() {
     let mut rank = rank();
     let mut poison = Head::synthetic(128, 64, 1, 0);
     poison.v.iter_mut().for_each(|row| row.fill(f16::NAN.to_bits()));
-    attention::run_head(&mut rank, &poison).expect("it fits");
+    run_head(&mut rank, &poison);
     let head = Head::synthetic(128, 5, 1, 1);
-    let result = attention::run_head(&mut rank, &head).expect("it fits");
+    let result = run_head(&mut rank, &head);
     assert!(result.context.iter().all(|bits| f16::from_bits(*bits).is_finite()));
 }
 

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::{Args, ValueEnum};
-use pimlico_device::{Config, Mismatch, Rank, RankError, RankUnits, RankWave};
+use pimlico_device::{Activation, Config, Mismatch, Options, Rank, RankError, RankUnits, RankWave};
 use pimlico_host::attention::{self, AttentionError, Job};
 use pimlico_host::model::{self, Model};
 use pimlico_host::report::{Error, Operator, Report};
@@ -32,6 +32,12 @@ pub struct Arguments {
     /// Elements of a head's vectors, in place of the model's
     #[arg(long, value_name = "D")]
     head_dim: Option<usize>,
+    /// How rows are opened for the bank PUs
+    #[arg(long, value_enum, default_value_t = Activate::AllBank)]
+    activation: Activate,
+    /// Whether rows are refreshed
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    refresh: Switch,
     /// What executes the units
     #[arg(long, value_enum, default_value_t = Backend::Model)]
     backend: Backend,
@@ -59,6 +65,34 @@ enum System {
 enum Op {
     /// Score, softmax and context of a layer's heads, for one token that is being generated
     Attention,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Activate {
+    /// One command for all banks
+    AllBank,
+    /// One ACT for each bank, which keep tRRD and tFAW
+    Staggered,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// They are
+    On,
+    /// They are not, to compare with models that have no refresh
+    Off,
+}
+
+impl Arguments {
+    fn options(&self) -> Options {
+        Options {
+            activation: match self.activation {
+                Activate::AllBank => Activation::AllBank,
+                Activate::Staggered => Activation::Staggered,
+            },
+            refresh: self.refresh == Switch::On,
+        }
+    }
 }
 
 /// What executes the units.
@@ -122,7 +156,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         },
     };
     let units = arguments.backend.units(&config, arguments.seed)?;
-    let mut rank = Rank::new(config.clone(), units);
+    let mut rank = Rank::new(config.clone(), units, arguments.options());
     if let Some(file) = &arguments.vcd {
         let wave = RankWave::create(file, 0, config.tck_ps);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
@@ -131,9 +165,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     let report = report?;
     if arguments.json {
-        output::print_json(&report)
+        output::print_json(&report)?;
     } else {
-        output::print(&text(&report, arguments))
+        output::print(&text(&report, arguments))?;
+    }
+    match report.first_violations.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure::Check(format!(
+            "{} violations at the DRAM's pins, the first: {first}",
+            report.pin_violations
+        ))),
     }
 }
 
@@ -151,6 +192,7 @@ fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report,
     bar.finish_and_clear();
     let mut report = report.map_err(|error| match error {
         AttentionError::Layout(error) => Failure::Input(error.to_string()),
+        AttentionError::Transfer(error) => Failure::Input(error.to_string()),
         AttentionError::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
         AttentionError::Rank(RankError::Mismatch(mismatch)) => {
             let again = again(job, arguments);
@@ -169,7 +211,7 @@ fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) 
     use pimlico_testbenches::rank;
     match rank::watched_units(config, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
-            let mut rank = Rank::new(config.clone(), units);
+            let mut rank = Rank::new(config.clone(), units, arguments.options());
             let _ = attention::run(&mut rank, job, |_| {}); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
@@ -189,7 +231,9 @@ fn again(job: &Job, arguments: &Arguments) -> String {
     let backend = arguments.backend.name();
     format!(
         "pimlico run --op attention --model {model} --head-dim {head_dim} --heads {heads} \
-         --context {context} --backend {backend} --seed {seed}"
+         --context {context} --activation {} --refresh {} --backend {backend} --seed {seed}",
+        arguments.options().activation.name(),
+        if arguments.options().refresh { "on" } else { "off" },
     )
 }
 
@@ -201,7 +245,18 @@ fn text(report: &Report, arguments: &Arguments) -> String {
          end {backend}, seed {seed}\n\n"
     );
     text += &output::table(
-        &["operator", "tCK", "ns", "RD slots", "lost: fill/drain", "bubble", "bank PUs", "bus"],
+        &[
+            "operator",
+            "tCK",
+            "ns",
+            "RD slots",
+            "lost: row switch",
+            "refresh",
+            "fill/drain",
+            "bubble",
+            "bank PUs",
+            "bus",
+        ],
         report.operators.iter().map(cost_row),
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
@@ -211,8 +266,16 @@ fn text(report: &Report, arguments: &Arguments) -> String {
         &["result", "max", "RMS", "max ULP"],
         errors.chain(total).map(|(name, error)| error_row(name, error)),
     );
-    let total = &report.total;
+    let (total, load) = (&report.total, &report.load);
     let _ = writeln!(text, "\ntotal: {} tCK = {:.1} ns", grouped(total.cycles), total.ns);
+    let _ = writeln!(
+        text,
+        "K and V were written by the host in {} tCK, {} bytes, data bus {:.1} % busy",
+        grouped(load.cycles),
+        grouped(load.bytes),
+        100.0 * load.bus
+    );
+    let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(mismatches) = report.mismatches {
         let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");
     }
@@ -237,13 +300,15 @@ fn cost_row(operator: &Operator) -> Vec<String> {
             grouped(operator.cycles),
             format!("{:.1}", operator.ns),
             grouped(operator.slots.used),
+            grouped(operator.slots.lost.row_switch),
+            grouped(operator.slots.lost.refresh),
             grouped(operator.slots.lost.fill_drain),
             grouped(operator.slots.lost.bubble),
             percent(operator.utilisation.bank_pu),
             percent(operator.utilisation.bus),
         ]);
     } else {
-        row.resize(8, String::new());
+        row.resize(10, String::new());
     }
     row
 }

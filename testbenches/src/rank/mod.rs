@@ -8,7 +8,7 @@ mod relayout_unit;
 
 use crate::{Lockstep, Rtl, Window};
 use pimlico_device::{CHIPS, Config, RankUnits};
-use pimlico_ports::{Mismatch, Model};
+use pimlico_ports::{Instances, Mismatch, Model};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,15 +20,16 @@ pub fn rtl_units(config: &Config, seed: u64) -> RankUnits {
     RankUnits {
         bank_pus: Box::new(Rtl::new(CHIPS * config.banks(), seed)),
         adder_unit: Box::new(Rtl::new(1, seed)),
+        relayout_unit: Box::new(Rtl::new(1, seed)),
+        rank_controller: Box::new(Rtl::new(1, seed)),
+        refresh_manager: Box::new(Rtl::new(1, seed)),
     }
 }
 
 /// The units of a rank as RTL and models in lockstep.
 pub fn lockstep_units(config: &Config, seed: u64) -> RankUnits {
-    RankUnits {
-        bank_pus: Box::new(Lockstep::new(CHIPS * config.banks(), seed)),
-        adder_unit: Box::new(Lockstep::new(1, seed)),
-    }
+    let mut lockstep = Watched { seed, of: None, files: None };
+    lockstep.units(config).expect("without waveforms no file is written")
 }
 
 /// The same units, to run the same again that ended in `mismatch`: they write the waveforms of the
@@ -39,24 +40,43 @@ pub fn watched_units(
     mismatch: &Mismatch,
     folder: &Path,
 ) -> io::Result<(RankUnits, [PathBuf; 2])> {
-    let mut bank_pus = Lockstep::new(CHIPS * config.banks(), seed);
-    let mut adder_unit = Lockstep::new(1, seed);
-    let files = if mismatch.unit == adder_unit.name() {
-        watch(&mut adder_unit, config.tck_ps, mismatch, folder)
-    } else {
-        let slot_ps = config.timing.ccd_l_tck * config.tck_ps;
-        watch(&mut bank_pus, slot_ps, mismatch, folder)
-    };
-    let units = RankUnits { bank_pus: Box::new(bank_pus), adder_unit: Box::new(adder_unit) };
-    Ok((units, files?))
+    let mut watched = Watched { seed, of: Some((mismatch, folder)), files: None };
+    let units = watched.units(config)?;
+    let files = watched.files.ok_or_else(|| io::Error::other(format!("no {}", mismatch.unit)))?;
+    Ok((units, files))
 }
 
-fn watch<M: Model>(
-    lockstep: &mut Lockstep<M>,
-    cycle_ps: u64,
-    mismatch: &Mismatch,
-    folder: &Path,
-) -> io::Result<[PathBuf; 2]> {
-    let from = mismatch.cycle.saturating_sub(BEFORE);
-    lockstep.watch(mismatch.instance, folder, Window { from, cycle_ps })
+/// Units in lockstep, of which one may be watched.
+struct Watched<'a> {
+    seed: u64,
+    of: Option<(&'a Mismatch, &'a Path)>,
+    files: Option<[PathBuf; 2]>,
+}
+
+impl Watched<'_> {
+    fn units(&mut self, config: &Config) -> io::Result<RankUnits> {
+        let tck_ps = config.tck_ps;
+        let slot_ps = config.timing.ccd_l_tck * tck_ps;
+        Ok(RankUnits {
+            bank_pus: self.instances(CHIPS * config.banks(), slot_ps)?,
+            adder_unit: self.instances(1, tck_ps)?,
+            relayout_unit: self.instances(1, tck_ps / 2)?,
+            rank_controller: self.instances(1, tck_ps)?,
+            refresh_manager: self.instances(1, tck_ps)?,
+        })
+    }
+
+    fn instances<M: Model>(
+        &mut self,
+        count: usize,
+        cycle_ps: u64,
+    ) -> io::Result<Box<dyn Instances<M>>> {
+        let mut lockstep = Lockstep::new(count, self.seed);
+        if let Some((mismatch, folder)) = self.of.filter(|(m, _)| m.unit == lockstep.name()) {
+            let from = mismatch.cycle.saturating_sub(BEFORE);
+            let window = Window { from, cycle_ps };
+            self.files = Some(lockstep.watch(mismatch.instance, folder, window)?);
+        }
+        Ok(Box::new(lockstep))
+    }
 }

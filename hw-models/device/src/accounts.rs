@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//! Which slots were used, and why the others were not.
+
+use crate::Statistics;
+use pimlico_units::rank::RankControllerOut;
+
+/// Why no all-bank RD could be chosen, as the rank controller knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Refresh,
+    RowSwitch,
+}
+
+impl Cause {
+    pub fn of(controller: &RankControllerOut) -> Option<Self> {
+        if controller.lost_refresh_o {
+            Some(Self::Refresh)
+        } else {
+            controller.lost_row_switch_o.then_some(Self::RowSwitch)
+        }
+    }
+}
+
+/// The books of an operator.
+#[derive(Debug)]
+pub struct Accounts {
+    pub statistics: Statistics,
+    slot_tck: u64,
+    from_tck: u64,
+    /// The slot of the last all-bank RD ends here.
+    slot_until: u64,
+    /// tCK that were lost for a reason that shows when the next RD comes, or does not come.
+    pending: u64,
+}
+
+impl Accounts {
+    pub fn new(slot_tck: u64) -> Self {
+        let statistics = Statistics::default();
+        Self { statistics, slot_tck, from_tck: 0, slot_until: 0, pending: 0 }
+    }
+
+    /// Starts an operator.
+    pub fn restart(&mut self, at_tck: u64) {
+        *self = Self { from_tck: at_tck, ..Self::new(self.slot_tck) };
+    }
+
+    /// An all-bank RD, perhaps the first of score or context.
+    pub fn used(&mut self, at_tck: u64, opens: bool) {
+        let lost = &mut self.statistics.lost_tck;
+        *(if opens { &mut lost.fill_drain } else { &mut lost.bubble }) += self.pending;
+        self.pending = 0;
+        self.statistics.used += 1;
+        self.slot_until = at_tck + self.slot_tck;
+    }
+
+    /// A tCK without one.
+    pub fn idle(&mut self, at_tck: u64, cause: Option<Cause>) {
+        if at_tck < self.slot_until {
+            return;
+        }
+        let lost = &mut self.statistics.lost_tck;
+        match cause {
+            Some(Cause::Refresh) => lost.refresh += 1,
+            Some(Cause::RowSwitch) => lost.row_switch += 1,
+            None => self.pending += 1,
+        }
+    }
+
+    /// Ends the operator.
+    pub fn finish(&mut self, at_tck: u64) -> Statistics {
+        self.statistics.lost_tck.fill_drain += std::mem::take(&mut self.pending);
+        self.statistics.cycles = at_tck - self.from_tck;
+        self.statistics
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+//! A head's K and V on their way between the host's memory and the banks: plain writes and reads of
+//! the host's memory controller, which knows nothing of re-layout, through the module's buffer chip.
+//!
+//! Consecutive bursts go to different bank groups, so that the data bus can be kept full: tCCD_S, not
+//! tCCD_L, is between them.
+
+use crate::data::Head;
+use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
+use pimlico_device::data_bus::{BEATS, Beats};
+use pimlico_device::mapping::{self, HeadLayout, Place};
+use pimlico_device::spd::{Description, SpdError, Values};
+use pimlico_device::{CHIPS, Rank, RankError, Statistics};
+
+/// Why data cannot be moved.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The module's SPD image.
+    #[error(transparent)]
+    Spd(#[from] SpdError),
+    /// An address.
+    #[error(transparent)]
+    Place(#[from] NoSuchPlace),
+    /// The device stopped.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+}
+
+/// The host's side of a rank's pins.
+pub struct HostPort {
+    controller: MemoryController,
+}
+
+impl HostPort {
+    /// Of a module with re-layout, whose SPD image is spoofed.
+    pub fn new() -> Result<Self, SpdError> {
+        let image = Description::ddr4_3200().image(Values::Spoofed)?;
+        Ok(Self { controller: MemoryController::from_spd(image.as_bytes())? })
+    }
+
+    /// Does transactions on a rank whose banks are closed, and closes them again. Returns what was
+    /// read, and what it cost.
+    pub fn transfer(
+        &mut self,
+        rank: &mut Rank,
+        transactions: impl IntoIterator<Item = Transaction>,
+    ) -> Result<(Vec<Beats>, Statistics), TransferError> {
+        let host = &mut self.controller;
+        for transaction in transactions {
+            host.push(transaction)?;
+        }
+        rank.begin();
+        host.take_pins(rank.tck());
+        host.leave_pins();
+        while !host.has_left_pins(rank.tck()) {
+            let tck = rank.tck();
+            let command = host.command(tck);
+            let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
+            let seen = rank.step_memory(command, driven)?;
+            for (clock, on_bus) in (2 * tck..).zip(seen) {
+                host.take(clock, on_bus);
+            }
+        }
+        Ok((host.take_read(), rank.end()))
+    }
+}
+
+/// Writes of a head's K and V. The tokens that fill up the last column of V are cleared: their weights
+/// are zero, but zero times what was left there could be NaN.
+pub fn writes<'a>(
+    layout: &'a HeadLayout,
+    head: &'a Head,
+) -> impl Iterator<Item = Transaction> + 'a {
+    let k = k_places(layout).map(|(token, burst, place)| {
+        Transaction::Write(place, mapping::beats_of(&head.k[token], burst))
+    });
+    let v = v_places(layout).map(|(token, burst, place)| {
+        let beats = head.v.get(token).map_or([0; BEATS], |v| mapping::beats_of(v, burst));
+        Transaction::Write(place, beats)
+    });
+    k.chain(v)
+}
+
+/// Reads of the same, in the same order.
+pub fn reads(layout: &HeadLayout) -> impl Iterator<Item = Transaction> + '_ {
+    k_places(layout).chain(v_places(layout)).map(|(.., place)| Transaction::Read(place))
+}
+
+/// Token, burst and place of K, chunk by chunk, in a chunk burst by burst over its banks, of which
+/// each is in another group than the one before.
+fn k_places(layout: &HeadLayout) -> impl Iterator<Item = (usize, usize, Place)> + '_ {
+    let (banks, groups) = (layout.banks(), layout.groups());
+    let token =
+        move |chunk: usize, n: usize| chunk * banks + n % groups * (banks / groups) + n / groups;
+    (0..layout.chunks())
+        .flat_map(move |chunk| (0..layout.bursts()).map(move |burst| (chunk, burst)))
+        .flat_map(move |(chunk, burst)| (0..banks).map(move |n| (token(chunk, n), burst)))
+        .filter(|&(token, _)| token < layout.context)
+        .map(|(token, burst)| (token, burst, layout.k(token, burst)))
+}
+
+/// Token, burst and place of V, column by column: its tokens are in different bank groups. The last
+/// column is whole.
+fn v_places(layout: &HeadLayout) -> impl Iterator<Item = (usize, usize, Place)> + '_ {
+    let groups = layout.groups();
+    (0..layout.quads())
+        .flat_map(move |quad| (0..layout.bursts()).map(move |burst| (quad, burst)))
+        .flat_map(move |(quad, burst)| (0..groups).map(move |n| (quad * groups + n, burst)))
+        .map(|(token, burst)| (token, burst, layout.v(token, burst)))
+}
+
+/// Bytes that writing a head moves.
+pub fn bytes(layout: &HeadLayout) -> u64 {
+    let vectors = layout.context + layout.quads() * layout.groups();
+    (vectors * layout.bursts() * BEATS * CHIPS) as u64
+}
