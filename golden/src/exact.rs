@@ -95,6 +95,19 @@ pub fn max(f: Format, s: Subnormals, a: u32, b: u32) -> u32 {
     }
 }
 
+/// The number that `bits` stand for in `from`, rounded once into `to`. `s` says how both formats
+/// treat subnormal numbers.
+pub fn convert(from: Format, to: Format, s: Subnormals, bits: u32) -> u32 {
+    match from.decode(s, bits) {
+        Value::Nan => to.nan(),
+        Value::Inf(sign) => to.infinity(sign),
+        Value::Zero(sign) => to.zero(sign),
+        Value::Finite { sign, mantissa, exponent } => {
+            round_exact(to, s, sign, mantissa.into(), exponent)
+        }
+    }
+}
+
 /// The number `mantissa * 2^exponent`, negative if `sign`, rounded to nearest, ties to even. A
 /// mantissa of 0 is a zero.
 pub fn round_exact(f: Format, s: Subnormals, sign: bool, mantissa: u128, exponent: i32) -> u32 {

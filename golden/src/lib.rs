@@ -10,7 +10,7 @@
 //! | module | answers |
 //! | --- | --- |
 //! | [`mod@format`] | what number do these bits stand for? |
-//! | [`exact`] | what are `a * b`, `a + b` and `max(a, b)`, rounded once? |
+//! | [`exact`] | what are `a * b`, `a + b`, `max(a, b)`, and `a` in another format, rounded once? |
 //! | [`unary`] | what is `1 / a`, rounded once, and how far is a result from `e^a`? |
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The same multiply, add and maximum by somebody else: `rustc_apfloat`, a port of LLVM's APFloat, the soft
+//! The same multiply, add, maximum and conversions by somebody else: `rustc_apfloat`, a port of LLVM's APFloat, the soft
 //! floating point with which both compilers fold constants.
 //!
 //! A second opinion on [`crate::exact`], slower, with gradual underflow only. Its NaNs carry
@@ -8,7 +8,7 @@
 use std::ops::{Add, Mul};
 
 use rustc_apfloat::ieee::{BFloat, Half, Single};
-use rustc_apfloat::{Float, Status, StatusAnd};
+use rustc_apfloat::{Float, FloatConvert, Status, StatusAnd};
 
 use crate::format::Format;
 
@@ -54,6 +54,38 @@ pub fn max(f: Format, a: u32, b: u32) -> u32 {
     }
 }
 
+/// `bits` of a 16-bit format in binary32, exactly.
+///
+/// # Panics
+///
+/// If the format is neither binary16 nor bfloat16.
+pub fn widen(from: Format, bits: u32) -> u32 {
+    match from {
+        Format::BINARY16 => convert::<Half, Single>(from, Format::BINARY32, bits),
+        Format::BFLOAT16 => convert::<BFloat, Single>(from, Format::BINARY32, bits),
+        _ => panic!("no soft float for {from:?}"),
+    }
+}
+
+/// `bits` of binary32 in a 16-bit format, rounded to nearest even.
+///
+/// # Panics
+///
+/// If the format is neither binary16 nor bfloat16.
+pub fn narrow(to: Format, bits: u32) -> u32 {
+    match to {
+        Format::BINARY16 => convert::<Single, Half>(Format::BINARY32, to, bits),
+        Format::BFLOAT16 => convert::<Single, BFloat>(Format::BINARY32, to, bits),
+        _ => panic!("no soft float for {to:?}"),
+    }
+}
+
+/// `bits` of `from`, for which `T` stands in `rustc_apfloat`, in `to`, for which `U` does.
+fn convert<T: FloatConvert<U>, U: Float>(from: Format, to: Format, bits: u32) -> u32 {
+    let result = T::from_bits((bits & from.mask()).into()).convert(&mut false).value;
+    if result.is_nan() { to.nan() } else { result.to_bits() as u32 }
+}
+
 fn maximum<T: Float>(a: T, b: T) -> StatusAnd<T> {
     Status::OK.and(a.maximum(b))
 }
@@ -76,6 +108,8 @@ mod tests {
         assert_eq!(mul(Format::BINARY32, 0x3FC0_0000, 0x4000_0000), 0x4040_0000);
         assert_eq!(add(Format::BINARY16, 0x7BFF, 0x4C00), 0x7C00);
         assert_eq!(add(Format::BFLOAT16, 0x3F80, 0x3F80), 0x4000);
+        assert_eq!(widen(Format::BINARY16, 0x8001), 0xB380_0000); // -2^-24
+        assert_eq!(narrow(Format::BINARY16, 0x4780_0000), 0x7C00); // 65536
         assert_eq!(max(Format::BINARY16, 0x8000, 0x0000), 0x0000);
         assert_eq!(max(Format::BINARY16, 0xFC00, 0x7E01), 0x7E00);
     }

@@ -68,6 +68,23 @@ fn conversion_from_f64() {
     }
 }
 
+#[test]
+fn conversions() {
+    let single = Format::BINARY32;
+    for f in [Format::BINARY16, Format::BFLOAT16] {
+        for a in 0..1 << 16 {
+            assert_eq!(exact::convert(f, single, Gradual, a), softfloat::widen(f, a), "{a:#06x}");
+        }
+        // All that a significand can round like, at every exponent; then at random.
+        let tails = [0, 1, 2, 3].map(|high| high << (single.man_bits - f.man_bits - 1));
+        let near = stratified(single).into_iter().flat_map(|a| tails.map(|tail| a ^ tail));
+        let random = random_pairs(single, 8, 1_000_000).map(|(a, _)| a);
+        for a in near.chain(random) {
+            assert_eq!(exact::convert(single, f, Gradual, a), softfloat::narrow(f, a), "{a:#010x}");
+        }
+    }
+}
+
 /// All 2^32 pairs of binary16 operands:
 /// `cargo test --release -p pimlico-golden --test softfloat -- --ignored`.
 #[test]

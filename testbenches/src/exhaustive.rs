@@ -8,8 +8,8 @@ use crate::ffi::{self, LANES, PimlicoLanes};
 use pimlico_ports::Unit;
 use pimlico_units::arith::fast::{self, Level};
 use pimlico_units::arith::{
-    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp, FpAdd, FpExp, FpMax, FpMul,
-    FpRecip,
+    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Binary32, Binary32Flush, Format, Fp, FpAdd,
+    FpExp, FpMax, FpMul, FpRecip, FpWiden,
 };
 use rayon::prelude::*;
 use std::ffi::c_void;
@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A unit with two 16-bit operands, apart from its pipeline registers.
+/// A unit with two operands, apart from its pipeline registers.
 pub trait Binary {
     /// The operands' format.
     type Format: Format;
@@ -65,10 +65,14 @@ binary!(FpMul, Binary16, Fp::mul, mul, Some(fast::mul::<Binary16>));
 binary!(FpMul, Binary16Flush, Fp::mul, mul, Some(fast::mul::<Binary16Flush>));
 binary!(FpMul, Bfloat16, Fp::mul, mul, None);
 binary!(FpMul, Bfloat16Flush, Fp::mul, mul, None);
+binary!(FpMul, Binary32, Fp::mul, mul, None);
+binary!(FpMul, Binary32Flush, Fp::mul, mul, None);
 binary!(FpAdd, Binary16, Fp::add, add, Some(fast::add::<Binary16>));
 binary!(FpAdd, Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
 binary!(FpAdd, Bfloat16, Fp::add, add, None);
 binary!(FpAdd, Bfloat16Flush, Fp::add, add, None);
+binary!(FpAdd, Binary32, Fp::add, add, None);
+binary!(FpAdd, Binary32Flush, Fp::add, add, None);
 binary!(FpMax, Binary16, Fp::max, max, None);
 binary!(FpMax, Binary16Flush, Fp::max, max, None);
 binary!(FpMax, Bfloat16, Fp::max, max, None);
@@ -100,6 +104,16 @@ impl<F: Format, const STAGES: usize> Unary for FpRecip<F, STAGES> {
 
     fn wrong(a: u32, result: u32) -> Option<u32> {
         Some(Golden::of::<F>().recip(a)).filter(|expected| *expected != result)
+    }
+}
+
+impl<F: Format, const STAGES: usize> Unary for FpWiden<F, STAGES> {
+    fn model(a: u32) -> u32 {
+        Fp::<F>::from_bits(a).widen::<Binary32>().to_bits()
+    }
+
+    fn wrong(a: u32, result: u32) -> Option<u32> {
+        Some(Golden::of::<F>().widen(a)).filter(|expected| *expected != result)
     }
 }
 
@@ -160,7 +174,7 @@ pub struct Difference {
     /// The operands: one or two.
     pub operands: Vec<u16>,
     /// The results by name: `oracle`, `model`, `rtl`, `fast_f16c` and so on.
-    pub results: Vec<(&'static str, u16)>,
+    pub results: Vec<(&'static str, u32)>,
 }
 
 /// Result of a run.
@@ -177,7 +191,7 @@ pub struct Outcome {
 /// Compares oracle, model, RTL and fast arithmetic on all pairs of `operands`, on all cores.
 /// `progress` is told of each part of 1 that has been compared. A difference ends the run.
 ///
-/// None if the unit has registers.
+/// None if the unit has registers, or operands of more than 16 bits.
 pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(f64) + Sync) -> Option<Outcome> {
     let lanes = ffi::lanes(&B::name())?;
     let progress = |pairs| progress(pairs as f64 / operands.pairs() as f64);
@@ -202,10 +216,10 @@ pub fn run_unary<U: Unary + Unit>() -> Option<Outcome> {
     let mut cases = 0;
     let mut difference = None;
     for a in 0..=u16::MAX {
-        let (model, rtl) = (U::model(a.into()) as u16, rtl.result(a, 0));
-        let wrong = U::wrong(a.into(), model.into());
+        let (model, rtl) = (U::model(a.into()), rtl.result(a, 0));
+        let wrong = U::wrong(a.into(), model);
         if wrong.is_some() || rtl != model {
-            let oracle = wrong.map_or(model, |expected| expected as u16);
+            let oracle = wrong.unwrap_or(model);
             let results = vec![("oracle", oracle), ("model", model), ("rtl", rtl)];
             difference = Some(Difference { operands: vec![a], results });
             break;
@@ -272,7 +286,8 @@ fn compare(
                 }
                 let values = once(model).chain(rows.iter().map(|row| row[i]));
                 let results = names.iter().copied().zip(values);
-                let results = once(("oracle", oracle)).chain(results).collect();
+                let results = once(("oracle", oracle)).chain(results);
+                let results = results.map(|(name, bits)| (name, bits.into())).collect();
                 Some(Difference { operands: vec![a, b], results })
             });
             match difference {
@@ -364,7 +379,7 @@ mod tests {
     fn a_single_wrong_pair_is_found_in_model_and_rtl() {
         let operands = Operands::Stratified.list::<Binary16>();
         let right: fn(u32, u32) -> u32 = FpMul::<Binary16, 0>::model;
-        let expected = right(0x3C01, 0x4201) as u16;
+        let expected = right(0x3C01, 0x4201);
         for (model, rtl) in [(faulty as fn(u32, u32) -> u32, right), (right, faulty)] {
             let oracle = FpMul::<Binary16, 0>::oracle;
             let outcome = compare(&operands, oracle, model, || vec![by(rtl)], |_| {});

@@ -4,12 +4,12 @@
 #![cfg(feature = "rtl")]
 
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
-use pimlico_golden::unary;
+use pimlico_golden::{exact, unary};
 use pimlico_ports::Instances;
 use pimlico_testbenches::{Bench, Lockstep};
 use pimlico_units::arith::{
-    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Exp2Tables, Format, Fp, FpExp, FpExpIn,
-    FpExpOut, FpRecip, FpRecipIn, FpRecipOut,
+    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Binary32, Exp2Tables, Format, Fp, FpExp,
+    FpExpIn, FpExpOut, FpRecip, FpRecipIn, FpRecipOut, FpWiden, FpWidenIn,
 };
 use std::f64::consts::LN_2;
 
@@ -36,6 +36,36 @@ fn exp_in<F: Format>(a_i: Fp<F>) -> FpExpIn<F> {
 
 fn recip_in<F: Format>(a_i: Fp<F>) -> FpRecipIn<F> {
     FpRecipIn { a_i, ..Default::default() }
+}
+
+fn widen_in<F: Format>(a_i: Fp<F>) -> FpWidenIn<F> {
+    FpWidenIn { a_i, ..Default::default() }
+}
+
+#[test]
+fn every_operand_widened_in_lockstep() {
+    every_operand::<FpWiden<Binary16, 0>, _>(0, widen_in);
+    every_operand::<FpWiden<Binary16, 1>, _>(1, widen_in);
+    every_operand::<FpWiden<Binary16Flush, 0>, _>(0, widen_in);
+    every_operand::<FpWiden<Bfloat16, 0>, _>(0, widen_in);
+    every_operand::<FpWiden<Bfloat16Flush, 0>, _>(0, widen_in);
+}
+
+fn narrowing_undoes_widening<F: Format>() {
+    let (format, subnormals) = golden::<F>();
+    for a in 0..1 << F::WIDTH {
+        let wide = Fp::<F>::from_bits(a).widen::<Binary32>();
+        let expected = exact::convert(format, format, subnormals, a);
+        assert_eq!(wide.narrow::<F>().to_bits(), expected, "{} {a:#06x}", F::LABEL);
+    }
+}
+
+#[test]
+fn narrowing_undoes_widening_for_every_operand() {
+    narrowing_undoes_widening::<Binary16>();
+    narrowing_undoes_widening::<Binary16Flush>();
+    narrowing_undoes_widening::<Bfloat16>();
+    narrowing_undoes_widening::<Bfloat16Flush>();
 }
 
 #[test]
@@ -73,6 +103,25 @@ fn recip_of_every_operand_is_correctly_rounded() {
     recip_is_correctly_rounded::<Binary16Flush>();
     recip_is_correctly_rounded::<Bfloat16>();
     recip_is_correctly_rounded::<Bfloat16Flush>();
+}
+
+/// binary32 has too many operands for all of them. Its reciprocal rounds the same way whatever the
+/// binade, so the significands matter: those with few ones or zeros, and others spread evenly.
+#[test]
+fn recip_in_binary32_is_correctly_rounded() {
+    let (format, subnormals) = golden::<Binary32>();
+    let ones = (0..24).flat_map(|n| [(1 << n) - 1, 0x7F_FFFF ^ ((1 << n) - 1), 1 << n >> 1]);
+    let spread = (0..100_000u32).map(|n| n.wrapping_mul(0x9E37_79B1) >> 9);
+    let exponents = [0, 1, 2, 100, 126, 127, 128, 144, 252, 253, 254, 255];
+    for mantissa in ones.chain(spread) {
+        for head in
+            exponents.map(|exponent: u32| [exponent, exponent | 0x100]).into_iter().flatten()
+        {
+            let a = head << 23 | mantissa & 0x7F_FFFF;
+            let expected = unary::recip(format, subnormals, a);
+            assert_eq!(Fp::<Binary32>::from_bits(a).recip().to_bits(), expected, "1 / {a:#010x}");
+        }
+    }
 }
 
 /// Largest and mean error in ULP over all finite operands, and how many results are not the

@@ -22,6 +22,8 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpMul<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpMul<$crate::arith::Bfloat16, 0>);
         $each!($crate::arith::FpMul<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary32, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary32Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 1>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 2>);
@@ -29,6 +31,8 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Bfloat16, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary32, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary32Flush, 0>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 0>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 1>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 2>);
@@ -50,6 +54,16 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpRecip<$crate::arith::Binary16Flush, 0>);
         $each!($crate::arith::FpRecip<$crate::arith::Bfloat16, 0>);
         $each!($crate::arith::FpRecip<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpWiden<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpWiden<$crate::arith::Binary16, 1>);
+        $each!($crate::arith::FpWiden<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpWiden<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpWiden<$crate::arith::Bfloat16Flush, 0>);
+        $each!($crate::arith::FpNarrow<$crate::arith::Binary16, 0>);
+        $each!($crate::arith::FpNarrow<$crate::arith::Binary16, 1>);
+        $each!($crate::arith::FpNarrow<$crate::arith::Binary16Flush, 0>);
+        $each!($crate::arith::FpNarrow<$crate::arith::Bfloat16, 0>);
+        $each!($crate::arith::FpNarrow<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);

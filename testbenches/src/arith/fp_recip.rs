@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `fp_recip`: every result is the exact reciprocal, rounded once.
 
-use super::Golden;
+use super::{Golden, unary_oracle};
 use crate::exhaustive::{self, Operands, Outcome};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
@@ -9,17 +9,9 @@ use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
 impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {
     fn oracle(inputs: &[FpRecipIn<F>], outputs: &[FpRecipOut<F>]) -> Result<u64, OracleError> {
         let golden = Golden::of::<F>();
-        let mut checked = 0;
-        for (input, (cycle, output)) in inputs.iter().zip((0..).zip(outputs).skip(STAGES)) {
-            let (a, got) = (input.a_i.to_bits(), output.result_o.to_bits());
-            let expected = golden.recip(a);
-            if got != expected {
-                let what = format!("a = {a:04x}");
-                return Err(OracleError { cycle, port: "result_o", got, expected, what });
-            }
-            checked += 1;
-        }
-        Ok(checked)
+        let operands = inputs.iter().map(|input| input.a_i.to_bits());
+        let results = outputs.iter().map(|output| output.result_o.to_bits());
+        unary_oracle(operands, results, STAGES, |a| golden.recip(a))
     }
 
     fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {

@@ -5,7 +5,9 @@ mod fp_add;
 mod fp_exp;
 mod fp_max;
 mod fp_mul;
+mod fp_narrow;
 mod fp_recip;
+mod fp_widen;
 
 use crate::OracleError;
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
@@ -47,6 +49,18 @@ impl Golden {
         pimlico_golden::unary::recip(self.format, self.subnormals, a)
     }
 
+    /// `a` of this format in binary32.
+    pub fn widen(self, a: u32) -> u32 {
+        let to = GoldenFormat::BINARY32;
+        pimlico_golden::exact::convert(self.format, to, self.subnormals, a)
+    }
+
+    /// `a` of binary32 in this format, rounded once.
+    pub fn narrow(self, a: u32) -> u32 {
+        let from = GoldenFormat::BINARY32;
+        pimlico_golden::exact::convert(from, self.format, self.subnormals, a)
+    }
+
     /// e^a, rounded once.
     pub fn exp(self, a: u32) -> u32 {
         pimlico_golden::unary::exp(self.format, self.subnormals, a)
@@ -71,6 +85,25 @@ impl Golden {
     pub fn to_f64(self, a: u32) -> f64 {
         pimlico_golden::exact::to_f64(self.format, a)
     }
+}
+
+/// Judges a unit with one operand whose result comes `stages` cycles later, and is a certain one.
+fn unary_oracle(
+    operands: impl Iterator<Item = u32>,
+    results: impl Iterator<Item = u32>,
+    stages: usize,
+    reference: impl Fn(u32) -> u32,
+) -> Result<u64, OracleError> {
+    let mut checked = 0;
+    for (a, (cycle, got)) in operands.zip((0..).zip(results).skip(stages)) {
+        let expected = reference(a);
+        if got != expected {
+            let what = format!("a = {a:04x}");
+            return Err(OracleError { cycle, port: "result_o", got, expected, what });
+        }
+        checked += 1;
+    }
+    Ok(checked)
 }
 
 /// Judges a unit with two operands whose result comes `stages` cycles later.

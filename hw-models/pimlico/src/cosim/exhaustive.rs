@@ -18,7 +18,7 @@ struct Document {
     operands: &'static str,
     mismatches: usize,
     units: Vec<UnitDocument>,
-    /// Units with other inputs or with registers.
+    /// Units with other or wider inputs, or with registers.
     left_out: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     }
     if outcomes.is_empty() {
         let names = left_out.join(", ");
-        let reason = "only functions of one or two operands can be tried on all, without registers";
+        let reason = "only functions of one or two operands of 16 bits can be tried on all, without registers";
         return Err(Failure::Input(format!("{names}: {reason}")));
     }
 
@@ -87,7 +87,10 @@ fn table(outcomes: &[(Job, Outcome)], left_out: &[String]) -> String {
         }),
     );
     if !left_out.is_empty() {
-        text += &format!("left out, as they have registers: {}\n", left_out.join(", "));
+        text += &format!(
+            "left out, as they have registers or operands of more than 16 bits: {}\n",
+            left_out.join(", ")
+        );
     }
     text
 }
@@ -101,9 +104,10 @@ fn document(job: &Job, outcome: &Outcome) -> UnitDocument {
         subjects: outcome.subjects.clone(),
         mismatches: usize::from(outcome.difference.is_some()),
         first_mismatch: outcome.difference.as_ref().map(|Difference { operands, results }| {
-            let hex = |bits: &u16| format!("{bits:04x}");
-            let results = results.iter().map(|(name, bits)| (*name, hex(bits))).collect();
-            DifferenceDocument { operands: operands.iter().map(hex).collect(), results }
+            let hex = |bits: u32| format!("{bits:04x}");
+            let operands = operands.iter().map(|bits| hex((*bits).into())).collect();
+            let results = results.iter().map(|(name, bits)| (*name, hex(*bits))).collect();
+            DifferenceDocument { operands, results }
         }),
     }
 }

@@ -228,7 +228,7 @@ fn rtl(op: Op, variant: &str, model: Model) -> Result<Box<dyn Compute>, Failure>
 
     impl Compute for Rtl {
         fn results(&mut self, operands: &[[u16; 2]]) -> Vec<u16> {
-            operands.iter().map(|[a, b]| self.function.result(*a, *b)).collect()
+            operands.iter().map(|[a, b]| self.function.result(*a, *b) as u16).collect()
         }
 
         fn is_nan(&self, value: u16) -> bool {

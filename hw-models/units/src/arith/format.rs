@@ -60,6 +60,10 @@ formats! {
     Bfloat16: "bfloat16", 8, 7, true;
     /// bfloat16, subnormals flushed to zero.
     Bfloat16Flush: "bfloat16_flush", 8, 7, false;
+    /// IEEE 754 binary32 with gradual underflow: what long sums are taken in.
+    Binary32: "binary32", 8, 23, true;
+    /// binary32, subnormals flushed to zero.
+    Binary32Flush: "binary32_flush", 8, 23, false;
 }
 
 /// A value in format `F`: its bits, in the low `F::WIDTH` of a word.
@@ -138,7 +142,7 @@ impl<F> Eq for Fp<F> {}
 
 impl<F: Format> fmt::Debug for Fp<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#06x}", self.bits)
+        write!(f, "{:#0width$x}", self.bits, width = 2 + F::WIDTH as usize / 4)
     }
 }
 
@@ -184,6 +188,18 @@ impl<F: Format> Signal for Fp<F> {
     }
 }
 
+impl From<f32> for Fp<Binary32> {
+    fn from(value: f32) -> Self {
+        Self::from_bits(value.to_bits())
+    }
+}
+
+impl From<Fp<Binary32>> for f32 {
+    fn from(value: Fp<Binary32>) -> Self {
+        f32::from_bits(value.bits)
+    }
+}
+
 impl From<half::f16> for Fp<Binary16> {
     fn from(value: half::f16) -> Self {
         Self::from_bits(u32::from(value.to_bits()))
@@ -216,7 +232,9 @@ mod tests {
     fn formats_are_the_standards() {
         assert_eq!((Binary16::WIDTH, Binary16::BIAS, Binary16::NAN), (16, 15, 0x7E00));
         assert_eq!((Bfloat16::WIDTH, Bfloat16::BIAS, Bfloat16::NAN), (16, 127, 0x7FC0));
+        assert_eq!((Binary32::WIDTH, Binary32::BIAS, Binary32::NAN), (32, 127, 0x7FC0_0000));
         assert_eq!(Fp::<Binary16>::infinity(true).to_bits(), 0xFC00);
+        assert_eq!(Fp::<Binary32>::infinity(true), f32::NEG_INFINITY.into());
         assert_eq!(Fp::from(half::f16::from_f32(1.5)), Fp::<Binary16>::from_bits(0x3E00));
     }
 

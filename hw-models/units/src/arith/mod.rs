@@ -8,17 +8,23 @@ mod fp_add;
 mod fp_exp;
 mod fp_max;
 mod fp_mul;
+mod fp_narrow;
 mod fp_recip;
 mod fp_round;
+mod fp_widen;
 mod pipeline;
 
 pub use exp2_fraction::Exp2Tables;
-pub use format::{Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Format, Fp};
+pub use format::{
+    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Binary32, Binary32Flush, Format, Fp,
+};
 pub use fp_add::{FpAdd, FpAddIn, FpAddOut, FpAddProbe};
 pub use fp_exp::{FpExp, FpExpIn, FpExpOut, FpExpProbe};
 pub use fp_max::{FpMax, FpMaxIn, FpMaxOut, FpMaxProbe};
 pub use fp_mul::{FpMul, FpMulIn, FpMulOut, FpMulProbe};
+pub use fp_narrow::{FpNarrow, FpNarrowIn, FpNarrowOut, FpNarrowProbe};
 pub use fp_recip::{FpRecip, FpRecipIn, FpRecipOut, FpRecipProbe};
+pub use fp_widen::{FpWiden, FpWidenIn, FpWidenOut, FpWidenProbe};
 pub use pipeline::Pipeline;
 
 /// Parameters of an arithmetic module with pipeline registers.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//! Conversion to a wider format.
+//!
+//! Twin of `rtl/arith/fp_widen.sv`, which carries the table of special cases and the timing.
+
+use super::{Binary32, Format, Fp, Pipeline};
+use pimlico_ports::{Model, Unit, ports};
+
+impl<F: Format> Fp<F> {
+    /// The same number in a format with at least as wide an exponent and a wider significand. Only
+    /// a subnormal number between formats of one exponent width stays subnormal.
+    #[inline]
+    pub fn widen<W: Format>(self) -> Fp<W> {
+        const { assert!(F::EXP_BITS <= W::EXP_BITS && F::MAN_BITS < W::MAN_BITS) };
+        let a = self.unpack();
+        if a.nan {
+            return Fp::NAN;
+        }
+        if a.infinite {
+            return Fp::infinity(a.negative);
+        }
+
+        // Shift the leading one to the place of the hidden bit, or as far as the exponent allows.
+        let exponent = (a.exponent + W::BIAS - F::BIAS) as u32;
+        let leading_zeros = a.significand.leading_zeros() - (31 - F::MAN_BITS);
+        let left = leading_zeros.min(exponent - 1);
+        let significand = a.significand << (left + W::MAN_BITS - F::MAN_BITS);
+
+        let normal = significand >> W::MAN_BITS != 0;
+        let field = if normal { exponent - left } else { 0 };
+        let mantissa = significand & ((1 << W::MAN_BITS) - 1);
+        Fp::from_bits((u32::from(a.negative) << W::EXP_BITS | field) << W::MAN_BITS | mantissa)
+    }
+}
+
+ports! {
+    /// A conversion to binary32.
+    unit FpWiden<F: Format>: "fp_widen" {
+        inputs FpWidenIn {
+            /// A number in the narrow format.
+            a_i: Fp<F>,
+        }
+        outputs FpWidenOut {
+            /// The operand of `STAGES` cycles ago in binary32.
+            result_o: Fp<Binary32>,
+        }
+        probes FpWidenProbe {}
+    }
+}
+
+/// A conversion to binary32 with `STAGES` pipeline registers (0 to 3).
+pub struct FpWiden<F, const STAGES: usize> {
+    pipeline: Pipeline<Fp<Binary32>, STAGES>,
+    format: std::marker::PhantomData<F>,
+}
+
+impl<F: Format, const STAGES: usize> Unit for FpWiden<F, STAGES> {
+    const MODULE: &'static str = "fp_widen";
+    const PARAMETERS: &'static [(&'static str, i64)] = &super::parameters::<F>(STAGES);
+    type In = FpWidenIn<F>;
+    type Out = FpWidenOut<F>;
+    type Probe = FpWidenProbe<F>;
+
+    fn variant() -> String {
+        super::variant::<F>(STAGES)
+    }
+}
+
+impl<F: Format, const STAGES: usize> Model for FpWiden<F, STAGES> {
+    fn new() -> Self {
+        Self { pipeline: Pipeline::new(Fp::ZERO), format: std::marker::PhantomData }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        FpWidenProbe::default()
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        FpWidenOut { result_o: self.pipeline.step(input.a_i.widen()), ..Default::default() }
+    }
+}

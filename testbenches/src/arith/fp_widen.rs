@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `fp_widen`: every result is the number that the operand is.
+
+use super::{Golden, unary_oracle};
+use crate::exhaustive::{self, Operands, Outcome};
+use crate::{Bench, OracleError};
+use pimlico_units::arith::{Format, FpWiden, FpWidenIn, FpWidenOut};
+
+impl<F: Format, const STAGES: usize> Bench for FpWiden<F, STAGES> {
+    fn oracle(inputs: &[FpWidenIn<F>], outputs: &[FpWidenOut<F>]) -> Result<u64, OracleError> {
+        let golden = Golden::of::<F>();
+        let operands = inputs.iter().map(|input| input.a_i.to_bits());
+        let results = outputs.iter().map(|output| output.result_o.to_bits());
+        unary_oracle(operands, results, STAGES, |a| golden.widen(a))
+    }
+
+    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+        exhaustive::run_unary::<Self>()
+    }
+}
