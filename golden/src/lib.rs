@@ -14,6 +14,7 @@
 //! | [`unary`] | what is `1 / a`, rounded once, and how far is a result from `e^a`? |
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
+//! | [`softmax`] | what is softmax in chunks, given its exponentials, and how far off may it be? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`error`] | how far is one from the other? |
@@ -38,4 +39,5 @@ pub mod pins;
 pub mod reduction;
 pub mod relayout;
 pub mod softfloat;
+pub mod softmax;
 pub mod unary;

@@ -70,6 +70,9 @@ macro_rules! for_each_unit {
         $each!($crate::rank::RankController);
         $each!($crate::rank::RefreshManager<8, 256>);
         $each!($crate::rank::RefreshManager<8, 16>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false>);
         $each!($crate::rank::RelayoutUnit<16, 8>);
         $each!($crate::rank::RelayoutUnit<8, 8>);
         $each!($crate::rank::RelayoutUnit<16, 4>);

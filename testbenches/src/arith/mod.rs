@@ -17,7 +17,7 @@ use pimlico_units::arith::{Format, Fp};
 #[derive(Clone, Copy)]
 pub(crate) struct Golden {
     pub format: GoldenFormat,
-    subnormals: Subnormals,
+    pub subnormals: Subnormals,
 }
 
 impl Golden {

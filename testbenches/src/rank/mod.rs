@@ -5,6 +5,7 @@ mod adder_unit;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod softmax_unit;
 
 use crate::{Lockstep, Rtl, Window};
 use pimlico_device::{CHIPS, Config, RankUnits};

@@ -103,6 +103,12 @@ impl<F: Format> Fp<F> {
         Self::from_bits((negative as u32) << (F::WIDTH - 1))
     }
 
+    /// The value with the other sign, NaN as well.
+    #[inline]
+    pub const fn negated(self) -> Self {
+        Self::from_bits(self.bits ^ 1 << (F::WIDTH - 1))
+    }
+
     /// Takes the value apart as the RTL does.
     #[inline]
     pub(super) fn unpack(self) -> Unpacked {

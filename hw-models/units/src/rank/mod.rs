@@ -5,6 +5,7 @@ mod adder_unit;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod softmax_unit;
 
 pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
 pub use rank_controller::{
@@ -16,3 +17,4 @@ pub use refresh_manager::{
 pub use relayout_unit::{
     Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut, RelayoutUnitProbe,
 };
+pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+//! Softmax in chunks as a rank PU computes it, operation by operation; and how far it may be from
+//! softmax in real numbers.
+//!
+//! Scores are in a 16-bit format, their sum in binary32, where subnormal numbers are flushed. Nothing
+//! here computes an exponential: what a unit says it is is taken for it, once
+//! [`unary`](crate::unary) has found it good enough.
+
+use crate::format::{Format, Subnormals};
+use crate::{exact, softfloat, unary};
+
+/// Scores of a chunk.
+pub const CHUNK: usize = 16;
+
+/// Format of the sums.
+const SUM: Format = Format::BINARY32;
+
+/// The maximum of `m` and the scaled scores `x`.
+pub fn maximum(f: Format, s: Subnormals, m: u32, x: &[u32]) -> u32 {
+    x.iter().fold(m, |m, &x| exact::max(f, s, m, x))
+}
+
+/// The exponent of a scaled score: `x - m`, rounded. -infinity stays what it is, whatever `m`.
+pub fn difference(f: Format, s: Subnormals, x: u32, m: u32) -> u32 {
+    if x == f.infinity(true) { x } else { exact::add(f, s, x, m ^ f.sign_mask()) }
+}
+
+/// A chunk's sum: its exponentials in binary32, added up one after the other.
+pub fn chunk_sum(f: Format, s: Subnormals, exps: &[u32]) -> u32 {
+    let wide = exps.iter().map(|&e| exact::convert(f, SUM, s, e));
+    wide.reduce(|sum, e| softfloat::add(SUM, sum, e)).unwrap_or(0)
+}
+
+/// A head's sum after a chunk: `sum * factor + chunk`, product and sum each rounded.
+pub fn combine(f: Format, s: Subnormals, sum: u32, factor: u32, chunk: u32) -> u32 {
+    let factor = exact::convert(f, SUM, s, factor);
+    softfloat::add(SUM, softfloat::mul(SUM, sum, factor), chunk)
+}
+
+/// What the weights of a head with this sum are multiplied by.
+pub fn reciprocal(sum: u32) -> u32 {
+    unary::recip(SUM, Subnormals::Gradual, sum)
+}
+
+/// The binary32 number `x`, multiplied by a reciprocal and rounded to the format. Subnormal numbers
+/// of binary32 count as zeros.
+pub fn normalise(f: Format, s: Subnormals, x: u32, recip: u32) -> u32 {
+    exact::convert(SUM, f, s, exact::mul(SUM, Subnormals::Flush, x, recip))
+}
+
+/// The weight of an exponential: [`normalise`] of it.
+pub fn weight(f: Format, s: Subnormals, exp: u32, recip: u32) -> u32 {
+    normalise(f, s, exact::convert(f, SUM, s, exp), recip)
+}
+
+/// Softmax of these scaled scores in `f64`.
+pub fn weights(x: &[f64]) -> Vec<f64> {
+    // The maximum passes over NaN, but the sum does not.
+    let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let exps: Vec<f64> = x.iter().map(|x| (x - max).exp()).collect();
+    let sum: f64 = exps.iter().sum();
+    exps.iter().map(|exp| exp / sum).collect()
+}
+
+/// By how much each weight of a head may miss [`weights`] of the same scaled scores, which are finite
+/// or -infinity and not all of them -infinity, if exponentials miss theirs by at most `ulps` units in
+/// the last place.
+pub fn weight_bounds(f: Format, s: Subnormals, x: &[f64], ulps: f64) -> Vec<f64> {
+    let precision = f64::from(f.precision());
+    let smallest = exact::power_of_two(f.min_quantum());
+    let flushed = match s {
+        Subnormals::Gradual => 0.0,
+        Subnormals::Flush => exact::power_of_two(f.min_exponent()),
+    };
+
+    // e^d, and by how much that may be missed: the subtraction rounds d, the unit rounds e^d.
+    let exponential = |d: f64| {
+        if d == 0.0 || d == f64::NEG_INFINITY {
+            return (d.exp(), 0.0);
+        }
+        let half_ulp = (d.abs().log2().floor() - precision).exp2();
+        let exp = d.exp();
+        let unit = ulps * (exp * half_ulp.exp() * (1.0 - precision).exp2()).max(smallest);
+        let vanishes = if exp < 2.0 * flushed { flushed } else { 0.0 };
+        (exp, exp * half_ulp.exp_m1() + unit + vanishes)
+    };
+
+    // The sum and its error, chunk by chunk.
+    let (mut max, mut sum, mut error) = (f64::NEG_INFINITY, 0.0, 0.0);
+    for chunk in x.chunks(CHUNK) {
+        let higher = chunk.iter().copied().fold(max, f64::max);
+        if higher == f64::NEG_INFINITY {
+            continue;
+        }
+        let (factor, factor_error) = exponential(max - higher);
+        error = error * (factor + factor_error) + sum * factor_error;
+        sum *= factor;
+        for &x in chunk {
+            let (exp, exp_error) = exponential(x - higher);
+            sum += exp;
+            error += exp_error;
+        }
+        // 15 additions in the chunk; a product and an addition for the head.
+        error += (sum + error) * 17.0 * (-24f64).exp2();
+        max = higher;
+    }
+
+    let bound = |x: &f64| {
+        let (exp, exp_error) = exponential(x - max);
+        let weight = exp / sum;
+        let largest = (exp + exp_error) / (sum - error) * (1.0 + 3.0 * (-24f64).exp2());
+        let rounding = (largest * (-precision).exp2()).max(smallest / 2.0);
+        let vanishes = if weight < 2.0 * flushed { flushed } else { 0.0 };
+        largest - weight + rounding + vanishes
+    };
+    x.iter().map(bound).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Subnormals::Gradual;
+
+    const H: Format = Format::BINARY16;
+    const ONE: u32 = 0x3F80_0000;
+
+    #[test]
+    fn minus_infinity_is_as_far_below_as_can_be() {
+        assert_eq!(difference(H, Gradual, 0xFC00, 0xFC00), 0xFC00);
+        assert_eq!(difference(H, Gradual, 0xFC00, 0x7C00), 0xFC00);
+        assert_eq!(difference(H, Gradual, 0x7C00, 0x7C00), H.nan());
+        assert_eq!(difference(H, Gradual, 0x3C00, 0x4000), 0xBC00);
+    }
+
+    #[test]
+    fn a_chunk_of_ones_sums_up_to_its_length() {
+        let sum = chunk_sum(H, Gradual, &[0x3C00; CHUNK]);
+        assert_eq!(f32::from_bits(sum), 16.0);
+        // Half of 3, and 16.
+        assert_eq!(f32::from_bits(combine(H, Gradual, 3f32.to_bits(), 0x3800, sum)), 17.5);
+    }
+
+    #[test]
+    fn weights_of_a_long_row_lie_at_the_edge_of_the_normal_numbers() {
+        let recip = reciprocal(16384f32.to_bits());
+        assert_eq!(weight(H, Gradual, 0x3C00, recip), 0x0400); // 2^-14
+        assert_eq!(weight(H, Gradual, 0x3800, recip), 0x0200);
+        assert_eq!(weight(H, Subnormals::Flush, 0x3800, recip), 0);
+        assert_eq!(reciprocal(0), SUM.infinity(false));
+        assert_eq!(weight(H, Gradual, 0, reciprocal(0)), H.nan());
+        assert_eq!(normalise(H, Gradual, ONE, reciprocal(3f32.to_bits())), 0x3555);
+    }
+
+    #[test]
+    fn bounds_follow_the_precision() {
+        // Equal scores: exponentials of 1, so that only the weight's own rounding is left.
+        let equal = weight_bounds(H, Gradual, &[2.0; 32], 1.0);
+        assert!(equal.iter().all(|bound| (bound * 32.0 - 2f64.powi(-11)).abs() < 1e-5));
+        // Within two units in the last place of a binary16 number for scores that are near.
+        let near = weight_bounds(H, Gradual, &[0.0, -1.0, -0.5, -0.25], 0.888);
+        let weights = weights(&[0.0, -1.0, -0.5, -0.25]);
+        for (bound, weight) in near.iter().zip(weights) {
+            assert!(*bound < 3.0 * weight * 2f64.powi(-10), "{bound} {weight}");
+        }
+    }
+}

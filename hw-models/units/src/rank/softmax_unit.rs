@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: MIT
+//! The rank PU's softmax unit: softmax over chunks of 16 scores, one from each logic bank, in two
+//! passes, an element in each clock (L3 section 4.3).
+//!
+//! Twin of `rtl/rank/softmax_unit.sv`; this header is the contract of both.
+//!
+//! A clock is one tCK. For each of `HEADS` query heads the unit keeps the running maximum M of the
+//! scaled scores and, in one binary32 word, first the running sum S of exponentials, then, from
+//! `finish_i` on, its reciprocal r. Heads of one key-value head share its chunks (grouped-query
+//! attention), so that chunks of several heads take turns.
+//!
+//! Pass 1, score by score; a chunk is 16 of them. Every operation rounds by itself:
+//!
+//! ```text
+//! x_i = score_i * scale            -infinity where mask_i is set
+//! M'  = max(M, x_0, ..., x_15)
+//! e_i = e^(x_i - M')               +0 where x_i is -infinity
+//! s   = ((e_0 + e_1) + e_2) + ... + e_15        in binary32
+//! c   = e^(M - M') if M' differs from M (+0 where M is -infinity), else 1
+//! S'  = S * c + s                               in binary32
+//! ```
+//!
+//! A chunk with `first_i` starts from M = -infinity and S = 0. `first_i` and `head_i` are looked at
+//! with the first score of a chunk. A row's last chunk is filled up with masked scores.
+//!
+//! ```text
+//! clock            0     1     2    15    16    17    18    19    20    34    35    36
+//! score_i          0     1     2    15    a chunk may follow at once
+//! scaled_o               x0    x1         x15
+//! max_valid_o, max_o                            M'
+//! difference_q                                        0     1     2
+//! exp_valid_o, exp_o                                        e0    e1    e15
+//! factor_o                                                              c
+//! sum_q                                                           e0          s
+//! S                                                                                 S'
+//! ```
+//!
+//! Exponentials leave without a gap, and `factor_o` is c with the last one. Scores may come with
+//! gaps.
+//!
+//! Finish: r = 1 / S, rounded, in place of S. A finish is taken where `finish_i` and
+//! `finish_ready_o` are set; the division starts as soon as no chunk of the head is on its way,
+//! takes the place of S where no chunk's sum does, and ends with `finished_o`, in which clock
+//! `recip_o` is r. Before the head's next chunk, which is to have `first_i` set, leave the divider
+//! that time.
+//!
+//! ```text
+//! clock            0     1     2 ... 25    26    27
+//! finish_i         1
+//! divider                start rows        write
+//! finished_o                                     1     finish_ready_o is set again
+//! ```
+//!
+//! Pass 2, element by element, of finished heads: w = e^(x - M) * r with x from the score buffer,
+//! rounded to binary32 and then to the format. With `LATE` = 1, w = e^(x - M), and what is
+//! multiplied by r is the context's sums, at the end. A head's M and r stay until its next chunk is
+//! complete.
+//!
+//! ```text
+//! clock            0     1     2     3     4
+//! weigh_i          x
+//! difference_q           x-M
+//! exp_o                        e                 LATE = 1: weight_valid_o, weight_o
+//! product_q                          e*r
+//! narrow_q                                 w     LATE = 0: weight_valid_o, weight_o
+//! ```
+//!
+//! ```text
+//! clock            0     1     2
+//! sum_i            sum                           LATE = 1; with LATE = 0 the ports are dead
+//! product_q              sum*r
+//! narrow_q                     context_valid_o, context_o
+//! ```
+//!
+//! Special values come out as softmax in real numbers over the whole row would have them: a masked
+//! chunk counts for nothing, wherever in the row it is; a row that is masked from end to end has
+//! S = 0, r = infinity and weights of 0 * infinity = NaN; a score of NaN or +infinity makes S and r
+//! NaN, and with them all weights (`LATE` = 1: the context).
+//!
+//! Decisions.
+//!
+//! - S is binary32. A row of 128K equal scores sums up to 131072, which is beyond binary16's
+//!   largest number, and binary16 stops growing at 2048 already, where 1 is half of a unit in the
+//!   last place.
+//! - binary32 flushes subnormal numbers, which spares the shifter of a gradual multiplier. S is 0
+//!   or at least 1, as the maximum's own e is 1; c is 0 or at least 2^-24, e as well, and r is at
+//!   most 1: nothing comes near 2^-126. A `sum_i` below that counts as 0, as its context would
+//!   anyway.
+//! - One exponential unit does it all, though there are 17 exponentials in 16 clocks: where a chunk
+//!   raises the maximum, the new maximum is among its elements, whose e is e^0 = 1 without any
+//!   computation (NaN if it is not finite). In the slot of the first element that has it the unit
+//!   computes c. Where the maximum stays, c is 1.
+//! - Neither are there more than 16 additions: the first element of a chunk is loaded, not added,
+//!   and S * c + s has the adder in that clock. The multiplier computes S * c with the chunk's last
+//!   exponential, and is a pass-2 element's otherwise, so that the two never meet.
+//! - The 16 scores of a chunk have 16 places, not twice as many: exponentials are computed without
+//!   a pause, so the score in place i is read at the latest in the clock in which the next chunk's
+//!   score i is written there.
+//! - `max_o`, `factor_o` and `recip_o` are wires from registers. Whoever merges parts of a row that
+//!   are in several ranks needs a head's M and r; the bench needs them too.
+//! - Passes may overlap, also of different heads, as they share the subtractor and the exponential
+//!   unit by the clock: pass 1 comes first, and `weigh_ready_o` is clear while it computes the 16
+//!   exponentials of a chunk. An element that comes nevertheless is dropped. `sum_ready_o` is clear
+//!   in the one clock in which a chunk takes the multiplier, and a sum that comes nevertheless is
+//!   dropped.
+//! - What breaks the contract ends in wrong numbers of that head, never in a halt: a chunk without
+//!   `first_i` behind a finish takes r for S; weights before the finish are multiplied by S; a
+//!   chunk's sum that is due in the middle of its head's division is lost. A finish of a head whose
+//!   chunk is never completed waits for it, and further finishes behind it.
+
+use crate::arith::{Binary32, Binary32Flush, Format, Fp};
+use pimlico_ports::{
+    Model, Signal, U, Unit, ports,
+    stimulus::{all_but_one_in, one_in},
+};
+
+ports! {
+    /// A softmax unit.
+    unit SoftmaxUnit<F: Format>: "softmax_unit" {
+        inputs SoftmaxUnitIn {
+            /// Pass 1: a score arrives.
+            score_valid_i: bool => all_but_one_in(4),
+            /// The score.
+            score_i: Fp<F> => moderate::<F, 4>,
+            /// Factor of the score.
+            scale_i: Fp<F> => moderate::<F, 1>,
+            /// The score counts as -infinity.
+            mask_i: bool => one_in(8),
+            /// Head of the chunk that begins.
+            head_i: U<3> => few_heads,
+            /// The chunk that begins is the first of its head.
+            first_i: bool => one_in(2),
+            /// The head's sum is complete with the chunks that have begun.
+            finish_i: bool => one_in(32),
+            /// Which head.
+            finish_head_i: U<3> => few_heads,
+            /// Pass 2: a scaled score arrives.
+            weigh_valid_i: bool,
+            /// The scaled score.
+            weigh_i: Fp<F> => moderate::<F, 4>,
+            /// Its head.
+            weigh_head_i: U<3> => few_heads,
+            /// `LATE` = 1: a sum of the context arrives.
+            sum_valid_i: bool,
+            /// The sum in binary32.
+            sum_i: Fp<Binary32>,
+            /// Its head.
+            sum_head_i: U<3> => few_heads,
+        }
+        outputs SoftmaxUnitOut {
+            /// `scaled_o` is a scaled score, for the score buffer.
+            scaled_valid_o: bool,
+            /// The scaled score.
+            scaled_o: Fp<F>,
+            /// `max_o` is the maximum of a head after a chunk.
+            max_valid_o: bool,
+            /// The running maximum.
+            max_o: Fp<F>,
+            /// `exp_o` is an exponential of pass 1.
+            exp_valid_o: bool,
+            /// The exponential; also that of pass 2, two clocks after its element.
+            exp_o: Fp<F>,
+            /// With the last exponential of a chunk: the factor of the head's sum.
+            factor_o: Fp<F>,
+            /// A finish is taken in this clock.
+            finish_ready_o: bool,
+            /// `recip_o` is the reciprocal of a finished head's sum, and in place.
+            finished_o: bool,
+            /// The reciprocal in binary32.
+            recip_o: Fp<Binary32>,
+            /// An element of pass 2 is taken in this clock.
+            weigh_ready_o: bool,
+            /// `weight_o` is a weight.
+            weight_valid_o: bool,
+            /// The weight.
+            weight_o: Fp<F>,
+            /// A sum of the context is taken in this clock.
+            sum_ready_o: bool,
+            /// `context_o` is a normalised sum.
+            context_valid_o: bool,
+            /// The normalised sum.
+            context_o: Fp<F>,
+        }
+        probes SoftmaxUnitProbe {
+            /// Running maxima.
+            maximum_q: [Fp<F>; HEADS],
+            /// Running sums or their reciprocals.
+            total_q: [Fp<Binary32>; HEADS],
+            /// The chunk's sum so far.
+            sum_q: Fp<Binary32>,
+            /// An element's distance from the maximum.
+            difference_q: Fp<F>,
+        }
+    }
+}
+
+/// Query heads whose state is kept.
+const HEADS: usize = 8;
+
+/// Mostly numbers with exponents about that of 1 and less than 2^`ABOVE`, as scores and their
+/// factors are, half of them with a significand that others have as well; sometimes any.
+fn moderate<F: Format, const ABOVE: u32>(entropy: &[u64]) -> Fp<F> {
+    let e = entropy[0];
+    if e >> 56 == 0xFF {
+        return Fp::draw(entropy);
+    }
+    let any = (e >> 16) as u32 & ((1 << F::MAN_BITS) - 1);
+    let exponent = F::BIAS as u32 + ABOVE - 1 - (e >> 8) as u32 % 8;
+    let mantissa = if e & 2 == 0 { any & 3 << (F::MAN_BITS - 2) } else { any };
+    // A factor is positive.
+    let sign = if ABOVE == 1 { 0 } else { e as u32 & 1 };
+    Fp::from_bits((sign << F::EXP_BITS | exponent) << F::MAN_BITS | mantissa)
+}
+
+/// Mostly one of two heads, so that they meet.
+fn few_heads(entropy: &[u64]) -> U<3> {
+    let head = entropy[0] >> 8;
+    U::new(if entropy[0] % 8 == 7 { head } else { head & 1 })
+}
+
+/// The chunk whose exponentials are computed.
+#[derive(Clone, Copy)]
+struct Chunk<F> {
+    head: usize,
+    /// It is the head's first.
+    first: bool,
+    /// Where it has raised the maximum first, if it has.
+    peak: Option<usize>,
+    /// The maximum before.
+    old: Fp<F>,
+}
+
+/// What an element belongs to.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    /// A chunk of pass 1.
+    Chunk,
+    /// Pass 2.
+    Weigh,
+}
+
+/// What accompanies an element through subtractor and exponential unit.
+#[derive(Clone, Copy)]
+struct Stage {
+    pass: Option<Pass>,
+    /// Pass 1: the element's place in its chunk.
+    place: usize,
+    /// Pass 1: the chunk is the head's first.
+    first: bool,
+    head: usize,
+    /// The element is where the chunk raises the maximum: compute its factor; and whether that
+    /// maximum is finite.
+    rescale: Option<bool>,
+}
+
+/// The divider.
+#[derive(Clone, Copy, PartialEq)]
+enum Divider {
+    Ready,
+    /// Waits until no chunk of the head is on its way.
+    Pending,
+    /// So many more clocks until the reciprocal is there.
+    Dividing(u8),
+}
+
+/// The model of a softmax unit for 8 heads.
+#[derive(Clone)]
+pub struct SoftmaxUnit<F, const LATE: bool> {
+    maximum: [Fp<F>; HEADS],
+    /// Running sums, or their reciprocals.
+    total: [Fp<Binary32Flush>; HEADS],
+
+    /// Place of the next score, and the chunk that `scaled` belongs to.
+    position: usize,
+    head: usize,
+    first: bool,
+    scaled: Option<usize>,
+    scaled_value: Fp<F>,
+
+    largest: Fp<F>,
+    peak: Option<usize>,
+    chunk: [Fp<F>; CHUNK],
+
+    /// The element whose turn it is, of the chunk whose exponentials are computed.
+    active: Option<usize>,
+    active_chunk: Chunk<F>,
+    difference: Fp<F>,
+    difference_stage: Stage,
+    exp: Fp<F>,
+    exp_stage: Stage,
+    factor: Fp<F>,
+
+    sum: Fp<Binary32Flush>,
+    /// The head whose new sum is `product` + `sum`.
+    combine: Option<usize>,
+    product: Fp<Binary32Flush>,
+    product_valid: bool,
+    narrow: Fp<F>,
+    narrow_valid: bool,
+
+    divider: Divider,
+    finish_head: usize,
+    finished: bool,
+}
+
+/// Scores of a chunk: one of each logic bank.
+const CHUNK: usize = 16;
+const LAST: usize = CHUNK - 1;
+
+/// Clocks from the start of a division to its result.
+const DIVISION: u8 = Binary32::MAN_BITS as u8 + 2;
+
+impl<F: Format, const LATE: bool> Unit for SoftmaxUnit<F, LATE> {
+    const MODULE: &'static str = "softmax_unit";
+    const PARAMETERS: &'static [(&'static str, i64)] = &{
+        let [exp_bits, man_bits, subnormals] = F::PARAMETERS;
+        [exp_bits, man_bits, subnormals, ("LATE", LATE as i64), ("HEADS", HEADS as i64)]
+    };
+    type In = SoftmaxUnitIn<F>;
+    type Out = SoftmaxUnitOut<F>;
+    type Probe = SoftmaxUnitProbe<F>;
+
+    fn variant() -> String {
+        match (F::LABEL, LATE) {
+            (label, false) => label.to_owned(),
+            ("", true) => "late".to_owned(),
+            (label, true) => format!("{label}_late"),
+        }
+    }
+}
+
+impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
+    /// Scores of a chunk.
+    pub const CHUNK: usize = CHUNK;
+    /// Query heads whose state is kept.
+    pub const HEADS: usize = HEADS;
+    /// Clocks from a score to its scaled score.
+    pub const SCALE_LATENCY: u64 = 1;
+    /// Clocks from the last score of a chunk to the head's maximum.
+    pub const MAX_LATENCY: u64 = 2;
+    /// Clocks from the last score of a chunk to its first exponential; the others follow.
+    pub const EXP_LATENCY: u64 = 4;
+    /// Clocks from the last score of a chunk to the first in which the head's sum is complete and a
+    /// division may start.
+    pub const SCORE_LATENCY: u64 = 21;
+    /// Clocks from the start of a division to `finished_o`; one more if a chunk's sum is due in the
+    /// clock before.
+    pub const DIVISION_LATENCY: u64 = DIVISION as u64 + 1;
+    /// Clocks from a finish to `finished_o` if no chunk of the head is on its way; as above.
+    pub const FINISH_LATENCY: u64 = 1 + Self::DIVISION_LATENCY;
+    /// Clocks from an element of pass 2 to its weight.
+    pub const WEIGH_LATENCY: u64 = if LATE { 2 } else { 4 };
+    /// Clocks from a sum of the context to its normalised value.
+    pub const CONTEXT_LATENCY: u64 = 2;
+
+    const LOWEST: Fp<F> = Fp::infinity(true);
+    const ONE: Fp<F> = Fp::from_bits((F::BIAS as u32) << F::MAN_BITS);
+
+    /// No register but those that only take inputs will change without a valid input.
+    fn is_idle(&self) -> bool {
+        self.scaled.is_none()
+            && self.active.is_none()
+            && self.difference_stage.pass.is_none()
+            && self.exp_stage.pass.is_none()
+            && self.combine.is_none()
+            && !self.product_valid
+            && !self.narrow_valid
+            && self.divider == Divider::Ready
+            && !self.finished
+    }
+
+    /// The chunk whose last exponential stands in `exp`.
+    fn chunk_is_last(&self) -> bool {
+        self.exp_stage.pass == Some(Pass::Chunk) && self.exp_stage.place == LAST
+    }
+
+    /// A chunk of the head that is to be finished is on its way.
+    fn on_its_way(&self) -> bool {
+        let head = self.finish_head;
+        let of_chunk = |stage: &Stage| stage.pass == Some(Pass::Chunk) && stage.head == head;
+        self.head == head && (self.position != 0 || self.scaled.is_some())
+            || self.active.is_some() && self.active_chunk.head == head
+            || of_chunk(&self.difference_stage)
+            || of_chunk(&self.exp_stage)
+            || self.combine == Some(head)
+    }
+
+    /// Divider, binary32 adder and multiplier, rounding: what lies behind the exponentials.
+    #[inline]
+    fn step_sums(&mut self, input: &SoftmaxUnitIn<F>) {
+        let Stage { pass, place, first, head, .. } = self.exp_stage;
+        let of_chunk = pass == Some(Pass::Chunk);
+        let chunk_is_last = self.chunk_is_last();
+        let dividing = matches!(self.divider, Divider::Dividing(_));
+
+        if self.product_valid {
+            self.narrow = self.product.narrow();
+        }
+        self.narrow_valid = self.product_valid;
+
+        // The adder's two uses come before the multiplier writes `product`, the heads' sums are
+        // written behind the multiplier.
+        let combined = self.combine.map(|head| (head, self.product + self.sum));
+        if of_chunk {
+            let element = self.exp.widen();
+            self.sum = if place == 0 { element } else { element + self.sum };
+        }
+
+        self.product_valid =
+            if LATE { input.sum_valid_i && !chunk_is_last } else { pass == Some(Pass::Weigh) };
+        if chunk_is_last {
+            let total = if first { Fp::ZERO } else { self.total[head] };
+            self.product = total * self.factor.widen();
+        } else if self.product_valid {
+            self.product = if LATE {
+                let sum = Fp::from_bits(input.sum_i.to_bits());
+                self.total[input.sum_head_i.get() as usize] * sum
+            } else {
+                self.total[head] * self.exp.widen()
+            };
+        }
+
+        self.finished = false;
+        match self.divider {
+            Divider::Ready if input.finish_i => {
+                self.divider = Divider::Pending;
+                self.finish_head = input.finish_head_i.get() as usize;
+            }
+            Divider::Pending if !self.on_its_way() => {
+                self.divider = Divider::Dividing(DIVISION - 1);
+            }
+            Divider::Dividing(0) if self.combine.is_none() => {
+                let sum = &mut self.total[self.finish_head];
+                *sum = sum.recip();
+                self.divider = Divider::Ready;
+                self.finished = true;
+            }
+            Divider::Dividing(clocks @ 1..) => self.divider = Divider::Dividing(clocks - 1),
+            _ => {}
+        }
+        self.combine = chunk_is_last.then_some(head);
+        // The divider relies on its operand.
+        if let Some((head, sum)) = combined
+            && !(dividing && head == self.finish_head)
+        {
+            self.total[head] = sum;
+        }
+    }
+
+    /// The exponential unit.
+    #[inline]
+    fn step_exp(&mut self) {
+        let stage = self.difference_stage;
+        self.exp_stage = stage;
+        if stage.pass.is_none() {
+            return;
+        }
+        let exp = self.difference.exp();
+        match stage.rescale {
+            Some(finite) => {
+                self.factor = exp;
+                self.exp = if finite { Self::ONE } else { Fp::NAN };
+            }
+            None => {
+                self.exp = exp;
+                if stage.pass == Some(Pass::Chunk) && stage.place == 0 {
+                    self.factor = Self::ONE;
+                }
+            }
+        }
+    }
+
+    /// The subtractor.
+    #[inline]
+    fn step_difference(&mut self, input: &SoftmaxUnitIn<F>) {
+        let chunk = self.active_chunk;
+        let (pass, place, head, minuend) = match self.active {
+            Some(place) => (Pass::Chunk, place, chunk.head, self.chunk[place]),
+            None if input.weigh_valid_i => {
+                (Pass::Weigh, 0, input.weigh_head_i.get() as usize, input.weigh_i)
+            }
+            None => {
+                self.difference_stage.pass = None;
+                return;
+            }
+        };
+        let maximum = self.maximum[head];
+        let rescales = pass == Pass::Chunk && chunk.peak == Some(place);
+        let rescale = rescales.then(|| maximum.to_bits() & F::INFINITY != F::INFINITY);
+        let minuend = if rescales { chunk.old } else { minuend };
+
+        // -infinity - -infinity would be NaN.
+        let lowest = minuend == Self::LOWEST;
+        self.difference = if lowest { Self::LOWEST } else { minuend + maximum.negated() };
+        self.difference_stage =
+            Stage { pass: Some(pass), place, first: chunk.first, head, rescale };
+        self.active = self.active.filter(|place| *place < LAST).map(|place| place + 1);
+    }
+
+    /// The maximum, and the scores that wait for it.
+    #[inline]
+    fn step_maximum(&mut self) {
+        let Some(place) = self.scaled else { return };
+        let old = if self.first { Self::LOWEST } else { self.maximum[self.head] };
+        let above = if place == 0 { old } else { self.largest };
+        self.largest = above.max(self.scaled_value);
+        if self.largest != above {
+            self.peak = Some(place);
+        } else if place == 0 {
+            self.peak = None;
+        }
+        self.chunk[place] = self.scaled_value;
+        if place == LAST {
+            self.maximum[self.head] = self.largest;
+            self.active = Some(0);
+            self.active_chunk = Chunk { head: self.head, first: self.first, peak: self.peak, old };
+        }
+    }
+
+    /// The multiplier of the scores.
+    #[inline]
+    fn step_scale(&mut self, input: &SoftmaxUnitIn<F>) {
+        self.scaled = input.score_valid_i.then_some(self.position);
+        if !input.score_valid_i {
+            return;
+        }
+        if self.position == 0 {
+            self.head = input.head_i.get() as usize;
+            self.first = input.first_i;
+        }
+        self.position = (self.position + 1) % CHUNK;
+        self.scaled_value = if input.mask_i { Self::LOWEST } else { input.score_i * input.scale_i };
+    }
+}
+
+impl<F: Format, const LATE: bool> Model for SoftmaxUnit<F, LATE> {
+    fn new() -> Self {
+        let stage = Stage { pass: None, place: 0, first: false, head: 0, rescale: None };
+        Self {
+            maximum: [Fp::ZERO; HEADS],
+            total: [Fp::ZERO; HEADS],
+            position: 0,
+            head: 0,
+            first: false,
+            scaled: None,
+            scaled_value: Fp::ZERO,
+            largest: Fp::ZERO,
+            peak: None,
+            chunk: [Fp::ZERO; CHUNK],
+            active: None,
+            active_chunk: Chunk { head: 0, first: false, peak: None, old: Fp::ZERO },
+            difference: Fp::ZERO,
+            difference_stage: stage,
+            exp: Fp::ZERO,
+            exp_stage: stage,
+            factor: Fp::ZERO,
+            sum: Fp::ZERO,
+            combine: None,
+            product: Fp::ZERO,
+            product_valid: false,
+            narrow: Fp::ZERO,
+            narrow_valid: false,
+            divider: Divider::Ready,
+            finish_head: 0,
+            finished: false,
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        SoftmaxUnitProbe {
+            maximum_q: self.maximum,
+            total_q: self.total.map(|total| Fp::from_bits(total.to_bits())),
+            sum_q: Fp::from_bits(self.sum.to_bits()),
+            difference_q: self.difference,
+            ..Default::default()
+        }
+    }
+
+    #[inline]
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let exp_pass = self.exp_stage.pass;
+        let output = SoftmaxUnitOut {
+            scaled_valid_o: self.scaled.is_some(),
+            scaled_o: self.scaled_value,
+            max_valid_o: self.active == Some(0),
+            max_o: self.largest,
+            exp_valid_o: exp_pass == Some(Pass::Chunk),
+            exp_o: self.exp,
+            factor_o: self.factor,
+            finish_ready_o: self.divider == Divider::Ready,
+            finished_o: self.finished,
+            recip_o: Fp::from_bits(self.total[self.finish_head].to_bits()),
+            weigh_ready_o: self.active.is_none(),
+            weight_valid_o: if LATE { exp_pass == Some(Pass::Weigh) } else { self.narrow_valid },
+            weight_o: if LATE { self.exp } else { self.narrow },
+            sum_ready_o: LATE && !self.chunk_is_last(),
+            context_valid_o: LATE && self.narrow_valid,
+            context_o: if LATE { self.narrow } else { Fp::ZERO },
+            ..Default::default()
+        };
+
+        // Each step reads what those behind it are about to write, so the last comes first.
+        let inputs = input.score_valid_i | input.finish_i | input.weigh_valid_i | input.sum_valid_i;
+        if inputs || !self.is_idle() {
+            self.step_sums(input);
+            self.step_exp();
+            self.step_difference(input);
+            self.step_maximum();
+            self.step_scale(input);
+        }
+        output
+    }
+}
