@@ -129,7 +129,7 @@ ports! {
             /// Head of the chunk that begins.
             head_i: U<3> => few_heads,
             /// The chunk that begins is the first of its head.
-            first_i: bool => one_in(2),
+            first_i: bool => all_but_one_in(3),
             /// The head's sum is complete with the chunks that have begun.
             finish_i: bool => one_in(32),
             /// Which head.
@@ -212,10 +212,10 @@ fn moderate<F: Format, const ABOVE: u32>(entropy: &[u64]) -> Fp<F> {
     Fp::from_bits((sign << F::EXP_BITS | exponent) << F::MAN_BITS | mantissa)
 }
 
-/// Mostly one of two heads, so that they meet.
+/// Mostly one of four heads, so that they meet.
 fn few_heads(entropy: &[u64]) -> U<3> {
     let head = entropy[0] >> 8;
-    U::new(if entropy[0] % 8 == 7 { head } else { head & 1 })
+    U::new(if entropy[0] % 8 == 7 { head } else { head & 3 })
 }
 
 /// The chunk whose exponentials are computed.
@@ -613,5 +613,118 @@ impl<F: Format, const LATE: bool> Model for SoftmaxUnit<F, LATE> {
             self.step_scale(input);
         }
         output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arith::Binary16;
+    use half::f16;
+
+    type Early = SoftmaxUnit<Binary16, false>;
+    type Late = SoftmaxUnit<Binary16, true>;
+
+    fn number(x: f32) -> Fp<Binary16> {
+        f16::from_f32(x).into()
+    }
+
+    fn score(x: f32) -> SoftmaxUnitIn<Binary16> {
+        SoftmaxUnitIn {
+            score_valid_i: true,
+            score_i: number(x),
+            scale_i: number(0.5),
+            head_i: U::new(3),
+            first_i: true,
+            ..Default::default()
+        }
+    }
+
+    fn idle() -> SoftmaxUnitIn<Binary16> {
+        SoftmaxUnitIn::default()
+    }
+
+    /// Clocks until `done`, the clock of `input` being the first.
+    fn clocks<M: Model<In = SoftmaxUnitIn<Binary16>, Out = SoftmaxUnitOut<Binary16>>>(
+        unit: &mut M,
+        input: SoftmaxUnitIn<Binary16>,
+        done: impl Fn(&M::Out) -> bool,
+    ) -> u64 {
+        let inputs = std::iter::once(input).chain(std::iter::repeat_n(idle(), 100));
+        inputs.map(|input| unit.step(&input)).take_while(|output| !done(output)).count() as u64
+    }
+
+    /// A unit that has taken a chunk but for its last score: 0, 1, 2, ...
+    fn almost_a_chunk<const LATE: bool>() -> SoftmaxUnit<Binary16, LATE> {
+        let mut unit = SoftmaxUnit::new();
+        for i in 0..LAST {
+            unit.step(&score(i as f32));
+        }
+        unit
+    }
+
+    #[test]
+    fn latencies_of_pass_1_are_the_headers() {
+        let unit = almost_a_chunk::<false>();
+        let last = score(LAST as f32);
+        assert_eq!(clocks(&mut Early::new(), last, |o| o.scaled_valid_o), Early::SCALE_LATENCY);
+        assert_eq!(clocks(&mut unit.clone(), last, |o| o.max_valid_o), Early::MAX_LATENCY);
+        assert_eq!(clocks(&mut unit.clone(), last, |o| o.exp_valid_o), Early::EXP_LATENCY);
+        // A finish with the last score waits for the chunk.
+        let finish = SoftmaxUnitIn { finish_i: true, finish_head_i: U::new(3), ..last };
+        let latency = Early::SCORE_LATENCY + Early::DIVISION_LATENCY;
+        assert_eq!(clocks(&mut unit.clone(), finish, |o| o.finished_o), latency);
+        // That of another head does not, but for the clock in which the chunk's sum is written.
+        let other = SoftmaxUnitIn { finish_head_i: U::new(4), ..finish };
+        assert_eq!(clocks(&mut unit.clone(), other, |o| o.finished_o), Early::FINISH_LATENCY);
+    }
+
+    #[test]
+    fn a_chunks_sum_delays_the_reciprocal_by_a_clock() {
+        for (begin, delay) in [(6, 0), (7, 1), (8, 0)] {
+            let mut unit = almost_a_chunk::<false>();
+            // The sum is written SCORE_LATENCY - 1 clocks behind the last score, and the reciprocal
+            // FINISH_LATENCY - 1 clocks behind the finish.
+            let finish = SoftmaxUnitIn { finish_i: true, ..idle() };
+            assert!(unit.step(&finish).finish_ready_o);
+            for _ in 1..begin - 1 {
+                unit.step(&idle());
+            }
+            let clocks = begin - 1 + clocks(&mut unit, score(0.0), |o| o.finished_o);
+            assert_eq!(clocks, Early::FINISH_LATENCY + delay, "{begin}");
+        }
+    }
+
+    #[test]
+    fn latencies_of_pass_2_are_the_headers() {
+        let weigh = SoftmaxUnitIn { weigh_valid_i: true, ..idle() };
+        let latency = clocks(&mut Early::new(), weigh, |o| o.weight_valid_o);
+        assert_eq!(latency, Early::WEIGH_LATENCY);
+        let latency = clocks(&mut Late::new(), weigh, |o| o.weight_valid_o);
+        assert_eq!(latency, Late::WEIGH_LATENCY);
+        let sum = SoftmaxUnitIn { sum_valid_i: true, ..idle() };
+        let latency = clocks(&mut Late::new(), sum, |o| o.context_valid_o);
+        assert_eq!(latency, Late::CONTEXT_LATENCY);
+    }
+
+    #[test]
+    fn weights_are_exponentials_over_their_sum() {
+        let mut unit = almost_a_chunk::<false>();
+        let last = SoftmaxUnitIn { finish_i: true, finish_head_i: U::new(3), ..score(15.0) };
+        clocks(&mut unit, last, |o| o.finished_o);
+        let weigh = SoftmaxUnitIn {
+            weigh_valid_i: true,
+            weigh_i: number(7.0),
+            weigh_head_i: U::new(3),
+            ..idle()
+        };
+        let mut output = unit.step(&weigh);
+        for _ in 0..Early::WEIGH_LATENCY {
+            output = unit.step(&idle());
+        }
+        assert!(output.weight_valid_o);
+        let sum: f32 = (0..16).map(|i| (i as f32 / 2.0 - 7.5).exp()).sum();
+        let weight = f16::from(output.weight_o).to_f32();
+        assert!((weight - (-0.5f32).exp() / sum).abs() < 1e-3, "{weight}");
     }
 }
