@@ -28,32 +28,39 @@ impl<F: Format> Mul for Fp<F> {
         }
 
         // The product of two significands in [1, 2) is in [1, 4): its binary point is below bit
-        // 2 MAN_BITS, and it is normalised when bit 2 MAN_BITS + 1 is set.
+        // 2 MAN_BITS, and it is normalised when bit 2 MAN_BITS + 1 is set. Here the leading one goes
+        // to the top of the word, and down again where the exponent is too small for it: that gives
+        // a subnormal number.
         let product = u64::from(a.significand) * u64::from(b.significand);
-        let width = 2 * F::MAN_BITS as i32 + 2;
-        let exponent = a.exponent + b.exponent - F::BIAS + 1;
-        let leading_zeros = product.leading_zeros() as i32 - (64 - width);
-
-        // Shift the leading one to the top, or as far as the smallest exponent allows: that gives a
-        // subnormal number. A word's width of room below keeps what a right shift pushes out.
-        let normal = exponent - leading_zeros >= i32::from(F::SUBNORMALS);
+        let leading_zeros = product.leading_zeros();
+        let above = leading_zeros as i32 - (62 - 2 * F::MAN_BITS as i32);
+        let exponent = a.exponent + b.exponent - F::BIAS + 1 - above;
+        let normal = exponent >= i32::from(F::SUBNORMALS);
         if !normal && !F::SUBNORMALS {
             return Fp::zero(negative);
         }
-        let left = if normal { leading_zeros } else { (exponent - 1).max(-width) };
-        let roomy = u128::from(product) << width;
-        let shifted = if left >= 0 { roomy << left } else { roomy >> -left };
+        let normalised = product << leading_zeros;
+        let aligned =
+            if normal { normalised } else { shift_right_sticky(normalised, (1 - exponent) as u32) };
 
-        let below = 2 * width - (F::MAN_BITS as i32 + 1);
+        let below = 63 - F::MAN_BITS;
         Unrounded {
             negative,
-            exponent: if normal { exponent - leading_zeros } else { 0 },
-            mantissa: (shifted >> below) as u32 & ((1 << F::MAN_BITS) - 1),
-            guard: shifted >> (below - 1) & 1 != 0,
-            sticky: shifted & ((1 << (below - 1)) - 1) != 0,
+            exponent: if normal { exponent } else { 0 },
+            mantissa: (aligned >> below) as u32 & ((1 << F::MAN_BITS) - 1),
+            guard: aligned >> (below - 1) & 1 != 0,
+            sticky: aligned & ((1 << (below - 1)) - 1) != 0,
         }
         .round()
     }
+}
+
+/// `value >> distance`, with the lowest bit set if a one was shifted out.
+#[inline]
+fn shift_right_sticky(value: u64, distance: u32) -> u64 {
+    let distance = distance.min(63);
+    let lost = value & ((1 << distance) - 1);
+    value >> distance | u64::from(lost != 0)
 }
 
 ports! {
