@@ -34,6 +34,12 @@
 //!
 //! Each operation rounds: nothing is fused. The order of an addition's two operands is of no
 //! consequence, as NaNs are canonical.
+//!
+//! **Formats.** [`Precision`] names that of the elements and that of the sums. Where the latter is the
+//! wider one, products are still rounded to the elements' format, and the sums above take them as they
+//! are. A score is an element each time that it leaves a unit: each chip's `acc` is rounded before the
+//! rank adds up the chips, and so is their sum, where a tiny negative one becomes -0. A context stays
+//! in the format of the sums.
 
 use crate::exact;
 use crate::format::{Format, Subnormals};
@@ -49,50 +55,17 @@ pub const GROUPS: usize = 4;
 /// Tokens of a chunk: one per logic bank.
 pub const CHUNK: usize = 16;
 
-/// One token's score, `k` times `q`, as the device computes it.
+/// One token's score, `k` times `q`, as the device computes it with sums in the elements' format.
 ///
 /// # Panics
 ///
 /// If the vectors' lengths differ, or the format is wider than 16 bits.
 pub fn score(format: Format, subnormals: Subnormals, k: &[u16], q: &[u16]) -> u16 {
-    let chips = std::array::from_fn(|chip| u32::from(chip_sum(format, subnormals, k, q, chip)));
-    let sum = tree_sum(format, subnormals, &chips);
-    exact::add(format, subnormals, sum, format.zero(false)) as u16
+    Precision::uniform(format, subnormals).score(k, q)
 }
 
-/// What chip `chip` (0 to 7) contributes to a [`score`]: its accumulator after the last burst.
-///
-/// # Panics
-///
-/// If the vectors' lengths differ, `chip` is no chip, or the format is wider than 16 bits.
-pub fn chip_sum(format: Format, subnormals: Subnormals, k: &[u16], q: &[u16], chip: usize) -> u16 {
-    assert_eq!(k.len(), q.len(), "k and q are of one length");
-    assert!(chip < CHIPS, "chip {chip} of {CHIPS}");
-    assert_16_bits(format);
-    let add = |a, b| exact::add(format, subnormals, a, b);
-
-    let padded = |x: &[u16], e: usize| u32::from(x.get(e).copied().unwrap_or(0));
-    let product = |e| exact::mul(format, subnormals, padded(k, e), padded(q, e));
-
-    let mut acc = format.zero(false);
-    for burst in 0..k.len().div_ceil(BURST) {
-        let p: [u32; LANES] =
-            std::array::from_fn(|lane| product(BURST * burst + CHIPS * lane + chip));
-        let tree = add(add(p[0], p[1]), add(p[2], p[3]));
-        acc = add(tree, acc);
-    }
-    acc as u16
-}
-
-/// The sum over the eight chips: the adder unit's tree of seven adders.
-pub fn tree_sum(format: Format, subnormals: Subnormals, chips: &[u32; CHIPS]) -> u32 {
-    let add = |a, b| exact::add(format, subnormals, a, b);
-    let [c0, c1, c2, c3, c4, c5, c6, c7] = *chips;
-    add(add(add(c0, c1), add(c2, c3)), add(add(c4, c5), add(c6, c7)))
-}
-
-/// One head's context vector: the rows of `v` (one per token, `d_h` elements each) times their
-/// weights, as the device computes it. As many elements as a row has; none if there is no row.
+/// One head's context vector, as the device computes it with sums in the elements' format; see
+/// [`Precision::context`].
 ///
 /// # Panics
 ///
@@ -104,57 +77,148 @@ pub fn context<R: AsRef<[u16]>>(
     v: &[R],
     weights: &[u16],
 ) -> Vec<u16> {
-    assert_eq!(v.len(), weights.len(), "one weight per token");
-    let d_h = v.first().map_or(0, |row| row.as_ref().len());
-    assert!(v.iter().all(|row| row.as_ref().len() == d_h), "every row of V is of one length");
-
-    // Elements that pad a row to whole bursts are columns of their own: they reach no other
-    // element, and are not returned.
-    let element = |e| {
-        let mut sum = format.zero(false);
-        for group in 0..GROUPS {
-            let acc = group_sum(format, subnormals, v, weights, group, e);
-            sum = exact::add(format, subnormals, acc.into(), sum);
-        }
-        sum as u16
-    };
-    (0..d_h).map(element).collect()
+    let sums = Precision::uniform(format, subnormals).context(v, weights);
+    sums.into_iter().map(|sum| sum as u16).collect()
 }
 
-/// What group `group` (0 to 3) contributes to element `element` of a [`context`]: its accumulator
-/// after the last token.
-///
-/// # Panics
-///
-/// If there are not as many weights as rows, `group` is no group, a row has no such element, or the
-/// format is wider than 16 bits.
-pub fn group_sum<R: AsRef<[u16]>>(
-    format: Format,
-    subnormals: Subnormals,
-    v: &[R],
-    weights: &[u16],
-    group: usize,
-    element: usize,
-) -> u16 {
-    assert_eq!(v.len(), weights.len(), "one weight per token");
-    assert!(group < GROUPS, "group {group} of {GROUPS}");
-    assert_16_bits(format);
+/// What a reduction computes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Precision {
+    /// Format of elements and products: at most 16 bits.
+    pub elements: Format,
+    /// What becomes of their subnormal numbers, and of those of sums in the same format. Wider sums
+    /// keep theirs.
+    pub subnormals: Subnormals,
+    /// Format of the sums: that of the elements, or one that holds each of them.
+    pub sums: Format,
+}
 
-    let tokens = v.len().next_multiple_of(CHUNK);
-    let weight = |t: usize| u32::from(weights.get(t).copied().unwrap_or(0));
-    let value = |t: usize| u32::from(v.get(t).map_or(0, |row| row.as_ref()[element]));
-
-    let mut acc = format.zero(false);
-    for t in (group..tokens).step_by(GROUPS) {
-        let product = exact::mul(format, subnormals, weight(t), value(t));
-        acc = exact::add(format, subnormals, product, acc);
+impl Precision {
+    /// One format for everything.
+    pub const fn uniform(format: Format, subnormals: Subnormals) -> Self {
+        Self { elements: format, subnormals, sums: format }
     }
-    acc as u16
-}
 
-/// Encodings are handed over as `u16`.
-fn assert_16_bits(format: Format) {
-    assert!(format.width() <= 16, "{format:?} is wider than 16 bits");
+    /// The sum of two sums or terms.
+    pub fn add(&self, a: u32, b: u32) -> u32 {
+        let subnormals =
+            if self.sums == self.elements { self.subnormals } else { Subnormals::Gradual };
+        exact::add(self.sums, subnormals, a, b)
+    }
+
+    /// The product of two elements, rounded to an element, as the term of a sum.
+    pub fn product(&self, a: u32, b: u32) -> u32 {
+        self.term(exact::mul(self.elements, self.subnormals, a, b))
+    }
+
+    /// An element as the term of a sum: the same number.
+    pub fn term(&self, element: u32) -> u32 {
+        exact::convert(self.elements, self.sums, self.subnormals, element)
+    }
+
+    /// A sum, rounded to an element.
+    pub fn element(&self, sum: u32) -> u32 {
+        exact::convert(self.sums, self.elements, self.subnormals, sum)
+    }
+
+    /// The sum over the lanes of one beat: the PU's tree of three adders.
+    pub fn lanes_sum(&self, [p0, p1, p2, p3]: [u32; LANES]) -> u32 {
+        self.add(self.add(p0, p1), self.add(p2, p3))
+    }
+
+    /// The sum over the eight chips: the adder unit's tree of seven adders.
+    pub fn chips_sum(&self, [c0, c1, c2, c3, c4, c5, c6, c7]: [u32; CHIPS]) -> u32 {
+        let half = |a, b, c, d| self.add(self.add(a, b), self.add(c, d));
+        self.add(half(c0, c1, c2, c3), half(c4, c5, c6, c7))
+    }
+
+    /// One token's score, `k` times `q`, as the device computes it: an element.
+    ///
+    /// # Panics
+    ///
+    /// If the vectors' lengths differ, or elements are wider than 16 bits.
+    pub fn score(&self, k: &[u16], q: &[u16]) -> u16 {
+        let chips = std::array::from_fn(|chip| self.term(self.chip_sum(k, q, chip).into()));
+        let sum = self.add(self.chips_sum(chips), self.sums.zero(false));
+        self.element(sum) as u16
+    }
+
+    /// What chip `chip` (0 to 7) contributes to a [`score`](Self::score): its accumulator after the
+    /// last burst, rounded to an element.
+    ///
+    /// # Panics
+    ///
+    /// If the vectors' lengths differ, `chip` is no chip, or elements are wider than 16 bits.
+    pub fn chip_sum(&self, k: &[u16], q: &[u16], chip: usize) -> u16 {
+        assert_eq!(k.len(), q.len(), "k and q are of one length");
+        assert!(chip < CHIPS, "chip {chip} of {CHIPS}");
+        self.assert_16_bits();
+
+        let padded = |x: &[u16], e: usize| u32::from(x.get(e).copied().unwrap_or(0));
+        let product = |e| self.product(padded(k, e), padded(q, e));
+
+        let mut acc = self.sums.zero(false);
+        for burst in 0..k.len().div_ceil(BURST) {
+            let p = std::array::from_fn(|lane| product(BURST * burst + CHIPS * lane + chip));
+            acc = self.add(self.lanes_sum(p), acc);
+        }
+        self.element(acc) as u16
+    }
+
+    /// One head's context vector: the rows of `v` (one per token, `d_h` elements each) times their
+    /// weights, as the device computes it, in the format of the sums. As many sums as a row has
+    /// elements; none if there is no row.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many weights as rows, the rows' lengths differ, or elements are wider than
+    /// 16 bits.
+    pub fn context<R: AsRef<[u16]>>(&self, v: &[R], weights: &[u16]) -> Vec<u32> {
+        assert_eq!(v.len(), weights.len(), "one weight per token");
+        let d_h = v.first().map_or(0, |row| row.as_ref().len());
+        assert!(v.iter().all(|row| row.as_ref().len() == d_h), "every row of V is of one length");
+
+        // Elements that pad a row to whole bursts are columns of their own: they reach no other
+        // element, and are not returned.
+        let element = |e| {
+            (0..GROUPS).fold(self.sums.zero(false), |sum, group| {
+                self.add(self.group_sum(v, weights, group, e), sum)
+            })
+        };
+        (0..d_h).map(element).collect()
+    }
+
+    /// What group `group` (0 to 3) contributes to element `element` of a [`context`](Self::context):
+    /// its accumulator after the last token.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many weights as rows, `group` is no group, a row has no such element, or
+    /// elements are wider than 16 bits.
+    pub fn group_sum<R: AsRef<[u16]>>(
+        &self,
+        v: &[R],
+        weights: &[u16],
+        group: usize,
+        element: usize,
+    ) -> u32 {
+        assert_eq!(v.len(), weights.len(), "one weight per token");
+        assert!(group < GROUPS, "group {group} of {GROUPS}");
+        self.assert_16_bits();
+
+        let tokens = v.len().next_multiple_of(CHUNK);
+        let weight = |t: usize| u32::from(weights.get(t).copied().unwrap_or(0));
+        let value = |t: usize| u32::from(v.get(t).map_or(0, |row| row.as_ref()[element]));
+
+        (group..tokens)
+            .step_by(GROUPS)
+            .fold(self.sums.zero(false), |acc, t| self.add(self.product(weight(t), value(t)), acc))
+    }
+
+    /// Elements are handed over as `u16`.
+    fn assert_16_bits(&self) {
+        assert!(self.elements.width() <= 16, "{:?} is wider than 16 bits", self.elements);
+    }
 }
 
 #[cfg(test)]
@@ -163,6 +227,8 @@ mod tests {
     use Subnormals::{Flush, Gradual};
 
     const H: Format = Format::BINARY16;
+    const S: Format = Format::BINARY32;
+    const WIDE: Precision = Precision { elements: H, subnormals: Gradual, sums: S };
     const ONE: u16 = 0x3C00;
     const MINUS_ZERO: u16 = 0x8000;
     const INFINITY: u16 = 0x7C00;
@@ -245,16 +311,16 @@ mod tests {
 
         // Chips 0 and 4 meet in the last adder of the tree: -0, before the eighth adder.
         let k = [negative, 0, 0, 0, positive, 0, 0, 0];
-        let chips = k.map(u32::from);
-        assert_eq!(tree_sum(H, Flush, &chips), MINUS_ZERO.into());
+        let flush = Precision::uniform(H, Flush);
+        assert_eq!(flush.chips_sum(k.map(u32::from)), MINUS_ZERO.into());
         assert_eq!(score(H, Flush, &k, &[ONE; 8]), 0);
 
         // Tokens 0 and 4 of group 0, and 8 and 12 of padding. Tokens 8 and 12, and no padding.
         let mut v = vec![[0]; 16];
         (v[0], v[4]) = ([negative], [positive]);
-        assert_eq!(group_sum(H, Flush, &v[..5], &[ONE; 5], 0, 0), 0);
+        assert_eq!(flush.group_sum(&v[..5], &[ONE; 5], 0, 0), 0);
         (v[0], v[4], v[8], v[12]) = ([0], [0], [negative], [positive]);
-        assert_eq!(group_sum(H, Flush, &v, &[ONE; 16], 0, 0), MINUS_ZERO);
+        assert_eq!(flush.group_sum(&v, &[ONE; 16], 0, 0), MINUS_ZERO.into());
         assert_eq!(context(H, Flush, &v, &[ONE; 16]), [0]);
     }
 
@@ -271,8 +337,9 @@ mod tests {
     }
 
     #[test]
-    fn tree_sum_pairs_neighbours() {
-        let sum = |x: [f64; 8]| exact::to_f64(H, tree_sum(H, Gradual, &x.map(|x| bits(x).into())));
+    fn chips_sum_pairs_neighbours() {
+        let uniform = Precision::uniform(H, Gradual);
+        let sum = |x: [f64; 8]| exact::to_f64(H, uniform.chips_sum(x.map(|x| bits(x).into())));
         assert_eq!(sum([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), 36.0);
         assert_eq!(sum([2048.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), 2048.0);
         assert_eq!(sum([2048.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0]), 2050.0);
@@ -320,7 +387,7 @@ mod tests {
     #[test]
     fn context_is_never_minus_zero_nor_is_its_absence_an_error() {
         assert_eq!(context(H, Gradual, &[[MINUS_ZERO; 3]; 16], &[ONE; 16]), [0; 3]);
-        assert_eq!(group_sum(H, Gradual, &[[MINUS_ZERO]], &[ONE], 0, 0), 0);
+        assert_eq!(Precision::uniform(H, Gradual).group_sum(&[[MINUS_ZERO]], &[ONE], 0, 0), 0);
         assert!(context::<[u16; 3]>(H, Gradual, &[], &[]).is_empty());
     }
 
@@ -332,5 +399,74 @@ mod tests {
         assert_eq!(context(H, Gradual, &[[tiny]], &[ONE]), [tiny]);
         assert_eq!(context(H, Flush, &[[tiny]], &[ONE]), [0]);
         assert_eq!(score(Format::BFLOAT16, Gradual, &[0x3F80; 32], &[0x3F80; 32]), 0x4200); // 32
+    }
+
+    // Sums in binary32: there 2048 + 1 is exact, and what is rounded to binary16 is known from where
+    // 2049 becomes 2048.
+
+    fn wide_score(len: usize, elements: &[(usize, f64)]) -> f64 {
+        let score = WIDE.score(&sparse(len, elements), &vec![ONE; len]);
+        exact::to_f64(H, score.into())
+    }
+
+    #[test]
+    fn wide_score_rounds_each_chip_and_the_rank() {
+        // On one chip the ones meet 2048 one by one: in a burst, and over bursts.
+        assert_eq!(wide_score(32, &[(0, 2048.0), (8, 1.0), (16, 1.0)]), 2050.0);
+        assert_eq!(wide_score(96, &[(0, 2048.0), (32, 1.0), (64, 1.0)]), 2050.0);
+        // The chip's 2049 is rounded before the rank adds another chip's 1.
+        assert_eq!(wide_score(32, &[(0, 2048.0), (8, 1.0), (1, 1.0)]), 2048.0);
+        // The rank's 2048 + 1 + 1 is not rounded on the way; its 2048 + 1 is at the end.
+        assert_eq!(wide_score(32, &[(0, 2048.0), (1, 1.0), (2, 1.0)]), 2050.0);
+        assert_eq!(wide_score(32, &[(0, 2048.0), (1, 1.0)]), 2048.0);
+        // 65504 + 65504 is finite on the chip until it leaves.
+        assert_eq!(wide_score(32, &[(0, 65504.0), (8, 65504.0), (16, -65504.0)]), 65504.0);
+        assert_eq!(wide_score(32, &[(0, 65504.0), (8, 65504.0), (1, -65504.0)]), f64::INFINITY);
+    }
+
+    #[test]
+    fn wide_sums_take_rounded_products() {
+        // As in `every_product_is_rounded`: the product is 1 + 48/1024.
+        let mut k = [0; 16];
+        let mut q = [ONE; 16];
+        (k[0], q[0]) = (bits(1.0 + 1.0 / 32.0), bits(1.0 + 1.0 / 64.0));
+        k[8] = bits(-1.0 - 48.0 / 1024.0);
+        assert_eq!(WIDE.score(&k, &q), 0);
+        let context = WIDE.context(&[[k[0]], [0], [0], [0], [k[8]]], &[q[0], ONE, ONE, ONE, ONE]);
+        assert_eq!(context, [0]);
+        // 2^-24 * 2^-1 is a tie that goes to zero.
+        assert_eq!(WIDE.context(&[[1]], &[bits(0.5)]), [0]);
+    }
+
+    #[test]
+    fn wide_context_is_not_rounded_to_an_element() {
+        let context = |values: &[(usize, f64)]| {
+            let v: Vec<[u16; 1]> = sparse(9, values).into_iter().map(|x| [x]).collect();
+            exact::to_f64(S, WIDE.context(&v, &[ONE; 9])[0])
+        };
+        assert_eq!(context(&[(0, 2048.0), (4, 1.0)]), 2049.0);
+        assert_eq!(context(&[(0, 2048.0), (1, 1.0), (2, 1.0), (3, 1.0)]), 2051.0);
+        assert_eq!(context(&[(0, 65504.0), (4, 65504.0)]), 131_008.0);
+        // From 2^24 on, binary32 counts in twos: group 0 has come to 512 * 2^15 when it meets two ones.
+        let mut v = vec![[0]; 4 * 514];
+        v.iter_mut().step_by(4).take(512).for_each(|x| *x = [bits(32768.0)]);
+        (v[4 * 512], v[4 * 513]) = ([ONE], [ONE]);
+        let context = WIDE.context(&v, &vec![ONE; v.len()]);
+        assert_eq!(exact::to_f64(S, context[0]), 16_777_216.0);
+    }
+
+    #[test]
+    fn wide_sums_of_flushed_elements_keep_what_is_small() {
+        let wide = Precision { subnormals: Flush, ..WIDE };
+        // -2^-14 * (1 + 2^-10) and 2^-14: their sum is below binary16's normal numbers.
+        let v = [[0x8401], [0], [0], [0], [0x0400]];
+        let context = wide.context(&v, &[ONE; 5]);
+        assert_eq!(exact::to_f64(S, context[0]), -exact::to_f64(H, 1));
+        // Elements 0 and 4 are on two chips; the rank's sum is rounded to a zero of its sign.
+        assert_eq!(wide.score(&v.map(|[x]| x), &[ONE; 5]), MINUS_ZERO);
+        assert_eq!(wide.chip_sum(&[0x8401, 0, 0, 0, 0, 0, 0, 0, 0x0400], &[ONE; 9], 0), MINUS_ZERO);
+        // Products and operands below them are zeros.
+        assert_eq!(wide.context(&[[0x0400]], &[bits(0.5)]), [0]);
+        assert_eq!(wide.context(&[[0x03FF]], &[ONE]), [0]);
     }
 }

@@ -22,6 +22,7 @@ use half::{bf16, f16};
 use operands::{pairs, random_f64s, random_pairs, stratified, stratified_thinly};
 use pimlico_golden::exact::{add, from_f64, mul, to_f64};
 use pimlico_golden::format::{Format, Subnormals::Gradual};
+use pimlico_golden::reduction::Precision;
 
 fn canonical(f: Format, bits: u16) -> u32 {
     if f.is_nan(bits.into()) { f.nan() } else { bits.into() }
@@ -70,4 +71,44 @@ fn conversions() {
         let want = bf16::from_f32(x).to_bits().into();
         assert_eq!(from_f64(Format::BFLOAT16, Gradual, x.into()), want, "{x:e}");
     }
+}
+
+/// Scores and contexts with sums in binary32, against the host's `f32`.
+#[test]
+fn sums_in_binary32() {
+    let precision =
+        Precision { elements: Format::BINARY16, subnormals: Gradual, sums: Format::BINARY32 };
+    // Exponents about 1, so that few sums are infinite, and now and then anything.
+    let mut random = random_pairs(Format::BINARY16, 12, 1_000_000).flat_map(|(a, b)| [a, b]);
+    let mut next = |len: usize, wild: bool| -> Vec<u16> {
+        let tame = |x: u32| (x & 0x83FF | ((x & 0x1C00) + 0x3000)) as u16;
+        let draw = |x: u32| if wild && x.is_multiple_of(61) { x as u16 } else { tame(x) };
+        random.by_ref().take(len).map(draw).collect()
+    };
+    let product = |a: u16, b: u16| (f16::from_bits(a) * f16::from_bits(b)).to_f32();
+    let element = |x: f32| canonical(Format::BINARY16, f16::from_f32(x).to_bits()) as u16;
+    let tree = |x: [f32; 4]| (x[0] + x[1]) + (x[2] + x[3]);
+    let (mut scores, mut contexts) = (0, 0);
+
+    for wild in (0..2000).map(|n| n % 4 == 0) {
+        let (k, q) = (next(128, wild), next(128, wild));
+        let chip = |c: usize| {
+            let at = |e: usize| product(k[e], q[e]);
+            let beat = |j: usize| tree([0, 1, 2, 3].map(|p| at(32 * j + 8 * p + c)));
+            f16::from_f32((0..4).fold(0.0, |acc, j| beat(j) + acc)).to_f32()
+        };
+        let sum = tree([0, 1, 2, 3].map(chip)) + tree([4, 5, 6, 7].map(chip));
+        assert_eq!(precision.score(&k, &q), element(sum + 0.0));
+        scores += usize::from(sum.is_finite());
+
+        let (v, weights) = (next(200, wild), next(200, wild));
+        let group =
+            |g: usize| (g..200).step_by(4).fold(0.0, |acc, t| product(weights[t], v[t]) + acc);
+        let sum = [0, 1, 2, 3].map(group).into_iter().fold(0.0, |sum, acc| acc + sum);
+        let rows: Vec<[u16; 1]> = v.iter().map(|&x| [x]).collect();
+        let expected = if sum.is_nan() { Format::BINARY32.nan() } else { sum.to_bits() };
+        assert_eq!(precision.context(&rows, &weights), [expected]);
+        contexts += usize::from(sum.is_finite());
+    }
+    assert!(scores > 1000 && contexts > 1000, "{scores} and {contexts} finite of 2000");
 }
