@@ -124,7 +124,7 @@ pub mod field {
 ///
 /// `clk_i` and `rst_ni` are not declared: every unit has them. *Probes* are registers inside the
 /// RTL module that lockstep compares too, so that a fault cannot hide behind a later rounding.
-/// A unit may have one type parameter, `unit BankPu<F: Format>: "bank_pu"`.
+/// A unit may have type parameters, `unit BankPu<F: Format, A: Format = F>: "bank_pu"`.
 ///
 /// The macro makes the three structs, each a [`Bundle`](crate::Bundle). The unit's struct and its
 /// [`Unit`](crate::Unit) follow by hand beside it.
@@ -132,28 +132,32 @@ pub mod field {
 macro_rules! ports {
     (
         $(#[$unit_doc:meta])*
-        unit $unit:ident $(<$g:ident: $bound:path>)? : $module:literal {
+        unit $unit:ident $(<$($g:ident: $bound:path $(= $default:ty)?),+>)? : $module:literal {
             inputs $in:ident $inputs:tt
             outputs $out:ident $outputs:tt
             probes $probe:ident $probes:tt
         }
     ) => {
-        $crate::ports!(@bundle "Inputs of", $module, $in $(<$g: $bound>)?, $inputs);
-        $crate::ports!(@bundle "Outputs of", $module, $out $(<$g: $bound>)?, $outputs);
-        $crate::ports!(@bundle "Registers inside", $module, $probe $(<$g: $bound>)?, $probes);
+        $crate::ports!(@bundle "Inputs of", $module,
+            $in $(<$($g: $bound $(= $default)?),+>)?, $inputs);
+        $crate::ports!(@bundle "Outputs of", $module,
+            $out $(<$($g: $bound $(= $default)?),+>)?, $outputs);
+        $crate::ports!(@bundle "Registers inside", $module,
+            $probe $(<$($g: $bound $(= $default)?),+>)?, $probes);
     };
-    (@bundle $what:literal, $module:literal, $name:ident $(<$g:ident: $bound:path>)?, {$(
+    (@bundle $what:literal, $module:literal,
+        $name:ident $(<$($g:ident: $bound:path $(= $default:ty)?),+>)?, {$(
         $(#[doc = $doc:literal])+
         $port:ident: $ty:ty $(=> $draw:expr)?
     ),* $(,)?}) => {
         #[doc = concat!($what, " `", $module, "`.")]
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
-        pub struct $name $(<$g: $bound>)? {
+        pub struct $name $(<$($g: $bound $(= $default)?),+>)? {
             $($(#[doc = $doc])+ pub $port: $ty,)*
-            $(#[doc(hidden)] pub _parameter: ::std::marker::PhantomData<$g>,)?
+            $(#[doc(hidden)] pub _parameters: ::std::marker::PhantomData<($($g,)+)>,)?
         }
 
-        impl $(<$g: $bound>)? $crate::Bundle for $name $(<$g>)? {
+        impl $(<$($g: $bound),+>)? $crate::Bundle for $name $(<$($g),+>)? {
             const PORTS: &'static [$crate::PortInfo] = &[$($crate::PortInfo {
                 name: stringify!($port),
                 width: <$ty as $crate::Signal>::WIDTH,
@@ -172,7 +176,7 @@ macro_rules! ports {
                 let mut bits = $crate::BitReader::new(words);
                 Self {
                     $($port: $crate::field::read(&mut bits),)*
-                    $(_parameter: ::std::marker::PhantomData::<$g>,)?
+                    $(_parameters: ::std::marker::PhantomData::<($($g,)+)>,)?
                 }
             }
 
