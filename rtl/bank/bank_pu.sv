@@ -32,39 +32,59 @@
 // Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
 // accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
 // between the last tree beat and the first accumulator beat.
+//
+// Formats. Elements and products are of the format that EXP_BITS and MAN_BITS give. Sums are of that
+// of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider one (binary32), which always
+// keeps its subnormal numbers. Then a product is still rounded to the element's format, so that a
+// multiplier and what it computes stay the same, and is widened, exactly, as it goes into an adder:
+// behind its register, which stays narrow. Adders, accumulators and result registers are wide, and
+// neither order of summation nor timing changes. Accumulator mode gives four wide results. Tree mode
+// gives one element: the sum is rounded before the result register (the clock of 5 ns has room for
+// it), whose low bits are then what the chip sends, with zeros above.
 
 module bank_pu #(
-  /// Width of the exponent field.
-  parameter  int unsigned EXP_BITS   = 5,
-  /// Width of the trailing significand field.
-  parameter  int unsigned MAN_BITS   = 10,
-  /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
-  parameter  int unsigned SUBNORMALS = 1,
-  localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
+  /// Width of an element's exponent field.
+  parameter  int unsigned EXP_BITS     = 5,
+  /// Width of an element's trailing significand field.
+  parameter  int unsigned MAN_BITS     = 10,
+  /// 1: gradual underflow; 0: subnormal elements and products are flushed to zero, and so are sums
+  /// of the same format.
+  parameter  int unsigned SUBNORMALS   = 1,
+  /// Width of a sum's exponent field: at least EXP_BITS.
+  parameter  int unsigned SUM_EXP_BITS = EXP_BITS,
+  /// Width of a sum's trailing significand field: that of an element's (with SUM_EXP_BITS =
+  /// EXP_BITS), or at least two bits more.
+  parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
+  localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
+  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
   /// Clock: one edge in tCCD_L.
-  input  logic                  clk_i,
+  input  logic                      clk_i,
   /// Asynchronous reset, active low.
-  input  logic                  rst_ni,
+  input  logic                      rst_ni,
   /// A beat arrives.
-  input  logic                  valid_i,
+  input  logic                      valid_i,
   /// 0: tree mode; 1: accumulator mode.
-  input  logic                  accumulate_i,
+  input  logic                      accumulate_i,
   /// The accumulators' operand is +0 for this beat.
-  input  logic                  first_i,
+  input  logic                      first_i,
   /// The sum with this beat is a result.
-  input  logic                  last_i,
+  input  logic                      last_i,
   /// Accumulator mode: which element of the shared buffer multiplies the row.
-  input  logic [1:0]            select_i,
+  input  logic [1:0]                select_i,
   /// Four elements from the row buffer.
-  input  logic [3:0][WIDTH-1:0] row_i,
+  input  logic [3:0][WIDTH-1:0]     row_i,
   /// Four elements from the shared buffer.
-  input  logic [3:0][WIDTH-1:0] shared_i,
+  input  logic [3:0][WIDTH-1:0]     shared_i,
   /// result_o is new in this clock.
-  output logic                  result_valid_o,
-  /// Tree mode: element 0 is the sum. Accumulator mode: four sums.
-  output logic [3:0][WIDTH-1:0] result_o
+  output logic                      result_valid_o,
+  /// Tree mode: the sum, rounded to an element, in the low bits of element 0. Accumulator mode: four
+  /// sums.
+  output logic [3:0][SUM_WIDTH-1:0] result_o
 );
+
+  localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
+  localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
 
   // What accompanies a beat through the pipeline.
   typedef struct packed {
@@ -74,12 +94,14 @@ module bank_pu #(
   } control_t;
 
   // The beat in product_q and its mode; the tree beats in acc_q[1:0] and in acc_q[2].
-  control_t              beat_d, beat_q, pair_d, pair_q, quad_q;
-  logic                  beat_accumulates_q;
-  logic [3:0][WIDTH-1:0] product, product_d, product_q;
-  logic [3:0][WIDTH-1:0] sum, acc_d, acc_q;
-  logic [3:0][WIDTH-1:0] result_d, result_q;
-  logic                  result_valid_d, result_valid_q;
+  control_t                  beat_d, beat_q, pair_d, pair_q, quad_q;
+  logic                      beat_accumulates_q;
+  logic [3:0][WIDTH-1:0]     product, product_d, product_q;
+  logic [3:0][SUM_WIDTH-1:0] term;
+  logic [3:0][SUM_WIDTH-1:0] sum, acc_d, acc_q;
+  logic [SUM_WIDTH-1:0]      score;
+  logic [3:0][SUM_WIDTH-1:0] result_d, result_q;
+  logic                      result_valid_d, result_valid_q;
 
   // Multipliers.
   for (genvar k = 0; k < 4; k++) begin : gen_mul
@@ -100,27 +122,67 @@ module bank_pu #(
   assign product_d = valid_i ? product : product_q;
   assign beat_d    = '{valid: valid_i, first: first_i, last: last_i};
 
+  // The products as the adders take them, and the sum of tree mode as it leaves.
+  if (WIDE) begin : gen_convert
+    logic [WIDTH-1:0] rounded;
+
+    for (genvar k = 0; k < 4; k++) begin : gen_widen
+      fp_widen #(
+        .EXP_BITS      (EXP_BITS),
+        .MAN_BITS      (MAN_BITS),
+        .SUBNORMALS    (SUBNORMALS),
+        .WIDE_EXP_BITS (SUM_EXP_BITS),
+        .WIDE_MAN_BITS (SUM_MAN_BITS),
+        .STAGES        (0)
+      ) u_widen (
+        .clk_i,
+        .rst_ni,
+        .a_i      (product_q[k]),
+        .result_o (term[k])
+      );
+    end
+
+    fp_narrow #(
+      .EXP_BITS      (EXP_BITS),
+      .MAN_BITS      (MAN_BITS),
+      .SUBNORMALS    (SUBNORMALS),
+      .WIDE_EXP_BITS (SUM_EXP_BITS),
+      .WIDE_MAN_BITS (SUM_MAN_BITS),
+      .STAGES        (0)
+    ) u_narrow (
+      .clk_i,
+      .rst_ni,
+      .a_i      (sum[3]),
+      .result_o (rounded)
+    );
+
+    assign score = SUM_WIDTH'(rounded);
+  end else begin : gen_same
+    assign term  = product_q;
+    assign score = sum[3];
+  end
+
   // Adders: their operands depend on the mode of the beat in product_q.
-  logic                  accumulate;
-  logic [3:0][WIDTH-1:0] left, right;
+  logic                      accumulate;
+  logic [3:0][SUM_WIDTH-1:0] left, right;
 
   assign accumulate = beat_q.valid && beat_accumulates_q;
 
   always_comb begin
     if (accumulate) begin
-      left  = product_q;
+      left  = term;
       right = beat_q.first ? '0 : acc_q;
     end else begin
-      left  = {acc_q[2], acc_q[0], product_q[2], product_q[0]};
-      right = {quad_q.first ? '0 : acc_q[3], acc_q[1], product_q[3], product_q[1]};
+      left  = {acc_q[2], acc_q[0], term[2], term[0]};
+      right = {quad_q.first ? '0 : acc_q[3], acc_q[1], term[3], term[1]};
     end
   end
 
   for (genvar k = 0; k < 4; k++) begin : gen_add
     fp_add #(
-      .EXP_BITS   (EXP_BITS),
-      .MAN_BITS   (MAN_BITS),
-      .SUBNORMALS (SUBNORMALS),
+      .EXP_BITS   (SUM_EXP_BITS),
+      .MAN_BITS   (SUM_MAN_BITS),
+      .SUBNORMALS (SUM_SUBNORMALS),
       .STAGES     (0)
     ) u_add (
       .clk_i,
@@ -152,7 +214,7 @@ module bank_pu #(
       if (beat_q.last) result_d = sum;
       result_valid_d = beat_q.last;
     end else if (quad_q.valid && quad_q.last) begin
-      result_d[0]    = sum[3];
+      result_d[0]    = score;
       result_valid_d = 1'b1;
     end
   end

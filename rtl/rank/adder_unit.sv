@@ -13,7 +13,8 @@
 //   sum[0..4]               x0+x1 ...
 //   sum[4], [5]                        s0+s1 ...
 //   sum[6]                                        s4+s5
-//   sum[7] = tree_o                                          s6+partial    tree_valid_o
+//   sum[7]                                                   s6+partial
+//   tree_o                                                   sum[7]        tree_valid_o
 //
 // Accumulator mode (accumulate_i = 1; context). Each chip's lane accumulates by itself,
 // sum[c] = x_c + sum[c], from +0 where first_i is set; last_i marks a complete sum:
@@ -25,50 +26,67 @@
 // Both modes use the same adders and registers. Where tree sums are still on their way when an
 // accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
 // between the last tree input and the first accumulator input.
+//
+// Formats. Elements in memory are of the format that EXP_BITS and MAN_BITS give. Inputs, adders,
+// registers and lanes_o are of that of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider
+// one (binary32), which always keeps its subnormal numbers. Then whoever feeds the tree with elements
+// (the chips' scores, the sums of earlier passes) widens them, exactly, and tree_o is sum[7] rounded
+// to an element: behind the register, so that the latency stays and an adder remains the longest path
+// of the short tCK. Order of summation and timing do not change.
 
 module adder_unit #(
-  /// Width of the exponent field.
-  parameter  int unsigned EXP_BITS   = 5,
-  /// Width of the trailing significand field.
-  parameter  int unsigned MAN_BITS   = 10,
-  /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
-  parameter  int unsigned SUBNORMALS = 1,
-  localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
+  /// Width of an element's exponent field.
+  parameter  int unsigned EXP_BITS     = 5,
+  /// Width of an element's trailing significand field.
+  parameter  int unsigned MAN_BITS     = 10,
+  /// 1: gradual underflow; 0: subnormal elements are flushed to zero, and so are operands and sums
+  /// of the same format.
+  parameter  int unsigned SUBNORMALS   = 1,
+  /// Width of a sum's exponent field: at least EXP_BITS.
+  parameter  int unsigned SUM_EXP_BITS = EXP_BITS,
+  /// Width of a sum's trailing significand field: that of an element's (with SUM_EXP_BITS =
+  /// EXP_BITS), or at least two bits more.
+  parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
+  localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
+  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
   /// Clock: tCK.
-  input  logic                  clk_i,
+  input  logic                      clk_i,
   /// Asynchronous reset, active low.
-  input  logic                  rst_ni,
+  input  logic                      rst_ni,
   /// Eight elements arrive.
-  input  logic                  valid_i,
+  input  logic                      valid_i,
   /// 0: tree mode; 1: accumulator mode.
-  input  logic                  accumulate_i,
+  input  logic                      accumulate_i,
   /// Tree mode: add +0 in place of partial_i. Accumulator mode: start from +0.
-  input  logic                  first_i,
+  input  logic                      first_i,
   /// Accumulator mode: the sums with this input are complete.
-  input  logic                  last_i,
+  input  logic                      last_i,
   /// Tree mode: what earlier passes have summed up.
-  input  logic [WIDTH-1:0]      partial_i,
+  input  logic [SUM_WIDTH-1:0]      partial_i,
   /// One element from each chip.
-  input  logic [7:0][WIDTH-1:0] x_i,
+  input  logic [7:0][SUM_WIDTH-1:0] x_i,
   /// tree_o is a new sum.
-  output logic                  tree_valid_o,
-  /// Tree mode: the sum over the chips.
-  output logic [WIDTH-1:0]      tree_o,
+  output logic                      tree_valid_o,
+  /// Tree mode: the sum over the chips, rounded to an element.
+  output logic [WIDTH-1:0]          tree_o,
   /// lanes_o are complete sums.
-  output logic                  lanes_valid_o,
+  output logic                      lanes_valid_o,
   /// Accumulator mode: the sum of each chip's lane.
-  output logic [7:0][WIDTH-1:0] lanes_o
+  output logic [7:0][SUM_WIDTH-1:0] lanes_o
 );
+
+  localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
+  localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
 
   // The tree inputs whose sums stand in sum_q[3:0], sum_q[5:4] and sum_q[6], and what the eighth
   // adder adds to them.
-  logic [2:0]            valid_d, valid_q;
-  logic [2:0][WIDTH-1:0] partial_d, partial_q;
-  logic                  tree_valid_d, tree_valid_q;
-  logic                  lanes_valid_d, lanes_valid_q;
-  logic                  accumulate;
-  logic [7:0][WIDTH-1:0] left, right, sum, sum_d, sum_q;
+  logic [2:0]                valid_d, valid_q;
+  logic [2:0][SUM_WIDTH-1:0] partial_d, partial_q;
+  logic                      tree_valid_d, tree_valid_q;
+  logic                      lanes_valid_d, lanes_valid_q;
+  logic                      accumulate;
+  logic [7:0][SUM_WIDTH-1:0] left, right, sum, sum_d, sum_q;
 
   assign accumulate = valid_i && accumulate_i;
 
@@ -84,9 +102,9 @@ module adder_unit #(
 
   for (genvar k = 0; k < 8; k++) begin : gen_add
     fp_add #(
-      .EXP_BITS   (EXP_BITS),
-      .MAN_BITS   (MAN_BITS),
-      .SUBNORMALS (SUBNORMALS),
+      .EXP_BITS   (SUM_EXP_BITS),
+      .MAN_BITS   (SUM_MAN_BITS),
+      .SUBNORMALS (SUM_SUBNORMALS),
       .STAGES     (0)
     ) u_add (
       .clk_i,
@@ -106,7 +124,7 @@ module adder_unit #(
   end
 
   assign valid_d       = {valid_q[1:0], valid_i && !accumulate_i};
-  assign partial_d     = {partial_q[1:0], first_i ? {WIDTH{1'b0}} : partial_i};
+  assign partial_d     = {partial_q[1:0], first_i ? {SUM_WIDTH{1'b0}} : partial_i};
   assign tree_valid_d  = valid_q[2] && !accumulate;
   assign lanes_valid_d = accumulate && last_i;
 
@@ -126,8 +144,25 @@ module adder_unit #(
     end
   end
 
+  if (WIDE) begin : gen_narrow
+    fp_narrow #(
+      .EXP_BITS      (EXP_BITS),
+      .MAN_BITS      (MAN_BITS),
+      .SUBNORMALS    (SUBNORMALS),
+      .WIDE_EXP_BITS (SUM_EXP_BITS),
+      .WIDE_MAN_BITS (SUM_MAN_BITS),
+      .STAGES        (0)
+    ) u_narrow (
+      .clk_i,
+      .rst_ni,
+      .a_i      (sum_q[7]),
+      .result_o (tree_o)
+    );
+  end else begin : gen_same
+    assign tree_o = sum_q[7];
+  end
+
   assign tree_valid_o  = tree_valid_q;
-  assign tree_o        = sum_q[7];
   assign lanes_valid_o = lanes_valid_q;
   assign lanes_o       = sum_q;
 

@@ -11,7 +11,14 @@ mod fp_widen;
 
 use crate::OracleError;
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
+use pimlico_golden::reduction::Precision;
 use pimlico_units::arith::{Format, Fp};
+
+/// The sums of `golden` for elements in format `F` and sums in format `A`.
+pub(crate) fn precision<F: Format, A: Format>() -> Precision {
+    let Golden { format: elements, subnormals } = Golden::of::<F>();
+    Precision { elements, subnormals, sums: Golden::of::<A>().format }
+}
 
 /// The arithmetic of `golden` in a unit's format.
 #[derive(Clone, Copy)]

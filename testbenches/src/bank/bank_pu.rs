@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `bank_pu`: every result is the sum that the contract's order of summation gives.
 
-use crate::arith::Golden;
+use crate::arith::precision;
 use crate::{Bench, OracleError};
 use pimlico_units::arith::Format;
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut};
@@ -14,9 +14,9 @@ const TREE_HAZARD: usize = 2;
 
 /// Follows the running sums by arithmetic alone. A sum is `None` where the contract promises
 /// nothing: where the modes have met in the adders.
-impl<F: Format> Bench for BankPu<F> {
-    fn oracle(inputs: &[BankPuIn<F>], outputs: &[BankPuOut<F>]) -> Result<u64, OracleError> {
-        let golden = Golden::of::<F>();
+impl<F: Format, A: Format> Bench for BankPu<F, A> {
+    fn oracle(inputs: &[BankPuIn<F, A>], outputs: &[BankPuOut<F, A>]) -> Result<u64, OracleError> {
+        let golden = precision::<F, A>();
         let mut tree_sum = Some(0);
         let mut sums = [Some(0); 4];
         let mut tree_until = 0; // the cycle from which no tree beat needs the adders
@@ -28,7 +28,7 @@ impl<F: Format> Bench for BankPu<F> {
             if input.accumulate_i {
                 let scalar = shared[input.select_i.get() as usize];
                 for (sum, x) in sums.iter_mut().zip(row) {
-                    *sum = start(*sum).map(|sum| golden.add(golden.mul(x, scalar), sum));
+                    *sum = start(*sum).map(|sum| golden.add(golden.product(x, scalar), sum));
                 }
                 if cycle < tree_until {
                     sums = [None; 4];
@@ -44,8 +44,8 @@ impl<F: Format> Bench for BankPu<F> {
                     checked += 4;
                 }
             } else {
-                let [p0, p1, p2, p3] = std::array::from_fn(|k| golden.mul(row[k], shared[k]));
-                let tree = golden.add(golden.add(p0, p1), golden.add(p2, p3));
+                let products = std::array::from_fn(|k| golden.product(row[k], shared[k]));
+                let tree = golden.lanes_sum(products);
                 tree_sum = start(tree_sum).map(|sum| golden.add(tree, sum));
                 let after = inputs[cycle + 1..].iter().take(TREE_HAZARD);
                 if after.into_iter().any(|input| input.valid_i && input.accumulate_i) {
@@ -54,8 +54,8 @@ impl<F: Format> Bench for BankPu<F> {
                 sums = [None; 4];
                 tree_until = cycle + 1 + TREE_HAZARD;
                 let output = outputs.get(cycle + TREE_LATENCY);
-                if let (true, Some(output), Some(expected)) = (input.last_i, output, tree_sum) {
-                    check(cycle + TREE_LATENCY, output, 0, expected)?;
+                if let (true, Some(output), Some(sum)) = (input.last_i, output, tree_sum) {
+                    check(cycle + TREE_LATENCY, output, 0, golden.element(sum))?;
                     checked += 1;
                 }
             }
@@ -65,9 +65,9 @@ impl<F: Format> Bench for BankPu<F> {
 }
 
 /// Checks element `k` of a result that must be new in `cycle`.
-fn check<F: Format>(
+fn check<F: Format, A: Format>(
     cycle: usize,
-    output: &BankPuOut<F>,
+    output: &BankPuOut<F, A>,
     k: usize,
     expected: u32,
 ) -> Result<(), OracleError> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `adder_unit`: every sum is the one that the contract's order of summation gives.
 
-use crate::arith::Golden;
+use crate::arith::precision;
 use crate::{Bench, OracleError};
 use pimlico_units::arith::Format;
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
@@ -14,9 +14,12 @@ const TREE_HAZARD: usize = 3;
 
 /// Follows the lanes by arithmetic alone. A lane is `None` where the contract promises nothing:
 /// where the modes have met in the adders.
-impl<F: Format> Bench for AdderUnit<F> {
-    fn oracle(inputs: &[AdderUnitIn<F>], outputs: &[AdderUnitOut<F>]) -> Result<u64, OracleError> {
-        let golden = Golden::of::<F>();
+impl<F: Format, A: Format> Bench for AdderUnit<F, A> {
+    fn oracle(
+        inputs: &[AdderUnitIn<F, A>],
+        outputs: &[AdderUnitOut<F, A>],
+    ) -> Result<u64, OracleError> {
+        let golden = precision::<F, A>();
         let mut lanes = [Some(0); 8];
         let mut tree_until = 0; // the cycle from which no tree input needs the adders
         let mut checked = 0;
@@ -43,12 +46,9 @@ impl<F: Format> Bench for AdderUnit<F> {
                     continue;
                 }
                 let Some(output) = outputs.get(cycle + TREE_LATENCY) else { break };
-                let [s0, s1, s2, s3] =
-                    std::array::from_fn(|pair| golden.add(x[2 * pair], x[2 * pair + 1]));
-                let tree = golden.add(golden.add(s0, s1), golden.add(s2, s3));
                 let partial = if input.first_i { 0 } else { input.partial_i.to_bits() };
                 let (valid, got) = (output.tree_valid_o, output.tree_o.to_bits());
-                let expected = golden.add(tree, partial);
+                let expected = golden.element(golden.add(golden.chips_sum(x), partial));
                 check(cycle + TREE_LATENCY, "tree_o", valid, got, expected)?;
                 checked += 1;
             }

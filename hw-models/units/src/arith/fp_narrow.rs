@@ -4,15 +4,19 @@
 //! Twin of `rtl/arith/fp_narrow.sv`, which carries the table of special cases and the timing.
 
 use super::fp_round::Unrounded;
-use super::{Binary32, Format, Fp, Pipeline};
+use super::{Binary32, Format, Fp, Pipeline, same};
 use pimlico_ports::{Model, Signal, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// The number rounded to nearest even into a format with a narrower significand and an exponent
-    /// that is no wider. Where that flushes subnormals, those of this format are zeros as well.
+    /// that is no wider. Where that flushes subnormals, those of this format are zeros as well. Into
+    /// its own format a number goes as it is.
     #[inline]
     pub fn narrow<N: Format>(self) -> Fp<N> {
-        const { assert!(N::EXP_BITS <= F::EXP_BITS && N::MAN_BITS < F::MAN_BITS) };
+        const { assert!(N::EXP_BITS <= F::EXP_BITS && N::MAN_BITS < F::MAN_BITS || same::<N, F>()) };
+        if same::<N, F>() {
+            return Fp::from_bits(self.to_bits());
+        }
         let a = self.unpack();
         if a.nan {
             return Fp::NAN;
@@ -42,11 +46,11 @@ impl<F: Format> Fp<F> {
     }
 }
 
-/// Draws where rounding turns: half of the draws are numbers of the narrow format with a one or a
-/// run of ones somewhere in the significand, ties among them.
-fn near<F: Format>(entropy: &[u64]) -> Fp<Binary32> {
+/// Draws numbers of format `W` where rounding to the narrower `N` turns: half of the draws are
+/// numbers of `N` with a one or a run of ones somewhere in the significand, ties among them.
+pub(crate) fn near<N: Format, W: Format>(entropy: &[u64]) -> Fp<W> {
     let e = entropy[0];
-    if e >> 63 == 0 {
+    if same::<N, W>() || e >> 63 == 0 {
         return Fp::draw(entropy);
     }
     let one = 1 << (e >> 51 & 15);
@@ -56,9 +60,9 @@ fn near<F: Format>(entropy: &[u64]) -> Fp<Binary32> {
         3 | 4 => one - 1,
         5 => one | 1,
         6 => one | one >> 1,
-        _ => !0 << (e >> 51 & 15) & ((1 << (Binary32::MAN_BITS - F::MAN_BITS)) - 1),
+        _ => !0 << (e >> 51 & 15) & ((1 << (W::MAN_BITS - N::MAN_BITS)) - 1),
     };
-    Fp::from_bits(Fp::<F>::draw(entropy).widen::<Binary32>().to_bits() ^ tail)
+    Fp::from_bits(Fp::<N>::draw(entropy).widen::<W>().to_bits() ^ tail)
 }
 
 ports! {
@@ -66,7 +70,7 @@ ports! {
     unit FpNarrow<F: Format>: "fp_narrow" {
         inputs FpNarrowIn {
             /// A number in binary32.
-            a_i: Fp<Binary32> => near::<F>,
+            a_i: Fp<Binary32> => near::<F, Binary32>,
         }
         outputs FpNarrowOut {
             /// The operand of `STAGES` cycles ago, rounded to the narrow format.

@@ -3,15 +3,19 @@
 //!
 //! Twin of `rtl/arith/fp_widen.sv`, which carries the table of special cases and the timing.
 
-use super::{Binary32, Format, Fp, Pipeline};
+use super::{Binary32, Format, Fp, Pipeline, same};
 use pimlico_ports::{Model, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// The same number in a format with at least as wide an exponent and a wider significand. Only
-    /// a subnormal number between formats of one exponent width stays subnormal.
+    /// a subnormal number between formats of one exponent width stays subnormal. Into its own
+    /// format a number goes as it is.
     #[inline]
     pub fn widen<W: Format>(self) -> Fp<W> {
-        const { assert!(F::EXP_BITS <= W::EXP_BITS && F::MAN_BITS < W::MAN_BITS) };
+        const { assert!(F::EXP_BITS <= W::EXP_BITS && F::MAN_BITS < W::MAN_BITS || same::<F, W>()) };
+        if same::<F, W>() {
+            return Fp::from_bits(self.to_bits());
+        }
         let a = self.unpack();
         if a.nan {
             return Fp::NAN;

@@ -22,10 +22,35 @@ pub use fp_add::{FpAdd, FpAddIn, FpAddOut, FpAddProbe};
 pub use fp_exp::{FpExp, FpExpIn, FpExpOut, FpExpProbe};
 pub use fp_max::{FpMax, FpMaxIn, FpMaxOut, FpMaxProbe};
 pub use fp_mul::{FpMul, FpMulIn, FpMulOut, FpMulProbe};
+pub(crate) use fp_narrow::near;
 pub use fp_narrow::{FpNarrow, FpNarrowIn, FpNarrowOut, FpNarrowProbe};
 pub use fp_recip::{FpRecip, FpRecipIn, FpRecipOut, FpRecipProbe};
 pub use fp_widen::{FpWiden, FpWidenIn, FpWidenOut, FpWidenProbe};
 pub use pipeline::Pipeline;
+
+/// Whether the formats are one, but for what is done with subnormal numbers.
+const fn same<F: Format, G: Format>() -> bool {
+    F::EXP_BITS == G::EXP_BITS && F::MAN_BITS == G::MAN_BITS
+}
+
+/// Parameters of a module whose elements are of format `F` and whose sums are of format `A`: the same
+/// or a wider one, which keeps its subnormal numbers.
+pub(crate) const fn sum_parameters<F: Format, A: Format>() -> [(&'static str, i64); 5] {
+    assert!(A::SUBNORMALS == (F::SUBNORMALS || !same::<F, A>()));
+    let [exp_bits, man_bits, subnormals] = F::PARAMETERS;
+    let [(_, sum_exp_bits), (_, sum_man_bits), _] = A::PARAMETERS;
+    let sum = [("SUM_EXP_BITS", sum_exp_bits), ("SUM_MAN_BITS", sum_man_bits)];
+    [exp_bits, man_bits, subnormals, sum[0], sum[1]]
+}
+
+/// Name of the variant with elements of format `F` and sums of format `A`.
+pub(crate) fn sum_variant<F: Format, A: Format>() -> String {
+    match F::LABEL {
+        label if same::<F, A>() => label.to_owned(),
+        "" => format!("sum{}", A::WIDTH),
+        label => format!("{label}_sum{}", A::WIDTH),
+    }
+}
 
 /// Parameters of an arithmetic module with pipeline registers.
 const fn parameters<F: Format>(stages: usize) -> [(&'static str, i64); 4] {

@@ -38,8 +38,16 @@
 //! Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
 //! accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
 //! between the last tree beat and the first accumulator beat.
+//!
+//! **Formats.** Elements and products are of format `F`. Sums are of format `A`: by default `F`, or a
+//! wider one (binary32), which always keeps its subnormal numbers. Then a product is still rounded to
+//! `F`, so that a multiplier and what it computes stay the same, and is widened, exactly, as it goes
+//! into an adder: behind its register, which stays narrow. Adders, accumulators and result registers
+//! are of format `A`, and neither order of summation nor timing changes. Accumulator mode gives four
+//! results in `A`. Tree mode gives one element: the sum is rounded to `F` before the result register
+//! (the clock of 5 ns has room for it), whose low bits are then what the chip sends, with zeros above.
 
-use crate::arith::{Format, Fp};
+use crate::arith::{Format, Fp, sum_parameters, sum_variant};
 use pimlico_ports::{
     Model, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -47,7 +55,7 @@ use pimlico_ports::{
 
 ports! {
     /// A bank PU.
-    unit BankPu<F: Format>: "bank_pu" {
+    unit BankPu<F: Format, A: Format = F>: "bank_pu" {
         inputs BankPuIn {
             /// A beat arrives.
             valid_i: bool => all_but_one_in(8),
@@ -67,14 +75,15 @@ ports! {
         outputs BankPuOut {
             /// `result_o` is new in this clock.
             result_valid_o: bool,
-            /// Tree mode: element 0 is the sum. Accumulator mode: four sums.
-            result_o: [Fp<F>; 4],
+            /// Tree mode: the sum, rounded to `F`, in the low bits of element 0. Accumulator mode: four
+            /// sums.
+            result_o: [Fp<A>; 4],
         }
         probes BankPuProbe {
             /// Rounded products.
             product_q: [Fp<F>; 4],
             /// Accumulators; in tree mode the nodes of the tree.
-            acc_q: [Fp<F>; 4],
+            acc_q: [Fp<A>; 4],
         }
     }
 }
@@ -89,10 +98,10 @@ struct Control {
 
 /// The model of a bank PU.
 #[derive(Clone)]
-pub struct BankPu<F> {
+pub struct BankPu<F, A = F> {
     product: [Fp<F>; 4],
-    acc: [Fp<F>; 4],
-    result: [Fp<F>; 4],
+    acc: [Fp<A>; 4],
+    result: [Fp<A>; 4],
     result_valid: bool,
     /// The beat in `product`, and its mode.
     beat: Control,
@@ -102,26 +111,34 @@ pub struct BankPu<F> {
     quad: Control,
 }
 
-impl<F: Format> Unit for BankPu<F> {
+impl<F: Format, A: Format> Unit for BankPu<F, A> {
     const MODULE: &'static str = "bank_pu";
-    const PARAMETERS: &'static [(&'static str, i64)] = &F::PARAMETERS;
-    type In = BankPuIn<F>;
-    type Out = BankPuOut<F>;
-    type Probe = BankPuProbe<F>;
+    const PARAMETERS: &'static [(&'static str, i64)] = &sum_parameters::<F, A>();
+    type In = BankPuIn<F, A>;
+    type Out = BankPuOut<F, A>;
+    type Probe = BankPuProbe<F, A>;
 
     fn variant() -> String {
-        F::LABEL.to_owned()
+        sum_variant::<F, A>()
     }
 }
 
-impl<F: Format> BankPu<F> {
+impl<F: Format, A: Format> BankPuOut<F, A> {
+    /// Tree mode's result.
+    #[inline]
+    pub const fn score(&self) -> Fp<F> {
+        Fp::from_bits(self.result_o[0].to_bits())
+    }
+}
+
+impl<F: Format, A: Format> BankPu<F, A> {
     /// Clocks from a tree beat with `last_i` to its result.
     pub const TREE_LATENCY: u64 = 4;
     /// Clocks from an accumulator beat with `last_i` to its results.
     pub const ACCUMULATE_LATENCY: u64 = 2;
 }
 
-impl<F: Format> Model for BankPu<F> {
+impl<F: Format, A: Format> Model for BankPu<F, A> {
     fn new() -> Self {
         Self {
             product: [Fp::ZERO; 4],
@@ -153,9 +170,11 @@ impl<F: Format> Model for BankPu<F> {
         // Adders.
         self.result_valid = false;
         let acc = self.acc;
+        let product = self.product;
+        let term = |k: usize| product[k].widen::<A>();
         if self.beat.valid && self.beat_accumulates {
             for (k, sum) in self.acc.iter_mut().enumerate() {
-                *sum = self.product[k] + if self.beat.first { Fp::ZERO } else { acc[k] };
+                *sum = term(k) + if self.beat.first { Fp::ZERO } else { acc[k] };
             }
             if self.beat.last {
                 self.result = self.acc;
@@ -163,8 +182,8 @@ impl<F: Format> Model for BankPu<F> {
             }
         } else {
             if self.beat.valid {
-                self.acc[0] = self.product[0] + self.product[1];
-                self.acc[1] = self.product[2] + self.product[3];
+                self.acc[0] = term(0) + term(1);
+                self.acc[1] = term(2) + term(3);
             }
             if self.pair.valid {
                 self.acc[2] = acc[0] + acc[1];
@@ -172,7 +191,7 @@ impl<F: Format> Model for BankPu<F> {
             if self.quad.valid {
                 self.acc[3] = acc[2] + if self.quad.first { Fp::ZERO } else { acc[3] };
                 if self.quad.last {
-                    self.result[0] = self.acc[3];
+                    self.result[0] = Fp::from_bits(self.acc[3].narrow::<F>().to_bits());
                     self.result_valid = true;
                 }
             }
@@ -197,7 +216,7 @@ impl<F: Format> Model for BankPu<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arith::Binary16;
+    use crate::arith::{Binary16, Binary32};
     use half::f16;
 
     fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {
@@ -246,5 +265,43 @@ mod tests {
         let output = pu.step(&BankPuIn::default());
         assert!(output.result_valid_o);
         assert_eq!(output.result_o.map(value), [50.0, 100.0, 150.0, 200.0]);
+    }
+
+    /// The last output of three beats, rows of 2048, 1 and 1 with a shared buffer of ones, and the
+    /// idle clocks that they need.
+    fn large_and_ones<A: Format>(accumulate_i: bool) -> BankPuOut<Binary16, A> {
+        let mut pu = BankPu::<Binary16, A>::new();
+        for n in 0..3 {
+            pu.step(&BankPuIn {
+                valid_i: true,
+                accumulate_i,
+                first_i: n == 0,
+                last_i: n == 2,
+                row_i: elements([if n == 0 { 2048.0 } else { 1.0 }, 0.0, 0.0, 0.0]),
+                shared_i: elements([1.0; 4]),
+                ..Default::default()
+            });
+        }
+        let idle = if accumulate_i { 2 } else { 4 };
+        (0..idle).map(|_| pu.step(&BankPuIn::default())).last().expect("some clocks")
+    }
+
+    // From 2048 on, binary16 counts in twos, and a one that is added is lost.
+
+    #[test]
+    fn wide_accumulators_keep_what_narrow_ones_lose() {
+        let output = large_and_ones::<Binary16>(true);
+        assert_eq!((output.result_valid_o, value(output.result_o[0])), (true, 2048.0));
+        let output = large_and_ones::<Binary32>(true);
+        assert_eq!((output.result_valid_o, output.result_o[0]), (true, 2050.0.into()));
+    }
+
+    #[test]
+    fn a_score_of_wide_sums_is_an_element_in_the_low_bits() {
+        let output = large_and_ones::<Binary16>(false);
+        assert_eq!((output.result_valid_o, value(output.score())), (true, 2048.0));
+        let output = large_and_ones::<Binary32>(false);
+        assert_eq!((output.result_valid_o, value(output.score())), (true, 2050.0));
+        assert_eq!(output.result_o[0].to_bits(), u32::from(f16::from_f32(2050.0).to_bits()));
     }
 }

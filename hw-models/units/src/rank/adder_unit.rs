@@ -16,7 +16,8 @@
 //! sum[0..4]               x0+x1 ...
 //! sum[4], [5]                        s0+s1 ...
 //! sum[6]                                        s4+s5
-//! sum[7] = tree_o                                          s6+partial    tree_valid_o
+//! sum[7]                                                   s6+partial
+//! tree_o                                                   sum[7]        tree_valid_o
 //! ```
 //!
 //! **Accumulator mode** (`accumulate_i` = 1; context). Each chip's lane accumulates by itself,
@@ -31,16 +32,24 @@
 //! Both modes use the same adders and registers. Where tree sums are still on their way when an
 //! accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
 //! between the last tree input and the first accumulator input.
+//!
+//! **Formats.** Elements in memory are of format `F`; inputs, adders, registers and `lanes_o` are of
+//! format `A`: by default `F`, or a wider one (binary32), which always keeps its subnormal numbers.
+//! Then whoever feeds the tree with elements (the chips' scores, the sums of earlier passes) widens
+//! them, exactly, and `tree_o` is `sum[7]` rounded to `F`: behind the register, so that the latency
+//! stays and an adder remains the longest path of the short tCK. Order of summation and timing do not
+//! change.
 
-use crate::arith::{Format, Fp};
+use crate::arith::{Format, Fp, near, sum_parameters, sum_variant};
 use pimlico_ports::{
     Model, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
+use std::{array::from_fn, marker::PhantomData};
 
 ports! {
     /// An adder unit.
-    unit AdderUnit<F: Format>: "adder_unit" {
+    unit AdderUnit<F: Format, A: Format = F>: "adder_unit" {
         inputs AdderUnitIn {
             /// Eight elements arrive.
             valid_i: bool => all_but_one_in(8),
@@ -51,19 +60,19 @@ ports! {
             /// Accumulator mode: the sums with this input are complete.
             last_i: bool => one_in(4),
             /// Tree mode: what earlier passes have summed up.
-            partial_i: Fp<F>,
+            partial_i: Fp<A> => near::<F, A>,
             /// One element from each chip.
-            x_i: [Fp<F>; 8],
+            x_i: [Fp<A>; 8] => |entropy: &[u64]| from_fn(|c| near::<F, A>(&entropy[c..])),
         }
         outputs AdderUnitOut {
             /// `tree_o` is a new sum.
             tree_valid_o: bool,
-            /// Tree mode: the sum over the chips.
+            /// Tree mode: the sum over the chips, rounded to `F`.
             tree_o: Fp<F>,
             /// `lanes_o` are complete sums.
             lanes_valid_o: bool,
             /// Accumulator mode: the sum of each chip's lane.
-            lanes_o: [Fp<F>; 8],
+            lanes_o: [Fp<A>; 8],
         }
         probes AdderUnitProbe {}
     }
@@ -71,49 +80,51 @@ ports! {
 
 /// What accompanies an input through the tree.
 #[derive(Clone, Copy)]
-struct Stage<F> {
+struct Stage<A> {
     valid: bool,
     /// Operand of the eighth adder.
-    partial: Fp<F>,
+    partial: Fp<A>,
 }
 
 /// The model of an adder unit.
 #[derive(Clone)]
-pub struct AdderUnit<F> {
+pub struct AdderUnit<F, A = F> {
     /// Results of the eight adders.
-    sum: [Fp<F>; 8],
+    sum: [Fp<A>; 8],
     /// What stands in `sum[0..4]`, `sum[4..6]` and `sum[6]`, where that belongs to the tree.
-    stages: [Stage<F>; 3],
+    stages: [Stage<A>; 3],
     tree_valid: bool,
     lanes_valid: bool,
+    element: PhantomData<F>,
 }
 
-impl<F: Format> Unit for AdderUnit<F> {
+impl<F: Format, A: Format> Unit for AdderUnit<F, A> {
     const MODULE: &'static str = "adder_unit";
-    const PARAMETERS: &'static [(&'static str, i64)] = &F::PARAMETERS;
-    type In = AdderUnitIn<F>;
-    type Out = AdderUnitOut<F>;
-    type Probe = AdderUnitProbe<F>;
+    const PARAMETERS: &'static [(&'static str, i64)] = &sum_parameters::<F, A>();
+    type In = AdderUnitIn<F, A>;
+    type Out = AdderUnitOut<F, A>;
+    type Probe = AdderUnitProbe<F, A>;
 
     fn variant() -> String {
-        F::LABEL.to_owned()
+        sum_variant::<F, A>()
     }
 }
 
-impl<F: Format> AdderUnit<F> {
+impl<F: Format, A: Format> AdderUnit<F, A> {
     /// Clocks from a tree input to its sum.
     pub const TREE_LATENCY: u64 = 4;
     /// Clocks from an accumulator input to its sums.
     pub const ACCUMULATE_LATENCY: u64 = 1;
 }
 
-impl<F: Format> Model for AdderUnit<F> {
+impl<F: Format, A: Format> Model for AdderUnit<F, A> {
     fn new() -> Self {
         Self {
             sum: [Fp::ZERO; 8],
             stages: [Stage { valid: false, partial: Fp::ZERO }; 3],
             tree_valid: false,
             lanes_valid: false,
+            element: PhantomData,
         }
     }
 
@@ -128,7 +139,7 @@ impl<F: Format> Model for AdderUnit<F> {
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = AdderUnitOut {
             tree_valid_o: self.tree_valid,
-            tree_o: self.sum[7],
+            tree_o: self.sum[7].narrow(),
             lanes_valid_o: self.lanes_valid,
             lanes_o: self.sum,
             ..Default::default()
@@ -169,7 +180,7 @@ impl<F: Format> Model for AdderUnit<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arith::Binary16;
+    use crate::arith::{Binary16, Binary32};
     use half::f16;
 
     fn element(value: f32) -> Fp<Binary16> {
@@ -213,5 +224,21 @@ mod tests {
         assert!(output.lanes_valid_o);
         let lanes = output.lanes_o.map(|x| f16::from(x).to_f32());
         assert_eq!(lanes, [0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 24.0, 28.0]);
+    }
+
+    #[test]
+    fn the_tree_of_wide_sums_rounds_once_at_the_end() {
+        let mut unit = AdderUnit::<Binary16, Binary32>::new();
+        unit.step(&AdderUnitIn {
+            valid_i: true,
+            partial_i: 1.0.into(),
+            x_i: [2048.0, 1.0, 0.0, 1.0, 0.0, 0.25, 0.0, 0.0].map(|x: f32| x.into()),
+            ..Default::default()
+        });
+        let output = (0..4).map(|_| unit.step(&AdderUnitIn::default())).last();
+        let output = output.expect("some clocks");
+        assert!(output.tree_valid_o);
+        assert_eq!(output.lanes_o[7], 2051.25.into());
+        assert_eq!(f16::from(output.tree_o).to_f32(), 2052.0);
     }
 }
