@@ -4,7 +4,7 @@
 //!
 //! Scores are in a 16-bit format, their sum in binary32, where subnormal numbers are flushed. Nothing
 //! here computes an exponential: what a unit says it is is taken for it, once
-//! [`unary`](crate::unary) has found it good enough.
+//! [`unary`] has found it good enough.
 
 use crate::format::{Format, Subnormals};
 use crate::{exact, softfloat, unary};
