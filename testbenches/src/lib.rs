@@ -5,6 +5,7 @@
 //! * [`Rtl`]: Verilated instances of a unit, behind the interface that its models have.
 //! * [`Lockstep`]: model and RTL together; stops at the first difference.
 //! * [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model.
+//! * [`benches`](benches()): those of all units.
 //! * [`exhaustive`]: all pairs of operands of an arithmetic unit.
 //! * [`cosim`]: long random runs, shrunk and written down when they fail.
 //!
@@ -16,6 +17,7 @@
 pub mod arith;
 pub mod bank;
 mod bench;
+mod benches;
 pub mod cosim;
 pub mod exhaustive;
 mod ffi;
@@ -25,6 +27,7 @@ pub mod rank;
 mod rtl;
 
 pub use bench::{Bench, OracleError};
+pub use benches::{AnyBench, benches};
 pub use function::Function;
 pub use lockstep::Lockstep;
 pub use rtl::{Rtl, Window};

@@ -50,7 +50,7 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     let mut left_out = Vec::new();
     for job in jobs::chosen(arguments)? {
         let bar = output::progress(PARTS, &job.name);
-        match (job.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
+        match (job.bench.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
             Some(outcome) => outcomes.push((job, outcome)),
             None => left_out.push(job.name),
         }

@@ -3,17 +3,9 @@
 
 use super::Arguments;
 use crate::failure::Failure;
-use pimlico_testbenches::exhaustive::{self, Operands};
-use pimlico_testbenches::{Bench, cosim};
-use pimlico_units::for_each_unit;
+use pimlico_testbenches::{AnyBench, benches, cosim};
 use std::collections::BTreeMap;
 use std::io;
-
-/// Told how many more cycles have been compared.
-type Progress<'a> = &'a (dyn Fn(u64) + Sync);
-
-/// `Bench::all_operands` of a unit.
-type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::Outcome>;
 
 /// A unit and what can be done with it.
 pub struct Job {
@@ -21,24 +13,11 @@ pub struct Job {
     pub unit: &'static str,
     /// Name of the parameter set.
     pub name: String,
-    parameters: &'static [(&'static str, i64)],
-    /// Random co-simulation.
-    pub random: fn(&Arguments, Progress<'_>) -> io::Result<cosim::Outcome>,
-    /// All operands, if the unit is a function of one or two and has no registers.
-    pub all_operands: AllOperands,
+    /// Its bench.
+    pub bench: AnyBench,
 }
 
 impl Job {
-    fn of<M: Bench>() -> Self {
-        Self {
-            unit: M::MODULE,
-            name: M::name(),
-            parameters: M::PARAMETERS,
-            random: random::<M>,
-            all_operands: M::all_operands,
-        }
-    }
-
     /// Whether the unit is meant by `name`: a module, or one of its parameter sets. `fp_mul:` means the
     /// defaults alone.
     fn is(&self, name: &str) -> bool {
@@ -47,31 +26,32 @@ impl Job {
 
     /// Parameters of the RTL module.
     pub fn parameters(&self) -> BTreeMap<&'static str, i64> {
-        self.parameters.iter().copied().collect()
+        self.bench.unit.parameters.iter().copied().collect()
     }
-}
 
-fn random<M: Bench>(arguments: &Arguments, progress: Progress<'_>) -> io::Result<cosim::Outcome> {
-    let Arguments { cycles, seed, vcd, report, .. } = arguments;
-    if let Some(folder) = vcd {
-        cosim::trace_first::<M>(*seed, folder)?;
+    /// Random co-simulation. `progress` is told how many more cycles have been compared.
+    pub fn random(
+        &self,
+        arguments: &Arguments,
+        progress: &(dyn Fn(u64) + Sync),
+    ) -> io::Result<cosim::Outcome> {
+        let Arguments { cycles, seed, vcd, report, .. } = arguments;
+        if let Some(folder) = vcd {
+            (self.bench.trace_first)(*seed, folder)?;
+        }
+        let mut done = 0;
+        (self.bench.run)(*cycles, *seed, report, &mut |cycles| {
+            progress(cycles - done);
+            done = cycles;
+        })
     }
-    let mut done = 0;
-    cosim::run::<M>(*cycles, *seed, report, |cycles| {
-        progress(cycles - done);
-        done = cycles;
-    })
 }
 
 /// The units that the arguments name.
 pub fn chosen(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
-    let mut jobs = Vec::new();
-    macro_rules! job {
-        ($unit:ty) => {
-            jobs.push(Job::of::<$unit>());
-        };
-    }
-    for_each_unit!(job);
+    let job =
+        |bench: AnyBench| Job { unit: bench.unit.module, name: bench.unit.name.clone(), bench };
+    let mut jobs: Vec<_> = benches().into_iter().map(job).collect();
     for name in &arguments.units {
         if !jobs.iter().any(|job| job.is(name)) {
             let names: Vec<_> = jobs.into_iter().map(|job| job.name).collect();

@@ -53,7 +53,7 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     let bar = output::progress(arguments.cycles * jobs.len() as u64, "cycles");
     let progress = |cycles| bar.inc(cycles);
     let outcomes: io::Result<Vec<Outcome>> =
-        jobs.par_iter().map(|job| (job.random)(arguments, &progress)).collect();
+        jobs.par_iter().map(|job| job.random(arguments, &progress)).collect();
     bar.finish_and_clear();
     let outcomes = outcomes.map_err(|e| Failure::Input(format!("waveform: {e}")))?;
 

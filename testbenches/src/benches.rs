@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+//! The benches of all units behind one type, so that whoever runs them need not be compiled for each.
+
+use crate::exhaustive::{self, Operands};
+use crate::{Bench, cosim};
+use pimlico_ports::UnitInfo;
+use pimlico_units::for_each_unit;
+use std::io;
+use std::path::Path;
+
+/// `cosim::run` of a unit.
+type Run = fn(u64, u64, &Path, &mut dyn FnMut(u64)) -> io::Result<cosim::Outcome>;
+
+/// `Bench::all_operands` of a unit.
+type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::Outcome>;
+
+/// The bench of a unit in one set of parameters.
+pub struct AnyBench {
+    /// The unit's declaration.
+    pub unit: UnitInfo,
+    /// Random co-simulation; see [`cosim::run`].
+    pub run: Run,
+    /// Waveforms of its first episode; see [`cosim::trace_first`].
+    pub trace_first: fn(u64, &Path) -> io::Result<()>,
+    /// All operands; see [`Bench::all_operands`].
+    pub all_operands: AllOperands,
+}
+
+/// The benches of all units.
+pub fn benches() -> Vec<AnyBench> {
+    fn run<M: Bench>(
+        cycles: u64,
+        seed: u64,
+        report: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> io::Result<cosim::Outcome> {
+        cosim::run::<M>(cycles, seed, report, progress)
+    }
+    let mut benches = Vec::new();
+    macro_rules! bench {
+        ($unit:ty) => {
+            benches.push(AnyBench {
+                unit: <$unit as pimlico_ports::Unit>::info(),
+                run: run::<$unit>,
+                trace_first: cosim::trace_first::<$unit>,
+                all_operands: <$unit as Bench>::all_operands,
+            });
+        };
+    }
+    for_each_unit!(bench);
+    benches
+}
