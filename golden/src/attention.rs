@@ -93,7 +93,12 @@ fn softmax(scores: &[f64], scale: f64) -> Vec<f64> {
     exps.iter().map(|exp| exp / sum).collect()
 }
 
-fn weighted_sum<V: AsRef<[u16]>>(format: Format, weights: &[f64], v: &[V]) -> Vec<f64> {
+/// The weighted sum of the values.
+///
+/// # Panics
+///
+/// If there are not as many weights as rows of `v`, or these differ in length.
+pub fn weighted_sum<V: AsRef<[u16]>>(format: Format, weights: &[f64], v: &[V]) -> Vec<f64> {
     assert_eq!(weights.len(), v.len(), "one weight per token");
     let d_h = v.first().map_or(0, |row| row.as_ref().len());
 

@@ -188,6 +188,31 @@ impl Precision {
         (0..d_h).map(element).collect()
     }
 
+    /// The same where the tokens are summed up part by part, the banks' accumulators beginning anew with
+    /// each: the sum of the parts before comes first in the rank's accumulator.
+    ///
+    /// # Panics
+    ///
+    /// As [`context`](Self::context), or if `tokens` is 0.
+    pub fn context_in_parts<R: AsRef<[u16]>>(
+        &self,
+        v: &[R],
+        weights: &[u16],
+        tokens: usize,
+    ) -> Vec<u32> {
+        assert_eq!(v.len(), weights.len(), "one weight per token");
+        let d_h = v.first().map_or(0, |row| row.as_ref().len());
+        let zero = self.sums.zero(false);
+        let element = |e| {
+            v.chunks(tokens).zip(weights.chunks(tokens)).fold(zero, |sum, (v, weights)| {
+                (0..GROUPS).fold(self.add(sum, zero), |sum, group| {
+                    self.add(self.group_sum(v, weights, group, e), sum)
+                })
+            })
+        };
+        (0..d_h).map(element).collect()
+    }
+
     /// What group `group` (0 to 3) contributes to element `element` of a [`context`](Self::context):
     /// its accumulator after the last token.
     ///

@@ -1,35 +1,53 @@
 // SPDX-License-Identifier: MIT
-//! A head's attention on a rank of RTL and models in lockstep.
+//! The attention of heads on a rank of RTL and models in lockstep.
 #![cfg(feature = "rtl")]
 
-use pimlico_device::{Config, Options, Rank, RankUnits};
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
 use pimlico_host::attention;
-use pimlico_host::data::Head;
-use pimlico_host::kv_cache::HostPort;
+use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::pins::PinLog;
 use pimlico_testbenches::rank;
 
 #[test]
 fn back_ends_agree() {
+    use Normalise::{Early, Late};
+    use SumFormat::{Binary16, Binary32};
     let config = Config::ddr4_3200();
-    for (head_dim, context) in [(128, 40), (64, 17), (80, 1), (96, 33)] {
-        let head = Head::synthetic(head_dim, context, 5, 0);
+    for (head_dim, context, group, normalise, sums) in [
+        (128, 40, 1, Early, Binary16),
+        (64, 17, 2, Late, Binary16),
+        (80, 1, 1, Early, Binary32),
+        (96, 33, 1, Late, Binary32),
+        (256, 20, 1, Early, Binary16),
+    ] {
+        let shape = Shape { head_dim, context, group, distribution: Distribution::Random };
+        let head = Head::synthetic(shape, 5, 0);
+        let options = Options { normalise, sums, ..Options::default() };
         let run = |units: RankUnits| {
-            let mut rank = Rank::new(config.clone(), units, Options::default());
+            let mut rank = Rank::new(config.clone(), units, options);
             let pins = PinLog::of(&mut rank);
+            let layout = HeadLayout::new(&config, head_dim, context, 0).expect("it fits");
             let mut host = HostPort::new().expect("an image");
-            let result = attention::run_head(&mut rank, &mut host, &head).expect("no mismatch");
+            host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("no mismatch");
+            let result = attention::run_head(&mut rank, &layout, &head.queries);
+            let result = result.expect("no mismatch");
+            let (read, _) =
+                host.transfer(&mut rank, kv_cache::reads(&layout)).expect("no mismatch");
             assert_eq!(pins.violations(rank.tck()), (0, vec![]));
-            result
+            (result, read)
         };
-        let model = run(RankUnits::models(&config));
-        let rtl = run(rank::rtl_units(&config, 5));
-        let lockstep = run(rank::lockstep_units(&config, 5));
-        for other in [rtl, lockstep] {
+        let (model, read_from_model) = run(RankUnits::models(&config, options));
+        for units in
+            [rank::rtl_units(&config, options, 5), rank::lockstep_units(&config, options, 5)]
+        {
+            let (other, read) = run(units);
             assert_eq!(model.scores, other.scores);
+            assert_eq!(model.weights, other.weights);
             assert_eq!(model.context, other.context);
-            assert_eq!(model.score_statistics, other.score_statistics);
-            assert_eq!(model.context_statistics, other.context_statistics);
+            assert_eq!(model.statistics, other.statistics);
+            assert_eq!(read_from_model, read);
         }
     }
 }

@@ -13,9 +13,9 @@
 //! RD_ALL, when all sums have left the pipeline, the clock stands still until the next.
 
 use crate::rank::AllBankRead;
-use crate::{Burst, CHIPS, Config, LANES, Results};
+use crate::{Burst, CHIPS, Config, LANES};
 use pimlico_ports::{Instances, Mismatch, U};
-use pimlico_units::arith::{Binary16, Fp};
+use pimlico_units::arith::{Binary16, Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut};
 
 /// Words of 64 bits in a shared buffer: 2 KB.
@@ -24,14 +24,15 @@ pub const SHARED_WORDS: usize = 256;
 /// Slots without an RD_ALL after which no PU has anything left to do.
 const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
 
-pub(crate) type Element = Fp<Binary16>;
+/// The ports of all bank PUs.
+pub type BankPuPorts<'a, A> = (&'a [BankPuIn<Binary16, A>], &'a [BankPuOut<Binary16, A>]);
 
-/// The PUs of a rank.
-pub struct BankPus {
-    units: Box<dyn Instances<BankPu<Binary16>>>,
+/// The PUs of a rank, whose sums are of format `A`.
+pub struct BankPus<A: Format> {
+    units: Box<dyn Instances<BankPu<Binary16, A>>>,
     shared: Box<[Burst]>,
-    inputs: Box<[BankPuIn<Binary16>]>,
-    outputs: Box<[BankPuOut<Binary16>]>,
+    inputs: Box<[BankPuIn<Binary16, A>]>,
+    outputs: Box<[BankPuOut<Binary16, A>]>,
     banks_per_group: usize,
     slot_tck: u64,
     /// The next slot begins here, unless an RD_ALL begins one sooner.
@@ -40,9 +41,9 @@ pub struct BankPus {
     slots_left: u64,
 }
 
-impl BankPus {
+impl<A: Format> BankPus<A> {
     /// PUs that have been reset, that of chip `c` at logic bank `b` being number `8 b + c` of `units`.
-    pub fn new(config: &Config, units: Box<dyn Instances<BankPu<Binary16>>>) -> Self {
+    pub fn new(config: &Config, units: Box<dyn Instances<BankPu<Binary16, A>>>) -> Self {
         let count = CHIPS * config.banks();
         Self {
             units,
@@ -104,21 +105,23 @@ impl BankPus {
         }
     }
 
-    /// What RD_RESULT gives: for each tCK of the burst an element of each chip.
-    pub fn results(&self, results: Results) -> [[Element; CHIPS]; LANES] {
-        std::array::from_fn(|n| {
-            let (bank, lane) = results.source(n, self.banks_per_group);
-            std::array::from_fn(|chip| self.outputs[CHIPS * bank + chip].result_o[lane])
-        })
+    /// The score of a logic bank, from each chip.
+    pub fn score(&self, bank: usize) -> [Fp<A>; CHIPS] {
+        std::array::from_fn(|chip| self.outputs[CHIPS * bank + chip].score().widen())
+    }
+
+    /// An element of the result registers of a logic bank, from each chip.
+    pub fn sum(&self, bank: usize, lane: usize) -> [Fp<A>; CHIPS] {
+        std::array::from_fn(|chip| self.outputs[CHIPS * bank + chip].result_o[lane])
     }
 
     /// The ports in the current slot.
-    pub fn ports(&self) -> (&[BankPuIn<Binary16>], &[BankPuOut<Binary16>]) {
+    pub fn ports(&self) -> BankPuPorts<'_, A> {
         (&self.inputs, &self.outputs)
     }
 }
 
 /// The elements of a 64-bit word.
-fn elements(word: u64) -> [Element; LANES] {
-    std::array::from_fn(|lane| Element::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+fn elements(word: u64) -> [Fp<Binary16>; LANES] {
+    std::array::from_fn(|lane| Fp::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
 }

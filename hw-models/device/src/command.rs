@@ -61,7 +61,7 @@ impl DramCommand {
     }
 }
 
-/// What a burst of results holds: four elements of each chip, one in each of its tCK.
+/// What a burst of results holds: 64 bits of each chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Results {
     /// Score and FC: the sums of the four banks of a bank group.
@@ -69,24 +69,31 @@ pub enum Results {
         /// Bank group.
         group: usize,
     },
-    /// Context: one element of four sums, from the same bank of each bank group.
+    /// Context: one element of the sums, from the same bank of each bank group. With sums of 16 bits
+    /// of all four groups; with sums of 32 bits of two of them.
     Context {
         /// Bank in each of the groups.
         bank: usize,
         /// Element of the result register.
         lane: usize,
+        /// First bank group: 0, or 2 with sums of 32 bits.
+        from_group: usize,
     },
 }
 
 /// Bit of an address that tells context from scores.
 const CONTEXT: usize = 0x80;
+/// Bit of an address that tells the upper two bank groups from the lower.
+const UPPER: usize = 0x40;
 
 impl Results {
     /// The eight address bits of RD_RESULT.
     pub fn address(self) -> usize {
         match self {
             Self::Scores { group } => group,
-            Self::Context { bank, lane } => CONTEXT | bank * LANES + lane,
+            Self::Context { bank, lane, from_group } => {
+                CONTEXT | if from_group == 0 { 0 } else { UPPER } | (bank * LANES + lane)
+            }
         }
     }
 
@@ -95,15 +102,8 @@ impl Results {
         if address & CONTEXT == 0 {
             Self::Scores { group: address % LANES }
         } else {
-            Self::Context { bank: address / LANES % LANES, lane: address % LANES }
-        }
-    }
-
-    /// Logic bank and element of the result register that the burst has in its tCK `n`.
-    pub fn source(self, n: usize, banks_per_group: usize) -> (usize, usize) {
-        match self {
-            Self::Scores { group } => (group * banks_per_group + n, 0),
-            Self::Context { bank, lane } => (n * banks_per_group + bank, lane),
+            let from_group = if address & UPPER == 0 { 0 } else { 2 };
+            Self::Context { bank: address / LANES % LANES, lane: address % LANES, from_group }
         }
     }
 }
@@ -115,7 +115,11 @@ mod tests {
     #[test]
     fn an_address_tells_results_apart() {
         let scores = (0..LANES).map(|group| Results::Scores { group });
-        let context = (0..4 * LANES).map(|n| Results::Context { bank: n / 4, lane: n % 4 });
+        let context = (0..8 * LANES).map(|n| Results::Context {
+            bank: n / 4 % 4,
+            lane: n % 4,
+            from_group: n / 16 * 2,
+        });
         for results in scores.chain(context) {
             assert!(results.address() < 256);
             assert_eq!(Results::from_address(results.address()), results);

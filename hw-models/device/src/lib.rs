@@ -11,11 +11,12 @@
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
-//! * [`schedule`]: the commands of score and context, tCK by tCK.
+//! * [`attention`]: what the rank is asked for to compute attention.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
 mod accounts;
+pub mod attention;
 mod bank_pus;
 mod buffer_chip;
 mod chips;
@@ -25,9 +26,10 @@ pub mod data_bus;
 mod dram;
 pub mod mapping;
 mod rank;
-pub mod schedule;
+mod softmax;
 pub mod spd;
 mod statistics;
+mod sum_path;
 mod wave;
 
 pub use bank_pus::{BankPus, SHARED_WORDS};
@@ -38,8 +40,10 @@ pub use config::{Config, ConfigError, Organisation, Timing};
 pub use dram::{Burst, CHIPS, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
-    Activation, AllBankRead, ArrayRequest, BusDriver, BusRequest, Events, Options, PinWatch, Rank,
-    RankError, RankUnits, Requests, Shared, Sum,
+    Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,
+    Normalise, Options, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared, Sum,
+    SumFormat, Weigh,
 };
+pub use softmax::{HEADS, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};
 pub use wave::RankWave;

@@ -4,10 +4,12 @@
 //! ```text
 //!            array and bus requests ──▶ rank controller ◀── refresh manager
 //!                                            │ commands
-//!    host ──▶ re-layout unit ──┬─────────────▼────────────────┐
-//!         ◀──                  │ data    chips: row buffers, shared buffers, bank PUs
-//!                              │             │
-//!         sums ◀── adder unit ◀┴──────── results
+//!    host ◀─▶ re-layout unit ──┬─────────────▼────────────────┐
+//!                     weights ─┤ data    chips: row buffers, shared buffers, bank PUs
+//!                        ▲     │             │
+//!             softmax unit ◀───┼─ adder unit ◀── results
+//!                ▲    │        │
+//!             score buffer   context ──▶ host
 //! ```
 //!
 //! It works in one of two ways, and a host changes between them only when all banks are closed:
@@ -22,27 +24,26 @@
 //! between them.
 
 use crate::accounts::{Accounts, Cause};
-use crate::bank_pus::Element;
 use crate::data_bus::{Beats, Incoming, Outgoing, beats_of, burst_of};
+use crate::softmax::{Given, Softmax, SoftmaxUnits};
+use crate::sum_path::{SumPath, SumUnits, Sums, UnitsOf};
 use crate::{
-    BankPus, BufferChip, Burst, CHIPS, Chips, Config, DataPath, Dram, DramCommand, LANES, RankWave,
-    Results, Sides, Statistics, Timing,
+    BufferChip, Burst, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Results, Sides,
+    Statistics, Timing,
 };
-use pimlico_ports::{Instances, Mismatch, Models, U};
-use pimlico_units::arith::Binary16;
-use pimlico_units::bank::BankPu;
+use pimlico_ports::{Instances, Mismatch, Model, Models, U};
 use pimlico_units::rank::{
-    AdderUnit, AdderUnitIn, AdderUnitOut, ArrayKind, PinCommand, RankController, RankControllerIn,
-    RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut, RelayoutUnit,
+    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
+    RefreshManagerIn, RefreshManagerOut, RelayoutUnit,
 };
 use std::collections::VecDeque;
 
 /// The units of a rank, whoever executes them.
 pub struct RankUnits {
-    /// The bank PUs: that of chip `c` at logic bank `b` is number `8 b + c`.
-    pub bank_pus: Box<dyn Instances<BankPu<Binary16>>>,
-    /// The adder unit.
-    pub adder_unit: Box<dyn Instances<AdderUnit<Binary16>>>,
+    /// Bank PUs and adder unit.
+    pub sums: SumUnits,
+    /// The softmax unit.
+    pub softmax_unit: SoftmaxUnits,
     /// The re-layout unit.
     pub relayout_unit: Box<dyn Instances<RelayoutUnit<16, 8>>>,
     /// The rank controller.
@@ -51,15 +52,61 @@ pub struct RankUnits {
     pub refresh_manager: Box<dyn Instances<RefreshManager>>,
 }
 
+/// Makes instances of any unit: a back end.
+pub trait BackEnd {
+    /// Why it cannot.
+    type Error;
+
+    /// `count` instances that have been reset; a clock of theirs takes `cycle_ps`.
+    fn instances<M: Model>(
+        &mut self,
+        count: usize,
+        cycle_ps: u64,
+    ) -> Result<Box<dyn Instances<M>>, Self::Error>;
+}
+
+/// The models.
+struct ModelBackEnd;
+
+impl BackEnd for ModelBackEnd {
+    type Error = std::convert::Infallible;
+
+    fn instances<M: Model>(
+        &mut self,
+        count: usize,
+        _cycle_ps: u64,
+    ) -> Result<Box<dyn Instances<M>>, Self::Error> {
+        Ok(Box::new(Models::new(count)))
+    }
+}
+
 impl RankUnits {
+    /// The units that `options` ask for, made by a back end.
+    pub fn new<B: BackEnd>(
+        config: &Config,
+        options: Options,
+        back_end: &mut B,
+    ) -> Result<Self, B::Error> {
+        let tck_ps = config.tck_ps;
+        Ok(Self {
+            sums: match options.sums {
+                SumFormat::Binary16 => SumUnits::Binary16(UnitsOf::new(config, back_end)?),
+                SumFormat::Binary32 => SumUnits::Binary32(UnitsOf::new(config, back_end)?),
+            },
+            softmax_unit: match options.normalise {
+                Normalise::Early => SoftmaxUnits::Early(back_end.instances(1, tck_ps)?),
+                Normalise::Late => SoftmaxUnits::Late(back_end.instances(1, tck_ps)?),
+            },
+            relayout_unit: back_end.instances(1, tck_ps / 2)?,
+            rank_controller: back_end.instances(1, tck_ps)?,
+            refresh_manager: back_end.instances(1, tck_ps)?,
+        })
+    }
+
     /// The models.
-    pub fn models(config: &Config) -> Self {
-        Self {
-            bank_pus: Box::new(Models::new(CHIPS * config.banks())),
-            adder_unit: Box::new(Models::new(1)),
-            relayout_unit: Box::new(Models::new(1)),
-            rank_controller: Box::new(Models::new(1)),
-            refresh_manager: Box::new(Models::new(1)),
+    pub fn models(config: &Config, options: Options) -> Self {
+        match Self::new(config, options, &mut ModelBackEnd) {
+            Ok(units) => units,
         }
     }
 }
@@ -71,12 +118,39 @@ pub struct Options {
     pub activation: Activation,
     /// Whether rows are refreshed.
     pub refresh: bool,
+    /// When softmax divides by the sum of the exponentials.
+    pub normalise: Normalise,
+    /// The format of sums in bank PUs and adder unit.
+    pub sums: SumFormat,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { activation: Activation::AllBank, refresh: true }
+        Self {
+            activation: Activation::AllBank,
+            refresh: true,
+            normalise: Normalise::Early,
+            sums: SumFormat::Binary16,
+        }
     }
+}
+
+/// When softmax divides by the sum of the exponentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalise {
+    /// Each weight, before it is used: L3's order.
+    Early,
+    /// The context, once.
+    Late,
+}
+
+/// The format of sums in bank PUs and adder unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumFormat {
+    /// That of the elements.
+    Binary16,
+    /// A wider one.
+    Binary32,
 }
 
 /// How a row is opened in all banks.
@@ -86,6 +160,26 @@ pub enum Activation {
     AllBank,
     /// By one ACT for each bank, which keep tRRD and tFAW.
     Staggered,
+}
+
+impl Normalise {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Late => "late",
+        }
+    }
+}
+
+impl SumFormat {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary16 => "binary16",
+            Self::Binary32 => "binary32",
+        }
+    }
 }
 
 impl Activation {
@@ -105,6 +199,10 @@ pub struct Requests {
     pub array: Option<ArrayRequest>,
     /// For the data bus.
     pub bus: Option<BusRequest>,
+    /// The scores of this head are complete.
+    pub finish: Option<usize>,
+    /// A score in the buffer becomes a weight.
+    pub weigh: Option<Weigh>,
     /// A head ends here: REFs that were postponed come now.
     pub head_end: bool,
 }
@@ -168,10 +266,74 @@ pub enum Shared {
 /// What the adder unit does with a burst of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
-    /// Adds up over the chips, each element by itself.
-    Tree,
-    /// Adds up the burst's elements for each chip by itself.
-    Lanes,
+    /// Adds up over the chips, each element by itself: scores.
+    Tree(Scores),
+    /// Adds up the burst's elements for each chip by itself: context.
+    Lanes(Lanes),
+}
+
+/// The scores of a burst, of consecutive tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scores {
+    /// Query head.
+    pub head: usize,
+    /// They are in the first chunk of their head.
+    pub first: bool,
+    /// Tokens that there are from the burst's first on; what is beyond them is masked.
+    pub tokens: usize,
+    /// Place of the burst's first in the score buffer, if they are kept.
+    pub place: Option<usize>,
+}
+
+impl Scores {
+    /// The score at place `n` of the burst.
+    pub(crate) fn nth(&self, n: usize) -> Score {
+        Score {
+            head: self.head,
+            first: self.first,
+            masked: n >= self.tokens,
+            place: self.place.map(|place| place + n),
+        }
+    }
+}
+
+/// A score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Score {
+    /// Query head.
+    pub head: usize,
+    /// It is in the first chunk of its head.
+    pub first: bool,
+    /// There is no such token.
+    pub masked: bool,
+    /// Place in the score buffer.
+    pub place: Option<usize>,
+}
+
+/// A sum of the context for each chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lanes {
+    /// Query head.
+    pub head: usize,
+    /// The burst begins the sum, and ends it.
+    pub first: bool,
+    /// The burst ends the sum.
+    pub last: bool,
+    /// Place among the partial sums.
+    pub place: usize,
+    /// The sum goes on from the partial sum.
+    pub goes_on: bool,
+    /// The sum is complete; otherwise it becomes the partial sum.
+    pub complete: bool,
+}
+
+/// A score in the buffer that becomes a weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weigh {
+    /// Place in the score buffer.
+    pub place: usize,
+    /// Query head.
+    pub head: usize,
 }
 
 /// What happened in a tCK.
@@ -181,6 +343,10 @@ pub struct Events {
     pub array_taken: bool,
     /// The bus request was taken.
     pub bus_taken: bool,
+    /// The finish was taken.
+    pub finish_taken: bool,
+    /// The weighing was taken.
+    pub weigh_taken: bool,
     /// An all-bank RD was issued.
     pub read: bool,
     /// A word of the shared buffers has been written.
@@ -189,10 +355,16 @@ pub struct Events {
     pub results: bool,
     /// A burst of results has left the bank PUs.
     pub results_taken: bool,
-    /// A sum over the chips.
-    pub tree: Option<u16>,
-    /// A sum for each chip.
-    pub lanes: Option<[u16; CHIPS]>,
+    /// A score, before scaling.
+    pub score: Option<u16>,
+    /// A score has been scaled.
+    pub scaled: bool,
+    /// A head can be weighed.
+    pub finished: bool,
+    /// A weight.
+    pub weight: Option<u16>,
+    /// An element of the context.
+    pub context: Option<u16>,
 }
 
 /// Who drives the chips' data bus.
@@ -224,6 +396,9 @@ pub enum RankError {
     Wave(#[from] std::io::Error),
 }
 
+/// Partial sums of the context: 256 elements of each of eight heads, for eight chips.
+pub const PARTIAL_SUMS: usize = 256;
+
 /// A rank.
 pub struct Rank {
     config: Config,
@@ -244,16 +419,18 @@ pub struct Rank {
     transfers: VecDeque<BusRequest>,
 
     chips: Chips,
-    bank_pus: BankPus,
+    sum_path: Box<dyn SumPath>,
     buffer_chip: BufferChip,
     /// Operands that the host and the rank PU are going to drive.
     from_host: Outgoing,
     from_rank_pu: Outgoing,
     /// The words of the shared buffers that the chips are going to take.
     operands: Incoming<usize>,
-    /// Results on their way to the adder unit.
-    results: VecDeque<ResultBurst>,
-    adder_unit: Box<dyn Instances<AdderUnit<Binary16>>>,
+    softmax: Softmax,
+    /// Sums of the context that have more to come, a place for each chip.
+    partial_sums: Box<[[u32; CHIPS]]>,
+    /// Complete ones that wait for the softmax unit or for the host, with their head.
+    sums: VecDeque<(u32, usize)>,
 
     accounts: Accounts,
     /// The end of the last REF.
@@ -262,16 +439,6 @@ pub struct Rank {
     transfer: Option<Transfer>,
     watch: Option<Box<dyn PinWatch>>,
     wave: Option<RankWave>,
-}
-
-/// The adder unit's ports in a tCK.
-pub(crate) type AdderUnitPorts = (AdderUnitIn<Binary16>, AdderUnitOut<Binary16>);
-
-/// A burst of results.
-struct ResultBurst {
-    from_tck: u64,
-    elements: [[Element; CHIPS]; LANES],
-    sum: Sum,
 }
 
 /// A burst on the chips' data bus.
@@ -304,13 +471,14 @@ impl Rank {
             reads: VecDeque::with_capacity(8),
             transfers: VecDeque::with_capacity(8),
             chips,
-            bank_pus: BankPus::new(&config, units.bank_pus),
+            sum_path: units.sums.into_path(&config),
             buffer_chip: BufferChip::with_unit(DataPath::Relayout, units.relayout_unit),
             from_host: Outgoing::default(),
             from_rank_pu: Outgoing::default(),
             operands: Incoming::default(),
-            results: VecDeque::with_capacity(64),
-            adder_unit: units.adder_unit,
+            softmax: Softmax::new(units.softmax_unit),
+            partial_sums: vec![[0; CHIPS]; PARTIAL_SUMS].into(),
+            sums: VecDeque::with_capacity(64),
             accounts: Accounts::new(config.timing.ccd_l_tck),
             refreshed_tck: 0,
             transfer: None,
@@ -351,6 +519,11 @@ impl Rank {
         self.watch = Some(watch);
     }
 
+    /// Sets the factor of the scores, a binary16 number.
+    pub fn set_scale(&mut self, scale: u16) {
+        self.softmax.set_scale(scale);
+    }
+
     /// Starts an operator: statistics count from here.
     pub fn begin(&mut self) {
         self.accounts.restart(self.tck);
@@ -374,7 +547,8 @@ impl Rank {
             && self.reads.is_empty()
             && self.transfers.is_empty()
             && self.operands.is_empty()
-            && self.results.is_empty()
+            && self.sum_path.is_idle()
+            && self.sums.is_empty()
             && self.refresh.owed_o.get() == 0
     }
 
@@ -391,9 +565,10 @@ impl Rank {
         self.account(command, read);
         self.step_bank_pus(read, &mut events)?;
         self.step_operands(&mut events)?;
-        let ports = self.step_adder_unit(&mut events)?;
+        let score = self.step_adder_unit(&mut events)?;
+        self.step_softmax(requests, score, &mut events)?;
         if let Some(wave) = &mut self.wave {
-            wave.record(command, &self.bank_pus, &ports)?;
+            wave.record(command, self.sum_path.as_ref())?;
         }
         self.tck += 1;
         Ok(events)
@@ -545,8 +720,13 @@ impl Rank {
                 events.results_taken = true;
                 if let Some(BusRequest::Results { sum, .. }) = self.transfers.pop_front() {
                     let from_tck = self.tck + self.config.timing.cl_tck;
-                    let elements = self.bank_pus.results(results);
-                    self.results.push_back(ResultBurst { from_tck, elements, sum });
+                    let partial = match sum {
+                        Sum::Lanes(Lanes { place, goes_on: true, first: true, .. }) => {
+                            Some(self.partial_sums[place])
+                        }
+                        _ => None,
+                    };
+                    self.sum_path.read_results(from_tck, results, sum, partial);
                 }
             }
             _ => {}
@@ -582,9 +762,9 @@ impl Rank {
         read: Option<AllBankRead>,
         events: &mut Events,
     ) -> Result<(), RankError> {
-        let Self { chips, bank_pus, tck, .. } = self;
+        let Self { chips, sum_path, tck, .. } = self;
         let read = read.as_ref().map(|read| (read, chips.read_all_banks(read.column)));
-        events.results = bank_pus.step(*tck, read)?;
+        events.results = sum_path.step_bank_pus(*tck, read)?;
         Ok(())
     }
 
@@ -599,39 +779,54 @@ impl Rank {
             let beat = relaid.or(self.from_rank_pu.beat(clock));
             self.on_bus(BusDriver::BufferChip, beat.is_some());
             if let Some((word, beats)) = self.operands.beat(clock, beat) {
-                self.bank_pus.write_shared(word, burst_of(&beats));
+                self.sum_path.write_shared(word, burst_of(&beats));
                 events.written = true;
             }
         }
         Ok(())
     }
 
-    /// Results to the adder unit, one element of each chip in a tCK.
-    fn step_adder_unit(&mut self, events: &mut Events) -> Result<AdderUnitPorts, RankError> {
-        let mut input = AdderUnitIn::default();
-        let due = self.results.front().and_then(|burst| self.tck.checked_sub(burst.from_tck));
-        if let Some(n) = due.map(|n| n as usize) {
-            let ResultBurst { elements, sum, .. } = &self.results[0];
-            input = AdderUnitIn {
-                valid_i: true,
-                accumulate_i: *sum == Sum::Lanes,
-                first_i: *sum == Sum::Tree || n == 0,
-                last_i: n == LANES - 1,
-                x_i: elements[n],
-                ..Default::default()
-            };
-            if n == LANES - 1 {
-                self.results.pop_front();
+    /// Results through the adder unit. Returns a score that comes out of it.
+    fn step_adder_unit(&mut self, events: &mut Events) -> Result<Option<(u16, Score)>, RankError> {
+        let Sums { from_bus, tree, lanes } = self.sum_path.step_adder_unit(self.tck)?;
+        self.accounts.statistics.adder_unit_cycles += u64::from(from_bus);
+        self.on_bus(BusDriver::Chips, from_bus);
+        match lanes {
+            Some((sums, Lanes { head, complete: true, .. })) => {
+                self.sums.extend(sums.map(|sum| (sum, head)));
             }
-            self.accounts.statistics.adder_unit_cycles += 1;
-            self.on_bus(BusDriver::Chips, true);
+            Some((sums, Lanes { place, .. })) => self.partial_sums[place] = sums,
+            None => {}
         }
-        let mut output = [AdderUnitOut::default()];
-        self.adder_unit.step(&[input], &mut output)?;
-        let [output] = output;
-        events.tree = output.tree_valid_o.then(|| output.tree_o.to_bits() as u16);
-        events.lanes = output.lanes_valid_o.then(|| output.lanes_o.map(|sum| sum.to_bits() as u16));
-        Ok((input, output))
+        events.score = tree.map(|(score, _)| score);
+        Ok(tree)
+    }
+
+    /// Scores, weights and, where they are normalised late, sums through the softmax unit.
+    fn step_softmax(
+        &mut self,
+        requests: &Requests,
+        score: Option<(u16, Score)>,
+        events: &mut Events,
+    ) -> Result<(), RankError> {
+        let sum = self.sums.front().copied();
+        let late = self.softmax.is_late();
+        let widened = sum.filter(|_| late).map(|(sum, head)| (self.sum_path.binary32(sum), head));
+        let given = Given { score, finish: requests.finish, weigh: requests.weigh, sum: widened };
+        let made = self.softmax.step(&given)?;
+        let narrow = sum.filter(|_| !late).map(|(sum, _)| self.sum_path.binary16(sum));
+        if made.sum_taken || narrow.is_some() {
+            self.sums.pop_front();
+        }
+        let busy = score.is_some() || made.weigh_taken || made.sum_taken;
+        self.accounts.statistics.softmax_unit_cycles += u64::from(busy);
+        events.scaled = made.scaled;
+        events.finish_taken = made.finish_taken;
+        events.finished = made.finished;
+        events.weigh_taken = made.weigh_taken;
+        events.weight = made.weight;
+        events.context = made.context.or(narrow);
+        Ok(())
     }
 
     /// Whether `driver` drives the chips' data bus in a clock of this tCK.

@@ -46,8 +46,10 @@ pub struct Statistics {
     pub commands: [u64; DramCommand::NAMES.len()],
     /// tCK in which the data bus was in use.
     pub bus_cycles: u64,
-    /// tCK in which the adder unit took an input.
+    /// tCK in which the adder unit took an element of each chip.
     pub adder_unit_cycles: u64,
+    /// tCK in which the softmax unit took a score, a weight or a sum.
+    pub softmax_unit_cycles: u64,
 }
 
 impl Statistics {
@@ -60,6 +62,7 @@ impl Statistics {
             commands: std::array::from_fn(|i| self.commands[i] + other.commands[i]),
             bus_cycles: self.bus_cycles + other.bus_cycles,
             adder_unit_cycles: self.adder_unit_cycles + other.adder_unit_cycles,
+            softmax_unit_cycles: self.softmax_unit_cycles + other.softmax_unit_cycles,
         }
     }
 

@@ -2,11 +2,12 @@
 //! A waveform of the rank: the commands on the chips' pins, the bank PUs of one logic bank, and the
 //! adder unit.
 
-use crate::rank::AdderUnitPorts;
-use crate::{BankPus, CHIPS, DramCommand};
+use crate::bank_pus::BankPuPorts;
+use crate::sum_path::SumPath;
+use crate::{CHIPS, DramCommand, SumFormat};
 use pimlico_ports::wave::{ScopeId, Wave};
 use pimlico_ports::{Bundle, U, ports};
-use pimlico_units::arith::Binary16;
+use pimlico_units::arith::{Binary16, Binary32, Format};
 use pimlico_units::bank::{BankPuIn, BankPuOut};
 use pimlico_units::rank::{AdderUnitIn, AdderUnitOut};
 use std::fs::File;
@@ -47,16 +48,24 @@ pub struct RankWave {
 
 impl RankWave {
     /// Starts a file that shows the bank PUs of logic bank `bank`.
-    pub fn create(file: &Path, bank: usize, tck_ps: u64) -> io::Result<Self> {
+    pub fn create(file: &Path, bank: usize, tck_ps: u64, sums: SumFormat) -> io::Result<Self> {
+        match sums {
+            SumFormat::Binary16 => Self::create_for::<Binary16>(file, bank, tck_ps),
+            SumFormat::Binary32 => Self::create_for::<Binary32>(file, bank, tck_ps),
+        }
+    }
+
+    fn create_for<A: Format>(file: &Path, bank: usize, tck_ps: u64) -> io::Result<Self> {
         let mut wave = Wave::new(BufWriter::new(File::create(file)?))?;
         wave.open("rank")?;
         let commands = wave.declare("commands", RankCommand::PORTS)?;
-        let ports = [BankPuIn::<Binary16>::PORTS, BankPuOut::<Binary16>::PORTS].concat();
+        let ports = [BankPuIn::<Binary16, A>::PORTS, BankPuOut::<Binary16, A>::PORTS].concat();
         let mut bank_pus = [commands; CHIPS];
         for (chip, scope) in bank_pus.iter_mut().enumerate() {
             *scope = wave.declare(&format!("chip{chip}_bank{bank}_bank_pu"), &ports)?;
         }
-        let ports = [AdderUnitIn::<Binary16>::PORTS, AdderUnitOut::<Binary16>::PORTS].concat();
+        let ports =
+            [AdderUnitIn::<Binary16, A>::PORTS, AdderUnitOut::<Binary16, A>::PORTS].concat();
         let adder_unit = wave.declare("adder_unit", &ports)?;
         wave.close()?;
         wave.begin()?;
@@ -67,27 +76,34 @@ impl RankWave {
     pub(crate) fn record(
         &mut self,
         command: Option<DramCommand>,
-        bank_pus: &BankPus,
-        adder_unit: &AdderUnitPorts,
+        sums: &dyn SumPath,
     ) -> io::Result<()> {
         let mut signals = command.map(command_signals).unwrap_or_default();
-        let wave = &mut self.wave;
-        wave.time(self.tck * self.tck_ps)?;
-        wave.change(self.commands, 0, &signals)?;
-        let (inputs, outputs) = bank_pus.ports();
-        for (chip, scope) in self.bank_pus.into_iter().enumerate() {
-            let pu = CHIPS * self.bank + chip;
-            wave.change(scope, 0, &inputs[pu])?;
-            wave.change(scope, BankPuIn::<Binary16>::PORTS.len(), &outputs[pu])?;
-        }
-        let (input, output) = adder_unit;
-        wave.change(self.adder_unit, 0, input)?;
-        wave.change(self.adder_unit, AdderUnitIn::<Binary16>::PORTS.len(), output)?;
+        self.wave.time(self.tck * self.tck_ps)?;
+        self.wave.change(self.commands, 0, &signals)?;
+        sums.record(self)?;
         signals.clk = true;
-        wave.time(self.tck * self.tck_ps + self.tck_ps / 2)?;
-        wave.change(self.commands, 0, &signals)?;
+        self.wave.time(self.tck * self.tck_ps + self.tck_ps / 2)?;
+        self.wave.change(self.commands, 0, &signals)?;
         self.tck += 1;
         Ok(())
+    }
+
+    /// Records bank PUs and adder unit. The format of the sums must be that for which the waveform was
+    /// created.
+    pub(crate) fn record_sums<A: Format>(
+        &mut self,
+        bank_pus: BankPuPorts<'_, A>,
+        adder_unit: (&AdderUnitIn<Binary16, A>, &AdderUnitOut<Binary16, A>),
+    ) -> io::Result<()> {
+        let wave = &mut self.wave;
+        for (chip, scope) in self.bank_pus.into_iter().enumerate() {
+            let pu = CHIPS * self.bank + chip;
+            wave.change(scope, 0, &bank_pus.0[pu])?;
+            wave.change(scope, BankPuIn::<Binary16, A>::PORTS.len(), &bank_pus.1[pu])?;
+        }
+        wave.change(self.adder_unit, 0, adder_unit.0)?;
+        wave.change(self.adder_unit, AdderUnitIn::<Binary16, A>::PORTS.len(), adder_unit.1)
     }
 
     /// Finishes the file.

@@ -2,39 +2,83 @@
 //! Seeded synthetic data: what a head's K, V and Q look like after normalisation.
 
 use half::f16;
-use rand_distr::{Distribution, StandardNormal};
+use rand_distr::StandardNormal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-/// K, V and Q of one head, in binary16.
+/// K and V of one head, and the Q vectors of the query heads that share them, in binary16.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// For each token its K vector.
     pub k: Vec<Vec<u16>>,
     /// For each token its V vector.
     pub v: Vec<Vec<u16>>,
-    /// The Q vector of the token that is being generated.
-    pub q: Vec<u16>,
+    /// For each query head the Q vector of the token that is being generated.
+    pub queries: Vec<Vec<u16>>,
+}
+
+/// How the scores of a head are distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Distribution {
+    /// Scaled scores have variance 1: weights are of one order of magnitude.
+    #[default]
+    Random,
+    /// Scaled scores have variance 64: a few tokens have nearly all the weight.
+    Peaked,
+}
+
+impl Distribution {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Peaked => "peaked",
+        }
+    }
+
+    /// Standard deviation of an element of Q, where that of K and V is 1.
+    fn of_query(self) -> f64 {
+        match self {
+            Self::Random => 1.0,
+            Self::Peaked => 8.0,
+        }
+    }
+}
+
+/// What a head's data are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Elements of a vector.
+    pub head_dim: usize,
+    /// Tokens.
+    pub context: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// How the scores are distributed.
+    pub distribution: Distribution,
 }
 
 impl Head {
-    /// Data of a head whose elements are normally distributed with variance 1, so that the scaled
-    /// scores are as well. It follows from `seed` and the head's number.
-    pub fn synthetic(head_dim: usize, context: usize, seed: u64, head: usize) -> Self {
+    /// Data of a head whose elements are normally distributed. It follows from `seed` and the head's
+    /// number.
+    pub fn synthetic(shape: Shape, seed: u64, head: usize) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         for _ in 0..head {
             random.jump();
         }
-        let mut vector = || (0..head_dim).map(|_| normal(&mut random)).collect::<Vec<_>>();
-        let q = vector();
-        let (k, v) = (0..context).map(|_| (vector(), vector())).unzip();
-        Self { k, v, q }
+        let Shape { head_dim, context, group, distribution } = shape;
+        let mut vector = |deviation| -> Vec<u16> {
+            (0..head_dim).map(|_| normal(&mut random, deviation)).collect()
+        };
+        let queries = (0..group).map(|_| vector(distribution.of_query())).collect();
+        let (k, v) = (0..context).map(|_| (vector(1.0), vector(1.0))).unzip();
+        Self { k, v, queries }
     }
 }
 
-fn normal(random: &mut Xoshiro256PlusPlus) -> u16 {
-    let value: f64 = StandardNormal.sample(random);
-    f16::from_f64(value).to_bits()
+fn normal(random: &mut Xoshiro256PlusPlus, deviation: f64) -> u16 {
+    let value: f64 = rand_distr::Distribution::sample(&StandardNormal, random);
+    f16::from_f64(deviation * value).to_bits()
 }
 
 #[cfg(test)]
@@ -43,7 +87,9 @@ mod tests {
 
     #[test]
     fn a_seed_reproduces_its_data_and_heads_differ() {
-        let head = |seed, head| Head::synthetic(64, 10, seed, head);
+        let shape =
+            Shape { head_dim: 64, context: 10, group: 2, distribution: Distribution::Random };
+        let head = |seed, head| Head::synthetic(shape, seed, head);
         assert_eq!(head(1, 3), head(1, 3));
         assert_ne!(head(1, 3), head(1, 2));
         assert_ne!(head(1, 3), head(2, 3));

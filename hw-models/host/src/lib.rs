@@ -5,6 +5,7 @@
 //! * [`model`]: shapes of language models.
 //! * [`data`]: seeded synthetic K, V and Q.
 //! * [`attention`]: the attention of a layer's heads.
+//! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
@@ -17,7 +18,7 @@ pub mod kv_cache;
 pub mod memory_controller;
 pub mod memory_path;
 pub mod model;
+pub mod numerics;
 pub mod pins;
 pub mod report;
-mod softmax;
 pub mod spd_check;

@@ -12,8 +12,17 @@ pub struct Model {
     pub layers: usize,
     /// Query heads of a layer.
     pub heads: usize,
+    /// K and V heads of a layer, each shared by as many query heads; absent where none is shared.
+    pub kv_heads: Option<usize>,
     /// Elements of a head's vectors.
     pub head_dim: usize,
+}
+
+impl Model {
+    /// Query heads that share K and V.
+    pub fn group(&self) -> usize {
+        self.heads / self.kv_heads.unwrap_or(self.heads)
+    }
 }
 
 /// The built-in models by name.
@@ -24,6 +33,14 @@ pub fn presets() -> BTreeMap<String, Model> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_head_has_its_share_of_a_key_and_value_head() {
+        for (name, model) in presets() {
+            let kv_heads = model.kv_heads.unwrap_or(model.heads);
+            assert_eq!(kv_heads * model.group(), model.heads, "{name}");
+        }
+    }
 
     #[test]
     fn presets_have_the_embeddings_of_the_paper() {

@@ -21,14 +21,22 @@ pub struct Report {
     pub tck_ns: f64,
     /// Elements of a head's vectors.
     pub head_dim: usize,
-    /// Tokens.
-    pub context: usize,
-    /// Heads.
+    /// Of each request its tokens.
+    pub contexts: Vec<usize>,
+    /// Query heads.
     pub heads: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
     /// How rows are opened for the bank PUs: `all-bank` or `staggered`.
     pub activation: &'static str,
     /// Whether rows are refreshed.
     pub refresh: bool,
+    /// When softmax divides: `early`, each weight, or `late`, the context.
+    pub normalise: &'static str,
+    /// Format of sums in bank PUs and adder unit: `binary16` or `binary32`.
+    pub sums: &'static str,
     /// Rules of the DRAM that were broken at its pins.
     pub pin_violations: u64,
     /// The first of them.
@@ -38,10 +46,14 @@ pub struct Report {
     /// Differences between model and RTL; only in lockstep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<u64>,
+    /// How full the score buffer was.
+    pub score_buffer: ScoreBuffer,
     /// All operators together.
     pub total: Total,
     /// Each operator, summed up over the heads.
     pub operators: Vec<Operator>,
+    /// Where the error comes from; the worst of all heads.
+    pub stages: Stages,
     /// What is to know about the figures.
     pub notes: Vec<String>,
 }
@@ -74,6 +86,17 @@ impl Load {
     }
 }
 
+/// The score buffer, in the longest context.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ScoreBuffer {
+    /// Scores for which there is room.
+    pub capacity: usize,
+    /// Scores in it.
+    pub scores: usize,
+    /// Passes over the tokens: more than one where there is no room for all.
+    pub passes: usize,
+}
+
 /// All operators together.
 #[derive(Clone, Debug, Serialize)]
 pub struct Total {
@@ -83,8 +106,38 @@ pub struct Total {
     pub ns: f64,
     /// Energy; not modelled so far.
     pub energy_pj: Option<f64>,
-    /// The output against float64 attention of the same K, V and Q.
-    pub error: Error,
+    /// What the bank PUs took from the row buffers in that time, in GB/s (10^9 bytes).
+    pub gb_per_s: f64,
+    /// The same with an all-bank RD in every slot.
+    pub peak_gb_per_s: f64,
+}
+
+/// Errors of the stages of attention against float64.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Stages {
+    /// Scores, of the same K and Q.
+    pub score: Error,
+    /// Weights, of the same scores.
+    pub softmax: Error,
+    /// Context, of the same weights and V.
+    pub context: Error,
+    /// Output, of the same scores and V: what softmax and context lose together.
+    pub output_from_scores: Error,
+    /// Output, of the same K, V and Q: what all of it loses.
+    pub output: Error,
+}
+
+impl Stages {
+    /// The worse of two, in each stage.
+    pub fn worse(self, other: Self) -> Self {
+        Self {
+            score: self.score.worse(other.score),
+            softmax: self.softmax.worse(other.softmax),
+            context: self.context.worse(other.context),
+            output_from_scores: self.output_from_scores.worse(other.output_from_scores),
+            output: self.output.worse(other.output),
+        }
+    }
 }
 
 /// One operator.
@@ -92,8 +145,6 @@ pub struct Total {
 pub struct Operator {
     /// Name of the operator.
     pub operator: &'static str,
-    /// Where it runs: `device` or `host`.
-    pub runs_on: &'static str,
     /// Duration in tCK.
     pub cycles: u64,
     /// Duration in ns.
@@ -108,7 +159,7 @@ pub struct Operator {
     pub commands: BTreeMap<&'static str, u64>,
     /// Energy; not modelled so far.
     pub energy_pj: Option<f64>,
-    /// The result against a float64 reference of this operator on the same binary16 inputs.
+    /// The result against float64 of this operator on the same binary16 inputs.
     pub error: Error,
 }
 
@@ -185,14 +236,13 @@ impl Operator {
         macs: u64,
         error: Error,
     ) -> Self {
-        let Statistics { cycles, used, bus_cycles, adder_unit_cycles, .. } = *statistics;
+        let Statistics { cycles, used, bus_cycles, .. } = *statistics;
         let lost = statistics.lost_slots(config.timing.ccd_l_tck);
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let peak_macs_per_tck =
             (config.all_bank_bytes() / 2) as f64 / config.timing.ccd_l_tck as f64;
         Self {
             operator,
-            runs_on: "device",
             cycles,
             ns: ns(config, cycles),
             macs,
@@ -208,26 +258,10 @@ impl Operator {
             utilisation: Utilisation {
                 bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
                 bus: of_time(bus_cycles),
-                adder_unit: of_time(adder_unit_cycles),
-                softmax_unit: 0.0,
+                adder_unit: of_time(statistics.adder_unit_cycles),
+                softmax_unit: of_time(statistics.softmax_unit_cycles),
             },
             commands: commands(statistics),
-            energy_pj: None,
-            error,
-        }
-    }
-
-    /// An operator that the host computes, at no cost in the device's time.
-    pub fn on_host(operator: &'static str, error: Error) -> Self {
-        Self {
-            operator,
-            runs_on: "host",
-            cycles: 0,
-            ns: 0.0,
-            macs: 0,
-            slots: Slots::default(),
-            utilisation: Utilisation::default(),
-            commands: BTreeMap::new(),
             energy_pj: None,
             error,
         }
@@ -243,4 +277,10 @@ fn commands(statistics: &Statistics) -> BTreeMap<&'static str, u64> {
 /// Duration of `cycles` in ns.
 pub fn ns(config: &Config, cycles: u64) -> f64 {
     cycles as f64 * config.tck_ps as f64 / 1000.0
+}
+
+/// What the bank PUs took from the row buffers, in GB/s (10^9 bytes).
+pub fn gb_per_s(config: &Config, statistics: &Statistics) -> f64 {
+    let bytes = statistics.used * config.all_bank_bytes() as u64;
+    bytes as f64 / ns(config, statistics.cycles.max(1))
 }

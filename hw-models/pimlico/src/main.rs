@@ -10,6 +10,7 @@ mod fp;
 mod output;
 mod run;
 mod spd;
+mod sweep;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -37,6 +38,8 @@ enum Command {
     Fp(fp::Arguments),
     /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::Arguments),
+    /// Compare choices of the design over a range
+    Sweep(sweep::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
+        Command::Sweep(arguments) => sweep::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,12 +4,19 @@
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::{Args, ValueEnum};
-use pimlico_device::{Activation, Config, Mismatch, Options, Rank, RankError, RankUnits, RankWave};
+use pimlico_device::{
+    Activation, Config, Mismatch, Normalise, Options, Rank, RankError, RankUnits, RankWave,
+    SumFormat,
+};
 use pimlico_host::attention::{self, AttentionError, Job};
+use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
-use pimlico_host::report::{Error, Operator, Report};
+use pimlico_host::report::{Error, Lost, Operator, Report, Slots, Stages};
 use std::fmt::Write;
 use std::path::PathBuf;
+
+/// Requests of a batch, at the most.
+const MOST_REQUESTS: usize = 1024;
 
 /// Arguments of `pimlico run`.
 #[derive(Args)]
@@ -23,15 +30,30 @@ pub struct Arguments {
     /// What to run
     #[arg(long, value_enum, default_value_t = Op::Attention)]
     op: Op,
-    /// Tokens whose K and V are in the device
-    #[arg(long, default_value_t = 2048, value_name = "N")]
-    context: usize,
-    /// Heads to run, one after the other [default: 1]
-    #[arg(long, default_value_t = 1, hide_default_value = true, value_name = "N")]
+    /// Tokens whose K and V are in the device, of each request if there are several
+    #[arg(long, default_value = "2048", value_delimiter = ',', value_name = "N")]
+    context: Vec<usize>,
+    /// Requests, where they are all of one context
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    batch: usize,
+    /// Query heads to run
+    #[arg(long, default_value_t = 1, value_name = "N")]
     heads: usize,
+    /// Query heads that share K and V, in place of the model's
+    #[arg(long, value_name = "N")]
+    group: Option<usize>,
     /// Elements of a head's vectors, in place of the model's
     #[arg(long, value_name = "D")]
     head_dim: Option<usize>,
+    /// How the scores of the synthetic data are distributed
+    #[arg(long, value_enum, default_value_t = Distribute::Random)]
+    distribution: Distribute,
+    /// When softmax divides by the sum of the exponentials
+    #[arg(long, value_enum, default_value_t = When::Early)]
+    normalise: When,
+    /// Format of sums in bank PUs and adder unit
+    #[arg(long, value_enum, default_value_t = Sums::Binary16)]
+    sums: Sums,
     /// How rows are opened for the bank PUs
     #[arg(long, value_enum, default_value_t = Activate::AllBank)]
     activation: Activate,
@@ -68,6 +90,30 @@ enum Op {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum Distribute {
+    /// Weights of one order of magnitude
+    Random,
+    /// A few tokens have nearly all the weight
+    Peaked,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum When {
+    /// Each weight, before it is used: L3's order
+    Early,
+    /// The context, once
+    Late,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Sums {
+    /// That of the elements
+    Binary16,
+    /// A wider one
+    Binary32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Activate {
     /// One command for all banks
     AllBank,
@@ -91,7 +137,52 @@ impl Arguments {
                 Activate::Staggered => Activation::Staggered,
             },
             refresh: self.refresh == Switch::On,
+            normalise: match self.normalise {
+                When::Early => Normalise::Early,
+                When::Late => Normalise::Late,
+            },
+            sums: match self.sums {
+                Sums::Binary16 => SumFormat::Binary16,
+                Sums::Binary32 => SumFormat::Binary32,
+            },
         }
+    }
+
+    /// What to run, of a model.
+    fn job(&self, model: &Model) -> Result<Job, Failure> {
+        if self.heads == 0 || self.heads > model.heads {
+            let (heads, name, most) = (self.heads, &self.model, model.heads);
+            return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
+        }
+        let group = self.group.unwrap_or(model.group());
+        if group == 0 || group > model.heads {
+            let (name, most) = (&self.model, model.heads);
+            return Err(Failure::Input(format!("--group {group}: {name} has 1 to {most} heads")));
+        }
+        let contexts = match (self.context.as_slice(), self.batch) {
+            ([context], 1..=MOST_REQUESTS) => vec![*context; self.batch],
+            (contexts, 1) if contexts.len() <= MOST_REQUESTS => contexts.to_vec(),
+            (_, 1..=MOST_REQUESTS) => {
+                let message = "--batch: with several contexts the batch is their number";
+                return Err(Failure::Input(message.to_owned()));
+            }
+            _ => {
+                let message = format!("--batch: expected 1 to {MOST_REQUESTS} requests");
+                return Err(Failure::Input(message));
+            }
+        };
+        Ok(Job {
+            model: self.model.clone(),
+            head_dim: self.head_dim.unwrap_or(model.head_dim),
+            heads: self.heads,
+            group,
+            contexts,
+            distribution: match self.distribution {
+                Distribute::Random => Distribution::Random,
+                Distribute::Peaked => Distribution::Peaked,
+            },
+            seed: self.seed,
+        })
     }
 }
 
@@ -116,19 +207,19 @@ impl Backend {
     }
 
     #[cfg(feature = "rtl")]
-    fn units(self, config: &Config, seed: u64) -> Result<RankUnits, Failure> {
+    fn units(self, config: &Config, options: Options, seed: u64) -> Result<RankUnits, Failure> {
         use pimlico_testbenches::rank;
         Ok(match self {
-            Self::Model => RankUnits::models(config),
-            Self::Rtl => rank::rtl_units(config, seed),
-            Self::Lockstep => rank::lockstep_units(config, seed),
+            Self::Model => RankUnits::models(config, options),
+            Self::Rtl => rank::rtl_units(config, options, seed),
+            Self::Lockstep => rank::lockstep_units(config, options, seed),
         })
     }
 
     #[cfg(not(feature = "rtl"))]
-    fn units(self, config: &Config, _: u64) -> Result<RankUnits, Failure> {
+    fn units(self, config: &Config, options: Options, _: u64) -> Result<RankUnits, Failure> {
         match self {
-            Self::Model => Ok(RankUnits::models(config)),
+            Self::Model => Ok(RankUnits::models(config, options)),
             _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
         }
     }
@@ -137,28 +228,17 @@ impl Backend {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let model = find_model(&arguments.model)?;
-    if arguments.heads == 0 || arguments.heads > model.heads {
-        return Err(Failure::Input(format!(
-            "--heads {}: {} has 1 to {}",
-            arguments.heads, arguments.model, model.heads
-        )));
-    }
     let config = match arguments.system {
         System::L3 => Config::ddr4_3200(),
     };
     let job = match arguments.op {
-        Op::Attention => Job {
-            model: arguments.model.clone(),
-            head_dim: arguments.head_dim.unwrap_or(model.head_dim),
-            heads: arguments.heads,
-            context: arguments.context,
-            seed: arguments.seed,
-        },
+        Op::Attention => arguments.job(&model)?,
     };
-    let units = arguments.backend.units(&config, arguments.seed)?;
-    let mut rank = Rank::new(config.clone(), units, arguments.options());
+    let options = arguments.options();
+    let units = arguments.backend.units(&config, options, arguments.seed)?;
+    let mut rank = Rank::new(config.clone(), units, options);
     if let Some(file) = &arguments.vcd {
-        let wave = RankWave::create(file, 0, config.tck_ps);
+        let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
     }
     let report = simulate(&mut rank, &job, arguments);
@@ -209,9 +289,10 @@ fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report,
 #[cfg(feature = "rtl")]
 fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) -> String {
     use pimlico_testbenches::rank;
-    match rank::watched_units(config, arguments.seed, mismatch, &arguments.report) {
+    let options = arguments.options();
+    match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
-            let mut rank = Rank::new(config.clone(), units, arguments.options());
+            let mut rank = Rank::new(config.clone(), units, options);
             let _ = attention::run(&mut rank, job, |_| {}); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
@@ -227,53 +308,91 @@ fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &Arguments) -> String {
-    let Job { model, head_dim, heads, context, seed } = job;
-    let backend = arguments.backend.name();
+    let Job { model, head_dim, heads, group, contexts, distribution, seed } = job;
+    let Options { activation, refresh, normalise, sums } = arguments.options();
+    let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
     format!(
         "pimlico run --op attention --model {model} --head-dim {head_dim} --heads {heads} \
-         --context {context} --activation {} --refresh {} --backend {backend} --seed {seed}",
-        arguments.options().activation.name(),
-        if arguments.options().refresh { "on" } else { "off" },
+         --group {group} --context {} --distribution {} --activation {} --refresh {} \
+         --normalise {} --sums {} --backend {} --seed {seed}",
+        contexts.join(","),
+        distribution.name(),
+        activation.name(),
+        if refresh { "on" } else { "off" },
+        normalise.name(),
+        sums.name(),
+        arguments.backend.name(),
     )
 }
 
 /// The report for people.
 fn text(report: &Report, arguments: &Arguments) -> String {
-    let Report { model, system, context, heads, head_dim, backend, seed, .. } = report;
+    let Report { model, system, contexts, heads, group, head_dim, backend, seed, .. } = report;
+    let context = match contexts.as_slice() {
+        [context] => format!("context {context}"),
+        contexts => format!(
+            "{} requests of context {} to {}",
+            contexts.len(),
+            contexts.iter().min().unwrap_or(&0),
+            contexts.iter().max().unwrap_or(&0)
+        ),
+    };
     let mut text = format!(
-        "attention of {model} on {system}: {heads} head(s) of {head_dim}, context {context}, back \
-         end {backend}, seed {seed}\n\n"
+        "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and V, \
+         {context}\nback end {backend}, seed {seed}, {} scores, normalisation {}, sums {}, \
+         activation {}, refresh {}\n\n",
+        report.distribution,
+        report.normalise,
+        report.sums,
+        report.activation,
+        if report.refresh { "on" } else { "off" },
     );
     text += &output::table(
-        &[
-            "operator",
-            "tCK",
-            "ns",
-            "RD slots",
-            "lost: row switch",
-            "refresh",
-            "fill/drain",
-            "bubble",
-            "bank PUs",
-            "bus",
-        ],
+        &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
         report.operators.iter().map(cost_row),
     );
+    text += "\nSlots of tCCD_L for an all-bank RD\n\n";
+    text += &output::table(
+        &["operator", "used", "row switch", "refresh", "fill/drain", "bubble"],
+        report.operators.iter().map(slot_row),
+    );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
-    let errors = report.operators.iter().map(|o| (o.operator, &o.error));
-    let total = [("attention, from K, V and Q", &report.total.error)];
+    let Stages { score, softmax, context, output_from_scores, output } = &report.stages;
+    let errors = [
+        ("score, from K and Q", score),
+        ("softmax, from its scores", softmax),
+        ("context, from its weights and V", context),
+        ("output, from the scores and V", output_from_scores),
+        ("output, from K, V and Q", output),
+    ];
     text += &output::table(
         &["result", "max", "RMS", "max ULP"],
-        errors.chain(total).map(|(name, error)| error_row(name, error)),
+        errors.map(|(name, error)| error_row(name, error)),
     );
     let (total, load) = (&report.total, &report.load);
-    let _ = writeln!(text, "\ntotal: {} tCK = {:.1} ns", grouped(total.cycles), total.ns);
+    let _ = writeln!(
+        text,
+        "\ntotal: {} tCK = {:.1} ns; bank PUs took {:.1} GB/s, {:.1} % of {:.1}",
+        grouped(total.cycles),
+        total.ns,
+        total.gb_per_s,
+        100.0 * total.gb_per_s / total.peak_gb_per_s,
+        total.peak_gb_per_s
+    );
     let _ = writeln!(
         text,
         "K and V were written by the host in {} tCK, {} bytes, data bus {:.1} % busy",
         grouped(load.cycles),
         grouped(load.bytes),
         100.0 * load.bus
+    );
+    let buffer = &report.score_buffer;
+    let _ = writeln!(
+        text,
+        "score buffer: {} of {} places, {} pass(es)",
+        grouped(buffer.scores as u64),
+        grouped(buffer.capacity as u64),
+        buffer.passes
     );
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(mismatches) = report.mismatches {
@@ -289,28 +408,24 @@ fn text(report: &Report, arguments: &Arguments) -> String {
 }
 
 fn cost_row(operator: &Operator) -> Vec<String> {
-    let name = match operator.runs_on {
-        "device" => operator.operator.to_owned(),
-        elsewhere => format!("{} (on the {elsewhere})", operator.operator),
-    };
-    let mut row = vec![name];
-    if operator.runs_on == "device" {
-        let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-        row.extend([
-            grouped(operator.cycles),
-            format!("{:.1}", operator.ns),
-            grouped(operator.slots.used),
-            grouped(operator.slots.lost.row_switch),
-            grouped(operator.slots.lost.refresh),
-            grouped(operator.slots.lost.fill_drain),
-            grouped(operator.slots.lost.bubble),
-            percent(operator.utilisation.bank_pu),
-            percent(operator.utilisation.bus),
-        ]);
-    } else {
-        row.resize(10, String::new());
-    }
-    row
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let shares = &operator.utilisation;
+    vec![
+        operator.operator.to_owned(),
+        grouped(operator.cycles),
+        format!("{:.1}", operator.ns),
+        percent(shares.bank_pu),
+        percent(shares.bus),
+        percent(shares.adder_unit),
+        percent(shares.softmax_unit),
+    ]
+}
+
+fn slot_row(operator: &Operator) -> Vec<String> {
+    let Slots { used, lost } = &operator.slots;
+    let Lost { row_switch, refresh, fill_drain, bubble } = *lost;
+    let counts = [*used, row_switch, refresh, fill_drain, bubble];
+    std::iter::once(operator.operator.to_owned()).chain(counts.map(grouped)).collect()
 }
 
 fn error_row(name: &str, error: &Error) -> Vec<String> {

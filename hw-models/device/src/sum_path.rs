@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+//! The way of a sum: bank PUs, bursts of results on the data bus, adder unit. All of it is in one
+//! format, that of the sums.
+
+use crate::bank_pus::BankPus;
+use crate::rank::{AllBankRead, BackEnd, Lanes, Score, Sum};
+use crate::{Burst, CHIPS, Config, LANES, RankWave, Results};
+use pimlico_ports::{Instances, Mismatch};
+use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
+use pimlico_units::bank::BankPu;
+use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
+use std::collections::VecDeque;
+use std::io;
+
+/// What executes the units of the way.
+pub enum SumUnits {
+    /// Sums of binary16.
+    Binary16(UnitsOf<Binary16>),
+    /// Sums of binary32.
+    Binary32(UnitsOf<Binary32>),
+}
+
+/// The units with sums of format `A`.
+pub struct UnitsOf<A: Format> {
+    /// The bank PUs: that of chip `c` at logic bank `b` is number `8 b + c`.
+    pub bank_pus: Box<dyn Instances<BankPu<Binary16, A>>>,
+    /// The adder unit.
+    pub adder_unit: Box<dyn Instances<AdderUnit<Binary16, A>>>,
+}
+
+impl<A: Format> UnitsOf<A> {
+    /// Made by a back end.
+    pub(crate) fn new<B: BackEnd>(config: &Config, back_end: &mut B) -> Result<Self, B::Error> {
+        let slot_ps = config.timing.ccd_l_tck * config.tck_ps;
+        Ok(Self {
+            bank_pus: back_end.instances::<BankPu<Binary16, A>>(CHIPS * config.banks(), slot_ps)?,
+            adder_unit: back_end.instances::<AdderUnit<Binary16, A>>(1, config.tck_ps)?,
+        })
+    }
+}
+
+impl SumUnits {
+    /// The way made of them.
+    pub(crate) fn into_path(self, config: &Config) -> Box<dyn SumPath> {
+        match self {
+            Self::Binary16(units) => Box::new(PathOf::new(config, units)),
+            Self::Binary32(units) => Box::new(PathOf::new(config, units)),
+        }
+    }
+}
+
+/// What comes out of the adder unit in a tCK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
+    /// The adder unit took an input from the data bus.
+    pub from_bus: bool,
+    /// A sum over the chips, and whose it is.
+    pub tree: Option<(u16, Score)>,
+    /// A sum of each chip, and what it is.
+    pub lanes: Option<([u32; CHIPS], Lanes)>,
+}
+
+/// The way, whatever the format of its sums.
+pub trait SumPath {
+    /// Writes a word of the shared buffers.
+    fn write_shared(&mut self, word: usize, burst: Burst);
+
+    /// One tCK of the bank PUs; see [`BankPus::step`].
+    fn step_bank_pus(
+        &mut self,
+        at_tck: u64,
+        read: Option<(&AllBankRead, &[Burst])>,
+    ) -> Result<bool, Box<Mismatch>>;
+
+    /// An RD_RESULT: its data come from `from_tck` on. `partial` is what the sums of earlier rows
+    /// have come to.
+    fn read_results(
+        &mut self,
+        from_tck: u64,
+        results: Results,
+        sum: Sum,
+        partial: Option<[u32; CHIPS]>,
+    );
+
+    /// One tCK of the adder unit.
+    fn step_adder_unit(&mut self, at_tck: u64) -> Result<Sums, Box<Mismatch>>;
+
+    /// A sum in binary32, exactly.
+    fn binary32(&self, sum: u32) -> u32;
+
+    /// A sum in binary16, rounded if need be.
+    fn binary16(&self, sum: u32) -> u16;
+
+    /// Whether no results are on their way.
+    fn is_idle(&self) -> bool;
+
+    /// Records the tCK.
+    fn record(&self, wave: &mut RankWave) -> io::Result<()>;
+}
+
+struct PathOf<A: Format> {
+    bank_pus: BankPus<A>,
+    banks_per_group: usize,
+    /// Bursts on their way to the adder unit.
+    bursts: VecDeque<ResultBurst<A>>,
+    adder_unit: Box<dyn Instances<AdderUnit<Binary16, A>>>,
+    input: AdderUnitIn<Binary16, A>,
+    output: AdderUnitOut<Binary16, A>,
+    /// Whose the sums in the adder unit are.
+    scores: VecDeque<Score>,
+    lanes: Option<Lanes>,
+}
+
+/// A burst of results.
+struct ResultBurst<A> {
+    from_tck: u64,
+    elements: [[Fp<A>; CHIPS]; LANES],
+    /// What comes before the first element.
+    partial: Option<[Fp<A>; CHIPS]>,
+    sum: Sum,
+}
+
+impl<A: Format> PathOf<A> {
+    fn new(config: &Config, units: UnitsOf<A>) -> Self {
+        Self {
+            bank_pus: BankPus::new(config, units.bank_pus),
+            banks_per_group: config.organisation.banks_per_group,
+            bursts: VecDeque::with_capacity(16),
+            adder_unit: units.adder_unit,
+            input: AdderUnitIn::default(),
+            output: AdderUnitOut::default(),
+            scores: VecDeque::with_capacity(16),
+            lanes: None,
+        }
+    }
+
+    /// The adder unit's input in this tCK, and whether it comes from the data bus.
+    fn adder_unit_input(&mut self, at_tck: u64) -> (AdderUnitIn<Binary16, A>, bool) {
+        self.lanes = None;
+        let idle = (AdderUnitIn::default(), false);
+        let Some(burst) = self.bursts.front() else { return idle };
+        let Some(since) = (at_tck + 1).checked_sub(burst.from_tck) else { return idle };
+        if since == 0 {
+            // What was summed up before comes a tCK ahead of the burst.
+            let Some(x_i) = burst.partial else { return idle };
+            let input =
+                AdderUnitIn { valid_i: true, accumulate_i: true, first_i: true, x_i, ..idle.0 };
+            return (input, false);
+        }
+        let tck = since as usize - 1;
+        let over = tck == LANES - 1;
+        let input = match burst.sum {
+            Sum::Tree(scores) => {
+                self.scores.push_back(scores.nth(tck));
+                let x_i = burst.elements[tck];
+                AdderUnitIn { valid_i: true, first_i: true, last_i: true, x_i, ..idle.0 }
+            }
+            Sum::Lanes(lanes) => {
+                // An element of 32 bits takes two tCK and is there with the second.
+                let tck_of_element = (A::WIDTH / Binary16::WIDTH) as usize;
+                let valid_i = tck % tck_of_element == tck_of_element - 1;
+                let n = tck / tck_of_element;
+                let last_i = lanes.last && over;
+                self.lanes = Some(lanes).filter(|_| last_i);
+                AdderUnitIn {
+                    valid_i,
+                    accumulate_i: true,
+                    first_i: n == 0 && lanes.first && burst.partial.is_none(),
+                    last_i,
+                    x_i: burst.elements[n],
+                    ..idle.0
+                }
+            }
+        };
+        if over {
+            self.bursts.pop_front();
+        }
+        (input, true)
+    }
+}
+
+impl<A: Format> SumPath for PathOf<A> {
+    fn write_shared(&mut self, word: usize, burst: Burst) {
+        self.bank_pus.write_shared(word, burst);
+    }
+
+    fn step_bank_pus(
+        &mut self,
+        at_tck: u64,
+        read: Option<(&AllBankRead, &[Burst])>,
+    ) -> Result<bool, Box<Mismatch>> {
+        self.bank_pus.step(at_tck, read)
+    }
+
+    fn read_results(
+        &mut self,
+        from_tck: u64,
+        results: Results,
+        sum: Sum,
+        partial: Option<[u32; CHIPS]>,
+    ) {
+        let per_group = self.banks_per_group;
+        let elements = std::array::from_fn(|n| match results {
+            Results::Scores { group } => self.bank_pus.score(group * per_group + n),
+            // Of sums of 32 bits a burst has two: what stands behind them is not used.
+            Results::Context { bank, lane, from_group } => {
+                self.bank_pus.sum((from_group + n) % LANES * per_group + bank, lane)
+            }
+        });
+        let partial = partial.map(|partial| partial.map(Fp::from_bits));
+        self.bursts.push_back(ResultBurst { from_tck, elements, partial, sum });
+    }
+
+    fn step_adder_unit(&mut self, at_tck: u64) -> Result<Sums, Box<Mismatch>> {
+        let lanes = self.lanes;
+        let (input, from_bus) = self.adder_unit_input(at_tck);
+        self.input = input;
+        let mut output = [AdderUnitOut::default()];
+        self.adder_unit.step(&[input], &mut output)?;
+        [self.output] = output;
+        let tree_valid = self.output.tree_valid_o;
+        let score = if tree_valid { self.scores.pop_front() } else { None };
+        Ok(Sums {
+            from_bus,
+            tree: score.map(|score| (self.output.tree_o.to_bits() as u16, score)),
+            lanes: lanes.map(|lanes| (self.output.lanes_o.map(Fp::to_bits), lanes)),
+        })
+    }
+
+    fn binary32(&self, sum: u32) -> u32 {
+        Fp::<A>::from_bits(sum).widen::<Binary32>().to_bits()
+    }
+
+    fn binary16(&self, sum: u32) -> u16 {
+        Fp::<A>::from_bits(sum).narrow::<Binary16>().to_bits() as u16
+    }
+
+    fn is_idle(&self) -> bool {
+        self.bursts.is_empty() && self.scores.is_empty() && self.lanes.is_none()
+    }
+
+    fn record(&self, wave: &mut RankWave) -> io::Result<()> {
+        wave.record_sums(self.bank_pus.ports(), (&self.input, &self.output))
+    }
+}
