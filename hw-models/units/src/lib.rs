@@ -70,14 +70,14 @@ macro_rules! for_each_unit {
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
         $each!($crate::bank::BankPu<$crate::arith::Bfloat16Flush, $crate::arith::Binary32>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
+        $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
+        $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
         $each!($crate::rank::RankController);
         $each!($crate::rank::RefreshManager<8, 256>);
         $each!($crate::rank::RefreshManager<8, 16>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false>);
-        $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
-        $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
         $each!($crate::rank::RelayoutUnit<16, 8>);
         $each!($crate::rank::RelayoutUnit<8, 8>);
         $each!($crate::rank::RelayoutUnit<16, 4>);
