@@ -12,6 +12,7 @@
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
 //! * [`attention`]: what the rank is asked for to compute attention.
+//! * [`gemv`]: the same for a matrix times a vector.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
@@ -23,7 +24,9 @@ mod chips;
 mod command;
 mod config;
 pub mod data_bus;
+mod drain;
 mod dram;
+pub mod gemv;
 pub mod mapping;
 mod rank;
 mod softmax;
@@ -41,8 +44,8 @@ pub use dram::{Burst, CHIPS, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,
-    Normalise, Options, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared, Sum,
-    SumFormat, Weigh,
+    Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared,
+    Sum, SumFormat, Weigh,
 };
 pub use softmax::{HEADS, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};

@@ -26,7 +26,7 @@
 use crate::accounts::{Accounts, Cause};
 use crate::data_bus::{Beats, Incoming, Outgoing, beats_of, burst_of};
 use crate::softmax::{Given, Softmax, SoftmaxUnits};
-use crate::sum_path::{SumPath, SumUnits, Sums, UnitsOf};
+use crate::sum_path::{Partial, SumPath, SumUnits, Sums, UnitsOf};
 use crate::{
     BufferChip, Burst, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Results, Sides,
     Statistics, Timing,
@@ -266,8 +266,10 @@ pub enum Shared {
 /// What the adder unit does with a burst of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sum {
-    /// Adds up over the chips, each element by itself: scores.
+    /// Adds up over the chips, each element by itself: scores, for the softmax unit.
     Tree(Scores),
+    /// Adds up over the chips, each element by itself: outputs of a matrix, for the host.
+    Outputs(Outputs),
     /// Adds up the burst's elements for each chip by itself: context.
     Lanes(Lanes),
 }
@@ -295,6 +297,31 @@ impl Scores {
             place: self.place.map(|place| place + n),
         }
     }
+}
+
+/// Four outputs of a matrix times a vector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    /// The first of them.
+    pub place: usize,
+    /// They go on from the partial sums of the columns before, which are in the score buffer.
+    pub goes_on: bool,
+    /// They are complete; otherwise they become partial sums.
+    pub complete: bool,
+}
+
+/// Whose a sum over the chips is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeSum {
+    /// A score.
+    Score(Score),
+    /// An output.
+    Output {
+        /// Which.
+        place: usize,
+        /// It is complete.
+        complete: bool,
+    },
 }
 
 /// A score.
@@ -365,6 +392,8 @@ pub struct Events {
     pub weight: Option<u16>,
     /// An element of the context.
     pub context: Option<u16>,
+    /// An output of a matrix.
+    pub output: Option<u16>,
 }
 
 /// Who drives the chips' data bus.
@@ -541,7 +570,7 @@ impl Rank {
 
     /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the
     /// pins. The last REF may still be going on.
-    pub fn is_settled(&self) -> bool {
+    fn is_settled(&self) -> bool {
         self.controlled.idle_o
             && self.chips.is_closed()
             && self.reads.is_empty()
@@ -550,6 +579,18 @@ impl Rank {
             && self.sum_path.is_idle()
             && self.sums.is_empty()
             && self.refresh.owed_o.get() == 0
+    }
+
+    /// Closes all banks and lets the REFs come that were postponed: the end of a head.
+    pub fn settle(&mut self) -> Result<(), RankError> {
+        let mut requests =
+            Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
+        while requests.array.is_some() || !self.is_settled() {
+            let events = self.step(&requests)?;
+            requests.head_end = false;
+            requests.array = requests.array.filter(|_| !events.array_taken);
+        }
+        Ok(())
     }
 
     /// One tCK of processing in memory.
@@ -722,9 +763,12 @@ impl Rank {
                     let from_tck = self.tck + self.config.timing.cl_tck;
                     let partial = match sum {
                         Sum::Lanes(Lanes { place, goes_on: true, first: true, .. }) => {
-                            Some(self.partial_sums[place])
+                            Partial::Lanes(self.partial_sums[place])
                         }
-                        _ => None,
+                        Sum::Outputs(Outputs { place, goes_on: true, .. }) => {
+                            Partial::Outputs(self.softmax.partial_outputs(place))
+                        }
+                        _ => Partial::None,
                     };
                     self.sum_path.read_results(from_tck, results, sum, partial);
                 }
@@ -798,8 +842,18 @@ impl Rank {
             Some((sums, Lanes { place, .. })) => self.partial_sums[place] = sums,
             None => {}
         }
-        events.score = tree.map(|(score, _)| score);
-        Ok(tree)
+        match tree {
+            Some((bits, TreeSum::Score(score))) => {
+                events.score = Some(bits);
+                return Ok(Some((bits, score)));
+            }
+            Some((bits, TreeSum::Output { complete: true, .. })) => events.output = Some(bits),
+            Some((bits, TreeSum::Output { place, .. })) => {
+                self.softmax.keep_partial_output(place, bits);
+            }
+            None => {}
+        }
+        Ok(None)
     }
 
     /// Scores, weights and, where they are normalised late, sums through the softmax unit.

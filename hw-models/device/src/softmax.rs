@@ -8,6 +8,7 @@
 //!   context (late normalisation) ◀── sums from the adder unit
 //! ```
 
+use crate::LANES;
 use crate::rank::{Score, Weigh};
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Binary32, Fp};
@@ -97,6 +98,16 @@ impl Softmax {
     /// Whether the context is normalised, and not the weights.
     pub fn is_late(&self) -> bool {
         matches!(self.unit, SoftmaxUnits::Late(_))
+    }
+
+    /// Partial sums of four outputs of a matrix, for which the buffer is used as well.
+    pub fn partial_outputs(&self, place: usize) -> [u16; LANES] {
+        std::array::from_fn(|n| self.buffer[place + n])
+    }
+
+    /// Keeps the partial sum of an output of a matrix.
+    pub fn keep_partial_output(&mut self, place: usize, bits: u16) {
+        self.buffer[place] = bits;
     }
 
     /// Sets the factor of the scores.

@@ -3,7 +3,7 @@
 //! format, that of the sums.
 
 use crate::bank_pus::BankPus;
-use crate::rank::{AllBankRead, BackEnd, Lanes, Score, Sum};
+use crate::rank::{AllBankRead, BackEnd, Lanes, Outputs, Sum, TreeSum};
 use crate::{Burst, CHIPS, Config, LANES, RankWave, Results};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
@@ -55,9 +55,20 @@ pub struct Sums {
     /// The adder unit took an input from the data bus.
     pub from_bus: bool,
     /// A sum over the chips, and whose it is.
-    pub tree: Option<(u16, Score)>,
+    pub tree: Option<(u16, TreeSum)>,
     /// A sum of each chip, and what it is.
     pub lanes: Option<([u32; CHIPS], Lanes)>,
+}
+
+/// What a burst of results is added to.
+#[derive(Clone, Copy, Debug)]
+pub enum Partial {
+    /// Nothing.
+    None,
+    /// The sums of each chip so far.
+    Lanes([u32; CHIPS]),
+    /// The sums over the chips so far, of each of its elements.
+    Outputs([u16; LANES]),
 }
 
 /// The way, whatever the format of its sums.
@@ -72,15 +83,8 @@ pub trait SumPath {
         read: Option<(&AllBankRead, &[Burst])>,
     ) -> Result<bool, Box<Mismatch>>;
 
-    /// An RD_RESULT: its data come from `from_tck` on. `partial` is what the sums of earlier rows
-    /// have come to.
-    fn read_results(
-        &mut self,
-        from_tck: u64,
-        results: Results,
-        sum: Sum,
-        partial: Option<[u32; CHIPS]>,
-    );
+    /// An RD_RESULT: its data come from `from_tck` on.
+    fn read_results(&mut self, from_tck: u64, results: Results, sum: Sum, partial: Partial);
 
     /// One tCK of the adder unit.
     fn step_adder_unit(&mut self, at_tck: u64) -> Result<Sums, Box<Mismatch>>;
@@ -107,7 +111,7 @@ struct PathOf<A: Format> {
     input: AdderUnitIn<Binary16, A>,
     output: AdderUnitOut<Binary16, A>,
     /// Whose the sums in the adder unit are.
-    scores: VecDeque<Score>,
+    tree_sums: VecDeque<TreeSum>,
     lanes: Option<Lanes>,
 }
 
@@ -115,8 +119,10 @@ struct PathOf<A: Format> {
 struct ResultBurst<A> {
     from_tck: u64,
     elements: [[Fp<A>; CHIPS]; LANES],
-    /// What comes before the first element.
-    partial: Option<[Fp<A>; CHIPS]>,
+    /// What comes a tCK before the first element.
+    lanes: Option<[Fp<A>; CHIPS]>,
+    /// What comes with each element.
+    outputs: [Fp<A>; LANES],
     sum: Sum,
 }
 
@@ -129,7 +135,7 @@ impl<A: Format> PathOf<A> {
             adder_unit: units.adder_unit,
             input: AdderUnitIn::default(),
             output: AdderUnitOut::default(),
-            scores: VecDeque::with_capacity(16),
+            tree_sums: VecDeque::with_capacity(16),
             lanes: None,
         }
     }
@@ -142,7 +148,7 @@ impl<A: Format> PathOf<A> {
         let Some(since) = (at_tck + 1).checked_sub(burst.from_tck) else { return idle };
         if since == 0 {
             // What was summed up before comes a tCK ahead of the burst.
-            let Some(x_i) = burst.partial else { return idle };
+            let Some(x_i) = burst.lanes else { return idle };
             let input =
                 AdderUnitIn { valid_i: true, accumulate_i: true, first_i: true, x_i, ..idle.0 };
             return (input, false);
@@ -151,9 +157,20 @@ impl<A: Format> PathOf<A> {
         let over = tck == LANES - 1;
         let input = match burst.sum {
             Sum::Tree(scores) => {
-                self.scores.push_back(scores.nth(tck));
+                self.tree_sums.push_back(TreeSum::Score(scores.nth(tck)));
                 let x_i = burst.elements[tck];
                 AdderUnitIn { valid_i: true, first_i: true, last_i: true, x_i, ..idle.0 }
+            }
+            Sum::Outputs(Outputs { place, goes_on, complete }) => {
+                self.tree_sums.push_back(TreeSum::Output { place: place + tck, complete });
+                AdderUnitIn {
+                    valid_i: true,
+                    first_i: !goes_on,
+                    last_i: true,
+                    partial_i: burst.outputs[tck],
+                    x_i: burst.elements[tck],
+                    ..idle.0
+                }
             }
             Sum::Lanes(lanes) => {
                 // An element of 32 bits takes two tCK and is there with the second.
@@ -165,7 +182,7 @@ impl<A: Format> PathOf<A> {
                 AdderUnitIn {
                     valid_i,
                     accumulate_i: true,
-                    first_i: n == 0 && lanes.first && burst.partial.is_none(),
+                    first_i: n == 0 && lanes.first && burst.lanes.is_none(),
                     last_i,
                     x_i: burst.elements[n],
                     ..idle.0
@@ -192,13 +209,7 @@ impl<A: Format> SumPath for PathOf<A> {
         self.bank_pus.step(at_tck, read)
     }
 
-    fn read_results(
-        &mut self,
-        from_tck: u64,
-        results: Results,
-        sum: Sum,
-        partial: Option<[u32; CHIPS]>,
-    ) {
+    fn read_results(&mut self, from_tck: u64, results: Results, sum: Sum, partial: Partial) {
         let per_group = self.banks_per_group;
         let elements = std::array::from_fn(|n| match results {
             Results::Scores { group } => self.bank_pus.score(group * per_group + n),
@@ -207,8 +218,17 @@ impl<A: Format> SumPath for PathOf<A> {
                 self.bank_pus.sum((from_group + n) % LANES * per_group + bank, lane)
             }
         });
-        let partial = partial.map(|partial| partial.map(Fp::from_bits));
-        self.bursts.push_back(ResultBurst { from_tck, elements, partial, sum });
+        let lanes = match partial {
+            Partial::Lanes(lanes) => Some(lanes.map(Fp::from_bits)),
+            _ => None,
+        };
+        let outputs = match partial {
+            Partial::Outputs(outputs) => {
+                outputs.map(|bits| Fp::<Binary16>::from_bits(bits.into()).widen())
+            }
+            _ => [Fp::ZERO; LANES],
+        };
+        self.bursts.push_back(ResultBurst { from_tck, elements, lanes, outputs, sum });
     }
 
     fn step_adder_unit(&mut self, at_tck: u64) -> Result<Sums, Box<Mismatch>> {
@@ -219,7 +239,7 @@ impl<A: Format> SumPath for PathOf<A> {
         self.adder_unit.step(&[input], &mut output)?;
         [self.output] = output;
         let tree_valid = self.output.tree_valid_o;
-        let score = if tree_valid { self.scores.pop_front() } else { None };
+        let score = if tree_valid { self.tree_sums.pop_front() } else { None };
         Ok(Sums {
             from_bus,
             tree: score.map(|score| (self.output.tree_o.to_bits() as u16, score)),
@@ -236,7 +256,7 @@ impl<A: Format> SumPath for PathOf<A> {
     }
 
     fn is_idle(&self) -> bool {
-        self.bursts.is_empty() && self.scores.is_empty() && self.lanes.is_none()
+        self.bursts.is_empty() && self.tree_sums.is_empty() && self.lanes.is_none()
     }
 
     fn record(&self, wave: &mut RankWave) -> io::Result<()> {

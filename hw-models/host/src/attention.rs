@@ -8,7 +8,9 @@
 use crate::data::{Distribution, Head, Shape};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
-use crate::report::{self, Error, Load, Operator, Report, ScoreBuffer, Stages, Total};
+use crate::report::{
+    AttentionReport, Error, JobReport, Load, Operator, Report, ScoreBuffer, Stages,
+};
 use half::f16;
 use pimlico_device::attention::{self as device, Attention, ScoreBufferUse};
 use pimlico_device::mapping::{HeadLayout, LayoutError};
@@ -136,45 +138,24 @@ pub fn run(
         progress(done);
     }
 
-    let (violations, first) = pins.violations(rank.tck());
     let config = rank.config();
-    let options = rank.options();
     let tokens: usize = job.contexts.iter().sum();
     let macs = (2 * job.heads * tokens * job.head_dim) as u64;
     let kv_heads = job.heads.div_ceil(job.group) as u64;
     let bytes = kv_heads * layouts.iter().map(kv_cache::bytes).sum::<u64>();
-    let attention = Operator::on_device("attention", config, &cost, macs, stages.output);
-    Ok(Report {
-        system: "l3".to_owned(),
+    let operator = Operator::on_device("attention", config, &cost, macs, stages.output);
+    let load = Load::new(config, &load, bytes);
+    let attention = AttentionReport {
         model: job.model.clone(),
-        backend: String::new(),
-        seed: job.seed,
-        tck_ns: config.tck_ps as f64 / 1000.0,
         head_dim: job.head_dim,
         contexts: job.contexts.clone(),
         heads: job.heads,
         group: job.group,
         distribution: job.distribution.name(),
-        activation: options.activation.name(),
-        refresh: options.refresh,
-        normalise: options.normalise.name(),
-        sums: options.sums.name(),
-        mismatches: None,
-        pin_violations: violations,
-        first_violations: first.iter().map(ToString::to_string).collect(),
-        load: Load::new(config, &load, bytes),
         score_buffer: score_buffer(job),
-        total: Total {
-            cycles: cost.cycles,
-            ns: report::ns(config, cost.cycles),
-            energy_pj: None,
-            gb_per_s: report::gb_per_s(config, &cost),
-            peak_gb_per_s: config.peak_gb_per_s(),
-        },
-        operators: vec![attention],
         stages,
-        notes: vec!["the total is without the time in which K and V were written".to_owned()],
-    })
+    };
+    Ok(Report::new(rank, &pins, JobReport::Attention(attention), job.seed, load, operator))
 }
 
 fn score_buffer(job: &Job) -> ScoreBuffer {

@@ -62,23 +62,27 @@ impl Head {
     /// Data of a head whose elements are normally distributed. It follows from `seed` and the head's
     /// number.
     pub fn synthetic(shape: Shape, seed: u64, head: usize) -> Self {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = generator(seed);
         for _ in 0..head {
             random.jump();
         }
         let Shape { head_dim, context, group, distribution } = shape;
-        let mut vector = |deviation| -> Vec<u16> {
-            (0..head_dim).map(|_| normal(&mut random, deviation)).collect()
-        };
+        let mut vector = |deviation| normal_vector(&mut random, head_dim, deviation);
         let queries = (0..group).map(|_| vector(distribution.of_query())).collect();
         let (k, v) = (0..context).map(|_| (vector(1.0), vector(1.0))).unzip();
         Self { k, v, queries }
     }
 }
 
-fn normal(random: &mut Xoshiro256PlusPlus, deviation: f64) -> u16 {
-    let value: f64 = rand_distr::Distribution::sample(&StandardNormal, random);
-    f16::from_f64(deviation * value).to_bits()
+/// The random generator of a seed.
+pub fn generator(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+/// A vector of normally distributed binary16 numbers.
+pub fn normal_vector(random: &mut Xoshiro256PlusPlus, length: usize, deviation: f64) -> Vec<u16> {
+    let mut normal = || -> f64 { rand_distr::Distribution::sample(&StandardNormal, random) };
+    (0..length).map(|_| f16::from_f64(deviation * normal()).to_bits()).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 //! * [`data`]: seeded synthetic K, V and Q.
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
+//! * [`gemv`]: a matrix times a vector.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
@@ -14,6 +15,7 @@
 
 pub mod attention;
 pub mod data;
+pub mod gemv;
 pub mod kv_cache;
 pub mod memory_controller;
 pub mod memory_path;

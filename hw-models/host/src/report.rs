@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What a run cost and how far its results are from the reference.
 
-use pimlico_device::{Config, DramCommand, Statistics};
+use crate::pins::PinLog;
+use pimlico_device::{Config, DramCommand, Rank, Statistics};
 use pimlico_golden::error::ErrorReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -11,24 +12,15 @@ use std::collections::BTreeMap;
 pub struct Report {
     /// Name of the system.
     pub system: String,
-    /// Name of the language model.
-    pub model: String,
+    /// What was run.
+    #[serde(flatten)]
+    pub job: JobReport,
     /// What executed the units.
     pub backend: String,
     /// Seed of the data.
     pub seed: u64,
     /// Clock period in ns.
     pub tck_ns: f64,
-    /// Elements of a head's vectors.
-    pub head_dim: usize,
-    /// Of each request its tokens.
-    pub contexts: Vec<usize>,
-    /// Query heads.
-    pub heads: usize,
-    /// Query heads that share K and V.
-    pub group: usize,
-    /// How the scores are distributed: `random` or `peaked`.
-    pub distribution: &'static str,
     /// How rows are opened for the bank PUs: `all-bank` or `staggered`.
     pub activation: &'static str,
     /// Whether rows are refreshed.
@@ -41,21 +33,109 @@ pub struct Report {
     pub pin_violations: u64,
     /// The first of them.
     pub first_violations: Vec<String>,
-    /// Writing K and V, summed up over the heads.
+    /// Writing K and V of all heads, or the weights.
     pub load: Load,
     /// Differences between model and RTL; only in lockstep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<u64>,
-    /// How full the score buffer was.
-    pub score_buffer: ScoreBuffer,
     /// All operators together.
     pub total: Total,
     /// Each operator, summed up over the heads.
     pub operators: Vec<Operator>,
-    /// Where the error comes from; the worst of all heads.
-    pub stages: Stages,
     /// What is to know about the figures.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Of a job of one operator. What executed the units, and whether in lockstep, is for the caller to
+    /// say.
+    pub fn new(
+        rank: &Rank,
+        pins: &PinLog,
+        job: JobReport,
+        seed: u64,
+        load: Load,
+        operator: Operator,
+    ) -> Self {
+        let (config, options) = (rank.config(), rank.options());
+        let (violations, first) = pins.violations(rank.tck());
+        let (cycles, used) = (operator.cycles, operator.slots.used);
+        let bytes = used * config.all_bank_bytes() as u64;
+        Self {
+            system: "l3".to_owned(),
+            job,
+            backend: String::new(),
+            seed,
+            tck_ns: config.tck_ps as f64 / 1000.0,
+            activation: options.activation.name(),
+            refresh: options.refresh,
+            normalise: options.normalise.name(),
+            sums: options.sums.name(),
+            mismatches: None,
+            pin_violations: violations,
+            first_violations: first.iter().map(ToString::to_string).collect(),
+            load,
+            total: Total {
+                cycles,
+                ns: operator.ns,
+                energy_pj: None,
+                gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
+                peak_gb_per_s: config.peak_gb_per_s(),
+            },
+            operators: vec![operator],
+            notes: vec!["the total is without the time in which the banks were written".to_owned()],
+        }
+    }
+
+    /// The attention that it is of, if it is.
+    pub fn attention(&self) -> Option<&AttentionReport> {
+        match &self.job {
+            JobReport::Attention(attention) => Some(attention),
+            JobReport::Gemv(_) => None,
+        }
+    }
+}
+
+/// What was run, and what is to know of it alone.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum JobReport {
+    /// Attention.
+    Attention(AttentionReport),
+    /// A matrix times a vector.
+    Gemv(GemvReport),
+}
+
+/// Attention.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttentionReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Of each request its tokens.
+    pub contexts: Vec<usize>,
+    /// Query heads.
+    pub heads: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How full the score buffer was.
+    pub score_buffer: ScoreBuffer,
+    /// Where the error comes from; the worst of all heads.
+    pub stages: Stages,
+}
+
+/// A matrix times a vector.
+#[derive(Clone, Debug, Serialize)]
+pub struct GemvReport {
+    /// Rows of the matrix: outputs.
+    pub rows: usize,
+    /// Columns of the matrix: inputs.
+    pub columns: usize,
+    /// How the vector comes to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
 }
 
 /// The host's writes through the re-layout unit.
@@ -277,10 +357,4 @@ fn commands(statistics: &Statistics) -> BTreeMap<&'static str, u64> {
 /// Duration of `cycles` in ns.
 pub fn ns(config: &Config, cycles: u64) -> f64 {
     cycles as f64 * config.tck_ps as f64 / 1000.0
-}
-
-/// What the bank PUs took from the row buffers, in GB/s (10^9 bytes).
-pub fn gb_per_s(config: &Config, statistics: &Statistics) -> f64 {
-    let bytes = statistics.used * config.all_bank_bytes() as u64;
-    bytes as f64 / ns(config, statistics.cycles.max(1))
 }

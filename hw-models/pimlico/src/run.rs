@@ -4,14 +4,18 @@
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::{Args, ValueEnum};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Activation, Config, Mismatch, Normalise, Options, Rank, RankError, RankUnits, RankWave,
     SumFormat,
 };
-use pimlico_host::attention::{self, AttentionError, Job};
+use pimlico_host::attention::{self, AttentionError};
 use pimlico_host::data::Distribution;
+use pimlico_host::gemv::{self, GemvError};
 use pimlico_host::model::{self, Model};
-use pimlico_host::report::{Error, Lost, Operator, Report, Slots, Stages};
+use pimlico_host::report::{
+    AttentionReport, Error, GemvReport, JobReport, Lost, Operator, Report, Slots, Stages,
+};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -63,6 +67,15 @@ pub struct Arguments {
     /// What executes the units
     #[arg(long, value_enum, default_value_t = Backend::Model)]
     backend: Backend,
+    /// Rows of the matrix, with --op gemv
+    #[arg(long, value_name = "R")]
+    rows: Option<usize>,
+    /// Columns of the matrix, with --op gemv
+    #[arg(long, value_name = "C")]
+    cols: Option<usize>,
+    /// How the vector comes to the shared buffers, with --op gemv
+    #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
+    io_buffers: Buffers,
     /// Seed of the data, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
@@ -87,6 +100,22 @@ enum System {
 enum Op {
     /// Score, softmax and context of a layer's heads, for one token that is being generated
     Attention,
+    /// A matrix times a vector, of which fully-connected layers are made
+    Gemv,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Buffers {
+    /// Into one half while the other is in use
+    PingPong,
+    /// Into the one half that there is, when it is no longer in use
+    Single,
+}
+
+/// What is run.
+enum Job {
+    Attention(attention::Job),
+    Gemv(gemv::Job),
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -148,8 +177,29 @@ impl Arguments {
         }
     }
 
-    /// What to run, of a model.
-    fn job(&self, model: &Model) -> Result<Job, Failure> {
+    /// What to run.
+    fn job(&self) -> Result<Job, Failure> {
+        match (self.op, self.rows, self.cols) {
+            (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
+            (Op::Attention, ..) => {
+                Err(Failure::Input("--rows and --cols: they go with --op gemv".to_owned()))
+            }
+            (Op::Gemv, Some(rows), Some(columns)) => {
+                let io_buffers = match self.io_buffers {
+                    Buffers::PingPong => IoBuffers::PingPong,
+                    Buffers::Single => IoBuffers::Single,
+                };
+                Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
+            }
+            (Op::Gemv, ..) => {
+                Err(Failure::Input("--op gemv: expected --rows R and --cols C".to_owned()))
+            }
+        }
+    }
+
+    /// Attention of the model.
+    fn attention(&self) -> Result<attention::Job, Failure> {
+        let model = find_model(&self.model)?;
         if self.heads == 0 || self.heads > model.heads {
             let (heads, name, most) = (self.heads, &self.model, model.heads);
             return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
@@ -171,7 +221,7 @@ impl Arguments {
                 return Err(Failure::Input(message));
             }
         };
-        Ok(Job {
+        Ok(attention::Job {
             model: self.model.clone(),
             head_dim: self.head_dim.unwrap_or(model.head_dim),
             heads: self.heads,
@@ -227,12 +277,9 @@ impl Backend {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let model = find_model(&arguments.model)?;
+    let job = arguments.job()?;
     let config = match arguments.system {
         System::L3 => Config::ddr4_3200(),
-    };
-    let job = match arguments.op {
-        Op::Attention => arguments.job(&model)?,
     };
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
@@ -267,14 +314,10 @@ fn find_model(name: &str) -> Result<Model, Failure> {
 }
 
 fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report, Failure> {
-    let bar = output::progress(job.heads as u64, "heads");
-    let report = attention::run(rank, job, |heads| bar.set_position(heads as u64));
-    bar.finish_and_clear();
-    let mut report = report.map_err(|error| match error {
-        AttentionError::Layout(error) => Failure::Input(error.to_string()),
-        AttentionError::Transfer(error) => Failure::Input(error.to_string()),
-        AttentionError::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
-        AttentionError::Rank(RankError::Mismatch(mismatch)) => {
+    let mut report = run_job(rank, job).map_err(|error| match error {
+        Stop::Input(message) => Failure::Input(message),
+        Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
+        Stop::Rank(RankError::Mismatch(mismatch)) => {
             let again = again(job, arguments);
             let waveforms = show(&mismatch, rank.config(), job, arguments);
             Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
@@ -285,6 +328,32 @@ fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report,
     Ok(report)
 }
 
+/// Why a job has not come to its end.
+enum Stop {
+    /// It cannot be run.
+    Input(String),
+    /// The device stopped.
+    Rank(RankError),
+}
+
+fn run_job(rank: &mut Rank, job: &Job) -> Result<Report, Stop> {
+    match job {
+        Job::Attention(job) => {
+            let bar = output::progress(job.heads as u64, "heads");
+            let report = attention::run(rank, job, |heads| bar.set_position(heads as u64));
+            bar.finish_and_clear();
+            report.map_err(|error| match error {
+                AttentionError::Rank(error) => Stop::Rank(error),
+                error => Stop::Input(error.to_string()),
+            })
+        }
+        Job::Gemv(job) => gemv::run(rank, job).map_err(|error| match error {
+            GemvError::Rank(error) => Stop::Rank(error),
+            error => Stop::Input(error.to_string()),
+        }),
+    }
+}
+
 /// Runs the job again to write the waveforms around a mismatch; returns their names.
 #[cfg(feature = "rtl")]
 fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) -> String {
@@ -293,7 +362,7 @@ fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) 
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
-            let _ = attention::run(&mut rank, job, |_| {}); // ends in the same mismatch
+            let _ = run_job(&mut rank, job); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
@@ -308,45 +377,92 @@ fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &Arguments) -> String {
-    let Job { model, head_dim, heads, group, contexts, distribution, seed } = job;
     let Options { activation, refresh, normalise, sums } = arguments.options();
-    let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
+    let what = match job {
+        Job::Attention(job) => {
+            let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
+            let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
+            format!(
+                "attention --model {model} --head-dim {head_dim} --heads {heads} --group {group} \
+                 --context {} --distribution {}",
+                contexts.join(","),
+                distribution.name()
+            )
+        }
+        Job::Gemv(gemv::Job { rows, columns, io_buffers, .. }) => {
+            format!("gemv --rows {rows} --cols {columns} --io-buffers {}", io_buffers.name())
+        }
+    };
     format!(
-        "pimlico run --op attention --model {model} --head-dim {head_dim} --heads {heads} \
-         --group {group} --context {} --distribution {} --activation {} --refresh {} \
-         --normalise {} --sums {} --backend {} --seed {seed}",
-        contexts.join(","),
-        distribution.name(),
+        "pimlico run --op {what} --activation {} --refresh {} --normalise {} --sums {} \
+         --backend {} --seed {}",
         activation.name(),
         if refresh { "on" } else { "off" },
         normalise.name(),
         sums.name(),
         arguments.backend.name(),
+        arguments.seed
+    )
+}
+
+/// What was run, for people.
+fn title(report: &Report) -> String {
+    let Report { system, backend, seed, .. } = report;
+    let (what, numbers) = match &report.job {
+        JobReport::Attention(attention) => {
+            let AttentionReport { model, head_dim, contexts, heads, group, .. } = attention;
+            let context = match contexts.as_slice() {
+                [context] => format!("context {context}"),
+                contexts => format!(
+                    "{} requests of context {} to {}",
+                    contexts.len(),
+                    contexts.iter().min().unwrap_or(&0),
+                    contexts.iter().max().unwrap_or(&0)
+                ),
+            };
+            let what = format!(
+                "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and \
+                 V, {context}"
+            );
+            (what, format!("{} scores, normalisation {}", attention.distribution, report.normalise))
+        }
+        JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
+            let what = format!("matrix of {rows} x {columns} times a vector on {system}");
+            (what, format!("I/O buffers {io_buffers}"))
+        }
+    };
+    format!(
+        "{what}\nback end {backend}, seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
+        report.sums,
+        report.activation,
+        if report.refresh { "on" } else { "off" }
+    )
+}
+
+/// Errors by stage, for people.
+fn errors(report: &Report) -> String {
+    let stages = report.attention().map(|attention| attention.stages).map(
+        |Stages { score, softmax, context, output_from_scores, output }| {
+            vec![
+                ("score, from K and Q", score),
+                ("softmax, from its scores", softmax),
+                ("context, from its weights and V", context),
+                ("output, from the scores and V", output_from_scores),
+                ("output, from K, V and Q", output),
+            ]
+        },
+    );
+    let all = report.operators.iter().map(|operator| (operator.operator, operator.error));
+    let rows = stages.unwrap_or_else(|| all.collect());
+    output::table(
+        &["result", "max", "RMS", "max ULP"],
+        rows.into_iter().map(|(name, error)| error_row(name, &error)),
     )
 }
 
 /// The report for people.
 fn text(report: &Report, arguments: &Arguments) -> String {
-    let Report { model, system, contexts, heads, group, head_dim, backend, seed, .. } = report;
-    let context = match contexts.as_slice() {
-        [context] => format!("context {context}"),
-        contexts => format!(
-            "{} requests of context {} to {}",
-            contexts.len(),
-            contexts.iter().min().unwrap_or(&0),
-            contexts.iter().max().unwrap_or(&0)
-        ),
-    };
-    let mut text = format!(
-        "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and V, \
-         {context}\nback end {backend}, seed {seed}, {} scores, normalisation {}, sums {}, \
-         activation {}, refresh {}\n\n",
-        report.distribution,
-        report.normalise,
-        report.sums,
-        report.activation,
-        if report.refresh { "on" } else { "off" },
-    );
+    let mut text = title(report);
     text += &output::table(
         &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
         report.operators.iter().map(cost_row),
@@ -357,18 +473,7 @@ fn text(report: &Report, arguments: &Arguments) -> String {
         report.operators.iter().map(slot_row),
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
-    let Stages { score, softmax, context, output_from_scores, output } = &report.stages;
-    let errors = [
-        ("score, from K and Q", score),
-        ("softmax, from its scores", softmax),
-        ("context, from its weights and V", context),
-        ("output, from the scores and V", output_from_scores),
-        ("output, from K, V and Q", output),
-    ];
-    text += &output::table(
-        &["result", "max", "RMS", "max ULP"],
-        errors.map(|(name, error)| error_row(name, error)),
-    );
+    text += &errors(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,
@@ -381,19 +486,20 @@ fn text(report: &Report, arguments: &Arguments) -> String {
     );
     let _ = writeln!(
         text,
-        "K and V were written by the host in {} tCK, {} bytes, data bus {:.1} % busy",
+        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy",
         grouped(load.cycles),
         grouped(load.bytes),
         100.0 * load.bus
     );
-    let buffer = &report.score_buffer;
-    let _ = writeln!(
-        text,
-        "score buffer: {} of {} places, {} pass(es)",
-        grouped(buffer.scores as u64),
-        grouped(buffer.capacity as u64),
-        buffer.passes
-    );
+    if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
+        let _ = writeln!(
+            text,
+            "score buffer: {} of {} places, {} pass(es)",
+            grouped(score_buffer.scores as u64),
+            grouped(score_buffer.capacity as u64),
+            score_buffer.passes
+        );
+    }
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(mismatches) = report.mismatches {
         let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");

@@ -79,6 +79,17 @@ fn options_reach_the_rank() {
 }
 
 #[test]
+fn a_matrix_is_multiplied() {
+    let report = json("run --op gemv --rows 100 --cols 300 --io-buffers single --json");
+    assert_eq!(report["operators"][0]["operator"], "gemv");
+    assert_eq!((&report["rows"], &report["io_buffers"]), (&100.into(), &"single".into()));
+    assert_eq!(report["operators"][0]["slots"]["used"], 7 * 10);
+    assert!(report.get("stages").is_none());
+    let text = pimlico("run --op gemv --rows 20 --cols 30").stdout;
+    assert!(String::from_utf8_lossy(&text).starts_with("matrix of 20 x 30 times a vector on l3"));
+}
+
+#[test]
 fn numerics_are_compared() {
     let comparison = json("sweep numerics --head-dim 64 --context 64,2000 --json");
     let rows = comparison["rows"].as_array().expect("a list");
@@ -105,6 +116,10 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --context 99999999999", "context of 99999999999 tokens"),
         ("run --head-dim 257", "head dimension 257"),
         ("run --group 0", "--group 0"),
+        ("run --op gemv", "expected --rows R and --cols C"),
+        ("run --rows 5", "they go with --op gemv"),
+        ("run --op gemv --rows 0 --cols 5", "matrix of 0 x 5"),
+        ("run --op gemv --rows 99999999999 --cols 99999999999", "rows of the banks"),
         ("run --batch 0", "--batch"),
         ("run --batch 2 --context 1,2", "--batch"),
         ("run --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The context: weights out of the score buffer, straight to the shared buffers, against V.
 
-use super::drain::Drain;
 use super::{CHUNK, Run, rows};
 use crate::bank_pus::SHARED_WORDS;
+use crate::drain::Drain;
 use crate::mapping::{self, HeadLayout};
 use crate::rank::{
     AllBankRead, ArrayRequest, BusRequest, Lanes, RankError, Requests, Shared, Sum, SumFormat,

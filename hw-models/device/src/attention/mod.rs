@@ -50,12 +50,11 @@
 //! are computed again, under the number of a head that is not in use, and used.
 
 mod context;
-mod drain;
 mod score;
 
 use crate::Statistics;
 use crate::mapping::{self, HeadLayout};
-use crate::rank::{ArrayRequest, Rank, RankError, Requests};
+use crate::rank::{Rank, RankError, Requests};
 use crate::softmax::{HEADS, SCORE_BUFFER};
 use std::ops::Range;
 
@@ -175,15 +174,9 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Closes all banks and lets the REFs come that were postponed.
+    /// Ends the heads.
     fn end(mut self) -> Result<Attention, RankError> {
-        let mut requests =
-            Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
-        while requests.array.is_some() || !self.rank.is_settled() {
-            let events = self.rank.step(&requests)?;
-            requests.head_end = false;
-            requests.array = requests.array.filter(|_| !events.array_taken);
-        }
+        self.rank.settle()?;
         self.result.context.iter_mut().for_each(|head| head.truncate(self.layout.head_dim));
         self.result.statistics = self.rank.end();
         Ok(self.result)

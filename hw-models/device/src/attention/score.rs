@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The scores: K against Q, through the adder unit and the softmax unit into the score buffer.
 
-use super::drain::{Drain, Pace};
 use super::{CHUNK, Pass, Run, rows};
+use crate::drain::{Drain, Pace};
 use crate::mapping;
 use crate::rank::{
     AllBankRead, ArrayRequest, BusRequest, RankError, Requests, Scores, Shared, Sum,

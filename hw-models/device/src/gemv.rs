@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+//! A matrix times a vector (GEMV), the operator of fully-connected layers: weights are resident in the
+//! banks, the vector comes to the shared buffers.
+//!
+//! ```text
+//! WR_SHARED tile 0 ──▶ RD_ALL chunk 0, chunk 1, ...            b columns each
+//! WR_SHARED tile 1         └─▶ RD_RESULT ──▶ adder unit ──▶ 16 outputs, or partial sums of them
+//! ```
+//!
+//! A *chunk* is 16 rows of the matrix, one in each logic bank, at the same row and column of the DRAM as
+//! K vectors are. The vector is cut into *tiles* of 4096 elements: 1 KB for each chip, half of its
+//! shared buffer. Of each tile all chunks are read before the next; the sums of earlier tiles are
+//! binary16 numbers in the score buffer, and the adder unit goes on from them.
+//!
+//! With [`IoBuffers::PingPong`] one half of the shared buffer is filled while the other is in use. With
+//! [`IoBuffers::Single`] there is one half only, and the banks wait while it is filled.
+
+use crate::drain::{Drain, Pace};
+use crate::mapping::{self, BURST, Place};
+use crate::rank::{
+    AllBankRead, ArrayRequest, BusRequest, Outputs, Rank, RankError, Requests, Shared, Sum,
+};
+use crate::{Config, LANES, Results, SCORE_BUFFER, SHARED_WORDS, Statistics};
+
+/// Words of a tile: half of a shared buffer.
+const TILE_WORDS: usize = SHARED_WORDS / 2;
+
+/// How the vector comes to the shared buffers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IoBuffers {
+    /// Into one half while the other is in use.
+    #[default]
+    PingPong,
+    /// Into the one half that there is, when it is no longer in use.
+    Single,
+}
+
+impl IoBuffers {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PingPong => "ping-pong",
+            Self::Single => "single",
+        }
+    }
+}
+
+/// Why a matrix cannot be laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MatrixError {
+    /// It has no element.
+    #[error("matrix of {rows} x {columns}: expected at least 1 x 1")]
+    Empty {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+    /// The banks have not so many rows.
+    #[error("matrix of {rows} x {columns}: it takes {wanted} rows of the banks, there are {there}")]
+    Banks {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+        /// Rows of the banks that it takes.
+        wanted: usize,
+        /// Rows of the banks.
+        there: usize,
+    },
+    /// Its partial sums do not fit the score buffer.
+    #[error(
+        "matrix of {rows} x {columns}: more than {limit} rows have no room for their partial sums"
+    )]
+    PartialSums {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+        /// Rows for which there is room.
+        limit: usize,
+    },
+}
+
+/// Where the weights of a matrix lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatrixLayout {
+    /// Rows: outputs.
+    pub rows: usize,
+    /// Columns: inputs.
+    pub columns: usize,
+    banks: usize,
+    groups: usize,
+    /// Columns of a row of the banks.
+    bank_columns: usize,
+}
+
+impl MatrixLayout {
+    /// Lays out a matrix from row 0 of the banks on.
+    pub fn new(config: &Config, rows: usize, columns: usize) -> Result<Self, MatrixError> {
+        if rows == 0 || columns == 0 {
+            return Err(MatrixError::Empty { rows, columns });
+        }
+        let (banks, bank_columns) = (config.banks(), config.columns());
+        let groups = config.organisation.bank_groups;
+        let layout = Self { rows, columns, banks, groups, bank_columns };
+        let there = config.organisation.rows;
+        // Rows of the banks that the bursts alone take. What fits by that is small enough to lay out.
+        let bursts = rows.saturating_mul(columns.div_ceil(BURST));
+        let at_least = bursts.div_ceil(banks * bank_columns);
+        let wanted = if at_least > there { at_least } else { layout.first_row(layout.tiles()) };
+        if wanted > there {
+            return Err(MatrixError::Banks { rows, columns, wanted, there });
+        }
+        if layout.tiles() > 1 && rows > SCORE_BUFFER {
+            return Err(MatrixError::PartialSums { rows, columns, limit: SCORE_BUFFER });
+        }
+        Ok(layout)
+    }
+
+    /// Logic banks.
+    pub fn banks(&self) -> usize {
+        self.banks
+    }
+
+    /// Bank groups.
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Tiles of the vector.
+    pub fn tiles(&self) -> usize {
+        self.columns.div_ceil(TILE_WORDS * BURST)
+    }
+
+    /// Bursts of a tile.
+    pub fn bursts(&self, tile: usize) -> usize {
+        TILE_WORDS.min(self.columns.div_ceil(BURST) - tile * TILE_WORDS)
+    }
+
+    /// Chunks: 16 rows each.
+    pub fn chunks(&self) -> usize {
+        self.rows.div_ceil(self.banks)
+    }
+
+    /// Chunks of a tile in a row of the banks: none is split over two.
+    fn chunks_per_row(&self, tile: usize) -> usize {
+        self.bank_columns / self.bursts(tile)
+    }
+
+    /// The row of the banks in which a tile begins.
+    fn first_row(&self, tile: usize) -> usize {
+        (0..tile).map(|tile| self.chunks().div_ceil(self.chunks_per_row(tile))).sum()
+    }
+
+    /// Row and column of the banks of a burst of a tile of a chunk.
+    pub fn column(&self, tile: usize, chunk: usize, burst: usize) -> (usize, usize) {
+        let per_row = self.chunks_per_row(tile);
+        let row = self.first_row(tile) + chunk / per_row;
+        (row, chunk % per_row * self.bursts(tile) + burst)
+    }
+
+    /// Where a burst of a row of the matrix lies. Rows that fill up the last chunk have places too.
+    pub fn place(&self, row: usize, burst: usize) -> Place {
+        let (tile, burst) = (burst / TILE_WORDS, burst % TILE_WORDS);
+        let (bank_row, column) = self.column(tile, row / self.banks, burst);
+        Place { bank: row % self.banks, row: bank_row, column }
+    }
+}
+
+/// Multiplies a matrix that is in the banks with a vector. Ends with all banks closed and no REF owed.
+///
+/// # Panics
+///
+/// If the vector has not as many elements as the matrix has columns.
+pub fn gemv(
+    rank: &mut Rank,
+    layout: &MatrixLayout,
+    vector: &[u16],
+    io_buffers: IoBuffers,
+) -> Result<(Vec<u16>, Statistics), RankError> {
+    assert_eq!(vector.len(), layout.columns, "an element for each column");
+    let (tiles, chunks) = (layout.tiles(), layout.chunks());
+    let side = |tile: usize| match io_buffers {
+        IoBuffers::PingPong => tile % 2 * TILE_WORDS,
+        IoBuffers::Single => 0,
+    };
+
+    let mut fills = (0..tiles)
+        .flat_map(|tile| (0..layout.bursts(tile)).map(move |burst| (tile, burst)))
+        .map(|(tile, burst)| {
+            let data = Shared::Host(mapping::beats_of(vector, tile * TILE_WORDS + burst));
+            (tile, BusRequest::Write { word: side(tile) + burst, data })
+        })
+        .peekable();
+    let mut reads = (0..tiles)
+        .flat_map(|tile| (0..chunks).map(move |chunk| (tile, chunk)))
+        .flat_map(|(tile, chunk)| (0..layout.bursts(tile)).map(move |n| (tile, chunk, n)))
+        .map(|(tile, chunk, burst)| {
+            let (row, column) = layout.column(tile, chunk, burst);
+            let read = AllBankRead {
+                row,
+                column,
+                shared: side(tile) + burst,
+                accumulate: false,
+                first: burst == 0,
+                last: burst + 1 == layout.bursts(tile),
+                // What the banks wait for here is the vector.
+                opens: chunk == 0 && burst == 0,
+            };
+            (tile * TILE_WORDS + burst, read)
+        })
+        .peekable();
+    let results = |(tile, chunk): (usize, usize)| {
+        (0..layout.groups).map(move |group| {
+            let outputs = Outputs {
+                place: chunk * layout.banks + group * LANES,
+                goes_on: tile > 0,
+                complete: tile + 1 == tiles,
+            };
+            BusRequest::Results { results: Results::Scores { group }, sum: Sum::Outputs(outputs) }
+        })
+    };
+    let all_chunks = (0..tiles).flat_map(|tile| (0..chunks).map(move |chunk| (tile, chunk)));
+    let mut drain = Drain::new(all_chunks.map(results), 0);
+
+    let mut pace = Pace::new(rank.config(), 1); // of chunks that have one burst
+    let mut outputs = Vec::with_capacity(chunks * layout.banks);
+    // Words written, and reads issued of which the last of a tile frees its side.
+    let (mut written, mut issued) = (0, 0);
+    let reads_until = |tile: usize| (0..tile).map(|t| chunks * layout.bursts(t)).sum::<usize>();
+    let sides = if io_buffers == IoBuffers::PingPong { 2 } else { 1 };
+    rank.begin();
+    while outputs.len() < chunks * layout.banks {
+        let now = rank.tck();
+        let may_read = |(word, read): &&(usize, AllBankRead)| {
+            *word < written && (!(read.first && read.last) || pace.allows(now))
+        };
+        let may_fill = |(tile, _): &&(usize, BusRequest)| {
+            tile.checked_sub(sides).is_none_or(|before| issued >= reads_until(before + 1))
+        };
+        let fill = fills.peek().filter(may_fill).map(|(_, fill)| *fill);
+        let requests = Requests {
+            array: reads.peek().filter(may_read).map(|(_, read)| ArrayRequest::Read(*read)),
+            bus: drain.request(now).or(fill),
+            ..Default::default()
+        };
+        let events = rank.step(&requests)?;
+        if events.array_taken {
+            reads.next();
+            pace.taken();
+        }
+        if events.bus_taken {
+            match requests.bus {
+                Some(BusRequest::Results { .. }) => drain.taken(),
+                _ => drop(fills.next()),
+            }
+        }
+        if events.read {
+            issued += 1;
+            pace.issued(now);
+        }
+        written += usize::from(events.written);
+        drain.see(now, &events);
+        outputs.extend(events.output);
+    }
+    rank.settle()?;
+    outputs.truncate(layout.rows);
+    Ok((outputs, rank.end()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_bursts_share_a_place() {
+        let config = Config::ddr4_3200();
+        for (rows, columns) in [(1, 1), (17, 33), (100, 4096), (40, 4097), (16, 9000), (500, 64)] {
+            let layout = MatrixLayout::new(&config, rows, columns).expect("it fits");
+            let mut places = HashSet::new();
+            for row in 0..rows {
+                for burst in 0..columns.div_ceil(BURST) {
+                    let Place { bank, row, column } = layout.place(row, burst);
+                    assert!(column < config.columns() && bank < config.banks());
+                    assert!(row < layout.first_row(layout.tiles()));
+                    assert!(places.insert((bank, row, column)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let config = Config::ddr4_3200();
+        let refused = |rows, columns| {
+            let error = MatrixLayout::new(&config, rows, columns).expect_err("it does not fit");
+            error.to_string()
+        };
+        assert!(refused(0, 5).contains("at least 1 x 1"));
+        assert!(refused(5, 0).contains("at least 1 x 1"));
+        // 65536 rows of the banks hold 65536 chunks of one tile.
+        assert!(MatrixLayout::new(&config, 16 * 65536, 4096).is_ok());
+        assert!(refused(16 * 65536 + 1, 4096).contains("65537 rows of the banks, there are 65536"));
+        assert!(refused(usize::MAX, usize::MAX).contains("there are 65536"));
+        assert!(refused(200_000, 4097).contains("more than 131072 rows"));
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+//! A matrix times a vector on one rank: bare, as fully-connected layers are made of.
+
+use crate::data;
+use crate::kv_cache::{HostPort, TransferError};
+use crate::memory_controller::Transaction;
+use crate::pins::PinLog;
+use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report};
+use half::f16;
+use pimlico_device::data_bus::BEATS;
+use pimlico_device::gemv::{self as device, IoBuffers, MatrixError, MatrixLayout};
+use pimlico_device::mapping::{self, BURST};
+use pimlico_device::{CHIPS, Rank, RankError};
+use pimlico_golden::error::ErrorReport;
+use pimlico_golden::format::Format;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Rows of the matrix: outputs.
+    pub rows: usize,
+    /// Columns of the matrix: inputs.
+    pub columns: usize,
+    /// How the vector comes to the shared buffers.
+    pub io_buffers: IoBuffers,
+    /// Seed of the data.
+    pub seed: u64,
+}
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum GemvError {
+    /// The matrix does not fit.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// The weights could not be written.
+    #[error(transparent)]
+    Transfer(TransferError),
+    /// The device stopped.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+}
+
+impl From<TransferError> for GemvError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Rank(error) => Self::Rank(error),
+            error => Self::Transfer(error),
+        }
+    }
+}
+
+/// A matrix, row by row, and a vector, in binary16.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operands {
+    /// Rows of the matrix.
+    pub matrix: Vec<Vec<u16>>,
+    /// The vector.
+    pub vector: Vec<u16>,
+}
+
+impl Operands {
+    /// Normally distributed, the outputs with variance 1.
+    pub fn synthetic(rows: usize, columns: usize, seed: u64) -> Self {
+        let mut random = data::generator(seed);
+        let deviation = 1.0 / (columns as f64).sqrt();
+        let vector = data::normal_vector(&mut random, columns, 1.0);
+        let matrix = (0..rows).map(|_| data::normal_vector(&mut random, columns, deviation));
+        Self { matrix: matrix.collect(), vector }
+    }
+}
+
+/// Writes of a matrix: burst by burst over the rows of a chunk, each in another bank group than the one
+/// before.
+pub fn writes<'a>(
+    layout: &'a MatrixLayout,
+    matrix: &'a [Vec<u16>],
+) -> impl Iterator<Item = Transaction> + 'a {
+    let bursts = layout.columns.div_ceil(BURST);
+    let (banks, groups) = (layout.banks(), layout.groups());
+    let row =
+        move |chunk: usize, n: usize| chunk * banks + n % groups * (banks / groups) + n / groups;
+    (0..layout.chunks())
+        .flat_map(move |chunk| (0..bursts).map(move |burst| (chunk, burst)))
+        .flat_map(move |(chunk, burst)| (0..banks).map(move |n| (row(chunk, n), burst)))
+        .filter(|&(row, _)| row < layout.rows)
+        .map(|(row, burst)| {
+            Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
+        })
+}
+
+/// Runs a job.
+pub fn run(rank: &mut Rank, job: &Job) -> Result<Report, GemvError> {
+    let Job { rows, columns, io_buffers, seed } = *job;
+    let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
+    let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
+    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let pins = PinLog::of(rank);
+    let (_, load) = host.transfer(rank, writes(&layout, &matrix))?;
+    let (outputs, cost) = device::gemv(rank, &layout, &vector, io_buffers)?;
+
+    let decode =
+        |bits: &[u16]| bits.iter().map(|&b| f16::from_bits(b).to_f64()).collect::<Vec<_>>();
+    let vector = decode(&vector);
+    let dot = |row: &Vec<u16>| decode(row).iter().zip(&vector).map(|(a, b)| a * b).sum::<f64>();
+    let expected: Vec<f64> = matrix.iter().map(dot).collect();
+    let error = Error::from(ErrorReport::new(Format::BINARY16, &outputs, &expected));
+
+    let config = rank.config();
+    let bytes = (rows * columns.div_ceil(BURST) * BEATS * CHIPS) as u64;
+    let operator = Operator::on_device("gemv", config, &cost, (rows * columns) as u64, error);
+    let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
+    let load = Load::new(config, &load, bytes);
+    Ok(Report::new(rank, &pins, JobReport::Gemv(gemv), seed, load, operator))
+}
