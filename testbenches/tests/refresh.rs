@@ -3,7 +3,7 @@
 //! too long and none is lost, and the pins keep every timing.
 #![cfg(feature = "rtl")]
 
-use pimlico_device::{Config, Timing};
+use pimlico_device::{Activation, Config, Timing, controls};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
 use pimlico_host::pins::rules;
 use pimlico_ports::{Bundle, Instances, Model, U, Unit};
@@ -41,32 +41,6 @@ struct Seen {
     forced: bool,
     read_alls: u64,
     violations: Vec<Violation>,
-}
-
-/// The controller's configuration.
-fn configuration(timing: &Timing, staggered_i: bool) -> RankControllerIn {
-    let byte = |tck: u64| u8::try_from(tck).expect("a byte");
-    RankControllerIn {
-        ccd_s_i: byte(timing.ccd_s_tck),
-        ccd_l_i: byte(timing.ccd_l_tck),
-        rrd_s_i: byte(timing.rrd_s_tck),
-        rrd_l_i: byte(timing.rrd_l_tck),
-        rcd_i: byte(timing.rcd_tck),
-        rcd_wr_i: byte(timing.rcd_wr_tck),
-        rcd_mac_i: byte(timing.rcd_mac_tck),
-        ras_i: byte(timing.ras_tck),
-        rp_i: byte(timing.rp_tck),
-        rtp_i: byte(timing.rtp_tck),
-        rd_to_wr_i: byte(timing.rd_to_wr_tck()),
-        wr_to_rd_s_i: byte(timing.wr_to_rd_s_tck()),
-        wr_to_rd_l_i: byte(timing.wr_to_rd_l_tck()),
-        wr_to_pre_i: byte(timing.wr_to_pre_tck()),
-        faw_i: byte(timing.faw_tck),
-        rc_i: byte(timing.rc_tck),
-        rfc_i: timing.rfc_tck as u16,
-        staggered_i,
-        ..Default::default()
-    }
 }
 
 /// A unit's outputs in a clock.
@@ -110,7 +84,8 @@ fn run(
     let mut wishes = RefreshManagerOut::default();
     let (mut turn, mut pause) = (0, 0);
     for clock in 0..seen.clocks {
-        let mut input = configuration(timing, staggered);
+        let activation = if staggered { Activation::Staggered } else { Activation::AllBank };
+        let mut input = controls(timing, activation);
         let head_end_i = matches!(traffic, Traffic::Heads(_)) && turn % 1000 == 999 && pause == 0;
         if head_end_i {
             pause = 1 + turn % 7 * 100;

@@ -45,7 +45,7 @@ pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,
     Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared,
-    Sum, SumFormat, Weigh,
+    Sum, SumFormat, Weigh, controls,
 };
 pub use softmax::{HEADS, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//! How a rank works.
+
+/// How a rank works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How rows are opened for the bank PUs.
+    pub activation: Activation,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+    /// When softmax divides by the sum of the exponentials.
+    pub normalise: Normalise,
+    /// The format of sums in bank PUs and adder unit.
+    pub sums: SumFormat,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            activation: Activation::AllBank,
+            refresh: true,
+            normalise: Normalise::Early,
+            sums: SumFormat::Binary16,
+        }
+    }
+}
+
+/// When softmax divides by the sum of the exponentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Normalise {
+    /// Each weight, before it is used: L3's order.
+    Early,
+    /// The context, once.
+    Late,
+}
+
+/// The format of sums in bank PUs and adder unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SumFormat {
+    /// That of the elements.
+    Binary16,
+    /// A wider one.
+    Binary32,
+}
+
+/// How a row is opened in all banks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Activation {
+    /// By one command.
+    AllBank,
+    /// By one ACT for each bank, which keep tRRD and tFAW.
+    Staggered,
+}
+
+impl Normalise {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Early => "early",
+            Self::Late => "late",
+        }
+    }
+}
+
+impl SumFormat {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Binary16 => "binary16",
+            Self::Binary32 => "binary32",
+        }
+    }
+}
+
+impl Activation {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AllBank => "all-bank",
+            Self::Staggered => "staggered",
+        }
+    }
+}
