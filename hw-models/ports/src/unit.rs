@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Units and their clocked models.
 
-use crate::{Bundle, PortInfo};
+use crate::{Bundle, Instances, Models, PortInfo};
 
 /// A hardware unit: an RTL module with fixed parameters, and its ports.
 pub trait Unit: 'static {
@@ -64,9 +64,14 @@ pub struct UnitInfo {
 ///
 /// Time goes in cycles. In a cycle the inputs are held, the outputs settle (they may depend on the
 /// inputs of the same cycle), and at its end the rising clock edge moves the registers.
-pub trait Model: Unit {
+pub trait Model: Unit + Sized {
     /// A unit that has been reset.
     fn new() -> Self;
+
+    /// `count` models that have been reset, in the fastest way that there is.
+    fn instances(count: usize) -> Box<dyn Instances<Self>> {
+        Box::new(Models::<Self>::new(count))
+    }
 
     /// Puts every register to its reset value.
     fn reset(&mut self);

@@ -5,7 +5,7 @@ use super::options::{Activation, Normalise, Options, SumFormat};
 use crate::softmax::SoftmaxUnits;
 use crate::sum_path::{SumUnits, UnitsOf};
 use crate::{Config, Timing};
-use pimlico_ports::{Instances, Model, Models};
+use pimlico_ports::{Instances, Model};
 use pimlico_units::rank::{RankController, RankControllerIn, RefreshManager, RelayoutUnit};
 
 /// The units of a rank, whoever executes them.
@@ -46,7 +46,7 @@ impl BackEnd for ModelBackEnd {
         count: usize,
         _cycle_ps: u64,
     ) -> Result<Box<dyn Instances<M>>, Self::Error> {
-        Ok(Box::new(Models::new(count)))
+        Ok(M::instances(count))
     }
 }
 

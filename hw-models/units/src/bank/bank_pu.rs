@@ -47,11 +47,13 @@
 //! results in `A`. Tree mode gives one element: the sum is rounded to `F` before the result register
 //! (the clock of 5 ns has room for it), whose low bits are then what the chip sends, with zeros above.
 
-use crate::arith::{Format, Fp, sum_parameters, sum_variant};
+use super::SideBySide;
+use crate::arith::{Binary16, Format, Fp, sum_parameters, sum_variant};
 use pimlico_ports::{
-    Model, U, Unit, ports,
+    Instances, Model, Models, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
+use std::any::Any;
 
 ports! {
     /// A bank PU.
@@ -90,25 +92,25 @@ ports! {
 
 /// What accompanies a beat through the pipeline.
 #[derive(Clone, Copy, Default)]
-struct Control {
-    valid: bool,
-    first: bool,
-    last: bool,
+pub(super) struct Control {
+    pub(super) valid: bool,
+    pub(super) first: bool,
+    pub(super) last: bool,
 }
 
 /// The model of a bank PU.
 #[derive(Clone)]
 pub struct BankPu<F, A = F> {
-    product: [Fp<F>; 4],
-    acc: [Fp<A>; 4],
-    result: [Fp<A>; 4],
-    result_valid: bool,
+    pub(super) product: [Fp<F>; 4],
+    pub(super) acc: [Fp<A>; 4],
+    pub(super) result: [Fp<A>; 4],
+    pub(super) result_valid: bool,
     /// The beat in `product`, and its mode.
-    beat: Control,
-    beat_accumulates: bool,
+    pub(super) beat: Control,
+    pub(super) beat_accumulates: bool,
     /// The tree beats whose sums stand in `acc[0..2]` and in `acc[2]`.
-    pair: Control,
-    quad: Control,
+    pub(super) pair: Control,
+    pub(super) quad: Control,
 }
 
 impl<F: Format, A: Format> Unit for BankPu<F, A> {
@@ -149,6 +151,17 @@ impl<F: Format, A: Format> Model for BankPu<F, A> {
             beat_accumulates: false,
             pair: Control::default(),
             quad: Control::default(),
+        }
+    }
+
+    fn instances(count: usize) -> Box<dyn Instances<Self>> {
+        // The one set of parameters that runs long workloads.
+        let vectors: Box<dyn Instances<BankPu<Binary16>>> =
+            Box::new(SideBySide::<Binary16>::new(count));
+        let vectors: Box<dyn Any> = Box::new(vectors);
+        match vectors.downcast::<Box<dyn Instances<Self>>>() {
+            Ok(vectors) => *vectors,
+            Err(_) => Box::new(Models::<Self>::new(count)),
         }
     }
 
@@ -216,7 +229,7 @@ impl<F: Format, A: Format> Model for BankPu<F, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arith::{Binary16, Binary32};
+    use crate::arith::Binary32;
     use half::f16;
 
     fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+//! Many bank PUs side by side, computed on vectors.
+//!
+//! The bank PUs of a rank are told the same in every clock and differ in their data alone: then all
+//! products of a lane stand in one array, all sums in another, and `arith::fast` computes eight or
+//! sixteen at a time. The first clock in which they are not told the same ends that: from then on,
+//! until a reset, each is a model by itself.
+
+use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control};
+use crate::arith::fast::{self, Fast, Level};
+use crate::arith::{Format, Fp};
+use pimlico_ports::{Instances, Mismatch, Model};
+
+/// Instances of a bank PU.
+pub struct SideBySide<F: Fast> {
+    count: usize,
+    level: Level,
+    state: State<F>,
+}
+
+enum State<F: Fast> {
+    Alike(Box<Alike>),
+    Different(Vec<BankPu<F>>),
+}
+
+/// Bank PUs that have been told the same since the reset: see the fields of [`BankPu`]. Element `k` of
+/// unit `i` is at `k * count + i`.
+struct Alike {
+    product: Box<[u16]>,
+    acc: Box<[u16]>,
+    result: Box<[u16]>,
+    result_valid: bool,
+    beat: Control,
+    beat_accumulates: bool,
+    pair: Control,
+    quad: Control,
+    /// Operands of the multipliers, or of an adder.
+    row: Box<[u16]>,
+    factor: Box<[u16]>,
+    zeros: Box<[u16]>,
+}
+
+/// What all bank PUs of a rank are told.
+fn control<F: Fast>(input: &BankPuIn<F>) -> [bool; 4] {
+    [input.valid_i, input.accumulate_i, input.first_i, input.last_i]
+}
+
+fn bits<F: Format>(element: Fp<F>) -> u16 {
+    element.to_bits() as u16
+}
+
+impl<F: Fast> SideBySide<F> {
+    /// `count` instances that have been reset, computed in the fastest way that the machine has.
+    pub fn new(count: usize) -> Self {
+        Self::at_level(count, Level::best())
+    }
+
+    /// The same, computed in a given way.
+    pub fn at_level(count: usize, level: Level) -> Self {
+        Self { count, level, state: State::Alike(Box::new(Alike::new(count))) }
+    }
+}
+
+impl Alike {
+    fn new(count: usize) -> Self {
+        let zeros = || vec![0; 4 * count].into_boxed_slice();
+        Self {
+            product: zeros(),
+            acc: zeros(),
+            result: zeros(),
+            result_valid: false,
+            beat: Control::default(),
+            beat_accumulates: false,
+            pair: Control::default(),
+            quad: Control::default(),
+            row: zeros(),
+            factor: zeros(),
+            zeros: zeros(),
+        }
+    }
+
+    /// The units as models.
+    fn separate<F: Fast>(&self, count: usize) -> Vec<BankPu<F>> {
+        let elements =
+            |of: &[u16], i: usize| std::array::from_fn(|k| Fp::from_bits(of[k * count + i].into()));
+        let unit = |i| BankPu {
+            product: elements(&self.product, i),
+            acc: elements(&self.acc, i),
+            result: elements(&self.result, i),
+            result_valid: self.result_valid,
+            beat: self.beat,
+            beat_accumulates: self.beat_accumulates,
+            pair: self.pair,
+            quad: self.quad,
+        };
+        (0..count).map(unit).collect()
+    }
+
+    fn put<F: Fast>(&self, count: usize, outputs: &mut [BankPuOut<F>]) {
+        let lanes: [&[u16]; 4] = std::array::from_fn(|k| &self.result[k * count..][..count]);
+        for (i, output) in outputs.iter_mut().enumerate() {
+            output.result_valid_o = self.result_valid;
+            output.result_o = lanes.map(|lane| Fp::from_bits(lane[i].into()));
+        }
+    }
+
+    /// The adders. The stages of the tree go from the last to the first, so that each finds what the
+    /// one before it held.
+    fn add<F: Fast>(&mut self, count: usize, level: Level) {
+        self.result_valid = false;
+        let add = |a: &[u16], b: &[u16], sum: &mut [u16]| fast::add::<F>(level, a, b, sum);
+        if self.beat.valid && self.beat_accumulates {
+            let operand = if self.beat.first { &self.zeros } else { &self.acc };
+            add(&self.product, operand, &mut self.factor);
+            std::mem::swap(&mut self.acc, &mut self.factor);
+            if self.beat.last {
+                self.result.copy_from_slice(&self.acc);
+                self.result_valid = true;
+            }
+            return;
+        }
+        let (low, high) = self.acc.split_at_mut(2 * count);
+        let (acc0, acc1) = low.split_at_mut(count);
+        let (acc2, acc3) = high.split_at_mut(count);
+        if self.quad.valid {
+            let operand = if self.quad.first { &self.zeros[..count] } else { &*acc3 };
+            add(acc2, operand, &mut self.factor[..count]);
+            acc3.copy_from_slice(&self.factor[..count]);
+            if self.quad.last {
+                self.result[..count].copy_from_slice(acc3);
+                self.result_valid = true;
+            }
+        }
+        if self.pair.valid {
+            add(acc0, acc1, acc2);
+        }
+        if self.beat.valid {
+            let (p01, p23) = self.product.split_at(2 * count);
+            add(&p01[..count], &p01[count..], acc0);
+            add(&p23[..count], &p23[count..], acc1);
+        }
+    }
+
+    /// The multipliers.
+    fn multiply<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F>]) {
+        let count = inputs.len();
+        for (i, input) in inputs.iter().enumerate() {
+            let scalar = input.shared_i[input.select_i.get() as usize];
+            for k in 0..4 {
+                let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
+                self.row[k * count + i] = bits(input.row_i[k]);
+                self.factor[k * count + i] = bits(factor);
+            }
+        }
+        fast::mul::<F>(level, &self.row, &self.factor, &mut self.product);
+    }
+
+    fn step<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F>]) {
+        self.add::<F>(inputs.len(), level);
+        self.quad = self.pair;
+        self.pair = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
+        let [valid, accumulate, first, last] = control(&inputs[0]);
+        self.beat = Control { valid, first, last };
+        self.beat_accumulates = accumulate;
+        if valid {
+            self.multiply(level, inputs);
+        }
+    }
+}
+
+impl<F: Fast> Instances<BankPu<F>> for SideBySide<F> {
+    fn reset(&mut self) {
+        self.state = State::Alike(Box::new(Alike::new(self.count)));
+    }
+
+    fn step(
+        &mut self,
+        inputs: &[BankPuIn<F>],
+        outputs: &mut [BankPuOut<F>],
+    ) -> Result<(), Box<Mismatch>> {
+        assert!(inputs.len() == self.count && outputs.len() == self.count, "one for each instance");
+        let Some(first) = inputs.first() else { return Ok(()) };
+        if let State::Alike(alike) = &self.state
+            && inputs.iter().any(|input| control(input) != control(first))
+        {
+            self.state = State::Different(alike.separate(self.count));
+        }
+        match &mut self.state {
+            State::Alike(alike) => {
+                alike.put(self.count, outputs);
+                alike.step(self.level, inputs);
+            }
+            State::Different(units) => {
+                for ((unit, input), output) in units.iter_mut().zip(inputs).zip(outputs) {
+                    *output = unit.step(input);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arith::{Binary16, Binary16Flush};
+    use pimlico_ports::{Bundle, Models};
+
+    /// Draws as many inputs as there are units; `alike` in what they are told.
+    fn inputs<F: Fast>(state: &mut u64, count: usize, alike: bool) -> Vec<BankPuIn<F>> {
+        let mut draw = || {
+            let entropy: Vec<u64> = (0..BankPuIn::<F>::DRAWS)
+                .map(|_| {
+                    *state = state
+                        .wrapping_mul(0x5851_F42D_4C95_7F2D)
+                        .wrapping_add(0x1405_7B7E_F767_814F);
+                    *state ^ *state >> 29
+                })
+                .collect();
+            BankPuIn::<F>::draw(&entropy)
+        };
+        let first = draw();
+        let told = |input: BankPuIn<F>| BankPuIn {
+            valid_i: first.valid_i,
+            accumulate_i: first.accumulate_i,
+            first_i: first.first_i,
+            last_i: first.last_i,
+            ..input
+        };
+        (0..count).map(|_| if alike { told(draw()) } else { draw() }).collect()
+    }
+
+    fn equal_models<F: Fast>() {
+        for (level, count) in Level::available().zip([128, 17, 33]) {
+            let mut vectors = SideBySide::<F>::at_level(count, level);
+            let mut models = Models::<BankPu<F>>::new(count);
+            let mut state = count as u64;
+            let mut outputs =
+                [vec![BankPuOut::default(); count], vec![BankPuOut::default(); count]];
+            for clock in 0..4000 {
+                if clock == 2500 {
+                    vectors.reset();
+                    models.reset();
+                }
+                // From clock 2000 on until the reset, each for itself.
+                let inputs = inputs(&mut state, count, !(2000..2500).contains(&clock));
+                vectors.step(&inputs, &mut outputs[0]).expect("a model alone");
+                models.step(&inputs, &mut outputs[1]).expect("a model alone");
+                assert_eq!(outputs[0], outputs[1], "{level:?}, clock {clock}");
+            }
+            assert!(matches!(vectors.state, State::Alike(_)));
+        }
+    }
+
+    #[test]
+    fn vectors_equal_the_models() {
+        equal_models::<Binary16>();
+        equal_models::<Binary16Flush>();
+    }
+}
