@@ -15,6 +15,7 @@
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
 //! | [`softmax`] | what is softmax in chunks, given its exponentials, and how far off may it be? |
+//! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`error`] | how far is one from the other? |
@@ -35,6 +36,7 @@ pub mod attention;
 pub mod error;
 pub mod exact;
 pub mod format;
+pub mod pingpong;
 pub mod pins;
 pub mod reduction;
 pub mod relayout;

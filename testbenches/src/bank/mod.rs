@@ -2,3 +2,4 @@
 //! Benches of what is at a bank.
 
 mod bank_pu;
+mod pingpong_buffer;

@@ -2,7 +2,11 @@
 //! What stands at each bank of each chip.
 
 mod bank_pu;
+mod pingpong_buffer;
 mod side_by_side;
 
 pub use bank_pu::{BankPu, BankPuIn, BankPuOut, BankPuProbe};
+pub use pingpong_buffer::{
+    PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,
+};
 pub use side_by_side::SideBySide;

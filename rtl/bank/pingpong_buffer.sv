@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// A ping-pong buffer between the data bus and the dot products (LoL-PIM section 6): while one side is
+// read, the other is filled. It stands at the input (a chip's shared buffer, which feeds its bank PUs)
+// and at the output (a bank PU's result registers, a buffer of depth 1).
+//
+// A *filling* is what one command brings, 1 to DEPTH words. They are written in order; write_last_i
+// with the last word, or the word that fills the side, ends the filling. From the next clock on its
+// words may be read, in any order and as often as wanted, until release_i gives the side back. At
+// either port a ping-pong bit says which side is meant; the write port's flips with each filling, the
+// read port's with each release. DEPTH = 4:
+//
+//   clock            0    1    2    3    4    5    6    7    8
+//   write_valid_i    1    1    1    1    1    0    0    0    0
+//   write_data_i     a0   a1   b0   b1   c0   c0   c0   c0
+//   write_last_i     0    1    0    1
+//   write_ready_o    1    1    1    1    0    0    0    1    1     c0 waits for a's side
+//   read_ready_o     0    0    1    1    1    1    1    1    1
+//   read_words_o     0    0    2    2    2    2    2    2    2     a's; b's from clock 7 on
+//   read_valid_i               1    1    1    1    1    1    0
+//   read_address_i             0    1    0    1    7    1
+//   release_i                                      1    0
+//   data_valid_o                    1    1    1    1    1    1
+//   data_o                          a0   a1   a0   a1   0    b1
+//
+// Decisions:
+//
+// * The read port takes an address, and release_i is apart from it: a word of the shared buffer is
+//   read by many commands, each of which names it. Result registers are read by address as well
+//   (RD_RESULT); a reader that wants a stream counts up to read_words_o. release_i may come with the
+//   last read, so that no clock is lost, or without one. It counts only where read_ready_o is set.
+// * A word beyond the filling reads as zero: a last chunk is padded, and neither what an earlier
+//   command left there nor what a RAM holds after power-up ever comes out. Between reads data_o is
+//   zero.
+// * The write port takes no address. Words come in order on the bus, so the buffer counts them.
+// * Reads take a clock, so that a side can be a RAM macro. As a side is never written and read in the
+//   same clock, one with a single port will do (buffer_ram).
+// * Hazards are impossible: the write port is ready only where its side is free, the read port only
+//   where its side holds a whole filling; no side is both. Ready depends on registers alone. A word
+//   that is offered while ready is low is not taken; nothing is overwritten.
+// * A side that is released in a clock can be filled from the next on, one that is filled can be read
+//   from the next on.
+//
+// PING_PONG = 0 is the baseline with a single buffer: one side, filled and read in turn.
+
+module pingpong_buffer #(
+  /// Width of a word.
+  parameter int unsigned WIDTH        = 64,
+  /// Words of a side: 1 to 2^ADDRESS_BITS. A chip's shared buffer has 256.
+  parameter int unsigned DEPTH        = 16,
+  /// Width of a read address. A command has 8 bits for it, whatever the depth.
+  parameter int unsigned ADDRESS_BITS = 8,
+  /// 1: two sides; 0: one.
+  parameter int unsigned PING_PONG    = 1
+) (
+  /// Clock.
+  input  logic                    clk_i,
+  /// Asynchronous reset, active low: no side holds anything.
+  input  logic                    rst_ni,
+  /// A word is offered.
+  input  logic                    write_valid_i,
+  /// The word.
+  input  logic [WIDTH-1:0]        write_data_i,
+  /// It is the last of its filling.
+  input  logic                    write_last_i,
+  /// A word is read.
+  input  logic                    read_valid_i,
+  /// Which word of the filling.
+  input  logic [ADDRESS_BITS-1:0] read_address_i,
+  /// The side that is read is given back, after this clock's read.
+  input  logic                    release_i,
+  /// There is a side to fill: a word that is offered is taken.
+  output logic                    write_ready_o,
+  /// There is a filling to read: read_valid_i and release_i count.
+  output logic                    read_ready_o,
+  /// Its words; 0 if there is none.
+  output logic [ADDRESS_BITS:0]   read_words_o,
+  /// data_o is the word that was read in the last clock.
+  output logic                    data_valid_o,
+  /// The word, or zero.
+  output logic [WIDTH-1:0]        data_o
+);
+
+  localparam int unsigned SIDES      = PING_PONG != 0 ? 2 : 1;
+  localparam int unsigned PLACE_BITS = DEPTH > 1 ? $clog2(DEPTH) : 1;
+
+  typedef logic [ADDRESS_BITS:0] count_t;
+
+  // The ping-pong bits; which sides hold a whole filling; how many words are in each.
+  logic               write_side_d, write_side_q, read_side_d, read_side_q;
+  logic   [SIDES-1:0] full_d, full_q;
+  count_t [SIDES-1:0] words_d, words_q;
+  // The side from which the word comes that was read, if there is such a word.
+  logic   [SIDES-1:0] select_d, select_q;
+  logic               data_valid_d, data_valid_q;
+
+  // The sides that the ports mean, and those where something happens.
+  logic   [SIDES-1:0] write_select, read_select, write, read, releases;
+  count_t             filled;
+  logic               ends;
+
+  assign write_select  = SIDES'(1) << write_side_q;
+  assign read_select   = SIDES'(1) << read_side_q;
+  assign write_ready_o = |(write_select & ~full_q);
+  assign read_ready_o  = |(read_select & full_q);
+  assign write         = write_valid_i && write_ready_o ? write_select : '0;
+  assign read          = read_valid_i && read_ready_o ? read_select : '0;
+  assign releases      = release_i && read_ready_o ? read_select : '0;
+
+  // Words of the side that is filled, and of the one that is read.
+  always_comb begin
+    filled       = '0;
+    read_words_o = '0;
+    for (int unsigned side = 0; side < SIDES; side++) begin
+      if (write_select[side])                filled       |= words_q[side];
+      if (read_select[side] && full_q[side]) read_words_o |= words_q[side];
+    end
+  end
+
+  assign ends = write_last_i || filled == count_t'(DEPTH - 1);
+
+  always_comb begin
+    full_d       = full_q;
+    words_d      = words_q;
+    write_side_d = write_side_q;
+    read_side_d  = read_side_q;
+    for (int unsigned side = 0; side < SIDES; side++) begin
+      if (write[side]) begin
+        full_d[side]  = ends;
+        words_d[side] = filled + count_t'(1);
+      end
+      if (releases[side]) begin
+        full_d[side]  = 1'b0;
+        words_d[side] = '0;
+      end
+    end
+    if (PING_PONG != 0) begin
+      write_side_d = write_side_q ^ (|write && ends);
+      read_side_d  = read_side_q ^ |releases;
+    end
+  end
+
+  assign data_valid_d = |read;
+  assign select_d     = count_t'(read_address_i) < read_words_o ? read : '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      write_side_q <= 1'b0;
+      read_side_q  <= 1'b0;
+      full_q       <= '0;
+      words_q      <= '0;
+      select_q     <= '0;
+      data_valid_q <= 1'b0;
+    end else begin
+      write_side_q <= write_side_d;
+      read_side_q  <= read_side_d;
+      full_q       <= full_d;
+      words_q      <= words_d;
+      select_q     <= select_d;
+      data_valid_q <= data_valid_d;
+    end
+  end
+
+  // The words.
+  logic [SIDES-1:0][WIDTH-1:0] data;
+
+  for (genvar side = 0; side < SIDES; side++) begin : gen_side
+    buffer_ram #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
+      .clk_i,
+      .write_i   (write[side]),
+      .read_i    (select_d[side]),
+      .address_i (write[side] ? PLACE_BITS'(filled) : PLACE_BITS'(read_address_i)),
+      .data_i    (write_data_i),
+      .data_o    (data[side])
+    );
+  end
+
+  always_comb begin
+    data_o = '0;
+    for (int unsigned side = 0; side < SIDES; side++) begin
+      if (select_q[side]) data_o |= data[side];
+    end
+  end
+
+  assign data_valid_o = data_valid_q;
+
+  // These hold in reset as well.
+  //
+  // Nothing is written where a filling waits or is read, and nothing is read where one is incomplete.
+  assert_write_free : assert property (@(posedge clk_i) (write & full_q) == '0);
+  assert_read_full : assert property (@(posedge clk_i) (read & ~full_q) == '0);
+  assert_sides_apart : assert property (@(posedge clk_i) (write & read) == '0);
+  // Fillings are read in the order in which they were written: both ports mean the same side just
+  // where no side is full, or all are.
+  assert_order : assert property (@(posedge clk_i)
+      (write_side_q == read_side_q) == (full_q == '0 || full_q == '1));
+
+  for (genvar side = 0; side < SIDES; side++) begin : gen_assert
+    assert_words : assert property (@(posedge clk_i)
+        words_q[side] <= count_t'(DEPTH) && (!full_q[side] || words_q[side] != '0));
+  end
+
+endmodule
