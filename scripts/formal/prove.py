@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Proves RTL equal to its reference in golden/rtl for all operands.
+"""Proves RTL equal to its reference in golden/rtl: arithmetic for all operands, here, and what has a
+state for all runs, in sequential.py.
 
 Yosys turns the two, side by side in miter.sv, into one formula, and Bitwuzla looks for operands for
 which they differ. Where the whole is too hard, it is done case by case: one case for each value of
@@ -13,8 +14,6 @@ import argparse
 import multiprocessing
 import os
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +22,9 @@ from pathlib import Path
 
 import bitwuzla
 
-ROOT = Path(__file__).resolve().parents[2]
+import sequential
+from common import ROOT, Refused, plant, yosys
+
 PORTS = ("a_i", "b_i", "rtl_o", "reference_o")
 CASE_LIMIT_S = 300  # longest that the solver may think about a case
 
@@ -31,14 +32,6 @@ CASE_LIMIT_S = 300  # longest that the solver may think about a case
 ROUNDING_FAULT = ("arith/fp_round.sv", "sticky_i || mantissa_i[0]", "sticky_i")
 # Does not see that b is a NaN.
 NAN_FAULT = ("arith/fp_max.sv", "a_nan || b_nan ? NAN", "a_nan ? NAN")
-
-RUN_YOSYS = """
-import sys
-from pyosys import libyosys
-design = libyosys.Design()
-for command in sys.argv[1:]:
-    libyosys.run_pass(command, design)
-"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +52,10 @@ class Proof:
     def width(self):
         return 1 + self.exp_bits + self.man_bits
 
+    def prove(self, rtl):
+        """Prints one line; True if the proof holds."""
+        return prove(self, rtl)
+
 
 PROOFS = [
     Proof("fp_add", "fp_add", 5, 10, 1, 5, 2000, ROUNDING_FAULT),
@@ -67,11 +64,8 @@ PROOFS = [
     Proof("fp_max", "fp_max", 5, 10, 1, 0, 500, NAN_FAULT),
     Proof("fp_max:flush", "fp_max", 5, 10, 0, 0, 500, NAN_FAULT),
     Proof("fp_max:bfloat16", "fp_max", 8, 7, 1, 0, 500, NAN_FAULT),
+    *sequential.PROOFS,
 ]
-
-
-class Refused(Exception):
-    """There is nothing to prove, for this reason."""
 
 
 def formula(proof, rtl, folder):
@@ -89,9 +83,7 @@ def formula(proof, rtl, folder):
         *("delete -output w:rtl_o w:reference_o", "opt_clean -purge", "techmap", "aigmap"),
         f"write_aiger -ascii {aiger}",
     ]
-    run = subprocess.run([sys.executable, "-c", RUN_YOSYS, *commands], capture_output=True, text=True)
-    if run.returncode:
-        raise Refused(f"Yosys cannot elaborate it:\n{(run.stdout + run.stderr)[-3000:]}")
+    yosys(commands)
 
     inputs, gates = cone(aiger.read_text())
     if inputs != 2 * proof.width or gates < proof.fewest_gates:
@@ -157,17 +149,6 @@ def describe(found, proof):
     return f"a_i = {a}, b_i = {b}: RTL {rtl}, reference {reference}"
 
 
-def plant(fault, rtl, folder):
-    """A copy of the RTL with a fault in it."""
-    file, right, wrong = fault
-    shutil.copytree(rtl, folder)
-    text = (folder / file).read_text()
-    if text.count(right) != 1:
-        raise Refused(f"{file} does not hold `{right}` once: the fault to plant fits no more")
-    (folder / file).write_text(text.replace(right, wrong))
-    return folder
-
-
 def prove(proof, rtl):
     """Prints one line; True if the proof holds."""
     start = time.monotonic()
@@ -208,13 +189,14 @@ def main():
     for name in arguments.proofs:
         if name not in names:
             parser.error(f"no proof {name}; expected one of {', '.join(names)}")
-    if not (arguments.rtl / "arith").is_dir():
-        parser.error(f"{arguments.rtl}: expected a folder with RTL, with arith/ in it")
+    for folder in ("arith", "bank"):
+        if not (arguments.rtl / folder).is_dir():
+            parser.error(f"{arguments.rtl}: expected a folder with RTL, with {folder}/ in it")
     if arguments.proofs:
         wanted = [proof for proof in PROOFS if proof.name in arguments.proofs]
     else:
         wanted = [proof for proof in PROOFS if not proof.minutes]
-    held = [prove(proof, arguments.rtl) for proof in wanted]
+    held = [proof.prove(arguments.rtl) for proof in wanted]
     sys.exit(0 if all(held) else 1)
 
 
