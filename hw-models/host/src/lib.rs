@@ -4,6 +4,7 @@
 //!
 //! * [`model`]: shapes of language models.
 //! * [`data`]: seeded synthetic K, V and Q.
+//! * [`allocator`]: rows of the banks for KV caches that grow, and the Va2Pa updates that go with it.
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`gemv`]: a matrix times a vector.
@@ -13,6 +14,7 @@
 //! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
 //! * [`report`]: what a run cost and how far it is from the reference.
 
+pub mod allocator;
 pub mod attention;
 pub mod data;
 pub mod gemv;
