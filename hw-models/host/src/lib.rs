@@ -8,6 +8,7 @@
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`gemv`]: a matrix times a vector.
+//! * [`batch`]: how many requests fit, with static and with lazy allocation.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
@@ -16,6 +17,7 @@
 
 pub mod allocator;
 pub mod attention;
+pub mod batch;
 pub mod data;
 pub mod gemv;
 pub mod kv_cache;

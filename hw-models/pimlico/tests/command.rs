@@ -123,6 +123,17 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --batch 0", "--batch"),
         ("run --batch 2 --context 1,2", "--batch"),
         ("run --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),
+        ("sweep batch --model gpt-9", "--model gpt-9: no such model"),
+        ("sweep batch --memory 0", "--memory 0: expected a multiple"),
+        ("sweep batch --system l3 --memory 12", "--memory 12: expected a multiple"),
+        ("sweep batch --memory 99999999999999999", "--memory 99999999999999999"),
+        ("sweep batch --memory 8", "qwen1.5-7b in 8 GiB: the weights take"),
+        ("sweep batch --max-context 30000", "30000 tokens: qmsum has prompts of up to 30456"),
+        ("sweep batch --max-context 9999999999999999999", "9999999999999999999 tokens takes"),
+        ("sweep batch --generate 0", "tokens generated: expected 1 or more"),
+        ("sweep batch --generate 9999999999999999999", "9999999999999999999 tokens generated"),
+        ("sweep batch --chunk-rows 0", "chunks of 0 rows"),
+        ("sweep batch --requests 0", "requests: expected 1 or more"),
     ] {
         let message = refused(arguments);
         assert!(message.contains(expected), "{arguments}: {message}");
@@ -130,6 +141,23 @@ fn wrong_input_is_refused_in_one_line() {
     }
     for arguments in ["", "run --bogus", "run --context many", "run --backend x", "cosim"] {
         refused(arguments);
+    }
+}
+
+#[test]
+fn batches_grow_with_lazy_allocation() {
+    let report = json("sweep batch --memory 128 --max-context 32768 --requests 100 --json");
+    assert_eq!(report["paper_increase_percent"], 380.0);
+    let points = report["points"].as_array().expect("a list");
+    let tasks: Vec<_> =
+        points.iter().map(|point| point["task"].as_str().expect("a name")).collect();
+    assert_eq!(tasks, ["qmsum", "hotpotqa", "musique"]);
+    for point in points {
+        assert_eq!(point["ranks"], 256);
+        assert_eq!(point["static"]["batch"], 7.0); // (128 GiB - 15.4 GB) / 16 GiB
+        let [increase, lengths] = ["increase_percent", "lengths_percent"]
+            .map(|key| point[key].as_f64().expect("a number"));
+        assert!(0.0 < increase && increase <= lengths, "{increase} {lengths}");
     }
 }
 

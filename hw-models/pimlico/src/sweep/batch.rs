@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico sweep batch`: how many requests fit, with static and with lazy allocation.
+
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, ValueEnum};
+use pimlico_device::Config;
+use pimlico_host::batch::{
+    self, Comparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Arguments of `pimlico sweep batch`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The device, whose ranks or channels are as large as its preset says
+    #[arg(long, value_enum, default_value_t = System::Aim)]
+    system: System,
+    /// The language model, by name
+    #[arg(long, default_value = "qwen1.5-7b")]
+    model: String,
+    /// Memory of the device in GiB, weights included; one or several
+    #[arg(long, value_name = "GIB", value_delimiter = ',', default_values_t = [128, 256, 1024])]
+    memory: Vec<u64>,
+    /// Tokens of the longest request, for which static allocation provides; one or several. Without it
+    /// the model's limit, and twice that: LoL-PIM's models go from 16K to 128K
+    #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
+    max_context: Vec<u64>,
+    /// Mean of the tokens that follow a prompt
+    #[arg(long, value_name = "TOKENS", default_value_t = 256)]
+    generate: u64,
+    /// Rows of the allocator's chunks
+    #[arg(long, value_name = "ROWS", default_value_t = 1)]
+    chunk_rows: u32,
+    /// Requests that finish in each simulation
+    #[arg(long, default_value_t = 2000)]
+    requests: u32,
+    /// Seed of the requests
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print one JSON document in place of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the ranks are.
+#[derive(Clone, Copy, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum System {
+    /// Ranks of L3's DIMM-PIM: 8 GiB of DDR4
+    L3,
+    /// Channels of GDDR6-AiM: 512 MiB
+    Aim,
+}
+
+impl System {
+    fn rank(self) -> Config {
+        match self {
+            Self::L3 => Config::ddr4_3200(),
+            Self::Aim => Config::gddr6_aim(),
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let document = Document::new(arguments)?;
+    if arguments.json { output::print_json(&document) } else { output::print(&text(&document)) }
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    study: &'static str,
+    system: System,
+    model: &'a str,
+    seed: u64,
+    generate: u64,
+    chunk_rows: u32,
+    requests: u32,
+    paper_increase_percent: f64,
+    points: Vec<Point>,
+}
+
+/// One combination of settings.
+#[derive(Serialize)]
+struct Point {
+    task: &'static str,
+    memory_gib: u64,
+    ranks: u64,
+    max_context: u64,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+impl<'a> Document<'a> {
+    fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
+        let Arguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
+        let model_name = arguments.model.as_str();
+        let model = model(model_name)?;
+        let rank = system.rank();
+        let default = [model.max_context, 2 * model.max_context];
+        let maxima = match arguments.max_context.as_slice() {
+            [] => &default,
+            given => given,
+        };
+        let bar_length = arguments.memory.len() * maxima.len() * LONGBENCH.len();
+        let bar = output::progress(bar_length as u64, "sweep batch");
+        let mut points = Vec::new();
+        for &memory_gib in &arguments.memory {
+            let ranks = ranks(memory_gib, &rank)?;
+            for &max_context in maxima {
+                for task in LONGBENCH {
+                    let settings = Settings {
+                        rank: &rank,
+                        ranks,
+                        model: &model,
+                        task,
+                        max_context,
+                        generate,
+                        chunk_rows,
+                        requests,
+                        seed,
+                    };
+                    let comparison = batch::compare(&settings);
+                    let comparison = comparison.map_err(|e| {
+                        Failure::Input(format!("{model_name} in {memory_gib} GiB: {e}"))
+                    })?;
+                    let task = task.name;
+                    points.push(Point { task, memory_gib, ranks, max_context, comparison });
+                    bar.inc(1);
+                }
+            }
+        }
+        bar.finish_and_clear();
+        Ok(Self {
+            study: "batch",
+            system,
+            model: model_name,
+            seed,
+            generate,
+            chunk_rows,
+            requests,
+            paper_increase_percent: PAPER_INCREASE_PERCENT,
+            points,
+        })
+    }
+}
+
+fn model(name: &str) -> Result<Footprint, Failure> {
+    let mut presets = batch::presets();
+    presets.remove(name).ok_or_else(|| {
+        let names: Vec<_> = presets.keys().map(String::as_str).collect();
+        let names = names.join(", ");
+        Failure::Input(format!("--model {name}: no such model; expected one of {names}"))
+    })
+}
+
+/// How many ranks make up so much memory.
+fn ranks(memory_gib: u64, rank: &Config) -> Result<u64, Failure> {
+    let rank_bytes = batch::rank_bytes(rank);
+    let bytes = memory_gib.checked_mul(1 << 30);
+    let ranks = bytes.filter(|bytes| *bytes > 0 && bytes.is_multiple_of(rank_bytes));
+    ranks.map(|bytes| bytes / rank_bytes).ok_or_else(|| {
+        let mib = rank_bytes >> 20;
+        Failure::Input(format!("--memory {memory_gib}: expected a multiple of a rank, {mib} MiB"))
+    })
+}
+
+/// The report for people.
+fn text(document: &Document<'_>) -> String {
+    let Document { model, seed, generate, requests, points, .. } = document;
+    let mut text = format!(
+        "batch size of {model} on {}: {requests} requests for each line, {generate} tokens generated \
+         on average, seed {seed}\n\n",
+        document.system.rank().name
+    );
+    let header = [
+        "task",
+        "GiB",
+        "maximum",
+        "mean tokens",
+        "static",
+        "lazy",
+        "more",
+        "by lengths alone",
+        "static: memory used",
+        "lazy: memory used",
+        "sent back",
+    ];
+    text += &output::table(
+        &header,
+        points.iter().map(|point| {
+            let Comparison { fixed, lazy, increase_percent, lengths_percent } = point.comparison;
+            vec![
+                point.task.to_owned(),
+                point.memory_gib.to_string(),
+                point.max_context.to_string(),
+                format!("{:.0}", lazy.mean_tokens),
+                format!("{:.1}", fixed.batch),
+                format!("{:.1}", lazy.batch),
+                format!("{increase_percent:+.0} %"),
+                format!("{lengths_percent:+.0} %"),
+                format!("{:.0} %", 100.0 * fixed.utilisation),
+                format!("{:.0} %", 100.0 * lazy.utilisation),
+                lazy.preempted.to_string(),
+            ]
+        }),
+    );
+    text += &notes(points);
+    text
+}
+
+/// How the figures compare with the paper's, and why they differ.
+fn notes(points: &[Point]) -> String {
+    let mut most = BTreeMap::new();
+    for Point { max_context, comparison, .. } in points {
+        let most = most.entry(max_context).or_insert(f64::NEG_INFINITY);
+        *most = comparison.increase_percent.max(*most);
+    }
+    let most = most.iter().map(|(maximum, more)| format!("{more:+.0} % (maximum {maximum})"));
+    format!(
+        "\nLoL-PIM: up to {PAPER_INCREASE_PERCENT:+.0} %; here: up to {}\n\
+         note: static allocation provides for the maximum, lazy for what is there: maximum / mean tokens \
+         is what the lengths alone give. The paper does not say which maximum its baseline provides for\n\
+         note: more than that comes from rounding: memory left over that is less than a maximum serves \
+         no request under static allocation; less comes from rows that are not full and from streams \
+         that do not divide evenly among ranks\n\
+         note: a request for which there is no row to grow into is sent back: its rows are freed, and it \
+         waits to be taken in again\n",
+        most.collect::<Vec<_>>().join(", ")
+    )
+}

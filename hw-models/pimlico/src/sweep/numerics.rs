@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico sweep numerics`: early or late normalisation, sums of binary16 or binary32.
+
+use crate::failure::Failure;
+use crate::output::{self, grouped};
+use clap::Args;
+use pimlico_host::numerics::{self, Comparison, Row};
+
+/// Arguments of `pimlico sweep numerics`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Elements of the head's vectors
+    #[arg(long, default_value_t = 128, value_name = "D")]
+    head_dim: usize,
+    /// Tokens
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "N,...",
+        default_values_t = [128, 1024, 4096, 16_384, 32_768, 131_072]
+    )]
+    context: Vec<usize>,
+    /// Seed of the data
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    seed: u64,
+    /// Print one JSON document in place of the table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let bar = output::progress(2 * arguments.context.len() as u64, "heads");
+    let Arguments { head_dim, context, seed, json } = arguments;
+    let comparison = numerics::compare(*head_dim, context, *seed, || bar.inc(1));
+    bar.finish_and_clear();
+    let comparison = comparison.map_err(|error| Failure::Input(error.to_string()))?;
+    if *json {
+        output::print_json(&comparison)?;
+    } else {
+        output::print(&text(&comparison))?;
+    }
+    match comparison.rows.iter().map(|row| row.pin_violations).sum() {
+        0 => Ok(()),
+        count => Err(Failure::Check(format!("{count} violations at the DRAM's pins"))),
+    }
+}
+
+fn text(comparison: &Comparison) -> String {
+    let Comparison { system, head_dim, seed, rows } = comparison;
+    let mut text = format!(
+        "a head of {head_dim} on a rank of {system}, seed {seed}\n\
+         error of the output against float64, relative to its largest element; ULP of the RMS at it\n\n"
+    );
+    text += &output::table(
+        &[
+            "context",
+            "scores",
+            "normalisation",
+            "sums",
+            "tCK",
+            "bubbles",
+            "from its scores: max",
+            "RMS",
+            "ULP",
+            "from K, V, Q: max",
+            "RMS",
+        ],
+        rows.iter().map(cells),
+    );
+    text
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let [of_scores, of_all] = [row.stages.output_from_scores, row.stages.output];
+    vec![
+        grouped(row.context as u64),
+        row.distribution.to_owned(),
+        row.normalise.to_owned(),
+        row.sums.to_owned(),
+        grouped(row.cycles),
+        grouped(row.bubble),
+        format!("{:.2e}", of_scores.max_relative),
+        format!("{:.2e}", of_scores.rms_relative),
+        // Of binary16 at the largest element, of which a unit in the last place is 2^-11 to 2^-10.
+        format!("{:.1}", of_scores.rms_relative * 2f64.powi(11)),
+        format!("{:.2e}", of_all.max_relative),
+        format!("{:.2e}", of_all.rms_relative),
+    ]
+}
