@@ -220,7 +220,6 @@ pub enum Instruction {
 
 const NOP: u64 = 9;
 const END: u64 = 10;
-const LOOP: u64 = 12;
 const MODIFY: u64 = 13;
 
 /// The low bits.
@@ -243,6 +242,9 @@ fn request_of(word: u64) -> Result<Option<u8>, Status> {
 }
 
 impl Instruction {
+    /// The opcode of a Dyn-Loop.
+    pub const LOOP: u64 = 12;
+
     /// The word. Of a field that is too large its low bits count.
     pub fn encode(&self) -> u64 {
         match self {
@@ -264,7 +266,10 @@ impl Instruction {
                     Source::Part => 1 << 53,
                     Source::All(request) => 2 << 53 | request_bits(*request),
                 };
-                LOOP << 60 | source | low((*words).into(), 14) << 20 | low((*bound).into(), 20)
+                Self::LOOP << 60
+                    | source
+                    | low((*words).into(), 14) << 20
+                    | low((*bound).into(), 20)
             }
             Self::Nop => NOP << 60,
             Self::End => END << 60,
@@ -282,7 +287,7 @@ impl Instruction {
             NOP | END if low(word, 60) != 0 => Err(Status::UnknownOpcode),
             NOP => Ok(Self::Nop),
             END => Ok(Self::End),
-            LOOP => Loop::decode(word).map(Self::Loop),
+            Self::LOOP => Loop::decode(word).map(Self::Loop),
             MODIFY => {
                 let mut slots = [None; SLOTS];
                 for (s, slot) in slots.iter_mut().enumerate() {

@@ -17,8 +17,8 @@ pub enum Status {
     /// The host stopped it.
     #[error("stopped by the host")]
     Stopped = 3,
-    /// The host had written beyond the end of the command buffer or of the Va2Pa table.
-    #[error("buffer overflow: the host wrote beyond the end of a buffer")]
+    /// The host had written what does not fit the buffers.
+    #[error("buffer overflow: the host wrote what does not fit")]
     BufferOverflow = 4,
     /// The program has no more words, and no END.
     #[error("past the end of the program")]

@@ -2,10 +2,12 @@
 //! Cycle models of the hardware units, equal to the RTL bit by bit and cycle by cycle.
 //!
 //! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
-//! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU.
+//! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU,
+//! [`module`] for what is above the ranks.
 
 pub mod arith;
 pub mod bank;
+pub mod module;
 pub mod rank;
 
 use pimlico_ports::{Unit, UnitInfo};
