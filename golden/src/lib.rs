@@ -20,6 +20,7 @@
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
+//! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //!
 //! ```
 //! use pimlico_golden::format::{Format, Subnormals};
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attention;
+pub mod dispatch;
 pub mod error;
 pub mod exact;
 pub mod format;

@@ -9,7 +9,8 @@
 //! * [`exhaustive`]: all pairs of operands of an arithmetic unit.
 //! * [`cosim`]: long random runs, shrunk and written down when they fail.
 //!
-//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`].
+//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`],
+//! [`module`].
 //!
 //! Without the feature `rtl` this crate is empty: it needs Verilator.
 #![cfg(feature = "rtl")]
@@ -23,6 +24,7 @@ pub mod exhaustive;
 mod ffi;
 mod function;
 mod lockstep;
+pub mod module;
 pub mod rank;
 mod rtl;
 

@@ -1,0 +1,608 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `dispatcher`: every command of a run, and its end, in the clock in which they are due
+//! whatever the target does, with the fields that `golden::dispatch` finds.
+//!
+//! The bench plays host and memories. To know what is read it runs the model once, as stimulus; the
+//! judge knows the memories from what the host wrote, and leaves out a run whose memories gave
+//! something else or were written meanwhile.
+
+use crate::{Bench, OracleError};
+use pimlico_dpa::{
+    CommandWord, Condition, DEPTH, Instruction, Kind, Loop, Modification, NO_ROW, SLOTS, Source,
+    Target,
+};
+use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Run, status};
+use pimlico_ports::{Model, U};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use std::collections::VecDeque;
+
+impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
+    for Dispatcher<REQUESTS, COMMANDS, ENTRIES>
+{
+    fn arrange(inputs: &mut [DispatcherIn]) {
+        let Some(first) = inputs.first() else { return };
+        let sizes = Sizes { requests: REQUESTS, commands: COMMANDS, entries: ENTRIES };
+        let mut host = Host::new(sizes, first.load_data_i);
+        let mut memories = Memories::new(sizes);
+        let mut unit = Self::new();
+        for input in inputs {
+            host.drive(input);
+            if !host.lies() {
+                memories.drive(input);
+            }
+            let output = unit.step(input);
+            memories.see(input, &output);
+            host.see(&output);
+        }
+    }
+
+    fn oracle(inputs: &[DispatcherIn], outputs: &[DispatcherOut]) -> Result<u64, OracleError> {
+        let sizes = Sizes { requests: REQUESTS, commands: COMMANDS, entries: ENTRIES };
+        let mut judge = Judge::new(sizes, inputs);
+        for (clock, output) in outputs.iter().enumerate() {
+            judge.judge(clock, output)?;
+        }
+        Ok(judge.checked)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Sizes {
+    requests: usize,
+    commands: usize,
+    entries: usize,
+}
+
+/// Both memories.
+struct Memories {
+    commands: Vec<u64>,
+    table: Vec<u16>,
+    window: [u64; 4],
+    entry: u16,
+}
+
+impl Memories {
+    fn new(sizes: Sizes) -> Self {
+        let (commands, table) = (vec![0; sizes.commands], vec![NO_ROW; sizes.entries]);
+        Self { commands, table, window: [0; 4], entry: 0 }
+    }
+
+    fn drive(&self, input: &mut DispatcherIn) {
+        input.fetch_data_i = self.window;
+        input.table_data_i = self.entry;
+    }
+
+    /// Reads, then writes.
+    fn see(&mut self, input: &DispatcherIn, output: &DispatcherOut) {
+        if output.fetch_read_o {
+            let from = output.fetch_address_o.get() as usize;
+            self.window =
+                std::array::from_fn(|n| self.commands.get(from + n).copied().unwrap_or(0));
+        }
+        if output.table_read_o {
+            self.entry = self.table.get(usize::from(output.table_address_o)).copied().unwrap_or(0);
+        }
+        let address = usize::from(input.load_address_i);
+        if output.command_write_o {
+            self.commands[address] = input.load_data_i;
+        }
+        if output.table_write_o {
+            self.table[address] = input.load_data_i as u16;
+        }
+    }
+}
+
+// ------------------------------------------------------------------------------------- stimulus
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ z >> 31
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// Writes programs, starts them, stops some.
+struct Host {
+    sizes: Sizes,
+    random: Random,
+    /// Inputs stay as they were drawn; what the memories give as well.
+    raw: bool,
+    lies: bool,
+    /// The target is ready in one of so many clocks.
+    slowness: u64,
+    stops: bool,
+    loads: VecDeque<(LoadKind, u64, u64)>,
+    /// Starts until the next program.
+    starts: u64,
+    /// Asks for a start before it can be taken.
+    eager: bool,
+    stopping: bool,
+    /// There is a table.
+    prepared: bool,
+    start_ready: bool,
+}
+
+impl Host {
+    fn new(sizes: Sizes, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let sort = random.next();
+        Self {
+            sizes,
+            random,
+            raw: sort & 15 == 0,
+            lies: sort & 31 == 0,
+            slowness: [1, 1, 2, 5][(sort >> 8) as usize % 4],
+            stops: sort >> 16 & 3 == 0,
+            loads: VecDeque::new(),
+            starts: 0,
+            eager: sort >> 24 & 1 == 0,
+            stopping: false,
+            prepared: false,
+            start_ready: true,
+        }
+    }
+
+    fn lies(&self) -> bool {
+        self.lies
+    }
+
+    fn see(&mut self, output: &DispatcherOut) {
+        let started = output.start_ready_o && output.fetch_read_o;
+        self.start_ready = output.start_ready_o && !started;
+        self.starts = self.starts.saturating_sub(started.into());
+        self.stopping &= !output.done_o;
+    }
+
+    fn drive(&mut self, input: &mut DispatcherIn) {
+        if self.raw {
+            input.load_address_i %= 80;
+            return;
+        }
+        let seed = input.load_data_i;
+        input.dispatch_ready_i = self.slowness == 1 || self.random.one_in(self.slowness);
+        input.start_valid_i = false;
+        input.load_valid_i = false;
+        self.stopping |= self.stops && self.random.one_in(100);
+        input.stop_i = self.stopping;
+        if self.start_ready && self.loads.is_empty() && self.starts == 0 {
+            self.random = Random(seed);
+            self.prepare();
+        }
+        if (self.start_ready || self.eager) && self.loads.is_empty() && self.starts > 0 {
+            input.start_valid_i = true;
+            input.start_request_i = U::new(match self.random.one_in(16) {
+                true => self.random.below(16),
+                false => self.random.below(4),
+            });
+            let elsewhere = self.random.one_in(8);
+            input.start_address_i = U::new(if elsewhere { self.random.below(16) } else { 0 });
+            return;
+        }
+        // While something runs, the host may only write to what it does not use: it rarely does not care.
+        let careless = self.random.one_in(500);
+        let load = if self.start_ready { self.loads.pop_front() } else { None };
+        let load = load.or_else(|| careless.then(|| self.any_load()));
+        if let Some((kind, address, data)) = load {
+            input.load_valid_i = true;
+            input.load_kind_i = kind.code();
+            (input.load_address_i, input.load_data_i) = (address as u16, data);
+        }
+    }
+
+    fn any_load(&mut self) -> (LoadKind, u64, u64) {
+        let kinds = [LoadKind::Command, LoadKind::Entry, LoadKind::Tokens, LoadKind::Segment];
+        let kind = kinds[self.random.below(4) as usize];
+        (kind, self.random.below(1 << 16), self.random.next() >> self.random.below(64))
+    }
+
+    /// A program and what it runs with.
+    fn prepare(&mut self) {
+        const USED: u64 = 32; // entries
+        self.starts = 1 + self.random.below(4);
+        self.loads.push_back((LoadKind::Clear, 0, 0));
+        let entries = self.sizes.entries as u64;
+        let count = if self.prepared { 2 } else { USED };
+        for n in 0..count {
+            let address = if self.prepared { self.random.below(USED) } else { n };
+            let row =
+                if self.random.one_in(16) { NO_ROW.into() } else { self.random.below(1 << 16) };
+            self.loads.push_back((LoadKind::Entry, address, row));
+        }
+        self.loads.push_back((LoadKind::Entry, entries - 1, self.random.below(1 << 16)));
+        for request in 0..4 {
+            if self.prepared && self.random.one_in(2) {
+                continue;
+            }
+            let tokens = match self.random.below(16) {
+                0 => self.random.below(1 << 20),
+                1 => self.random.below(3),
+                _ => self.random.below(100),
+            };
+            let (base, rows) = match self.random.below(8) {
+                0 => (entries - 1, 2),
+                1 => (self.random.below(USED), self.random.below(4)),
+                _ => (self.random.below(USED / 2), 1 + self.random.below(USED)),
+            };
+            self.loads.push_back((LoadKind::Tokens, request, tokens));
+            self.loads.push_back((LoadKind::Segment, request, rows << 16 | base));
+        }
+        self.prepared = true;
+        let program = self.program();
+        let last = self.sizes.commands as u64 - 1;
+        self.loads.extend((0..).zip(program).map(|(at, word)| (LoadKind::Command, at, word)));
+        match self.random.below(24) {
+            0 => self.loads.push_back((LoadKind::Command, last, self.random.next())),
+            1 => self.loads.push_back((LoadKind::Command, last + 1, 0)),
+            2 => {
+                let load = self.any_load();
+                self.loads.push_back(load);
+            }
+            _ => {}
+        }
+    }
+
+    /// Mostly one that is right.
+    fn program(&mut self) -> Vec<u64> {
+        let mut words = Vec::new();
+        for _ in 0..1 + self.random.below(3) {
+            self.block(&mut words, 0);
+        }
+        if !self.random.one_in(16) {
+            words.push(Instruction::End.encode());
+        }
+        if self.random.one_in(4) {
+            let at = self.random.below(words.len() as u64) as usize;
+            words[at] ^= 1 << self.random.below(64);
+        }
+        if self.random.one_in(16) {
+            let at = self.random.below(words.len() as u64) as usize;
+            words[at] = self.random.next();
+        }
+        words
+    }
+
+    fn block(&mut self, words: &mut Vec<u64>, depth: usize) {
+        for n in 0..1 + self.random.below(3) {
+            match self.random.below(16) {
+                0 => words.push(Instruction::Nop.encode()),
+                1..9 if depth < DEPTH || self.random.one_in(32) => {
+                    let at = words.len();
+                    words.push(0);
+                    self.block(words, depth + 1);
+                    let length = words.len() - at - 1;
+                    words[at] = Instruction::Loop(self.repetition(length)).encode();
+                }
+                _ => self.command(words, depth),
+            }
+            if n == 0 && words.len() > 30 {
+                break;
+            }
+        }
+    }
+
+    fn repetition(&mut self, length: usize) -> Loop {
+        let source = match self.random.below(8) {
+            0 => Source::All(Some(self.random.below(5) as u8)),
+            1 | 2 => Source::All(None),
+            3 | 4 => Source::Part,
+            _ => Source::Count,
+        };
+        let bound = match (source, self.random.one_in(64)) {
+            (_, true) => self.random.below(1 << 20) >> self.random.below(20),
+            (Source::Count, _) => 1 + self.random.below(4),
+            _ => 1 + self.random.below(40),
+        };
+        let wrong = i64::from(self.random.one_in(64));
+        Loop { source, words: (length as i64 + wrong) as u16, bound: bound as u32 }
+    }
+
+    fn command(&mut self, words: &mut Vec<u64>, depth: usize) {
+        if depth > 0 && self.random.one_in(2) || self.random.one_in(64) {
+            let slots = [(); SLOTS].map(|()| self.modification(depth));
+            words.push(Instruction::Modify(slots).encode());
+        }
+        let kind = Kind::ALL[self.random.below(8) as usize];
+        let kind = if self.random.one_in(2) { Kind::MacScore } else { kind };
+        let condition = |bits: u64| Condition::of_bits(bits as u8);
+        let request = self.random.one_in(8).then(|| self.random.below(5) as u8);
+        let place = self.random.below(1 << 18) >> self.random.below(18);
+        let rows = if self.random.one_in(64) { 1 << 18 } else { 4 };
+        let row = self.random.below(rows);
+        let command = CommandWord {
+            kind,
+            request,
+            first: condition(self.random.next()),
+            last: condition(self.random.next()),
+            opens: condition(self.random.next()),
+            head: self.random.below(4) as u8,
+            place: if kind.has_row() { row } else { place } as u32,
+            column: self.random.next() as u8 >> self.random.below(8),
+            word: self.random.next() as u8 >> self.random.below(8),
+        };
+        words.push(Instruction::Command(command).encode());
+    }
+
+    fn modification(&mut self, depth: usize) -> Option<Modification> {
+        if self.random.one_in(3) {
+            return None;
+        }
+        let targets = [Target::Place, Target::Place, Target::Place64, Target::Column, Target::Word];
+        let target = match self.random.below(8) {
+            0 => Target::WordWraps,
+            1 => Target::Head,
+            n => targets[n as usize % targets.len()],
+        };
+        let coefficient = match (target, self.random.one_in(32)) {
+            (_, true) | (Target::WordWraps, _) => self.random.below(1 << 10),
+            (Target::Place64 | Target::Head, _) => self.random.below(2),
+            _ => self.random.below(4),
+        };
+        let beyond = u64::from(self.random.one_in(64));
+        let level = self.random.below(depth as u64 + beyond + u64::from(depth == 0)) as u8;
+        Some(Modification { target, level, coefficient: coefficient as u16 })
+    }
+}
+
+// ---------------------------------------------------------------------------------------- judge
+
+/// A command or the end of a run, and when it is at the output.
+struct Due {
+    /// From this clock on,
+    from: usize,
+    /// until it leaves in this one.
+    leaves: usize,
+    what: What,
+}
+
+enum What {
+    Command(Dispatched),
+    /// Status, and the address where it is known.
+    End(u32, Option<u32>),
+}
+
+struct Judge<'a> {
+    inputs: &'a [DispatcherIn],
+    sizes: Sizes,
+    machine: Machine,
+    overflow: bool,
+    statuses: [u32; 16],
+    /// The request that runs.
+    running: Option<usize>,
+    /// What is due of it; nothing is known where it is disturbed.
+    due: Option<VecDeque<Due>>,
+    /// What the memories were last asked for; of the table, in this run.
+    window: usize,
+    entry: Option<usize>,
+    /// The command buffer, beyond the program as well.
+    commands: Vec<u64>,
+    checked: u64,
+}
+
+impl<'a> Judge<'a> {
+    fn new(sizes: Sizes, inputs: &'a [DispatcherIn]) -> Self {
+        let machine = Machine {
+            words: Vec::new(),
+            table: vec![NO_ROW; sizes.entries],
+            requests: vec![(0, 0, 0); sizes.requests],
+        };
+        Self {
+            inputs,
+            sizes,
+            machine,
+            overflow: false,
+            statuses: [0; 16],
+            running: None,
+            due: None,
+            window: 0,
+            entry: None,
+            commands: vec![0; sizes.commands],
+            checked: 0,
+        }
+    }
+
+    fn judge(&mut self, clock: usize, output: &DispatcherOut) -> Result<(), OracleError> {
+        let input = &self.inputs[clock];
+        let check = |port, got: u64, expected: u64, what: &str| {
+            if got == expected {
+                return Ok(());
+            }
+            let (got, expected, what) = (got as u32, expected as u32, what.to_owned());
+            Err(OracleError { cycle: clock as u64, port, got, expected, what })
+        };
+
+        if input.load_valid_i || self.running.is_some() && self.memories_lie(input) {
+            self.due = None; // the run is disturbed
+        }
+        check("start_ready_o", output.start_ready_o.into(), self.running.is_none().into(), "busy")?;
+        check("overflow_o", output.overflow_o.into(), self.overflow.into(), "what was written")?;
+        for (got, expected) in output.status_o.iter().zip(self.statuses) {
+            check("status_o", got.get(), expected.into(), "status of a request")?;
+        }
+
+        // What is at the output.
+        let now = self.due.as_ref().map(|due| due.front().filter(|due| due.from <= clock));
+        if let Some(now) = now {
+            let (valid, done) = match now.map(|due| &due.what) {
+                Some(What::Command(_)) => (true, false),
+                Some(What::End(..)) => (false, true),
+                None => (false, false),
+            };
+            check("dispatch_valid_o", output.dispatch_valid_o.into(), valid.into(), "in time")?;
+            check("done_o", output.done_o.into(), done.into(), "in time")?;
+            if let Some(Due { leaves, what, .. }) = now {
+                self.checked += 1;
+                for (port, got, expected) in fields(what, output) {
+                    check(port, got, expected.into(), "of what is due")?;
+                }
+                if *leaves == clock {
+                    self.due.as_mut().and_then(VecDeque::pop_front);
+                }
+            }
+        }
+        if output.done_o {
+            if let Some(request) = self.running.take().filter(|&it| it < self.sizes.requests) {
+                self.statuses[request] = output.done_status_o.get() as u32;
+            }
+            self.due = None;
+        }
+
+        // The host.
+        let writes = self.load(input);
+        let [command, entry] = [writes == Some(0), writes == Some(1)];
+        check("command_write_o", output.command_write_o.into(), command.into(), "what fits")?;
+        check("table_write_o", output.table_write_o.into(), entry.into(), "what fits")?;
+        if input.start_valid_i && output.start_ready_o {
+            let request = input.start_request_i.get() as usize;
+            self.running = Some(request);
+            self.entry = None;
+            self.due = (!input.load_valid_i).then(|| self.plan(clock, request));
+            if request < self.sizes.requests {
+                self.statuses[request] = 1;
+            }
+        }
+        if output.fetch_read_o {
+            self.window = output.fetch_address_o.get() as usize;
+        }
+        if output.table_read_o {
+            self.entry = Some(output.table_address_o.into());
+        }
+        Ok(())
+    }
+
+    /// Whether the memories give something else than what was written. Nobody asks for more than the
+    /// program has.
+    fn memories_lie(&self, input: &DispatcherIn) -> bool {
+        let words = self.machine.words.iter().skip(self.window);
+        let mut pairs = words.zip(&input.fetch_data_i);
+        pairs.any(|(held, given)| held != given)
+            || self.entry.is_some_and(|entry| self.machine.table[entry] != input.table_data_i)
+    }
+
+    /// Takes what the host writes; returns the kind, if it fits.
+    fn load(&mut self, input: &DispatcherIn) -> Option<u64> {
+        let (kind, data) = (input.load_kind_i.get(), input.load_data_i);
+        let at = usize::from(input.load_address_i);
+        let Sizes { requests, commands, entries } = self.sizes;
+        let (room, bits) = match kind {
+            0 => (commands, 64),
+            1 => (entries, 16),
+            2 => (requests, 20),
+            3 => (requests, 32),
+            _ => (usize::MAX, 64),
+        };
+        if !input.load_valid_i {
+            return None;
+        }
+        if at >= room || data.checked_shr(bits).unwrap_or(0) != 0 {
+            self.overflow = true;
+            return None;
+        }
+        match kind {
+            0 => {
+                self.commands[at] = data;
+                let length = self.machine.words.len().max(at + 1);
+                self.machine.words.clear();
+                self.machine.words.extend_from_slice(&self.commands[..length]);
+            }
+            1 => self.machine.table[at] = data as u16,
+            2 => self.machine.requests[at].0 = data as u32,
+            3 => {
+                self.machine.requests[at].1 = data as u16;
+                self.machine.requests[at].2 = (data >> 16) as u16;
+            }
+            4 => {
+                self.machine.words.clear();
+                self.overflow = false;
+            }
+            _ => {}
+        }
+        Some(kind)
+    }
+
+    /// What a run puts out, and when: each thing goes through three registers, where it waits for the
+    /// one before, and a turn is taken where the first register is free.
+    fn plan(&self, start: usize, request: usize) -> VecDeque<Due> {
+        let address = self.inputs[start].start_address_i.get() as u32;
+        let clocks = self.inputs.len() - start;
+        let run = match self.overflow {
+            true => {
+                let ending = Ending { status: status::BUFFER_OVERFLOW, address, turn: 0 };
+                Run { commands: Vec::new(), ending: Some(ending) }
+            }
+            false => dispatch::run(&self.machine, request, address as usize, clocks as u64),
+        };
+        let mut commands = run.commands.into_iter().peekable();
+        let mut due = VecDeque::new();
+        let mut turn_at = start;
+        // Of the last: when it is in the second and the third register, and when it leaves.
+        let (mut second, mut third, mut leaves) = (0usize, 0usize, 0usize);
+        for turn in 0.. {
+            turn_at = (turn_at + 1).max(second.saturating_sub(1));
+            let Some(input) = self.inputs.get(turn_at) else { break };
+            let ending = run.ending.filter(|ending| ending.turn == turn);
+            let what = if input.stop_i {
+                What::End(status::STOPPED, None)
+            } else if let Some(Ending { status, address, .. }) = ending {
+                What::End(status, Some(address))
+            } else if let Some(command) = commands.next_if(|command| command.turn == turn) {
+                What::Command(command)
+            } else {
+                continue;
+            };
+            second = (turn_at + 2).max(third);
+            third = (second + 1).max(leaves + 1);
+            let ends = matches!(what, What::End(..));
+            let later = || (third..self.inputs.len()).find(|&at| self.inputs[at].dispatch_ready_i);
+            leaves = if ends { third } else { later().unwrap_or(usize::MAX - 1) };
+            due.push_back(Due { from: third, leaves, what });
+            if ends || leaves > self.inputs.len() {
+                break;
+            }
+        }
+        due
+    }
+}
+
+/// Each port of what is due, as it is and as it should be.
+fn fields(what: &What, output: &DispatcherOut) -> Vec<(&'static str, u64, u32)> {
+    match what {
+        What::Command(command) => {
+            let Dispatched {
+                opcode, request, head, row, place, column, word, flags, tokens, ..
+            } = *command;
+            vec![
+                ("dispatch_kind_o", output.dispatch_kind_o.get(), opcode),
+                ("dispatch_request_o", output.dispatch_request_o.get(), request),
+                ("dispatch_head_o", output.dispatch_head_o.get(), head),
+                ("dispatch_row_o", output.dispatch_row_o.into(), row),
+                ("dispatch_place_o", output.dispatch_place_o.get(), place),
+                ("dispatch_column_o", output.dispatch_column_o.into(), column),
+                ("dispatch_word_o", output.dispatch_word_o.into(), word),
+                ("dispatch_first_o", output.dispatch_first_o.into(), flags[0].into()),
+                ("dispatch_last_o", output.dispatch_last_o.into(), flags[1].into()),
+                ("dispatch_opens_o", output.dispatch_opens_o.into(), flags[2].into()),
+                ("dispatch_tokens_o", output.dispatch_tokens_o.get(), tokens),
+            ]
+        }
+        What::End(status, address) => {
+            let mut fields = vec![("done_status_o", output.done_status_o.get(), *status)];
+            let address = address.map(|it| ("done_address_o", output.done_address_o.get(), it));
+            fields.extend(address);
+            fields
+        }
+    }
+}

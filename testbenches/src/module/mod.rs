@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+//! Benches of what is on the module, above its ranks.
+
+mod dispatcher;
