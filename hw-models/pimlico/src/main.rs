@@ -5,7 +5,9 @@
 //! held, 1 a check failed, 2 wrong usage or input.
 
 mod cosim;
+mod dpa;
 mod failure;
+mod files;
 mod fp;
 mod output;
 mod run;
@@ -36,6 +38,8 @@ enum Command {
     Cosim(cosim::Arguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
     Fp(fp::Arguments),
+    /// Assemble, disassemble or expand programs of the module's dispatcher
+    Dpa(dpa::Arguments),
     /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::Arguments),
     /// Compare choices of the design over a range
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => run::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
+        Command::Dpa(arguments) => dpa::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
     };

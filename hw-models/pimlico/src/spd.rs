@@ -2,15 +2,15 @@
 //! `pimlico spd`: the SPD image of the module, honest and spoofed, and what a host makes of it.
 
 use crate::failure::Failure;
-use crate::output;
+use crate::{files, output};
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
 use pimlico_host::spd_check::{self, Comparison, Measured};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico spd`.
@@ -64,29 +64,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn write(file: &Path, values: Values) -> Result<(), Failure> {
     let image = Description::ddr4_3200().image(values);
     let image = image.map_err(|e| Failure::Input(format!("preset ddr4-3200-spd: {e}")))?;
-    replace(file, image.as_bytes()).map_err(|e| Failure::file(file, &e))?;
+    files::replace(file, image.as_bytes()).map_err(|e| Failure::file(file, &e))?;
     output::print(&format!("{}: {SPD_BYTES} bytes, {}\n", file.display(), name(values)))
-}
-
-/// Puts `bytes` in place of the file, all of them or none.
-fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Where a name leads to a file elsewhere, that is the one to replace.
-    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::other("not a regular file, and would be replaced"));
-    }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666)); // and what the umask leaves
-    }
-    let mut new = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    new.write_all(bytes)?;
-    new.as_file().sync_all()?;
-    new.persist(&file)?;
-    Ok(())
 }
 
 fn show(file: &Path, json: bool) -> Result<(), Failure> {

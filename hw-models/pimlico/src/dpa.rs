@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico dpa`: programs of direct PIM access, between text, words and what they dispatch.
+
+use crate::failure::Failure;
+use crate::{files, output};
+use clap::{Args, Subcommand};
+use pimlico_dpa::{
+    COMMANDS, Command, ENTRIES, Expansion, Fault, NO_ROW, REQUESTS, Request, TOKEN_BITS, Tables,
+};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `pimlico dpa`.
+#[derive(Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Make the words of a program's text
+    Assemble {
+        /// The text
+        input: PathBuf,
+        /// The file of the words, eight bytes each, lowest first; one that is there is replaced
+        output: PathBuf,
+    },
+    /// Show the text of a program's words
+    Disassemble {
+        /// The words
+        input: PathBuf,
+    },
+    /// Show what the dispatcher makes of a program
+    Expand {
+        /// The program: words if the name ends with `.bin`, otherwise text
+        input: PathBuf,
+        /// The requests to run, in this order, and the tokens of each
+        #[arg(long, required = true, value_delimiter = ',', value_name = "R=N", value_parser = tcur)]
+        tcur: Vec<(u8, u32)>,
+        /// Rows of the requests' virtual rows, each in a line: request, virtual row, row [default: a
+        /// virtual row is the row]
+        #[arg(long, value_name = "FILE")]
+        va2pa: Option<PathBuf>,
+        /// Commands of each request to show
+        #[arg(long, default_value_t = 1000, value_name = "N")]
+        limit: usize,
+        /// Print one JSON document in place of tables
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Bytes of a text, at the most: more than the longest program needs.
+const MAX_TEXT: usize = 4 << 20;
+
+/// Bytes of a program's words, at the most.
+const MAX_BYTES: usize = 8 * COMMANDS;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::Assemble { input, output } => assemble(input, output),
+        Action::Disassemble { input } => output::print(&pimlico_dpa::disassemble(&words(input)?)),
+        Action::Expand { input, tcur, va2pa, limit, json } => {
+            let program = Program::read(input)?;
+            let tables = tables(tcur, va2pa.as_deref())?;
+            expand(&program, tcur, &tables, *limit, *json)
+        }
+    }
+}
+
+fn assemble(input: &Path, output: &Path) -> Result<(), Failure> {
+    let words = Program::of_text(input)?.words;
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    files::replace(output, &bytes).map_err(|e| Failure::file(output, &e))?;
+    let (words, bytes) = (words.len(), bytes.len());
+    output::print(&format!("{}: {words} words, {bytes} bytes\n", output.display()))
+}
+
+/// A program, from wherever it comes.
+struct Program {
+    file: PathBuf,
+    words: Vec<u64>,
+    /// Of a text, line and column of each word.
+    places: Vec<(usize, usize)>,
+}
+
+impl Program {
+    fn read(file: &Path) -> Result<Self, Failure> {
+        if file.extension().is_some_and(|extension| extension == "bin") {
+            return Ok(Self { file: file.to_owned(), words: words(file)?, places: Vec::new() });
+        }
+        Self::of_text(file)
+    }
+
+    fn of_text(file: &Path) -> Result<Self, Failure> {
+        let text = text(file)?;
+        let assembled = pimlico_dpa::assemble_lines(&text)
+            .map_err(|e| Failure::Input(format!("{}:{e}", file.display())))?;
+        let columns: Vec<usize> = text
+            .lines()
+            .map(|line| line.chars().take_while(|c| c.is_whitespace()).count())
+            .collect();
+        let place = |line: usize| (line, columns[line - 1] + 1);
+        let places = assembled.lines.into_iter().map(place).collect();
+        Ok(Self { file: file.to_owned(), words: assembled.words, places })
+    }
+
+    /// Where a word comes from.
+    fn place(&self, address: usize) -> String {
+        let file = self.file.display();
+        match self.places.get(address) {
+            Some((line, column)) => format!("{file}:{line}:{column}"),
+            None => format!("{file}: word {address}"),
+        }
+    }
+}
+
+/// Reads a program's words.
+fn words(file: &Path) -> Result<Vec<u64>, Failure> {
+    let bytes = files::read(file, MAX_BYTES)?;
+    let (words, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        let (file, bytes) = (file.display(), bytes.len());
+        let expected = "expected words of eight bytes each";
+        return Err(Failure::Input(format!("{file}: {bytes} bytes, {expected}")));
+    }
+    Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
+}
+
+fn text(file: &Path) -> Result<String, Failure> {
+    String::from_utf8(files::read(file, MAX_TEXT)?).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let before = String::from_utf8_lossy(before);
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        Failure::Input(format!("{}:{line}:{column}: expected text in UTF-8", file.display()))
+    })
+}
+
+/// A value of `--tcur`.
+fn tcur(text: &str) -> Result<(u8, u32), String> {
+    let (request, tokens) = text.split_once('=').ok_or("expected REQUEST=TOKENS")?;
+    let request = request.parse().ok().filter(|&request| usize::from(request) < REQUESTS);
+    let tokens = tokens.parse().ok().filter(|&tokens: &u32| tokens >> TOKEN_BITS == 0);
+    let request =
+        request.ok_or_else(|| format!("expected a request from 0 to {}", REQUESTS - 1))?;
+    let tokens = tokens.ok_or_else(|| format!("expected less than {} tokens", 1 << TOKEN_BITS))?;
+    Ok((request, tokens))
+}
+
+fn tables(tcur: &[(u8, u32)], va2pa: Option<&Path>) -> Result<Tables, Failure> {
+    let mut tables = Tables::default();
+    for (n, &(request, tokens)) in tcur.iter().enumerate() {
+        if tcur[..n].iter().any(|&(other, _)| other == request) {
+            return Err(Failure::Input(format!("--tcur: request {request} is given twice")));
+        }
+        tables.requests[usize::from(request)].tokens = tokens;
+    }
+    let Some(file) = va2pa else { return Ok(tables) };
+
+    // The virtual rows of each request, one segment behind the other.
+    let rows = rows(file)?;
+    for &(request, virtual_row, _) in &rows {
+        let Request { rows, .. } = &mut tables.requests[usize::from(request)];
+        *rows = (*rows).max(virtual_row.saturating_add(1));
+    }
+    let mut entries = 0;
+    for request in &mut tables.requests {
+        request.base = u16::try_from(entries).unwrap_or(u16::MAX);
+        entries += usize::from(request.rows);
+    }
+    if entries > ENTRIES {
+        let file = file.display();
+        let problem = format!("the requests' virtual rows take {entries} entries of {ENTRIES}");
+        return Err(Failure::Input(format!("{file}: {problem}")));
+    }
+    let mut table = vec![NO_ROW; entries];
+    for (line, (request, virtual_row, row)) in (1..).zip(rows) {
+        let base = tables.requests[usize::from(request)].base;
+        let entry = &mut table[usize::from(base) + usize::from(virtual_row)];
+        if *entry != NO_ROW {
+            let file = file.display();
+            let problem = format!("virtual row {virtual_row} of request {request} is given twice");
+            return Err(Failure::Input(format!("{file}: entry {line}: {problem}")));
+        }
+        *entry = row;
+    }
+    tables.va2pa = Some(table);
+    Ok(tables)
+}
+
+/// Reads lines of request, virtual row and row.
+fn rows(file: &Path) -> Result<Vec<(u8, u16, u16)>, Failure> {
+    let text = text(file)?;
+    let mut rows = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or("");
+        let mut numbers = [0; 3];
+        let mut at = 0;
+        let places =
+            [("a request", REQUESTS - 1), ("a virtual row", ENTRIES - 1), ("a row", 65534)];
+        if line.trim().is_empty() {
+            continue;
+        }
+        for (value, (what, most)) in numbers.iter_mut().zip(places) {
+            at += line[at..].len() - line[at..].trim_start().len();
+            let word = line[at..].split_whitespace().next().unwrap_or("");
+            let found = word.parse().ok().filter(|number| *number <= most);
+            *value = found.ok_or_else(|| {
+                let problem = format!("expected {what} from 0 to {most}");
+                Failure::Input(format!(
+                    "{}:{number}:{}: {problem}",
+                    file.display(),
+                    column(line, at)
+                ))
+            })?;
+            at += word.len();
+        }
+        if !line[at..].trim().is_empty() {
+            let column = column(line, at + line[at..].len() - line[at..].trim_start().len());
+            let problem = "expected the end of the line";
+            return Err(Failure::Input(format!("{}:{number}:{column}: {problem}", file.display())));
+        }
+        rows.push((numbers[0] as u8, numbers[1] as u16, numbers[2] as u16));
+    }
+    Ok(rows)
+}
+
+fn column(line: &str, at: usize) -> usize {
+    line[..at].chars().count() + 1
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document {
+    file: String,
+    words: usize,
+    bytes: usize,
+    requests: Vec<RequestDocument>,
+}
+
+#[derive(Serialize)]
+struct RequestDocument {
+    request: u8,
+    tcur: u32,
+    /// END was reached within the limit.
+    complete: bool,
+    commands: Vec<CommandDocument>,
+}
+
+#[derive(Serialize)]
+struct CommandDocument {
+    command: &'static str,
+    request: u8,
+    head: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    row: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<u32>,
+    column: u8,
+    word: u8,
+    first: bool,
+    last: bool,
+    opens: bool,
+    tokens: u32,
+}
+
+impl From<Command> for CommandDocument {
+    fn from(command: Command) -> Self {
+        let Command { kind, request, head, row, place, column, word, .. } = command;
+        let Command { first, last, opens, tokens, .. } = command;
+        let has_row = kind.has_row();
+        Self {
+            command: kind.name(),
+            request,
+            head,
+            row: has_row.then_some(row),
+            place: (!has_row).then_some(place),
+            column,
+            word,
+            first,
+            last,
+            opens,
+            tokens,
+        }
+    }
+}
+
+fn expand(
+    program: &Program,
+    tcur: &[(u8, u32)],
+    tables: &Tables,
+    limit: usize,
+    json: bool,
+) -> Result<(), Failure> {
+    let mut requests = Vec::new();
+    for &(request, tcur) in tcur {
+        let fault = |fault: Fault| {
+            let place = program.place(fault.address);
+            Failure::Input(format!("{place}: request {request}: {}", fault.status))
+        };
+        let mut expansion = Expansion::new(&program.words, tables, request);
+        let commands: Result<Vec<_>, _> = expansion.by_ref().take(limit).collect();
+        let commands = commands.map_err(fault)?.into_iter().map(CommandDocument::from).collect();
+        let complete = expansion.next().transpose().map_err(fault)?.is_none();
+        requests.push(RequestDocument { request, tcur, complete, commands });
+    }
+    let words = program.words.len();
+    let file = program.file.display().to_string();
+    if json {
+        return output::print_json(&Document { file, words, bytes: 8 * words, requests });
+    }
+    let mut text = format!("{file}: {words} words, {} bytes\n", 8 * words);
+    for RequestDocument { request, tcur, complete, commands } in &requests {
+        let more = if *complete { "" } else { ", and more beyond --limit" };
+        text +=
+            &format!("\nrequest {request}, T_cur {tcur}: {} commands{more}\n\n", commands.len());
+        text += &output::table(
+            &["command", "request", "head", "row", "place", "column", "word", "flags", "tokens"],
+            commands.iter().map(row_of),
+        );
+    }
+    if tables.va2pa.is_none() {
+        text += "\nnote: rows are virtual rows, as there is no --va2pa\n";
+    }
+    output::print(&text)
+}
+
+/// A row of the table.
+fn row_of(command: &CommandDocument) -> Vec<String> {
+    let CommandDocument { command: name, request, head, row, place, column, word, .. } = command;
+    let CommandDocument { first, last, opens, tokens, .. } = command;
+    let flags = [(*first, "first"), (*last, "last"), (*opens, "opens")];
+    let flags: Vec<&str> = flags.iter().filter(|flag| flag.0).map(|flag| flag.1).collect();
+    vec![
+        (*name).to_owned(),
+        request.to_string(),
+        head.to_string(),
+        row.map(|row| row.to_string()).unwrap_or_default(),
+        place.map(|place| place.to_string()).unwrap_or_default(),
+        column.to_string(),
+        word.to_string(),
+        flags.join(" "),
+        tokens.to_string(),
+    ]
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico dpa` as a user meets it.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn dpa(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .arg("dpa")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the command runs")
+}
+
+fn succeeds(arguments: &[&str], folder: &Path) -> String {
+    let output = dpa(arguments, folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What a wrong call says.
+fn refused(arguments: &[&str], folder: &Path) -> String {
+    let output = dpa(arguments, folder);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+const SCORE: &str = "# Scores of 16 tokens each, in rows of 32 tokens
+loop all/32 {
+  loop part/16 {
+    mac_score row=0+1@2 column=0+1@1 first last opens@1,2
+    rd_result place=0+16@1+32@2 first@1,2
+  }
+}
+end
+";
+
+#[test]
+fn a_program_goes_from_text_to_words_and_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    fs::write(folder.join("score.txt"), SCORE).expect("writable");
+    let said = succeeds(&["assemble", "score.txt", "score.bin"], folder);
+    assert_eq!(said, "score.bin: 7 words, 56 bytes\n");
+    assert_eq!(fs::read(folder.join("score.bin")).expect("written").len(), 56);
+    let text = succeeds(&["disassemble", "score.bin"], folder);
+    let without_comment = SCORE.split_once('\n').expect("a line").1;
+    assert_eq!(text, without_comment);
+    fs::write(folder.join("again.txt"), text).expect("writable");
+    succeeds(&["assemble", "again.txt", "again.bin"], folder);
+    let read = |name: &str| fs::read(folder.join(name)).expect("written");
+    assert_eq!(read("score.bin"), read("again.bin"));
+}
+
+#[test]
+fn a_program_is_expanded_for_each_request() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    fs::write(folder.join("score.txt"), SCORE).expect("writable");
+    fs::write(folder.join("rows"), "# of two requests\n1 0 22\n\n2 1 34 # moved\n2 0 33\n")
+        .expect("writable");
+    let rows = ["--va2pa", "rows"];
+    let text =
+        succeeds(&[&["expand", "score.txt", "--tcur", "1=5,2=40"], &rows[..]].concat(), folder);
+    for expected in [
+        "score.txt: 7 words, 56 bytes",
+        "request 1, T_cur 5: 2 commands\n",
+        "request 2, T_cur 40: 6 commands\n",
+        " mac_score |       1 |    0 |  22 |       |      0 |    0 | first last opens |      5 ",
+        " rd_result |       2 |    0 |     |    32 |      0 |    0 |                  |      8 ",
+    ] {
+        assert!(text.contains(expected), "{text}");
+    }
+
+    succeeds(&["assemble", "score.txt", "score.bin"], folder);
+    let arguments = ["expand", "score.bin", "--json", "--tcur", "2=40", "--limit", "3"];
+    let document: serde_json::Value =
+        serde_json::from_str(&succeeds(&[&arguments[..], &rows].concat(), folder)).expect("JSON");
+    let request = &document["requests"][0];
+    assert_eq!((&request["request"], &request["tcur"]), (&2.into(), &40.into()));
+    assert_eq!(request["complete"], false);
+    assert_eq!(request["commands"].as_array().map(Vec::len), Some(3));
+    assert_eq!(request["commands"][2]["row"], 33);
+    assert_eq!(request["commands"][2]["column"], 1);
+    assert!(succeeds(&["expand", "score.bin", "--tcur", "0=9"], folder).contains("virtual rows"));
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    for (name, text) in [
+        ("score.txt", SCORE),
+        ("wrong.txt", "nop\n  loop 2 [\n"),
+        ("zero.txt", "loop all/32 {\n  mac_score row=3\n}\nend"),
+        ("open.txt", "finish\n"),
+        ("rows", "0 0 7\n"),
+        ("twice", "0 0 7\n0 1 3\n0 0 8\n"),
+        ("few", "0 1\n"),
+        ("many", "0 0 1 2\n"),
+        ("large", "0 0 65535\n"),
+        ("wide", "1 40000 0\n2 40000 1\n"),
+    ] {
+        fs::write(folder.join(name), text).expect("writable");
+    }
+    fs::write(folder.join("odd.bin"), [0; 9]).expect("writable");
+    fs::write(folder.join("long.bin"), vec![0; 98305]).expect("writable");
+    fs::write(folder.join("zero.bin"), [0; 8]).expect("writable");
+    fs::write(folder.join("latin.txt"), b"nop\n  \xE4").expect("writable");
+    for (arguments, expected) in [
+        (&["assemble", "none.txt", "a.bin"][..], "none.txt: No such file"),
+        (&["assemble", "wrong.txt", "a.bin"], "wrong.txt:2:10: expected `{`"),
+        (&["assemble", "latin.txt", "a.bin"], "latin.txt:2:3: expected text in UTF-8"),
+        (&["assemble", "/dev/zero", "a.bin"], "/dev/zero: more than 4194304 bytes"),
+        (&["assemble", "score.txt", "none/a.bin"], "none/a.bin: No such file"),
+        (&["disassemble", "odd.bin"], "odd.bin: 9 bytes, expected words of eight bytes"),
+        (&["disassemble", "long.bin"], "long.bin: more than 98304 bytes"),
+        (&["expand", "zero.bin", "--tcur", "0=1"], "zero.bin: word 0: request 0: unknown opcode"),
+        (&["expand", "zero.txt", "--tcur", "0=0"], "zero.txt:1:1: request 0: zero or over-long"),
+        (&["expand", "open.txt", "--tcur", "0=1"], "open.txt: word 1: request 0: past the end"),
+        (
+            &["expand", "zero.txt", "--tcur", "0=9", "--va2pa", "rows"],
+            "zero.txt:2:3: request 0: Va2Pa miss",
+        ),
+        (&["expand", "score.txt", "--tcur", "0=9,0=8"], "--tcur: request 0 is given twice"),
+        (
+            &["expand", "score.txt", "--tcur", "0=9", "--va2pa", "twice"],
+            "virtual row 0 of request 0",
+        ),
+        (&["expand", "score.txt", "--tcur", "0=9", "--va2pa", "few"], "few:1:4: expected a row"),
+        (
+            &["expand", "score.txt", "--tcur", "0=9", "--va2pa", "many"],
+            "many:1:7: expected the end",
+        ),
+        (
+            &["expand", "score.txt", "--tcur", "0=9", "--va2pa", "large"],
+            "large:1:5: expected a row",
+        ),
+        (
+            &["expand", "score.txt", "--tcur", "0=9", "--va2pa", "wide"],
+            "take 80002 entries of 49152",
+        ),
+    ] {
+        let message = refused(arguments, folder);
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+    for tcur in ["16=1", "0=1048576", "0", "x=1"] {
+        assert!(refused(&["expand", "score.txt", "--tcur", tcur], folder).contains("expected"));
+    }
+    assert!(!folder.join("a.bin").exists(), "no partial output");
+}
