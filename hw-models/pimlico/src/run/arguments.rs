@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+//! The arguments of `pimlico run`, and the job that they ask for.
+
+use super::Job;
+use super::backend::Backend;
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Activation, Normalise, Options, SumFormat};
+use pimlico_host::data::Distribution;
+use pimlico_host::model::{self, Model};
+use pimlico_host::{attention, gemv};
+use std::path::PathBuf;
+
+/// Requests of a batch, at the most.
+const MOST_REQUESTS: usize = 1024;
+
+/// Arguments of `pimlico run`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The device
+    #[arg(long, value_enum, default_value_t = System::L3)]
+    pub(super) system: System,
+    /// The language model whose shapes are used
+    #[arg(long, default_value = "gpt-175b")]
+    pub(super) model: String,
+    /// What to run
+    #[arg(long, value_enum, default_value_t = Op::Attention)]
+    pub(super) op: Op,
+    /// Tokens whose K and V are in the device, of each request if there are several
+    #[arg(long, default_value = "2048", value_delimiter = ',', value_name = "N")]
+    pub(super) context: Vec<usize>,
+    /// Requests, where they are all of one context
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(super) batch: usize,
+    /// Query heads to run
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(super) heads: usize,
+    /// Query heads that share K and V, in place of the model's
+    #[arg(long, value_name = "N")]
+    pub(super) group: Option<usize>,
+    /// Elements of a head's vectors, in place of the model's
+    #[arg(long, value_name = "D")]
+    pub(super) head_dim: Option<usize>,
+    /// How the scores of the synthetic data are distributed
+    #[arg(long, value_enum, default_value_t = Distribute::Random)]
+    pub(super) distribution: Distribute,
+    /// When softmax divides by the sum of the exponentials
+    #[arg(long, value_enum, default_value_t = When::Early)]
+    pub(super) normalise: When,
+    /// Format of sums in bank PUs and adder unit
+    #[arg(long, value_enum, default_value_t = Sums::Binary16)]
+    pub(super) sums: Sums,
+    /// How rows are opened for the bank PUs
+    #[arg(long, value_enum, default_value_t = Activate::AllBank)]
+    pub(super) activation: Activate,
+    /// Whether rows are refreshed
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(super) refresh: Switch,
+    /// What executes the units
+    #[arg(long, value_enum, default_value_t = Backend::Model)]
+    pub(super) backend: Backend,
+    /// Rows of the matrix, with --op gemv
+    #[arg(long, value_name = "R")]
+    pub(super) rows: Option<usize>,
+    /// Columns of the matrix, with --op gemv
+    #[arg(long, value_name = "C")]
+    pub(super) cols: Option<usize>,
+    /// How the vector comes to the shared buffers, with --op gemv
+    #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
+    pub(super) io_buffers: Buffers,
+    /// Seed of the data, and of the bits in registers before the reset
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    pub(super) seed: u64,
+    /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
+    #[arg(long, value_name = "FILE")]
+    pub(super) vcd: Option<PathBuf>,
+    /// Folder for the waveforms of a mismatch in lockstep
+    #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
+    pub(super) report: PathBuf,
+    /// Print one JSON document in place of tables
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum System {
+    /// L3's DIMM-PIM: a rank of DDR4-3200
+    L3,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Op {
+    /// Score, softmax and context of a layer's heads, for one token that is being generated
+    Attention,
+    /// A matrix times a vector, of which fully-connected layers are made
+    Gemv,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Buffers {
+    /// Into one half while the other is in use
+    PingPong,
+    /// Into the one half that there is, when it is no longer in use
+    Single,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Distribute {
+    /// Weights of one order of magnitude
+    Random,
+    /// A few tokens have nearly all the weight
+    Peaked,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum When {
+    /// Each weight, before it is used: L3's order
+    Early,
+    /// The context, once
+    Late,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Sums {
+    /// That of the elements
+    Binary16,
+    /// A wider one
+    Binary32,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Activate {
+    /// One command for all banks
+    AllBank,
+    /// One ACT for each bank, which keep tRRD and tFAW
+    Staggered,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Switch {
+    /// They are
+    On,
+    /// They are not, to compare with models that have no refresh
+    Off,
+}
+
+impl Arguments {
+    pub(super) fn options(&self) -> Options {
+        Options {
+            activation: match self.activation {
+                Activate::AllBank => Activation::AllBank,
+                Activate::Staggered => Activation::Staggered,
+            },
+            refresh: self.refresh == Switch::On,
+            normalise: match self.normalise {
+                When::Early => Normalise::Early,
+                When::Late => Normalise::Late,
+            },
+            sums: match self.sums {
+                Sums::Binary16 => SumFormat::Binary16,
+                Sums::Binary32 => SumFormat::Binary32,
+            },
+        }
+    }
+
+    /// What to run.
+    pub(super) fn job(&self) -> Result<Job, Failure> {
+        match (self.op, self.rows, self.cols) {
+            (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
+            (Op::Attention, ..) => {
+                Err(Failure::Input("--rows and --cols: they go with --op gemv".to_owned()))
+            }
+            (Op::Gemv, Some(rows), Some(columns)) => {
+                let io_buffers = match self.io_buffers {
+                    Buffers::PingPong => IoBuffers::PingPong,
+                    Buffers::Single => IoBuffers::Single,
+                };
+                Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
+            }
+            (Op::Gemv, ..) => {
+                Err(Failure::Input("--op gemv: expected --rows R and --cols C".to_owned()))
+            }
+        }
+    }
+
+    /// Attention of the model.
+    fn attention(&self) -> Result<attention::Job, Failure> {
+        let model = find_model(&self.model)?;
+        if self.heads == 0 || self.heads > model.heads {
+            let (heads, name, most) = (self.heads, &self.model, model.heads);
+            return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
+        }
+        let group = self.group.unwrap_or(model.group());
+        if group == 0 || group > model.heads {
+            let (name, most) = (&self.model, model.heads);
+            return Err(Failure::Input(format!("--group {group}: {name} has 1 to {most} heads")));
+        }
+        let contexts = match (self.context.as_slice(), self.batch) {
+            ([context], 1..=MOST_REQUESTS) => vec![*context; self.batch],
+            (contexts, 1) if contexts.len() <= MOST_REQUESTS => contexts.to_vec(),
+            (_, 1..=MOST_REQUESTS) => {
+                let message = "--batch: with several contexts the batch is their number";
+                return Err(Failure::Input(message.to_owned()));
+            }
+            _ => {
+                let message = format!("--batch: expected 1 to {MOST_REQUESTS} requests");
+                return Err(Failure::Input(message));
+            }
+        };
+        Ok(attention::Job {
+            model: self.model.clone(),
+            head_dim: self.head_dim.unwrap_or(model.head_dim),
+            heads: self.heads,
+            group,
+            contexts,
+            distribution: match self.distribution {
+                Distribute::Random => Distribution::Random,
+                Distribute::Peaked => Distribution::Peaked,
+            },
+            seed: self.seed,
+        })
+    }
+}
+
+fn find_model(name: &str) -> Result<Model, Failure> {
+    let mut presets = model::presets();
+    presets.remove(name).ok_or_else(|| {
+        let names: Vec<_> = presets.into_keys().collect();
+        Failure::Input(format!("--model {name}: no such model; there are {}", names.join(", ")))
+    })
+}

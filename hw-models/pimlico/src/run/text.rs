@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+//! The report for people.
+
+use super::arguments::Arguments;
+use crate::output::{self, grouped};
+use pimlico_host::report::{
+    AttentionReport, Error, GemvReport, JobReport, Lost, Operator, Report, Slots, Stages,
+};
+use std::fmt::Write;
+
+/// What was run, for people.
+fn title(report: &Report) -> String {
+    let Report { system, backend, seed, .. } = report;
+    let (what, numbers) = match &report.job {
+        JobReport::Attention(attention) => {
+            let AttentionReport { model, head_dim, contexts, heads, group, .. } = attention;
+            let context = match contexts.as_slice() {
+                [context] => format!("context {context}"),
+                contexts => format!(
+                    "{} requests of context {} to {}",
+                    contexts.len(),
+                    contexts.iter().min().unwrap_or(&0),
+                    contexts.iter().max().unwrap_or(&0)
+                ),
+            };
+            let what = format!(
+                "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and \
+                 V, {context}"
+            );
+            (what, format!("{} scores, normalisation {}", attention.distribution, report.normalise))
+        }
+        JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
+            let what = format!("matrix of {rows} x {columns} times a vector on {system}");
+            (what, format!("I/O buffers {io_buffers}"))
+        }
+    };
+    format!(
+        "{what}\nback end {backend}, seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
+        report.sums,
+        report.activation,
+        if report.refresh { "on" } else { "off" }
+    )
+}
+
+/// Errors by stage, for people.
+fn errors(report: &Report) -> String {
+    let stages = report.attention().map(|attention| attention.stages).map(
+        |Stages { score, softmax, context, output_from_scores, output }| {
+            vec![
+                ("score, from K and Q", score),
+                ("softmax, from its scores", softmax),
+                ("context, from its weights and V", context),
+                ("output, from the scores and V", output_from_scores),
+                ("output, from K, V and Q", output),
+            ]
+        },
+    );
+    let all = report.operators.iter().map(|operator| (operator.operator, operator.error));
+    let rows = stages.unwrap_or_else(|| all.collect());
+    output::table(
+        &["result", "max", "RMS", "max ULP"],
+        rows.into_iter().map(|(name, error)| error_row(name, &error)),
+    )
+}
+
+/// The report for people.
+pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
+    let mut text = title(report);
+    text += &output::table(
+        &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
+        report.operators.iter().map(cost_row),
+    );
+    text += "\nSlots of tCCD_L for an all-bank RD\n\n";
+    text += &output::table(
+        &["operator", "used", "row switch", "refresh", "fill/drain", "bubble"],
+        report.operators.iter().map(slot_row),
+    );
+    text += "\nError against float64, relative to the largest element of the reference\n\n";
+    text += &errors(report);
+    let (total, load) = (&report.total, &report.load);
+    let _ = writeln!(
+        text,
+        "\ntotal: {} tCK = {:.1} ns; bank PUs took {:.1} GB/s, {:.1} % of {:.1}",
+        grouped(total.cycles),
+        total.ns,
+        total.gb_per_s,
+        100.0 * total.gb_per_s / total.peak_gb_per_s,
+        total.peak_gb_per_s
+    );
+    let _ = writeln!(
+        text,
+        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy",
+        grouped(load.cycles),
+        grouped(load.bytes),
+        100.0 * load.bus
+    );
+    if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
+        let _ = writeln!(
+            text,
+            "score buffer: {} of {} places, {} pass(es)",
+            grouped(score_buffer.scores as u64),
+            grouped(score_buffer.capacity as u64),
+            score_buffer.passes
+        );
+    }
+    let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
+    if let Some(mismatches) = report.mismatches {
+        let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");
+    }
+    if let Some(file) = &arguments.vcd {
+        let _ = writeln!(text, "waveform: {}", file.display());
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    text
+}
+
+fn cost_row(operator: &Operator) -> Vec<String> {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let shares = &operator.utilisation;
+    vec![
+        operator.operator.to_owned(),
+        grouped(operator.cycles),
+        format!("{:.1}", operator.ns),
+        percent(shares.bank_pu),
+        percent(shares.bus),
+        percent(shares.adder_unit),
+        percent(shares.softmax_unit),
+    ]
+}
+
+fn slot_row(operator: &Operator) -> Vec<String> {
+    let Slots { used, lost } = &operator.slots;
+    let Lost { row_switch, refresh, fill_drain, bubble } = *lost;
+    let counts = [*used, row_switch, refresh, fill_drain, bubble];
+    std::iter::once(operator.operator.to_owned()).chain(counts.map(grouped)).collect()
+}
+
+fn error_row(name: &str, error: &Error) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        format!("{:.2e}", error.max_relative),
+        format!("{:.2e}", error.rms_relative),
+        format!("{:.1}", error.max_ulp),
+    ]
+}
