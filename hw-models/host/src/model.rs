@@ -16,6 +16,15 @@ pub struct Model {
     pub kv_heads: Option<usize>,
     /// Elements of a head's vectors.
     pub head_dim: usize,
+    /// Elements of the vector that goes from layer to layer.
+    pub hidden: usize,
+    /// Elements between the two matrices of the feed-forward network.
+    pub ffn: usize,
+    /// Whether another matrix of the first one's shape gates them (SwiGLU).
+    #[serde(default)]
+    pub gated: bool,
+    /// Tokens that there are: outputs of the language-model head.
+    pub vocab: usize,
 }
 
 impl Model {
@@ -45,9 +54,12 @@ mod tests {
     #[test]
     fn presets_have_the_embeddings_of_the_paper() {
         let presets = presets();
-        let embedding = |name: &str| presets[name].heads * presets[name].head_dim;
+        let embedding = |name: &str| presets[name].hidden;
         assert_eq!(embedding("opt-66b"), 9216); // L3 Table 3
         assert_eq!(embedding("gpt-89b"), 12288);
         assert_eq!(embedding("gpt-175b"), 12288);
+        for (name, model) in presets {
+            assert_eq!(model.heads * model.head_dim, model.hidden, "{name}");
+        }
     }
 }
