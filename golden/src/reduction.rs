@@ -122,8 +122,24 @@ impl Precision {
     }
 
     /// The sum over the lanes of one beat: the PU's tree of three adders.
-    pub fn lanes_sum(&self, [p0, p1, p2, p3]: [u32; LANES]) -> u32 {
-        self.add(self.add(p0, p1), self.add(p2, p3))
+    pub fn lanes_sum(&self, products: [u32; LANES]) -> u32 {
+        self.tree_sum(&products)
+    }
+
+    /// The sum over the lanes of one beat of any power of two of them, neighbour by neighbour: the
+    /// tree of a PU with so many multipliers.
+    ///
+    /// # Panics
+    ///
+    /// If there are no terms.
+    pub fn tree_sum(&self, terms: &[u32]) -> u32 {
+        match terms {
+            [term] => *term,
+            _ => {
+                let (left, right) = terms.split_at(terms.len().div_ceil(2));
+                self.add(self.tree_sum(left), self.tree_sum(right))
+            }
+        }
     }
 
     /// The sum over the eight chips: the adder unit's tree of seven adders.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The bank PU: four multipliers and four adders at a bank's row buffer (L3 section 4.2).
+// The bank PU: multipliers and adders at a bank's row buffer, four of each in L3 (section 4.2), sixteen
+// in an AiM (LoL-PIM section 2.2).
 //
-// A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200): 64 bits of row buffer and 64 bits of
-// shared buffer, four elements each, may arrive in every clock.
+// A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200; tCCD, 1 ns in an AiM): an element of row
+// buffer and one of shared buffer for each multiplier, 64 bits of both in L3, may arrive in every
+// clock. What follows is drawn for LANES = 4.
 //
 // Tree mode (accumulate_i = 0; score and FC). The beat adds
 // ((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3)) to accumulator 3; the running sum is the right
@@ -26,12 +28,15 @@
 //   result[k]                        p_k+acc_k             if last_i was set
 //
 // result_o holds the result until the next one, so it is read out while the accumulators take the
-// next beats; result_valid_o is set for the first clock. In tree mode result[1..3] keep their
-// values.
+// next beats; result_valid_o is set for the first clock. In tree mode result[1..] keep their values.
 //
 // Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
-// accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
+// accumulator beat arrives, the latter has the adders and the former is lost: leave LEVELS clocks, two,
 // between the last tree beat and the first accumulator beat.
+//
+// More lanes. The tree is binary: with LANES = 16 its levels are acc[0] to acc[7] (sums of two
+// neighbouring products), acc[8] to acc[11], acc[12] and acc[13], acc[14], each the sums of neighbours
+// on the level before, and acc[15] accumulates. Six clocks, LEVELS = 4.
 //
 // Formats. Elements and products are of the format that EXP_BITS and MAN_BITS give. Sums are of that
 // of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider one (binary32), which always
@@ -43,6 +48,8 @@
 // it), whose low bits are then what the chip sends, with zeros above.
 
 module bank_pu #(
+  /// Multipliers, and elements of a beat: a power of two, at least 4.
+  parameter  int unsigned LANES        = 4,
   /// Width of an element's exponent field.
   parameter  int unsigned EXP_BITS     = 5,
   /// Width of an element's trailing significand field.
@@ -56,31 +63,33 @@ module bank_pu #(
   /// EXP_BITS), or at least two bits more.
   parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
   localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
-  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
+  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS,
+  /// Levels of the tree.
+  localparam int unsigned LEVELS       = $clog2(LANES)
 ) (
   /// Clock: one edge in tCCD_L.
-  input  logic                      clk_i,
+  input  logic                                  clk_i,
   /// Asynchronous reset, active low.
-  input  logic                      rst_ni,
+  input  logic                                  rst_ni,
   /// A beat arrives.
-  input  logic                      valid_i,
+  input  logic                                  valid_i,
   /// 0: tree mode; 1: accumulator mode.
-  input  logic                      accumulate_i,
+  input  logic                                  accumulate_i,
   /// The accumulators' operand is +0 for this beat.
-  input  logic                      first_i,
+  input  logic                                  first_i,
   /// The sum with this beat is a result.
-  input  logic                      last_i,
+  input  logic                                  last_i,
   /// Accumulator mode: which element of the shared buffer multiplies the row.
-  input  logic [1:0]                select_i,
-  /// Four elements from the row buffer.
-  input  logic [3:0][WIDTH-1:0]     row_i,
-  /// Four elements from the shared buffer.
-  input  logic [3:0][WIDTH-1:0]     shared_i,
+  input  logic [LEVELS-1:0]                     select_i,
+  /// Elements from the row buffer.
+  input  logic [LANES-1:0][WIDTH-1:0]           row_i,
+  /// Elements from the shared buffer.
+  input  logic [LANES-1:0][WIDTH-1:0]           shared_i,
   /// result_o is new in this clock.
-  output logic                      result_valid_o,
-  /// Tree mode: the sum, rounded to an element, in the low bits of element 0. Accumulator mode: four
-  /// sums.
-  output logic [3:0][SUM_WIDTH-1:0] result_o
+  output logic                                  result_valid_o,
+  /// Tree mode: the sum, rounded to an element, in the low bits of element 0. Accumulator mode: a sum
+  /// for each multiplier.
+  output logic [LANES-1:0][SUM_WIDTH-1:0]       result_o
 );
 
   localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
@@ -93,18 +102,19 @@ module bank_pu #(
     logic last;
   } control_t;
 
-  // The beat in product_q and its mode; the tree beats in acc_q[1:0] and in acc_q[2].
-  control_t                  beat_d, beat_q, pair_d, pair_q, quad_q;
-  logic                      beat_accumulates_q;
-  logic [3:0][WIDTH-1:0]     product, product_d, product_q;
-  logic [3:0][SUM_WIDTH-1:0] term;
-  logic [3:0][SUM_WIDTH-1:0] sum, acc_d, acc_q;
-  logic [SUM_WIDTH-1:0]      score;
-  logic [3:0][SUM_WIDTH-1:0] result_d, result_q;
-  logic                      result_valid_d, result_valid_q;
+  // The beat in product_q and its mode; the tree beat on each level of the tree.
+  control_t                              beat_d, beat_q;
+  logic                                  beat_accumulates_q;
+  control_t [LEVELS-1:0]                 level_d, level_q;
+  logic [LANES-1:0][WIDTH-1:0]           product, product_d, product_q;
+  logic [LANES-1:0][SUM_WIDTH-1:0]       term;
+  logic [LANES-1:0][SUM_WIDTH-1:0]       sum, acc_d, acc_q;
+  logic [SUM_WIDTH-1:0]                  score;
+  logic [LANES-1:0][SUM_WIDTH-1:0]       result_d, result_q;
+  logic                                  result_valid_d, result_valid_q;
 
   // Multipliers.
-  for (genvar k = 0; k < 4; k++) begin : gen_mul
+  for (genvar k = 0; k < LANES; k++) begin : gen_mul
     fp_mul #(
       .EXP_BITS   (EXP_BITS),
       .MAN_BITS   (MAN_BITS),
@@ -126,7 +136,7 @@ module bank_pu #(
   if (WIDE) begin : gen_convert
     logic [WIDTH-1:0] rounded;
 
-    for (genvar k = 0; k < 4; k++) begin : gen_widen
+    for (genvar k = 0; k < LANES; k++) begin : gen_widen
       fp_widen #(
         .EXP_BITS      (EXP_BITS),
         .MAN_BITS      (MAN_BITS),
@@ -152,33 +162,54 @@ module bank_pu #(
     ) u_narrow (
       .clk_i,
       .rst_ni,
-      .a_i      (sum[3]),
+      .a_i      (sum[LANES-1]),
       .result_o (rounded)
     );
 
     assign score = SUM_WIDTH'(rounded);
   end else begin : gen_same
     assign term  = product_q;
-    assign score = sum[3];
+    assign score = sum[LANES-1];
   end
 
   // Adders: their operands depend on the mode of the beat in product_q.
-  logic                      accumulate;
-  logic [3:0][SUM_WIDTH-1:0] left, right;
+  logic                                  accumulate;
+  logic [LANES-1:0]                      tree_valid;
+  logic [LANES-1:0][SUM_WIDTH-1:0]       tree_left, tree_right;
+  logic [LANES-1:0][SUM_WIDTH-1:0]       left, right;
 
   assign accumulate = beat_q.valid && beat_accumulates_q;
+
+  for (genvar k = 0; k < LANES / 2; k++) begin : gen_products
+    assign tree_left[k]  = term[2*k];
+    assign tree_right[k] = term[2*k+1];
+    assign tree_valid[k] = beat_q.valid;
+  end
+
+  // Level l of the tree is acc[LANES - LANES / 2^l] and what follows.
+  for (genvar l = 1; l < LEVELS; l++) begin : gen_level
+    for (genvar k = LANES - (LANES >> l); k < LANES - (LANES >> (l + 1)); k++) begin : gen_sums
+      assign tree_left[k]  = acc_q[2*k-LANES];
+      assign tree_right[k] = acc_q[2*k-LANES+1];
+      assign tree_valid[k] = level_q[l-1].valid;
+    end
+  end
+
+  assign tree_left[LANES-1]  = acc_q[LANES-2];
+  assign tree_right[LANES-1] = level_q[LEVELS-1].first ? '0 : acc_q[LANES-1];
+  assign tree_valid[LANES-1] = level_q[LEVELS-1].valid;
 
   always_comb begin
     if (accumulate) begin
       left  = term;
       right = beat_q.first ? '0 : acc_q;
     end else begin
-      left  = {acc_q[2], acc_q[0], term[2], term[0]};
-      right = {quad_q.first ? '0 : acc_q[3], acc_q[1], term[3], term[1]};
+      left  = tree_left;
+      right = tree_right;
     end
   end
 
-  for (genvar k = 0; k < 4; k++) begin : gen_add
+  for (genvar k = 0; k < LANES; k++) begin : gen_add
     fp_add #(
       .EXP_BITS   (SUM_EXP_BITS),
       .MAN_BITS   (SUM_MAN_BITS),
@@ -195,16 +226,19 @@ module bank_pu #(
 
   always_comb begin
     acc_d = acc_q;
-    if (beat_q.valid)               acc_d[1:0] = sum[1:0];
-    if (accumulate || pair_q.valid) acc_d[2]   = sum[2];
-    if (accumulate || quad_q.valid) acc_d[3]   = sum[3];
+    for (int unsigned k = 0; k < LANES; k++) begin
+      if (accumulate || tree_valid[k]) acc_d[k] = sum[k];
+    end
   end
 
-  assign pair_d = '{
-    valid: beat_q.valid && !beat_accumulates_q,
-    first: beat_q.first,
-    last:  beat_q.last
-  };
+  always_comb begin
+    level_d    = level_q << $bits(control_t);
+    level_d[0] = '{
+      valid: beat_q.valid && !beat_accumulates_q,
+      first: beat_q.first,
+      last:  beat_q.last
+    };
+  end
 
   // Results.
   always_comb begin
@@ -213,7 +247,7 @@ module bank_pu #(
     if (accumulate) begin
       if (beat_q.last) result_d = sum;
       result_valid_d = beat_q.last;
-    end else if (quad_q.valid && quad_q.last) begin
+    end else if (level_q[LEVELS-1].valid && level_q[LEVELS-1].last) begin
       result_d[0]    = score;
       result_valid_d = 1'b1;
     end
@@ -224,8 +258,7 @@ module bank_pu #(
       product_q          <= '0;
       beat_q             <= '0;
       beat_accumulates_q <= 1'b0;
-      pair_q             <= '0;
-      quad_q             <= '0;
+      level_q            <= '0;
       acc_q              <= '0;
       result_q           <= '0;
       result_valid_q     <= 1'b0;
@@ -233,8 +266,7 @@ module bank_pu #(
       product_q          <= product_d;
       beat_q             <= beat_d;
       beat_accumulates_q <= accumulate_i;
-      pair_q             <= pair_d;
-      quad_q             <= pair_q;
+      level_q            <= level_d;
       acc_q              <= acc_d;
       result_q           <= result_d;
       result_valid_q     <= result_valid_d;

@@ -71,6 +71,11 @@ macro_rules! for_each_unit {
         $each!($crate::bank::BankPu<$crate::arith::Binary16, $crate::arith::Binary32>);
         $each!($crate::bank::BankPu<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
         $each!($crate::bank::BankPu<$crate::arith::Bfloat16Flush, $crate::arith::Binary32>);
+        $each!($crate::bank::BankPu<
+            $crate::arith::Binary16,
+            $crate::arith::Binary16,
+            $crate::bank::Sixteen,
+        >);
         $each!($crate::bank::PingpongBuffer<u64, 16, true>);
         $each!($crate::bank::PingpongBuffer<u64, 16, false>);
         $each!($crate::bank::PingpongBuffer<u64, 256, true>);

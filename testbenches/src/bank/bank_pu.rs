@@ -4,58 +4,62 @@
 use crate::arith::precision;
 use crate::{Bench, OracleError};
 use pimlico_units::arith::Format;
-use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut};
+use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Lanes};
 
-/// Cycles from a beat to its result.
-const TREE_LATENCY: usize = 4;
+/// Cycles from an accumulator beat to its results.
 const ACCUMULATE_LATENCY: usize = 2;
-/// A tree beat needs the adders for so many cycles after its own.
-const TREE_HAZARD: usize = 2;
 
 /// Follows the running sums by arithmetic alone. A sum is `None` where the contract promises
 /// nothing: where the modes have met in the adders.
-impl<F: Format, A: Format> Bench for BankPu<F, A> {
-    fn oracle(inputs: &[BankPuIn<F, A>], outputs: &[BankPuOut<F, A>]) -> Result<u64, OracleError> {
+impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
+    fn oracle(
+        inputs: &[BankPuIn<F, A, L>],
+        outputs: &[BankPuOut<F, A, L>],
+    ) -> Result<u64, OracleError> {
         let golden = precision::<F, A>();
+        // Cycles from a tree beat to its result, and for which it needs the adders after its own.
+        let tree_latency = 2 + L::COUNT.ilog2() as usize;
+        let tree_hazard = tree_latency - 2;
+        let lanes = || 0..L::COUNT;
         let mut tree_sum = Some(0);
-        let mut sums = [Some(0); 4];
+        let mut sums = vec![Some(0); L::COUNT];
         let mut tree_until = 0; // the cycle from which no tree beat needs the adders
         let mut checked = 0;
         for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {
-            let row = input.row_i.map(|x| x.to_bits());
-            let shared = input.shared_i.map(|x| x.to_bits());
+            let row: Vec<u32> = lanes().map(|k| input.row_i[k].to_bits()).collect();
+            let shared: Vec<u32> = lanes().map(|k| input.shared_i[k].to_bits()).collect();
             let start = |sum: Option<u32>| if input.first_i { Some(0) } else { sum };
             if input.accumulate_i {
-                let scalar = shared[input.select_i.get() as usize];
-                for (sum, x) in sums.iter_mut().zip(row) {
-                    *sum = start(*sum).map(|sum| golden.add(golden.product(x, scalar), sum));
+                let scalar = shared[L::index(input.select_i)];
+                for (sum, x) in sums.iter_mut().zip(&row) {
+                    *sum = start(*sum).map(|sum| golden.add(golden.product(*x, scalar), sum));
                 }
                 if cycle < tree_until {
-                    sums = [None; 4];
+                    sums.fill(None);
                 }
                 tree_sum = None;
                 let output = outputs.get(cycle + ACCUMULATE_LATENCY);
-                if let (true, Some(output), [Some(a), Some(b), Some(c), Some(d)]) =
-                    (input.last_i, output, sums)
-                {
-                    for (k, expected) in [a, b, c, d].into_iter().enumerate() {
+                let expected: Option<Vec<u32>> = sums.iter().copied().collect();
+                if let (true, Some(output), Some(expected)) = (input.last_i, output, expected) {
+                    for (k, expected) in expected.into_iter().enumerate() {
                         check(cycle + ACCUMULATE_LATENCY, output, k, expected)?;
                     }
-                    checked += 4;
+                    checked += L::COUNT as u64;
                 }
             } else {
-                let products = std::array::from_fn(|k| golden.product(row[k], shared[k]));
-                let tree = golden.lanes_sum(products);
+                let products: Vec<u32> =
+                    lanes().map(|k| golden.product(row[k], shared[k])).collect();
+                let tree = golden.tree_sum(&products);
                 tree_sum = start(tree_sum).map(|sum| golden.add(tree, sum));
-                let after = inputs[cycle + 1..].iter().take(TREE_HAZARD);
+                let after = inputs[cycle + 1..].iter().take(tree_hazard);
                 if after.into_iter().any(|input| input.valid_i && input.accumulate_i) {
                     tree_sum = None;
                 }
-                sums = [None; 4];
-                tree_until = cycle + 1 + TREE_HAZARD;
-                let output = outputs.get(cycle + TREE_LATENCY);
+                sums.fill(None);
+                tree_until = cycle + 1 + tree_hazard;
+                let output = outputs.get(cycle + tree_latency);
                 if let (true, Some(output), Some(sum)) = (input.last_i, output, tree_sum) {
-                    check(cycle + TREE_LATENCY, output, 0, golden.element(sum))?;
+                    check(cycle + tree_latency, output, 0, golden.element(sum))?;
                     checked += 1;
                 }
             }
@@ -65,9 +69,9 @@ impl<F: Format, A: Format> Bench for BankPu<F, A> {
 }
 
 /// Checks element `k` of a result that must be new in `cycle`.
-fn check<F: Format, A: Format>(
+fn check<F: Format, A: Format, L: Lanes>(
     cycle: usize,
-    output: &BankPuOut<F, A>,
+    output: &BankPuOut<F, A, L>,
     k: usize,
     expected: u32,
 ) -> Result<(), OracleError> {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! The bank PU: four multipliers and four adders at a bank's row buffer (L3 section 4.2).
+//! The bank PU: multipliers and adders at a bank's row buffer, four of each in L3 (section 4.2),
+//! sixteen in an AiM (LoL-PIM section 2.2).
 //!
 //! Twin of `rtl/bank/bank_pu.sv`; this header is the contract of both.
 //!
-//! A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200): 64 bits of row buffer and 64 bits of
-//! shared buffer, four elements each, may arrive in every clock.
+//! A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200; tCCD, 1 ns in an AiM): an element of row
+//! buffer and one of shared buffer for each multiplier, 64 bits of both in L3, may arrive in every
+//! clock. What follows is drawn for four lanes.
 //!
 //! **Tree mode** (`accumulate_i` = 0; score and FC). The beat adds
 //! `((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3))` to accumulator 3; the running sum is the right
@@ -32,32 +34,36 @@
 //! ```
 //!
 //! `result_o` holds the result until the next one, so it is read out while the accumulators take the
-//! next beats; `result_valid_o` is set for the first clock. In tree mode `result[1..3]` keep their
+//! next beats; `result_valid_o` is set for the first clock. In tree mode `result[1..]` keep their
 //! values.
 //!
 //! Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
-//! accumulator beat arrives, the latter has the adders and the former is lost: leave two clocks
-//! between the last tree beat and the first accumulator beat.
+//! accumulator beat arrives, the latter has the adders and the former is lost: leave `LEVELS` clocks,
+//! two, between the last tree beat and the first accumulator beat.
+//!
+//! **More lanes.** The tree is binary: with sixteen lanes its levels are `acc[0..8]` (sums of two
+//! neighbouring products), `acc[8..12]`, `acc[12..14]` and `acc[14]`, each the sums of neighbours on the
+//! level before, and `acc[15]` accumulates. Six clocks, `LEVELS` = 4.
 //!
 //! **Formats.** Elements and products are of format `F`. Sums are of format `A`: by default `F`, or a
 //! wider one (binary32), which always keeps its subnormal numbers. Then a product is still rounded to
 //! `F`, so that a multiplier and what it computes stay the same, and is widened, exactly, as it goes
 //! into an adder: behind its register, which stays narrow. Adders, accumulators and result registers
-//! are of format `A`, and neither order of summation nor timing changes. Accumulator mode gives four
+//! are of format `A`, and neither order of summation nor timing changes. Accumulator mode gives its
 //! results in `A`. Tree mode gives one element: the sum is rounded to `F` before the result register
 //! (the clock of 5 ns has room for it), whose low bits are then what the chip sends, with zeros above.
 
-use super::SideBySide;
+use super::{Four, Lanes, SideBySide, Sixteen};
 use crate::arith::{Binary16, Format, Fp, sum_parameters, sum_variant};
 use pimlico_ports::{
-    Instances, Model, Models, U, Unit, ports,
+    Instances, Model, Models, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 use std::any::Any;
 
 ports! {
     /// A bank PU.
-    unit BankPu<F: Format, A: Format = F>: "bank_pu" {
+    unit BankPu<F: Format, A: Format = F, L: Lanes = Four>: "bank_pu" {
         inputs BankPuIn {
             /// A beat arrives.
             valid_i: bool => all_but_one_in(8),
@@ -68,27 +74,30 @@ ports! {
             /// The sum with this beat is a result.
             last_i: bool => one_in(4),
             /// Accumulator mode: which element of the shared buffer multiplies the row.
-            select_i: U<2>,
-            /// Four elements from the row buffer.
-            row_i: [Fp<F>; 4],
-            /// Four elements from the shared buffer.
-            shared_i: [Fp<F>; 4],
+            select_i: L::Select,
+            /// Elements from the row buffer.
+            row_i: L::Of<Fp<F>>,
+            /// Elements from the shared buffer.
+            shared_i: L::Of<Fp<F>>,
         }
         outputs BankPuOut {
             /// `result_o` is new in this clock.
             result_valid_o: bool,
-            /// Tree mode: the sum, rounded to `F`, in the low bits of element 0. Accumulator mode: four
-            /// sums.
-            result_o: [Fp<A>; 4],
+            /// Tree mode: the sum, rounded to `F`, in the low bits of element 0. Accumulator mode: a
+            /// sum for each multiplier.
+            result_o: L::Of<Fp<A>>,
         }
         probes BankPuProbe {
             /// Rounded products.
-            product_q: [Fp<F>; 4],
+            product_q: L::Of<Fp<F>>,
             /// Accumulators; in tree mode the nodes of the tree.
-            acc_q: [Fp<A>; 4],
+            acc_q: L::Of<Fp<A>>,
         }
     }
 }
+
+/// Levels of the tree with the most lanes.
+const MAX_LEVELS: usize = Sixteen::LEVELS;
 
 /// What accompanies a beat through the pipeline.
 #[derive(Clone, Copy, Default)]
@@ -100,57 +109,61 @@ pub(super) struct Control {
 
 /// The model of a bank PU.
 #[derive(Clone)]
-pub struct BankPu<F, A = F> {
-    pub(super) product: [Fp<F>; 4],
-    pub(super) acc: [Fp<A>; 4],
-    pub(super) result: [Fp<A>; 4],
+pub struct BankPu<F: Format, A: Format = F, L: Lanes = Four> {
+    pub(super) product: L::Of<Fp<F>>,
+    pub(super) acc: L::Of<Fp<A>>,
+    pub(super) result: L::Of<Fp<A>>,
     pub(super) result_valid: bool,
     /// The beat in `product`, and its mode.
     pub(super) beat: Control,
     pub(super) beat_accumulates: bool,
-    /// The tree beats whose sums stand in `acc[0..2]` and in `acc[2]`.
-    pub(super) pair: Control,
-    pub(super) quad: Control,
+    /// The tree beat on each level of the tree: the first `L::LEVELS` of them.
+    pub(super) level: [Control; MAX_LEVELS],
 }
 
-impl<F: Format, A: Format> Unit for BankPu<F, A> {
+impl<F: Format, A: Format, L: Lanes> Unit for BankPu<F, A, L> {
     const MODULE: &'static str = "bank_pu";
-    const PARAMETERS: &'static [(&'static str, i64)] = &sum_parameters::<F, A>();
-    type In = BankPuIn<F, A>;
-    type Out = BankPuOut<F, A>;
-    type Probe = BankPuProbe<F, A>;
+    const PARAMETERS: &'static [(&'static str, i64)] = &{
+        let [exp_bits, man_bits, subnormals, sum_exp_bits, sum_man_bits] = sum_parameters::<F, A>();
+        let lanes = ("LANES", L::COUNT as i64);
+        [lanes, exp_bits, man_bits, subnormals, sum_exp_bits, sum_man_bits]
+    };
+    type In = BankPuIn<F, A, L>;
+    type Out = BankPuOut<F, A, L>;
+    type Probe = BankPuProbe<F, A, L>;
 
     fn variant() -> String {
-        sum_variant::<F, A>()
+        let lanes = if L::COUNT == Four::COUNT { String::new() } else { format!("x{}", L::COUNT) };
+        let parts = [sum_variant::<F, A>(), lanes];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
     }
 }
 
-impl<F: Format, A: Format> BankPuOut<F, A> {
+impl<F: Format, A: Format, L: Lanes> BankPuOut<F, A, L> {
     /// Tree mode's result.
     #[inline]
-    pub const fn score(&self) -> Fp<F> {
+    pub fn score(&self) -> Fp<F> {
         Fp::from_bits(self.result_o[0].to_bits())
     }
 }
 
-impl<F: Format, A: Format> BankPu<F, A> {
+impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
     /// Clocks from a tree beat with `last_i` to its result.
-    pub const TREE_LATENCY: u64 = 4;
+    pub const TREE_LATENCY: u64 = L::LEVELS as u64 + 2;
     /// Clocks from an accumulator beat with `last_i` to its results.
     pub const ACCUMULATE_LATENCY: u64 = 2;
 }
 
-impl<F: Format, A: Format> Model for BankPu<F, A> {
+impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
     fn new() -> Self {
         Self {
-            product: [Fp::ZERO; 4],
-            acc: [Fp::ZERO; 4],
-            result: [Fp::ZERO; 4],
+            product: Default::default(),
+            acc: Default::default(),
+            result: Default::default(),
             result_valid: false,
             beat: Control::default(),
             beat_accumulates: false,
-            pair: Control::default(),
-            quad: Control::default(),
+            level: [Control::default(); MAX_LEVELS],
         }
     }
 
@@ -180,49 +193,70 @@ impl<F: Format, A: Format> Model for BankPu<F, A> {
             ..Default::default()
         };
 
-        // Adders.
         self.result_valid = false;
-        let acc = self.acc;
-        let product = self.product;
-        let term = |k: usize| product[k].widen::<A>();
         if self.beat.valid && self.beat_accumulates {
-            for (k, sum) in self.acc.iter_mut().enumerate() {
-                *sum = term(k) + if self.beat.first { Fp::ZERO } else { acc[k] };
-            }
-            if self.beat.last {
-                self.result = self.acc;
+            self.accumulate();
+        } else {
+            self.step_tree();
+        }
+        self.level.rotate_right(1);
+        self.level[0] = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
+
+        self.multiply(input);
+        output
+    }
+}
+
+impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
+    /// The adders in accumulator mode.
+    fn accumulate(&mut self) {
+        for k in 0..L::COUNT {
+            let sum = if self.beat.first { Fp::ZERO } else { self.acc[k] };
+            self.acc[k] = self.product[k].widen::<A>() + sum;
+        }
+        if self.beat.last {
+            self.result = self.acc;
+            self.result_valid = true;
+        }
+    }
+
+    /// The adders in tree mode. The levels go from the last to the first, so that each finds what the
+    /// one before it held.
+    fn step_tree(&mut self) {
+        let Control { valid, first, last } = self.level[L::LEVELS - 1];
+        let total = L::COUNT - 1;
+        if valid {
+            let sum = if first { Fp::ZERO } else { self.acc[total] };
+            self.acc[total] = self.acc[total - 1] + sum;
+            if last {
+                self.result[0] = Fp::from_bits(self.acc[total].narrow::<F>().to_bits());
                 self.result_valid = true;
             }
-        } else {
-            if self.beat.valid {
-                self.acc[0] = term(0) + term(1);
-                self.acc[1] = term(2) + term(3);
-            }
-            if self.pair.valid {
-                self.acc[2] = acc[0] + acc[1];
-            }
-            if self.quad.valid {
-                self.acc[3] = acc[2] + if self.quad.first { Fp::ZERO } else { acc[3] };
-                if self.quad.last {
-                    self.result[0] = Fp::from_bits(self.acc[3].narrow::<F>().to_bits());
-                    self.result_valid = true;
-                }
+        }
+        for level in (1..L::LEVELS).rev().filter(|level| self.level[level - 1].valid) {
+            for k in L::COUNT - (L::COUNT >> level)..L::COUNT - (L::COUNT >> (level + 1)) {
+                let left = 2 * k - L::COUNT;
+                self.acc[k] = self.acc[left] + self.acc[left + 1];
             }
         }
-        self.quad = self.pair;
-        self.pair = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
+        if self.beat.valid {
+            for k in 0..L::COUNT / 2 {
+                self.acc[k] = self.product[2 * k].widen::<A>() + self.product[2 * k + 1].widen();
+            }
+        }
+    }
 
-        // Multipliers.
+    /// The multipliers.
+    fn multiply(&mut self, input: &BankPuIn<F, A, L>) {
         self.beat = Control { valid: input.valid_i, first: input.first_i, last: input.last_i };
         self.beat_accumulates = input.accumulate_i;
         if input.valid_i {
-            let scalar = input.shared_i[input.select_i.get() as usize];
-            for k in 0..4 {
+            let scalar = input.shared_i[L::index(input.select_i)];
+            for k in 0..L::COUNT {
                 let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
                 self.product[k] = input.row_i[k] * factor;
             }
         }
-        output
     }
 }
 
@@ -231,6 +265,7 @@ mod tests {
     use super::*;
     use crate::arith::Binary32;
     use half::f16;
+    use pimlico_ports::U;
 
     fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {
         values.map(|v| f16::from_f32(v).into())
@@ -257,6 +292,26 @@ mod tests {
         let valid: Vec<_> = outputs.iter().map(|o| o.result_valid_o).collect();
         assert_eq!(valid, [false, false, false, true, false]);
         assert_eq!(value(outputs[3].result_o[0]), 30.0);
+    }
+
+    #[test]
+    fn sixteen_products_are_summed_up_neighbour_by_neighbour() {
+        let mut pu = BankPu::<Binary16, Binary16, Sixteen>::new();
+        // 2048 + 1 is 2048 in binary16: of the ones only those count that meet first.
+        let mut row_i = [Fp::from(f16::ONE); 16];
+        row_i[0] = f16::from_f32(2048.0).into();
+        pu.step(&BankPuIn {
+            valid_i: true,
+            first_i: true,
+            last_i: true,
+            row_i,
+            shared_i: [f16::ONE.into(); 16],
+            ..Default::default()
+        });
+        let outputs: Vec<_> = (0..7).map(|_| pu.step(&BankPuIn::default())).collect();
+        let valid: Vec<_> = outputs.iter().map(|o| o.result_valid_o).collect();
+        assert_eq!(valid, [false, false, false, false, false, true, false]);
+        assert_eq!(value(outputs[5].score()), 2048.0 + 2.0 + 4.0 + 8.0);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 //! What stands at each bank of each chip.
 
 mod bank_pu;
+mod lanes;
 mod pingpong_buffer;
 mod side_by_side;
 
 pub use bank_pu::{BankPu, BankPuIn, BankPuOut, BankPuProbe};
+pub use lanes::{Four, Lanes, Sixteen};
 pub use pingpong_buffer::{
     PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,
 };

@@ -32,8 +32,7 @@ struct Alike {
     result_valid: bool,
     beat: Control,
     beat_accumulates: bool,
-    pair: Control,
-    quad: Control,
+    level: [Control; 2],
     /// Operands of the multipliers, or of an adder.
     row: Box<[u16]>,
     factor: Box<[u16]>,
@@ -71,8 +70,7 @@ impl Alike {
             result_valid: false,
             beat: Control::default(),
             beat_accumulates: false,
-            pair: Control::default(),
-            quad: Control::default(),
+            level: [Control::default(); 2],
             row: zeros(),
             factor: zeros(),
             zeros: zeros(),
@@ -90,8 +88,7 @@ impl Alike {
             result_valid: self.result_valid,
             beat: self.beat,
             beat_accumulates: self.beat_accumulates,
-            pair: self.pair,
-            quad: self.quad,
+            level: std::array::from_fn(|n| self.level.get(n).copied().unwrap_or_default()),
         };
         (0..count).map(unit).collect()
     }
@@ -122,16 +119,16 @@ impl Alike {
         let (low, high) = self.acc.split_at_mut(2 * count);
         let (acc0, acc1) = low.split_at_mut(count);
         let (acc2, acc3) = high.split_at_mut(count);
-        if self.quad.valid {
-            let operand = if self.quad.first { &self.zeros[..count] } else { &*acc3 };
+        if self.level[1].valid {
+            let operand = if self.level[1].first { &self.zeros[..count] } else { &*acc3 };
             add(acc2, operand, &mut self.factor[..count]);
             acc3.copy_from_slice(&self.factor[..count]);
-            if self.quad.last {
+            if self.level[1].last {
                 self.result[..count].copy_from_slice(acc3);
                 self.result_valid = true;
             }
         }
-        if self.pair.valid {
+        if self.level[0].valid {
             add(acc0, acc1, acc2);
         }
         if self.beat.valid {
@@ -157,8 +154,8 @@ impl Alike {
 
     fn step<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F>]) {
         self.add::<F>(inputs.len(), level);
-        self.quad = self.pair;
-        self.pair = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
+        self.level[1] = self.level[0];
+        self.level[0] = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
         let [valid, accumulate, first, last] = control(&inputs[0]);
         self.beat = Control { valid, first, last };
         self.beat_accumulates = accumulate;
