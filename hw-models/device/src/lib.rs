@@ -14,6 +14,7 @@
 //! * [`attention`]: what the rank is asked for to compute attention.
 //! * [`gemv`]: the same for a matrix times a vector.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
+//! * [`energy`]: what an operator takes of it.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
 mod accounts;
@@ -26,6 +27,7 @@ mod config;
 pub mod data_bus;
 mod drain;
 mod dram;
+pub mod energy;
 pub mod gemv;
 pub mod mapping;
 mod rank;

@@ -2,6 +2,7 @@
 //! What a run cost and how far its results are from the reference.
 
 use crate::pins::PinLog;
+use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, DramCommand, Rank, Statistics};
 use pimlico_golden::error::ErrorReport;
 use serde::Serialize;
@@ -78,7 +79,7 @@ impl Report {
             total: Total {
                 cycles,
                 ns: operator.ns,
-                energy_pj: None,
+                energy_pj: operator.energy_pj,
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
                 peak_gb_per_s: config.peak_gb_per_s(),
             },
@@ -184,7 +185,7 @@ pub struct Total {
     pub cycles: u64,
     /// Duration in ns.
     pub ns: f64,
-    /// Energy; not modelled so far.
+    /// Energy, where the currents of the device are known.
     pub energy_pj: Option<f64>,
     /// What the bank PUs took from the row buffers in that time, in GB/s (10^9 bytes).
     pub gb_per_s: f64,
@@ -237,10 +238,39 @@ pub struct Operator {
     pub utilisation: Utilisation,
     /// Commands by name.
     pub commands: BTreeMap<&'static str, u64>,
-    /// Energy; not modelled so far.
+    /// Energy, where the currents of the device are known; see [`pimlico_device::energy`].
     pub energy_pj: Option<f64>,
+    /// The same by what takes it.
+    pub energy: Option<Energy>,
     /// The result against float64 of this operator on the same binary16 inputs.
     pub error: Error,
+}
+
+/// Energy by what takes it, in pJ; see [`pimlico_device::energy`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Energy {
+    /// Rows opened and closed.
+    pub activate: f64,
+    /// All-bank RDs.
+    pub all_bank_read: f64,
+    /// Bursts between the data bus and a bank, the shared buffers or the result registers.
+    pub bursts: f64,
+    /// Refreshes.
+    pub refresh: f64,
+    /// The DRAM's standby current.
+    pub standby: f64,
+    /// The bank PUs.
+    pub bank_pus: f64,
+    /// Adder unit and softmax unit.
+    pub rank_pu: f64,
+}
+
+impl From<energy::Energy> for Energy {
+    fn from(energy: energy::Energy) -> Self {
+        let energy::Energy { activate, all_bank_read, bursts, refresh, .. } = energy;
+        let energy::Energy { standby, bank_pus, rank_pu, .. } = energy;
+        Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu }
+    }
 }
 
 /// All-bank RD slots, one per tCCD_L.
@@ -318,6 +348,7 @@ impl Operator {
     ) -> Self {
         let Statistics { cycles, used, bus_cycles, .. } = *statistics;
         let lost = statistics.lost_slots(config.timing.ccd_l_tck);
+        let energy = Power::of(config).map(|power| power.energy(config, statistics));
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let peak_macs_per_tck =
             (config.all_bank_bytes() / 2) as f64 / config.timing.ccd_l_tck as f64;
@@ -342,7 +373,8 @@ impl Operator {
                 softmax_unit: of_time(statistics.softmax_unit_cycles),
             },
             commands: commands(statistics),
-            energy_pj: None,
+            energy_pj: energy.map(|energy| energy.total()),
+            energy: energy.map(Energy::from),
             error,
         }
     }

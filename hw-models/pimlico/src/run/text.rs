@@ -4,7 +4,7 @@
 use super::arguments::Arguments;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, Error, GemvReport, JobReport, Lost, Operator, Report, Slots, Stages,
+    AttentionReport, Energy, Error, GemvReport, JobReport, Lost, Operator, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -63,6 +63,27 @@ fn errors(report: &Report) -> String {
     )
 }
 
+/// Energy by what takes it, for people, where it is known.
+fn energy(report: &Report) -> String {
+    let row = |operator: &Operator| {
+        let energy = operator.energy?;
+        let Energy { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } =
+            energy;
+        let parts = [activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu];
+        let values = operator.energy_pj.into_iter().chain(parts);
+        let cells = values.map(|pj| format!("{:.3}", pj / 1e6));
+        Some(std::iter::once(operator.operator.to_owned()).chain(cells).collect())
+    };
+    let rows: Vec<Vec<String>> = report.operators.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let columns =
+        ["total", "activate", "RD_ALL", "bursts", "refresh", "standby", "bank PUs", "rank PU"];
+    let header: Vec<_> = std::iter::once("operator").chain(columns).collect();
+    format!("\nEnergy in uJ, an upper bound\n\n{}", output::table(&header, rows))
+}
+
 /// The report for people.
 pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     let mut text = title(report);
@@ -77,6 +98,7 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
     text += &errors(report);
+    text += &energy(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,

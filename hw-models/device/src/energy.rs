@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+//! Energy of an operator: of the DRAM from its commands and standby currents, of the units from how long
+//! they worked.
+//!
+//! The DRAM's part follows Micron's TN-40-07: a command takes what its IDD current is above the
+//! standby current, for as long as that current is measured with one command.
+//!
+//! | what | energy of a chip |
+//! | --- | --- |
+//! | ACT with its PRE, a bank | VDD (IDD0 tRC - IDD3N tRAS - IDD2N tRP) |
+//! | RD, WR | VDD (IDD4R - IDD3N) BL, VDD (IDD4W - IDD3N) BL |
+//! | REF | VDD (IDD5B - IDD3N) tRFC |
+//! | standby | VDD IDD3N, all the time |
+//!
+//! The commands of processing in memory have no current of their own in any data sheet. An ACT_ALL is
+//! counted as an ACT of each bank, an all-bank RD as an RD of each bank, RD_RESULT and WR_SHARED as RD
+//! and WR: upper bounds, as an all-bank RD drives no data across the chip, and the others open no
+//! column. So is the standby current, which is less while all banks are closed. VPP is left out, as is
+//! the data bus's termination, which belongs to the board.
+
+use crate::{Config, DramCommand, Statistics};
+use serde::Deserialize;
+
+/// What the chips and units of a preset draw.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Supply in V.
+    #[serde(rename = "VDD")]
+    pub vdd: f64,
+    /// One bank activated and precharged every tRC; this and the others in mA, of a chip.
+    #[serde(rename = "IDD0")]
+    pub idd0: f64,
+    /// Standby, all banks closed.
+    #[serde(rename = "IDD2N")]
+    pub idd2n: f64,
+    /// Standby, banks open.
+    #[serde(rename = "IDD3N")]
+    pub idd3n: f64,
+    /// Reads without a gap.
+    #[serde(rename = "IDD4R")]
+    pub idd4r: f64,
+    /// Writes without a gap.
+    #[serde(rename = "IDD4W")]
+    pub idd4w: f64,
+    /// Refreshes without a gap.
+    #[serde(rename = "IDD5B")]
+    pub idd5b: f64,
+    /// The units.
+    pub units: UnitPower,
+}
+
+/// What the units draw at full activity, in mW.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct UnitPower {
+    /// A bank PU.
+    pub bank_pu: f64,
+    /// The adder unit.
+    pub adder_unit: f64,
+    /// The softmax unit.
+    pub softmax_unit: f64,
+}
+
+/// Energy by what takes it, in pJ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Energy {
+    /// Rows opened and closed.
+    pub activate: f64,
+    /// All-bank RDs.
+    pub all_bank_read: f64,
+    /// Bursts between the data bus and a bank, the shared buffers or the result registers.
+    pub bursts: f64,
+    /// Refreshes.
+    pub refresh: f64,
+    /// The DRAM's standby current.
+    pub standby: f64,
+    /// The bank PUs.
+    pub bank_pus: f64,
+    /// Adder unit and softmax unit.
+    pub rank_pu: f64,
+}
+
+impl Energy {
+    /// All of it.
+    pub fn total(&self) -> f64 {
+        let Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } = self;
+        activate + all_bank_read + bursts + refresh + standby + bank_pus + rank_pu
+    }
+}
+
+impl Power {
+    /// What is known of the chips of a configuration: nothing, unless it is the DDR4 preset. (For
+    /// GDDR6-AiM no currents are published.)
+    pub fn of(config: &Config) -> Option<Self> {
+        let ddr4 = || toml::from_str(include_str!("../presets/ddr4-3200-power.toml"));
+        (config.name == "ddr4-3200").then(|| ddr4().expect("tested below"))
+    }
+
+    /// The energy of an operator, of all chips of the rank.
+    pub fn energy(&self, config: &Config, statistics: &Statistics) -> Energy {
+        let timing = &config.timing;
+        let tck_ns = config.tck_ps as f64 / 1000.0;
+        let chips = config.organisation.chips as f64;
+        let banks = config.banks() as f64;
+        // V x mA x ns = pJ
+        let of_tck = |current: f64, tck: u64| self.vdd * current * tck as f64 * tck_ns * chips;
+        let above_standby = |current: f64, tck: u64| of_tck(current - self.idd3n, tck);
+
+        let activate = of_tck(self.idd0, timing.rc_tck)
+            - of_tck(self.idd3n, timing.ras_tck)
+            - of_tck(self.idd2n, timing.rc_tck - timing.ras_tck);
+        let read = above_standby(self.idd4r, timing.burst_tck);
+        let write = above_standby(self.idd4w, timing.burst_tck);
+        let refresh = above_standby(self.idd5b, timing.rfc_tck);
+
+        let count = |name: &str| {
+            let number = DramCommand::NAMES.iter().position(|n| *n == name);
+            statistics.commands[number.expect("a command")] as f64
+        };
+        let mw = |power: f64, tck: u64| power * tck as f64 * tck_ns;
+        let pu_tck = statistics.used * timing.ccd_l_tck;
+        Energy {
+            activate: activate * (count("ACT") + banks * count("ACT_ALL_BANK")),
+            all_bank_read: read * banks * count("RD_ALL_BANK"),
+            bursts: read * (count("RD") + count("RD_RESULT"))
+                + write * (count("WR") + count("WR_SHARED")),
+            refresh: refresh * count("REF"),
+            standby: of_tck(self.idd3n, statistics.cycles),
+            bank_pus: mw(self.units.bank_pu, pu_tck) * banks * chips,
+            rank_pu: mw(self.units.adder_unit, statistics.adder_unit_cycles)
+                + mw(self.units.softmax_unit, statistics.softmax_unit_cycles),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn energy_of(name: &str, cycles: u64) -> Energy {
+        let config = Config::ddr4_3200();
+        let power = Power::of(&config).expect("the preset");
+        let mut statistics = Statistics { cycles, ..Default::default() };
+        let number = DramCommand::NAMES.iter().position(|n| *n == name).expect(name);
+        statistics.commands[number] = 1;
+        power.energy(&config, &statistics)
+    }
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6 * b
+    }
+
+    // By hand, from the data sheet's figures: V x mA x tCK x ns x chips.
+
+    #[test]
+    fn a_command_takes_what_its_current_is_above_standby() {
+        let activate = 1.2 * (57.0 * 74.0 - 52.0 * 52.0 - 37.0 * 22.0) * 0.625 * 8.0;
+        assert!(near(activate, 4200.0));
+        assert!(near(energy_of("ACT", 0).total(), 4200.0));
+        assert!(near(energy_of("ACT_ALL_BANK", 0).activate, 16.0 * 4200.0));
+        assert!(near(energy_of("RD", 0).bursts, 2784.0)); // 1.2 x 116 x 4 x 0.625 x 8
+        assert!(near(energy_of("RD_ALL_BANK", 0).all_bank_read, 16.0 * 2784.0));
+        assert!(near(energy_of("WR_SHARED", 0).bursts, 2352.0)); // 1.2 x 98 x 4 x 0.625 x 8
+        assert!(near(energy_of("REF", 0).refresh, 665_280.0)); // 1.2 x 198 x 560 x 0.625 x 8
+    }
+
+    #[test]
+    fn standby_and_units_take_time() {
+        assert!(near(energy_of("PREA", 1000).total(), 1.2 * 52.0 * 8.0 * 625.0));
+        let config = Config::ddr4_3200();
+        let statistics = Statistics {
+            used: 2,
+            adder_unit_cycles: 16,
+            softmax_unit_cycles: 32,
+            ..Default::default()
+        };
+        let energy = Power::of(&config).expect("the preset").energy(&config, &statistics);
+        assert!(near(energy.bank_pus, 128.0 * 1.129 * 10.0));
+        assert!(near(energy.rank_pu, 1.812 * 10.0 + 4.345 * 20.0));
+    }
+
+    #[test]
+    fn only_what_is_published_is_known() {
+        assert_eq!(Power::of(&Config::gddr6_aim()), None);
+    }
+}
