@@ -6,6 +6,7 @@
 
 mod cosim;
 mod dpa;
+mod estimate;
 mod failure;
 mod files;
 mod fp;
@@ -40,6 +41,8 @@ enum Command {
     Fp(fp::Arguments),
     /// Assemble, disassemble or expand programs of the module's dispatcher
     Dpa(dpa::Arguments),
+    /// Estimate what the units cost in area, from their RTL
+    Estimate(estimate::Arguments),
     /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::Arguments),
     /// Compare choices of the design over a range
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
         Command::Dpa(arguments) => dpa::run(&arguments),
+        Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
     };

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//! A unit's area, flip-flops and slack.
+
+use crate::cache::Cache;
+use crate::tools::{ToolError, Tools};
+use crate::{Library, Timing, timing, yosys};
+use pimlico_ports::UnitInfo;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A unit in one set of parameters.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name, as `pimlico cosim --list` has it.
+    pub unit: String,
+    /// The module.
+    pub module: &'static str,
+    /// Its parameters.
+    pub parameters: &'static [(&'static str, i64)],
+}
+
+impl From<UnitInfo> for Job {
+    fn from(info: UnitInfo) -> Self {
+        Self { unit: info.name, module: info.module, parameters: info.parameters }
+    }
+}
+
+/// What a unit consists of.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Area {
+    /// Area of all cells in um2 of the library.
+    pub um2: f64,
+    /// The same in gate equivalents: two-input NANDs of the library.
+    pub ge: f64,
+    /// Flip-flops and latches.
+    pub flip_flops: u64,
+    /// Their share of `ge`.
+    pub flip_flops_ge: f64,
+    /// Cells by name.
+    pub cells: BTreeMap<String, u64>,
+    /// The slowest path.
+    pub timing: Timing,
+}
+
+/// Synthesises units, and keeps what comes out.
+pub struct Estimator<'a> {
+    tools: &'a Tools,
+    library: &'a Library,
+    clock_ns: f64,
+    cache: Cache,
+}
+
+impl<'a> Estimator<'a> {
+    /// At a clock period in ns; results are kept in the folder `cache`, if any.
+    pub fn new(
+        tools: &'a Tools,
+        library: &'a Library,
+        clock_ns: f64,
+        cache: Option<&Path>,
+    ) -> Self {
+        Self { tools, library, clock_ns, cache: Cache::new(cache) }
+    }
+
+    /// A unit's area.
+    pub fn area(&self, job: &Job) -> Result<Area, ToolError> {
+        let Self { tools, library, clock_ns, cache } = self;
+        if let Some(area) = cache.get(tools, job, library, *clock_ns) {
+            return Ok(area);
+        }
+        let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
+        let folder = tempfile::tempdir().map_err(temporary)?;
+        let cells = yosys::synthesise(tools, job, library, folder.path())?;
+        let timing = timing::analyse(tools, job, library, folder.path(), *clock_ns)?;
+        let area = self.sum_up(job, cells, timing)?;
+        cache.put(tools, job, library, *clock_ns, &area);
+        Ok(area)
+    }
+
+    fn sum_up(
+        &self,
+        job: &Job,
+        cells: BTreeMap<String, u64>,
+        timing: Timing,
+    ) -> Result<Area, ToolError> {
+        let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
+        for (name, &count) in &cells {
+            let what = "cell of the library behind a name";
+            let unknown = || ToolError::Output { tool: "Yosys", unit: job.unit.clone(), what };
+            let cell = self.library.cells.get(name).ok_or_else(unknown)?;
+            let area = cell.area_um2 * count as f64;
+            um2 += area;
+            if cell.holds_state {
+                flip_flops += count;
+                flip_flops_um2 += area;
+            }
+        }
+        let in_ge = |um2: f64| um2 / self.library.nand2_um2;
+        let (ge, flip_flops_ge) = (in_ge(um2), in_ge(flip_flops_um2));
+        Ok(Area { um2, ge, flip_flops, flip_flops_ge, cells, timing })
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//! What the units cost in area and time: their RTL synthesised with Yosys against a library of standard
+//! cells, and the netlist's timing analysed with OpenSTA.
+//!
+//! * [`Library`]: what is to know of a library: its cells and its gate equivalent.
+//! * [`Tools`]: Yosys and OpenSTA on this machine.
+//! * [`area`]: a unit's area, flip-flops and slack.
+//! * [`memory`]: the buffers, which no library of standard cells has, by a model.
+//! * [`paper`]: what the papers say.
+//!
+//! The RTL is part of the program. Results are kept by the content of RTL, parameters, library and flow,
+//! so that nothing is synthesised twice.
+
+pub mod area;
+mod cache;
+mod liberty;
+pub mod memory;
+pub mod paper;
+mod rtl;
+mod timing;
+mod tools;
+mod yosys;
+
+pub use area::{Area, Estimator, Job};
+
+pub use liberty::{CellInfo, Library, LibraryError};
+pub use timing::Timing;
+pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+//! What the papers say of the units.
+
+/// Area of a two-input NAND in TSMC's 28 nm in um2, by which L3's areas become gate equivalents: the
+/// smallest that is named for a 28 nm library, the one of the design's targets, and the largest.
+pub const NAND2_28NM_UM2: [f64; 3] = [0.49, 0.504, 0.63];
+
+/// A unit in a paper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Area in um2, 28 nm.
+    pub um2: f64,
+    /// Power in mW.
+    pub mw: f64,
+}
+
+impl Figure {
+    /// Its area in gate equivalents of the design's targets.
+    pub fn ge(&self) -> f64 {
+        self.um2 / NAND2_28NM_UM2[1]
+    }
+}
+
+/// L3's Table 5 (TSMC 28 nm), by RTL module.
+pub fn figure(module: &str) -> Option<Figure> {
+    let figure = |um2, mw| Some(Figure { um2, mw });
+    match module {
+        "relayout_unit" => figure(948.0, 0.245),
+        "adder_unit" => figure(3446.0, 1.812),
+        "softmax_unit" => figure(18506.0, 4.345),
+        "bank_pu" => figure(3323.0, 1.129),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gate_equivalents_are_those_of_the_targets() {
+        let ge = |module| figure(module).expect("in the table").ge().round();
+        assert_eq!(ge("relayout_unit"), 1881.0);
+        assert_eq!(ge("adder_unit"), 6837.0);
+        assert_eq!(ge("softmax_unit"), 36718.0);
+        assert_eq!(ge("bank_pu"), 6593.0);
+    }
+}
