@@ -41,6 +41,7 @@ pub fn script(job: &Job, library: &Library, folder: &Path, sources: &[impl AsRef
     let _ = write!(
         script,
         "\nhierarchy -top {top}\n\
+         chformal -remove\n\
          synth -flatten -run begin:fine -top {top}\n\
          wreduce\nbooth\n\
          synth -run fine:check\n\
