@@ -21,6 +21,18 @@ impl Cause {
     }
 }
 
+/// Why the tCK before an all-bank RD were lost, where neither a refresh nor a row took them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gap {
+    /// It is the first of the operator, or of a part of it.
+    Fill,
+    /// Its operands were not there, or results had to leave before it.
+    Io,
+    /// No such reason.
+    #[default]
+    Bubble,
+}
+
 /// The books of an operator.
 #[derive(Debug)]
 pub struct Accounts {
@@ -44,11 +56,14 @@ impl Accounts {
         *self = Self { from_tck: at_tck, ..Self::new(self.slot_tck) };
     }
 
-    /// An all-bank RD, perhaps the first of score or context.
-    pub fn used(&mut self, at_tck: u64, opens: bool) {
+    /// An all-bank RD, and why it comes no sooner.
+    pub fn used(&mut self, at_tck: u64, gap: Gap) {
         let lost = &mut self.statistics.lost_tck;
-        *(if opens { &mut lost.fill_drain } else { &mut lost.bubble }) += self.pending;
-        self.pending = 0;
+        *match gap {
+            Gap::Fill => &mut lost.fill_drain,
+            Gap::Io => &mut lost.io,
+            Gap::Bubble => &mut lost.bubble,
+        } += std::mem::take(&mut self.pending);
         self.statistics.used += 1;
         self.slot_until = at_tck + self.slot_tck;
     }

@@ -298,7 +298,11 @@ impl Config {
         ] {
             self.require(key, value, holds, expected)?;
         }
-        // The widths of the rank controller's and the refresh manager's ports.
+        self.check_control()
+    }
+
+    /// Whether rank controller and refresh manager can count its times: their ports have fixed widths.
+    pub(crate) fn check_control(&self) -> Result<(), ConfigError> {
         for (key, value) in self.timing.counted() {
             self.require(key, value, value < 1 << 8, "at most 255, for the rank controller")?;
         }
@@ -316,7 +320,8 @@ impl Config {
         Ok(())
     }
 
-    fn require(
+    /// Refuses a value that does not hold.
+    pub(crate) fn require(
         &self,
         key: &'static str,
         value: u64,

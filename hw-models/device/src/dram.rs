@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The cell arrays of a rank, behavioural: they hold data and know no time.
+//! The cell arrays of a rank or of channels, behavioural: they hold data and know no time.
 
 use crate::Config;
 
@@ -12,47 +12,58 @@ pub const LANES: usize = 4;
 /// What a column of one logic bank holds: 64 bits in each chip, element `p` at bits `16 p`.
 pub type Burst = [u64; CHIPS];
 
-/// The cells of all banks of all chips. Rows that were never written take no memory and read as 0.
+/// The cells of a rank.
+pub type Dram = Cells<Burst>;
+
+/// The cells of all banks, of which a column holds a `B`. Rows that were never written take no memory
+/// and read as `B`'s default.
 #[derive(Clone, Debug)]
-pub struct Dram {
+pub struct Cells<B> {
     banks: usize,
     columns: usize,
     /// For each row its bursts, column by column, in a column bank by bank: what an all-bank RD
     /// takes lies together.
-    rows: Vec<Option<Box<[Burst]>>>,
+    rows: Vec<Option<Box<[B]>>>,
     /// What an all-bank RD of an unwritten row takes.
-    zeros: Box<[Burst]>,
+    unwritten: Box<[B]>,
 }
 
 impl Dram {
     /// Empty arrays.
     pub fn new(config: &Config) -> Self {
+        Self::of(config, config.banks())
+    }
+}
+
+impl<B: Copy + Default> Cells<B> {
+    /// Empty arrays of so many banks, each with the rows and columns of the configuration.
+    pub fn of(config: &Config, banks: usize) -> Self {
         Self {
-            banks: config.banks(),
+            banks,
             columns: config.columns(),
             rows: vec![None; config.organisation.rows],
-            zeros: vec![[0; CHIPS]; config.banks()].into(),
+            unwritten: vec![B::default(); banks].into(),
         }
     }
 
-    /// Writes a burst.
+    /// Writes a column of a bank.
     ///
     /// # Panics
     ///
     /// If there is no such bank, row or column.
-    pub fn write(&mut self, bank: usize, row: usize, column: usize, burst: Burst) {
+    pub fn write(&mut self, bank: usize, row: usize, column: usize, burst: B) {
         assert!(bank < self.banks && column < self.columns);
         let size = self.banks * self.columns;
-        let cells = self.rows[row].get_or_insert_with(|| vec![[0; CHIPS]; size].into());
+        let cells = self.rows[row].get_or_insert_with(|| vec![B::default(); size].into());
         cells[column * self.banks + bank] = burst;
     }
 
-    /// Reads a burst.
+    /// Reads a column of a bank.
     ///
     /// # Panics
     ///
     /// If there is no such bank, row or column.
-    pub fn read(&self, bank: usize, row: usize, column: usize) -> Burst {
+    pub fn read(&self, bank: usize, row: usize, column: usize) -> B {
         assert!(bank < self.banks);
         self.read_all_banks(row, column)[bank]
     }
@@ -62,11 +73,11 @@ impl Dram {
     /// # Panics
     ///
     /// If there is no such row or column.
-    pub fn read_all_banks(&self, row: usize, column: usize) -> &[Burst] {
+    pub fn read_all_banks(&self, row: usize, column: usize) -> &[B] {
         assert!(column < self.columns);
         match &self.rows[row] {
             Some(cells) => &cells[column * self.banks..][..self.banks],
-            None => &self.zeros,
+            None => &self.unwritten,
         }
     }
 }

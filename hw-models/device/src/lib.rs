@@ -24,6 +24,7 @@ mod buffer_chip;
 mod chips;
 mod command;
 mod config;
+mod control;
 pub mod data_bus;
 mod drain;
 mod dram;
@@ -42,7 +43,7 @@ pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
 pub use command::{DramCommand, Results};
 pub use config::{Config, ConfigError, Organisation, Timing};
-pub use dram::{Burst, CHIPS, Dram, LANES};
+pub use dram::{Burst, CHIPS, Cells, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,

@@ -85,12 +85,12 @@ pub struct Softmax {
 }
 
 impl Softmax {
-    /// A unit that has been reset.
-    pub fn new(unit: SoftmaxUnits) -> Self {
+    /// A unit that has been reset, with room for so many scores.
+    pub fn new(unit: SoftmaxUnits, scores: usize) -> Self {
         Self {
             unit,
             scale: Fp::ZERO,
-            buffer: vec![0; SCORE_BUFFER].into(),
+            buffer: vec![0; scores].into(),
             places: VecDeque::with_capacity(16),
         }
     }
@@ -105,8 +105,13 @@ impl Softmax {
         std::array::from_fn(|n| self.buffer[place + n])
     }
 
-    /// Keeps the partial sum of an output of a matrix.
-    pub fn keep_partial_output(&mut self, place: usize, bits: u16) {
+    /// What is at some places.
+    pub fn kept(&self, place: usize, count: usize) -> &[u16] {
+        &self.buffer[place..][..count]
+    }
+
+    /// Puts something else than a score into the buffer: a partial sum.
+    pub fn keep(&mut self, place: usize, bits: u16) {
         self.buffer[place] = bits;
     }
 

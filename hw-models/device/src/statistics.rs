@@ -15,12 +15,15 @@ pub struct Lost {
     pub fill_drain: u64,
     /// Between two RDs, for no such reason.
     pub bubble: u64,
+    /// Between two RDs, as operands had to come first, or results to leave; where the I/O buffers are
+    /// accounted for ([`crate::aim`]).
+    pub io: u64,
 }
 
 impl Lost {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.row_switch + self.refresh + self.fill_drain + self.bubble
+        self.row_switch + self.refresh + self.fill_drain + self.bubble + self.io
     }
 
     fn map(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
@@ -29,6 +32,7 @@ impl Lost {
             refresh: f(self.refresh, other.refresh),
             fill_drain: f(self.fill_drain, other.fill_drain),
             bubble: f(self.bubble, other.bubble),
+            io: f(self.io, other.io),
         }
     }
 }
@@ -71,9 +75,8 @@ impl Statistics {
     /// may have cost a part of one: it is rounded up, but for fill and drain, which has the rest.
     pub fn lost_slots(&self, slot_tck: u64) -> Lost {
         let slots = |tck: u64| tck.div_ceil(slot_tck);
-        let Lost { row_switch, refresh, bubble, .. } =
-            self.lost_tck.map(&Lost::default(), |t, _| slots(t));
-        let others = self.used + row_switch + refresh + bubble;
-        Lost { row_switch, refresh, bubble, fill_drain: slots(self.cycles).saturating_sub(others) }
+        let rounded = self.lost_tck.map(&Lost::default(), |t, _| slots(t));
+        let others = self.used + rounded.total() - rounded.fill_drain;
+        Lost { fill_drain: slots(self.cycles).saturating_sub(others), ..rounded }
     }
 }

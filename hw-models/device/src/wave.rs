@@ -112,7 +112,8 @@ impl RankWave {
     }
 }
 
-fn command_signals(command: DramCommand) -> RankCommand {
+/// A command as signals.
+pub(crate) fn command_signals(command: DramCommand) -> RankCommand {
     let (bank, row, column) = match command {
         DramCommand::Act { bank, row } => (bank, row, 0),
         DramCommand::ActAll { row } => (0, row, 0),

@@ -32,21 +32,19 @@ pub use requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Scores, Shared,
     Sum, TreeSum, Weigh,
 };
+pub(crate) use units::ModelBackEnd;
 pub use units::{BackEnd, RankUnits, controls};
 
-use crate::accounts::{Accounts, Cause};
+use crate::accounts::{Accounts, Cause, Gap};
+use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
-use crate::softmax::{Given, Softmax};
+use crate::softmax::{Given, SCORE_BUFFER, Softmax};
 use crate::sum_path::{Partial, SumPath, Sums};
 use crate::{
-    BufferChip, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Results, Sides,
-    Statistics,
+    BufferChip, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Sides, Statistics,
 };
-use pimlico_ports::{Instances, Mismatch, U};
-use pimlico_units::rank::{
-    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
-    RefreshManagerIn, RefreshManagerOut,
-};
+use pimlico_ports::Mismatch;
+use pimlico_units::rank::ArrayKind;
 use std::collections::VecDeque;
 
 /// Who drives the chips' data bus.
@@ -88,14 +86,7 @@ pub struct Rank {
     /// tCK since the reset.
     tck: u64,
 
-    rank_controller: Box<dyn Instances<RankController>>,
-    /// Its inputs without a request.
-    controls: RankControllerIn,
-    controlled: RankControllerOut,
-    refresh_manager: Box<dyn Instances<RefreshManager>>,
-    /// Its inputs without an event.
-    refresh_controls: RefreshManagerIn,
-    refresh: RefreshManagerOut,
+    control: Control,
     /// What the controller has taken and not issued.
     reads: VecDeque<AllBankRead>,
     transfers: VecDeque<BusRequest>,
@@ -140,16 +131,13 @@ impl Rank {
         let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
         Self {
             tck: 0,
-            rank_controller: units.rank_controller,
-            controls: controls(&config.timing, options.activation),
-            controlled: RankControllerOut::default(),
-            refresh_manager: units.refresh_manager,
-            refresh_controls: RefreshManagerIn {
-                enable_i: options.refresh,
-                refi_i: U::new(config.timing.refi_tck),
-                ..Default::default()
-            },
-            refresh: RefreshManagerOut::default(),
+            control: Control::new(
+                &config.timing,
+                options.activation,
+                options.refresh,
+                units.rank_controller,
+                units.refresh_manager,
+            ),
             reads: VecDeque::with_capacity(8),
             transfers: VecDeque::with_capacity(8),
             chips,
@@ -158,7 +146,7 @@ impl Rank {
             from_host: Outgoing::default(),
             from_rank_pu: Outgoing::default(),
             operands: Incoming::default(),
-            softmax: Softmax::new(units.softmax_unit),
+            softmax: Softmax::new(units.softmax_unit, SCORE_BUFFER),
             partial_sums: vec![[0; CHIPS]; PARTIAL_SUMS].into(),
             sums: VecDeque::with_capacity(64),
             accounts: Accounts::new(config.timing.ccd_l_tck),
@@ -224,14 +212,13 @@ impl Rank {
     /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the
     /// pins. The last REF may still be going on.
     fn is_settled(&self) -> bool {
-        self.controlled.idle_o
+        self.control.is_settled()
             && self.chips.is_closed()
             && self.reads.is_empty()
             && self.transfers.is_empty()
             && self.operands.is_empty()
             && self.sum_path.is_idle()
             && self.sums.is_empty()
-            && self.refresh.owed_o.get() == 0
     }
 
     /// Closes all banks and lets the REFs come that were postponed: the end of a head.
@@ -253,8 +240,8 @@ impl Rank {
     /// If a request is for a row, column or word that does not exist.
     pub fn step(&mut self, requests: &Requests) -> Result<Events, RankError> {
         let mut events = Events::default();
-        self.step_controller(requests, &mut events)?;
-        let command = self.command();
+        self.step_control(requests, &mut events)?;
+        let command = self.control.command();
         let read = self.issue(command, &mut events);
         self.account(command, read);
         self.step_bank_pus(read, &mut events)?;
@@ -292,99 +279,37 @@ impl Rank {
             self.on_bus(BusDriver::Chips, from.chips.is_some());
             self.on_bus(BusDriver::BufferChip, to.chips.is_some());
         }
-        self.step_refresh_manager(false, true, command == Some(DramCommand::Ref))?;
+        self.control.stand_still(command == Some(DramCommand::Ref))?;
         self.tck += 1;
         Ok(seen)
     }
 
-    fn step_controller(
-        &mut self,
-        requests: &Requests,
-        events: &mut Events,
-    ) -> Result<(), RankError> {
-        let mut input = RankControllerIn {
-            refresh_i: self.refresh.refresh_o,
-            force_i: self.refresh.force_o,
-            ..self.controls
+    fn step_control(&mut self, requests: &Requests, events: &mut Events) -> Result<(), RankError> {
+        let asked = Asked {
+            array: requests.array.map(|request| match request {
+                ArrayRequest::Read(AllBankRead { row, column, .. }) => {
+                    ArrayPort::all_banks(ArrayKind::ReadAll, row, column)
+                }
+                ArrayRequest::CloseAll => ArrayPort::all_banks(ArrayKind::CloseAll, 0, 0),
+            }),
+            bus: requests.bus.map(|request| match request {
+                BusRequest::Write { word, .. } => BusPort::WrShared { word },
+                BusRequest::Results { results, .. } => {
+                    BusPort::RdResult { address: results.address() }
+                }
+            }),
+            head_end: requests.head_end,
         };
-        match requests.array {
-            Some(ArrayRequest::Read(read)) => {
-                input.array_valid_i = true;
-                input.array_kind_i = ArrayKind::ReadAll.code();
-                input.array_row_i = read.row as u16;
-                input.array_column_i = read.column as u8;
-            }
-            Some(ArrayRequest::CloseAll) => {
-                input.array_valid_i = true;
-                input.array_kind_i = ArrayKind::CloseAll.code();
-            }
-            None => {}
-        }
-        match requests.bus {
-            Some(BusRequest::Write { word, .. }) => {
-                input.bus_valid_i = true;
-                input.bus_write_i = true;
-                input.bus_address_i = word as u8;
-            }
-            Some(BusRequest::Results { results, .. }) => {
-                input.bus_valid_i = true;
-                input.bus_address_i = results.address() as u8;
-            }
-            None => {}
-        }
-        let mut output = [RankControllerOut::default()];
-        self.rank_controller.step(&[input], &mut output)?;
-        let [output] = output;
-        events.array_taken = input.array_valid_i && output.array_ready_o;
-        events.bus_taken = input.bus_valid_i && output.bus_ready_o;
-        if let (true, Some(ArrayRequest::Read(read))) = (events.array_taken, requests.array) {
+        let taken = self.control.step(&asked)?;
+        events.array_taken = taken.array;
+        events.bus_taken = taken.bus;
+        if let (true, Some(ArrayRequest::Read(read))) = (taken.array, requests.array) {
             self.reads.push_back(read);
         }
-        if events.bus_taken {
+        if taken.bus {
             self.transfers.extend(requests.bus);
         }
-        self.controlled = output;
-        self.step_refresh_manager(requests.head_end, output.idle_o, output.refresh_issued_o)
-    }
-
-    fn step_refresh_manager(
-        &mut self,
-        head_end: bool,
-        idle: bool,
-        done: bool,
-    ) -> Result<(), RankError> {
-        let input = RefreshManagerIn {
-            head_end_i: head_end,
-            idle_i: idle,
-            done_i: done,
-            ..self.refresh_controls
-        };
-        let mut output = [RefreshManagerOut::default()];
-        self.refresh_manager.step(&[input], &mut output)?;
-        [self.refresh] = output;
         Ok(())
-    }
-
-    /// What the controller has on the pins.
-    fn command(&self) -> Option<DramCommand> {
-        let pins = &self.controlled;
-        let bank = pins.bank_o.get() as usize;
-        let (row, column) = (usize::from(pins.row_o), usize::from(pins.column_o));
-        Some(match PinCommand::of(pins.command_o)? {
-            PinCommand::None => return None,
-            PinCommand::Act => DramCommand::Act { bank, row },
-            PinCommand::ActAll => DramCommand::ActAll { row },
-            PinCommand::Pre => DramCommand::Pre { bank },
-            PinCommand::PreAll => DramCommand::PreAll,
-            PinCommand::Rd => DramCommand::Rd { bank, column },
-            PinCommand::Wr => DramCommand::Wr { bank, column },
-            PinCommand::RdAll => DramCommand::RdAll { column },
-            PinCommand::RdResult => {
-                DramCommand::RdResult { results: Results::from_address(column) }
-            }
-            PinCommand::WrShared => DramCommand::WrShared { word: column },
-            PinCommand::Ref => DramCommand::Ref,
-        })
     }
 
     /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
@@ -446,11 +371,14 @@ impl Rank {
     fn account(&mut self, command: Option<DramCommand>, read: Option<AllBankRead>) {
         debug_assert!(matches!(command, Some(DramCommand::RdAll { .. })) == read.is_some());
         match read {
-            Some(read) => self.accounts.used(self.tck, read.opens),
+            Some(read) => {
+                let gap = if read.opens { Gap::Fill } else { Gap::Bubble };
+                self.accounts.used(self.tck, gap);
+            }
             None if self.tck < self.refreshed_tck => {
                 self.accounts.idle(self.tck, Some(Cause::Refresh));
             }
-            None => self.accounts.idle(self.tck, Cause::of(&self.controlled)),
+            None => self.accounts.idle(self.tck, self.control.cause()),
         }
     }
 
@@ -502,7 +430,7 @@ impl Rank {
             }
             Some((bits, TreeSum::Output { complete: true, .. })) => events.output = Some(bits),
             Some((bits, TreeSum::Output { place, .. })) => {
-                self.softmax.keep_partial_output(place, bits);
+                self.softmax.keep(place, bits);
             }
             None => {}
         }

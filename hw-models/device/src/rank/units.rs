@@ -36,7 +36,7 @@ pub trait BackEnd {
 }
 
 /// The models.
-struct ModelBackEnd;
+pub(crate) struct ModelBackEnd;
 
 impl BackEnd for ModelBackEnd {
     type Error = std::convert::Infallible;

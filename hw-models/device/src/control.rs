@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+//! Who owns the command pins while there is processing in memory: the rank controller, and the refresh
+//! manager at its side.
+//!
+//! The controller hears from the refresh manager a tCK late: a register is between them.
+
+use crate::accounts::Cause;
+use crate::rank::{Activation, controls};
+use crate::{DramCommand, Results, Timing};
+use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_units::rank::{
+    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
+    RefreshManagerIn, RefreshManagerOut,
+};
+
+/// A request at the controller's array port.
+#[derive(Clone, Copy, Debug)]
+pub struct ArrayPort {
+    pub kind: ArrayKind,
+    pub bank: usize,
+    pub row: usize,
+    pub column: usize,
+}
+
+impl ArrayPort {
+    /// For all banks.
+    pub fn all_banks(kind: ArrayKind, row: usize, column: usize) -> Self {
+        Self { kind, bank: 0, row, column }
+    }
+}
+
+/// A request at the controller's bus port.
+#[derive(Clone, Copy, Debug)]
+pub enum BusPort {
+    /// A word of the shared buffers.
+    WrShared { word: usize },
+    /// Results, by their address.
+    RdResult { address: usize },
+}
+
+/// What the controller is asked for in a tCK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    pub array: Option<ArrayPort>,
+    pub bus: Option<BusPort>,
+    /// A head ends here: REFs that were postponed come now.
+    pub head_end: bool,
+}
+
+/// What it has taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub array: bool,
+    pub bus: bool,
+}
+
+/// Rank controller and refresh manager.
+pub struct Control {
+    rank_controller: Box<dyn Instances<RankController>>,
+    /// Its inputs without a request.
+    controls: RankControllerIn,
+    controlled: RankControllerOut,
+    refresh_manager: Box<dyn Instances<RefreshManager>>,
+    /// Its inputs without an event.
+    refresh_controls: RefreshManagerIn,
+    refresh: RefreshManagerOut,
+}
+
+impl Control {
+    /// Both, reset.
+    pub fn new(
+        timing: &Timing,
+        activation: Activation,
+        refresh: bool,
+        rank_controller: Box<dyn Instances<RankController>>,
+        refresh_manager: Box<dyn Instances<RefreshManager>>,
+    ) -> Self {
+        Self {
+            rank_controller,
+            controls: controls(timing, activation),
+            controlled: RankControllerOut::default(),
+            refresh_manager,
+            refresh_controls: RefreshManagerIn {
+                enable_i: refresh,
+                refi_i: U::new(timing.refi_tck),
+                ..Default::default()
+            },
+            refresh: RefreshManagerOut::default(),
+        }
+    }
+
+    /// One tCK.
+    pub fn step(&mut self, asked: &Asked) -> Result<Taken, Box<Mismatch>> {
+        let mut input = RankControllerIn {
+            refresh_i: self.refresh.refresh_o,
+            force_i: self.refresh.force_o,
+            ..self.controls
+        };
+        if let Some(ArrayPort { kind, bank, row, column }) = asked.array {
+            input.array_valid_i = true;
+            input.array_kind_i = kind.code();
+            input.array_bank_i = U::new(bank as u64);
+            input.array_row_i = row as u16;
+            input.array_column_i = column as u8;
+        }
+        match asked.bus {
+            Some(BusPort::WrShared { word }) => {
+                input.bus_valid_i = true;
+                input.bus_write_i = true;
+                input.bus_address_i = word as u8;
+            }
+            Some(BusPort::RdResult { address }) => {
+                input.bus_valid_i = true;
+                input.bus_address_i = address as u8;
+            }
+            None => {}
+        }
+        let mut output = [RankControllerOut::default()];
+        self.rank_controller.step(&[input], &mut output)?;
+        [self.controlled] = output;
+        let RankControllerOut { idle_o, refresh_issued_o, .. } = self.controlled;
+        self.step_refresh_manager(asked.head_end, idle_o, refresh_issued_o)?;
+        Ok(Taken {
+            array: input.array_valid_i && self.controlled.array_ready_o,
+            bus: input.bus_valid_i && self.controlled.bus_ready_o,
+        })
+    }
+
+    /// One tCK in which somebody else has the pins; `refreshed` if a REF is on them.
+    pub fn stand_still(&mut self, refreshed: bool) -> Result<(), Box<Mismatch>> {
+        self.step_refresh_manager(false, true, refreshed)
+    }
+
+    fn step_refresh_manager(
+        &mut self,
+        head_end: bool,
+        idle: bool,
+        done: bool,
+    ) -> Result<(), Box<Mismatch>> {
+        let input = RefreshManagerIn {
+            head_end_i: head_end,
+            idle_i: idle,
+            done_i: done,
+            ..self.refresh_controls
+        };
+        let mut output = [RefreshManagerOut::default()];
+        self.refresh_manager.step(&[input], &mut output)?;
+        [self.refresh] = output;
+        Ok(())
+    }
+
+    /// What the controller has on the pins.
+    pub fn command(&self) -> Option<DramCommand> {
+        let pins = &self.controlled;
+        let bank = pins.bank_o.get() as usize;
+        let (row, column) = (usize::from(pins.row_o), usize::from(pins.column_o));
+        Some(match PinCommand::of(pins.command_o)? {
+            PinCommand::None => return None,
+            PinCommand::Act => DramCommand::Act { bank, row },
+            PinCommand::ActAll => DramCommand::ActAll { row },
+            PinCommand::Pre => DramCommand::Pre { bank },
+            PinCommand::PreAll => DramCommand::PreAll,
+            PinCommand::Rd => DramCommand::Rd { bank, column },
+            PinCommand::Wr => DramCommand::Wr { bank, column },
+            PinCommand::RdAll => DramCommand::RdAll { column },
+            PinCommand::RdResult => {
+                DramCommand::RdResult { results: Results::from_address(column) }
+            }
+            PinCommand::WrShared => DramCommand::WrShared { word: column },
+            PinCommand::Ref => DramCommand::Ref,
+        })
+    }
+
+    /// Why no all-bank RD is on the pins, as far as the controller knows.
+    pub fn cause(&self) -> Option<Cause> {
+        Cause::of(&self.controlled)
+    }
+
+    /// Whether nothing is queued and no REF owed.
+    pub fn is_settled(&self) -> bool {
+        self.controlled.idle_o && self.refresh.owed_o.get() == 0
+    }
+}
