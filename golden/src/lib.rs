@@ -14,6 +14,7 @@
 //! | [`unary`] | what is `1 / a`, rounded once, and how far is a result from `e^a`? |
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
+//! | [`dot`] | what is a dot product, summed by a PU of its own? |
 //! | [`softmax`] | what is softmax in chunks, given its exponentials, and how far off may it be? |
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
@@ -35,6 +36,7 @@
 
 pub mod attention;
 pub mod dispatch;
+pub mod dot;
 pub mod error;
 pub mod exact;
 pub mod format;

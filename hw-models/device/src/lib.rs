@@ -13,11 +13,13 @@
 //! * [`Rank`]: all of it, one tCK at a time.
 //! * [`attention`]: what the rank is asked for to compute attention.
 //! * [`gemv`]: the same for a matrix times a vector.
+//! * [`aim`]: a module of GDDR6-AiM channels, with the same units.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`energy`]: what an operator takes of it.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
 mod accounts;
+pub mod aim;
 pub mod attention;
 mod bank_pus;
 mod buffer_chip;
@@ -38,6 +40,7 @@ mod statistics;
 mod sum_path;
 mod wave;
 
+pub use accounts::Gap;
 pub use bank_pus::{BankPus, SHARED_WORDS};
 pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
@@ -50,6 +53,6 @@ pub use rank::{
     Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared,
     Sum, SumFormat, Weigh, controls,
 };
-pub use softmax::{HEADS, SCORE_BUFFER};
+pub use softmax::{HEADS, Made, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};
 pub use wave::RankWave;

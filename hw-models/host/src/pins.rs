@@ -3,6 +3,7 @@
 //! checker at the pins of a rank.
 
 use crate::memory_controller::standard;
+use pimlico_device::aim::Module;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
     BusDriver, Config, DramCommand, LANES, Organisation, PinWatch, Rank, Results, Timing,
@@ -25,14 +26,26 @@ struct Log {
 }
 
 impl PinLog {
-    /// Watches a rank that has just been reset. Where refresh is off, no REF is missed.
+    /// Watches a rank that has just been reset.
     pub fn of(rank: &mut Rank) -> Self {
-        let mut rules = rules(rank.config());
-        rules.t_refi = rules.t_refi.filter(|_| rank.options().refresh);
+        let log = Self::new(rank.config(), rank.options().refresh);
+        rank.watch(Box::new(log.clone()));
+        log
+    }
+
+    /// Watches a channel of a module that has just been reset: what is on its pins is on all of them.
+    pub fn of_module(module: &mut Module) -> Self {
+        let log = Self::new(module.config(), module.options().refresh);
+        module.watch(Box::new(log.clone()));
+        log
+    }
+
+    /// Where refresh is off, no REF is missed.
+    fn new(config: &Config, refresh: bool) -> Self {
+        let mut rules = rules(config);
+        rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
-        let log = Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new() }));
-        rank.watch(Box::new(Self(Rc::clone(&log))));
-        Self(log)
+        Self(Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new() })))
     }
 
     /// How many violations there were until `at_tck`, and the first of them.

@@ -81,6 +81,9 @@ macro_rules! for_each_unit {
         $each!($crate::bank::PingpongBuffer<u64, 256, true>);
         $each!($crate::bank::PingpongBuffer<u64, 1, true>);
         $each!($crate::bank::PingpongBuffer<[u64; 4], 64, true>);
+        $each!($crate::bank::PingpongBuffer<[u64; 4], 64, false>);
+        $each!($crate::bank::PingpongBuffer<[u64; 4], 1, true>);
+        $each!($crate::bank::PingpongBuffer<[u64; 4], 1, false>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+//! Attention of one query head on a module (LoL-PIM section 4.3): one operator after the other, with
+//! what is between them in the GPR.
+//!
+//! * **Score**: K, a token to a row of the matrix, times q. The scores of a group of tokens, one of each
+//!   PU, leave with RD_RESULT.
+//! * **Softmax**: the EPU's softmax unit takes the scores in chunks of 16, one in each clock, and scales
+//!   them; then it takes them again and gives weights, normalised.
+//! * **Context**: V transposed, an element of the head to a row of the matrix, times the weights. These
+//!   go through the global buffer, tile by tile; the sums stay in the PUs to the end, if the head has no
+//!   more elements than there are PUs.
+
+use super::layout::{AimLayout, LayoutError};
+use super::{AimError, AimOptions, Module, Operand, Requests, SoftmaxRequest, gemv};
+use crate::rank::{Score, Weigh};
+use crate::{Config, Statistics};
+
+/// Scores that the softmax unit takes as one chunk.
+const CHUNK: usize = 16;
+
+/// Where K and V of a head lie: V behind K.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AimHead {
+    /// K: tokens x elements.
+    pub k: AimLayout,
+    /// V transposed: elements x tokens.
+    pub v: AimLayout,
+}
+
+impl AimHead {
+    /// Lays out a head of `context` tokens with vectors of `head_dim` elements, from `first_row` on.
+    pub fn new(
+        config: &Config,
+        options: &AimOptions,
+        head_dim: usize,
+        context: usize,
+        first_row: usize,
+    ) -> Result<Self, LayoutError> {
+        let k = AimLayout::new(config, options, context, head_dim, first_row)?;
+        let v = AimLayout::new(config, options, head_dim, context, k.end_row())?;
+        // The outputs of whole groups are behind the weights, of whole chunks.
+        let outputs = head_dim.next_multiple_of(options.pus());
+        if context.next_multiple_of(CHUNK) + outputs > super::GPR {
+            return Err(LayoutError::Gpr { rows: head_dim, columns: context });
+        }
+        Ok(Self { k, v })
+    }
+
+    /// Tokens.
+    pub fn context(&self) -> usize {
+        self.k.rows
+    }
+
+    /// Elements of a vector.
+    pub fn head_dim(&self) -> usize {
+        self.k.columns
+    }
+}
+
+/// What an operator gave, in binary16, and what it cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Its results.
+    pub values: Vec<u16>,
+    /// Its cost.
+    pub statistics: Statistics,
+}
+
+/// The attention of a query head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AimAttention {
+    /// For each token its score, before scaling.
+    pub score: Step,
+    /// For each token its weight.
+    pub softmax: Step,
+    /// The context.
+    pub context: Step,
+}
+
+/// Computes the attention of a query to a head that is in the banks. Ends with all banks closed and no
+/// REF owed.
+///
+/// # Panics
+///
+/// If the query has not as many elements as the head's vectors.
+pub fn attention(
+    module: &mut Module,
+    head: &AimHead,
+    query: &[u16],
+    scale: u16,
+) -> Result<AimAttention, AimError> {
+    let context = head.context();
+    let (values, statistics) = gemv(module, &head.k, Operand::Vector(query), 0)?;
+    let score = Step { values, statistics };
+    let statistics = softmax(module, context, scale)?;
+    let softmax = Step { values: module.gpr(0, context).to_vec(), statistics };
+    let outputs = context.next_multiple_of(CHUNK);
+    let (values, statistics) = gemv(module, &head.v, Operand::Gpr(0), outputs)?;
+    Ok(AimAttention { score, softmax, context: Step { values, statistics } })
+}
+
+/// Makes weights of the first `context` elements of the GPR, which are scores.
+fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics, AimError> {
+    module.begin();
+    module.set_scale(scale);
+    let (mut taken, mut scaled) = (0, 0);
+    let all = context.next_multiple_of(CHUNK);
+    while scaled < all {
+        let score = Score {
+            head: 0,
+            first: taken < CHUNK,
+            masked: taken >= context,
+            place: (taken < context).then_some(taken),
+        };
+        let score = (taken < all).then_some((taken, score));
+        if let Some(made) = step(module, SoftmaxRequest { score, ..Default::default() })? {
+            taken += usize::from(score.is_some());
+            scaled += usize::from(made.scaled);
+        }
+    }
+    let mut finish = Some(0);
+    loop {
+        let made = step(module, SoftmaxRequest { finish, ..Default::default() })?;
+        if made.is_some_and(|made| made.finish_taken) {
+            finish = None;
+        }
+        if made.is_some_and(|made| made.finished) {
+            break;
+        }
+    }
+    let (mut taken, mut weighed) = (0, 0);
+    while weighed < context {
+        let weigh = (taken < context).then_some(Weigh { place: taken, head: 0 });
+        if let Some(made) = step(module, SoftmaxRequest { weigh, ..Default::default() })? {
+            taken += usize::from(made.weigh_taken);
+            if let Some(weight) = made.weight {
+                module.keep(weighed, weight);
+                weighed += 1;
+            }
+        }
+    }
+    module.settle()?;
+    Ok(module.end())
+}
+
+/// One tCK. What the softmax unit did, if it had a clock.
+fn step(
+    module: &mut Module,
+    softmax: SoftmaxRequest,
+) -> Result<Option<crate::softmax::Made>, AimError> {
+    let mut requests = Requests { softmax, ..Default::default() };
+    Ok(module.step(&mut requests)?.softmax)
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+//! The PUs of all channels with their I/O buffers: what has the PUs' clock, one in each tCCD.
+//!
+//! ```text
+//! clock            0        1        2        7        8        9
+//! column, address  RD_ALL                                            row buffers; a word of the global buffer
+//! word                      PU                                       the word is there: a beat of the PU
+//! result                                               result        written to the result registers
+//! RD_RESULT                                                     read and released: on the lines CL after
+//!                                                               the command
+//! ```
+//!
+//! (With 16 multipliers the tree takes 6 clocks from a beat to its result, clock 7 here; it can be read
+//! in clock 8.) After a column the clock goes on until the PUs have nothing left to do.
+
+use super::units::{BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
+use super::{AimError, Hazard, layout};
+use pimlico_ports::Instances;
+use pimlico_units::arith::{Binary16, Fp};
+use pimlico_units::bank::{BankPuIn, BankPuOut, PingpongBufferIn, PingpongBufferOut, Sixteen};
+
+/// Clocks from a column to the first in which its result can be read, if it ends a sum.
+pub const READ_TO_RESULT: u64 = Pu::TREE_LATENCY + 2;
+
+/// Clocks from a word of the global buffer to the first in which it can be read, if it ends a filling.
+pub const WORD_TO_READ: u64 = 1;
+
+/// Clocks after which nothing is under way.
+const IDLE_CLOCKS: u64 = READ_TO_RESULT + 2;
+
+/// Ports of a PU.
+pub type PuIn = BankPuIn<Binary16, Binary16, Sixteen>;
+/// Ports of a PU.
+pub type PuOut = BankPuOut<Binary16, Binary16, Sixteen>;
+
+/// What the PUs do with a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beat {
+    /// The word of the global buffer that it is multiplied with.
+    pub word: usize,
+    /// It begins a sum.
+    pub first: bool,
+    /// It ends a sum.
+    pub last: bool,
+    /// No other needs the words that are there: the side is given back.
+    pub release: bool,
+}
+
+/// What comes to the channels in a clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arriving<'a> {
+    /// A column of all banks of all channels, and what is done with it.
+    pub column: Option<(Beat, &'a [Word])>,
+    /// A word for the global buffer, and whether it is the last of its filling.
+    pub word: Option<(Word, bool)>,
+    /// The results are read.
+    pub take_results: bool,
+}
+
+impl Arriving<'_> {
+    fn is_something(&self) -> bool {
+        self.column.is_some() || self.word.is_some() || self.take_results
+    }
+}
+
+/// PUs and I/O buffers.
+pub struct Channels {
+    pus: Box<dyn Instances<Pu>>,
+    pu_in: Box<[PuIn]>,
+    pu_out: Box<[PuOut]>,
+    /// The column in `pu_in`, whose word comes out of the global buffer in this clock.
+    beat: Option<Beat>,
+    global: IoBufferUnits<GLOBAL_WORDS>,
+    global_in: PingpongBufferIn<Word>,
+    global_out: PingpongBufferOut<Word>,
+    results: IoBufferUnits<1>,
+    results_in: Box<[PingpongBufferIn<Word>]>,
+    results_out: Box<[PingpongBufferOut<Word>]>,
+    /// Clocks before nothing is under way.
+    clocks_left: u64,
+}
+
+impl Channels {
+    /// Channels that have been reset.
+    pub fn new(
+        pus: Box<dyn Instances<Pu>>,
+        global: IoBufferUnits<GLOBAL_WORDS>,
+        results: IoBufferUnits<1>,
+        channels: usize,
+    ) -> Self {
+        let count = channels * BANKS;
+        Self {
+            pus,
+            pu_in: vec![PuIn::default(); count].into(),
+            pu_out: vec![PuOut::default(); count].into(),
+            beat: None,
+            global,
+            global_in: PingpongBufferIn::default(),
+            global_out: PingpongBufferOut::default(),
+            results,
+            results_in: vec![PingpongBufferIn::default(); channels].into(),
+            results_out: vec![PingpongBufferOut::default(); channels].into(),
+            clocks_left: 0,
+        }
+    }
+
+    /// One clock. Returns the results that were read in the last, a word of each channel.
+    pub fn clock(&mut self, arriving: &Arriving<'_>) -> Result<Option<Box<[Word]>>, AimError> {
+        if arriving.is_something() {
+            self.clocks_left = IDLE_CLOCKS;
+        }
+        if self.clocks_left == 0 {
+            return Ok(None);
+        }
+        self.clocks_left -= 1;
+        self.step_global_buffer(arriving)?;
+        self.step_pus(arriving.column)?;
+        self.step_result_registers(arriving.take_results)?;
+        let read = self.results_out[0].data_valid_o;
+        Ok(read.then(|| self.results_out.iter().map(|output| output.data_o).collect()))
+    }
+
+    fn step_global_buffer(&mut self, arriving: &Arriving<'_>) -> Result<(), AimError> {
+        let beat = arriving.column.map(|(beat, _)| beat);
+        self.global_in = PingpongBufferIn {
+            write_valid_i: arriving.word.is_some(),
+            write_data_i: arriving.word.unwrap_or_default().0,
+            write_last_i: arriving.word.is_some_and(|(_, last)| last),
+            read_valid_i: beat.is_some(),
+            read_address_i: beat.map_or(0, |beat| beat.word as u8),
+            release_i: beat.is_some_and(|beat| beat.release),
+            ..Default::default()
+        };
+        let output = std::slice::from_mut(&mut self.global_out);
+        self.global.step(std::slice::from_ref(&self.global_in), output)?;
+        if self.global_in.write_valid_i && !self.global_out.write_ready_o {
+            return Err(AimError::Hazard(Hazard::OperandOverwritten));
+        }
+        if self.global_in.read_valid_i && !self.global_out.read_ready_o {
+            return Err(AimError::Hazard(Hazard::OperandMissing));
+        }
+        Ok(())
+    }
+
+    /// The column that came in the last clock meets its word; another one takes its place.
+    fn step_pus(&mut self, column: Option<(Beat, &[Word])>) -> Result<(), AimError> {
+        let shared_i = numbers(self.global_out.data_o);
+        for input in &mut self.pu_in {
+            input.valid_i = self.beat.is_some();
+            if let Some(beat) = self.beat {
+                input.first_i = beat.first;
+                input.last_i = beat.last;
+                input.shared_i = shared_i;
+            }
+        }
+        self.pus.step(&self.pu_in, &mut self.pu_out)?;
+        self.beat = column.map(|(beat, _)| beat);
+        if let Some((_, words)) = column {
+            for (input, word) in self.pu_in.iter_mut().zip(words) {
+                input.row_i = numbers(*word);
+            }
+        }
+        Ok(())
+    }
+
+    fn step_result_registers(&mut self, take: bool) -> Result<(), AimError> {
+        let new = self.pu_out[0].result_valid_o;
+        for (input, pus) in self.results_in.iter_mut().zip(self.pu_out.chunks(BANKS)) {
+            *input = PingpongBufferIn {
+                write_valid_i: new,
+                write_data_i: if new { results_of(pus) } else { Word::default() },
+                write_last_i: new,
+                read_valid_i: take,
+                release_i: take,
+                ..Default::default()
+            };
+        }
+        self.results.step(&self.results_in, &mut self.results_out)?;
+        let state = &self.results_out[0];
+        if new && !state.write_ready_o {
+            return Err(AimError::Hazard(Hazard::ResultOverwritten));
+        }
+        if take && !state.read_ready_o {
+            return Err(AimError::Hazard(Hazard::ResultMissing));
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.clocks_left == 0
+    }
+
+    /// Ports of the PU at bank 0 of channel 0.
+    pub fn pu(&self) -> (&PuIn, &PuOut) {
+        (&self.pu_in[0], &self.pu_out[0])
+    }
+
+    /// Ports of the global buffer.
+    pub fn global(&self) -> (&PingpongBufferIn<Word>, &PingpongBufferOut<Word>) {
+        (&self.global_in, &self.global_out)
+    }
+
+    /// Ports of the result registers of channel 0.
+    pub fn result_registers(&self) -> (&PingpongBufferIn<Word>, &PingpongBufferOut<Word>) {
+        (&self.results_in[0], &self.results_out[0])
+    }
+}
+
+/// The elements of a word, as a PU takes them.
+fn numbers(word: Word) -> [Fp<Binary16>; MULTIPLIERS] {
+    layout::elements(word).map(|bits| Fp::from_bits(bits.into()))
+}
+
+/// A result of each PU of a channel.
+fn results_of(pus: &[PuOut]) -> Word {
+    let bits = |bank: usize| u64::from(pus[bank].score().to_bits());
+    std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
+}

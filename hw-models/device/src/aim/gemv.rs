@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+//! A matrix times a vector on a module, and what waits for what.
+//!
+//! ```text
+//! WR_SHARED  tile 0 │ tile 1                    │ tile 2
+//! RD_ALL            └▶ group 0  group 1  ...    └▶ group 0  ...
+//! RD_RESULT                  └▶ 0     └▶ 1 ...
+//! ```
+//!
+//! Of each tile of the vector, the columns of every group are read, group after group; with the last of
+//! a group's part its sums leave for the GPR, and from the second tile on the EPU adds them to what is
+//! there. Where there is one group only, its sums stay in the PUs over all tiles and leave once.
+//!
+//! **Ping-pong** ([`IoBuffers::PingPong`]): two command queues, of the arrays and of the data lines, and
+//! two sides on both ends. A tile is filled into one side of the global buffer while the PUs read the
+//! other. Results leave while the next sum is under way; they go before words of the vector, so that
+//! PUs do not wait for them.
+//!
+//! **Single** ([`IoBuffers::Single`]): one queue, in order, and one side at each end. What stands behind
+//! waits until what stands before is on the pins: the columns of a tile for its last word, RD_RESULT
+//! for the PUs' last sum, the next columns for RD_RESULT, and the next tile's words for all of these.
+//! The row of a column is opened when the queue has come to the column, not before.
+//!
+//! In both the hub knows the latencies of what it has sent, and holds a request back so that a word has
+//! been written before it is read, and a result as well. What it would do wrong, the ports of the buffers
+//! show ([`super::Hazard`]).
+
+use super::channels::{Beat, READ_TO_RESULT, WORD_TO_READ};
+use super::epu::Sum;
+use super::layout::{self, AimLayout};
+use super::{AimError, AllBankRead, ArrayRequest, BusRequest, Events, Module, Requests};
+use crate::Statistics;
+use crate::accounts::Gap;
+use crate::gemv::IoBuffers;
+use pimlico_units::rank::RankController;
+use std::collections::VecDeque;
+use std::iter::Peekable;
+
+/// Where the vector comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// From the host.
+    Vector(&'a [u16]),
+    /// From the GPR, from this place on.
+    Gpr(usize),
+}
+
+/// Multiplies a matrix that is in the banks with a vector. The outputs are returned, and are in the GPR
+/// from `outputs` on. Ends with all banks closed and no REF owed.
+///
+/// # Panics
+///
+/// If the vector has not as many elements as the matrix has columns, or the GPR has no room for the
+/// outputs of whole groups at that place.
+pub fn gemv(
+    module: &mut Module,
+    layout: &AimLayout,
+    operand: Operand<'_>,
+    outputs: usize,
+) -> Result<(Vec<u16>, Statistics), AimError> {
+    let from_gpr;
+    let vector = match operand {
+        Operand::Vector(vector) => vector,
+        Operand::Gpr(place) => {
+            from_gpr = module.gpr(place, layout.columns).to_vec();
+            &from_gpr
+        }
+    };
+    assert_eq!(vector.len(), layout.columns, "an element for each column");
+    let mut queues = Queues::new(module, layout, vector, outputs);
+    let mut requests = Requests::default();
+    module.begin();
+    while !queues.are_empty() {
+        let now = module.tck();
+        queues.ask(now, &mut requests);
+        let events = module.step(&mut requests)?;
+        queues.see(now, &events);
+    }
+    module.settle()?;
+    let statistics = module.end();
+    Ok((module.gpr(outputs, layout.rows).to_vec(), statistics))
+}
+
+/// A word of the vector on its way to the global buffers.
+#[derive(Clone, Copy)]
+struct Fill {
+    tile: usize,
+    request: BusRequest,
+    last: bool,
+}
+
+/// A column, and the tile that it needs.
+#[derive(Clone, Copy)]
+struct Read {
+    tile: usize,
+    read: AllBankRead,
+}
+
+/// tCK from the request of a column to the first in which its result can be written.
+const TO_RESULT_TCK: u64 = RankController::LATENCY + 2 * (READ_TO_RESULT - 1);
+
+/// tCK that RD_RESULT may come late where nothing but columns is before it: it takes turns with them on
+/// the command bus, and goes before a REF.
+const LATE_TCK: u64 = 8;
+
+/// What is still to be asked for, and what it waits for.
+struct Queues<'a> {
+    single: bool,
+    /// Sides of each buffer.
+    sides: usize,
+    /// From WR_SHARED until its word is there.
+    operand_tck: u64,
+    fills: Peekable<Box<dyn Iterator<Item = Fill> + 'a>>,
+    /// Words that were not offered so far.
+    words_left: usize,
+    reads: Peekable<Box<dyn Iterator<Item = Read> + 'a>>,
+    sums: Box<dyn Iterator<Item = Sum> + 'a>,
+    /// Of each tile whose words are all on the pins or past them: from when on it can be read.
+    readable_tck: Vec<u64>,
+    /// Tiles whose last column is on the pins or past them.
+    released: usize,
+    /// Sums whose last column was asked for, and whose results have left.
+    asked_sums: usize,
+    left_sums: usize,
+    /// Sums of which the last column has been on the pins: from when on they can be read, the oldest
+    /// first. Those that RD_RESULT was taken for are none of them.
+    ready_tck: VecDeque<u64>,
+    /// What the controller has of the reads and of the bus requests.
+    taken_reads: VecDeque<Read>,
+    taken_bus: VecDeque<(BusRequest, Option<Fill>)>,
+    /// What is offered.
+    offered_read: Option<Read>,
+    offered_bus: Option<(BusRequest, Option<Fill>)>,
+    /// The row of the last column that was asked for.
+    row: Option<usize>,
+    /// The next column was held back for the sake of the buffers.
+    held: bool,
+}
+
+impl<'a> Queues<'a> {
+    fn new(module: &Module, layout: &'a AimLayout, vector: &'a [u16], outputs: usize) -> Self {
+        let single = module.options().io_buffers == IoBuffers::Single;
+        let timing = &module.config().timing;
+        let (tiles, groups) = (layout.tiles(), layout.groups());
+        // With one group, its sums stay in the PUs.
+        let stays = groups == 1;
+
+        let fills = (0..tiles).flat_map(move |tile| {
+            let words = layout.tile_words(tile);
+            (0..words).map(move |number| {
+                let word = layout::word_of(vector, tile * super::GLOBAL_WORDS + number);
+                let last = number + 1 == words;
+                Fill { tile, request: BusRequest::Operand { number, word, last }, last }
+            })
+        });
+        let reads = (0..tiles).flat_map(move |tile| {
+            let words = layout.tile_words(tile);
+            let of_group = move |group| {
+                (0..words).map(move |word| {
+                    let (row, column) = layout.place(tile, group, word);
+                    let beat = Beat {
+                        word,
+                        first: word == 0 && !(stays && tile > 0),
+                        last: word + 1 == words && !(stays && tile + 1 < tiles),
+                        release: word + 1 == words && group + 1 == groups,
+                    };
+                    let opens = (tile, group, word) == (0, 0, 0);
+                    let gap = if opens { Gap::Fill } else { Gap::Bubble };
+                    Read { tile, read: AllBankRead { row, column, beat, gap } }
+                })
+            };
+            (0..groups).flat_map(of_group)
+        });
+        let sums = (0..if stays { 1 } else { tiles }).flat_map(move |tile| {
+            let place = move |group: usize| outputs + group * layout.pus();
+            (0..groups).map(move |group| Sum { place: place(group), goes_on: tile > 0 })
+        });
+        Self {
+            single,
+            sides: if single { 1 } else { 2 },
+            operand_tck: timing.cwl_tck + timing.burst_tck,
+            fills: (Box::new(fills) as Box<dyn Iterator<Item = Fill>>).peekable(),
+            reads: (Box::new(reads) as Box<dyn Iterator<Item = Read>>).peekable(),
+            words_left: (0..tiles).map(|tile| layout.tile_words(tile)).sum(),
+            sums: Box::new(sums),
+            readable_tck: Vec::with_capacity(tiles),
+            released: 0,
+            asked_sums: 0,
+            left_sums: 0,
+            ready_tck: VecDeque::with_capacity(4),
+            taken_reads: VecDeque::with_capacity(4),
+            taken_bus: VecDeque::with_capacity(4),
+            offered_read: None,
+            offered_bus: None,
+            row: None,
+            held: false,
+        }
+    }
+
+    /// Whether everything has been on the pins.
+    fn are_empty(&mut self) -> bool {
+        self.reads.peek().is_none()
+            && self.offered_read.is_none()
+            && self.taken_reads.is_empty()
+            && self.left_sums == self.asked_sums
+    }
+
+    /// Offers what may go, if nothing is offered.
+    fn ask(&mut self, now: u64, requests: &mut Requests) {
+        if self.offered_read.is_none() {
+            self.offer_read(now);
+            requests.array = self.offered_read.map(|read| ArrayRequest::Read(read.read));
+        }
+        if self.offered_bus.is_none() {
+            self.offer_bus(now);
+            requests.bus = self.offered_bus.map(|(request, _)| request);
+        }
+    }
+
+    fn offer_read(&mut self, now: u64) {
+        let Some(mut next) = self.reads.peek().copied() else { return };
+        if !self.may_read(now, &next) {
+            self.held = true;
+            return;
+        }
+        self.reads.next();
+        if std::mem::take(&mut self.held) && next.read.gap == Gap::Bubble {
+            next.read.gap = Gap::Io;
+        }
+        self.row = Some(next.read.row);
+        self.asked_sums += usize::from(next.read.beat.last);
+        self.offered_read = Some(next);
+    }
+
+    fn may_read(&self, now: u64, next: &Read) -> bool {
+        // Its tile is there, or will be when its row is open: that takes longer than a word.
+        let Some(&readable_tck) = self.readable_tck.get(next.tile) else { return false };
+        let opens_row = self.row != Some(next.read.row);
+        if !opens_row && now + RankController::LATENCY < readable_tck {
+            return false;
+        }
+        let Beat { first, last, .. } = next.read.beat;
+        if self.single {
+            // In order: the results before it have left.
+            !first || self.left_sums == self.asked_sums
+        } else {
+            !last || self.has_room_for_results(now)
+        }
+    }
+
+    /// Whether results that are asked for now will find a side of the result registers free: those of
+    /// the sum before the last have left, or will have.
+    fn has_room_for_results(&self, now: u64) -> bool {
+        let before = (self.asked_sums + 1).saturating_sub(self.sides);
+        if before <= self.left_sums {
+            return true;
+        }
+        // RD_RESULTs that nothing else is before.
+        let in_front = self.taken_bus.iter().take_while(|(_, fill)| fill.is_none()).count();
+        if before <= self.left_sums + in_front {
+            return true;
+        }
+        // Soon, as no word of a vector is in the way: the lines need long to turn round for one.
+        let no_words = self.taken_bus.len() == in_front && self.words_left == 0;
+        let nth = before - self.left_sums - in_front - 1;
+        no_words
+            && self.offered_bus.is_none()
+            && self.ready_tck.get(nth).is_some_and(|ready| ready + LATE_TCK <= now + TO_RESULT_TCK)
+    }
+
+    fn offer_bus(&mut self, now: u64) {
+        let ready = |&tck: &u64| now + RankController::LATENCY >= tck;
+        if self.ready_tck.front().is_some_and(ready)
+            && let Some(sum) = self.sums.next()
+        {
+            self.ready_tck.pop_front();
+            self.offered_bus = Some((BusRequest::Results(sum), None));
+            return;
+        }
+        let (released, sides) = (self.released, self.sides);
+        // In order: all results before it have left.
+        let in_turn = !self.single || self.left_sums == self.asked_sums;
+        let fill = self.fills.next_if(|fill| in_turn && fill.tile < released + sides);
+        self.words_left -= usize::from(fill.is_some());
+        self.offered_bus = fill.map(|fill| (fill.request, Some(fill)));
+    }
+
+    fn see(&mut self, now: u64, events: &Events) {
+        if events.array_taken {
+            self.taken_reads.extend(self.offered_read.take());
+        }
+        if events.bus_taken {
+            self.taken_bus.extend(self.offered_bus.take());
+        }
+        if events.read
+            && let Some(Read { read, .. }) = self.taken_reads.pop_front()
+        {
+            let clock = now.div_ceil(2);
+            self.released += usize::from(read.beat.release);
+            if read.beat.last {
+                self.ready_tck.push_back(2 * (clock + READ_TO_RESULT) - 1);
+            }
+        }
+        if (events.operand || events.results)
+            && let Some((_, fill)) = self.taken_bus.pop_front()
+        {
+            match fill {
+                Some(Fill { last: true, .. }) => {
+                    let clock = (now + self.operand_tck).div_ceil(2);
+                    self.readable_tck.push(2 * (clock + WORD_TO_READ) - 1);
+                }
+                Some(_) => {}
+                None => self.left_sums += 1,
+            }
+        }
+    }
+}

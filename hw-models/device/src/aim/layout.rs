@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//! Where the elements of a matrix lie (LoL-PIM section 4.3: outputs over channels and banks).
+//!
+//! A row of the matrix lies in one bank. With `N` channels, row `r` is
+//!
+//! ```text
+//! group   g = r / (16 N)             groups lie behind each other in the same banks
+//! channel c = r mod (16 N) / 16      a burst of results of a channel is 16 rows that follow each other
+//! bank    b = r mod 16
+//! ```
+//!
+//! and its elements lie along the bank's columns, 16 in each. The vector is cut into *tiles* of 1024
+//! elements, a side of the global buffer. Tile after tile, the groups' parts of a tile lie behind each
+//! other; each is one stretch of columns, and no stretch goes over the end of a DRAM row. What is left of
+//! a stretch's last column is +0.
+//!
+//! For attention, K is the matrix of the scores: a token to a row. The matrix of the context is V
+//! transposed: an element of the head to a row, its tokens along the columns.
+
+use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, Word};
+use crate::Config;
+
+/// Elements of binary16 in the HUB's registers, the GPR: 512 KB (LoL-PIM Table 5).
+pub const GPR: usize = 512 * 1024 / 2;
+
+/// Why a matrix cannot be laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LayoutError {
+    /// It has no element.
+    #[error("matrix of {rows} x {columns}: expected at least 1 x 1")]
+    Empty {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+    /// The banks have not so many rows.
+    #[error(
+        "matrix of {rows} x {columns} over {channels} channels: it takes {wanted} rows of the banks, \
+         there are {there}"
+    )]
+    Banks {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+        /// Channels.
+        channels: usize,
+        /// Rows of the banks that it takes.
+        wanted: usize,
+        /// Rows of the banks that are left for it.
+        there: usize,
+    },
+    /// Vector and outputs do not fit the GPR.
+    #[error(
+        "matrix of {rows} x {columns}: vector and outputs are more than the {GPR} elements of the GPR"
+    )]
+    Gpr {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        columns: usize,
+    },
+}
+
+/// Where the elements of a matrix lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AimLayout {
+    /// Rows: outputs.
+    pub rows: usize,
+    /// Columns: elements of the vector.
+    pub columns: usize,
+    /// PUs that work side by side.
+    pus: usize,
+    /// Columns of a DRAM row.
+    page: usize,
+    first_row: usize,
+}
+
+impl AimLayout {
+    /// Lays out a matrix from row `first_row` of the banks on.
+    pub fn new(
+        config: &Config,
+        options: &AimOptions,
+        rows: usize,
+        columns: usize,
+        first_row: usize,
+    ) -> Result<Self, LayoutError> {
+        if rows == 0 || columns == 0 {
+            return Err(LayoutError::Empty { rows, columns });
+        }
+        let (pus, page) = (options.pus(), config.columns());
+        let layout = Self { rows, columns, pus, page, first_row };
+        // What fits the GPR is small enough to lay out.
+        let kept = rows.checked_next_multiple_of(pus).and_then(|kept| kept.checked_add(columns));
+        if kept.is_none_or(|kept| kept > GPR) {
+            return Err(LayoutError::Gpr { rows, columns });
+        }
+        let there = config.organisation.rows.saturating_sub(first_row);
+        let wanted = layout.end_row() - first_row;
+        if wanted > there {
+            let channels = options.channels;
+            return Err(LayoutError::Banks { rows, columns, channels, wanted, there });
+        }
+        Ok(layout)
+    }
+
+    /// Rows of the matrix that lie side by side.
+    pub fn pus(&self) -> usize {
+        self.pus
+    }
+
+    /// Groups of so many rows.
+    pub fn groups(&self) -> usize {
+        self.rows.div_ceil(self.pus)
+    }
+
+    /// Tiles of the vector.
+    pub fn tiles(&self) -> usize {
+        self.words().div_ceil(GLOBAL_WORDS)
+    }
+
+    /// Words of the vector.
+    fn words(&self) -> usize {
+        self.columns.div_ceil(MULTIPLIERS)
+    }
+
+    /// Words of a tile, and so columns of a group's part of it.
+    pub fn tile_words(&self, tile: usize) -> usize {
+        GLOBAL_WORDS.min(self.words() - tile * GLOBAL_WORDS)
+    }
+
+    fn groups_per_row(&self, tile: usize) -> usize {
+        self.page / self.tile_words(tile)
+    }
+
+    /// The row of the banks in which a tile begins.
+    fn row_of_tile(&self, tile: usize) -> usize {
+        // All tiles but the last are of one length.
+        let before = tile * self.groups().div_ceil(self.groups_per_row(0));
+        self.first_row + before
+    }
+
+    /// The row of the banks behind the last.
+    pub fn end_row(&self) -> usize {
+        let last = self.tiles() - 1;
+        self.row_of_tile(last) + self.groups().div_ceil(self.groups_per_row(last))
+    }
+
+    /// Row and column of the banks of a word of a tile in a group.
+    pub fn place(&self, tile: usize, group: usize, word: usize) -> (usize, usize) {
+        let per_row = self.groups_per_row(tile);
+        let row = self.row_of_tile(tile) + group / per_row;
+        (row, group % per_row * self.tile_words(tile) + word)
+    }
+
+    /// Writes of the rows of a group, bank by bank with the bank groups taking turns. `element` gives
+    /// the elements by row, counted from the group's first, and column; both exist.
+    pub fn writes<'a>(
+        &'a self,
+        group: usize,
+        element: impl Fn(usize, usize) -> u16 + 'a,
+    ) -> impl Iterator<Item = Write> + 'a {
+        let rows = self.pus.min(self.rows - group * self.pus);
+        let word_of = move |row: usize, word: usize| -> Word {
+            let bits = |column: usize| {
+                let there = row < rows && column < self.columns;
+                if there { u64::from(element(row, column)) } else { 0 }
+            };
+            std::array::from_fn(|part| {
+                (0..4).map(|e| bits(MULTIPLIERS * word + 4 * part + e) << (16 * e)).sum()
+            })
+        };
+        let tiles = (0..self.tiles())
+            .flat_map(|tile| (0..self.tile_words(tile)).map(move |word| (tile, word)));
+        tiles
+            .flat_map(|at| (0..BANKS).map(move |n| (at, n % 4 * 4 + n / 4)))
+            .filter(move |&(_, bank)| bank < rows)
+            .map(move |((tile, word), bank)| {
+                let (row, column) = self.place(tile, group, word);
+                let of_channel = |c| word_of(c * BANKS + bank, tile * GLOBAL_WORDS + word);
+                let words = (0..self.pus / BANKS).map(of_channel).collect();
+                Write { bank, row, column, words }
+            })
+    }
+}
+
+/// A column that is written in one bank of every channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Write {
+    /// Bank.
+    pub bank: usize,
+    /// Row.
+    pub row: usize,
+    /// Column.
+    pub column: usize,
+    /// For each channel its elements.
+    pub words: Box<[Word]>,
+}
+
+/// A word of a vector, filled up with +0.
+pub fn word_of(vector: &[u16], word: usize) -> Word {
+    let bits = |e: usize| u64::from(vector.get(MULTIPLIERS * word + e).copied().unwrap_or(0));
+    std::array::from_fn(|part| (0..4).map(|e| bits(4 * part + e) << (16 * e)).sum())
+}
+
+/// The elements of a word.
+pub fn elements(word: Word) -> [u16; MULTIPLIERS] {
+    std::array::from_fn(|e| (word[e / 4] >> (16 * (e % 4))) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn layout(channels: usize, rows: usize, columns: usize, first_row: usize) -> AimLayout {
+        let options = AimOptions { channels, ..AimOptions::default() };
+        AimLayout::new(&Config::gddr6_aim(), &options, rows, columns, first_row).expect("it fits")
+    }
+
+    #[test]
+    fn every_element_has_a_place_of_its_own() {
+        for (channels, rows, columns) in
+            [(1, 1, 1), (1, 40, 1025), (2, 33, 100), (3, 100, 3000), (16, 300, 128), (1, 17, 8)]
+        {
+            let layout = layout(channels, rows, columns, 7);
+            let mut places = HashSet::new();
+            let mut elements_there = HashSet::new();
+            for group in 0..layout.groups() {
+                let first = group * layout.pus();
+                let number = |row, column| 1 + ((first + row) * columns + column) as u32;
+                // Two passes for the two halves of the number.
+                let low = layout.writes(group, |row, column| number(row, column) as u16);
+                let high = layout.writes(group, |row, column| (number(row, column) >> 16) as u16);
+                for (low, high) in low.zip(high) {
+                    assert!((7..layout.end_row()).contains(&low.row) && low.column < 64);
+                    assert!(places.insert((low.bank, low.row, low.column)));
+                    for (low, high) in low.words.iter().zip(&high.words) {
+                        for (low, high) in elements(*low).into_iter().zip(elements(*high)) {
+                            let number = u32::from(high) << 16 | u32::from(low);
+                            assert!(number == 0 || elements_there.insert(number));
+                        }
+                    }
+                }
+            }
+            assert_eq!(elements_there.len(), rows * columns);
+        }
+    }
+
+    #[test]
+    fn short_tiles_share_a_row_and_full_ones_have_it() {
+        // Keys of 128 elements: eight groups to a row.
+        let keys = layout(16, 4096, 128, 0);
+        assert_eq!((keys.groups(), keys.tiles(), keys.tile_words(0)), (16, 1, 8));
+        assert_eq!(keys.place(0, 7, 7), (0, 63));
+        assert_eq!(keys.place(0, 8, 0), (1, 0));
+        assert_eq!(keys.end_row(), 2);
+        // Values: one group, a row for each tile of 1024 tokens.
+        let values = layout(16, 128, 2049, 2);
+        assert_eq!((values.groups(), values.tiles(), values.tile_words(2)), (1, 3, 1));
+        assert_eq!(values.place(2, 0, 0), (4, 0));
+        assert_eq!(values.end_row(), 5);
+        // 24 columns: two groups to a row, none over its end.
+        assert_eq!(layout(1, 64, 384, 0).place(0, 2, 5), (1, 5));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let config = Config::gddr6_aim();
+        let options = AimOptions { channels: 1, ..AimOptions::default() };
+        let refused = |rows, columns, first_row| {
+            let error = AimLayout::new(&config, &options, rows, columns, first_row);
+            error.expect_err("it does not fit").to_string()
+        };
+        assert!(refused(0, 5, 0).contains("at least 1 x 1"));
+        assert!(refused(5, 0, 0).contains("at least 1 x 1"));
+        assert!(refused(GPR, 1, 0).contains("the GPR"));
+        assert!(refused(usize::MAX, usize::MAX, 0).contains("the GPR"));
+        // 16 rows of 1024 elements fill a row of the banks.
+        assert!(AimLayout::new(&config, &options, 32, 8192 * 1024 / 64, 16384 - 256).is_ok());
+        assert!(refused(33, 8192 * 1024 / 64, 16384 - 256).contains("there are 256"));
+        assert!(refused(1, 1, 20_000).contains("there are 0"));
+    }
+
+    #[test]
+    fn a_word_has_the_first_element_in_its_low_bits() {
+        let vector: Vec<u16> = (0..20).collect();
+        assert_eq!(word_of(&vector, 0)[1], 4 | 5 << 16 | 6 << 32 | 7 << 48);
+        assert_eq!(elements(word_of(&vector, 1))[..5], [16, 17, 18, 19, 0]);
+    }
+}

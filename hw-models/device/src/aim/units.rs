@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+//! What executes the units of a module, and how it works.
+
+use crate::gemv::IoBuffers;
+use crate::rank::{Activation, BackEnd, ModelBackEnd};
+use crate::softmax::SoftmaxUnits;
+use crate::{Config, ConfigError};
+use pimlico_ports::{Instances, Mismatch};
+use pimlico_units::arith::Binary16;
+use pimlico_units::bank::{BankPu, PingpongBuffer, PingpongBufferIn, PingpongBufferOut, Sixteen};
+use pimlico_units::rank::{AdderUnit, RankController, RefreshManager};
+
+/// Multipliers of a PU: elements of a column.
+pub const MULTIPLIERS: usize = 16;
+
+/// Banks, and so PUs, of a channel.
+pub const BANKS: usize = 16;
+
+/// Words in a side of the global buffer: 2 KB (LoL-PIM Table 5).
+pub const GLOBAL_WORDS: usize = 64;
+
+/// Channels of a module, at the most: four times LoL-PIM's.
+pub const MOST_CHANNELS: usize = 64;
+
+/// What a column holds, or a word of the I/O buffers: 16 elements, four in each of its parts, the first
+/// in the low bits.
+pub type Word = [u64; 4];
+
+/// The PU at a bank.
+pub type Pu = BankPu<Binary16, Binary16, Sixteen>;
+
+/// How a module works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AimOptions {
+    /// Channels: 1 to [`MOST_CHANNELS`].
+    pub channels: usize,
+    /// One side in the I/O buffers and one command queue, or two of each.
+    pub io_buffers: IoBuffers,
+    /// How rows are opened for the PUs.
+    pub activation: Activation,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+}
+
+impl Default for AimOptions {
+    fn default() -> Self {
+        Self {
+            channels: 16,
+            io_buffers: IoBuffers::PingPong,
+            activation: Activation::AllBank,
+            refresh: true,
+        }
+    }
+}
+
+impl AimOptions {
+    /// PUs of all channels.
+    pub fn pus(&self) -> usize {
+        self.channels * BANKS
+    }
+}
+
+/// I/O buffers with sides of `DEPTH` words: two sides or one.
+pub enum IoBufferUnits<const DEPTH: usize> {
+    /// Two.
+    PingPong(Box<dyn Instances<PingpongBuffer<Word, DEPTH, true>>>),
+    /// One.
+    Single(Box<dyn Instances<PingpongBuffer<Word, DEPTH, false>>>),
+}
+
+impl<const DEPTH: usize> IoBufferUnits<DEPTH> {
+    fn new<B: BackEnd>(
+        io_buffers: IoBuffers,
+        count: usize,
+        cycle_ps: u64,
+        back_end: &mut B,
+    ) -> Result<Self, B::Error> {
+        Ok(match io_buffers {
+            IoBuffers::PingPong => Self::PingPong(back_end.instances(count, cycle_ps)?),
+            IoBuffers::Single => Self::Single(back_end.instances(count, cycle_ps)?),
+        })
+    }
+
+    pub(super) fn step(
+        &mut self,
+        inputs: &[PingpongBufferIn<Word>],
+        outputs: &mut [PingpongBufferOut<Word>],
+    ) -> Result<(), Box<Mismatch>> {
+        match self {
+            Self::PingPong(units) => units.step(inputs, outputs),
+            Self::Single(units) => units.step(inputs, outputs),
+        }
+    }
+}
+
+/// The units of a module, whoever executes them.
+pub struct AimUnits {
+    /// The PUs: that of bank `b` of channel `c` is number `16 c + b`.
+    pub pus: Box<dyn Instances<Pu>>,
+    /// The global buffer: one for all channels, which write and read the same words in the same clocks.
+    pub global_buffer: IoBufferUnits<GLOBAL_WORDS>,
+    /// The result registers, one for each channel: a word is a result of each of its PUs.
+    pub result_registers: IoBufferUnits<1>,
+    /// Element-wise addition, one for each channel.
+    pub adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
+    /// The softmax unit.
+    pub softmax_unit: SoftmaxUnits,
+    /// The one controller of all channels.
+    pub rank_controller: Box<dyn Instances<RankController>>,
+    /// Its refresh manager.
+    pub refresh_manager: Box<dyn Instances<RefreshManager>>,
+}
+
+impl AimUnits {
+    /// The units that `options` ask for, made by a back end.
+    pub fn new<B: BackEnd>(
+        config: &Config,
+        options: AimOptions,
+        back_end: &mut B,
+    ) -> Result<Self, B::Error> {
+        let AimOptions { channels, io_buffers, .. } = options;
+        let slot_ps = config.timing.ccd_l_tck * config.tck_ps;
+        Ok(Self {
+            pus: back_end.instances(options.pus(), slot_ps)?,
+            global_buffer: IoBufferUnits::new(io_buffers, 1, slot_ps, back_end)?,
+            result_registers: IoBufferUnits::new(io_buffers, channels, slot_ps, back_end)?,
+            adder_units: back_end.instances(channels, slot_ps)?,
+            softmax_unit: SoftmaxUnits::Early(back_end.instances(1, slot_ps)?),
+            rank_controller: back_end.instances(1, config.tck_ps)?,
+            refresh_manager: back_end.instances(1, config.tck_ps)?,
+        })
+    }
+
+    /// The models.
+    pub fn models(config: &Config, options: AimOptions) -> Self {
+        match Self::new(config, options, &mut ModelBackEnd) {
+            Ok(units) => units,
+        }
+    }
+}
+
+/// Whether the channels of a [`Module`](super::Module) can be what the configuration says: its units
+/// have fixed widths.
+pub fn check(config: &Config) -> Result<(), ConfigError> {
+    let timing = &config.timing;
+    let organisation = &config.organisation;
+    let of_banks = organisation.banks_per_group;
+    let one_clock = timing.ccd_l_tck == 2 && timing.ccd_s_tck == 2;
+    for (key, value, holds, expected) in [
+        ("chips", organisation.chips, organisation.chips == 1, "1 in a channel"),
+        ("bank_groups", organisation.bank_groups, organisation.bank_groups == 4, "4"),
+        ("banks_per_group", of_banks, of_banks == 4, "4"),
+        ("column_bytes", organisation.column_bytes, organisation.column_bytes == 32, "32"),
+        ("page_bytes", config.columns(), config.columns() >= GLOBAL_WORDS, "2048 or more"),
+        ("CCD_L", timing.ccd_l_tck as usize, one_clock, "2, as CCD_S: the PUs' clock"),
+    ] {
+        config.require(key, value as u64, holds, expected)?;
+    }
+    config.check_control()
+}
