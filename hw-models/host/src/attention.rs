@@ -167,9 +167,20 @@ fn score_buffer(job: &Job) -> ScoreBuffer {
 
 /// Errors of each stage against float64 of what it was given, and of the whole.
 pub fn errors(head: &Head, result: &Attention, normalise: Normalise) -> Stages {
+    let queries: Vec<&[u16]> = head.queries.iter().map(Vec::as_slice).collect();
+    errors_of(&queries, head, result, normalise)
+}
+
+/// The same of some of a head's queries, of which the results are.
+pub fn errors_of(
+    queries: &[&[u16]],
+    head: &Head,
+    result: &Attention,
+    normalise: Normalise,
+) -> Stages {
     let format = Format::BINARY16;
     let mut worst = Stages::default();
-    for (n, q) in head.queries.iter().enumerate() {
+    for (n, &q) in queries.iter().enumerate() {
         let scale = scale(q.len());
         let (scores, weights, context) =
             (&result.scores[n], &result.weights[n], &result.context[n]);

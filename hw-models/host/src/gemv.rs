@@ -10,7 +10,7 @@ use half::f16;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{self as device, IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, Rank, RankError};
+use pimlico_device::{CHIPS, Rank, RankError, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
 
@@ -62,11 +62,17 @@ pub struct Operands {
 impl Operands {
     /// Normally distributed, the outputs with variance 1.
     pub fn synthetic(rows: usize, columns: usize, seed: u64) -> Self {
+        let (vector, matrix) = Self::one_by_one(columns, seed);
+        Self { matrix: matrix.take(rows).collect(), vector }
+    }
+
+    /// The same: the vector, and as many rows as are taken.
+    pub fn one_by_one(columns: usize, seed: u64) -> (Vec<u16>, impl Iterator<Item = Vec<u16>>) {
         let mut random = data::generator(seed);
         let deviation = 1.0 / (columns as f64).sqrt();
         let vector = data::normal_vector(&mut random, columns, 1.0);
-        let matrix = (0..rows).map(|_| data::normal_vector(&mut random, columns, deviation));
-        Self { matrix: matrix.collect(), vector }
+        let row = move || Some(data::normal_vector(&mut random, columns, deviation));
+        (vector, std::iter::from_fn(row))
     }
 }
 
@@ -92,24 +98,51 @@ pub fn writes<'a>(
 /// Runs a job.
 pub fn run(rank: &mut Rank, job: &Job) -> Result<Report, GemvError> {
     let Job { rows, columns, io_buffers, seed } = *job;
-    let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
-    let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
     let mut host = HostPort::new().map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
+    let Product { operator, load, bytes } = product(rank, &mut host, "gemv", job)?;
+    let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
+    let load = Load::new(rank.config(), &load, bytes);
+    Ok(Report::new(rank, &pins, JobReport::Gemv(gemv), seed, load, operator))
+}
+
+/// A product of a matrix and a vector, and what it took to write the matrix.
+pub(crate) struct Product {
+    pub operator: Operator,
+    pub load: Statistics,
+    pub bytes: u64,
+}
+
+/// Writes a matrix, from row 0 of the banks on, and multiplies.
+pub(crate) fn product(
+    rank: &mut Rank,
+    host: &mut HostPort,
+    name: &'static str,
+    job: &Job,
+) -> Result<Product, GemvError> {
+    let Job { rows, columns, io_buffers, seed } = *job;
+    let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
+    let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
     let (_, load) = host.transfer(rank, writes(&layout, &matrix))?;
     let (outputs, cost) = device::gemv(rank, &layout, &vector, io_buffers)?;
 
-    let decode =
-        |bits: &[u16]| bits.iter().map(|&b| f16::from_bits(b).to_f64()).collect::<Vec<_>>();
-    let vector = decode(&vector);
-    let dot = |row: &Vec<u16>| decode(row).iter().zip(&vector).map(|(a, b)| a * b).sum::<f64>();
-    let expected: Vec<f64> = matrix.iter().map(dot).collect();
+    let vector = decoded(&vector);
+    let expected: Vec<f64> = matrix.iter().map(|row| dot(row, &vector)).collect();
     let error = Error::from(ErrorReport::new(Format::BINARY16, &outputs, &expected));
+    let macs = (rows * columns) as u64;
+    Ok(Product {
+        operator: Operator::on_device(name, rank.config(), &cost, macs, error),
+        load,
+        bytes: (rows * columns.div_ceil(BURST) * BEATS * CHIPS) as u64,
+    })
+}
 
-    let config = rank.config();
-    let bytes = (rows * columns.div_ceil(BURST) * BEATS * CHIPS) as u64;
-    let operator = Operator::on_device("gemv", config, &cost, (rows * columns) as u64, error);
-    let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
-    let load = Load::new(config, &load, bytes);
-    Ok(Report::new(rank, &pins, JobReport::Gemv(gemv), seed, load, operator))
+/// Binary16 numbers in float64.
+pub(crate) fn decoded(bits: &[u16]) -> Vec<f64> {
+    bits.iter().map(|&bits| f16::from_bits(bits).to_f64()).collect()
+}
+
+/// The dot product of a row of a matrix with a vector, in float64.
+pub(crate) fn dot(row: &[u16], vector: &[f64]) -> f64 {
+    row.iter().zip(vector).map(|(&a, b)| f16::from_bits(a).to_f64() * b).sum()
 }

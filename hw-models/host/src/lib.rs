@@ -8,6 +8,8 @@
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`gemv`]: a matrix times a vector.
+//! * [`fc`]: the fully-connected operators of a layer.
+//! * [`aim`]: the same on a module of AiM channels.
 //! * [`batch`]: how many requests fit, with static and with lazy allocation.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.
@@ -15,10 +17,12 @@
 //! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
 //! * [`report`]: what a run cost and how far it is from the reference.
 
+pub mod aim;
 pub mod allocator;
 pub mod attention;
 pub mod batch;
 pub mod data;
+pub mod fc;
 pub mod gemv;
 pub mod kv_cache;
 pub mod memory_controller;

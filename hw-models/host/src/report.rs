@@ -5,6 +5,7 @@ use crate::pins::PinLog;
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, DramCommand, Rank, Statistics};
 use pimlico_golden::error::ErrorReport;
+use pimlico_golden::pins::Violation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -16,6 +17,9 @@ pub struct Report {
     /// What was run.
     #[serde(flatten)]
     pub job: JobReport,
+    /// The module, where the system is one of several channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleReport>,
     /// What executed the units.
     pub backend: String,
     /// Seed of the data.
@@ -58,32 +62,68 @@ impl Report {
         load: Load,
         operator: Operator,
     ) -> Self {
+        Self::of_operators(rank, pins, job, seed, load, vec![operator])
+    }
+
+    /// Of a job of several operators, one after the other.
+    pub fn of_operators(
+        rank: &Rank,
+        pins: &PinLog,
+        job: JobReport,
+        seed: u64,
+        load: Load,
+        operators: Vec<Operator>,
+    ) -> Self {
         let (config, options) = (rank.config(), rank.options());
-        let (violations, first) = pins.violations(rank.tck());
-        let (cycles, used) = (operator.cycles, operator.slots.used);
-        let bytes = used * config.all_bank_bytes() as u64;
-        Self {
-            system: "l3".to_owned(),
-            job,
-            backend: String::new(),
-            seed,
-            tck_ns: config.tck_ps as f64 / 1000.0,
+        let system = System {
+            name: "l3",
+            config,
+            module: None,
             activation: options.activation.name(),
             refresh: options.refresh,
             normalise: options.normalise.name(),
             sums: options.sums.name(),
+        };
+        Self::of_system(&system, pins.violations(rank.tck()), job, seed, load, operators)
+    }
+
+    /// The same on any system. `violations` are how many there were at its pins, and the first.
+    pub fn of_system(
+        system: &System<'_>,
+        violations: (u64, Vec<Violation>),
+        job: JobReport,
+        seed: u64,
+        load: Load,
+        operators: Vec<Operator>,
+    ) -> Self {
+        let System { name, config, module, activation, refresh, normalise, sums } = *system;
+        let channels = module.map_or(1, |module| module.channels);
+        let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
+        let used: u64 = operators.iter().map(|operator| operator.slots.used).sum();
+        let bytes = used * (config.all_bank_bytes() * channels) as u64;
+        Self {
+            system: name.to_owned(),
+            job,
+            module,
+            backend: String::new(),
+            seed,
+            tck_ns: config.tck_ps as f64 / 1000.0,
+            activation,
+            refresh,
+            normalise,
+            sums,
             mismatches: None,
-            pin_violations: violations,
-            first_violations: first.iter().map(ToString::to_string).collect(),
+            pin_violations: violations.0,
+            first_violations: violations.1.iter().map(ToString::to_string).collect(),
             load,
             total: Total {
                 cycles,
-                ns: operator.ns,
-                energy_pj: operator.energy_pj,
+                ns: ns(config, cycles),
+                energy_pj: operators.iter().map(|operator| operator.energy_pj).sum(),
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
-                peak_gb_per_s: config.peak_gb_per_s(),
+                peak_gb_per_s: config.peak_gb_per_s() * channels as f64,
             },
-            operators: vec![operator],
+            operators,
             notes: vec!["the total is without the time in which the banks were written".to_owned()],
         }
     }
@@ -92,7 +132,7 @@ impl Report {
     pub fn attention(&self) -> Option<&AttentionReport> {
         match &self.job {
             JobReport::Attention(attention) => Some(attention),
-            JobReport::Gemv(_) => None,
+            JobReport::Gemv(_) | JobReport::Layer(_) => None,
         }
     }
 }
@@ -105,6 +145,47 @@ pub enum JobReport {
     Attention(AttentionReport),
     /// A matrix times a vector.
     Gemv(GemvReport),
+    /// The fully-connected operators of a layer.
+    Layer(LayerReport),
+}
+
+/// What ran a job, for its report.
+#[derive(Clone, Copy, Debug)]
+pub struct System<'a> {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Organisation and timing of a rank or a channel.
+    pub config: &'a Config,
+    /// The module, if it has several channels.
+    pub module: Option<ModuleReport>,
+    /// How rows are opened.
+    pub activation: &'static str,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+    /// When softmax divides.
+    pub normalise: &'static str,
+    /// Format of sums.
+    pub sums: &'static str,
+}
+
+/// A module of several channels.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ModuleReport {
+    /// Channels.
+    pub channels: usize,
+    /// I/O buffers of the channels: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
+}
+
+/// The fully-connected operators of a decoder layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct LayerReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Modules that share the layer out among them (tensor parallelism).
+    pub tp: usize,
+    /// Rows and columns of each operator's matrix, by its name.
+    pub shapes: BTreeMap<&'static str, [usize; 2]>,
 }
 
 /// Attention.
@@ -244,6 +325,31 @@ pub struct Operator {
     pub energy: Option<Energy>,
     /// The result against float64 of this operator on the same binary16 inputs.
     pub error: Error,
+    /// The result against `golden`'s, bit for bit, where that was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Exact>,
+}
+
+/// Results against those of `golden` that are summed up in the contract's order, bit for bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exact {
+    /// Results that there are.
+    pub outputs: u64,
+    /// How many of them were compared.
+    pub checked: u64,
+    /// How many of these differ.
+    pub differing: u64,
+}
+
+impl Exact {
+    /// Of two sets of results.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            outputs: self.outputs + other.outputs,
+            checked: self.checked + other.checked,
+            differing: self.differing + other.differing,
+        }
+    }
 }
 
 /// Energy by what takes it, in pJ; see [`pimlico_device::energy`].
@@ -293,6 +399,9 @@ pub struct Lost {
     pub fill_drain: u64,
     /// None of these.
     pub bubble: u64,
+    /// Between two RDs, operands on their way in or results on their way out; an L3 rank has them in
+    /// `fill_drain` and `bubble`.
+    pub io: u64,
 }
 
 /// Shares from 0 to 1.
@@ -337,8 +446,17 @@ impl From<ErrorReport> for Error {
     }
 }
 
+impl Slots {
+    /// Of so long an operator.
+    pub fn new(config: &Config, statistics: &Statistics) -> Self {
+        let lost = statistics.lost_slots(config.timing.ccd_l_tck);
+        let pimlico_device::Lost { row_switch, refresh, fill_drain, bubble, io } = lost;
+        Self { used: statistics.used, lost: Lost { row_switch, refresh, fill_drain, bubble, io } }
+    }
+}
+
 impl Operator {
-    /// An operator on the device.
+    /// An operator on a rank.
     pub fn on_device(
         operator: &'static str,
         config: &Config,
@@ -346,26 +464,29 @@ impl Operator {
         macs: u64,
         error: Error,
     ) -> Self {
-        let Statistics { cycles, used, bus_cycles, .. } = *statistics;
-        let lost = statistics.lost_slots(config.timing.ccd_l_tck);
+        Self::on_channels(operator, config, 1, statistics, macs, error)
+    }
+
+    /// An operator on so many channels that work side by side.
+    pub fn on_channels(
+        operator: &'static str,
+        config: &Config,
+        channels: usize,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let Statistics { cycles, bus_cycles, .. } = *statistics;
         let energy = Power::of(config).map(|power| power.energy(config, statistics));
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let peak_macs_per_tck =
-            (config.all_bank_bytes() / 2) as f64 / config.timing.ccd_l_tck as f64;
+            (config.all_bank_bytes() * channels / 2) as f64 / config.timing.ccd_l_tck as f64;
         Self {
             operator,
             cycles,
             ns: ns(config, cycles),
             macs,
-            slots: Slots {
-                used,
-                lost: Lost {
-                    row_switch: lost.row_switch,
-                    refresh: lost.refresh,
-                    fill_drain: lost.fill_drain,
-                    bubble: lost.bubble,
-                },
-            },
+            slots: Slots::new(config, statistics),
             utilisation: Utilisation {
                 bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
                 bus: of_time(bus_cycles),
@@ -376,6 +497,7 @@ impl Operator {
             energy_pj: energy.map(|energy| energy.total()),
             energy: energy.map(Energy::from),
             error,
+            exact: None,
         }
     }
 }

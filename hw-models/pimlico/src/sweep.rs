@@ -2,6 +2,7 @@
 //! `pimlico sweep`: what a choice of the design costs and gains, over a range.
 
 mod batch;
+mod io_buffers;
 mod numerics;
 
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ enum Study {
     /// Average batch size with static and with lazy allocation of KV caches: memory is simulated, time
     /// is not
     Batch(batch::Arguments),
+    /// Ping-pong I/O buffers or single ones on a module of AiM channels: cycles, and slots by cause
+    IoBuffers(io_buffers::Arguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
     Numerics(numerics::Arguments),
 }
@@ -28,6 +31,7 @@ enum Study {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.study {
         Study::Batch(arguments) => batch::run(arguments),
+        Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
     }
 }

@@ -5,6 +5,7 @@ use super::Job;
 use super::backend::Backend;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
+use pimlico_device::aim::MOST_CHANNELS;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Normalise, Options, SumFormat};
 use pimlico_host::data::Distribution;
@@ -223,10 +224,17 @@ impl Arguments {
     }
 }
 
-fn find_model(name: &str) -> Result<Model, Failure> {
+/// The model with this name.
+pub fn find_model(name: &str) -> Result<Model, Failure> {
     let mut presets = model::presets();
     presets.remove(name).ok_or_else(|| {
         let names: Vec<_> = presets.into_keys().collect();
         Failure::Input(format!("--model {name}: no such model; there are {}", names.join(", ")))
     })
+}
+
+/// A number of channels.
+pub fn channels(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_CHANNELS).contains(number));
+    number.ok_or_else(|| format!("expected 1 to {MOST_CHANNELS} channels"))
 }

@@ -9,7 +9,7 @@ mod arguments;
 mod backend;
 mod text;
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, channels, find_model};
 
 use crate::failure::Failure;
 use crate::output;

@@ -4,7 +4,8 @@
 use super::arguments::Arguments;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, Energy, Error, GemvReport, JobReport, Lost, Operator, Report, Slots, Stages,
+    AttentionReport, Energy, Error, GemvReport, JobReport, LayerReport, Lost, Operator, Report,
+    Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -32,6 +33,10 @@ fn title(report: &Report) -> String {
         JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
             let what = format!("matrix of {rows} x {columns} times a vector on {system}");
             (what, format!("I/O buffers {io_buffers}"))
+        }
+        JobReport::Layer(LayerReport { model, tp, .. }) => {
+            let what = format!("fully-connected operators of a layer of {model} on {system}");
+            (what, format!("one of {tp} module(s)"))
         }
     };
     format!(
@@ -93,7 +98,7 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     );
     text += "\nSlots of tCCD_L for an all-bank RD\n\n";
     text += &output::table(
-        &["operator", "used", "row switch", "refresh", "fill/drain", "bubble"],
+        &["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O"],
         report.operators.iter().map(slot_row),
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
@@ -154,8 +159,8 @@ fn cost_row(operator: &Operator) -> Vec<String> {
 
 fn slot_row(operator: &Operator) -> Vec<String> {
     let Slots { used, lost } = &operator.slots;
-    let Lost { row_switch, refresh, fill_drain, bubble } = *lost;
-    let counts = [*used, row_switch, refresh, fill_drain, bubble];
+    let Lost { row_switch, refresh, fill_drain, bubble, io } = *lost;
+    let counts = [*used, row_switch, refresh, fill_drain, bubble, io];
     std::iter::once(operator.operator.to_owned()).chain(counts.map(grouped)).collect()
 }
 
