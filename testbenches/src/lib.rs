@@ -15,6 +15,7 @@
 //! Without the feature `rtl` this crate is empty: it needs Verilator.
 #![cfg(feature = "rtl")]
 
+pub mod aim;
 pub mod arith;
 pub mod bank;
 mod bench;

@@ -25,7 +25,7 @@ pub fn rtl_units(config: &Config, options: Options, seed: u64) -> RankUnits {
 
 /// The units of a rank as RTL and models in lockstep.
 pub fn lockstep_units(config: &Config, options: Options, seed: u64) -> RankUnits {
-    let mut lockstep = LockstepBackEnd { seed, watched: None, files: None };
+    let mut lockstep = LockstepBackEnd::new(seed);
     RankUnits::new(config, options, &mut lockstep).expect("without waveforms no file is written")
 }
 
@@ -38,14 +38,14 @@ pub fn watched_units(
     mismatch: &Mismatch,
     folder: &Path,
 ) -> io::Result<(RankUnits, [PathBuf; 2])> {
-    let mut lockstep = LockstepBackEnd { seed, watched: Some((mismatch, folder)), files: None };
+    let mut lockstep = LockstepBackEnd::watching(seed, mismatch, folder);
     let units = RankUnits::new(config, options, &mut lockstep)?;
-    let files = lockstep.files.ok_or_else(|| io::Error::other(format!("no {}", mismatch.unit)))?;
-    Ok((units, files))
+    Ok((units, lockstep.files(mismatch)?))
 }
 
-struct RtlBackEnd {
-    seed: u64,
+/// Units as RTL.
+pub(crate) struct RtlBackEnd {
+    pub(crate) seed: u64,
 }
 
 impl BackEnd for RtlBackEnd {
@@ -61,10 +61,27 @@ impl BackEnd for RtlBackEnd {
 }
 
 /// Units in lockstep, of which one may be watched.
-struct LockstepBackEnd<'a> {
+pub(crate) struct LockstepBackEnd<'a> {
     seed: u64,
     watched: Option<(&'a Mismatch, &'a Path)>,
     files: Option<[PathBuf; 2]>,
+}
+
+impl<'a> LockstepBackEnd<'a> {
+    /// None is watched.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { seed, watched: None, files: None }
+    }
+
+    /// The one at fault is.
+    pub(crate) fn watching(seed: u64, mismatch: &'a Mismatch, folder: &'a Path) -> Self {
+        Self { seed, watched: Some((mismatch, folder)), files: None }
+    }
+
+    /// Its waveforms.
+    pub(crate) fn files(self, mismatch: &Mismatch) -> io::Result<[PathBuf; 2]> {
+        self.files.ok_or_else(|| io::Error::other(format!("no {}", mismatch.unit)))
+    }
 }
 
 impl BackEnd for LockstepBackEnd<'_> {

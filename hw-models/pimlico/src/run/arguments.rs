@@ -5,16 +5,19 @@ use super::Job;
 use super::backend::Backend;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use pimlico_device::aim::MOST_CHANNELS;
+use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Normalise, Options, SumFormat};
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
-use pimlico_host::{attention, gemv};
+use pimlico_host::{attention, fc, gemv};
 use std::path::PathBuf;
 
 /// Requests of a batch, at the most.
 const MOST_REQUESTS: usize = 1024;
+
+/// Modules among which a layer is shared out, at the most.
+pub const MOST_MODULES: usize = 1024;
 
 /// Arguments of `pimlico run`.
 #[derive(Args)]
@@ -67,9 +70,19 @@ pub struct Arguments {
     /// Columns of the matrix, with --op gemv
     #[arg(long, value_name = "C")]
     pub(super) cols: Option<usize>,
-    /// How the vector comes to the shared buffers, with --op gemv
+    /// How vectors come to the shared buffers, with --op gemv or fc; with --system aim also how results
+    /// leave
     #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
     pub(super) io_buffers: Buffers,
+    /// Channels of the module, with --system aim: 16 by default
+    #[arg(long, value_name = "N", value_parser = channels)]
+    pub(super) channels: Option<usize>,
+    /// Modules that share the layer out among them, with --op fc: one's share is run
+    #[arg(long, value_name = "N")]
+    pub(super) tp: Option<usize>,
+    /// With --op fc: the language-model head as well
+    #[arg(long)]
+    pub(super) lm_head: bool,
     /// Seed of the data, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
@@ -84,16 +97,20 @@ pub struct Arguments {
     pub(super) json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum System {
     /// L3's DIMM-PIM: a rank of DDR4-3200
     L3,
+    /// LoL-PIM's module: channels of GDDR6-AiM behind a hub
+    Aim,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Op {
     /// Score, softmax and context of a layer's heads, for one token that is being generated
     Attention,
+    /// The fully-connected operators of a decoder layer
+    Fc,
     /// A matrix times a vector, of which fully-connected layers are made
     Gemv,
 }
@@ -167,22 +184,48 @@ impl Arguments {
 
     /// What to run.
     pub(super) fn job(&self) -> Result<Job, Failure> {
+        let input = |message: &str| Err(Failure::Input(message.to_owned()));
+        if self.op != Op::Fc && (self.tp.is_some() || self.lm_head) {
+            return input("--tp and --lm-head: they go with --op fc");
+        }
         match (self.op, self.rows, self.cols) {
             (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
-            (Op::Attention, ..) => {
-                Err(Failure::Input("--rows and --cols: they go with --op gemv".to_owned()))
-            }
+            (Op::Fc, None, None) => Ok(Job::Fc(self.fc()?)),
+            (Op::Attention | Op::Fc, ..) => input("--rows and --cols: they go with --op gemv"),
             (Op::Gemv, Some(rows), Some(columns)) => {
-                let io_buffers = match self.io_buffers {
-                    Buffers::PingPong => IoBuffers::PingPong,
-                    Buffers::Single => IoBuffers::Single,
-                };
+                let io_buffers = self.io_buffers();
                 Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
             }
-            (Op::Gemv, ..) => {
-                Err(Failure::Input("--op gemv: expected --rows R and --cols C".to_owned()))
-            }
+            (Op::Gemv, ..) => input("--op gemv: expected --rows R and --cols C"),
         }
+    }
+
+    pub(super) fn io_buffers(&self) -> IoBuffers {
+        match self.io_buffers {
+            Buffers::PingPong => IoBuffers::PingPong,
+            Buffers::Single => IoBuffers::Single,
+        }
+    }
+
+    /// How a module works.
+    pub(super) fn aim_options(&self) -> Result<AimOptions, Failure> {
+        let Options { activation, refresh, normalise, sums } = self.options();
+        if (normalise, sums) != (Normalise::Early, SumFormat::Binary16) {
+            let message = "--normalise late and --sums binary32: they go with --system l3";
+            return Err(Failure::Input(message.to_owned()));
+        }
+        let channels = self.channels.unwrap_or(AimOptions::default().channels);
+        Ok(AimOptions { channels, io_buffers: self.io_buffers(), activation, refresh })
+    }
+
+    /// The fully-connected operators of a layer of the model.
+    fn fc(&self) -> Result<fc::Job, Failure> {
+        let model = find_model(&self.model)?;
+        let tp = self.tp.unwrap_or(1);
+        if !(1..=MOST_MODULES).contains(&tp) {
+            return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
+        }
+        Ok(fc::Job::new(&self.model, &model, tp, self.lm_head, self.seed))
     }
 
     /// Attention of the model.

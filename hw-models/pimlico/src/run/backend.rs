@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use clap::ValueEnum;
+use pimlico_device::aim::{AimOptions, AimUnits};
 use pimlico_device::{Config, Options, RankUnits};
 
 /// What executes the units.
@@ -49,6 +50,34 @@ impl Backend {
     ) -> Result<RankUnits, Failure> {
         match self {
             Self::Model => Ok(RankUnits::models(config, options)),
+            _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
+        }
+    }
+
+    #[cfg(feature = "rtl")]
+    pub(super) fn aim_units(
+        self,
+        config: &Config,
+        options: AimOptions,
+        seed: u64,
+    ) -> Result<AimUnits, Failure> {
+        use pimlico_testbenches::aim;
+        Ok(match self {
+            Self::Model => AimUnits::models(config, options),
+            Self::Rtl => aim::rtl_units(config, options, seed),
+            Self::Lockstep => aim::lockstep_units(config, options, seed),
+        })
+    }
+
+    #[cfg(not(feature = "rtl"))]
+    pub(super) fn aim_units(
+        self,
+        config: &Config,
+        options: AimOptions,
+        _: u64,
+    ) -> Result<AimUnits, Failure> {
+        match self {
+            Self::Model => Ok(AimUnits::models(config, options)),
             _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
         }
     }

@@ -2,21 +2,25 @@
 //! `pimlico run`: an operator of a language model on the device.
 //!
 //! * [`arguments`]: what is asked for.
+//! * [`aim`]: the same on a module of AiM channels.
 //! * [`backend`]: what executes the units.
 //! * [`text`]: the report for people.
 
+mod aim;
 mod arguments;
 mod backend;
 mod text;
 
-pub use arguments::{Arguments, channels, find_model};
+pub use arguments::{Arguments, MOST_MODULES, channels, find_model};
 
 use crate::failure::Failure;
 use crate::output;
 use arguments::System;
 use backend::Backend;
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
 use pimlico_host::attention::{self, AttentionError};
+use pimlico_host::fc;
 use pimlico_host::gemv::{self, GemvError};
 use pimlico_host::report::Report;
 use text::text;
@@ -24,15 +28,24 @@ use text::text;
 /// What is run.
 enum Job {
     Attention(attention::Job),
+    Fc(fc::Job),
     Gemv(gemv::Job),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let job = arguments.job()?;
-    let config = match arguments.system {
-        System::L3 => Config::ddr4_3200(),
-    };
+    match arguments.system {
+        System::L3 => run_rank(&job, arguments),
+        System::Aim => aim::run(&job, arguments),
+    }
+}
+
+fn run_rank(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.channels.is_some() {
+        return Err(Failure::Input("--channels: it goes with --system aim".to_owned()));
+    }
+    let config = Config::ddr4_3200();
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
     let mut rank = Rank::new(config.clone(), units, options);
@@ -40,25 +53,33 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
     }
-    let report = simulate(&mut rank, &job, arguments);
+    let report = simulate(&mut rank, job, arguments);
     rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
-    let report = report?;
+    tell(&report?, arguments)
+}
+
+/// Prints a report, and fails where it says that a check has.
+fn tell(report: &Report, arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        output::print_json(&report)?;
+        output::print_json(report)?;
     } else {
-        output::print(&text(&report, arguments))?;
+        output::print(&text(report, arguments))?;
     }
-    match report.first_violations.first() {
-        None => Ok(()),
-        Some(first) => Err(Failure::Check(format!(
+    if let Some(first) = report.first_violations.first() {
+        return Err(Failure::Check(format!(
             "{} violations at the DRAM's pins, the first: {first}",
             report.pin_violations
-        ))),
+        )));
+    }
+    let exact = report.operators.iter().filter_map(|operator| operator.exact);
+    match exact.map(|exact| exact.differing).sum() {
+        0u64 => Ok(()),
+        differing => Err(Failure::Check(format!("{differing} results differ from golden's"))),
     }
 }
 
 fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report, Failure> {
-    let mut report = run_job(rank, job).map_err(|error| match error {
+    let mut report = run_job(rank, job, arguments.io_buffers()).map_err(|error| match error {
         Stop::Input(message) => Failure::Input(message),
         Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
         Stop::Rank(RankError::Mismatch(mismatch)) => {
@@ -80,7 +101,7 @@ enum Stop {
     Rank(RankError),
 }
 
-fn run_job(rank: &mut Rank, job: &Job) -> Result<Report, Stop> {
+fn run_job(rank: &mut Rank, job: &Job, io_buffers: IoBuffers) -> Result<Report, Stop> {
     match job {
         Job::Attention(job) => {
             let bar = output::progress(job.heads as u64, "heads");
@@ -91,10 +112,22 @@ fn run_job(rank: &mut Rank, job: &Job) -> Result<Report, Stop> {
                 error => Stop::Input(error.to_string()),
             })
         }
-        Job::Gemv(job) => gemv::run(rank, job).map_err(|error| match error {
-            GemvError::Rank(error) => Stop::Rank(error),
-            error => Stop::Input(error.to_string()),
-        }),
+        Job::Fc(job) => {
+            let bar = output::progress(job.shapes.len() as u64, "operators");
+            let report = fc::run(rank, job, io_buffers, || bar.inc(1));
+            bar.finish_and_clear();
+            report.map_err(Stop::from)
+        }
+        Job::Gemv(job) => gemv::run(rank, job).map_err(Stop::from),
+    }
+}
+
+impl From<GemvError> for Stop {
+    fn from(error: GemvError) -> Self {
+        match error {
+            GemvError::Rank(error) => Self::Rank(error),
+            error => Self::Input(error.to_string()),
+        }
     }
 }
 
@@ -106,7 +139,7 @@ fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) 
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
-            let _ = run_job(&mut rank, job); // ends in the same mismatch
+            let _ = run_job(&mut rank, job, arguments.io_buffers()); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
@@ -122,7 +155,29 @@ fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
 /// The command that does the same again.
 fn again(job: &Job, arguments: &Arguments) -> String {
     let Options { activation, refresh, normalise, sums } = arguments.options();
-    let what = match job {
+    let mut what = what(job);
+    if !matches!(job, Job::Attention(_)) || arguments.system == System::Aim {
+        what += &format!(" --io-buffers {}", arguments.io_buffers().name());
+    }
+    what += &match arguments.system {
+        System::L3 => format!(" --normalise {} --sums {}", normalise.name(), sums.name()),
+        System::Aim => {
+            let channels = arguments.channels.map(|n| format!(" --channels {n}"));
+            format!(" --system aim{}", channels.unwrap_or_default())
+        }
+    };
+    format!(
+        "pimlico run --op {what} --activation {} --refresh {} --backend {} --seed {}",
+        activation.name(),
+        if refresh { "on" } else { "off" },
+        arguments.backend.name(),
+        arguments.seed
+    )
+}
+
+/// The job's part of that.
+fn what(job: &Job) -> String {
+    match job {
         Job::Attention(job) => {
             let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
             let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
@@ -133,18 +188,13 @@ fn again(job: &Job, arguments: &Arguments) -> String {
                 distribution.name()
             )
         }
-        Job::Gemv(gemv::Job { rows, columns, io_buffers, .. }) => {
-            format!("gemv --rows {rows} --cols {columns} --io-buffers {}", io_buffers.name())
+        Job::Fc(job) => {
+            let lm_head = job.shapes.iter().any(|shape| shape.operator == "lm_head");
+            let lm_head = if lm_head { " --lm-head" } else { "" };
+            format!("fc --model {} --tp {}{lm_head}", job.model, job.tp)
         }
-    };
-    format!(
-        "pimlico run --op {what} --activation {} --refresh {} --normalise {} --sums {} \
-         --backend {} --seed {}",
-        activation.name(),
-        if refresh { "on" } else { "off" },
-        normalise.name(),
-        sums.name(),
-        arguments.backend.name(),
-        arguments.seed
-    )
+        Job::Gemv(gemv::Job { rows, columns, .. }) => {
+            format!("gemv --rows {rows} --cols {columns}")
+        }
+    }
 }

@@ -4,8 +4,8 @@
 use super::arguments::Arguments;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, Energy, Error, GemvReport, JobReport, LayerReport, Lost, Operator, Report,
-    Slots, Stages,
+    AttentionReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost, ModuleReport,
+    Operator, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -32,12 +32,21 @@ fn title(report: &Report) -> String {
         }
         JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
             let what = format!("matrix of {rows} x {columns} times a vector on {system}");
-            (what, format!("I/O buffers {io_buffers}"))
+            let numbers = report.module.map_or(format!("I/O buffers {io_buffers}"), |_| {
+                "normally distributed elements".to_owned()
+            });
+            (what, numbers)
         }
         JobReport::Layer(LayerReport { model, tp, .. }) => {
             let what = format!("fully-connected operators of a layer of {model} on {system}");
             (what, format!("one of {tp} module(s)"))
         }
+    };
+    let what = match report.module {
+        Some(ModuleReport { channels, io_buffers }) => {
+            format!("{what}, {channels} channels, I/O buffers {io_buffers}")
+        }
+        None => what,
     };
     format!(
         "{what}\nback end {backend}, seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
@@ -66,6 +75,21 @@ fn errors(report: &Report) -> String {
         &["result", "max", "RMS", "max ULP"],
         rows.into_iter().map(|(name, error)| error_row(name, &error)),
     )
+}
+
+/// Results against golden's, for people, where that was done.
+fn exact(report: &Report) -> String {
+    let row = |operator: &Operator| {
+        let Exact { outputs, checked, differing } = operator.exact?;
+        let cells = [outputs, checked, differing].map(grouped);
+        Some(std::iter::once(operator.operator.to_owned()).chain(cells).collect())
+    };
+    let rows: Vec<Vec<String>> = report.operators.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header = ["operator", "results", "compared", "differing"];
+    format!("\nBit for bit against golden's order of summation\n\n{}", output::table(&header, rows))
 }
 
 /// Energy by what takes it, for people, where it is known.
@@ -103,6 +127,7 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
     text += &errors(report);
+    text += &exact(report);
     text += &energy(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(

@@ -3,13 +3,10 @@
 
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use crate::run::{channels, find_model};
+use crate::run::{MOST_MODULES, channels, find_model};
 use clap::Args;
 use pimlico_host::aim::io_buffers::{self, Comparison, Row, Side, Study};
 use pimlico_host::report::{Lost, Slots};
-
-/// Modules among which a layer is shared out, at the most.
-const MOST_MODULES: usize = 1024;
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]

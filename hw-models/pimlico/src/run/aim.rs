@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run --system aim`: the operators on a module of AiM channels.
+
+use super::arguments::Arguments;
+use super::backend::Backend;
+use super::{Job, again, tell};
+use crate::failure::Failure;
+use crate::output;
+use pimlico_device::aim::{AimError, AimOptions, AimWave, Module};
+use pimlico_device::{Config, Mismatch};
+use pimlico_host::aim::{RunError, attention, matrix};
+use pimlico_host::gemv;
+use pimlico_host::report::Report;
+
+/// Runs a job.
+pub(super) fn run(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
+    let config = Config::gddr6_aim();
+    let options = arguments.aim_options()?;
+    let units = arguments.backend.aim_units(&config, options, arguments.seed)?;
+    let mut module = Module::new(config.clone(), units, options);
+    if let Some(file) = &arguments.vcd {
+        let wave = AimWave::create(file, config.tck_ps);
+        module.trace(wave.map_err(|e| Failure::file(file, &e))?);
+    }
+    let report = run_job(&mut module, job);
+    module.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
+    let mut report = report.map_err(|error| match error {
+        RunError::Device(AimError::Mismatch(mismatch)) => {
+            let again = again(job, arguments);
+            let waveforms = show(&mismatch, &config, options, job, arguments);
+            Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
+        }
+        RunError::Device(AimError::Hazard(hazard)) => Failure::Check(format!("hazard: {hazard}")),
+        error => Failure::Input(error.to_string()),
+    })?;
+    report.backend = arguments.backend.name().to_owned();
+    report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
+    tell(&report, arguments)
+}
+
+fn run_job(module: &mut Module, job: &Job) -> Result<Report, RunError> {
+    match job {
+        Job::Attention(job) => {
+            let bar = output::progress(job.heads as u64, "heads");
+            let report = attention::run(module, job, |heads| bar.set_position(heads as u64));
+            bar.finish_and_clear();
+            report
+        }
+        Job::Fc(job) => {
+            let bar = output::progress(job.shapes.len() as u64, "operators");
+            let report = matrix::run_layer(module, job, || bar.inc(1));
+            bar.finish_and_clear();
+            report
+        }
+        Job::Gemv(gemv::Job { rows, columns, seed, .. }) => {
+            matrix::run(module, *rows, *columns, *seed)
+        }
+    }
+}
+
+/// Runs the job again to write the waveforms around a mismatch; returns their names.
+#[cfg(feature = "rtl")]
+fn show(
+    mismatch: &Mismatch,
+    config: &Config,
+    options: AimOptions,
+    job: &Job,
+    arguments: &Arguments,
+) -> String {
+    use pimlico_testbenches::aim;
+    match aim::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
+        Ok((units, files)) => {
+            let mut module = Module::new(config.clone(), units, options);
+            let _ = run_job(&mut module, job); // ends in the same mismatch
+            files.map(|file| file.display().to_string()).join(" ")
+        }
+        Err(error) => format!("{}: {error}", arguments.report.display()),
+    }
+}
+
+/// Without the RTL there is no mismatch.
+#[cfg(not(feature = "rtl"))]
+fn show(_: &Mismatch, _: &Config, _: AimOptions, _: &Job, _: &Arguments) -> String {
+    String::new()
+}
