@@ -2,13 +2,21 @@
 //! A module of AiM channels: every bit against the contract's order of summation, every slot and every
 //! command judged.
 
+use half::f16;
+use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Config, DramCommand, Statistics};
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
+use pimlico_golden::softmax;
+use pimlico_host::aim::{attention, matrix};
+use pimlico_host::attention::Job;
+use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::fc;
 use pimlico_host::gemv::Operands;
+use pimlico_host::model;
 use pimlico_host::pins::PinLog;
 use proptest::prelude::*;
 
@@ -112,4 +120,139 @@ fn edges_of_groups_and_tiles() {
             check(options, rows, columns, 1);
         }
     }
+}
+
+#[test]
+fn attention_is_scores_weights_and_context() {
+    let scale_of = |head_dim: usize| f16::from_f64(1.0 / (head_dim as f64).sqrt()).to_f64();
+    for (channels, head_dim, context, io_buffers) in [
+        (1, 128, 1500, IoBuffers::PingPong),
+        (1, 20, 33, IoBuffers::Single),
+        (2, 64, 1025, IoBuffers::Single),
+        (3, 100, 16, IoBuffers::PingPong),
+        (1, 1, 1, IoBuffers::PingPong),
+    ] {
+        let options = AimOptions { channels, io_buffers, ..AimOptions::default() };
+        let mut module = module(options);
+        let pins = PinLog::of_module(&mut module);
+        let distribution = Distribution::Random;
+        let head = Head::synthetic(Shape { head_dim, context, group: 2, distribution }, 7, 0);
+        let layout = AimHead::new(module.config(), &options, head_dim, context, 3);
+        let layout = layout.expect("it fits");
+        attention::load(&mut module, &layout, &head).expect("models alone");
+        for query in &head.queries {
+            let result = attention::run_query(&mut module, &layout, query).expect("models alone");
+            for (k, score) in head.k.iter().zip(&result.score.values) {
+                assert_eq!(*score, dot(P, 16, k, query));
+            }
+            // Weights within what one exponential may be off, and its roundings.
+            let scale = scale_of(head_dim);
+            let scaled = |score: &u16| f16::from_f64(f16::from_bits(*score).to_f64() * scale);
+            let scaled: Vec<f64> =
+                result.score.values.iter().map(|score| scaled(score).to_f64()).collect();
+            let exact = softmax::weights(&scaled);
+            let bounds = softmax::weight_bounds(P.elements, P.subnormals, &scaled, 0.888);
+            for ((weight, exact), bound) in result.softmax.values.iter().zip(exact).zip(bounds) {
+                let weight = f16::from_bits(*weight).to_f64();
+                assert!((weight - exact).abs() <= bound, "{weight} {exact} {bound}");
+            }
+            for (element, got) in result.context.values.iter().enumerate() {
+                let column: Vec<u16> = head.v.iter().map(|v| v[element]).collect();
+                let weights = &result.softmax.values;
+                let expected = if head_dim <= options.pus() {
+                    dot(P, 16, &column, weights)
+                } else {
+                    dot_in_parts(P, 16, TILE, &column, weights)
+                };
+                assert_eq!(*got, expected, "element {element} of {head_dim}, {options:?}");
+            }
+            // Two passes, a score in each clock of 2 tCK.
+            let chunks = context.next_multiple_of(16) as u64;
+            let cycles = result.softmax.statistics.cycles;
+            assert!((4 * chunks..4 * chunks + 1000).contains(&cycles), "{cycles}");
+        }
+        assert_eq!(pins.violations(module.tck()), (0, vec![]));
+    }
+}
+
+#[test]
+fn a_batch_of_heads_is_reported() {
+    let job = Job {
+        model: "llama".to_owned(),
+        head_dim: 64,
+        heads: 3,
+        group: 2,
+        contexts: vec![100, 300],
+        distribution: Distribution::Random,
+        seed: 1,
+    };
+    let options = AimOptions { channels: 2, ..AimOptions::default() };
+    let report = attention::run(&mut module(options), &job, |_| {}).expect("it fits");
+    let names: Vec<_> = report.operators.iter().map(|operator| operator.operator).collect();
+    assert_eq!(names, ["score", "softmax", "context"]);
+    assert_eq!(report.operators[0].macs, 3 * 400 * 64);
+    let exact = report.operators[0].exact.expect("it is compared");
+    assert_eq!((exact.outputs, exact.checked, exact.differing), (3 * 400, 3 * 400, 0));
+    let exact = report.operators[2].exact.expect("it is compared");
+    assert_eq!((exact.outputs, exact.differing), (3 * 2 * 64, 0));
+    // Columns of 32 bytes: four to a key, 7 and 19 to a row of the values.
+    let bytes = 2 * (400 * 4 + 64 * (7 + 19)) * 32;
+    assert_eq!((report.pin_violations, report.load.bytes), (0, bytes));
+    assert_eq!(report.total.peak_gb_per_s, 1024.0);
+}
+
+#[test]
+fn a_layer_has_its_operators() {
+    let model = model::Model {
+        layers: 1,
+        heads: 4,
+        kv_heads: Some(2),
+        head_dim: 16,
+        hidden: 64,
+        ffn: 100,
+        gated: true,
+        vocab: 300,
+    };
+    let job = fc::Job::new("small", &model, 2, true, 1);
+    let options = AimOptions { channels: 1, ..AimOptions::default() };
+    let report = matrix::run_layer(&mut module(options), &job, || {}).expect("it fits");
+    let macs: Vec<_> = report.operators.iter().map(|o| (o.operator, o.macs)).collect();
+    assert_eq!(
+        macs,
+        [
+            ("qkv", 64 * 64),
+            ("projection", 64 * 32),
+            ("ffn1", 100 * 64),
+            ("ffn2", 64 * 50),
+            ("lm_head", 150 * 64)
+        ]
+    );
+    for operator in &report.operators {
+        let exact = operator.exact.expect("it is compared");
+        assert!(exact.differing == 0 && exact.checked == exact.outputs);
+        assert!(operator.error.max_relative > 0.0 && operator.error.max_relative < 0.02);
+    }
+    let cycles: u64 = report.operators.iter().map(|operator| operator.cycles).sum();
+    assert_eq!(report.total.cycles, cycles);
+}
+
+#[test]
+fn ping_pong_buffers_hide_operands_and_results() {
+    let cost = |io_buffers, rows, columns| {
+        let options = AimOptions { channels: 1, io_buffers, refresh: false, ..Default::default() };
+        check(options, rows, columns, 1)
+    };
+    // Sums of eight columns, as of keys of 128 elements: the banks wait for none of the results.
+    let (ping_pong, single) =
+        (cost(IoBuffers::PingPong, 640, 128), cost(IoBuffers::Single, 640, 128));
+    assert_eq!((ping_pong.lost_tck.io, ping_pong.lost_tck.bubble), (0, 0));
+    // Each of 40 but the last: 8 clocks from a column to its result, RD_RESULT, and the requests.
+    let per_sum = single.lost_tck.io as f64 / 39.0;
+    assert!((16.0..24.0).contains(&per_sum), "{per_sum}");
+    // One group over four tiles: words of a tile take 128 tCK, less than the columns with their row.
+    let (ping_pong, single) =
+        (cost(IoBuffers::PingPong, 16, 4096), cost(IoBuffers::Single, 16, 4096));
+    assert_eq!((ping_pong.lost_tck.io, ping_pong.lost_tck.bubble), (0, 0));
+    let per_tile = single.lost_tck.io as f64 / 3.0;
+    assert!((120.0..140.0).contains(&per_tile), "{per_tile}");
 }

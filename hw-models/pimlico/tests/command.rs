@@ -90,6 +90,72 @@ fn a_matrix_is_multiplied() {
 }
 
 #[test]
+fn a_module_runs_attention_operator_by_operator() {
+    let run = |io_buffers: &str| {
+        json(&format!(
+            "run --system aim --model qwen1.5-7b --context 600 --heads 2 --channels 2 --json \
+             --io-buffers {io_buffers}"
+        ))
+    };
+    let report = run("ping-pong");
+    assert_eq!((&report["system"], &report["tck_ns"]), (&"aim".into(), &0.5.into()));
+    assert_eq!(report["module"]["channels"], 2);
+    assert_eq!(report["pin_violations"], 0);
+    let operators = report["operators"].as_array().expect("a list");
+    let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
+    assert_eq!(names, ["score", "softmax", "context"]);
+    // 19 groups of 32 tokens, 8 columns each; 4 groups of 32 elements, 38 columns each.
+    assert_eq!(operators[0]["slots"]["used"], 2 * 19 * 8);
+    assert_eq!(operators[0]["commands"]["RD_RESULT"], 2 * 19);
+    assert_eq!(operators[2]["slots"]["used"], 2 * 4 * 38);
+    for operator in [&operators[0], &operators[2]] {
+        assert_eq!(
+            (&operator["slots"]["lost"]["io"], &operator["exact"]["differing"]),
+            (&0.into(), &0.into())
+        );
+        for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
+            assert!(operator["slots"]["lost"][lost].is_u64(), "{lost}");
+        }
+    }
+    let single = run("single");
+    assert!(single["operators"][0]["slots"]["lost"]["io"].as_u64() > Some(100));
+    let text = pimlico("run --system aim --context 40 --channels 1").stdout;
+    assert!(String::from_utf8_lossy(&text).contains("1 channels, I/O buffers ping-pong"));
+}
+
+#[test]
+fn a_layer_runs_on_both_systems() {
+    // 48 x 2048: on the rank 3 chunks of 64 bursts, on the module one group of 128 columns.
+    for (system, slots) in [("l3", 3 * 64), ("aim --channels 8", 128)] {
+        let report =
+            json(&format!("run --system {system} --op fc --model llama-3.2-1b --tp 64 --json"));
+        assert_eq!(report["tp"], 64);
+        assert_eq!(report["shapes"]["qkv"], serde_json::json!([48, 2048]));
+        let operators = report["operators"].as_array().expect("a list");
+        let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
+        assert_eq!(names, ["qkv", "projection", "ffn1", "ffn2"]);
+        assert_eq!(operators[0]["slots"]["used"], slots, "{system}");
+    }
+    let head = json("run --op fc --model llama-3.2-1b --tp 512 --lm-head --json");
+    assert_eq!(head["operators"][4]["operator"], "lm_head");
+}
+
+#[test]
+fn io_buffers_are_compared() {
+    let comparison =
+        json("sweep io-buffers --contexts 1024 --channels 2 --tp 64 --refresh off --json");
+    let rows = comparison["rows"].as_array().expect("a list");
+    let names: Vec<_> = rows.iter().map(|row| &row["operator"]).collect();
+    assert_eq!(names, ["score", "context", "ffn1", "ffn2"]);
+    for row in rows {
+        let reduction = row["reduction_percent"].as_f64().expect("a number");
+        assert!(reduction > 0.0 && reduction < 60.0, "{row}");
+        assert!(row["paper_percent"].is_f64());
+        assert_eq!(row["ping_pong"]["slots"]["lost"]["io"], 0);
+    }
+}
+
+#[test]
 fn numerics_are_compared() {
     let comparison = json("sweep numerics --head-dim 64 --context 64,2000 --json");
     let rows = comparison["rows"].as_array().expect("a list");
@@ -118,6 +184,17 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --group 0", "--group 0"),
         ("run --op gemv", "expected --rows R and --cols C"),
         ("run --rows 5", "they go with --op gemv"),
+        ("run --op fc --rows 5", "they go with --op gemv"),
+        ("run --tp 2", "they go with --op fc"),
+        ("run --op fc --tp 0", "--tp 0: expected 1 to 1024 modules"),
+        ("run --channels 2", "--channels: it goes with --system aim"),
+        ("run --system aim --sums binary32", "they go with --system l3"),
+        ("run --system aim --context 0", "context of 0 tokens"),
+        ("run --system aim --head-dim 0", "head dimension 0"),
+        ("run --system aim --context 99999999999", "hold 1 to 261888 of head dimension 128"),
+        ("run --system aim --op gemv --rows 300000 --cols 4", "elements of the GPR"),
+        ("sweep io-buffers --tp 0", "--tp 0: expected 1 to 1024 modules"),
+        ("sweep io-buffers --contexts 0", "context of 0 tokens"),
         ("run --op gemv --rows 0 --cols 5", "matrix of 0 x 5"),
         ("run --op gemv --rows 99999999999 --cols 99999999999", "rows of the banks"),
         ("run --batch 0", "--batch"),

@@ -11,7 +11,7 @@
 //!   more elements than there are PUs.
 
 use super::layout::{AimLayout, LayoutError};
-use super::{AimError, AimOptions, Module, Operand, Requests, SoftmaxRequest, gemv};
+use super::{AimError, AimOptions, GPR, Module, Operand, Requests, SoftmaxRequest, gemv};
 use crate::rank::{Score, Weigh};
 use crate::{Config, Statistics};
 
@@ -36,14 +36,33 @@ impl AimHead {
         context: usize,
         first_row: usize,
     ) -> Result<Self, LayoutError> {
-        let k = AimLayout::new(config, options, context, head_dim, first_row)?;
-        let v = AimLayout::new(config, options, head_dim, context, k.end_row())?;
+        if !(1..=GPR).contains(&head_dim) {
+            return Err(LayoutError::HeadDim(head_dim));
+        }
+        let lay_out = |context| Self::lay_out(config, options, head_dim, context, first_row);
+        lay_out(context).ok_or_else(|| {
+            let (mut limit, mut beyond) = (0, GPR + 1);
+            while beyond - limit > 1 {
+                let middle = limit.midpoint(beyond);
+                *(if lay_out(middle).is_some() { &mut limit } else { &mut beyond }) = middle;
+            }
+            LayoutError::Context { context, channels: options.channels, limit, head_dim }
+        })
+    }
+
+    /// The layout, if there is room for it.
+    fn lay_out(
+        config: &Config,
+        options: &AimOptions,
+        head_dim: usize,
+        context: usize,
+        first_row: usize,
+    ) -> Option<Self> {
+        let k = AimLayout::new(config, options, context, head_dim, first_row).ok()?;
+        let v = AimLayout::new(config, options, head_dim, context, k.end_row()).ok()?;
         // The outputs of whole groups are behind the weights, of whole chunks.
         let outputs = head_dim.next_multiple_of(options.pus());
-        if context.next_multiple_of(CHUNK) + outputs > super::GPR {
-            return Err(LayoutError::Gpr { rows: head_dim, columns: context });
-        }
-        Ok(Self { k, v })
+        (context.next_multiple_of(CHUNK) + outputs <= GPR).then_some(Self { k, v })
     }
 
     /// Tokens.
@@ -150,4 +169,26 @@ fn step(
 ) -> Result<Option<crate::softmax::Made>, AimError> {
     let mut requests = Requests { softmax, ..Default::default() };
     Ok(module.step(&mut requests)?.softmax)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_what_does() {
+        let config = Config::gddr6_aim();
+        for (channels, head_dim, first_row) in [(1, 128, 0), (16, 128, 16_000), (2, 5000, 0)] {
+            let options = AimOptions { channels, ..AimOptions::default() };
+            let head = |context| AimHead::new(&config, &options, head_dim, context, first_row);
+            let Err(LayoutError::Context { limit, .. }) = head(usize::MAX) else {
+                panic!("no module is so large");
+            };
+            assert!(head(limit).is_ok() && head(limit + 1).is_err(), "{limit}");
+            assert!(head(limit).is_ok_and(|head| head.v.end_row() <= 16384));
+            assert!(head(0).is_err_and(|error| error.to_string().starts_with("context of 0 ")));
+        }
+        let options = AimOptions::default();
+        assert_eq!(AimHead::new(&config, &options, 0, 1, 0), Err(LayoutError::HeadDim(0)));
+    }
 }

@@ -51,6 +51,24 @@ pub enum LayoutError {
         /// Rows of the banks that are left for it.
         there: usize,
     },
+    /// The dimension of a head.
+    #[error("head dimension {0}: expected 1 to {GPR}")]
+    HeadDim(usize),
+    /// The tokens of a head.
+    #[error(
+        "context of {context} tokens: {channels} channels hold 1 to {limit} of head dimension \
+         {head_dim}"
+    )]
+    Context {
+        /// What was asked for.
+        context: usize,
+        /// Channels.
+        channels: usize,
+        /// What there is room for.
+        limit: usize,
+        /// Elements of a vector.
+        head_dim: usize,
+    },
     /// Vector and outputs do not fit the GPR.
     #[error(
         "matrix of {rows} x {columns}: vector and outputs are more than the {GPR} elements of the GPR"

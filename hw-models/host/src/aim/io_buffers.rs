@@ -27,6 +27,9 @@ pub struct Study {
     pub channels: usize,
     /// Modules that share a layer's fully-connected operators out among them.
     pub tp: Vec<usize>,
+    /// Whether rows are refreshed: a REF takes as long as a short operator, and falls into one run and
+    /// not into the other.
+    pub refresh: bool,
     /// Seed of the data.
     pub seed: u64,
 }
@@ -42,6 +45,8 @@ pub struct Comparison {
     pub channels: usize,
     /// Clock period in ns.
     pub tck_ns: f64,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
     /// Seed of the data.
     pub seed: u64,
     /// A row for each operator and context, or operator and number of modules.
@@ -133,7 +138,8 @@ impl Study {
     }
 
     fn options(&self, io_buffers: IoBuffers) -> AimOptions {
-        AimOptions { channels: self.channels, io_buffers, ..AimOptions::default() }
+        let Self { channels, refresh, .. } = *self;
+        AimOptions { channels, io_buffers, refresh, ..AimOptions::default() }
     }
 }
 
@@ -174,9 +180,9 @@ pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<Comparison, 
         }));
         progress();
     }
-    let Study { model, channels, seed, .. } = study.clone();
+    let Study { model, channels, refresh, seed, .. } = study.clone();
     let tck_ns = config.tck_ps as f64 / 1000.0;
-    Ok(Comparison { system: config.name, model, channels, tck_ns, seed, rows })
+    Ok(Comparison { system: config.name, model, channels, tck_ns, refresh, seed, rows })
 }
 
 fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), LayoutError> {

@@ -156,7 +156,7 @@ pub(super) enum Activate {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Switch {
+pub enum Switch {
     /// They are
     On,
     /// They are not, to compare with models that have no refresh

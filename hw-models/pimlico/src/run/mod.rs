@@ -11,7 +11,7 @@ mod arguments;
 mod backend;
 mod text;
 
-pub use arguments::{Arguments, MOST_MODULES, channels, find_model};
+pub use arguments::{Arguments, MOST_MODULES, Switch, channels, find_model};
 
 use crate::failure::Failure;
 use crate::output;

@@ -147,9 +147,10 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
         100.0 * load.bus
     );
     if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
+        let name = if report.module.is_some() { "scores in the GPR" } else { "score buffer" };
         let _ = writeln!(
             text,
-            "score buffer: {} of {} places, {} pass(es)",
+            "{name}: {} of {} places, {} pass(es)",
             grouped(score_buffer.scores as u64),
             grouped(score_buffer.capacity as u64),
             score_buffer.passes

@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use crate::run::{MOST_MODULES, channels, find_model};
+use crate::run::{MOST_MODULES, Switch, channels, find_model};
 use clap::Args;
 use pimlico_host::aim::io_buffers::{self, Comparison, Row, Side, Study};
 use pimlico_host::report::{Lost, Slots};
@@ -28,6 +28,9 @@ pub struct Arguments {
     /// Modules that share the fully-connected operators of a layer out among them
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [1, 8])]
     tp: Vec<usize>,
+    /// Whether rows are refreshed
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    refresh: Switch,
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
@@ -38,7 +41,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { model, contexts, channels, tp, seed, json } = arguments;
+    let Arguments { model, contexts, channels, tp, refresh, seed, json } = arguments;
     if let Some(wrong) = tp.iter().find(|tp| !(1..=MOST_MODULES).contains(*tp)) {
         return Err(Failure::Input(format!("--tp {wrong}: expected 1 to {MOST_MODULES} modules")));
     }
@@ -48,6 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         contexts: contexts.clone(),
         channels: *channels,
         tp: tp.clone(),
+        refresh: *refresh == Switch::On,
         seed: *seed,
     };
     let bar = output::progress(study.len() as u64, "runs");
@@ -74,9 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn text(comparison: &Comparison) -> String {
-    let Comparison { system, model, channels, seed, rows, .. } = comparison;
+    let Comparison { system, model, channels, refresh, seed, rows, .. } = comparison;
+    let refresh = if *refresh { "on" } else { "off" };
     let mut text = format!(
-        "{model} on a module of {channels} channels of {system}, seed {seed}\n\
+        "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n\
          a head's score (QK^T) and context (SV); matrices of a layer, shared out among tp modules\n\n"
     );
     text += &output::table(
