@@ -113,6 +113,10 @@ fn energy(report: &Report) -> String {
     format!("\nEnergy in uJ, an upper bound\n\n{}", output::table(&header, rows))
 }
 
+/// Header of the slots.
+const SLOTS: [&str; 7] =
+    ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O"];
+
 /// The report for people.
 pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     let mut text = title(report);
@@ -120,10 +124,12 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
         &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
         report.operators.iter().map(cost_row),
     );
+    // A rank has no slots that are lost to I/O.
+    let columns = SLOTS.len() - usize::from(report.module.is_none());
     text += "\nSlots of tCCD_L for an all-bank RD\n\n";
     text += &output::table(
-        &["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O"],
-        report.operators.iter().map(slot_row),
+        &SLOTS[..columns],
+        report.operators.iter().map(|operator| slot_row(operator).drain(..columns).collect()),
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
     text += &errors(report);
