@@ -97,7 +97,7 @@ ports! {
 }
 
 /// Levels of the tree with the most lanes.
-const MAX_LEVELS: usize = Sixteen::LEVELS;
+pub(super) const MAX_LEVELS: usize = Sixteen::LEVELS;
 
 /// What accompanies a beat through the pipeline.
 #[derive(Clone, Copy, Default)]
@@ -168,14 +168,10 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
     }
 
     fn instances(count: usize) -> Box<dyn Instances<Self>> {
-        // The one set of parameters that runs long workloads.
-        let vectors: Box<dyn Instances<BankPu<Binary16>>> =
-            Box::new(SideBySide::<Binary16>::new(count));
-        let vectors: Box<dyn Any> = Box::new(vectors);
-        match vectors.downcast::<Box<dyn Instances<Self>>>() {
-            Ok(vectors) => *vectors,
-            Err(_) => Box::new(Models::<Self>::new(count)),
-        }
+        // The sets of parameters that run long workloads.
+        side_by_side::<Self, Four>(count)
+            .or_else(|| side_by_side::<Self, Sixteen>(count))
+            .unwrap_or_else(|| Box::new(Models::<Self>::new(count)))
     }
 
     fn reset(&mut self) {
@@ -205,6 +201,14 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
         self.multiply(input);
         output
     }
+}
+
+/// Vectors of binary16 PUs with so many lanes, if they are what is asked for.
+fn side_by_side<M: Model, L: Lanes>(count: usize) -> Option<Box<dyn Instances<M>>> {
+    let vectors: Box<dyn Instances<BankPu<Binary16, Binary16, L>>> =
+        Box::new(SideBySide::<Binary16, L>::new(count));
+    let vectors: Box<dyn Any> = Box::new(vectors);
+    vectors.downcast::<Box<dyn Instances<M>>>().ok().map(|vectors| *vectors)
 }
 
 impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {

@@ -6,41 +6,45 @@
 //! sixteen at a time. The first clock in which they are not told the same ends that: from then on,
 //! until a reset, each is a model by itself.
 
-use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control};
+use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control, MAX_LEVELS};
+use super::{Four, Lanes};
 use crate::arith::fast::{self, Fast, Level};
 use crate::arith::{Format, Fp};
 use pimlico_ports::{Instances, Mismatch, Model};
+use std::array::from_fn;
+use std::marker::PhantomData;
 
 /// Instances of a bank PU.
-pub struct SideBySide<F: Fast> {
+pub struct SideBySide<F: Fast, L: Lanes = Four> {
     count: usize,
     level: Level,
-    state: State<F>,
+    state: State<F, L>,
 }
 
-enum State<F: Fast> {
-    Alike(Box<Alike>),
-    Different(Vec<BankPu<F>>),
+enum State<F: Fast, L: Lanes> {
+    Alike(Box<Alike<L>>),
+    Different(Vec<BankPu<F, F, L>>),
 }
 
 /// Bank PUs that have been told the same since the reset: see the fields of [`BankPu`]. Element `k` of
 /// unit `i` is at `k * count + i`.
-struct Alike {
+struct Alike<L> {
     product: Box<[u16]>,
     acc: Box<[u16]>,
     result: Box<[u16]>,
     result_valid: bool,
     beat: Control,
     beat_accumulates: bool,
-    level: [Control; 2],
+    level: [Control; MAX_LEVELS],
     /// Operands of the multipliers, or of an adder.
     row: Box<[u16]>,
     factor: Box<[u16]>,
     zeros: Box<[u16]>,
+    lanes: PhantomData<L>,
 }
 
 /// What all bank PUs of a rank are told.
-fn control<F: Fast>(input: &BankPuIn<F>) -> [bool; 4] {
+fn control<F: Fast, L: Lanes>(input: &BankPuIn<F, F, L>) -> [bool; 4] {
     [input.valid_i, input.accumulate_i, input.first_i, input.last_i]
 }
 
@@ -48,7 +52,7 @@ fn bits<F: Format>(element: Fp<F>) -> u16 {
     element.to_bits() as u16
 }
 
-impl<F: Fast> SideBySide<F> {
+impl<F: Fast, L: Lanes> SideBySide<F, L> {
     /// `count` instances that have been reset, computed in the fastest way that the machine has.
     pub fn new(count: usize) -> Self {
         Self::at_level(count, Level::best())
@@ -60,9 +64,9 @@ impl<F: Fast> SideBySide<F> {
     }
 }
 
-impl Alike {
+impl<L: Lanes> Alike<L> {
     fn new(count: usize) -> Self {
-        let zeros = || vec![0; 4 * count].into_boxed_slice();
+        let zeros = || vec![0; L::COUNT * count].into_boxed_slice();
         Self {
             product: zeros(),
             acc: zeros(),
@@ -70,38 +74,36 @@ impl Alike {
             result_valid: false,
             beat: Control::default(),
             beat_accumulates: false,
-            level: [Control::default(); 2],
+            level: [Control::default(); MAX_LEVELS],
             row: zeros(),
             factor: zeros(),
             zeros: zeros(),
+            lanes: PhantomData,
         }
     }
 
     /// The units as models.
-    fn separate<F: Fast>(&self, count: usize) -> Vec<BankPu<F>> {
-        let elements =
-            |of: &[u16], i: usize| std::array::from_fn(|k| Fp::from_bits(of[k * count + i].into()));
+    fn separate<F: Fast>(&self, count: usize) -> Vec<BankPu<F, F, L>> {
         let unit = |i| BankPu {
-            product: elements(&self.product, i),
-            acc: elements(&self.acc, i),
-            result: elements(&self.result, i),
+            product: elements::<F, L>(&self.product, count, i),
+            acc: elements::<F, L>(&self.acc, count, i),
+            result: elements::<F, L>(&self.result, count, i),
             result_valid: self.result_valid,
             beat: self.beat,
             beat_accumulates: self.beat_accumulates,
-            level: std::array::from_fn(|n| self.level.get(n).copied().unwrap_or_default()),
+            level: self.level,
         };
         (0..count).map(unit).collect()
     }
 
-    fn put<F: Fast>(&self, count: usize, outputs: &mut [BankPuOut<F>]) {
-        let lanes: [&[u16]; 4] = std::array::from_fn(|k| &self.result[k * count..][..count]);
+    fn put<F: Fast>(&self, count: usize, outputs: &mut [BankPuOut<F, F, L>]) {
         for (i, output) in outputs.iter_mut().enumerate() {
             output.result_valid_o = self.result_valid;
-            output.result_o = lanes.map(|lane| Fp::from_bits(lane[i].into()));
+            output.result_o = elements::<F, L>(&self.result, count, i);
         }
     }
 
-    /// The adders. The stages of the tree go from the last to the first, so that each finds what the
+    /// The adders. The levels of the tree go from the last to the first, so that each finds what the
     /// one before it held.
     fn add<F: Fast>(&mut self, count: usize, level: Level) {
         self.result_valid = false;
@@ -116,34 +118,39 @@ impl Alike {
             }
             return;
         }
-        let (low, high) = self.acc.split_at_mut(2 * count);
-        let (acc0, acc1) = low.split_at_mut(count);
-        let (acc2, acc3) = high.split_at_mut(count);
-        if self.level[1].valid {
-            let operand = if self.level[1].first { &self.zeros[..count] } else { &*acc3 };
-            add(acc2, operand, &mut self.factor[..count]);
-            acc3.copy_from_slice(&self.factor[..count]);
-            if self.level[1].last {
-                self.result[..count].copy_from_slice(acc3);
+        let Control { valid, first, last } = self.level[L::LEVELS - 1];
+        if valid {
+            let (nodes, total) = self.acc.split_at_mut((L::COUNT - 1) * count);
+            let operand = if first { &self.zeros[..count] } else { &*total };
+            let sum = &mut self.factor[..count];
+            add(&nodes[(L::COUNT - 2) * count..], operand, sum);
+            total.copy_from_slice(sum);
+            if last {
+                self.result[..count].copy_from_slice(total);
                 self.result_valid = true;
             }
         }
-        if self.level[0].valid {
-            add(acc0, acc1, acc2);
+        for level in (1..L::LEVELS).rev().filter(|level| self.level[level - 1].valid) {
+            for k in L::COUNT - (L::COUNT >> level)..L::COUNT - (L::COUNT >> (level + 1)) {
+                let (below, node) = self.acc.split_at_mut(k * count);
+                let [left, right] = neighbours(below, 2 * k - L::COUNT, count);
+                add(left, right, &mut node[..count]);
+            }
         }
         if self.beat.valid {
-            let (p01, p23) = self.product.split_at(2 * count);
-            add(&p01[..count], &p01[count..], acc0);
-            add(&p23[..count], &p23[count..], acc1);
+            for (k, node) in self.acc.chunks_mut(count).take(L::COUNT / 2).enumerate() {
+                let [left, right] = neighbours(&self.product, 2 * k, count);
+                add(left, right, node);
+            }
         }
     }
 
     /// The multipliers.
-    fn multiply<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F>]) {
+    fn multiply<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F, F, L>]) {
         let count = inputs.len();
         for (i, input) in inputs.iter().enumerate() {
-            let scalar = input.shared_i[input.select_i.get() as usize];
-            for k in 0..4 {
+            let scalar = input.shared_i[L::index(input.select_i)];
+            for k in 0..L::COUNT {
                 let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
                 self.row[k * count + i] = bits(input.row_i[k]);
                 self.factor[k * count + i] = bits(factor);
@@ -152,9 +159,9 @@ impl Alike {
         fast::mul::<F>(level, &self.row, &self.factor, &mut self.product);
     }
 
-    fn step<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F>]) {
+    fn step<F: Fast>(&mut self, level: Level, inputs: &[BankPuIn<F, F, L>]) {
         self.add::<F>(inputs.len(), level);
-        self.level[1] = self.level[0];
+        self.level.rotate_right(1);
         self.level[0] = Control { valid: self.beat.valid && !self.beat_accumulates, ..self.beat };
         let [valid, accumulate, first, last] = control(&inputs[0]);
         self.beat = Control { valid, first, last };
@@ -165,15 +172,29 @@ impl Alike {
     }
 }
 
-impl<F: Fast> Instances<BankPu<F>> for SideBySide<F> {
+/// The elements of unit `i`.
+fn elements<F: Fast, L: Lanes>(of: &[u16], count: usize, i: usize) -> L::Of<Fp<F>> {
+    let mut elements = L::Of::<Fp<F>>::default();
+    for k in 0..L::COUNT {
+        elements[k] = Fp::from_bits(of[k * count + i].into());
+    }
+    elements
+}
+
+/// Elements `k` and `k + 1` of all units.
+fn neighbours(of: &[u16], k: usize, count: usize) -> [&[u16]; 2] {
+    from_fn(|n| &of[(k + n) * count..][..count])
+}
+
+impl<F: Fast, L: Lanes> Instances<BankPu<F, F, L>> for SideBySide<F, L> {
     fn reset(&mut self) {
         self.state = State::Alike(Box::new(Alike::new(self.count)));
     }
 
     fn step(
         &mut self,
-        inputs: &[BankPuIn<F>],
-        outputs: &mut [BankPuOut<F>],
+        inputs: &[BankPuIn<F, F, L>],
+        outputs: &mut [BankPuOut<F, F, L>],
     ) -> Result<(), Box<Mismatch>> {
         assert!(inputs.len() == self.count && outputs.len() == self.count, "one for each instance");
         let Some(first) = inputs.first() else { return Ok(()) };
@@ -201,12 +222,17 @@ impl<F: Fast> Instances<BankPu<F>> for SideBySide<F> {
 mod tests {
     use super::*;
     use crate::arith::{Binary16, Binary16Flush};
+    use crate::bank::Sixteen;
     use pimlico_ports::{Bundle, Models};
 
     /// Draws as many inputs as there are units; `alike` in what they are told.
-    fn inputs<F: Fast>(state: &mut u64, count: usize, alike: bool) -> Vec<BankPuIn<F>> {
+    fn inputs<F: Fast, L: Lanes>(
+        state: &mut u64,
+        count: usize,
+        alike: bool,
+    ) -> Vec<BankPuIn<F, F, L>> {
         let mut draw = || {
-            let entropy: Vec<u64> = (0..BankPuIn::<F>::DRAWS)
+            let entropy: Vec<u64> = (0..BankPuIn::<F, F, L>::DRAWS)
                 .map(|_| {
                     *state = state
                         .wrapping_mul(0x5851_F42D_4C95_7F2D)
@@ -214,10 +240,10 @@ mod tests {
                     *state ^ *state >> 29
                 })
                 .collect();
-            BankPuIn::<F>::draw(&entropy)
+            BankPuIn::<F, F, L>::draw(&entropy)
         };
         let first = draw();
-        let told = |input: BankPuIn<F>| BankPuIn {
+        let told = |input: BankPuIn<F, F, L>| BankPuIn {
             valid_i: first.valid_i,
             accumulate_i: first.accumulate_i,
             first_i: first.first_i,
@@ -227,10 +253,10 @@ mod tests {
         (0..count).map(|_| if alike { told(draw()) } else { draw() }).collect()
     }
 
-    fn equal_models<F: Fast>() {
+    fn equal_models<F: Fast, L: Lanes>() {
         for (level, count) in Level::available().zip([128, 17, 33]) {
-            let mut vectors = SideBySide::<F>::at_level(count, level);
-            let mut models = Models::<BankPu<F>>::new(count);
+            let mut vectors = SideBySide::<F, L>::at_level(count, level);
+            let mut models = Models::<BankPu<F, F, L>>::new(count);
             let mut state = count as u64;
             let mut outputs =
                 [vec![BankPuOut::default(); count], vec![BankPuOut::default(); count]];
@@ -251,7 +277,8 @@ mod tests {
 
     #[test]
     fn vectors_equal_the_models() {
-        equal_models::<Binary16>();
-        equal_models::<Binary16Flush>();
+        equal_models::<Binary16, Four>();
+        equal_models::<Binary16Flush, Four>();
+        equal_models::<Binary16, Sixteen>();
     }
 }
