@@ -19,6 +19,7 @@
 //! * [`AimUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`AimLayout`]: where the elements of a matrix lie.
 //! * [`Module`]: all of it.
+//! * [`Requests`]: what it is asked for in a tCK.
 //! * [`gemv`]: a matrix times a vector, and what waits for what with one I/O buffer or two.
 //! * [`attention`]: scores, softmax and context of a head.
 //! * [`AimWave`]: a waveform.
@@ -28,6 +29,7 @@ mod channels;
 mod epu;
 mod gemv;
 mod layout;
+mod requests;
 mod units;
 mod wave;
 
@@ -35,13 +37,14 @@ pub use channels::Beat;
 pub use epu::{SoftmaxRequest, Sum};
 pub use gemv::{Operand, gemv};
 pub use layout::{AimLayout, GPR, LayoutError, Write};
+pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Hazard, Requests};
 pub use units::{
     AimOptions, AimUnits, BANKS, GLOBAL_WORDS, IoBufferUnits, MOST_CHANNELS, MULTIPLIERS, Pu, Word,
     check,
 };
 pub use wave::AimWave;
 
-use crate::accounts::{Accounts, Cause, Gap};
+use crate::accounts::{Accounts, Cause};
 use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::softmax::Made;
 use crate::{BusDriver, Cells, Config, DramCommand, PinWatch, Statistics};
@@ -50,100 +53,6 @@ use epu::Epu;
 use pimlico_ports::Mismatch;
 use pimlico_units::rank::ArrayKind;
 use std::collections::VecDeque;
-
-/// A column of all banks, and what the PUs do with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AllBankRead {
-    /// Row.
-    pub row: usize,
-    /// Column.
-    pub column: usize,
-    /// What the PUs do.
-    pub beat: Beat,
-    /// Why it comes no sooner, if it is late.
-    pub gap: Gap,
-}
-
-/// What the arrays are asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ArrayRequest {
-    /// A column of every bank to its PU.
-    Read(AllBankRead),
-    /// A column of one bank of every channel is written.
-    Write(Write),
-    /// All banks closed.
-    CloseAll,
-}
-
-/// What the data lines are asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BusRequest {
-    /// A word of the global buffers, the next of its side.
-    Operand {
-        /// Which word of the side it is; for the waveform.
-        number: usize,
-        /// The word.
-        word: Word,
-        /// It is the last.
-        last: bool,
-    },
-    /// The results of all PUs.
-    Results(Sum),
-}
-
-/// What a module is asked for in a tCK. A request stays until it is taken.
-#[derive(Clone, Debug, Default)]
-pub struct Requests {
-    /// For the arrays.
-    pub array: Option<ArrayRequest>,
-    /// For the data lines.
-    pub bus: Option<BusRequest>,
-    /// For the softmax unit.
-    pub softmax: SoftmaxRequest,
-    /// A head ends here: REFs that were postponed come now.
-    pub head_end: bool,
-}
-
-/// What happened in a tCK.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Events {
-    /// The array request was taken.
-    pub array_taken: bool,
-    /// The bus request was taken.
-    pub bus_taken: bool,
-    /// An all-bank RD is on the pins.
-    pub read: bool,
-    /// A WR_SHARED is on the pins.
-    pub operand: bool,
-    /// An RD_RESULT is on the pins.
-    pub results: bool,
-    /// What the softmax unit did, in a tCK in which it has a clock.
-    pub softmax: Option<Made>,
-}
-
-/// What a sequence of requests would break: nothing of it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hazard {
-    /// A word for the global buffer while no side is free.
-    OperandOverwritten,
-    /// An all-bank RD while no side of the global buffer is filled.
-    OperandMissing,
-    /// A result while that of an earlier sum is in the only free side of the result registers.
-    ResultOverwritten,
-    /// An RD_RESULT without a result.
-    ResultMissing,
-}
-
-impl std::fmt::Display for Hazard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::OperandOverwritten => "WR_SHARED: no side of the global buffer is free",
-            Self::OperandMissing => "RD_ALL_BANK: no side of the global buffer is filled",
-            Self::ResultOverwritten => "RD_ALL_BANK: its sum finds the result registers full",
-            Self::ResultMissing => "RD_RESULT: the result registers are empty",
-        })
-    }
-}
 
 /// What ends a run of a module.
 #[derive(Debug, thiserror::Error)]
