@@ -15,15 +15,11 @@
 //! With [`IoBuffers::PingPong`] one half of the shared buffer is filled while the other is in use. With
 //! [`IoBuffers::Single`] there is one half only, and the banks wait while it is filled.
 
-use crate::drain::{Drain, Pace};
-use crate::mapping::{self, BURST, Place};
-use crate::rank::{
-    AllBankRead, ArrayRequest, BusRequest, Outputs, Rank, RankError, Requests, Shared, Sum,
-};
-use crate::{Config, LANES, Results, SCORE_BUFFER, SHARED_WORDS, Statistics};
+use crate::mapping::{BURST, Place};
+use crate::{Config, SCORE_BUFFER, SHARED_WORDS};
 
 /// Words of a tile: half of a shared buffer.
-const TILE_WORDS: usize = SHARED_WORDS / 2;
+pub const TILE_WORDS: usize = SHARED_WORDS / 2;
 
 /// How the vector comes to the shared buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,13 +140,18 @@ impl MatrixLayout {
     }
 
     /// Chunks of a tile in a row of the banks: none is split over two.
-    fn chunks_per_row(&self, tile: usize) -> usize {
+    pub fn chunks_per_row(&self, tile: usize) -> usize {
         self.bank_columns / self.bursts(tile)
     }
 
     /// The row of the banks in which a tile begins.
     fn first_row(&self, tile: usize) -> usize {
         (0..tile).map(|tile| self.chunks().div_ceil(self.chunks_per_row(tile))).sum()
+    }
+
+    /// The row of the banks behind the last.
+    pub fn end_row(&self) -> usize {
+        self.first_row(self.tiles())
     }
 
     /// Row and column of the banks of a burst of a tile of a chunk.
@@ -166,107 +167,6 @@ impl MatrixLayout {
         let (bank_row, column) = self.column(tile, row / self.banks, burst);
         Place { bank: row % self.banks, row: bank_row, column }
     }
-}
-
-/// Multiplies a matrix that is in the banks with a vector. Ends with all banks closed and no REF owed.
-///
-/// # Panics
-///
-/// If the vector has not as many elements as the matrix has columns.
-pub fn gemv(
-    rank: &mut Rank,
-    layout: &MatrixLayout,
-    vector: &[u16],
-    io_buffers: IoBuffers,
-) -> Result<(Vec<u16>, Statistics), RankError> {
-    assert_eq!(vector.len(), layout.columns, "an element for each column");
-    let (tiles, chunks) = (layout.tiles(), layout.chunks());
-    let side = |tile: usize| match io_buffers {
-        IoBuffers::PingPong => tile % 2 * TILE_WORDS,
-        IoBuffers::Single => 0,
-    };
-
-    let mut fills = (0..tiles)
-        .flat_map(|tile| (0..layout.bursts(tile)).map(move |burst| (tile, burst)))
-        .map(|(tile, burst)| {
-            let data = Shared::Host(mapping::beats_of(vector, tile * TILE_WORDS + burst));
-            (tile, BusRequest::Write { word: side(tile) + burst, data })
-        })
-        .peekable();
-    let mut reads = (0..tiles)
-        .flat_map(|tile| (0..chunks).map(move |chunk| (tile, chunk)))
-        .flat_map(|(tile, chunk)| (0..layout.bursts(tile)).map(move |n| (tile, chunk, n)))
-        .map(|(tile, chunk, burst)| {
-            let (row, column) = layout.column(tile, chunk, burst);
-            let read = AllBankRead {
-                row,
-                column,
-                shared: side(tile) + burst,
-                accumulate: false,
-                first: burst == 0,
-                last: burst + 1 == layout.bursts(tile),
-                // What the banks wait for here is the vector.
-                opens: chunk == 0 && burst == 0,
-            };
-            (tile * TILE_WORDS + burst, read)
-        })
-        .peekable();
-    let results = |(tile, chunk): (usize, usize)| {
-        (0..layout.groups).map(move |group| {
-            let outputs = Outputs {
-                place: chunk * layout.banks + group * LANES,
-                goes_on: tile > 0,
-                complete: tile + 1 == tiles,
-            };
-            BusRequest::Results { results: Results::Scores { group }, sum: Sum::Outputs(outputs) }
-        })
-    };
-    let all_chunks = (0..tiles).flat_map(|tile| (0..chunks).map(move |chunk| (tile, chunk)));
-    let mut drain = Drain::new(all_chunks.map(results), 0);
-
-    let mut pace = Pace::new(rank.config(), 1); // of chunks that have one burst
-    let mut outputs = Vec::with_capacity(chunks * layout.banks);
-    // Words written, and reads issued of which the last of a tile frees its side.
-    let (mut written, mut issued) = (0, 0);
-    let reads_until = |tile: usize| (0..tile).map(|t| chunks * layout.bursts(t)).sum::<usize>();
-    let sides = if io_buffers == IoBuffers::PingPong { 2 } else { 1 };
-    rank.begin();
-    while outputs.len() < chunks * layout.banks {
-        let now = rank.tck();
-        let may_read = |(word, read): &&(usize, AllBankRead)| {
-            *word < written && (!(read.first && read.last) || pace.allows(now))
-        };
-        let may_fill = |(tile, _): &&(usize, BusRequest)| {
-            tile.checked_sub(sides).is_none_or(|before| issued >= reads_until(before + 1))
-        };
-        let fill = fills.peek().filter(may_fill).map(|(_, fill)| *fill);
-        let requests = Requests {
-            array: reads.peek().filter(may_read).map(|(_, read)| ArrayRequest::Read(*read)),
-            bus: drain.request(now).or(fill),
-            ..Default::default()
-        };
-        let events = rank.step(&requests)?;
-        if events.array_taken {
-            reads.next();
-            pace.taken();
-        }
-        if events.bus_taken {
-            match requests.bus {
-                Some(BusRequest::Results { .. }) => drain.taken(),
-                _ => drop(fills.next()),
-            }
-        }
-        if events.read {
-            issued += 1;
-            pace.issued(now);
-        }
-        written += usize::from(events.written);
-        drain.see(now, &events);
-        outputs.extend(events.output);
-    }
-    rank.settle()?;
-    outputs.truncate(layout.rows);
-    Ok((outputs, rank.end()))
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
-//! * [`attention`]: what the rank is asked for to compute attention.
-//! * [`gemv`]: the same for a matrix times a vector.
+//! * [`dispatch`]: the dispatcher, and the queues between it and the rank's ports.
+//! * [`gemv`]: where the weights of a matrix lie.
 //! * [`aim`]: a module of GDDR6-AiM channels, with the same units.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`energy`]: what an operator takes of it.
@@ -20,7 +20,6 @@
 
 mod accounts;
 pub mod aim;
-pub mod attention;
 mod bank_pus;
 mod buffer_chip;
 mod chips;
@@ -28,7 +27,7 @@ mod command;
 mod config;
 mod control;
 pub mod data_bus;
-mod drain;
+pub mod dispatch;
 mod dram;
 pub mod energy;
 pub mod gemv;
@@ -50,8 +49,8 @@ pub use dram::{Burst, CHIPS, Cells, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,
-    Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Scores, Shared,
-    Sum, SumFormat, Weigh, controls,
+    Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Score, Scores,
+    Shared, Sum, SumFormat, Weigh, controls,
 };
 pub use softmax::{HEADS, Made, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};

@@ -71,8 +71,8 @@ pub struct Made {
     pub weight: Option<u16>,
     /// The sum was taken.
     pub sum_taken: bool,
-    /// An element of the context.
-    pub context: Option<u16>,
+    /// An element of the context, and its head.
+    pub context: Option<(u16, usize)>,
 }
 
 /// The softmax unit with its buffer.
@@ -82,6 +82,8 @@ pub struct Softmax {
     buffer: Box<[u16]>,
     /// Where the scaled scores go that are in the unit, if anywhere.
     places: VecDeque<Option<usize>>,
+    /// Whose the sums are that are in the unit.
+    heads: VecDeque<usize>,
 }
 
 impl Softmax {
@@ -92,6 +94,7 @@ impl Softmax {
             scale: Fp::ZERO,
             buffer: vec![0; scores].into(),
             places: VecDeque::with_capacity(16),
+            heads: VecDeque::with_capacity(16),
         }
     }
 
@@ -157,14 +160,19 @@ impl Softmax {
         {
             self.buffer[place] = output.scaled_o.to_bits() as u16;
         }
+        let sum_taken = input.sum_valid_i && output.sum_ready_o;
+        if let Some((_, head)) = given.sum.filter(|_| sum_taken) {
+            self.heads.push_back(head);
+        }
+        let context = if output.context_valid_o { self.heads.pop_front() } else { None };
         Ok(Made {
             scaled: output.scaled_valid_o,
             finish_taken: input.finish_i && output.finish_ready_o,
             finished: output.finished_o,
             weigh_taken: input.weigh_valid_i && output.weigh_ready_o,
             weight: output.weight_valid_o.then(|| output.weight_o.to_bits() as u16),
-            sum_taken: input.sum_valid_i && output.sum_ready_o,
-            context: output.context_valid_o.then(|| output.context_o.to_bits() as u16),
+            sum_taken,
+            context: context.map(|head| (output.context_o.to_bits() as u16, head)),
         })
     }
 }

@@ -6,15 +6,20 @@
 //! computes score, softmax and context of the query heads that share them.
 
 use crate::data::{Distribution, Head, Shape};
+use crate::driver::{Driver, DriverError, KvRows, Results};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
+use crate::program::attention::{
+    self as program, BLOCK_REQUEST, MAX_CONTEXT, Passes, ScoreBufferUse,
+};
 use crate::report::{
     AttentionReport, Error, JobReport, Load, Operator, Report, ScoreBuffer, Stages,
 };
 use half::f16;
-use pimlico_device::attention::{self as device, Attention, ScoreBufferUse};
-use pimlico_device::mapping::{HeadLayout, LayoutError};
+use pimlico_device::dispatch::Made;
+use pimlico_device::mapping::{self, HeadLayout, LayoutError};
 use pimlico_device::{Normalise, Rank, RankError, SCORE_BUFFER, Statistics};
+use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_golden::attention as golden;
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
@@ -44,6 +49,12 @@ pub enum AttentionError {
     /// A head does not fit.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// A context is longer than T_cur can say.
+    #[error("context of {0} tokens: T_cur goes up to {MAX_CONTEXT}")]
+    Tokens(usize),
+    /// The program or the rows of a request.
+    #[error(transparent)]
+    Driver(DriverError),
     /// K and V could not be written.
     #[error(transparent)]
     Transfer(TransferError),
@@ -59,6 +70,28 @@ impl From<TransferError> for AttentionError {
             error => Self::Transfer(error),
         }
     }
+}
+
+impl From<DriverError> for AttentionError {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Rank(error) => Self::Rank(error),
+            error => Self::Driver(error),
+        }
+    }
+}
+
+/// What the device made of the query heads that share K and V.
+#[derive(Clone, Debug, Default)]
+pub struct Attention {
+    /// Of each head, each token's score before scaling.
+    pub scores: Vec<Vec<u16>>,
+    /// Of each head, each token's weight: normalised, or the exponential.
+    pub weights: Vec<Vec<u16>>,
+    /// Of each head the context.
+    pub context: Vec<Vec<u16>>,
+    /// What it cost.
+    pub statistics: Statistics,
 }
 
 /// Factor of the scores: 1 / sqrt(d_h).
@@ -81,34 +114,183 @@ pub fn layouts(
     contexts.iter().map(&mut next).collect()
 }
 
-/// Runs the query heads that share K and V, which are in the device already.
+/// Runs the query heads that share K and V, which are in the device already, in the rows of the layout.
 pub fn run_head(
     rank: &mut Rank,
     layout: &HeadLayout,
     queries: &[Vec<u16>],
-) -> Result<Attention, RankError> {
-    let scale = f16::from_f64(scale(layout.head_dim)).to_bits();
-    let mut parts = Vec::new();
-    for queries in queries.chunks(device::heads_at_once(layout.context)) {
-        parts.push(device::attention(rank, layout, queries, scale)?);
+) -> Result<Attention, AttentionError> {
+    let mut requests = Requests::new(*layout)?;
+    let rows = KvRows::adjacent(layout)?;
+    requests.run(rank, 0, layout, &rows, queries)
+}
+
+/// Requests on a module, whose contexts have the same shape and grow.
+#[derive(Debug)]
+pub struct Requests {
+    driver: Driver,
+    /// The longest context that may come.
+    longest: HeadLayout,
+    /// Entries of the Va2Pa table for each.
+    entries: usize,
+    /// What is run in place of the program that would be built.
+    program: Option<Vec<u64>>,
+}
+
+impl Requests {
+    /// For contexts up to that of a layout.
+    pub fn new(longest: HeadLayout) -> Result<Self, AttentionError> {
+        if longest.context > MAX_CONTEXT {
+            return Err(AttentionError::Tokens(longest.context));
+        }
+        let (k, v) = KvRows::wanted(&longest);
+        if k + v > ENTRIES {
+            return Err(DriverError::Entries { rows: k + v }.into());
+        }
+        Ok(Self { driver: Driver::new(), longest, entries: k + v, program: None })
     }
-    let mut whole = parts.remove(0);
-    for part in parts {
-        whole.scores.extend(part.scores);
-        whole.weights.extend(part.weights);
-        whole.context.extend(part.context);
-        whole.statistics = whole.statistics.and(part.statistics);
+
+    /// Has a program run in place of the one that would be built.
+    pub fn set_program(&mut self, words: Vec<u64>) {
+        self.program = Some(words);
     }
-    Ok(whole)
+
+    /// What the host has written to the dispatcher.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The configuration and the segment of the Va2Pa table that a request has. Where there are not
+    /// enough, requests take turns.
+    fn slot(&self, request: usize) -> (u8, usize) {
+        let slots = (ENTRIES / self.entries).min(REQUESTS - 1); // one is that of the first block
+        let slot = request % slots;
+        (slot as u8, slot * self.entries)
+    }
+
+    /// Runs the query heads of a request that share K and V, which are in these rows already.
+    ///
+    /// # Panics
+    ///
+    /// If the context is longer than the longest, or there are not all of its rows.
+    pub fn run(
+        &mut self,
+        rank: &mut Rank,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        queries: &[Vec<u16>],
+    ) -> Result<Attention, AttentionError> {
+        let mut whole = Attention::default();
+        for queries in queries.chunks(program::heads_at_once(layout.context)) {
+            let part = self.run_together(rank, request, layout, rows, queries)?;
+            whole.scores.extend(part.scores);
+            whole.weights.extend(part.weights);
+            whole.context.extend(part.context);
+            whole.statistics = whole.statistics.and(part.statistics);
+        }
+        Ok(whole)
+    }
+
+    /// The same, all heads at once: in one pass, if the score buffer has room for their scores, else in
+    /// several.
+    ///
+    /// # Panics
+    ///
+    /// The same, and if there are more heads than [`program::attention`] takes.
+    pub fn run_together(
+        &mut self,
+        rank: &mut Rank,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        queries: &[Vec<u16>],
+    ) -> Result<Attention, AttentionError> {
+        assert!(layout.context <= self.longest.context, "a longer context than the longest");
+        let (slot, base) = self.slot(request);
+        let rows = rows.virtual_rows(&self.longest);
+        self.driver.rows(rank, slot, base, &rows)?;
+        let (heads, context) = (queries.len(), layout.context);
+        let ScoreBufferUse { kind, block, passes, .. } = program::score_buffer_use(layout, heads);
+        let words = match &self.program {
+            Some(words) => words.clone(),
+            None => program::attention(&self.longest, heads, rank.options().sums, kind)
+                .words()
+                .map_err(DriverError::from)?,
+        };
+        let address = self.driver.program(rank, &words)?;
+        let mut tokens = context;
+        if kind == Passes::Several {
+            self.driver.tokens(rank, BLOCK_REQUEST, block as u32)?;
+            tokens -= block;
+        }
+        self.driver.tokens(rank, slot, tokens as u32)?;
+        let operands: Vec<_> = queries
+            .iter()
+            .flat_map(|q| (0..layout.bursts()).map(|burst| mapping::beats_of(q, burst)))
+            .collect();
+        let operands = operands.repeat(passes);
+
+        let elements = layout.bursts() * mapping::BURST;
+        let [mut scores, mut weights, mut contexts] =
+            [context, context, elements].map(|count| vec![Results::new(count); heads]);
+        rank.set_scale(f16::from_f64(scale(layout.head_dim)).to_bits());
+        rank.begin();
+        self.driver.run(rank, (slot, address), &operands, &mut |made| {
+            let (of_heads, head, bits) = match made {
+                Made::Score { head, bits } => (&mut scores, head, bits),
+                Made::Weight { head, bits } => (&mut weights, head, bits),
+                Made::Context { head, bits } => (&mut contexts, head, bits),
+                Made::Output(_) => return,
+            };
+            // Scores that are computed again are those of no head.
+            if let Some(of_head) = of_heads.get_mut(head) {
+                of_head.push(bits);
+            }
+        })?;
+        let statistics = rank.end();
+        let complete = |what: &str, of_heads: Vec<Results>| -> Result<Vec<_>, DriverError> {
+            let of_heads = of_heads.into_iter().enumerate();
+            of_heads.map(|(n, of_head)| of_head.complete(|| format!("{what}, head {n}"))).collect()
+        };
+        let mut context = complete("context", contexts)?;
+        context.iter_mut().for_each(|head| head.truncate(layout.head_dim));
+        let (scores, weights) = (complete("score", scores)?, complete("softmax", weights)?);
+        Ok(Attention { scores, weights, context, statistics })
+    }
+}
+
+/// What the dispatcher is set up with, where it is not what the job needs.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// The longest context that program and Va2Pa table provide for; by default that of the job.
+    pub longest: Option<usize>,
+    /// The program; by default it is built.
+    pub program: Option<Vec<u64>>,
 }
 
 /// Runs a job. `progress` is told after each K and V head how many query heads are done.
 pub fn run(
     rank: &mut Rank,
     job: &Job,
+    progress: impl FnMut(usize),
+) -> Result<Report, AttentionError> {
+    run_with(rank, job, &Setup::default(), progress)
+}
+
+/// Runs a job with a set-up of the dispatcher of its own.
+pub fn run_with(
+    rank: &mut Rank,
+    job: &Job,
+    setup: &Setup,
     mut progress: impl FnMut(usize),
 ) -> Result<Report, AttentionError> {
-    let layouts = layouts(rank, job.head_dim, &job.contexts)?; // before data are made
+    // Before data are made.
+    let layouts = layouts(rank, job.head_dim, &job.contexts)?;
+    let rows: Vec<_> = layouts.iter().map(KvRows::adjacent).collect::<Result<_, _>>()?;
+    let longest = job.contexts.iter().copied().max().unwrap_or(1).max(setup.longest.unwrap_or(1));
+    let mut requests = Requests::new(HeadLayout::new(rank.config(), job.head_dim, longest, 0)?)?;
+    requests.program.clone_from(&setup.program);
     let mut host = HostPort::new().map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let [mut load, mut cost] = [Statistics::default(); 2];
@@ -129,8 +311,8 @@ pub fn run(
         for (layout, head) in layouts.iter().zip(&heads) {
             load = load.and(host.transfer(rank, kv_cache::writes(layout, head))?.1);
         }
-        for (layout, head) in layouts.iter().zip(&heads) {
-            let result = run_head(rank, layout, &head.queries)?;
+        for (n, (layout, head)) in layouts.iter().zip(&heads).enumerate() {
+            let result = requests.run(rank, n, layout, &rows[n], &head.queries)?;
             cost = cost.and(result.statistics);
             stages = stages.worse(errors(head, &result, rank.options().normalise));
         }
@@ -152,16 +334,19 @@ pub fn run(
         heads: job.heads,
         group: job.group,
         distribution: job.distribution.name(),
-        score_buffer: score_buffer(job),
+        score_buffer: score_buffer(job, &layouts),
         stages,
     };
     Ok(Report::new(rank, &pins, JobReport::Attention(attention), job.seed, load, operator))
 }
 
-fn score_buffer(job: &Job) -> ScoreBuffer {
-    let context = job.contexts.iter().copied().max().unwrap_or(0);
-    let heads = job.group.min(job.heads).min(device::heads_at_once(context));
-    let ScoreBufferUse { scores, passes, .. } = device::score_buffer_use(heads, context);
+fn score_buffer(job: &Job, layouts: &[HeadLayout]) -> ScoreBuffer {
+    let of_layout = |layout: &HeadLayout| {
+        let heads = job.group.min(job.heads).min(program::heads_at_once(layout.context));
+        program::score_buffer_use(layout, heads)
+    };
+    let longest = layouts.iter().max_by_key(|layout| layout.context).map(of_layout);
+    let (scores, passes) = longest.map_or((0, 0), |used| (used.scores, used.passes));
     ScoreBuffer { capacity: SCORE_BUFFER, scores, passes }
 }
 

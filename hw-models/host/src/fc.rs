@@ -101,7 +101,7 @@ pub fn run(
     let (mut load, mut bytes) = (Statistics::default(), 0);
     for (seed, &Shape { operator, rows, columns }) in job.seeds().zip(&job.shapes) {
         let job = gemv::Job { rows, columns, io_buffers, seed };
-        let product = gemv::product(rank, &mut host, operator, &job)?;
+        let product = gemv::product(rank, &mut host, operator, &job, None)?;
         operators.push(product.operator);
         load = load.and(product.load);
         bytes += product.bytes;

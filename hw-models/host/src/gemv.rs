@@ -2,17 +2,23 @@
 //! A matrix times a vector on one rank: bare, as fully-connected layers are made of.
 
 use crate::data;
+use crate::driver::{Driver, DriverError, Results};
 use crate::kv_cache::{HostPort, TransferError};
 use crate::memory_controller::Transaction;
 use crate::pins::PinLog;
+use crate::program;
 use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report};
 use half::f16;
 use pimlico_device::data_bus::BEATS;
-use pimlico_device::gemv::{self as device, IoBuffers, MatrixError, MatrixLayout};
+use pimlico_device::dispatch::Made;
+use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
 use pimlico_device::{CHIPS, Rank, RankError, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
+
+/// The configuration that is used.
+const SLOT: u8 = 0;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +39,9 @@ pub enum GemvError {
     /// The matrix does not fit.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
+    /// The program, or the matrix's rows.
+    #[error(transparent)]
+    Driver(DriverError),
     /// The weights could not be written.
     #[error(transparent)]
     Transfer(TransferError),
@@ -46,6 +55,15 @@ impl From<TransferError> for GemvError {
         match error {
             TransferError::Rank(error) => Self::Rank(error),
             error => Self::Transfer(error),
+        }
+    }
+}
+
+impl From<DriverError> for GemvError {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Rank(error) => Self::Rank(error),
+            error => Self::Driver(error),
         }
     }
 }
@@ -95,12 +113,62 @@ pub fn writes<'a>(
         })
 }
 
+/// Multiplies a matrix that is in the banks with a vector.
+///
+/// # Panics
+///
+/// If the vector has not as many elements as the matrix has columns.
+pub fn multiply(
+    driver: &mut Driver,
+    rank: &mut Rank,
+    layout: &MatrixLayout,
+    vector: &[u16],
+    io_buffers: IoBuffers,
+) -> Result<(Vec<u16>, Statistics), GemvError> {
+    let words = program::gemv::gemv(layout, io_buffers).words().map_err(DriverError::from)?;
+    multiply_with(driver, rank, layout, vector, &words)
+}
+
+/// The same with a program of its own.
+fn multiply_with(
+    driver: &mut Driver,
+    rank: &mut Rank,
+    layout: &MatrixLayout,
+    vector: &[u16],
+    words: &[u64],
+) -> Result<(Vec<u16>, Statistics), GemvError> {
+    assert_eq!(vector.len(), layout.columns, "an element for each column");
+    let address = driver.program(rank, words)?;
+    // The weights lie where the layout says: a virtual row is the row.
+    let row = |row: usize| u16::try_from(row).ok();
+    let rows: Vec<_> = (0..layout.end_row()).map(row).collect();
+    driver.rows(rank, SLOT, 0, &rows)?;
+    let operands: Vec<_> =
+        (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
+    let mut outputs = Results::new(layout.chunks() * layout.banks());
+    rank.begin();
+    driver.run(rank, (SLOT, address), &operands, &mut |made| {
+        if let Made::Output(bits) = made {
+            outputs.push(bits);
+        }
+    })?;
+    let statistics = rank.end();
+    let mut outputs = outputs.complete(|| "gemv".to_owned())?;
+    outputs.truncate(layout.rows);
+    Ok((outputs, statistics))
+}
+
 /// Runs a job.
 pub fn run(rank: &mut Rank, job: &Job) -> Result<Report, GemvError> {
+    run_with(rank, job, None)
+}
+
+/// Runs a job, with a program in place of the one that would be built.
+pub fn run_with(rank: &mut Rank, job: &Job, program: Option<&[u64]>) -> Result<Report, GemvError> {
     let Job { rows, columns, io_buffers, seed } = *job;
     let mut host = HostPort::new().map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
-    let Product { operator, load, bytes } = product(rank, &mut host, "gemv", job)?;
+    let Product { operator, load, bytes } = product(rank, &mut host, "gemv", job, program)?;
     let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
     let load = Load::new(rank.config(), &load, bytes);
     Ok(Report::new(rank, &pins, JobReport::Gemv(gemv), seed, load, operator))
@@ -113,18 +181,24 @@ pub(crate) struct Product {
     pub bytes: u64,
 }
 
-/// Writes a matrix, from row 0 of the banks on, and multiplies.
+/// Writes a matrix, from row 0 of the banks on, and multiplies: with a program that is given, or else
+/// the one that is built.
 pub(crate) fn product(
     rank: &mut Rank,
     host: &mut HostPort,
     name: &'static str,
     job: &Job,
+    program: Option<&[u64]>,
 ) -> Result<Product, GemvError> {
     let Job { rows, columns, io_buffers, seed } = *job;
     let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
     let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
     let (_, load) = host.transfer(rank, writes(&layout, &matrix))?;
-    let (outputs, cost) = device::gemv(rank, &layout, &vector, io_buffers)?;
+    let mut driver = Driver::new();
+    let (outputs, cost) = match program {
+        Some(words) => multiply_with(&mut driver, rank, &layout, &vector, words)?,
+        None => multiply(&mut driver, rank, &layout, &vector, io_buffers)?,
+    };
 
     let vector = decoded(&vector);
     let expected: Vec<f64> = matrix.iter().map(|row| dot(row, &vector)).collect();

@@ -7,9 +7,11 @@
 //! * [`allocator`]: rows of the banks for KV caches that grow, and the Va2Pa updates that go with it.
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
+//! * [`driver`]: what the host writes to the dispatcher.
 //! * [`gemv`]: a matrix times a vector.
 //! * [`fc`]: the fully-connected operators of a layer.
 //! * [`aim`]: the same on a module of AiM channels.
+//! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
 //! * [`batch`]: how many requests fit, with static and with lazy allocation.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.
@@ -22,6 +24,7 @@ pub mod allocator;
 pub mod attention;
 pub mod batch;
 pub mod data;
+pub mod driver;
 pub mod fc;
 pub mod gemv;
 pub mod kv_cache;
@@ -30,5 +33,6 @@ pub mod memory_path;
 pub mod model;
 pub mod numerics;
 pub mod pins;
+pub mod program;
 pub mod report;
 pub mod spd_check;

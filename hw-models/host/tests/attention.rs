@@ -3,7 +3,6 @@
 //! cycle against arithmetic.
 
 use half::f16;
-use pimlico_device::attention::Attention;
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::{
     Activation, Config, DramCommand, Normalise, Options, Rank, RankUnits, SCORE_BUFFER, Statistics,
@@ -13,8 +12,9 @@ use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::{attention as golden, exact};
-use pimlico_host::attention::{self, Job};
+use pimlico_host::attention::{self, Attention, Job, Requests};
 use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_host::pins::PinLog;
@@ -274,9 +274,10 @@ fn what_does_not_fit_the_score_buffer_takes_further_passes() {
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &long)).expect("places");
     let scale = attention::scale(head_dim);
-    let bits = f16::from_f64(scale).to_bits();
-    let result = pimlico_device::attention::attention(&mut rank, &layout, &long.queries, bits)
-        .expect("a model alone");
+    let rows = KvRows::adjacent(&layout).expect("rows that can be named");
+    let mut requests = Requests::new(layout).expect("it fits");
+    let result = requests.run_together(&mut rank, 0, &layout, &rows, &long.queries);
+    let result = result.expect("a model alone");
     // For each head: all scores, the columns of V, and the scores of the last 100 tokens again.
     let reads = context.div_ceil(16) + context.div_ceil(4) + 100usize.div_ceil(16);
     assert_eq!(result.statistics.used, 2 * reads as u64);

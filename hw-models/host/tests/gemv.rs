@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! A matrix times a vector on the model of a rank: every bit against the contract's order of summation.
 
-use pimlico_device::gemv::{self as device, IoBuffers, MatrixLayout};
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::{Config, Options, Rank, RankUnits, Statistics, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
+use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, Job, Operands};
 use pimlico_host::kv_cache::HostPort;
 use pimlico_host::pins::PinLog;
@@ -24,7 +25,8 @@ fn run(rank: &mut Rank, operands: &Operands, io_buffers: IoBuffers) -> (Vec<u16>
     let layout = MatrixLayout::new(rank.config(), rows, columns).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(rank, gemv::writes(&layout, &operands.matrix)).expect("places");
-    device::gemv(rank, &layout, &operands.vector, io_buffers).expect("a model alone")
+    gemv::multiply(&mut Driver::new(), rank, &layout, &operands.vector, io_buffers)
+        .expect("a model alone")
 }
 
 /// A row of the matrix times the vector: tile by tile, each added to what the tiles before came to,

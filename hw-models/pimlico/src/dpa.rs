@@ -78,6 +78,11 @@ fn assemble(input: &Path, output: &Path) -> Result<(), Failure> {
     output::print(&format!("{}: {words} words, {bytes} bytes\n", output.display()))
 }
 
+/// Reads a program: words if the file's name ends with `.bin`, otherwise text.
+pub fn read(file: &Path) -> Result<Vec<u64>, Failure> {
+    Ok(Program::read(file)?.words)
+}
+
 /// A program, from wherever it comes.
 struct Program {
     file: PathBuf,

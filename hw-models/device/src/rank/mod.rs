@@ -38,6 +38,7 @@ pub use units::{BackEnd, RankUnits, controls};
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
+use crate::dispatch::{DispatchError, Module};
 use crate::softmax::{Given, SCORE_BUFFER, Softmax};
 use crate::sum_path::{Partial, SumPath, Sums};
 use crate::{
@@ -71,6 +72,9 @@ pub enum RankError {
     /// RTL and model differ.
     #[error(transparent)]
     Mismatch(#[from] Box<Mismatch>),
+    /// A program was stopped.
+    #[error(transparent)]
+    Dispatch(#[from] DispatchError),
     /// The waveform cannot be written.
     #[error("waveform: {0}")]
     Wave(#[from] std::io::Error),
@@ -86,6 +90,7 @@ pub struct Rank {
     /// tCK since the reset.
     tck: u64,
 
+    module: Module,
     control: Control,
     /// What the controller has taken and not issued.
     reads: VecDeque<AllBankRead>,
@@ -131,6 +136,7 @@ impl Rank {
         let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
         Self {
             tck: 0,
+            module: Module::new(units.dispatcher),
             control: Control::new(
                 &config.timing,
                 options.activation,
@@ -167,6 +173,11 @@ impl Rank {
     /// How it works.
     pub fn options(&self) -> Options {
         self.options
+    }
+
+    /// The dispatcher.
+    pub(crate) fn module(&mut self) -> &mut Module {
+        &mut self.module
     }
 
     /// What the chips hold.
@@ -211,7 +222,7 @@ impl Rank {
 
     /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the
     /// pins. The last REF may still be going on.
-    fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.control.is_settled()
             && self.chips.is_closed()
             && self.reads.is_empty()
@@ -425,7 +436,7 @@ impl Rank {
         }
         match tree {
             Some((bits, TreeSum::Score(score))) => {
-                events.score = Some(bits);
+                events.score = Some((bits, score));
                 return Ok(Some((bits, score)));
             }
             Some((bits, TreeSum::Output { complete: true, .. })) => events.output = Some(bits),
@@ -449,7 +460,7 @@ impl Rank {
         let widened = sum.filter(|_| late).map(|(sum, head)| (self.sum_path.binary32(sum), head));
         let given = Given { score, finish: requests.finish, weigh: requests.weigh, sum: widened };
         let made = self.softmax.step(&given)?;
-        let narrow = sum.filter(|_| !late).map(|(sum, _)| self.sum_path.binary16(sum));
+        let narrow = sum.filter(|_| !late).map(|(sum, head)| (self.sum_path.binary16(sum), head));
         if made.sum_taken || narrow.is_some() {
             self.sums.pop_front();
         }

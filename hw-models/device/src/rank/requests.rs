@@ -194,16 +194,16 @@ pub struct Events {
     pub results: bool,
     /// A burst of results has left the bank PUs.
     pub results_taken: bool,
-    /// A score, before scaling.
-    pub score: Option<u16>,
+    /// A score, before scaling, and whose it is.
+    pub score: Option<(u16, Score)>,
     /// A score has been scaled.
     pub scaled: bool,
     /// A head can be weighed.
     pub finished: bool,
     /// A weight.
     pub weight: Option<u16>,
-    /// An element of the context.
-    pub context: Option<u16>,
+    /// An element of the context, and its query head.
+    pub context: Option<(u16, usize)>,
     /// An output of a matrix.
     pub output: Option<u16>,
 }

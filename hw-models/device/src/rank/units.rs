@@ -6,6 +6,7 @@ use crate::softmax::SoftmaxUnits;
 use crate::sum_path::{SumUnits, UnitsOf};
 use crate::{Config, Timing};
 use pimlico_ports::{Instances, Model};
+use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{RankController, RankControllerIn, RefreshManager, RelayoutUnit};
 
 /// The units of a rank, whoever executes them.
@@ -20,6 +21,8 @@ pub struct RankUnits {
     pub rank_controller: Box<dyn Instances<RankController>>,
     /// The refresh manager.
     pub refresh_manager: Box<dyn Instances<RefreshManager>>,
+    /// The dispatcher.
+    pub dispatcher: Box<dyn Instances<Dispatcher>>,
 }
 
 /// Makes instances of any unit: a back end.
@@ -70,6 +73,7 @@ impl RankUnits {
             relayout_unit: back_end.instances(1, tck_ps / 2)?,
             rank_controller: back_end.instances(1, tck_ps)?,
             refresh_manager: back_end.instances(1, tck_ps)?,
+            dispatcher: back_end.instances(1, tck_ps)?,
         })
     }
 

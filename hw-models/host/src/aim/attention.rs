@@ -153,7 +153,7 @@ pub(super) fn exact(
 /// Errors of each stage against float64 of what it was given.
 fn errors(head: &Head, query: &[u16], result: AimAttention) -> Stages {
     let AimAttention { score, softmax, context } = result;
-    let result = pimlico_device::attention::Attention {
+    let result = attention::Attention {
         scores: vec![score.values],
         weights: vec![softmax.values],
         context: vec![context.values],

@@ -3,6 +3,7 @@
 
 use super::Job;
 use super::backend::Backend;
+use crate::dpa;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
@@ -83,6 +84,14 @@ pub struct Arguments {
     /// With --op fc: the language-model head as well
     #[arg(long)]
     pub(super) lm_head: bool,
+    /// The program to run, in place of the one that is built: words if the name ends with `.bin`, otherwise
+    /// text; see `pimlico dpa build`
+    #[arg(long, value_name = "FILE")]
+    pub(super) program: Option<PathBuf>,
+    /// Longest context that program and Va2Pa table provide for, with --op attention [default: the longest
+    /// of --context]
+    #[arg(long, value_name = "N")]
+    pub(super) context_max: Option<usize>,
     /// Seed of the data, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
@@ -188,13 +197,18 @@ impl Arguments {
         if self.op != Op::Fc && (self.tp.is_some() || self.lm_head) {
             return input("--tp and --lm-head: they go with --op fc");
         }
+        let program = self.program.as_deref().map(dpa::read).transpose()?;
         match (self.op, self.rows, self.cols) {
-            (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
+            (Op::Attention, None, None) => {
+                let setup = attention::Setup { longest: self.context_max, program };
+                Ok(Job::Attention(self.attention()?, setup))
+            }
             (Op::Fc, None, None) => Ok(Job::Fc(self.fc()?)),
             (Op::Attention | Op::Fc, ..) => input("--rows and --cols: they go with --op gemv"),
             (Op::Gemv, Some(rows), Some(columns)) => {
                 let io_buffers = self.io_buffers();
-                Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
+                let job = gemv::Job { rows, columns, io_buffers, seed: self.seed };
+                Ok(Job::Gemv(job, program))
             }
             (Op::Gemv, ..) => input("--op gemv: expected --rows R and --cols C"),
         }

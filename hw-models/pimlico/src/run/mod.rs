@@ -20,6 +20,7 @@ use backend::Backend;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
 use pimlico_host::attention::{self, AttentionError};
+use pimlico_host::driver::DriverError;
 use pimlico_host::fc;
 use pimlico_host::gemv::{self, GemvError};
 use pimlico_host::report::Report;
@@ -27,9 +28,9 @@ use text::text;
 
 /// What is run.
 enum Job {
-    Attention(attention::Job),
+    Attention(attention::Job, attention::Setup),
     Fc(fc::Job),
-    Gemv(gemv::Job),
+    Gemv(gemv::Job, Option<Vec<u64>>),
 }
 
 /// Runs the command.
@@ -81,6 +82,8 @@ fn tell(report: &Report, arguments: &Arguments) -> Result<(), Failure> {
 fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = run_job(rank, job, arguments.io_buffers()).map_err(|error| match error {
         Stop::Input(message) => Failure::Input(message),
+        Stop::Check(message) => Failure::Check(message),
+        Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
         Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
         Stop::Rank(RankError::Mismatch(mismatch)) => {
             let again = again(job, arguments);
@@ -97,18 +100,24 @@ fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report,
 enum Stop {
     /// It cannot be run.
     Input(String),
+    /// Its program does not make what it is to make.
+    Check(String),
     /// The device stopped.
     Rank(RankError),
 }
 
 fn run_job(rank: &mut Rank, job: &Job, io_buffers: IoBuffers) -> Result<Report, Stop> {
     match job {
-        Job::Attention(job) => {
+        Job::Attention(job, setup) => {
             let bar = output::progress(job.heads as u64, "heads");
-            let report = attention::run(rank, job, |heads| bar.set_position(heads as u64));
+            let report =
+                attention::run_with(rank, job, setup, |heads| bar.set_position(heads as u64));
             bar.finish_and_clear();
             report.map_err(|error| match error {
                 AttentionError::Rank(error) => Stop::Rank(error),
+                AttentionError::Driver(error @ DriverError::Results { .. }) => {
+                    Stop::Check(error.to_string())
+                }
                 error => Stop::Input(error.to_string()),
             })
         }
@@ -118,7 +127,9 @@ fn run_job(rank: &mut Rank, job: &Job, io_buffers: IoBuffers) -> Result<Report, 
             bar.finish_and_clear();
             report.map_err(Stop::from)
         }
-        Job::Gemv(job) => gemv::run(rank, job).map_err(Stop::from),
+        Job::Gemv(job, program) => {
+            gemv::run_with(rank, job, program.as_deref()).map_err(Stop::from)
+        }
     }
 }
 
@@ -126,6 +137,9 @@ impl From<GemvError> for Stop {
     fn from(error: GemvError) -> Self {
         match error {
             GemvError::Rank(error) => Self::Rank(error),
+            GemvError::Driver(error @ DriverError::Results { .. }) => {
+                Self::Check(error.to_string())
+            }
             error => Self::Input(error.to_string()),
         }
     }
@@ -156,8 +170,11 @@ fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
 fn again(job: &Job, arguments: &Arguments) -> String {
     let Options { activation, refresh, normalise, sums } = arguments.options();
     let mut what = what(job);
-    if !matches!(job, Job::Attention(_)) || arguments.system == System::Aim {
+    if !matches!(job, Job::Attention(..)) || arguments.system == System::Aim {
         what += &format!(" --io-buffers {}", arguments.io_buffers().name());
+    }
+    if let Some(file) = &arguments.program {
+        what += &format!(" --program {}", file.display());
     }
     what += &match arguments.system {
         System::L3 => format!(" --normalise {} --sums {}", normalise.name(), sums.name()),
@@ -178,12 +195,13 @@ fn again(job: &Job, arguments: &Arguments) -> String {
 /// The job's part of that.
 fn what(job: &Job) -> String {
     match job {
-        Job::Attention(job) => {
+        Job::Attention(job, setup) => {
             let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
             let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
+            let longest = setup.longest.map_or_else(String::new, |n| format!(" --context-max {n}"));
             format!(
                 "attention --model {model} --head-dim {head_dim} --heads {heads} --group {group} \
-                 --context {} --distribution {}",
+                 --context {} --distribution {}{longest}",
                 contexts.join(","),
                 distribution.name()
             )
@@ -193,7 +211,7 @@ fn what(job: &Job) -> String {
             let lm_head = if lm_head { " --lm-head" } else { "" };
             format!("fc --model {} --tp {}{lm_head}", job.model, job.tp)
         }
-        Job::Gemv(gemv::Job { rows, columns, .. }) => {
+        Job::Gemv(gemv::Job { rows, columns, .. }, _) => {
             format!("gemv --rows {rows} --cols {columns}")
         }
     }

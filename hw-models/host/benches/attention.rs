@@ -6,14 +6,13 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits, attention};
+use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
+use pimlico_host::attention;
 use pimlico_ports::{Instances, Model, Models};
 use std::convert::Infallible;
 
 const HEAD_DIM: usize = 128;
 const CONTEXT: usize = 2048;
-/// 1 / sqrt(128) in binary16.
-const SCALE: u16 = 0x2DA8;
 
 /// Models, each by itself.
 struct OneByOne;
@@ -39,8 +38,7 @@ fn head(criterion: &mut Criterion) {
     for (name, units) in [("vectors", RankUnits::models(&config, options)), ("models", one_by_one)]
     {
         let mut rank = Rank::new(config.clone(), units, options);
-        let mut run =
-            || attention::attention(&mut rank, &layout, &query, SCALE).expect("models alone");
+        let mut run = || attention::run_head(&mut rank, &layout, &query).expect("models alone");
         let tck = run().statistics.cycles;
         group.throughput(Throughput::Elements(2 * (HEAD_DIM * CONTEXT) as u64));
         group.bench_function(format!("{name}, multiply-accumulates"), |bencher| {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+//! The dispatcher with the memories beside it: command buffer and Va2Pa table.
+
+use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
+use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+
+/// Clocks after which the dispatcher has filled its stages, where its target takes nothing: some loops that
+/// begin take clocks of their own.
+const STAGES: u32 = Dispatcher::<16, 12288, 49152>::LATENCY as u32 * 2;
+
+/// The dispatcher and its memories.
+pub struct Module {
+    dispatcher: Box<dyn Instances<Dispatcher>>,
+    commands: Box<[u64]>,
+    table: Box<[u16]>,
+    /// What the memories give, and no request.
+    input: DispatcherIn,
+    output: DispatcherOut,
+    /// Clocks for which its target has taken nothing.
+    stalled: u32,
+}
+
+impl Module {
+    /// A dispatcher that has been reset, with empty memories.
+    pub fn new(dispatcher: Box<dyn Instances<Dispatcher>>) -> Self {
+        Self {
+            dispatcher,
+            commands: vec![0; COMMANDS].into(),
+            table: vec![NO_ROW; ENTRIES].into(),
+            input: DispatcherIn::default(),
+            output: DispatcherOut::default(),
+            stalled: 0,
+        }
+    }
+
+    /// A clock in which the host writes.
+    pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), Box<Mismatch>> {
+        let (load_valid_i, load_kind_i) = (true, kind.code());
+        let (load_address_i, load_data_i) = (address, data);
+        let load =
+            DispatcherIn { load_valid_i, load_kind_i, load_address_i, load_data_i, ..self.input };
+        self.clock(load)
+    }
+
+    /// A clock in which a run starts.
+    pub fn start(&mut self, request: u8, address: u16) -> Result<(), Box<Mismatch>> {
+        self.stalled = 0;
+        self.clock(DispatcherIn {
+            start_valid_i: true,
+            start_request_i: U::new(request.into()),
+            start_address_i: U::new(address.into()),
+            ..self.input
+        })
+    }
+
+    /// A clock of a run. The dispatcher's clock stands still where nothing can change: where its target
+    /// has taken nothing for as long as it has stages.
+    pub fn step(
+        &mut self,
+        dispatch_ready_i: bool,
+        stop_i: bool,
+    ) -> Result<&DispatcherOut, Box<Mismatch>> {
+        let stalls = self.output.dispatch_valid_o && !dispatch_ready_i;
+        self.stalled = if stalls { self.stalled.saturating_add(1) } else { 0 };
+        if self.stalled <= STAGES {
+            self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..self.input })?;
+        }
+        Ok(&self.output)
+    }
+
+    fn clock(&mut self, input: DispatcherIn) -> Result<(), Box<Mismatch>> {
+        let output = std::slice::from_mut(&mut self.output);
+        self.dispatcher.step(std::slice::from_ref(&input), output)?;
+        let output = &self.output;
+        let address = usize::from(input.load_address_i);
+        if output.command_write_o {
+            self.commands[address] = input.load_data_i;
+        }
+        if output.table_write_o {
+            self.table[address] = input.load_data_i as u16;
+        }
+        if output.fetch_read_o {
+            let from = output.fetch_address_o.get() as usize;
+            // What lies beyond the memory is beyond every program, and not looked at.
+            let word = |n: usize| self.commands.get(from + n).copied().unwrap_or(0);
+            self.input.fetch_data_i = std::array::from_fn(word);
+        }
+        if output.table_read_o {
+            self.input.table_data_i = self.table[usize::from(output.table_address_o)];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+//! Programs for the module's dispatcher, built from the shape of an operator.
+//!
+//! A [`Program`] is a description: loops, and commands whose fields grow with the repetitions of the loops
+//! around them. Two things are made of it:
+//!
+//! * [`words`](Program::words): the program for the dispatcher, with Dyn-Loop and Dyn-Modi. It depends on
+//!   the shape alone; how many tokens there are stands in the configuration, where their rows are in the
+//!   Va2Pa table. So one program serves a request as long as it lives.
+//! * [`spell`](Program::spell): every command by itself, for so many tokens. That is what a module without
+//!   those two instructions is given (the *static* baseline), and what the dispatcher must make of the
+//!   words.
+//!
+//! [`attention`] and [`gemv`] describe the operators.
+
+pub mod attention;
+mod builder;
+pub mod gemv;
+mod spell;
+
+pub use builder::{Builder, Field, Index, Template};
+
+use builder::Step;
+use pimlico_dpa::{COMMANDS, DEPTH, Instruction, Loop, Modification, SLOTS, Source, Target};
+
+/// The largest coefficient of a modification.
+const COEFFICIENT: u32 = 0x3FF;
+
+/// Why a description makes no program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// It has more words than the command buffer.
+    #[error("a program of {0} words: the command buffer has {COMMANDS}")]
+    Words(usize),
+    /// A loop has more words, repetitions or tokens than can be written.
+    #[error("a loop of {words} words, bound {bound}: too long")]
+    Loop {
+        /// Words that are repeated.
+        words: usize,
+        /// Repetitions, or tokens of one.
+        bound: u32,
+    },
+    /// More loops in each other than the dispatcher has registers for.
+    #[error("{0} loops in each other: the dispatcher has registers for {DEPTH}")]
+    Depth(usize),
+    /// A command grows with more loops than a Dyn-Modi has slots, or in larger steps.
+    #[error("{0}: its fields grow in more ways than a Dyn-Modi has slots")]
+    Slots(&'static str),
+    /// A field is too large to be written.
+    #[error("{command}: {field} {value} is too large")]
+    Field {
+        /// Which command.
+        command: &'static str,
+        /// Which field.
+        field: &'static str,
+        /// Its value.
+        value: u32,
+    },
+}
+
+/// What a loop goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// So many repetitions.
+    Count(u32),
+    /// All tokens of the running request, or of another, so many in a repetition.
+    All(Option<u8>, u32),
+    /// The tokens of the present repetition of the loop around it, so many in a repetition.
+    Part(u32),
+}
+
+/// A description of a program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    steps: Vec<Step>,
+}
+
+impl Program {
+    /// What `describe` describes, and an END.
+    pub fn new(describe: impl FnOnce(&mut Builder)) -> Self {
+        let mut builder = Builder::default();
+        describe(&mut builder);
+        Self { steps: builder.steps }
+    }
+
+    /// The words for the dispatcher.
+    pub fn words(&self) -> Result<Vec<u64>, ProgramError> {
+        let mut words = Vec::new();
+        write(&self.steps, 0, &mut words)?;
+        words.push(Instruction::End.encode());
+        if words.len() > COMMANDS {
+            return Err(ProgramError::Words(words.len()));
+        }
+        Ok(words)
+    }
+}
+
+/// Writes steps that stand in so many loops.
+fn write(steps: &[Step], depth: usize, words: &mut Vec<u64>) -> Result<(), ProgramError> {
+    for step in steps {
+        match step {
+            Step::Repeat { over, body } => {
+                let at = words.len();
+                words.push(0); // when its length is known
+                if depth == DEPTH {
+                    return Err(ProgramError::Depth(depth + 1));
+                }
+                write(body, depth + 1, words)?;
+                words[at] = loop_word(*over, words.len() - at - 1)?;
+            }
+            Step::Command(template) => {
+                let slots = slots(template, depth)?;
+                if slots[0].is_some() {
+                    words.push(Instruction::Modify(slots).encode());
+                }
+                words.push(Instruction::Command(template.word_in(depth)?).encode());
+            }
+        }
+        // Before it becomes much longer.
+        if words.len() > COMMANDS {
+            return Err(ProgramError::Words(words.len()));
+        }
+    }
+    Ok(())
+}
+
+fn loop_word(over: Over, words: usize) -> Result<u64, ProgramError> {
+    let (source, bound) = match over {
+        Over::Count(count) => (Source::Count, count),
+        Over::All(request, tokens) => (Source::All(request), tokens),
+        Over::Part(tokens) => (Source::Part, tokens),
+    };
+    let too_long = ProgramError::Loop { words, bound };
+    if bound >> 20 != 0 || words >> 14 != 0 {
+        return Err(too_long);
+    }
+    let words = u16::try_from(words).map_err(|_| too_long)?;
+    Ok(Instruction::Loop(Loop { source, words, bound }).encode())
+}
+
+/// The modifications of a command in so many loops.
+fn slots(template: &Template, depth: usize) -> Result<[Option<Modification>; SLOTS], ProgramError> {
+    let error = ProgramError::Slots(template.kind.name());
+    let mut slots = [None; SLOTS];
+    let mut free = slots.iter_mut();
+    let fields = [
+        (&template.place, Target::Place),
+        (&template.column, Target::Column),
+        (&template.word, if template.wraps { Target::WordWraps } else { Target::Word }),
+        (&template.head, Target::Head),
+    ];
+    for (field, target) in fields {
+        for &(of, coefficient) in &field.terms {
+            let level = (depth - 1 - of) as u8;
+            let mut add = |target, coefficient: u32| {
+                let slot = free.next().filter(|_| coefficient <= COEFFICIENT).ok_or(error)?;
+                *slot = Some(Modification { target, level, coefficient: coefficient as u16 });
+                Ok(())
+            };
+            if target == Target::Place && coefficient > COEFFICIENT {
+                add(Target::Place64, coefficient / 64)?;
+                if coefficient % 64 > 0 {
+                    add(target, coefficient % 64)?;
+                }
+            } else {
+                add(target, coefficient)?;
+            }
+        }
+    }
+    Ok(slots)
+}
