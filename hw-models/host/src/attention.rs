@@ -125,6 +125,14 @@ pub fn run_head(
     requests.run(rank, 0, layout, &rows, queries)
 }
 
+/// What a request is started with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configured {
+    slot: u8,
+    address: u16,
+    passes: usize,
+}
+
 /// Requests on a module, whose contexts have the same shape and grow.
 #[derive(Debug)]
 pub struct Requests {
@@ -168,6 +176,40 @@ impl Requests {
         (slot as u8, slot * self.entries)
     }
 
+    /// Writes what changes for a request: rows, program, T_cur.
+    ///
+    /// # Panics
+    ///
+    /// As [`run_together`](Self::run_together).
+    pub fn configure(
+        &mut self,
+        rank: &mut Rank,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        heads: usize,
+    ) -> Result<Configured, AttentionError> {
+        assert!(layout.context <= self.longest.context, "a longer context than the longest");
+        let (slot, base) = self.slot(request);
+        let rows = rows.virtual_rows(&self.longest);
+        self.driver.rows(rank, slot, base, &rows)?;
+        let ScoreBufferUse { kind, block, passes, .. } = program::score_buffer_use(layout, heads);
+        let words = match &self.program {
+            Some(words) => words.clone(),
+            None => program::attention(&self.longest, heads, rank.options().sums, kind)
+                .words()
+                .map_err(DriverError::from)?,
+        };
+        let address = self.driver.program(rank, &words)?;
+        let mut tokens = layout.context;
+        if kind == Passes::Several {
+            self.driver.tokens(rank, BLOCK_REQUEST, block as u32)?;
+            tokens -= block;
+        }
+        self.driver.tokens(rank, slot, tokens as u32)?;
+        Ok(Configured { slot, address, passes })
+    }
+
     /// Runs the query heads of a request that share K and V, which are in these rows already.
     ///
     /// # Panics
@@ -206,25 +248,9 @@ impl Requests {
         rows: &KvRows,
         queries: &[Vec<u16>],
     ) -> Result<Attention, AttentionError> {
-        assert!(layout.context <= self.longest.context, "a longer context than the longest");
-        let (slot, base) = self.slot(request);
-        let rows = rows.virtual_rows(&self.longest);
-        self.driver.rows(rank, slot, base, &rows)?;
         let (heads, context) = (queries.len(), layout.context);
-        let ScoreBufferUse { kind, block, passes, .. } = program::score_buffer_use(layout, heads);
-        let words = match &self.program {
-            Some(words) => words.clone(),
-            None => program::attention(&self.longest, heads, rank.options().sums, kind)
-                .words()
-                .map_err(DriverError::from)?,
-        };
-        let address = self.driver.program(rank, &words)?;
-        let mut tokens = context;
-        if kind == Passes::Several {
-            self.driver.tokens(rank, BLOCK_REQUEST, block as u32)?;
-            tokens -= block;
-        }
-        self.driver.tokens(rank, slot, tokens as u32)?;
+        let Configured { slot, address, passes } =
+            self.configure(rank, request, layout, rows, heads)?;
         let operands: Vec<_> = queries
             .iter()
             .flat_map(|q| (0..layout.bursts()).map(|burst| mapping::beats_of(q, burst)))

@@ -4,6 +4,7 @@
 mod batch;
 mod io_buffers;
 mod numerics;
+mod programs;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
@@ -25,6 +26,8 @@ enum Study {
     IoBuffers(io_buffers::Arguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
     Numerics(numerics::Arguments),
+    /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
+    Programs(programs::Arguments),
 }
 
 /// Runs the command.
@@ -33,5 +36,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Study::Batch(arguments) => batch::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
+        Study::Programs(arguments) => programs::run(arguments),
     }
 }

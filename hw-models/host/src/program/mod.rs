@@ -17,6 +17,7 @@ pub mod attention;
 mod builder;
 pub mod gemv;
 mod spell;
+pub mod study;
 
 pub use builder::{Builder, Field, Index, Template};
 

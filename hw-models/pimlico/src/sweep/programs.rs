@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico sweep programs`: programs of the dispatcher against static ones.
+
+use crate::failure::Failure;
+use crate::output::{self, grouped};
+use crate::run::find_model;
+use clap::Args;
+use pimlico_host::program::attention::MAX_CONTEXT;
+use pimlico_host::program::study::{self, AttentionCost, MatrixCost};
+use serde::Serialize;
+
+/// Arguments of `pimlico sweep programs`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The language model whose shapes are used
+    #[arg(long, default_value = "llama-3.1-8b")]
+    model: String,
+    /// Tokens
+    #[arg(
+        long,
+        alias = "context",
+        value_delimiter = ',',
+        value_name = "N,...",
+        default_values_t = [1024, 8192, 32_768, 131_072]
+    )]
+    contexts: Vec<usize>,
+    /// Print one JSON document in place of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    model: String,
+    attention: Vec<AttentionCost>,
+    fc: Vec<MatrixCost>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let Arguments { model: name, contexts, json } = arguments;
+    let model = find_model(name)?;
+    if let Some(context) = contexts.iter().find(|context| !(1..=MAX_CONTEXT).contains(*context)) {
+        let message = format!("--contexts {context}: expected 1 to {MAX_CONTEXT}");
+        return Err(Failure::Input(message));
+    }
+    let bar = output::progress(contexts.len() as u64, "contexts");
+    let attention = study::attention(&model, contexts, || bar.inc(1));
+    bar.finish_and_clear();
+    let wrong = |error: study::StudyError| Failure::Input(error.to_string());
+    let (attention, fc) = (attention.map_err(wrong)?, study::matrices(&model).map_err(wrong)?);
+    let document = Document { model: name.clone(), attention, fc };
+    match json {
+        true => output::print_json(&document),
+        false => output::print(&text(&document)),
+    }
+}
+
+fn text(document: &Document) -> String {
+    let Document { model, attention, fc } = document;
+    let mut text = format!(
+        "programs for {model} on a rank of DDR4-3200: bytes of the dispatcher's program, and of the \
+         static one with every command spelled out\n\nattention of the query heads that share K and V; \
+         what the host writes for a token more\n\n"
+    );
+    text += &output::table(
+        &[
+            "context",
+            "heads",
+            "passes",
+            "program, bytes",
+            "static, bytes",
+            "fits 96 KB",
+            "T_cur, bytes/token",
+            "Va2Pa",
+            "commands",
+            "static: rewritten",
+        ],
+        attention.iter().map(|cost| {
+            vec![
+                grouped(cost.context as u64),
+                cost.heads.to_string(),
+                cost.passes.to_string(),
+                grouped(cost.program_bytes),
+                grouped(cost.static_bytes),
+                yes(cost.static_fits),
+                format!("{:.3}", cost.configuration_bytes_per_token),
+                format!("{:.3}", cost.va2pa_bytes_per_token),
+                format!("{:.3}", cost.command_bytes_per_token),
+                grouped(cost.static_bytes_per_token.round() as u64),
+            ]
+        }),
+    );
+    text += "\nfully-connected operators: written once\n\n";
+    text += &output::table(
+        &["operator", "rows", "columns", "program, bytes", "static, bytes", "fits 96 KB"],
+        fc.iter().map(|cost| {
+            vec![
+                cost.operator.to_owned(),
+                grouped(cost.rows as u64),
+                grouped(cost.columns as u64),
+                grouped(cost.program_bytes),
+                grouped(cost.static_bytes),
+                yes(cost.static_fits),
+            ]
+        }),
+    );
+    text
+}
+
+fn yes(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_owned()
+}
