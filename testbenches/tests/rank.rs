@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-//! The attention of heads on a rank of RTL and models in lockstep.
+//! The attention of heads, and a matrix, on a rank of RTL and models in lockstep: the dispatcher and all
+//! units behind it.
 #![cfg(feature = "rtl")]
 
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
 use pimlico_host::attention;
 use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::driver::Driver;
+use pimlico_host::gemv::{self, Operands};
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::pins::PinLog;
 use pimlico_testbenches::rank;
@@ -49,5 +53,31 @@ fn back_ends_agree() {
             assert_eq!(model.statistics, other.statistics);
             assert_eq!(read_from_model, read);
         }
+    }
+}
+
+#[test]
+fn back_ends_agree_on_a_matrix() {
+    let (config, options) = (Config::ddr4_3200(), Options::default());
+    // Whole tiles and a part of one, chunks that share a row of the banks, either way of filling.
+    for (rows, columns, io_buffers) in [
+        (33, 4100, IoBuffers::PingPong),
+        (16, 8200, IoBuffers::Single),
+        (50, 70, IoBuffers::PingPong),
+    ] {
+        let operands = Operands::synthetic(rows, columns, 5);
+        let layout = MatrixLayout::new(&config, rows, columns).expect("it fits");
+        let run = |units: RankUnits| {
+            let mut rank = Rank::new(config.clone(), units, options);
+            let mut host = HostPort::new().expect("an image");
+            let writes = gemv::writes(&layout, &operands.matrix);
+            host.transfer(&mut rank, writes).expect("no mismatch");
+            let mut driver = Driver::new();
+            gemv::multiply(&mut driver, &mut rank, &layout, &operands.vector, io_buffers)
+                .expect("no mismatch")
+        };
+        let model = run(RankUnits::models(&config, options));
+        assert_eq!(model, run(rank::rtl_units(&config, options, 5)));
+        assert_eq!(model, run(rank::lockstep_units(&config, options, 5)));
     }
 }

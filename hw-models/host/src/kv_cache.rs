@@ -6,6 +6,7 @@
 //! tCCD_L, is between them.
 
 use crate::data::Head;
+use crate::driver::KvRows;
 use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
@@ -79,6 +80,26 @@ pub fn writes<'a>(
         Transaction::Write(place, beats)
     });
     k.chain(v)
+}
+
+/// The same into the rows that a request has.
+///
+/// # Panics
+///
+/// If it has fewer rows than the layout.
+pub fn writes_to<'a>(
+    layout: &'a HeadLayout,
+    rows: &'a KvRows,
+    head: &'a Head,
+) -> impl Iterator<Item = Transaction> + 'a {
+    let moved = move |place: Place| {
+        let row = rows.of_layout(layout, place.row).expect("a row for each of the layout");
+        Place { row, ..place }
+    };
+    writes(layout, head).map(move |transaction| match transaction {
+        Transaction::Write(place, beats) => Transaction::Write(moved(place), beats),
+        Transaction::Read(place) => Transaction::Read(moved(place)),
+    })
 }
 
 /// Reads of the same, in the same order.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico dpa`: programs of direct PIM access, between text, words and what they dispatch.
 
+mod build;
+
 use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
@@ -26,6 +28,8 @@ enum Action {
         /// The file of the words, eight bytes each, lowest first; one that is there is replaced
         output: PathBuf,
     },
+    /// Write the program of an operator: one for every context, as `pimlico run` runs it
+    Build(build::Arguments),
     /// Show the text of a program's words
     Disassemble {
         /// The words
@@ -61,6 +65,7 @@ const MAX_BYTES: usize = 8 * COMMANDS;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.action {
         Action::Assemble { input, output } => assemble(input, output),
+        Action::Build(arguments) => build::run(arguments),
         Action::Disassemble { input } => output::print(&pimlico_dpa::disassemble(&words(input)?)),
         Action::Expand { input, tcur, va2pa, limit, json } => {
             let program = Program::read(input)?;

@@ -39,7 +39,7 @@ enum Command {
     Cosim(cosim::Arguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
     Fp(fp::Arguments),
-    /// Assemble, disassemble or expand programs of the module's dispatcher
+    /// Build, assemble, disassemble or expand programs of the module's dispatcher
     Dpa(dpa::Arguments),
     /// Estimate what the units cost in area, from their RTL
     Estimate(estimate::Arguments),

@@ -120,15 +120,23 @@ pub fn heads_at_once(context: usize) -> usize {
 ///
 /// If there is no head.
 pub fn score_buffer_use(layout: &HeadLayout, heads: usize) -> ScoreBufferUse {
-    let shape = Shape::new(layout, heads, SumFormat::Binary16);
     let context = layout.context;
     if context <= capacity(heads) {
         let scores = heads * context.next_multiple_of(CHUNK);
         return ScoreBufferUse { kind: Passes::One, block: capacity(heads), passes: 1, scores };
     }
-    let block = shape.block();
+    let block = block(layout, heads);
     let passes = context.div_ceil(block);
     ScoreBufferUse { kind: Passes::Several, block, passes, scores: heads * block }
+}
+
+/// Tokens of each head in a pass of several: as many as the score buffer holds, in whole rows of K and V.
+///
+/// # Panics
+///
+/// If there is no head.
+pub fn block(layout: &HeadLayout, heads: usize) -> usize {
+    Shape::new(layout, heads, SumFormat::Binary16).block()
 }
 
 /// The program for so many query heads and all contexts up to that of `longest`.

@@ -66,7 +66,7 @@ impl Mul<u32> for Field {
 
     fn mul(self, by: u32) -> Self {
         let terms = self.terms.into_iter().map(|(of, times)| (of, by * times));
-        Self { base: by * self.base, terms: terms.collect() }
+        Self { base: by * self.base, terms: terms.filter(|term| term.1 > 0).collect() }
     }
 }
 

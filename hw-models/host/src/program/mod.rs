@@ -20,6 +20,7 @@ mod spell;
 pub mod study;
 
 pub use builder::{Builder, Field, Index, Template};
+pub use spell::static_word;
 
 use builder::Step;
 use pimlico_dpa::{COMMANDS, DEPTH, Instruction, Loop, Modification, SLOTS, Source, Target};

@@ -32,7 +32,7 @@ impl Program {
 }
 
 /// The word of a command that has neither loop nor modification: eight bytes of a static program.
-pub(super) fn static_word(command: &Command) -> u64 {
+pub fn static_word(command: &Command) -> u64 {
     let flag = |set: bool| if set { Condition::ALWAYS } else { Condition::NEVER };
     Instruction::Command(CommandWord {
         kind: command.kind,

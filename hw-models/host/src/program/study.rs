@@ -8,8 +8,7 @@
 
 use super::attention::{self as program, Passes};
 use super::gemv::gemv;
-use super::spell::static_word;
-use super::{Program, ProgramError};
+use super::{Program, ProgramError, static_word};
 use crate::allocator::{Allocator, AllocatorError, Policy, RequestId};
 use crate::attention::{AttentionError, Requests};
 use crate::driver::{DriverError, KvRows};
@@ -119,8 +118,8 @@ pub fn matrices(model: &Model) -> Result<Vec<MatrixCost>, StudyError> {
         let program = gemv(&layout, IoBuffers::PingPong);
         let mut commands = 0_u64;
         program.spell(&[0; REQUESTS], 0, |_| commands += 1);
-        let (program_bytes, static_bytes) = (8 * program.words()?.len() as u64, 8 * commands);
-        let static_fits = commands <= COMMANDS as u64;
+        let (program_bytes, static_bytes) = (8 * program.words()?.len() as u64, 8 * (commands + 1));
+        let static_fits = commands < COMMANDS as u64;
         Ok(MatrixCost { operator, rows, columns, program_bytes, static_bytes, static_fits })
     };
     let first = if model.gated { 2 * model.ffn } else { model.ffn };
