@@ -154,3 +154,76 @@ fn wrong_input_is_refused_in_one_line() {
     }
     assert!(!folder.join("a.bin").exists(), "no partial output");
 }
+
+/// `pimlico run` with a program; its exit status, what it prints and what it complains of.
+fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(["run", "--json"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn an_operators_program_is_built_and_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let build = ["build", "--op", "attention", "--model", "llama-3.1-8b", "--context-max", "4096"];
+    let said = succeeds(&[&build[..], &["-o", "a.bin"]].concat(), folder);
+    assert_eq!(
+        said,
+        "a.bin: 39 words, 312 bytes; 4 query heads of 128, contexts up to 4096 in one pass\n"
+    );
+    succeeds(&[&build[..], &["--text", "-o", "a.txt"]].concat(), folder);
+    let text = fs::read_to_string(folder.join("a.txt")).expect("written");
+    assert_eq!(text, succeeds(&["disassemble", "a.bin"], folder));
+    let said = succeeds(&[&build[..], &["--static", "-o", "s.bin"]].concat(), folder);
+    let words = fs::read(folder.join("s.bin")).expect("written").len() / 8;
+    assert!(words > 12288 && said.contains(&format!("{words} words")), "{said}");
+    succeeds(&["build", "--op", "gemv", "--rows", "50", "--cols", "4200", "-o", "m.bin"], folder);
+
+    // One program for every context; it is the one that is built otherwise.
+    let job = ["--model", "llama-3.1-8b", "--heads", "4", "--context-max", "4096"];
+    for context in ["1", "700", "4096"] {
+        let job = [&job[..], &["--context", context]].concat();
+        let (status, own, errors) = run(&[&job[..], &["--program", "a.bin"]].concat(), folder);
+        assert_eq!((status, errors.as_str()), (Some(0), ""));
+        assert_eq!((Some(0), own, errors), run(&job, folder));
+    }
+    let (status, own, _) =
+        run(&["--op", "gemv", "--rows", "50", "--cols", "4200", "--program", "m.bin"], folder);
+    let (_, built, _) = run(&["--op", "gemv", "--rows", "50", "--cols", "4200"], folder);
+    assert_eq!((status, own), (Some(0), built));
+
+    // A fault has its status and its word.
+    let job = ["--model", "llama-3.1-8b", "--heads", "4", "--context", "700"];
+    let (status, out, errors) = run(&[&job[..], &["--program", "a.bin"]].concat(), folder);
+    assert_eq!((status, out.as_str()), (Some(1), ""));
+    assert_eq!(
+        errors,
+        "pimlico: request 0 stopped at word 33 of the command buffer: Va2Pa miss: no row for the \
+         virtual row\n"
+    );
+    // So has a program that is not that of the operator.
+    let (status, _, errors) = run(&["--context", "20", "--program", "a.bin"], folder);
+    assert_eq!(status, Some(1));
+    assert!(errors.contains("more words of operands"), "{errors}");
+
+    for (arguments, expected) in [
+        (&["--op", "gemv"][..], "expected --rows R and --cols C"),
+        (&["--op", "attention", "--group", "9"], "--group 9: expected 1 to 8"),
+        (&["--op", "attention", "--rows", "9"], "they go with --op gemv"),
+        (&["--op", "attention", "--context-max", "0"], "context of 0 tokens"),
+        (&["--op", "attention", "--context-max", "9999999"], "expected 1 to 1048575"),
+        (&["--op", "attention", "--model", "x"], "no such model"),
+        (&["--op", "attention", "--passes", "several"], "one pass takes up to 131072"),
+        (&["--op", "gemv", "--rows", "16", "--cols", "9000000"], "the command buffer has 12288"),
+    ] {
+        let errors = refused(&[&["build", "-o", "x.bin"], arguments].concat(), folder);
+        assert!(errors.contains(expected) && errors.lines().count() == 1, "{errors}");
+        assert!(!folder.join("x.bin").exists());
+    }
+}
