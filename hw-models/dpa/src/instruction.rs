@@ -19,7 +19,7 @@ pub enum Kind {
     WrWeights = 5,
     /// The scores of a head are complete.
     Finish = 6,
-    /// A score becomes a weight.
+    /// Up to four scores become a word of weights.
     Weigh = 7,
     /// All banks closed; a head ends.
     CloseAll = 8,

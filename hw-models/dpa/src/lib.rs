@@ -24,10 +24,10 @@
 //! | 1 | MAC_SCORE | a column of every bank to its PU, adder tree: score and FC |
 //! | 2 | MAC_CONTEXT | the same, four accumulators: context |
 //! | 3 | RD_RESULT | results to the adder unit; *word* is the bus address, *place* where scores go |
-//! | 4 | WR_SHARED | a word of the shared buffers, from the host |
+//! | 4 | WR_SHARED | a word of the shared buffers, from the host; *first*: behind the MACs before it |
 //! | 5 | WR_WEIGHTS | a word of the shared buffers, from the softmax unit |
 //! | 6 | FINISH | softmax: the scores of *head* are complete |
-//! | 7 | WEIGH | softmax: the score at *place* becomes a weight |
+//! | 7 | WEIGH | softmax: a word of weights of *head*: up to four scores from *place* on, as many as there are tokens |
 //! | 8 | CLOSE_ALL | all banks closed; a head ends |
 //! | 9 | NOP | nothing |
 //! | 10 | END | nothing; the run ends |

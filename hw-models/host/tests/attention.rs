@@ -69,7 +69,7 @@ fn every_bit_is_what_the_order_of_summation_gives() {
         let shapes = [(128, 513, 1), (64, 100, 1), (80, 17, 1), (96, 16, 1), (8, 15, 1)];
         let shapes = shapes.into_iter().chain([(33, 3, 1), (128, 1, 1), (128, 4, 1)]);
         for (head_dim, context, group) in
-            shapes.chain([(256, 600, 1), (160, 530, 2), (64, 1100, 3), (128, 40, 8)])
+            shapes.chain([(256, 600, 1), (160, 530, 2), (64, 1100, 3), (128, 40, 8), (256, 70, 8)])
         {
             let head = head(head_dim, context, group, context as u64);
             let (_, result) = run_head(&mut rank, &head);

@@ -14,6 +14,7 @@ mod command;
 mod module;
 mod queue;
 mod sequencer;
+mod weights;
 
 pub use module::Module;
 

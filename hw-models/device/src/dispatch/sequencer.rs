@@ -40,21 +40,19 @@
 
 use super::command::{Command, ResultCommand, WeighCommand, decode};
 use super::queue::Queue;
+use super::weights::Weights;
 use super::{DispatchError, Made};
 use crate::bank_pus::SHARED_WORDS;
 use crate::data_bus::Beats;
 use crate::rank::{AllBankRead, ArrayRequest, BusRequest, Events, Requests, Shared, Sum, Weigh};
-use crate::{Burst, Config, LANES, SumFormat, mapping};
+use crate::{Config, LANES, SumFormat};
 use pimlico_units::module::DispatcherOut;
 use pimlico_units::rank::RankController;
-use std::collections::VecDeque;
 
 const ARRAY: usize = 32;
 const RESULTS: usize = 64;
 const OPERANDS: usize = 64;
 const SOFTMAX: usize = 16;
-/// Words of weights between softmax unit and data bus.
-const WORDS: usize = 16;
 
 /// Numbers a sum, modulo 256: so many are never in the queues.
 type SumNumber = u8;
@@ -262,7 +260,7 @@ impl<'a> Sequencer<'a> {
         });
         let data = match from_host {
             true => self.operands_left.first().copied().map(Shared::Host),
-            false => self.weights.ready.front().copied().map(Shared::RankPu),
+            false => self.weights.ready().map(Shared::RankPu),
         };
         data.filter(|_| !is_used).map(|data| BusRequest::Write { word, data })
     }
@@ -271,10 +269,7 @@ impl<'a> Sequencer<'a> {
         match self.softmax.next() {
             Some(SoftmaxEntry::Finish { head }) if self.scores == 0 => (Some(*head), None),
             Some(SoftmaxEntry::Weigh(weigh)) if self.finishing == 0 && self.scores == 0 => {
-                let has_room = self.weights.asked > 0 || self.weights.words < WORDS;
-                let WeighCommand { head, place, .. } = *weigh;
-                let weigh = Weigh { place: place + self.weights.asked, head };
-                (None, Some(weigh).filter(|_| has_room))
+                (None, self.weights.next(*weigh))
             }
             _ => (None, None),
         }
@@ -408,8 +403,7 @@ impl<'a> Sequencer<'a> {
                 }
                 _ => {
                     self.operands.send();
-                    self.weights.ready.pop_front();
-                    self.weights.words -= 1;
+                    self.weights.taken();
                 }
             }
         }
@@ -442,53 +436,6 @@ impl<'a> Sequencer<'a> {
             let head = self.weights.came(bits);
             made(Made::Weight { head, bits });
         }
-    }
-}
-
-/// Words of weights in the making.
-#[derive(Default)]
-struct Weights {
-    /// Of the word at the head of the softmax queue, how many are asked for.
-    asked: usize,
-    /// Words of which a weight was asked for, and that have not gone to the data bus.
-    words: usize,
-    /// Those of which not all weights have come: head and number.
-    coming: VecDeque<(usize, usize)>,
-    weights: [u16; LANES],
-    count: usize,
-    ready: VecDeque<Burst>,
-}
-
-impl Weights {
-    fn is_idle(&self) -> bool {
-        self.words == 0
-    }
-
-    /// A weight of a word was asked for. Returns whether that was the last.
-    fn asked(&mut self, weigh: WeighCommand) -> bool {
-        if self.asked == 0 {
-            self.words += 1;
-            self.coming.push_back((weigh.head, weigh.count));
-        }
-        self.asked += 1;
-        let all = self.asked == weigh.count;
-        if all {
-            self.asked = 0;
-        }
-        all
-    }
-
-    /// A weight has come. Returns its head.
-    fn came(&mut self, bits: u16) -> usize {
-        let (head, count) = self.coming.front().copied().unwrap_or((0, LANES));
-        self.weights[self.count] = bits;
-        self.count += 1;
-        if self.count == count {
-            self.count = 0;
-            self.coming.pop_front();
-            self.ready.push_back(mapping::word_of(std::mem::take(&mut self.weights)));
-        }
-        head
     }
 }
 
