@@ -315,3 +315,41 @@ impl<'a> Queues<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{AimOptions, AimUnits};
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn a_sum_waits_for_a_side_where_words_may_hold_results_up() {
+        let (config, options) = (Config::gddr6_aim(), AimOptions::default());
+        let units = AimUnits::models(&config, options);
+        let module = Module::new(config.clone(), units, options);
+        let layout = AimLayout::new(&config, &options, 2000, 16, 0).expect("it fits");
+        let mut queues = Queues::new(&module, &layout, &[0; 16], 0);
+        assert!(queues.has_room_for_results(0), "both sides are free");
+
+        // Two sums are on their way: the older can be read from tCK 100 on.
+        queues.asked_sums = 2;
+        queues.ready_tck.extend([100, 116]);
+        let words_left = std::mem::take(&mut queues.words_left);
+        assert!(!queues.has_room_for_results(100 + LATE_TCK - TO_RESULT_TCK - 1));
+        assert!(queues.has_room_for_results(100 + LATE_TCK - TO_RESULT_TCK));
+        queues.words_left = words_left;
+        assert!(!queues.has_room_for_results(200), "a word may go before its RD_RESULT");
+
+        // Its RD_RESULT was taken, behind a word or before one.
+        queues.ready_tck.pop_front();
+        let results = (BusRequest::Results(Sum { place: 0, goes_on: false }), None);
+        let fill = queues.fills.next().expect("there is a word");
+        queues.taken_bus.extend([(fill.request, Some(fill)), results]);
+        assert!(!queues.has_room_for_results(200));
+        queues.taken_bus.rotate_left(1);
+        assert!(queues.has_room_for_results(0));
+        queues.taken_bus.clear();
+        queues.left_sums = 1;
+        assert!(queues.has_room_for_results(0), "its results have left");
+    }
+}
