@@ -181,8 +181,7 @@ pub(crate) struct Product {
     pub bytes: u64,
 }
 
-/// Writes a matrix, from row 0 of the banks on, and multiplies: with a program that is given, or else
-/// the one that is built.
+/// Writes a matrix, from row 0 of the banks on, and multiplies, perhaps with a program of its own.
 pub(crate) fn product(
     rank: &mut Rank,
     host: &mut HostPort,

@@ -9,9 +9,9 @@
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`driver`]: what the host writes to the dispatcher.
 //! * [`gemv`]: a matrix times a vector.
+//! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
 //! * [`fc`]: the fully-connected operators of a layer.
 //! * [`aim`]: the same on a module of AiM channels.
-//! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
 //! * [`batch`]: how many requests fit, with static and with lazy allocation.
 //! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
 //! * [`kv_cache`]: K and V on their way into the banks and back.

@@ -40,7 +40,7 @@ pub(super) fn run(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
 
 fn run_job(module: &mut Module, job: &Job) -> Result<Report, RunError> {
     match job {
-        Job::Attention(job, _) => {
+        Job::Attention(job) => {
             let bar = output::progress(job.heads as u64, "heads");
             let report = attention::run(module, job, |heads| bar.set_position(heads as u64));
             bar.finish_and_clear();
@@ -52,7 +52,7 @@ fn run_job(module: &mut Module, job: &Job) -> Result<Report, RunError> {
             bar.finish_and_clear();
             report
         }
-        Job::Gemv(gemv::Job { rows, columns, seed, .. }, _) => {
+        Job::Gemv(gemv::Job { rows, columns, seed, .. }) => {
             matrix::run(module, *rows, *columns, *seed)
         }
     }

@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Normalise, Options, SumFormat};
+use pimlico_host::attention::Setup;
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
 use pimlico_host::{attention, fc, gemv};
@@ -84,8 +85,8 @@ pub struct Arguments {
     /// With --op fc: the language-model head as well
     #[arg(long)]
     pub(super) lm_head: bool,
-    /// The program to run, in place of the one that is built: words if the name ends with `.bin`, otherwise
-    /// text; see `pimlico dpa build`
+    /// The program to run, with --op attention or gemv, in place of the one that is built: words if the name
+    /// ends with `.bin`, otherwise text; see `pimlico dpa build`
     #[arg(long, value_name = "FILE")]
     pub(super) program: Option<PathBuf>,
     /// Longest context that program and Va2Pa table provide for, with --op attention [default: the longest
@@ -191,24 +192,32 @@ impl Arguments {
         }
     }
 
+    /// What the dispatcher is set up with.
+    pub(super) fn setup(&self) -> Result<Setup, Failure> {
+        let input = |message: &str| Err(Failure::Input(message.to_owned()));
+        if self.program.is_some() && (self.op == Op::Fc || self.system == System::Aim) {
+            return input("--program: it goes with --system l3 and --op attention or gemv");
+        }
+        if self.context_max.is_some() && (self.op != Op::Attention || self.system == System::Aim) {
+            return input("--context-max: it goes with --system l3 and --op attention");
+        }
+        let program = self.program.as_deref().map(dpa::read).transpose()?;
+        Ok(Setup { longest: self.context_max, program })
+    }
+
     /// What to run.
     pub(super) fn job(&self) -> Result<Job, Failure> {
         let input = |message: &str| Err(Failure::Input(message.to_owned()));
         if self.op != Op::Fc && (self.tp.is_some() || self.lm_head) {
             return input("--tp and --lm-head: they go with --op fc");
         }
-        let program = self.program.as_deref().map(dpa::read).transpose()?;
         match (self.op, self.rows, self.cols) {
-            (Op::Attention, None, None) => {
-                let setup = attention::Setup { longest: self.context_max, program };
-                Ok(Job::Attention(self.attention()?, setup))
-            }
+            (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
             (Op::Fc, None, None) => Ok(Job::Fc(self.fc()?)),
             (Op::Attention | Op::Fc, ..) => input("--rows and --cols: they go with --op gemv"),
             (Op::Gemv, Some(rows), Some(columns)) => {
                 let io_buffers = self.io_buffers();
-                let job = gemv::Job { rows, columns, io_buffers, seed: self.seed };
-                Ok(Job::Gemv(job, program))
+                Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
             }
             (Op::Gemv, ..) => input("--op gemv: expected --rows R and --cols C"),
         }

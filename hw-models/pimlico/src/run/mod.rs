@@ -19,7 +19,7 @@ use arguments::System;
 use backend::Backend;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
-use pimlico_host::attention::{self, AttentionError};
+use pimlico_host::attention::{self, AttentionError, Setup};
 use pimlico_host::driver::DriverError;
 use pimlico_host::fc;
 use pimlico_host::gemv::{self, GemvError};
@@ -28,21 +28,21 @@ use text::text;
 
 /// What is run.
 enum Job {
-    Attention(attention::Job, attention::Setup),
+    Attention(attention::Job),
     Fc(fc::Job),
-    Gemv(gemv::Job, Option<Vec<u64>>),
+    Gemv(gemv::Job),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let job = arguments.job()?;
+    let (job, setup) = (arguments.job()?, arguments.setup()?);
     match arguments.system {
-        System::L3 => run_rank(&job, arguments),
+        System::L3 => run_rank(&job, &setup, arguments),
         System::Aim => aim::run(&job, arguments),
     }
 }
 
-fn run_rank(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
+fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
     if arguments.channels.is_some() {
         return Err(Failure::Input("--channels: it goes with --system aim".to_owned()));
     }
@@ -54,7 +54,7 @@ fn run_rank(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
         let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
     }
-    let report = simulate(&mut rank, job, arguments);
+    let report = simulate(&mut rank, job, setup, arguments);
     rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     tell(&report?, arguments)
 }
@@ -79,18 +79,24 @@ fn tell(report: &Report, arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn simulate(rank: &mut Rank, job: &Job, arguments: &Arguments) -> Result<Report, Failure> {
-    let mut report = run_job(rank, job, arguments.io_buffers()).map_err(|error| match error {
-        Stop::Input(message) => Failure::Input(message),
-        Stop::Check(message) => Failure::Check(message),
-        Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
-        Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
-        Stop::Rank(RankError::Mismatch(mismatch)) => {
-            let again = again(job, arguments);
-            let waveforms = show(&mismatch, rank.config(), job, arguments);
-            Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
-        }
-    })?;
+fn simulate(
+    rank: &mut Rank,
+    job: &Job,
+    setup: &Setup,
+    arguments: &Arguments,
+) -> Result<Report, Failure> {
+    let mut report =
+        run_job(rank, job, setup, arguments.io_buffers()).map_err(|error| match error {
+            Stop::Input(message) => Failure::Input(message),
+            Stop::Check(message) => Failure::Check(message),
+            Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
+            Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
+            Stop::Rank(RankError::Mismatch(mismatch)) => {
+                let again = again(job, arguments);
+                let waveforms = show(&mismatch, rank.config(), (job, setup), arguments);
+                Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
+            }
+        })?;
     report.backend = arguments.backend.name().to_owned();
     report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
     Ok(report)
@@ -106,9 +112,14 @@ enum Stop {
     Rank(RankError),
 }
 
-fn run_job(rank: &mut Rank, job: &Job, io_buffers: IoBuffers) -> Result<Report, Stop> {
+fn run_job(
+    rank: &mut Rank,
+    job: &Job,
+    setup: &Setup,
+    io_buffers: IoBuffers,
+) -> Result<Report, Stop> {
     match job {
-        Job::Attention(job, setup) => {
+        Job::Attention(job) => {
             let bar = output::progress(job.heads as u64, "heads");
             let report =
                 attention::run_with(rank, job, setup, |heads| bar.set_position(heads as u64));
@@ -127,9 +138,7 @@ fn run_job(rank: &mut Rank, job: &Job, io_buffers: IoBuffers) -> Result<Report, 
             bar.finish_and_clear();
             report.map_err(Stop::from)
         }
-        Job::Gemv(job, program) => {
-            gemv::run_with(rank, job, program.as_deref()).map_err(Stop::from)
-        }
+        Job::Gemv(job) => gemv::run_with(rank, job, setup.program.as_deref()).map_err(Stop::from),
     }
 }
 
@@ -147,13 +156,18 @@ impl From<GemvError> for Stop {
 
 /// Runs the job again to write the waveforms around a mismatch; returns their names.
 #[cfg(feature = "rtl")]
-fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) -> String {
+fn show(
+    mismatch: &Mismatch,
+    config: &Config,
+    (job, setup): (&Job, &Setup),
+    arguments: &Arguments,
+) -> String {
     use pimlico_testbenches::rank;
     let options = arguments.options();
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
-            let _ = run_job(&mut rank, job, arguments.io_buffers()); // ends in the same mismatch
+            let _ = run_job(&mut rank, job, setup, arguments.io_buffers()); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
@@ -162,7 +176,7 @@ fn show(mismatch: &Mismatch, config: &Config, job: &Job, arguments: &Arguments) 
 
 /// Without the RTL there is no mismatch.
 #[cfg(not(feature = "rtl"))]
-fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
+fn show(_: &Mismatch, _: &Config, _: (&Job, &Setup), _: &Arguments) -> String {
     String::new()
 }
 
@@ -170,11 +184,14 @@ fn show(_: &Mismatch, _: &Config, _: &Job, _: &Arguments) -> String {
 fn again(job: &Job, arguments: &Arguments) -> String {
     let Options { activation, refresh, normalise, sums } = arguments.options();
     let mut what = what(job);
-    if !matches!(job, Job::Attention(..)) || arguments.system == System::Aim {
-        what += &format!(" --io-buffers {}", arguments.io_buffers().name());
-    }
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
+    }
+    if let Some(context) = arguments.context_max {
+        what += &format!(" --context-max {context}");
+    }
+    if !matches!(job, Job::Attention(_)) || arguments.system == System::Aim {
+        what += &format!(" --io-buffers {}", arguments.io_buffers().name());
     }
     what += &match arguments.system {
         System::L3 => format!(" --normalise {} --sums {}", normalise.name(), sums.name()),
@@ -195,13 +212,12 @@ fn again(job: &Job, arguments: &Arguments) -> String {
 /// The job's part of that.
 fn what(job: &Job) -> String {
     match job {
-        Job::Attention(job, setup) => {
+        Job::Attention(job) => {
             let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
             let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
-            let longest = setup.longest.map_or_else(String::new, |n| format!(" --context-max {n}"));
             format!(
                 "attention --model {model} --head-dim {head_dim} --heads {heads} --group {group} \
-                 --context {} --distribution {}{longest}",
+                 --context {} --distribution {}",
                 contexts.join(","),
                 distribution.name()
             )
@@ -211,7 +227,7 @@ fn what(job: &Job) -> String {
             let lm_head = if lm_head { " --lm-head" } else { "" };
             format!("fc --model {} --tp {}{lm_head}", job.model, job.tp)
         }
-        Job::Gemv(gemv::Job { rows, columns, .. }, _) => {
+        Job::Gemv(gemv::Job { rows, columns, .. }) => {
             format!("gemv --rows {rows} --cols {columns}")
         }
     }
