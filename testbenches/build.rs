@@ -26,6 +26,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=PIMLICO_RTL");
+    println!("cargo::rerun-if-env-changed=PIMLICO_RANK");
     #[cfg(feature = "rtl")]
     build();
 }
@@ -40,7 +41,10 @@ fn build() {
     let rtl = std::env::var_os("PIMLICO_RTL").map_or(PathBuf::from("../rtl"), PathBuf::from);
     println!("cargo::rerun-if-changed={}", rtl.display());
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
-    let units = pimlico_units::units();
+    let mut units = pimlico_units::units();
+    // The whole rank takes minutes; a part of it stands for it where nobody asks.
+    let full = std::env::var_os("PIMLICO_RANK").is_some_and(|size| size == "full");
+    units.extend(pimlico_units::rank::pim_ranks(full));
 
     let mut compiler = cc::Build::new();
     compiler

@@ -87,13 +87,23 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Makes the probed registers visible from C++, without a word about it in the RTL.
+/// What is said to Verilator about a unit, without a word about it in the RTL: the probed registers are
+/// visible from C++.
 pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.module, probe.name)
     });
-    format!("`verilator_config\n{}", lines.collect::<String>())
+    let repeated = if unit.module == "pim_rank" { REPEATED } else { "" };
+    format!("`verilator_config\n{}{repeated}", lines.collect::<String>())
 }
+
+/// What is many times in a rank is compiled once, and is not in its waveforms, where it would be most of
+/// what there is to compile.
+const REPEATED: &str = r#"no_inline -module "bank_pu"
+no_inline -module "pim_chip"
+tracing_off -file "*/arith/*.sv"
+tracing_off -file "*/bank/bank_pu.sv"
+"#;
 
 /// Every SystemVerilog file below `dir`, sorted.
 pub fn sources(dir: &Path) -> Result<Vec<PathBuf>, String> {

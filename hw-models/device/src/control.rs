@@ -176,6 +176,16 @@ impl Control {
         Cause::of(&self.controlled)
     }
 
+    /// The controller's ports.
+    pub fn controller(&self) -> &RankControllerOut {
+        &self.controlled
+    }
+
+    /// The refresh manager's ports.
+    pub fn refresh(&self) -> &RefreshManagerOut {
+        &self.refresh
+    }
+
     /// Whether nothing is queued and no REF owed.
     pub fn is_settled(&self) -> bool {
         self.controlled.idle_o && self.refresh.owed_o.get() == 0

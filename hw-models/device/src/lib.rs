@@ -48,10 +48,11 @@ pub use config::{Config, ConfigError, Organisation, Timing};
 pub use dram::{Burst, CHIPS, Cells, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
-    Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, Events, Lanes,
-    Normalise, Options, Outputs, PinWatch, Rank, RankError, RankUnits, Requests, Score, Scores,
-    Shared, Sum, SumFormat, Weigh, controls,
+    Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, BusTraffic, Events,
+    Lanes, Normalise, Observed, Observer, Options, Outputs, PinWatch, Rank, RankError, RankUnits,
+    Requests, Score, Scores, Shared, Sum, SumFormat, Weigh, controls,
 };
 pub use softmax::{HEADS, Made, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};
+pub use sum_path::SumPorts;
 pub use wave::RankWave;

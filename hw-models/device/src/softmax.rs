@@ -78,6 +78,8 @@ pub struct Made {
 /// The softmax unit with its buffer.
 pub struct Softmax {
     unit: SoftmaxUnits,
+    input: SoftmaxUnitIn<Binary16>,
+    output: SoftmaxUnitOut<Binary16>,
     scale: Fp<Binary16>,
     buffer: Box<[u16]>,
     /// Where the scaled scores go that are in the unit, if anywhere.
@@ -91,6 +93,8 @@ impl Softmax {
     pub fn new(unit: SoftmaxUnits, scores: usize) -> Self {
         Self {
             unit,
+            input: SoftmaxUnitIn::default(),
+            output: SoftmaxUnitOut::default(),
             scale: Fp::ZERO,
             buffer: vec![0; scores].into(),
             places: VecDeque::with_capacity(16),
@@ -116,6 +120,11 @@ impl Softmax {
     /// Puts something else than a score into the buffer: a partial sum.
     pub fn keep(&mut self, place: usize, bits: u16) {
         self.buffer[place] = bits;
+    }
+
+    /// The unit's ports in the last tCK.
+    pub fn ports(&self) -> (&SoftmaxUnitIn<Binary16>, &SoftmaxUnitOut<Binary16>) {
+        (&self.input, &self.output)
     }
 
     /// Sets the factor of the scores.
@@ -155,6 +164,7 @@ impl Softmax {
         }
         let mut output = SoftmaxUnitOut::default();
         self.unit.step(&input, &mut output)?;
+        (self.input, self.output) = (input, output);
         if output.scaled_valid_o
             && let Some(Some(place)) = self.places.pop_front()
         {

@@ -2,13 +2,14 @@
 //! The way of a sum: bank PUs, bursts of results on the data bus, adder unit. All of it is in one
 //! format, that of the sums.
 
-use crate::bank_pus::BankPus;
+use crate::bank_pus::{BankPuPorts, BankPus};
 use crate::rank::{AllBankRead, BackEnd, Lanes, Outputs, Sum, TreeSum};
 use crate::{Burst, CHIPS, Config, LANES, RankWave, Results};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
 use pimlico_units::bank::BankPu;
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 
@@ -100,6 +101,18 @@ pub trait SumPath {
 
     /// Records the tCK.
     fn record(&self, wave: &mut RankWave) -> io::Result<()>;
+
+    /// The ports of its units in this tCK, with sums of binary16.
+    fn ports(&self) -> Option<SumPorts<'_>>;
+}
+
+/// The ports of the units of the way in a tCK, with sums of binary16.
+#[derive(Clone, Copy)]
+pub struct SumPorts<'a> {
+    /// Of the bank PUs in the current slot; that of chip `c` at logic bank `b` is number `8 b + c`.
+    pub bank_pus: BankPuPorts<'a, Binary16>,
+    /// Of the adder unit.
+    pub adder_unit: (&'a AdderUnitIn<Binary16>, &'a AdderUnitOut<Binary16>),
 }
 
 struct PathOf<A: Format> {
@@ -261,5 +274,11 @@ impl<A: Format> SumPath for PathOf<A> {
 
     fn record(&self, wave: &mut RankWave) -> io::Result<()> {
         wave.record_sums(self.bank_pus.ports(), (&self.input, &self.output))
+    }
+
+    fn ports(&self) -> Option<SumPorts<'_>> {
+        let path: &dyn Any = self;
+        let PathOf { bank_pus, input, output, .. } = path.downcast_ref::<PathOf<Binary16>>()?;
+        Some(SumPorts { bank_pus: bank_pus.ports(), adder_unit: (input, output) })
     }
 }

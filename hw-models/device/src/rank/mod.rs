@@ -23,10 +23,12 @@
 //! still while the host has the pins. It hears from the refresh manager a tCK late: a register is
 //! between them.
 
+mod observe;
 mod options;
 mod requests;
 mod units;
 
+pub use observe::{BusTraffic, Observed, Observer};
 pub use options::{Activation, Normalise, Options, SumFormat};
 pub use requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Scores, Shared,
@@ -115,7 +117,10 @@ pub struct Rank {
     refreshed_tck: u64,
     /// What is on the chips' data bus.
     transfer: Option<Transfer>,
+    /// What else is on it in this tCK.
+    bus: BusTraffic,
     watch: Option<Box<dyn PinWatch>>,
+    observer: Option<Box<dyn Observer>>,
     wave: Option<RankWave>,
 }
 
@@ -158,7 +163,9 @@ impl Rank {
             accounts: Accounts::new(config.timing.ccd_l_tck),
             refreshed_tck: 0,
             transfer: None,
+            bus: BusTraffic::default(),
             watch: None,
+            observer: None,
             wave: None,
             config,
             options,
@@ -198,6 +205,11 @@ impl Rank {
     /// Has the chips' pins watched from here on.
     pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
         self.watch = Some(watch);
+    }
+
+    /// Has all of the rank observed. From its reset on, if the observer has a state of its own.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
     }
 
     /// Sets the factor of the scores, a binary16 number.
@@ -262,8 +274,29 @@ impl Rank {
         if let Some(wave) = &mut self.wave {
             wave.record(command, self.sum_path.as_ref())?;
         }
+        self.tell_observer(requests, &events, read)?;
         self.tck += 1;
         Ok(events)
+    }
+
+    fn tell_observer(
+        &mut self,
+        requests: &Requests,
+        events: &Events,
+        read: Option<AllBankRead>,
+    ) -> Result<(), RankError> {
+        let Some(observer) = &mut self.observer else { return Ok(()) };
+        observer.pim(&Observed {
+            requests,
+            events,
+            controller: self.control.controller(),
+            refresh: self.control.refresh(),
+            rows: read.map(|read| self.chips.read_all_banks(read.column)),
+            sums: self.sum_path.ports(),
+            softmax: self.softmax.ports(),
+            bus: &self.bus,
+        })?;
+        Ok(())
     }
 
     /// One tCK as memory: the host's command, and what it drives on its data bus in the two clocks of
@@ -290,7 +323,11 @@ impl Rank {
             self.on_bus(BusDriver::Chips, from.chips.is_some());
             self.on_bus(BusDriver::BufferChip, to.chips.is_some());
         }
-        self.control.stand_still(command == Some(DramCommand::Ref))?;
+        let refreshed = command == Some(DramCommand::Ref);
+        self.control.stand_still(refreshed)?;
+        if let Some(observer) = &mut self.observer {
+            observer.memory(refreshed, self.control.refresh())?;
+        }
         self.tck += 1;
         Ok(seen)
     }
@@ -406,16 +443,20 @@ impl Rank {
 
     /// Operands to the shared buffers, two beats in a tCK.
     fn step_operands(&mut self, events: &mut Events) -> Result<(), RankError> {
+        self.bus = BusTraffic::default();
         if self.operands.is_empty() {
             return Ok(());
         }
-        for clock in [2 * self.tck, 2 * self.tck + 1] {
+        for (n, clock) in [2 * self.tck, 2 * self.tck + 1].into_iter().enumerate() {
             let host = self.from_host.beat(clock);
             let relaid = self.buffer_chip.step(Sides { host, chips: None })?.chips;
             let beat = relaid.or(self.from_rank_pu.beat(clock));
             self.on_bus(BusDriver::BufferChip, beat.is_some());
+            self.bus.operands[n] = beat;
             if let Some((word, beats)) = self.operands.beat(clock, beat) {
-                self.sum_path.write_shared(word, burst_of(&beats));
+                let burst = burst_of(&beats);
+                self.sum_path.write_shared(word, burst);
+                self.bus.written = Some((word, burst));
                 events.written = true;
             }
         }
@@ -425,6 +466,7 @@ impl Rank {
     /// Results through the adder unit. Returns a score that comes out of it.
     fn step_adder_unit(&mut self, events: &mut Events) -> Result<Option<(u16, Score)>, RankError> {
         let Sums { from_bus, tree, lanes } = self.sum_path.step_adder_unit(self.tck)?;
+        self.bus.results = from_bus;
         self.accounts.statistics.adder_unit_cycles += u64::from(from_bus);
         self.on_bus(BusDriver::Chips, from_bus);
         match lanes {

@@ -5,11 +5,13 @@
 //! * [`aim`]: the same on a module of AiM channels.
 //! * [`backend`]: what executes the units.
 //! * [`text`]: the report for people.
+//! * [`whole`]: the rank's RTL as one design.
 
 mod aim;
 mod arguments;
 mod backend;
 mod text;
+mod whole;
 
 pub use arguments::{Arguments, MOST_MODULES, Switch, channels, find_model};
 
@@ -38,6 +40,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (job, setup) = (arguments.job()?, arguments.setup()?);
     match arguments.system {
         System::L3 => run_rank(&job, &setup, arguments),
+        System::Aim if arguments.lockstep.is_some() => {
+            Err(Failure::Input("--lockstep: it goes with --system l3".to_owned()))
+        }
         System::Aim => aim::run(&job, arguments),
     }
 }
@@ -50,6 +55,9 @@ fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failu
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
     let mut rank = Rank::new(config.clone(), units, options);
+    if let Some(whole) = arguments.lockstep {
+        whole.join(&mut rank, arguments.seed, None)?;
+    }
     if let Some(file) = &arguments.vcd {
         let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
@@ -98,7 +106,8 @@ fn simulate(
             }
         })?;
     report.backend = arguments.backend.name().to_owned();
-    report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
+    let lockstep = arguments.backend == Backend::Lockstep || arguments.lockstep.is_some();
+    report.mismatches = lockstep.then_some(0);
     Ok(report)
 }
 
@@ -164,6 +173,10 @@ fn show(
 ) -> String {
     use pimlico_testbenches::rank;
     let options = arguments.options();
+    if rank::pim_rank::is_in_rank(mismatch) {
+        return show_rank(mismatch, config, job, arguments)
+            .unwrap_or_else(|error| error.to_string());
+    }
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
@@ -172,6 +185,26 @@ fn show(
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
     }
+}
+
+/// The same for a mismatch in the rank as one design.
+#[cfg(feature = "rtl")]
+fn show_rank(
+    mismatch: &Mismatch,
+    config: &Config,
+    job: &Job,
+    arguments: &Arguments,
+) -> Result<String, Failure> {
+    let options = arguments.options();
+    let units = arguments.backend.units(config, options, arguments.seed)?;
+    let mut rank = Rank::new(config.clone(), units, options);
+    let wave = Some((arguments.report.as_path(), mismatch.cycle));
+    let mut file = None;
+    if let Some(whole) = arguments.lockstep {
+        file = whole.join(&mut rank, arguments.seed, wave)?;
+    }
+    let _ = run_job(&mut rank, job, arguments.io_buffers()); // ends in the same mismatch
+    Ok(file.map(|file| file.display().to_string()).unwrap_or_default())
 }
 
 /// Without the RTL there is no mismatch.
@@ -200,8 +233,10 @@ fn again(job: &Job, arguments: &Arguments) -> String {
             format!(" --system aim{}", channels.unwrap_or_default())
         }
     };
+    let lockstep = arguments.lockstep.map(|whole| format!(" --lockstep {}", whole.name()));
+    let lockstep = lockstep.unwrap_or_default();
     format!(
-        "pimlico run --op {what} --activation {} --refresh {} --backend {} --seed {}",
+        "pimlico run --op {what} --activation {} --refresh {} --backend {}{lockstep} --seed {}",
         activation.name(),
         if refresh { "on" } else { "off" },
         arguments.backend.name(),

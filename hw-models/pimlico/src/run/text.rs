@@ -2,6 +2,7 @@
 //! The report for people.
 
 use super::arguments::Arguments;
+use super::whole::Whole;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
     AttentionReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost, ModuleReport,
@@ -164,7 +165,11 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     }
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(mismatches) = report.mismatches {
-        let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");
+        let rtl = arguments.lockstep.map_or("RTL", |whole| match whole {
+            Whole::Rank => "RTL, with that of the rank as one design",
+            Whole::FullRank => "RTL, with that of the whole rank as one design",
+        });
+        let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and {rtl}");
     }
     if let Some(file) = &arguments.vcd {
         let _ = writeln!(text, "waveform: {}", file.display());

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// When the data of a command are on the bus: a burst of four tCK, CL or CWL after the command.
+//
+//   tCK         0    1   ...  L-1  L    L+1  L+2  L+3  L+4       L = latency_i
+//   command_i   1
+//   ahead_o                   1                                  the tCK before the burst
+//   busy_o                         1    1    1    1
+//   index_o                        0    1    2    3
+//   last_o                                        1
+//
+// Commands follow each other at a distance of four tCK or more. Reset: no command on its way.
+
+module burst_timer #(
+  /// The longest latency.
+  parameter  int unsigned LONGEST      = 48,
+  localparam int unsigned LATENCY_BITS = $clog2(LONGEST + 1)
+) (
+  /// Clock: tCK.
+  input  logic       clk_i,
+  /// Asynchronous reset, active low.
+  input  logic       rst_ni,
+  /// The command is on the pins.
+  input  logic       command_i,
+  /// From the command to its data: 1 to LONGEST.
+  input  logic [7:0] latency_i,
+  /// The burst begins in the next tCK.
+  output logic       ahead_o,
+  /// The burst is on the bus.
+  output logic       busy_o,
+  /// Which of its tCK it is.
+  output logic [1:0] index_o,
+  /// It is the last of them.
+  output logic       last_o
+);
+
+  // Bit n: a command n tCK ago.
+  logic [LONGEST:0]      line;
+  logic [LONGEST:1]      line_q;
+  logic [LATENCY_BITS-1:0] latency;
+  logic                  start;
+  logic [1:0]            index_d, index_q;
+  logic                  unused_latency;
+
+  assign line           = {line_q, command_i};
+  assign latency        = latency_i[LATENCY_BITS-1:0];
+  assign unused_latency = &{1'b0, latency_i};
+  assign ahead_o        = line[latency-LATENCY_BITS'(1)];
+  assign start          = line[latency];
+  assign busy_o         = start || index_q != '0;
+  assign index_o        = start ? '0 : index_q;
+  assign last_o         = index_o == '1;
+  assign index_d        = busy_o ? index_o + 2'd1 : '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      line_q  <= '0;
+      index_q <= '0;
+    end else begin
+      line_q  <= line[LONGEST-1:0];
+      index_q <= index_d;
+    end
+  end
+
+endmodule

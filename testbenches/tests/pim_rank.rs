@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+//! The rank's RTL as one design, in lockstep with the device: every port of it, in every tCK.
+#![cfg(feature = "rtl")]
+
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{
+    Activation, Config, Mismatch, Normalise, Options, Rank, RankError, RankUnits, SumFormat,
+};
+use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::attention::{self, AttentionError};
+use pimlico_host::driver::Driver;
+use pimlico_host::gemv::{self, GemvError, Operands};
+use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_ports::{Bundle, Unit};
+use pimlico_testbenches::rank::pim_rank::{self, NoRank, Size};
+use pimlico_units::rank::{PimRankOut, PimRankProbe, SmallPimRank};
+
+/// A rank with its RTL beside it, which may be configured otherwise.
+fn rank(config: &Config, rtl: &Config, options: Options) -> Rank {
+    let mut rank = Rank::new(config.clone(), RankUnits::models(config, options), options);
+    let (observer, _) = pim_rank::lockstep(Size::Small, rtl, options, 3, None).expect("an L3 rank");
+    rank.observe(observer);
+    rank
+}
+
+/// Runs heads one after the other; returns the tCK.
+fn attend(rank: &mut Rank, shapes: &[Shape]) -> Result<u64, RankError> {
+    for (number, shape) in shapes.iter().enumerate() {
+        let head = Head::synthetic(*shape, 7, number);
+        let layout = HeadLayout::new(rank.config(), shape.head_dim, shape.context, 0);
+        let layout = layout.expect("it fits");
+        let mut host = HostPort::new().expect("an image");
+        host.transfer(rank, kv_cache::writes(&layout, &head)).map_err(unwrapped)?;
+        match attention::run_head(rank, &layout, &head.queries) {
+            Ok(_) => {}
+            Err(AttentionError::Rank(error)) => return Err(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+    Ok(rank.tck())
+}
+
+/// Multiplies a matrix with a vector; returns the tCK.
+fn multiply(rank: &mut Rank, rows: usize, columns: usize) -> Result<u64, RankError> {
+    let layout = MatrixLayout::new(rank.config(), rows, columns).expect("it fits");
+    let Operands { matrix, vector } = Operands::synthetic(rows, columns, 5);
+    let mut host = HostPort::new().expect("an image");
+    host.transfer(rank, gemv::writes(&layout, &matrix)).map_err(unwrapped)?;
+    match gemv::multiply(&mut Driver::new(), rank, &layout, &vector, IoBuffers::PingPong) {
+        Ok(_) => Ok(rank.tck()),
+        Err(GemvError::Rank(error)) => Err(error),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn unwrapped(error: TransferError) -> RankError {
+    match error {
+        TransferError::Rank(error) => error,
+        error => panic!("{error}"),
+    }
+}
+
+fn shape(head_dim: usize, context: usize, group: usize) -> Shape {
+    Shape { head_dim, context, group, distribution: Distribution::Random }
+}
+
+/// What two equal configurations end in.
+fn holds(run: impl Fn(&mut Rank) -> Result<u64, RankError>, options: Options) {
+    let config = Config::ddr4_3200();
+    match run(&mut rank(&config, &config, options)) {
+        Ok(tck) => assert!(tck > 500, "{tck} tCK: nothing was run"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn attention_with_a_chunk_that_is_not_full() {
+    holds(|rank| attend(rank, &[shape(128, 37, 1)]), Options::default());
+}
+
+#[test]
+fn heads_that_share_k_and_v_go_on_from_partial_sums() {
+    // Two rows of V columns of 64 elements, so that the sums of the first come back for the second.
+    holds(|rank| attend(rank, &[shape(64, 1100, 2)]), Options::default());
+    // Two parts of V, and more sums than leave at once.
+    holds(|rank| attend(rank, &[shape(256, 5, 2)]), Options::default());
+}
+
+#[test]
+fn the_host_has_the_pins_between_heads() {
+    let shapes = [shape(80, 20, 1), shape(96, 3, 1), shape(128, 16, 2)];
+    holds(|rank| attend(rank, &shapes), Options::default());
+}
+
+#[test]
+fn rows_are_opened_bank_by_bank_and_refresh_may_be_off() {
+    let options =
+        Options { activation: Activation::Staggered, refresh: false, ..Options::default() };
+    holds(|rank| attend(rank, &[shape(128, 50, 1)]), options);
+}
+
+#[test]
+fn a_matrix_of_two_tiles_goes_on_from_partial_sums() {
+    holds(|rank| multiply(rank, 20, 4100), Options::default());
+}
+
+#[test]
+fn refs_come_in_the_middle_of_a_matrix() {
+    // 13 tREFI at 16 x 64 bytes of weights in 8 tCK.
+    let tck = |rank: &mut Rank| {
+        let tck = multiply(rank, 160, 4096)?;
+        assert!(tck > 2 * rank.config().timing.refi_tck, "{tck} tCK are too few for a REF");
+        Ok(tck)
+    };
+    holds(tck, Options::default());
+}
+
+/// The mismatch of a rank whose RTL has another configuration.
+fn mismatch(change: impl FnOnce(&mut Config)) -> Box<Mismatch> {
+    let config = Config::ddr4_3200();
+    let mut rtl = config.clone();
+    change(&mut rtl);
+    match attend(&mut rank(&config, &rtl, Options::default()), &[shape(128, 37, 1)]) {
+        Err(RankError::Mismatch(mismatch)) => mismatch,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_difference_ends_the_run_and_has_a_name() {
+    let late = mismatch(|config| config.timing.cl_tck += 1);
+    assert_eq!((late.unit.as_str(), late.port), ("pim_rank:2x4", "dq_valid_o"));
+    assert!(!late.inputs.is_empty() && late.to_string().contains("port dq_valid_o"));
+    let early = mismatch(|config| config.timing.cwl_tck -= 1);
+    assert_eq!(early.port, "dq_valid_o");
+    assert!(early.cycle < late.cycle, "operands come before results");
+    assert_eq!(mismatch(|config| config.timing.rcd_mac_tck += 1).port, "command_o");
+    assert_eq!(mismatch(|config| config.timing.refi_tck = 1000).port, "refresh_wanted");
+}
+
+#[test]
+fn all_ports_of_the_small_rank_are_the_large_ones() {
+    assert_eq!(SmallPimRank::info().outputs, PimRankOut::PORTS);
+    let bits = |ports: &[pimlico_ports::PortInfo]| ports.iter().map(|p| p.width).sum::<u32>();
+    assert!(bits(PimRankProbe::PORTS) > 128 * 128, "columns and results of 128 PUs");
+}
+
+#[test]
+fn another_rank_than_l3s_is_refused() {
+    let config = Config::ddr4_3200();
+    let refused = |config: &Config, options| match pim_rank::lockstep(
+        Size::Small,
+        config,
+        options,
+        1,
+        None,
+    ) {
+        Err(error @ NoRank::Options(_)) => error.to_string(),
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("it was taken"),
+    };
+    let late = Options { normalise: Normalise::Late, ..Options::default() };
+    assert!(refused(&config, late).contains("late normalisation"));
+    let wide = Options { sums: SumFormat::Binary32, ..Options::default() };
+    assert!(refused(&config, wide).contains("binary32"));
+    let mut slow = config.clone();
+    slow.timing.cl_tck = 49;
+    assert!(refused(&slow, Options::default()).contains("2 to 48"));
+}
