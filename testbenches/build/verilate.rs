@@ -64,6 +64,7 @@ impl Verilator {
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
             .args(["--x-assign", "unique", "--x-initial", "unique"])
             .args(["--timescale-override", "1ps/1ps"])
+            .args(if module == RANK { &["-fno-gate"][..] } else { &[] })
             .args(["--prefix", &format!("V{name}"), "--top-module", module])
             .arg("--Mdir")
             .arg(dir)
@@ -93,12 +94,14 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.module, probe.name)
     });
-    let repeated = if unit.module == "pim_rank" { REPEATED } else { "" };
+    let repeated = if unit.module == RANK { REPEATED } else { "" };
     format!("`verilator_config\n{}{repeated}", lines.collect::<String>())
 }
 
-/// What is many times in a rank is compiled once, and is not in its waveforms, where it would be most of
-/// what there is to compile.
+/// The module in which others are many times. They are compiled once each: not inlined, and without the
+/// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
+/// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
+const RANK: &str = "pim_rank";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
 no_inline -module "pim_chip"
 tracing_off -file "*/arith/*.sv"
