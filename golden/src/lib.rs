@@ -19,6 +19,7 @@
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
+//! | [`llama`] | and a whole decoder? |
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
@@ -40,6 +41,7 @@ pub mod dot;
 pub mod error;
 pub mod exact;
 pub mod format;
+pub mod llama;
 pub mod pingpong;
 pub mod pins;
 pub mod reduction;
