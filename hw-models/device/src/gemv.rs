@@ -89,18 +89,30 @@ pub struct MatrixLayout {
     groups: usize,
     /// Columns of a row of the banks.
     bank_columns: usize,
+    /// The row of the banks in which it begins.
+    begin_row: usize,
 }
 
 impl MatrixLayout {
     /// Lays out a matrix from row 0 of the banks on.
     pub fn new(config: &Config, rows: usize, columns: usize) -> Result<Self, MatrixError> {
+        Self::from_row(config, rows, columns, 0)
+    }
+
+    /// Lays out a matrix from row `begin_row` of the banks on.
+    pub fn from_row(
+        config: &Config,
+        rows: usize,
+        columns: usize,
+        begin_row: usize,
+    ) -> Result<Self, MatrixError> {
         if rows == 0 || columns == 0 {
             return Err(MatrixError::Empty { rows, columns });
         }
         let (banks, bank_columns) = (config.banks(), config.columns());
         let groups = config.organisation.bank_groups;
-        let layout = Self { rows, columns, banks, groups, bank_columns };
-        let there = config.organisation.rows;
+        let layout = Self { rows, columns, banks, groups, bank_columns, begin_row };
+        let there = config.organisation.rows.saturating_sub(begin_row);
         // Rows of the banks that the bursts alone take. What fits by that is small enough to lay out.
         let bursts = rows.saturating_mul(columns.div_ceil(BURST));
         let at_least = bursts.div_ceil(banks * bank_columns);
@@ -144,7 +156,12 @@ impl MatrixLayout {
         self.bank_columns / self.bursts(tile)
     }
 
-    /// The row of the banks in which a tile begins.
+    /// The row of the banks behind the last.
+    pub fn end_row(&self) -> usize {
+        self.begin_row + self.first_row(self.tiles())
+    }
+
+    /// The row in which a tile begins, counted from the matrix's own first.
     fn first_row(&self, tile: usize) -> usize {
         (0..tile).map(|tile| self.chunks().div_ceil(self.chunks_per_row(tile))).sum()
     }
@@ -157,7 +174,7 @@ impl MatrixLayout {
     /// Row and column of the banks of a burst of a tile of a chunk.
     pub fn column(&self, tile: usize, chunk: usize, burst: usize) -> (usize, usize) {
         let per_row = self.chunks_per_row(tile);
-        let row = self.first_row(tile) + chunk / per_row;
+        let row = self.begin_row + self.first_row(tile) + chunk / per_row;
         (row, chunk % per_row * self.bursts(tile) + burst)
     }
 
@@ -177,17 +194,18 @@ mod tests {
     #[test]
     fn no_two_bursts_share_a_place() {
         let config = Config::ddr4_3200();
+        let (mut places, mut begin) = (HashSet::new(), 3);
         for (rows, columns) in [(1, 1), (17, 33), (100, 4096), (40, 4097), (16, 9000), (500, 64)] {
-            let layout = MatrixLayout::new(&config, rows, columns).expect("it fits");
-            let mut places = HashSet::new();
+            let layout = MatrixLayout::from_row(&config, rows, columns, begin).expect("it fits");
             for row in 0..rows {
                 for burst in 0..columns.div_ceil(BURST) {
                     let Place { bank, row, column } = layout.place(row, burst);
                     assert!(column < config.columns() && bank < config.banks());
-                    assert!(row < layout.first_row(layout.tiles()));
+                    assert!((begin..layout.end_row()).contains(&row));
                     assert!(places.insert((bank, row, column)));
                 }
             }
+            begin = layout.end_row();
         }
     }
 
@@ -204,6 +222,9 @@ mod tests {
         assert!(MatrixLayout::new(&config, 16 * 65536, 4096).is_ok());
         assert!(refused(16 * 65536 + 1, 4096).contains("65537 rows of the banks, there are 65536"));
         assert!(refused(usize::MAX, usize::MAX).contains("there are 65536"));
+        let behind = MatrixLayout::from_row(&config, 17, 4096, 65535).expect_err("it does not fit");
+        assert!(behind.to_string().contains("it takes 2 rows of the banks, there are 1"));
+        assert!(MatrixLayout::from_row(&config, 16, 4096, usize::MAX).is_err());
         assert!(refused(200_000, 4097).contains("more than 131072 rows"));
     }
 }
