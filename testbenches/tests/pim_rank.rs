@@ -7,8 +7,8 @@ use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
     Activation, Config, Mismatch, Normalise, Options, Rank, RankError, RankUnits, SumFormat,
 };
-use pimlico_host::data::{Distribution, Head, Shape};
 use pimlico_host::attention::{self, AttentionError};
+use pimlico_host::data::{Distribution, Head, Shape};
 use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, GemvError, Operands};
 use pimlico_host::kv_cache::{self, HostPort, TransferError};

@@ -156,6 +156,11 @@ impl MatrixLayout {
         self.bank_columns / self.bursts(tile)
     }
 
+    /// The rows of the banks that it takes.
+    pub fn bank_rows(&self) -> std::ops::Range<usize> {
+        self.begin_row..self.end_row()
+    }
+
     /// The row of the banks behind the last.
     pub fn end_row(&self) -> usize {
         self.begin_row + self.first_row(self.tiles())
@@ -166,15 +171,16 @@ impl MatrixLayout {
         (0..tile).map(|tile| self.chunks().div_ceil(self.chunks_per_row(tile))).sum()
     }
 
-    /// The row of the banks behind the last.
-    pub fn end_row(&self) -> usize {
-        self.first_row(self.tiles())
-    }
-
     /// Row and column of the banks of a burst of a tile of a chunk.
     pub fn column(&self, tile: usize, chunk: usize, burst: usize) -> (usize, usize) {
+        let (row, column) = self.virtual_column(tile, chunk, burst);
+        (self.begin_row + row, column)
+    }
+
+    /// The same with the row counted from the matrix's own first.
+    pub fn virtual_column(&self, tile: usize, chunk: usize, burst: usize) -> (usize, usize) {
         let per_row = self.chunks_per_row(tile);
-        let row = self.begin_row + self.first_row(tile) + chunk / per_row;
+        let row = self.first_row(tile) + chunk / per_row;
         (row, chunk % per_row * self.bursts(tile) + burst)
     }
 

@@ -139,9 +139,10 @@ fn multiply_with(
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
     assert_eq!(vector.len(), layout.columns, "an element for each column");
     let address = driver.program(rank, words)?;
-    // The weights lie where the layout says: a virtual row is the row.
+    // The weights lie where the layout says, its first row being virtual row 0: one program serves all
+    // matrices of a shape.
     let row = |row: usize| u16::try_from(row).ok();
-    let rows: Vec<_> = (0..layout.end_row()).map(row).collect();
+    let rows: Vec<_> = layout.bank_rows().map(row).collect();
     driver.rows(rank, SLOT, 0, &rows)?;
     let operands: Vec<_> =
         (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
@@ -156,6 +157,24 @@ fn multiply_with(
     let mut outputs = outputs.complete(|| "gemv".to_owned())?;
     outputs.truncate(layout.rows);
     Ok((outputs, statistics))
+}
+
+/// Transactions that wait for the host's memory controller, at the most.
+const QUEUE: usize = 1 << 18;
+
+/// Writes a matrix into the banks.
+pub fn load(
+    rank: &mut Rank,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+    matrix: &[Vec<u16>],
+) -> Result<Statistics, TransferError> {
+    let mut writes = writes(layout, matrix).peekable();
+    let mut cost = Statistics::default();
+    while writes.peek().is_some() {
+        cost = cost.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    }
+    Ok(cost)
 }
 
 /// Runs a job.
@@ -192,22 +211,27 @@ pub(crate) fn product(
     let Job { rows, columns, io_buffers, seed } = *job;
     let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
     let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
-    let (_, load) = host.transfer(rank, writes(&layout, &matrix))?;
+    let load = load(rank, host, &layout, &matrix)?;
     let mut driver = Driver::new();
     let (outputs, cost) = match program {
         Some(words) => multiply_with(&mut driver, rank, &layout, &vector, words)?,
         None => multiply(&mut driver, rank, &layout, &vector, io_buffers)?,
     };
 
-    let vector = decoded(&vector);
-    let expected: Vec<f64> = matrix.iter().map(|row| dot(row, &vector)).collect();
-    let error = Error::from(ErrorReport::new(Format::BINARY16, &outputs, &expected));
+    let error = error(&matrix, &vector, &outputs);
     let macs = (rows * columns) as u64;
     Ok(Product {
         operator: Operator::on_device(name, rank.config(), &cost, macs, error),
         load,
         bytes: (rows * columns.div_ceil(BURST) * BEATS * CHIPS) as u64,
     })
+}
+
+/// The error of a matrix times a vector, against float64 of the same operands.
+pub fn error(matrix: &[Vec<u16>], vector: &[u16], outputs: &[u16]) -> Error {
+    let vector = decoded(vector);
+    let expected: Vec<f64> = matrix.iter().map(|row| dot(row, &vector)).collect();
+    ErrorReport::new(Format::BINARY16, outputs, &expected).into()
 }
 
 /// Binary16 numbers in float64.

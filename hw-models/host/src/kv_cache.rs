@@ -102,7 +102,30 @@ pub fn writes_to<'a>(
     })
 }
 
-/// Reads of the same, in the same order.
+/// Writes of the last token of a head whose other tokens are in the banks. Where it begins a column of
+/// V, the tokens that fill that up are cleared, as by [`writes`].
+///
+/// # Panics
+///
+/// If the head has fewer tokens than the layout.
+pub fn appends<'a>(
+    layout: &'a HeadLayout,
+    head: &'a Head,
+) -> impl Iterator<Item = Transaction> + 'a {
+    let last = layout.context - 1;
+    let k = (0..layout.bursts()).map(move |burst| {
+        Transaction::Write(layout.k(last, burst), mapping::beats_of(&head.k[last], burst))
+    });
+    let end = if last.is_multiple_of(layout.groups()) { last + layout.groups() } else { last + 1 };
+    let tokens_of_v = (0..layout.bursts()).flat_map(move |b| (last..end).map(move |t| (t, b)));
+    let v = tokens_of_v.map(move |(token, burst)| {
+        let vector = if token == last { head.v[last].as_slice() } else { &[] };
+        Transaction::Write(layout.v(token, burst), mapping::beats_of(vector, burst))
+    });
+    k.chain(v)
+}
+
+/// Reads of all that [`writes`] writes, in the same order.
 pub fn reads(layout: &HeadLayout) -> impl Iterator<Item = Transaction> + '_ {
     k_places(layout).chain(v_places(layout)).map(|(.., place)| Transaction::Read(place))
 }

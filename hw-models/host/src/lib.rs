@@ -3,11 +3,14 @@
 //! reads the results back and compares them with the references of `golden`.
 //!
 //! * [`model`]: shapes of language models.
+//! * [`checkpoint`]: models with their weights, and the files that hold them.
 //! * [`data`]: seeded synthetic K, V and Q.
 //! * [`allocator`]: rows of the banks for KV caches that grow, and the Va2Pa updates that go with it.
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`driver`]: what the host writes to the dispatcher.
+//! * [`decode`]: text, token by token, with a whole model.
+//! * [`layer`]: a decoder layer, on several threads.
 //! * [`gemv`]: a matrix times a vector.
 //! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
 //! * [`fc`]: the fully-connected operators of a layer.
@@ -23,11 +26,14 @@ pub mod aim;
 pub mod allocator;
 pub mod attention;
 pub mod batch;
+pub mod checkpoint;
 pub mod data;
+pub mod decode;
 pub mod driver;
 pub mod fc;
 pub mod gemv;
 pub mod kv_cache;
+pub mod layer;
 pub mod memory_controller;
 pub mod memory_path;
 pub mod model;

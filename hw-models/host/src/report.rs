@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! What a run cost and how far its results are from the reference.
 
+use crate::decode::report::DecodeReport;
 use crate::pins::PinLog;
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, DramCommand, Rank, Statistics};
+use pimlico_device::{Config, DramCommand, Options, Rank, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::pins::Violation;
 use serde::Serialize;
@@ -74,16 +75,7 @@ impl Report {
         load: Load,
         operators: Vec<Operator>,
     ) -> Self {
-        let (config, options) = (rank.config(), rank.options());
-        let system = System {
-            name: "l3",
-            config,
-            module: None,
-            activation: options.activation.name(),
-            refresh: options.refresh,
-            normalise: options.normalise.name(),
-            sums: options.sums.name(),
-        };
+        let system = System::rank(rank.config(), rank.options());
         Self::of_system(&system, pins.violations(rank.tck()), job, seed, load, operators)
     }
 
@@ -132,7 +124,7 @@ impl Report {
     pub fn attention(&self) -> Option<&AttentionReport> {
         match &self.job {
             JobReport::Attention(attention) => Some(attention),
-            JobReport::Gemv(_) | JobReport::Layer(_) => None,
+            _ => None,
         }
     }
 }
@@ -147,6 +139,10 @@ pub enum JobReport {
     Gemv(GemvReport),
     /// The fully-connected operators of a layer.
     Layer(LayerReport),
+    /// A decoder layer.
+    Decoder(DecoderReport),
+    /// A text that was decoded.
+    Decode(Box<DecodeReport>),
 }
 
 /// What ran a job, for its report.
@@ -166,6 +162,21 @@ pub struct System<'a> {
     pub normalise: &'static str,
     /// Format of sums.
     pub sums: &'static str,
+}
+
+impl<'a> System<'a> {
+    /// L3's rank.
+    pub fn rank(config: &'a Config, options: Options) -> Self {
+        Self {
+            name: "l3",
+            config,
+            module: None,
+            activation: options.activation.name(),
+            refresh: options.refresh,
+            normalise: options.normalise.name(),
+            sums: options.sums.name(),
+        }
+    }
 }
 
 /// A module of several channels.
@@ -218,6 +229,31 @@ pub struct GemvReport {
     pub columns: usize,
     /// How the vector comes to the shared buffers: `ping-pong` or `single`.
     pub io_buffers: &'static str,
+}
+
+/// A decoder layer, for one token.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecoderReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Tokens whose K and V are in the device.
+    pub context: usize,
+    /// Query heads.
+    pub heads: usize,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// Elements of the vector that goes from layer to layer.
+    pub hidden: usize,
+    /// Elements between the matrices of the feed-forward network.
+    pub ffn: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How the vectors come to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
+    /// Where the error of attention comes from; the worst of all heads.
+    pub stages: Stages,
 }
 
 /// The host's writes through the re-layout unit.

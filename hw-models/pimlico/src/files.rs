@@ -2,6 +2,7 @@
 //! Files that the commands read and write.
 
 use crate::failure::Failure;
+use memmap2::Mmap;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -16,6 +17,20 @@ pub fn read(file: &Path, most: usize) -> Result<Vec<u8>, Failure> {
         return Err(Failure::Input(format!("{file}: more than {most} bytes")));
     }
     Ok(bytes)
+}
+
+/// Maps a file into memory: what is not looked at is not read.
+pub fn map(file: &Path) -> Result<Mmap, Failure> {
+    let map = || {
+        let opened = File::open(file)?;
+        if !opened.metadata()?.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        // SAFETY: the bytes are only read. Who cuts the file off meanwhile ends this process by a
+        // signal, which is what a reader of a file that vanishes has to expect of a map.
+        unsafe { Mmap::map(&opened) }
+    };
+    map().map_err(|e| Failure::file(file, &e))
 }
 
 /// Puts `bytes` in place of the file, all of them or none.

@@ -82,7 +82,7 @@ impl Tiles<'_> {
         self.chunks(program, tile, chunk..end_of_row);
         let rows = (chunks - end_of_row) / per_row;
         if rows > 0 {
-            let (row, column) = layout.column(tile, end_of_row, 0);
+            let (row, column) = layout.virtual_column(tile, end_of_row, 0);
             program.times(rows, |program, r| {
                 let (row, column) = (r.times(1) + number(row), Field::from(number(column)));
                 let place = r.times(number(per_row * layout.banks()));
@@ -98,7 +98,7 @@ impl Tiles<'_> {
         if chunks.is_empty() {
             return;
         }
-        let (row, column) = self.layout.column(tile, chunks.start, 0);
+        let (row, column) = self.layout.virtual_column(tile, chunks.start, 0);
         let place = number(chunks.start * self.layout.banks());
         let at = (number(row).into(), number(column).into(), place.into());
         self.row(program, tile, chunks.len(), at, Index::NONE, chunks.start == 0);
@@ -175,7 +175,7 @@ impl Tiles<'_> {
         fill: Option<Fill>,
     ) {
         let (begins, ends) = (macs.start == 0, macs.end == self.layout.bursts(tile));
-        let (row, column) = self.layout.column(tile, chunk, macs.start);
+        let (row, column) = self.layout.virtual_column(tile, chunk, macs.start);
         program.times(macs.len(), |program, burst| {
             let fills = |program: &mut Builder| {
                 let Some(Fill { tile, from, each }) = fill else { return };

@@ -55,6 +55,7 @@ fn run_job(module: &mut Module, job: &Job) -> Result<Report, RunError> {
         Job::Gemv(gemv::Job { rows, columns, seed, .. }) => {
             matrix::run(module, *rows, *columns, *seed)
         }
+        Job::Layer(_) | Job::Decode(_) => unreachable!("a job of this system"),
     }
 }
 

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: MIT
 //! The arguments of `pimlico run`, and the job that they ask for.
 
-use super::Job;
 use super::backend::Backend;
 use super::whole::Whole;
+use super::{Job, decode};
 use crate::dpa;
 use crate::failure::Failure;
+use crate::files;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Normalise, Options, SumFormat};
 use pimlico_host::attention::Setup;
+use pimlico_host::checkpoint::config::Config;
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
-use pimlico_host::{attention, fc, gemv};
-use std::path::PathBuf;
+use pimlico_host::{attention, fc, gemv, layer};
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
 
 /// Requests of a batch, at the most.
 const MOST_REQUESTS: usize = 1024;
 
 /// Modules among which a layer is shared out, at the most.
 pub const MOST_MODULES: usize = 1024;
+
+/// The language model whose shapes are used, unless it is said.
+const DEFAULT_MODEL: &str = "gpt-175b";
 
 /// Arguments of `pimlico run`.
 #[derive(Args)]
@@ -29,8 +35,13 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = System::L3)]
     pub(super) system: System,
     /// The language model whose shapes are used
-    #[arg(long, default_value = "gpt-175b")]
+    #[arg(long, default_value = DEFAULT_MODEL)]
     pub(super) model: String,
+    /// The same from a config.json of Hugging Face
+    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    pub(super) config: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) decode: decode::Arguments,
     /// What to run
     #[arg(long, value_enum, default_value_t = Op::Attention)]
     pub(super) op: Op,
@@ -76,7 +87,7 @@ pub struct Arguments {
     /// Columns of the matrix, with --op gemv
     #[arg(long, value_name = "C")]
     pub(super) cols: Option<usize>,
-    /// How vectors come to the shared buffers, with --op gemv or fc; with --system aim also how results
+    /// How the vectors of matrices come to the shared buffers; with --system aim also how results
     /// leave
     #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
     pub(super) io_buffers: Buffers,
@@ -100,6 +111,9 @@ pub struct Arguments {
     /// Seed of the data, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
+    /// Threads of this machine, with --op layer; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub(super) threads: Option<NonZero<usize>>,
     /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
     #[arg(long, value_name = "FILE")]
     pub(super) vcd: Option<PathBuf>,
@@ -127,6 +141,10 @@ pub(super) enum Op {
     Fc,
     /// A matrix times a vector, of which fully-connected layers are made
     Gemv,
+    /// A decoder layer, for one token that is being generated: all heads and all matrices
+    Layer,
+    /// Text, token by token, with a whole language model
+    Decode,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -215,10 +233,23 @@ impl Arguments {
         if self.op != Op::Fc && (self.tp.is_some() || self.lm_head) {
             return input("--tp and --lm-head: they go with --op fc");
         }
+        if let (true, Some(flag)) = (self.op != Op::Decode, self.decode.given()) {
+            return Err(Failure::Input(format!("{flag}: it goes with --op decode")));
+        }
+        if self.op == Op::Decode && self.model != DEFAULT_MODEL {
+            return input("--model: with --op decode, expected --weights FILE in its place");
+        }
+        if self.system == System::Aim && matches!(self.op, Op::Layer | Op::Decode) {
+            return input("--op layer and --op decode: they go with --system l3");
+        }
         match (self.op, self.rows, self.cols) {
             (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
             (Op::Fc, None, None) => Ok(Job::Fc(self.fc()?)),
-            (Op::Attention | Op::Fc, ..) => input("--rows and --cols: they go with --op gemv"),
+            (Op::Layer, None, None) => Ok(Job::Layer(self.layer()?)),
+            (Op::Decode, None, None) => Ok(Job::Decode(Box::new(decode::job(self)?))),
+            (Op::Attention | Op::Fc | Op::Layer | Op::Decode, ..) => {
+                input("--rows and --cols: they go with --op gemv")
+            }
             (Op::Gemv, Some(rows), Some(columns)) => {
                 let io_buffers = self.io_buffers();
                 Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
@@ -247,24 +278,65 @@ impl Arguments {
 
     /// The fully-connected operators of a layer of the model.
     fn fc(&self) -> Result<fc::Job, Failure> {
-        let model = find_model(&self.model)?;
+        let (name, model) = self.model()?;
         let tp = self.tp.unwrap_or(1);
         if !(1..=MOST_MODULES).contains(&tp) {
             return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
         }
-        Ok(fc::Job::new(&self.model, &model, tp, self.lm_head, self.seed))
+        Ok(fc::Job::new(&name, &model, tp, self.lm_head, self.seed))
+    }
+
+    /// The shapes, and the name that they go by.
+    fn model(&self) -> Result<(String, Model), Failure> {
+        match &self.config {
+            Some(file) => Ok((file.display().to_string(), read_config(file)?.model())),
+            None => Ok((self.model.clone(), find_model(&self.model)?)),
+        }
+    }
+
+    /// How the scores of synthetic data are distributed.
+    fn distribution(&self) -> Distribution {
+        match self.distribution {
+            Distribute::Random => Distribution::Random,
+            Distribute::Peaked => Distribution::Peaked,
+        }
+    }
+
+    /// A layer of the model.
+    fn layer(&self) -> Result<layer::Job, Failure> {
+        let input = |message: &str| Failure::Input(message.to_owned());
+        let &[context] = self.context.as_slice() else {
+            return Err(input("--context: with --op layer, expected one"));
+        };
+        if self.batch != 1 || self.group.is_some() || self.head_dim.is_some() {
+            return Err(input("--batch, --group and --head-dim: they go with --op attention"));
+        }
+        if self.vcd.is_some() {
+            return Err(input("--vcd: a layer runs on several ranks; expected another --op"));
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        let (model, shape) = self.model()?;
+        Ok(layer::Job {
+            model,
+            shape,
+            context,
+            distribution: self.distribution(),
+            io_buffers: self.io_buffers(),
+            seed: self.seed,
+            threads: self.threads.map_or_else(cores, NonZero::get),
+        })
     }
 
     /// Attention of the model.
     fn attention(&self) -> Result<attention::Job, Failure> {
-        let model = find_model(&self.model)?;
+        let (name, model) = self.model()?;
         if self.heads == 0 || self.heads > model.heads {
-            let (heads, name, most) = (self.heads, &self.model, model.heads);
+            let (heads, most) = (self.heads, model.heads);
             return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
         }
         let group = self.group.unwrap_or(model.group());
         if group == 0 || group > model.heads {
-            let (name, most) = (&self.model, model.heads);
+            let most = model.heads;
             return Err(Failure::Input(format!("--group {group}: {name} has 1 to {most} heads")));
         }
         let contexts = match (self.context.as_slice(), self.batch) {
@@ -280,18 +352,21 @@ impl Arguments {
             }
         };
         Ok(attention::Job {
-            model: self.model.clone(),
+            model: name,
             head_dim: self.head_dim.unwrap_or(model.head_dim),
             heads: self.heads,
             group,
             contexts,
-            distribution: match self.distribution {
-                Distribute::Random => Distribution::Random,
-                Distribute::Peaked => Distribution::Peaked,
-            },
+            distribution: self.distribution(),
             seed: self.seed,
         })
     }
+}
+
+/// A `config.json`, at most of a size that no such file has.
+pub(super) fn read_config(file: &Path) -> Result<Config, Failure> {
+    let text = files::read(file, 1 << 20)?;
+    Config::read(&text).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))
 }
 
 /// The model with this name.

@@ -3,6 +3,7 @@
 //!
 //! * [`arguments`]: what is asked for.
 //! * [`aim`]: the same on a module of AiM channels.
+//! * [`decode`]: decoding text, its files and its part of the report.
 //! * [`backend`]: what executes the units.
 //! * [`text`]: the report for people.
 //! * [`whole`]: the rank's RTL as one design.
@@ -10,6 +11,7 @@
 mod aim;
 mod arguments;
 mod backend;
+mod decode;
 mod text;
 mod whole;
 
@@ -19,12 +21,13 @@ use crate::failure::Failure;
 use crate::output;
 use arguments::System;
 use backend::Backend;
-use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
 use pimlico_host::attention::{self, AttentionError, Setup};
+use pimlico_host::decode::{self as host_decode, DecodeError};
 use pimlico_host::driver::DriverError;
 use pimlico_host::fc;
 use pimlico_host::gemv::{self, GemvError};
+use pimlico_host::layer;
 use pimlico_host::report::Report;
 use text::text;
 
@@ -33,6 +36,8 @@ enum Job {
     Attention(attention::Job),
     Fc(fc::Job),
     Gemv(gemv::Job),
+    Layer(layer::Job),
+    Decode(Box<host_decode::Job>),
 }
 
 /// Runs the command.
@@ -93,18 +98,17 @@ fn simulate(
     setup: &Setup,
     arguments: &Arguments,
 ) -> Result<Report, Failure> {
-    let mut report =
-        run_job(rank, job, setup, arguments.io_buffers()).map_err(|error| match error {
-            Stop::Input(message) => Failure::Input(message),
-            Stop::Check(message) => Failure::Check(message),
-            Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
-            Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
-            Stop::Rank(RankError::Mismatch(mismatch)) => {
-                let again = again(job, arguments);
-                let waveforms = show(&mismatch, rank.config(), (job, setup), arguments);
-                Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
-            }
-        })?;
+    let mut report = run_job(rank, job, setup, arguments).map_err(|error| match error {
+        Stop::Input(message) => Failure::Input(message),
+        Stop::Check(message) => Failure::Check(message),
+        Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
+        Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
+        Stop::Rank(RankError::Mismatch(mismatch)) => {
+            let again = again(job, arguments);
+            let waveforms = show(&mismatch, rank.config(), (job, setup), arguments);
+            Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
+        }
+    })?;
     report.backend = arguments.backend.name().to_owned();
     let lockstep = arguments.backend == Backend::Lockstep || arguments.lockstep.is_some();
     report.mismatches = lockstep.then_some(0);
@@ -125,7 +129,7 @@ fn run_job(
     rank: &mut Rank,
     job: &Job,
     setup: &Setup,
-    io_buffers: IoBuffers,
+    arguments: &Arguments,
 ) -> Result<Report, Stop> {
     match job {
         Job::Attention(job) => {
@@ -143,12 +147,42 @@ fn run_job(
         }
         Job::Fc(job) => {
             let bar = output::progress(job.shapes.len() as u64, "operators");
-            let report = fc::run(rank, job, io_buffers, || bar.inc(1));
+            let report = fc::run(rank, job, arguments.io_buffers(), || bar.inc(1));
             bar.finish_and_clear();
             report.map_err(Stop::from)
         }
         Job::Gemv(job) => gemv::run_with(rank, job, setup.program.as_deref()).map_err(Stop::from),
+        Job::Layer(job) => run_layer(rank.config(), job, arguments),
+        Job::Decode(job) => {
+            let bar = output::progress(job.tokens as u64, "tokens");
+            let report = host_decode::run(rank, job, |tokens| bar.set_position(tokens as u64));
+            bar.finish_and_clear();
+            report.map_err(|error| match error {
+                DecodeError::Rank(error) => Stop::Rank(error),
+                error => Stop::Input(error.to_string()),
+            })
+        }
     }
+}
+
+/// A layer runs on ranks of its own.
+fn run_layer(config: &Config, job: &layer::Job, arguments: &Arguments) -> Result<Report, Stop> {
+    let options = arguments.options();
+    let new_rank = || {
+        let units = arguments.backend.units(config, options, arguments.seed);
+        let units = units.unwrap_or_else(|error| panic!("one was made already: {error}"));
+        Rank::new(config.clone(), units, options)
+    };
+    let bar = output::progress(1, "matrices and K and V heads");
+    let report = layer::run(config, job, new_rank, |done, all| {
+        bar.set_length(all as u64);
+        bar.set_position(done as u64);
+    });
+    bar.finish_and_clear();
+    report.map_err(|error| match error.rank() {
+        Ok(error) => Stop::Rank(error),
+        Err(error) => Stop::Input(error.to_string()),
+    })
 }
 
 impl From<GemvError> for Stop {
@@ -173,14 +207,17 @@ fn show(
 ) -> String {
     use pimlico_testbenches::rank;
     let options = arguments.options();
+    if let Job::Layer(_) = job {
+        return "none of a layer, which runs on several ranks".to_owned();
+    }
     if rank::pim_rank::is_in_rank(mismatch) {
-        return show_rank(mismatch, config, job, arguments)
+        return show_rank(mismatch, config, (job, setup), arguments)
             .unwrap_or_else(|error| error.to_string());
     }
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
-            let _ = run_job(&mut rank, job, setup, arguments.io_buffers()); // ends in the same mismatch
+            let _ = run_job(&mut rank, job, setup, arguments); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
@@ -192,7 +229,7 @@ fn show(
 fn show_rank(
     mismatch: &Mismatch,
     config: &Config,
-    job: &Job,
+    (job, setup): (&Job, &Setup),
     arguments: &Arguments,
 ) -> Result<String, Failure> {
     let options = arguments.options();
@@ -203,7 +240,7 @@ fn show_rank(
     if let Some(whole) = arguments.lockstep {
         file = whole.join(&mut rank, arguments.seed, wave)?;
     }
-    let _ = run_job(&mut rank, job, arguments.io_buffers()); // ends in the same mismatch
+    let _ = run_job(&mut rank, job, setup, arguments); // ends in the same mismatch
     Ok(file.map(|file| file.display().to_string()).unwrap_or_default())
 }
 
@@ -216,7 +253,7 @@ fn show(_: &Mismatch, _: &Config, _: (&Job, &Setup), _: &Arguments) -> String {
 /// The command that does the same again.
 fn again(job: &Job, arguments: &Arguments) -> String {
     let Options { activation, refresh, normalise, sums } = arguments.options();
-    let mut what = what(job);
+    let mut what = what(job, arguments);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
     }
@@ -245,13 +282,14 @@ fn again(job: &Job, arguments: &Arguments) -> String {
 }
 
 /// The job's part of that.
-fn what(job: &Job) -> String {
+fn what(job: &Job, arguments: &Arguments) -> String {
+    let of = if arguments.config.is_some() { "config" } else { "model" };
     match job {
         Job::Attention(job) => {
             let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
             let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
             format!(
-                "attention --model {model} --head-dim {head_dim} --heads {heads} --group {group} \
+                "attention --{of} {model} --head-dim {head_dim} --heads {heads} --group {group} \
                  --context {} --distribution {}",
                 contexts.join(","),
                 distribution.name()
@@ -260,10 +298,15 @@ fn what(job: &Job) -> String {
         Job::Fc(job) => {
             let lm_head = job.shapes.iter().any(|shape| shape.operator == "lm_head");
             let lm_head = if lm_head { " --lm-head" } else { "" };
-            format!("fc --model {} --tp {}{lm_head}", job.model, job.tp)
+            format!("fc --{of} {} --tp {}{lm_head}", job.model, job.tp)
         }
         Job::Gemv(gemv::Job { rows, columns, .. }) => {
             format!("gemv --rows {rows} --cols {columns}")
         }
+        Job::Layer(layer::Job { model, context, distribution, .. }) => {
+            let distribution = distribution.name();
+            format!("layer --{of} {model} --context {context} --distribution {distribution}")
+        }
+        Job::Decode(job) => decode::again(job, arguments),
     }
 }

@@ -2,11 +2,12 @@
 //! The report for people.
 
 use super::arguments::Arguments;
+use super::decode;
 use super::whole::Whole;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost, ModuleReport,
-    Operator, Report, Slots, Stages,
+    AttentionReport, DecoderReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost,
+    ModuleReport, Operator, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -42,6 +43,20 @@ fn title(report: &Report) -> String {
             let what = format!("fully-connected operators of a layer of {model} on {system}");
             (what, format!("one of {tp} module(s)"))
         }
+        JobReport::Decoder(layer) => {
+            let DecoderReport { model, heads, head_dim, group, hidden, ffn, .. } = layer;
+            let DecoderReport { context, distribution, io_buffers, .. } = layer;
+            let what = format!(
+                "a layer of {model} on {system}: {hidden} elements, {heads} heads of {head_dim}, \
+                 {group} to a K and V, feed-forward {ffn}, context {context}"
+            );
+            let normalise = report.normalise;
+            let how = format!(
+                "{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}"
+            );
+            (what, how)
+        }
+        JobReport::Decode(decode) => decode::title(decode, report),
     };
     let what = match report.module {
         Some(ModuleReport { channels, io_buffers }) => {
@@ -121,6 +136,9 @@ const SLOTS: [&str; 7] =
 /// The report for people.
 pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     let mut text = title(report);
+    if let JobReport::Decode(decode) = &report.job {
+        text += &decode::text(decode);
+    }
     text += &output::table(
         &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
         report.operators.iter().map(cost_row),
@@ -153,6 +171,9 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
         grouped(load.bytes),
         100.0 * load.bus
     );
+    if let JobReport::Decode(decode) = &report.job {
+        text += &decode::roll_up(decode, report);
+    }
     if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
         let name = if report.module.is_some() { "scores in the GPR" } else { "score buffer" };
         let _ = writeln!(

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+//! One token through all layers: matrices and attention on the device, the rest on the host.
+//!
+//! ```text
+//! host    embedding, norm      bias, RoPE             add, norm           gate           add ... norm
+//! device                  qkv             K, V, attention, projection ffn1      ffn2               lm_head
+//! ```
+//!
+//! What goes to the device is rounded to binary16 once; what comes from it is binary16.
+
+use super::resident::{Matrix, Resident};
+use super::tally::{Cost, Kind, Tally};
+use super::{DecodeError, between};
+use crate::attention;
+use crate::checkpoint::{Arithmetic, Checkpoint, Shape};
+use crate::data::Head;
+use crate::driver::Driver;
+use crate::gemv;
+use crate::kv_cache::{self, HostPort};
+use half::f16;
+use pimlico_device::data_bus::BEATS;
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{CHIPS, Rank};
+
+/// A model that runs on a rank.
+pub struct Engine<'a> {
+    rank: &'a mut Rank,
+    host: HostPort,
+    model: &'a Checkpoint,
+    resident: Resident,
+    /// K and V so far, as they are in the banks: of each layer and K and V head.
+    past: Vec<Vec<Head>>,
+    io_buffers: IoBuffers,
+    /// What it has cost so far.
+    pub tally: Tally,
+}
+
+impl<'a> Engine<'a> {
+    /// Of a model that has been written into the banks.
+    pub fn new(
+        rank: &'a mut Rank,
+        host: HostPort,
+        model: &'a Checkpoint,
+        resident: Resident,
+        io_buffers: IoBuffers,
+    ) -> Self {
+        let Shape { layers, kv_heads, .. } = model.shape;
+        let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
+        let past = vec![vec![none; kv_heads]; layers];
+        let tally = Tally::new(layers);
+        Self { rank, host, model, resident, past, io_buffers, tally }
+    }
+
+    /// Takes a token at the position behind the last. Returns the logits of the next one, if they are
+    /// wanted.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such token, or no room for its K and V.
+    pub fn token(
+        &mut self,
+        token: usize,
+        position: usize,
+        wants_logits: bool,
+    ) -> Result<Option<Vec<f32>>, DecodeError> {
+        self.tally.begin_token(position, token);
+        let dim = self.model.shape.dim;
+        let mut x = self.model.embedding[token * dim..][..dim].to_vec();
+        for number in 0..self.model.shape.layers {
+            self.layer(number, position, &mut x)?;
+        }
+        if !wants_logits {
+            return Ok(None);
+        }
+        let h = between::normed(&x, &self.model.norm, self.model.arithmetic.epsilon);
+        self.product(Kind::LmHead, None, &h).map(Some)
+    }
+
+    fn layer(&mut self, number: usize, position: usize, x: &mut [f32]) -> Result<(), DecodeError> {
+        let Arithmetic { theta, epsilon, pairs, gate } = self.model.arithmetic;
+        let shape = self.model.shape;
+        let (weights, here) = (&self.model.layers[number], Some(number));
+
+        let h = between::normed(x, &weights.attention_norm, epsilon);
+        let mut vectors = self.product(Kind::Qkv, here, &h)?;
+        between::add(&mut vectors, &weights.bias);
+        let (q_and_k, v) = vectors.split_at_mut(shape.q_width() + shape.kv_width());
+        for head in q_and_k.chunks_mut(shape.head_dim) {
+            between::turn(head, position, theta, pairs);
+        }
+        let (q, k) = q_and_k.split_at(shape.q_width());
+        let context = self.attention(number, q, k, v)?;
+        between::add(x, &self.product(Kind::Projection, here, &context)?);
+
+        let h = between::normed(x, &weights.ffn_norm, epsilon);
+        let both = self.product(Kind::Ffn1, here, &h)?;
+        let (of_gate, up) = both.split_at(shape.hidden);
+        let gated = between::gated(of_gate, up, gate);
+        between::add(x, &self.product(Kind::Ffn2, here, &gated)?);
+        Ok(())
+    }
+
+    /// A matrix of a layer, or of none, times a vector on the device.
+    fn product(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        input: &[f32],
+    ) -> Result<Vec<f32>, DecodeError> {
+        let Matrix { layout, rows } = self.resident.matrix(kind, layer);
+        let vector = bits(input);
+        // Attention has written to the module in between: its driver knows nothing of what is there.
+        let mut driver = Driver::new();
+        let (outputs, statistics) =
+            gemv::multiply(&mut driver, self.rank, layout, &vector, self.io_buffers)?;
+        let error = gemv::error(rows, &vector, &outputs);
+        let macs = (layout.rows * layout.columns) as u64;
+        self.tally.add(kind, layer, Cost { statistics, macs, error });
+        Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
+    }
+
+    /// Attention of all heads of a layer, to whose caches K and V are added first.
+    fn attention(
+        &mut self,
+        number: usize,
+        q: &[f32],
+        k: &[f32],
+        v: &[f32],
+    ) -> Result<Vec<f32>, DecodeError> {
+        let head_dim = self.model.shape.head_dim;
+        let group = self.model.shape.group();
+        let heads = &mut self.past[number];
+        let vectors = q.chunks(group * head_dim).zip(k.chunks(head_dim).zip(v.chunks(head_dim)));
+        for (head, (queries, (k, v))) in heads.iter_mut().zip(vectors) {
+            head.k.push(bits(k));
+            head.v.push(bits(v));
+            head.queries = queries.chunks(head_dim).map(bits).collect();
+        }
+        let tokens = heads[0].k.len();
+        let layouts: Vec<HeadLayout> = self.resident.layers[number]
+            .caches
+            .iter()
+            .map(|room| {
+                assert!(tokens <= room.context, "no room for another token");
+                let mut layout = *room;
+                layout.context = tokens;
+                layout
+            })
+            .collect();
+        let writes: Vec<_> = layouts
+            .iter()
+            .zip(&*heads)
+            .flat_map(|(layout, head)| kv_cache::appends(layout, head))
+            .collect();
+        let bytes = (writes.len() * BEATS * CHIPS) as u64;
+        self.tally.add_append(self.host.transfer(self.rank, writes)?.1, bytes);
+
+        let mut context = Vec::with_capacity(q.len());
+        for (layout, head) in layouts.iter().zip(&*heads) {
+            let result = attention::run_head(self.rank, layout, &head.queries)?;
+            let stages = attention::errors(head, &result, self.rank.options().normalise);
+            let macs = (2 * group * tokens * head_dim) as u64;
+            let cost = Cost { statistics: result.statistics, macs, error: stages.output };
+            self.tally.add(Kind::Attention, Some(number), cost);
+            context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
+        }
+        Ok(context)
+    }
+}
+
+/// Numbers in binary16.
+fn bits(numbers: &[f32]) -> Vec<u16> {
+    numbers.iter().map(|&number| f16::from_f32(number).to_bits()).collect()
+}

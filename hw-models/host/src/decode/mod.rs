@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+//! Decodes text with a language model on the device.
+//!
+//! All matrices are written into the banks once, as binary16; K and V of each token are added as it
+//! comes. Every matrix and every head's attention runs on the rank ([`engine`]); norms, RoPE, the gate,
+//! residuals and the choice of the next token are the host's, in float32.
+//!
+//! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
+//! same weights in float64 after the same tokens.
+
+mod agreement;
+mod between;
+mod engine;
+pub mod report;
+mod resident;
+mod sampling;
+pub(crate) mod tally;
+
+use crate::attention::AttentionError;
+use crate::checkpoint::Checkpoint;
+use crate::checkpoint::tokenizer::{BEGIN, END, EncodeError, Tokenizer};
+use crate::gemv::GemvError;
+use crate::kv_cache::{HostPort, TransferError};
+use crate::pins::PinLog;
+use crate::report::{JobReport, Load, Report};
+use agreement::{Chosen, Comparison};
+use engine::Engine;
+use pimlico_device::gemv::{IoBuffers, MatrixError};
+use pimlico_device::mapping::LayoutError;
+use pimlico_device::{Rank, RankError};
+use pimlico_golden::llama::{Llama, Past};
+use report::DecodeReport;
+use resident::Resident;
+use sampling::Sampler;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Name of the language model, for the report.
+    pub model: String,
+    /// The model.
+    pub checkpoint: Checkpoint,
+    /// The same as the reference has it.
+    pub reference: Llama,
+    /// Its tokenizer.
+    pub tokenizer: Tokenizer,
+    /// What to go on from.
+    pub prompt: String,
+    /// Tokens to decode, at the most.
+    pub tokens: usize,
+    /// Temperature of sampling; 0 chooses the largest logit.
+    pub temperature: f64,
+    /// Seed of sampling.
+    pub seed: u64,
+    /// How the vector comes to the shared buffers.
+    pub io_buffers: IoBuffers,
+}
+
+/// Why decoding failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The prompt.
+    #[error("prompt: {0}")]
+    Prompt(#[from] EncodeError),
+    /// Prompt and text are longer than the model is made for.
+    #[error(
+        "{prompt} tokens of the prompt and {tokens} to decode: expected 1 or more to decode and at \
+         most {limit} together, the model's context"
+    )]
+    Context {
+        /// Tokens of the prompt, with the one that begins it.
+        prompt: usize,
+        /// Tokens to decode.
+        tokens: usize,
+        /// The model's context.
+        limit: usize,
+    },
+    /// A matrix does not fit.
+    #[error("{name}: {error}")]
+    Matrix {
+        /// Which.
+        name: String,
+        /// Why.
+        error: MatrixError,
+    },
+    /// K and V do not fit.
+    #[error("K and V: {0}")]
+    Layout(#[from] LayoutError),
+    /// A weight.
+    #[error(
+        "{name}, row {row}, column {column}: weight {weight}, expected one that binary16 holds"
+    )]
+    Weight {
+        /// Of which matrix.
+        name: String,
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The weight.
+        weight: f32,
+    },
+    /// Weights, K or V could not be written.
+    #[error(transparent)]
+    Transfer(TransferError),
+    /// A matrix could not be multiplied.
+    #[error(transparent)]
+    Product(GemvError),
+    /// Attention could not be computed.
+    #[error(transparent)]
+    Attention(AttentionError),
+    /// The device stopped.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+}
+
+impl From<GemvError> for DecodeError {
+    fn from(error: GemvError) -> Self {
+        match error {
+            GemvError::Rank(error) => Self::Rank(error),
+            error => Self::Product(error),
+        }
+    }
+}
+
+impl From<AttentionError> for DecodeError {
+    fn from(error: AttentionError) -> Self {
+        match error {
+            AttentionError::Rank(error) => Self::Rank(error),
+            error => Self::Attention(error),
+        }
+    }
+}
+
+impl From<TransferError> for DecodeError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Rank(error) => Self::Rank(error),
+            error => Self::Transfer(error),
+        }
+    }
+}
+
+/// Runs a job. `progress` is told after each token how many have gone through the layers.
+pub fn run(
+    rank: &mut Rank,
+    job: &Job,
+    mut progress: impl FnMut(usize),
+) -> Result<Report, DecodeError> {
+    let Job { checkpoint, reference, tokenizer, .. } = job;
+    let prompt = tokenizer.encode(&job.prompt)?;
+    let limit = checkpoint.shape.context;
+    if job.tokens == 0 || prompt.len().saturating_add(job.tokens) > limit {
+        return Err(DecodeError::Context { prompt: prompt.len(), tokens: job.tokens, limit });
+    }
+    let resident = Resident::new(rank.config(), checkpoint, prompt.len() + job.tokens)?;
+    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let pins = PinLog::of(rank);
+    let (load, load_bytes) = resident.load(rank, &mut host)?;
+
+    let mut engine = Engine::new(rank, host, checkpoint, resident, job.io_buffers);
+    let mut sampler = Sampler::new(job.temperature, job.seed);
+    let mut comparison = Comparison::default();
+    let mut past = Past::default();
+    let mut tokens = prompt.clone();
+    let text = |token: usize| tokenizer.decode(&[token]);
+    for position in 0.. {
+        let wants_logits = position + 1 >= prompt.len();
+        let logits = engine.token(tokens[position], position, wants_logits)?;
+        let expected = reference.step(&mut past, tokens[position]);
+        progress(position + 1);
+        let Some(logits) = logits else { continue };
+        let logits: Vec<f64> = logits.into_iter().map(f64::from).collect();
+        let draw = sampler.draw();
+        let device = Chosen { token: sampler.choose(&logits, draw), logits: &logits };
+        let expected = Chosen { token: sampler.choose(&expected, draw), logits: &expected };
+        comparison.see(position + 1, &device, &expected, text);
+        if [BEGIN, END].contains(&device.token) {
+            break;
+        }
+        tokens.push(device.token);
+        if tokens.len() == prompt.len() + job.tokens {
+            break;
+        }
+    }
+
+    let tally = engine.tally;
+    let mut agreement = comparison.finish();
+    if agreement.parted.is_some() && job.temperature == 0.0 {
+        let others = reference.greedy(&prompt, job.tokens, &[BEGIN, END]);
+        agreement.reference_text = Some(tokenizer.decode(&[prompt.clone(), others].concat()));
+    }
+    let config = rank.config();
+    let (append, append_bytes) = tally.append();
+    let decode = DecodeReport {
+        model: job.model.clone(),
+        shape: checkpoint.shape,
+        prompt: job.prompt.clone(),
+        text: tokenizer.decode(&tokens),
+        prompt_tokens: prompt.len(),
+        decoded_tokens: tokens.split_off(prompt.len()),
+        temperature: job.temperature,
+        io_buffers: job.io_buffers.name(),
+        append: Load::new(config, &append, append_bytes),
+        agreement,
+        layers: tally.layers(config),
+        tokens: tally.tokens(config, text),
+    };
+    let (load, operators) = (Load::new(config, &load, load_bytes), tally.operators(config));
+    let job_report = JobReport::Decode(Box::new(decode));
+    Ok(Report::of_operators(rank, &pins, job_report, job.seed, load, operators))
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run --op decode`: the files that it takes, and its part of the report for people.
+
+use super::arguments::{self, read_config};
+use crate::failure::Failure;
+use crate::files;
+use crate::output::grouped;
+use clap::Args;
+use pimlico_golden::llama::{self, Llama};
+use pimlico_host::checkpoint::tokenizer::Tokenizer;
+use pimlico_host::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
+use pimlico_host::decode::Job;
+use pimlico_host::decode::report::{Agreement, DecodeReport, Parted};
+use pimlico_host::report::Report;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a tokenizer's file, at the most.
+const LARGEST_TOKENIZER: usize = 64 << 20;
+/// Tokens that are decoded, unless it is said.
+const TOKENS: usize = 40;
+
+/// Arguments of `--op decode`.
+#[derive(Args)]
+#[group(id = "decode")]
+pub(super) struct Arguments {
+    /// Weights: a llama2.c checkpoint, or a .safetensors file with its --config; a tiny model is built in
+    #[arg(long, value_name = "FILE", help_heading = DECODE)]
+    weights: Option<PathBuf>,
+    /// Their tokenizer, in llama2.c's format
+    #[arg(long, value_name = "FILE", help_heading = DECODE)]
+    tokenizer: Option<PathBuf>,
+    /// What to go on from [default for the tiny model: "in a small town"]
+    #[arg(long, value_name = "TEXT", help_heading = DECODE)]
+    prompt: Option<String>,
+    /// Tokens to decode, at the most [default: 40]
+    #[arg(long, value_name = "N", help_heading = DECODE)]
+    tokens: Option<usize>,
+    /// Temperature of sampling, by --seed; 0 takes the likeliest token [default: 0]
+    #[arg(long, value_name = "T", value_parser = temperature, help_heading = DECODE)]
+    temperature: Option<f64>,
+}
+
+/// Over the arguments in the help.
+const DECODE: &str = "With --op decode";
+
+fn temperature(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=1e3).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 1000".to_owned()),
+    }
+}
+
+impl Arguments {
+    /// One of them that was given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let Self { weights, tokenizer, prompt, tokens, temperature } = self;
+        [
+            ("--weights", weights.is_some()),
+            ("--tokenizer", tokenizer.is_some()),
+            ("--prompt", prompt.is_some()),
+            ("--tokens", tokens.is_some()),
+            ("--temperature", temperature.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(flag, given)| given.then_some(flag))
+    }
+}
+
+/// What to run.
+pub(super) fn job(arguments: &arguments::Arguments) -> Result<Job, Failure> {
+    let decode = &arguments.decode;
+    let config = arguments.config.as_deref();
+    let (model, checkpoint, reference, tokenizer, prompt) =
+        match (&decode.weights, &decode.tokenizer) {
+            (None, None) if config.is_none() => {
+                let (checkpoint, reference) = llama2c(Path::new(tiny::NAME), tiny::WEIGHTS)?;
+                let tokenizer = tiny::TOKENIZER.to_vec();
+                (tiny::NAME.to_owned(), checkpoint, reference, tokenizer, tiny::PROMPT)
+            }
+            (Some(weights), Some(tokenizer)) => {
+                let (checkpoint, reference) = read_weights(weights, config)?;
+                let tokenizer = files::read(tokenizer, LARGEST_TOKENIZER)?;
+                (weights.display().to_string(), checkpoint, reference, tokenizer, "")
+            }
+            _ => {
+                let expected = "--op decode: expected --weights FILE and --tokenizer FILE, or \
+                                neither of them nor --config";
+                return Err(Failure::Input(expected.to_owned()));
+            }
+        };
+    let of = decode.tokenizer.as_deref().unwrap_or(Path::new(tiny::NAME));
+    let tokenizer =
+        Tokenizer::read(&tokenizer, checkpoint.shape.vocab).map_err(|e| malformed(of, &e))?;
+    Ok(Job {
+        model,
+        checkpoint,
+        reference,
+        tokenizer,
+        prompt: decode.prompt.clone().unwrap_or(prompt.to_owned()),
+        tokens: decode.tokens.unwrap_or(TOKENS),
+        temperature: decode.temperature.unwrap_or(0.0),
+        seed: arguments.seed,
+        io_buffers: arguments.io_buffers(),
+    })
+}
+
+fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama), Failure> {
+    let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
+    let name = file.display();
+    match config {
+        Some(config) if is_safetensors => {
+            let (path, config) = (config, read_config(config)?);
+            // What the file of shapes lacks is not the other's fault.
+            config.arithmetic().map_err(|e| malformed(path, &e))?;
+            config.ties_embeddings().map_err(|e| malformed(path, &e))?;
+            let bytes = files::map(file)?;
+            let checkpoint = safetensors::read(&bytes, &config).map_err(|e| malformed(file, &e))?;
+            let reference = checkpoint.reference();
+            Ok((checkpoint, reference))
+        }
+        None if is_safetensors => {
+            let message = format!("--weights {name}: expected --config FILE with it");
+            Err(Failure::Input(message))
+        }
+        Some(_) => {
+            let message = format!("--weights {name}: with --config, expected a .safetensors file");
+            Err(Failure::Input(message))
+        }
+        None => llama2c(file, &files::map(file)?),
+    }
+}
+
+/// The model of a llama2.c checkpoint; the reference reads it for itself.
+fn llama2c(file: &Path, bytes: &[u8]) -> Result<(Checkpoint, Llama), Failure> {
+    let checkpoint = llama2c::read(bytes).map_err(|e| malformed(file, &e))?;
+    let (reference, _) = llama::read(bytes).ok_or_else(|| {
+        Failure::Check(format!("{}: the reference takes it for no checkpoint", file.display()))
+    })?;
+    Ok((checkpoint, reference))
+}
+
+fn malformed(file: &Path, error: &Malformed) -> Failure {
+    Failure::Input(format!("{}: {error}", file.display()))
+}
+
+/// The part of the command that does the same again.
+pub(super) fn again(job: &Job, arguments: &arguments::Arguments) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+    let mut command = "decode".to_owned();
+    let files = [
+        ("weights", &arguments.decode.weights),
+        ("tokenizer", &arguments.decode.tokenizer),
+        ("config", &arguments.config),
+    ];
+    for (flag, file) in files {
+        if let Some(file) = file {
+            let _ = write!(command, " --{flag} {}", quoted(&file.display().to_string()));
+        }
+    }
+    let Job { prompt, tokens, temperature, .. } = job;
+    let prompt = quoted(prompt);
+    let _ = write!(command, " --prompt {prompt} --tokens {tokens} --temperature {temperature}");
+    command
+}
+
+/// What was run, and how, for the title.
+pub(super) fn title(decode: &DecodeReport, report: &Report) -> (String, String) {
+    let DecodeReport { model, shape, temperature, io_buffers, .. } = decode;
+    let what = format!(
+        "text by {model} on {}: {} layers of {}, {} heads of {}, {} to a K and V, feed-forward {}, {} \
+         tokens",
+        report.system,
+        shape.layers,
+        shape.dim,
+        shape.heads,
+        shape.head_dim,
+        shape.group(),
+        shape.hidden,
+        shape.vocab
+    );
+    let how = format!(
+        "temperature {temperature}, I/O buffers {io_buffers}, normalisation {}",
+        report.normalise
+    );
+    (what, how)
+}
+
+/// The text, and what the reference says of it.
+pub(super) fn text(decode: &DecodeReport) -> String {
+    let DecodeReport { prompt_tokens, decoded_tokens, agreement, .. } = decode;
+    let Agreement { compared, equal, max_logit_error, rms_logit_error, .. } = agreement;
+    let mut text = format!(
+        "{}\n\n{prompt_tokens} tokens of the prompt, {} decoded; {equal} of {compared} choices from the \
+         first on are those of float64\nlogits off by {max_logit_error:.3} at the most, RMS \
+         {rms_logit_error:.4}\n",
+        decode.text,
+        decoded_tokens.len()
+    );
+    if let Some(parted) = &agreement.parted {
+        let Parted { position, device, reference, max_logit_error, reference_gap, device_gap } =
+            parted;
+        let why = if decode.temperature > 0.0 {
+            "the number drawn lies at the border of their chances".to_owned()
+        } else {
+            format!(
+                "there the two logits are {reference_gap:.4} apart, here {device_gap:.4} the other way"
+            )
+        };
+        let _ = writeln!(
+            text,
+            "they part at position {position}: {:?} here, {:?} in float64; {why}; logits are off by up \
+             to {max_logit_error:.4}",
+            device.text, reference.text
+        );
+    }
+    if let Some(reference) = &agreement.reference_text {
+        let _ = writeln!(text, "float64 goes on: {reference}");
+    }
+    text.push('\n');
+    text
+}
+
+/// The cost by layer and by token.
+pub(super) fn roll_up(decode: &DecodeReport, report: &Report) -> String {
+    let DecodeReport { layers, tokens, append, .. } = decode;
+    let of_layers: u64 = layers.iter().map(|layer| layer.cycles).sum();
+    let runs = (layers.len() * tokens.len()).max(1) as u64;
+    let mut text = format!(
+        "a layer takes {} tCK for a token on average; a token {}, {:.1} us",
+        grouped(of_layers / runs),
+        grouped(report.total.cycles / tokens.len().max(1) as u64),
+        report.total.ns / 1000.0 / tokens.len().max(1) as f64,
+    );
+    if let [first, .., last] = tokens.as_slice() {
+        let (first, last) = (grouped(first.cycles), grouped(last.cycles));
+        let _ = write!(text, " (the first {first} tCK, the last {last})");
+    }
+    let _ = writeln!(
+        text,
+        "\nthe host added K and V of the tokens, {} bytes, in {} tCK",
+        grouped(append.bytes),
+        grouped(append.cycles)
+    );
+    text
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run --op decode` and `--op layer` as a user meets them: documents, messages, exit status.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn pimlico(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(["run"].iter().chain(arguments))
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the command runs")
+}
+
+fn decode(arguments: &[&str]) -> serde_json::Value {
+    let output = pimlico(&[&["--op", "decode", "--json"], arguments].concat());
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+    serde_json::from_slice(&output.stdout).expect("one JSON document")
+}
+
+fn refused(arguments: &[&str]) -> String {
+    let output = pimlico(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message
+}
+
+#[test]
+fn the_stable_keys_are_there() {
+    let report = decode(&["--tokens", "4"]);
+    assert_eq!((&report["system"], &report["model"]), (&"l3".into(), &"tiny".into()));
+    assert_eq!((&report["backend"], &report["seed"]), (&"model".into(), &1.into()));
+    assert_eq!(report["tck_ns"], 0.625);
+    let text = report["text"].as_str().expect("text");
+    assert!(text.starts_with("in a small town ") && text.len() > 17, "{text}");
+    let operators = report["operators"].as_array().expect("a list");
+    let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
+    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2", "lm_head"]);
+    for operator in operators {
+        for key in ["cycles", "ns", "macs", "energy_pj"] {
+            assert!(operator[key].as_f64().expect("a number") > 0.0, "{key}");
+        }
+        assert!(operator["slots"]["used"].as_u64().expect("a number") > 0);
+        for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
+            assert!(operator["slots"]["lost"][lost].is_u64(), "{lost}");
+        }
+        for share in ["bank_pu", "bus", "adder_unit", "softmax_unit"] {
+            assert!(operator["utilisation"][share].is_f64(), "{share}");
+        }
+        assert!(operator["commands"]["RD_ALL_BANK"].is_u64());
+        for error in ["max_ulp", "max_relative", "rms_relative"] {
+            assert!(operator["error"][error].is_f64(), "{error}");
+        }
+    }
+    for key in ["cycles", "ns", "energy_pj"] {
+        assert!(report["total"][key].is_number(), "{key}");
+    }
+    assert_eq!(report["agreement"]["compared"], 4);
+    assert_eq!(report["agreement"]["equal"], 4);
+    assert!(report["agreement"]["parted"].is_null());
+    assert_eq!(report["layers"].as_array().expect("a list").len(), 3);
+    let through = report["prompt_tokens"].as_u64().expect("a number") + 3;
+    assert_eq!(report["tokens"].as_array().expect("a list").len() as u64, through);
+    assert_eq!(report["pin_violations"], 0);
+}
+
+#[test]
+fn the_table_begins_with_the_text() {
+    let output = pimlico(&["--op", "decode", "--tokens", "4", "--prompt", "once upon a"]);
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("\nonce upon a time"), "{text}");
+    assert!(text.contains("4 of 4 choices"), "{text}");
+    assert!(text.contains("\n lm_head "), "{text}");
+}
+
+#[test]
+fn options_reach_the_decoder() {
+    let cycles = |arguments: &[&str]| decode(arguments)["total"]["cycles"].as_u64().expect("one");
+    let plain = cycles(&["--tokens", "2"]);
+    assert!(cycles(&["--tokens", "2", "--activation", "staggered"]) > plain);
+    let warm = |seed| {
+        let arguments = ["--tokens", "12", "--temperature", "2", "--seed", seed];
+        decode(&arguments)["text"].clone()
+    };
+    assert_eq!(warm("1"), warm("1"));
+    assert_ne!(warm("1"), warm("2"));
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, bytes: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, bytes).expect("it can be written");
+        file.to_str().expect("text").to_owned()
+    };
+    let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/tiny");
+    let [weights, tokenizer] =
+        ["weights.bin", "tokenizer.bin"].map(|name| tiny.join(name).display().to_string());
+    let whole = std::fs::read(&weights).expect("it is there");
+    let cut = write("cut.bin", &whole[..whole.len() - 1]);
+    let empty = write("empty.bin", b"");
+    let config = write("config.json", br#"{"model_type": "llama"}"#);
+    let tensors = write("model.safetensors", b"\x02\0\0\0\0\0\0\0{]");
+
+    let of = |weights: &str, tokenizer: &str, more: &[&str]| {
+        let files = ["--op", "decode", "--weights", weights, "--tokenizer", tokenizer];
+        refused(&[&files, more].concat())
+    };
+    assert!(of(&cut, &tokenizer, &[]).contains("cut.bin: byte 28: 157567 bytes of weights"));
+    assert!(of(&empty, &tokenizer, &[]).contains("empty.bin: byte 0: 0 bytes in all"));
+    assert!(of(&weights, &empty, &[]).contains("empty.bin: byte 0"));
+    assert!(of("nowhere.bin", &tokenizer, &[]).contains("nowhere.bin: No such file"));
+    assert!(of(&tensors, &tokenizer, &[]).contains("expected --config FILE"));
+    let absent = of(&tensors, &tokenizer, &["--config", &config]);
+    assert!(absent.contains("config.json: hidden_size: absent, expected a size"), "{absent}");
+    let long = ["--prompt", "the", "--tokens", "999"];
+    assert!(of(&weights, &tokenizer, &long).contains("the model's context"));
+    assert!(refused(&["--op", "decode", "--prompt", "É"]).contains("character 'É' at byte 0"));
+    assert!(refused(&["--op", "decode", "--weights", "a"]).contains("--tokenizer FILE"));
+    assert!(refused(&["--op", "decode", "--model", "opt-66b"]).contains("--weights"));
+    assert!(refused(&["--prompt", "a"]).contains("--prompt: it goes with --op decode"));
+    assert!(refused(&["--config", &config]).contains("hidden_size: absent"));
+}
+
+#[test]
+fn a_config_gives_the_shapes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("config.json");
+    let config = br#"{"model_type": "qwen2", "hidden_size": 512, "intermediate_size": 999,
+        "num_hidden_layers": 3, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "vocab_size": 1000}"#;
+    std::fs::write(&file, config).expect("it can be written");
+    let file = file.to_str().expect("text");
+    let output = pimlico(&["--config", file, "--heads", "8", "--context", "20", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    assert_eq!((&report["head_dim"], &report["group"]), (&64.into(), &4.into()));
+    assert_eq!(report["model"], file);
+    assert!(refused(&["--config", file, "--heads", "9"]).contains("has 1 to 8"));
+}
+
+#[test]
+fn a_layer_runs_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("config.json");
+    let config = br#"{"model_type": "llama", "hidden_size": 96, "intermediate_size": 130,
+        "num_hidden_layers": 3, "num_attention_heads": 6, "num_key_value_heads": 3,
+        "vocab_size": 100}"#;
+    std::fs::write(&file, config).expect("it can be written");
+    let file = file.to_str().expect("text");
+    let run = |threads| {
+        let arguments = ["--op", "layer", "--config", file, "--context", "90", "--json"];
+        let output = pimlico(&[&arguments[..], &["--threads", threads]].concat());
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let one = run("1");
+    assert_eq!(run("4"), one);
+    let report: serde_json::Value = serde_json::from_str(&one).expect("one JSON document");
+    let operators = report["operators"].as_array().expect("a list");
+    let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
+    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2"]);
+    assert_eq!(operators[3]["macs"], 2 * 130 * 96);
+    assert_eq!((&report["heads"], &report["hidden"]), (&6.into(), &96.into()));
+    for wrong in ["--batch 2", "--context 5,6", "--vcd a.vcd", "--group 2", "--rows 3"] {
+        let wrong: Vec<_> = wrong.split(' ').collect();
+        let message = refused(&[&["--op", "layer", "--config", file], &wrong[..]].concat());
+        assert!(message.contains(wrong[0]), "{message}");
+    }
+    assert!(refused(&["--op", "layer", "--context", "0"]).contains("attention: context of 0"));
+}
+
+#[cfg(feature = "rtl")]
+#[test]
+fn a_token_is_the_same_in_model_and_rtl() {
+    let run = |backend| {
+        let arguments = ["--prompt", "", "--tokens", "1", "--backend", backend];
+        let mut report = decode(&arguments);
+        let document = report.as_object_mut().expect("an object");
+        document.remove("backend");
+        (document.remove("mismatches"), report)
+    };
+    let (mismatches, lockstep) = run("lockstep");
+    assert_eq!(mismatches, Some(0.into()));
+    assert_eq!(lockstep, run("model").1);
+}
