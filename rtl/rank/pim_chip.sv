@@ -27,7 +27,7 @@
 // A word has a byte in each beat of the chip's data lines, the lowest first. RD_RESULT (column_i):
 //
 //   bit 7 = 0   scores: the sums of the four banks of group 1:0
-//   bit 7 = 1   context: element 1:0 of bank 3:2 in each of the groups (from group 2 on, if bit 6 is set)
+//   bit 7 = 1   context: element 1:0 of bank 3:2 in each of the groups
 
 module pim_chip #(
   /// Banks from 0 on that have a PU; for the others result_i has what theirs would.
@@ -225,7 +225,7 @@ module pim_chip #(
     logic [3:0] score_bank, context_bank;
 
     assign score_bank   = {column_i[1:0], 2'(n)};
-    assign context_bank = {2'(n) + {column_i[6], 1'b0}, column_i[3:2]};
+    assign context_bank = {2'(n), column_i[3:2]};
     assign chosen[n]    = column_i[7] ? result_o[context_bank][16*column_i[1:0]+:16]
                                       : result_o[score_bank][15:0];
   end
