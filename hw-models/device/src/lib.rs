@@ -16,6 +16,7 @@
 //! * [`aim`]: a module of GDDR6-AiM channels, with the same units.
 //! * [`spd`]: what the module tells a host of its timing, honest or spoofed.
 //! * [`energy`]: what an operator takes of it.
+//! * [`Timeline`]: what it did over time.
 //! * [`Statistics`]: slots used and lost, and how busy the units were.
 
 mod accounts;
@@ -37,6 +38,7 @@ mod softmax;
 pub mod spd;
 mod statistics;
 mod sum_path;
+mod timeline;
 mod wave;
 
 pub use accounts::Gap;
@@ -55,4 +57,5 @@ pub use rank::{
 pub use softmax::{HEADS, Made, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};
 pub use sum_path::SumPorts;
+pub use timeline::{Activity, STRETCHES, Timeline};
 pub use wave::RankWave;

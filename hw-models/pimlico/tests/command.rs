@@ -407,3 +407,23 @@ mod with_rtl {
         }
     }
 }
+
+#[test]
+fn run_draws_a_picture() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("run.svg");
+    let run = format!("run --context 300 --json --plot {}", file.display());
+    json(&run);
+    let svg = std::fs::read_to_string(&file).expect("it was written");
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    // The parts of the timeline with something in them, and a bar with four slots' colours at least.
+    for text in ["banks", "data bus", "adder unit", "softmax unit", "attention", "row switch"] {
+        assert!(svg.contains(text), "{text}");
+    }
+    assert!(svg.matches("<polygon").count() >= 4 && svg.matches("<rect").count() >= 10);
+
+    let message = refused("run --system aim --context 100 --plot x.svg");
+    assert!(message.contains("--plot: it goes with --system l3"), "{message}");
+    let message = refused("run --context 100 --plot /nowhere/x.svg");
+    assert!(message.starts_with("pimlico: /nowhere/x.svg: "), "{message}");
+}

@@ -45,6 +45,7 @@ use crate::softmax::{Given, SCORE_BUFFER, Softmax};
 use crate::sum_path::{Partial, SumPath, Sums};
 use crate::{
     BufferChip, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Sides, Statistics,
+    Timeline,
 };
 use pimlico_ports::Mismatch;
 use pimlico_units::rank::ArrayKind;
@@ -122,6 +123,7 @@ pub struct Rank {
     watch: Option<Box<dyn PinWatch>>,
     observer: Option<Box<dyn Observer>>,
     wave: Option<RankWave>,
+    timeline: Option<Timeline>,
 }
 
 /// A burst on the chips' data bus.
@@ -167,6 +169,7 @@ impl Rank {
             watch: None,
             observer: None,
             wave: None,
+            timeline: None,
             config,
             options,
         }
@@ -200,6 +203,16 @@ impl Rank {
     /// Ends the recording.
     pub fn finish_trace(&mut self) -> Result<(), RankError> {
         Ok(self.wave.take().map_or(Ok(()), RankWave::finish)?)
+    }
+
+    /// Has a timeline made of what follows.
+    pub fn record_timeline(&mut self) {
+        self.timeline = Some(Timeline::new(self.config.timing.ccd_l_tck));
+    }
+
+    /// The timeline so far, if one is made: of processing in memory, not of the host's accesses.
+    pub fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
     }
 
     /// Has the chips' pins watched from here on.
@@ -275,6 +288,9 @@ impl Rank {
             wave.record(command, self.sum_path.as_ref())?;
         }
         self.tell_observer(requests, &events, read)?;
+        if let Some(timeline) = &mut self.timeline {
+            timeline.tick(&self.accounts.statistics);
+        }
         self.tck += 1;
         Ok(events)
     }

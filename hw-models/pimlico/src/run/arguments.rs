@@ -117,6 +117,9 @@ pub struct Arguments {
     /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
     #[arg(long, value_name = "FILE")]
     pub(super) vcd: Option<PathBuf>,
+    /// Draw what the rank did over time, and which slots were lost to what, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub(super) plot: Option<PathBuf>,
     /// Folder for the waveforms of a mismatch in lockstep
     #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
     pub(super) report: PathBuf,
@@ -311,8 +314,9 @@ impl Arguments {
         if self.batch != 1 || self.group.is_some() || self.head_dim.is_some() {
             return Err(input("--batch, --group and --head-dim: they go with --op attention"));
         }
-        if self.vcd.is_some() {
-            return Err(input("--vcd: a layer runs on several ranks; expected another --op"));
+        if self.vcd.is_some() || self.plot.is_some() {
+            let message = "--vcd and --plot: a layer runs on several ranks; expected another --op";
+            return Err(input(message));
         }
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let (model, shape) = self.model()?;

@@ -5,6 +5,7 @@
 //! * [`aim`]: the same on a module of AiM channels.
 //! * [`decode`]: decoding text, its files and its part of the report.
 //! * [`backend`]: what executes the units.
+//! * [`plot`]: a picture of it.
 //! * [`text`]: the report for people.
 //! * [`whole`]: the rank's RTL as one design.
 
@@ -12,6 +13,7 @@ mod aim;
 mod arguments;
 mod backend;
 mod decode;
+mod plot;
 mod text;
 mod whole;
 
@@ -48,6 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         System::Aim if arguments.lockstep.is_some() => {
             Err(Failure::Input("--lockstep: it goes with --system l3".to_owned()))
         }
+        System::Aim if arguments.plot.is_some() => {
+            Err(Failure::Input("--plot: it goes with --system l3".to_owned()))
+        }
         System::Aim => aim::run(&job, arguments),
     }
 }
@@ -67,9 +72,16 @@ fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failu
         let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
     }
+    if arguments.plot.is_some() {
+        rank.record_timeline();
+    }
     let report = simulate(&mut rank, job, setup, arguments);
     rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
-    tell(&report?, arguments)
+    let report = report?;
+    if let (Some(file), Some(timeline)) = (&arguments.plot, rank.timeline()) {
+        plot::write(file, &report, timeline)?;
+    }
+    tell(&report, arguments)
 }
 
 /// Prints a report, and fails where it says that a check has.
