@@ -30,7 +30,8 @@
 //   bit 7 = 1   context: element 1:0 of bank 3:2 in each of the groups
 
 module pim_chip #(
-  /// Banks from 0 on that have a PU; for the others result_i has what theirs would.
+  /// Banks that have a PU, 0 or a power of two, from 0 on at equal distances, so that four of them are in
+  /// four bank groups; for the others result_i has what theirs would.
   parameter int unsigned BANKS_BUILT = 16,
   /// Bursts between a command and its data.
   parameter int unsigned DEPTH       = 16
@@ -172,7 +173,7 @@ module pim_chip #(
   assign shared_o = shared_q;
 
   for (genvar b = 0; b < BANKS; b++) begin : gen_bank
-    if (b < BANKS_BUILT) begin : gen_pu
+    if (b * BANKS_BUILT % BANKS < BANKS_BUILT) begin : gen_pu
       logic [63:0] row_q;
 
       always_ff @(posedge clk_pu_i or negedge rst_ni) begin

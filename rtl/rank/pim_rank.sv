@@ -55,7 +55,7 @@
 module pim_rank #(
   /// Chips from 0 on whose bank PUs are built: 1 to 8.
   parameter int unsigned CHIPS_BUILT = 8,
-  /// Banks from 0 on of each of them that have a PU: 1 to 16.
+  /// Banks of each of them that have a PU: 1, 2, 4, 8 or 16, at equal distances.
   parameter int unsigned BANKS_BUILT = 16
 ) (
   /// Clock: a beat, half a tCK.

@@ -84,7 +84,7 @@ fn heads_that_share_k_and_v_go_on_from_partial_sums() {
     // Two rows of V columns of 64 elements, so that the sums of the first come back for the second.
     holds(|rank| attend(rank, &[shape(64, 1100, 2)]), Options::default());
     // Two parts of V, and more sums than leave at once.
-    holds(|rank| attend(rank, &[shape(256, 5, 2)]), Options::default());
+    holds(|rank| attend(rank, &[shape(256, 5, 8)]), Options::default());
 }
 
 #[test]
@@ -114,6 +114,17 @@ fn refs_come_in_the_middle_of_a_matrix() {
         Ok(tck)
     };
     holds(tck, Options::default());
+}
+
+#[test]
+fn refs_are_forced_where_no_row_switch_comes() {
+    // A row takes longer than a tREFI; more than eight REFs fall due.
+    let mut config = Config::ddr4_3200();
+    config.timing.refi_tck = 900;
+    let mut rank = rank(&config, &config, Options::default());
+    if let Err(error) = multiply(&mut rank, 170, 4096) {
+        panic!("{error}");
+    }
 }
 
 /// The mismatch of a rank whose RTL has another configuration.

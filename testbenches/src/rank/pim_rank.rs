@@ -36,7 +36,7 @@ const BURST_TCK: u64 = 4;
 /// Which of the Verilated ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// Bank PUs of four banks of two chips.
+    /// Bank PUs of two chips, at a bank of each bank group.
     Small,
     /// All bank PUs.
     Full,
@@ -167,7 +167,7 @@ impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
         let (softmax_in, softmax_out) = seen.softmax;
         let (word, burst) = seen.bus.written.unwrap_or_default();
         let number = |chip: usize, bank: usize| 8 * bank + chip;
-        let built = |chip: usize, bank: usize| chip < CHIPS && bank < BANKS;
+        let built = |chip: usize, bank: usize| chip < CHIPS && bank * BANKS % 16 < BANKS;
         PimRankProbe {
             shared_written: if seen.bus.written.is_some() { 0xFF } else { 0 },
             written_word: [word as u8; 8],

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The rank's RTL as one design.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Whole {
-    /// With the bank PUs of four banks of two chips, and the model's for the others
+    /// With the bank PUs of two chips at a bank of each bank group, and the model's for the others
     Rank,
     /// With all 128 bank PUs: a build of scripts/full-rank has it
     FullRank,

@@ -258,7 +258,7 @@ ports! {
     }
 }
 
-/// The rank with the PUs of so many banks of so many chips, the first ones.
+/// The rank with the PUs of so many banks of so many chips: the first chips, and banks at equal distances.
 pub struct PimRank<const CHIPS: usize, const BANKS: usize>;
 
 impl<const CHIPS: usize, const BANKS: usize> Unit for PimRank<CHIPS, BANKS> {
