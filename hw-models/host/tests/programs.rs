@@ -322,10 +322,34 @@ proptest! {
             let start = Start { request: 0, address: 0, operands: &operands };
             match rank.run(start, &mut |_| ()) {
                 Ok(()) => {}
-                Err(RankError::Dispatch(DispatchError::Stuck)) => return Ok(()),
+                Err(RankError::Dispatch(DispatchError::Stuck { .. })) => return Ok(()),
                 Err(RankError::Dispatch(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }
+    }
+}
+
+/// Chunks of one burst leave the bank PUs as fast as they are read: where a refresh's PREA takes the
+/// command bus from an RD_RESULT, the last of a chunk goes in the tCK in which the next chunk's come.
+#[test]
+fn short_sums_leave_in_time_wherever_a_refresh_falls() {
+    let shape = Shape { head_dim: 8, context: 64, group: 2, distribution: Distribution::Random };
+    let head = Head::synthetic(shape, 3, 0);
+    let context = |refi_tck: Option<u64>| {
+        let mut config = Config::ddr4_3200();
+        config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often
+        config.timing.refi_tck = refi_tck.unwrap_or(config.timing.refi_tck);
+        let options = Options { refresh: refi_tck.is_some(), ..Options::default() };
+        let mut rank = Rank::new(config.clone(), RankUnits::models(&config, options), options);
+        let layout = HeadLayout::new(&config, 8, 64, 0).expect("it fits");
+        let mut host = HostPort::new().expect("an image");
+        host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");
+        attention::run_head(&mut rank, &layout, &head.queries).expect("nothing stops it").context
+    };
+    let expected = context(None);
+    // Of these, 743 and 1417 have the PREA there.
+    for refi_tck in (740..750).chain(1410..1420) {
+        assert_eq!(context(Some(refi_tck)), expected, "tREFI {refi_tck}");
     }
 }

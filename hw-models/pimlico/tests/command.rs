@@ -380,7 +380,7 @@ mod with_rtl {
         assert_eq!(report["seed"], 9);
         assert_eq!(report["mismatches"], 0);
         let units = report["units"].as_array().expect("a list");
-        assert_eq!(units.len(), 6); // bank_pu in five variants
+        assert_eq!(units.len(), 7); // bank_pu in six variants
         for unit in units {
             assert_eq!(unit["cycles"], 5000);
             assert_eq!(unit["mismatches"], 0);

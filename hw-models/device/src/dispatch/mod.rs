@@ -64,9 +64,15 @@ pub enum DispatchError {
     /// Results of a sum have not been read when those of the next came.
     #[error("results of the bank PUs were overwritten before they had been read")]
     Overwritten,
-    /// Nothing happens any more.
-    #[error("the program waits for what does not come")]
-    Stuck,
+    /// Nothing happens any more. The rank cannot be used again.
+    #[error(
+        "the program waits for what does not come{}",
+        if *overwritten { ": results were overwritten before they had been read" } else { "" }
+    )]
+    Stuck {
+        /// Because of [`Overwritten`](Self::Overwritten).
+        overwritten: bool,
+    },
 }
 
 /// What a run makes.
@@ -148,7 +154,8 @@ impl Rank {
                 break;
             }
             if now - last_event_tck > PATIENCE_TCK {
-                return Err(DispatchError::Stuck.into());
+                let overwritten = failed == Some(DispatchError::Overwritten);
+                return Err(DispatchError::Stuck { overwritten }.into());
             }
         }
         match (failed, ended) {
