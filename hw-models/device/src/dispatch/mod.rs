@@ -25,7 +25,7 @@ use pimlico_units::module::{DispatcherOut, LoadKind};
 use sequencer::Sequencer;
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
-const PATIENCE_TCK: u64 = 1 << 16;
+pub(crate) const PATIENCE_TCK: u64 = 1 << 16;
 
 /// Why a program was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

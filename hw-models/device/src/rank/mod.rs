@@ -40,7 +40,7 @@ pub use units::{BackEnd, RankUnits, controls};
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
-use crate::dispatch::{DispatchError, Module};
+use crate::dispatch::{DispatchError, Module, PATIENCE_TCK};
 use crate::softmax::{Given, SCORE_BUFFER, Softmax};
 use crate::sum_path::{Partial, SumPath, Sums};
 use crate::{
@@ -257,11 +257,16 @@ impl Rank {
             && self.sums.is_empty()
     }
 
-    /// Closes all banks and lets the REFs come that were postponed: the end of a head.
+    /// Closes all banks and lets the REFs come that were postponed: the end of a head. An error where it
+    /// does not come to that, as after a program that was stuck.
     pub fn settle(&mut self) -> Result<(), RankError> {
         let mut requests =
             Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
+        let until_tck = self.tck + PATIENCE_TCK;
         while requests.array.is_some() || !self.is_settled() {
+            if self.tck > until_tck {
+                return Err(DispatchError::Stuck { overwritten: false }.into());
+            }
             let events = self.step(&requests)?;
             requests.head_end = false;
             requests.array = requests.array.filter(|_| !events.array_taken);
