@@ -8,48 +8,38 @@
 //!
 //! What goes to the device is rounded to binary16 once; what comes from it is binary16.
 
-use super::resident::{Matrix, Resident};
+use super::machine::Machine;
 use super::tally::{Cost, Kind, Tally};
+use super::weights::Weights;
 use super::{DecodeError, between};
 use crate::attention;
 use crate::checkpoint::{Arithmetic, Checkpoint, Shape};
 use crate::data::Head;
-use crate::driver::Driver;
 use crate::gemv;
-use crate::kv_cache::{self, HostPort};
 use half::f16;
-use pimlico_device::data_bus::BEATS;
-use pimlico_device::gemv::IoBuffers;
-use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{CHIPS, Rank};
 
-/// A model that runs on a rank.
-pub struct Engine<'a> {
-    rank: &'a mut Rank,
-    host: HostPort,
+/// A model that runs on a device.
+pub struct Engine<'a, M> {
+    machine: M,
     model: &'a Checkpoint,
-    resident: Resident,
+    weights: &'a Weights,
     /// K and V so far, as they are in the banks: of each layer and K and V head.
     past: Vec<Vec<Head>>,
-    io_buffers: IoBuffers,
-    /// What it has cost so far.
-    pub tally: Tally,
+    tally: Tally,
 }
 
-impl<'a> Engine<'a> {
-    /// Of a model that has been written into the banks.
-    pub fn new(
-        rank: &'a mut Rank,
-        host: HostPort,
-        model: &'a Checkpoint,
-        resident: Resident,
-        io_buffers: IoBuffers,
-    ) -> Self {
+impl<'a, M: Machine> Engine<'a, M> {
+    /// Of a model whose weights have been written into the banks.
+    pub fn new(machine: M, model: &'a Checkpoint, weights: &'a Weights) -> Self {
         let Shape { layers, kv_heads, .. } = model.shape;
         let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
-        let tally = Tally::new(layers);
-        Self { rank, host, model, resident, past, io_buffers, tally }
+        Self { machine, model, weights, past, tally: Tally::new(layers) }
+    }
+
+    /// The device, and what it has cost so far.
+    pub fn finish(self) -> (M, Tally) {
+        (self.machine, self.tally)
     }
 
     /// Takes a token at the position behind the last. Returns the logits of the next one, if they are
@@ -108,14 +98,11 @@ impl<'a> Engine<'a> {
         layer: Option<usize>,
         input: &[f32],
     ) -> Result<Vec<f32>, DecodeError> {
-        let Matrix { layout, rows } = self.resident.matrix(kind, layer);
+        let matrix = self.weights.matrix(kind, layer);
         let vector = bits(input);
-        // Attention has written to the module in between: its driver knows nothing of what is there.
-        let mut driver = Driver::new();
-        let (outputs, statistics) =
-            gemv::multiply(&mut driver, self.rank, layout, &vector, self.io_buffers)?;
-        let error = gemv::error(rows, &vector, &outputs);
-        let macs = (layout.rows * layout.columns) as u64;
+        let (outputs, statistics) = self.machine.product(kind, layer, &vector)?;
+        let error = gemv::error(&matrix.rows, &vector, &outputs);
+        let macs = (matrix.rows.len() * matrix.columns) as u64;
         self.tally.add(kind, layer, Cost { statistics, macs, error });
         Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
     }
@@ -137,30 +124,14 @@ impl<'a> Engine<'a> {
             head.v.push(bits(v));
             head.queries = queries.chunks(head_dim).map(bits).collect();
         }
-        let tokens = heads[0].k.len();
-        let layouts: Vec<HeadLayout> = self.resident.layers[number]
-            .caches
-            .iter()
-            .map(|room| {
-                assert!(tokens <= room.context, "no room for another token");
-                let mut layout = *room;
-                layout.context = tokens;
-                layout
-            })
-            .collect();
-        let writes: Vec<_> = layouts
-            .iter()
-            .zip(&*heads)
-            .flat_map(|(layout, head)| kv_cache::appends(layout, head))
-            .collect();
-        let bytes = (writes.len() * BEATS * CHIPS) as u64;
-        self.tally.add_append(self.host.transfer(self.rank, writes)?.1, bytes);
+        let (statistics, bytes) = self.machine.append(number, heads)?;
+        self.tally.add_append(statistics, bytes);
 
         let mut context = Vec::with_capacity(q.len());
-        for (layout, head) in layouts.iter().zip(&*heads) {
-            let result = attention::run_head(self.rank, layout, &head.queries)?;
-            let stages = attention::errors(head, &result, self.rank.options().normalise);
-            let macs = (2 * group * tokens * head_dim) as u64;
+        for (of_layer, head) in heads.iter().enumerate() {
+            let result = self.machine.attention(number, of_layer, head)?;
+            let stages = attention::errors(head, &result, self.machine.normalise());
+            let macs = (2 * group * head.k.len() * head_dim) as u64;
             let cost = Cost { statistics: result.statistics, macs, error: stages.output };
             self.tally.add(Kind::Attention, Some(number), cost);
             context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));

@@ -11,27 +11,30 @@
 mod agreement;
 mod between;
 mod engine;
+mod machine;
+mod on_rank;
 pub mod report;
-mod resident;
 mod sampling;
 pub(crate) mod tally;
+mod weights;
 
 use crate::attention::AttentionError;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tokenizer::{BEGIN, END, EncodeError, Tokenizer};
 use crate::gemv::GemvError;
-use crate::kv_cache::{HostPort, TransferError};
-use crate::pins::PinLog;
+use crate::kv_cache::TransferError;
 use crate::report::{JobReport, Load, Report};
 use agreement::{Chosen, Comparison};
 use engine::Engine;
+use machine::Machine;
+use on_rank::OnRank;
 use pimlico_device::gemv::{IoBuffers, MatrixError};
 use pimlico_device::mapping::LayoutError;
 use pimlico_device::{Rank, RankError};
 use pimlico_golden::llama::{Llama, Past};
 use report::DecodeReport;
-use resident::Resident;
 use sampling::Sampler;
+use weights::Weights;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -141,24 +144,35 @@ impl From<TransferError> for DecodeError {
     }
 }
 
-/// Runs a job. `progress` is told after each token how many have gone through the layers.
-pub fn run(
-    rank: &mut Rank,
-    job: &Job,
-    mut progress: impl FnMut(usize),
-) -> Result<Report, DecodeError> {
-    let Job { checkpoint, reference, tokenizer, .. } = job;
-    let prompt = tokenizer.encode(&job.prompt)?;
-    let limit = checkpoint.shape.context;
+/// Runs a job on a rank. `progress` is told after each token how many have gone through the layers.
+pub fn run(rank: &mut Rank, job: &Job, progress: impl FnMut(usize)) -> Result<Report, DecodeError> {
+    let (prompt, weights) = prepare(job)?;
+    let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
+    let machine = OnRank::new(rank, &weights, shape, tokens, job.io_buffers)?;
+    decode(machine, job, prompt, &weights, progress)
+}
+
+/// The prompt's tokens, and the weights as the device has them.
+fn prepare(job: &Job) -> Result<(Vec<usize>, Weights), DecodeError> {
+    let prompt = job.tokenizer.encode(&job.prompt)?;
+    let limit = job.checkpoint.shape.context;
     if job.tokens == 0 || prompt.len().saturating_add(job.tokens) > limit {
         return Err(DecodeError::Context { prompt: prompt.len(), tokens: job.tokens, limit });
     }
-    let resident = Resident::new(rank.config(), checkpoint, prompt.len() + job.tokens)?;
-    let mut host = HostPort::new().map_err(TransferError::from)?;
-    let pins = PinLog::of(rank);
-    let (load, load_bytes) = resident.load(rank, &mut host)?;
+    Ok((prompt, Weights::new(&job.checkpoint)?))
+}
 
-    let mut engine = Engine::new(rank, host, checkpoint, resident, job.io_buffers);
+fn decode(
+    mut machine: impl Machine,
+    job: &Job,
+    prompt: Vec<usize>,
+    weights: &Weights,
+    mut progress: impl FnMut(usize),
+) -> Result<Report, DecodeError> {
+    let Job { checkpoint, reference, tokenizer, .. } = job;
+    let (load, load_bytes) = machine.load()?;
+
+    let mut engine = Engine::new(machine, checkpoint, weights);
     let mut sampler = Sampler::new(job.temperature, job.seed);
     let mut comparison = Comparison::default();
     let mut past = Past::default();
@@ -184,13 +198,13 @@ pub fn run(
         }
     }
 
-    let tally = engine.tally;
+    let (machine, tally) = engine.finish();
     let mut agreement = comparison.finish();
     if agreement.parted.is_some() && job.temperature == 0.0 {
         let others = reference.greedy(&prompt, job.tokens, &[BEGIN, END]);
         agreement.reference_text = Some(tokenizer.decode(&[prompt.clone(), others].concat()));
     }
-    let config = rank.config();
+    let config = machine.config();
     let (append, append_bytes) = tally.append();
     let decode = DecodeReport {
         model: job.model.clone(),
@@ -206,7 +220,7 @@ pub fn run(
         layers: tally.layers(config),
         tokens: tally.tokens(config, text),
     };
-    let (load, operators) = (Load::new(config, &load, load_bytes), tally.operators(config));
+    let (load, operators) = (Load::new(config, &load, load_bytes), tally.operators(&machine));
     let job_report = JobReport::Decode(Box::new(decode));
-    Ok(Report::of_operators(rank, &pins, job_report, job.seed, load, operators))
+    Ok(machine.report(job_report, job.seed, load, operators))
 }

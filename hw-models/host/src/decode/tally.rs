@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What decoding cost: by operator, by layer, by token.
 
+use super::machine::Machine;
 use super::report::{LayerReport, TokenReport};
 use crate::report::{Error, Operator, ns};
 use pimlico_device::{Config, Statistics};
@@ -26,6 +27,19 @@ impl Kind {
     /// All of them, in the order in which they run.
     pub const ALL: [Self; 6] =
         [Self::Qkv, Self::Attention, Self::Projection, Self::Ffn1, Self::Ffn2, Self::LmHead];
+
+    /// Those that are a matrix of a layer.
+    pub const OF_A_LAYER: [Self; 4] = [Self::Qkv, Self::Projection, Self::Ffn1, Self::Ffn2];
+
+    /// Its place among these.
+    ///
+    /// # Panics
+    ///
+    /// If it is none of them: attention has no weights, and the language-model head is in no layer.
+    pub fn place(self) -> usize {
+        let place = Self::OF_A_LAYER.iter().position(|&kind| kind == self);
+        place.unwrap_or_else(|| panic!("{} is no matrix of a layer", self.name()))
+    }
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
@@ -119,11 +133,11 @@ impl Tally {
     }
 
     /// Each operator, summed up over layers and tokens.
-    pub fn operators(&self, config: &Config) -> Vec<Operator> {
+    pub fn operators(&self, machine: &impl Machine) -> Vec<Operator> {
         let operator = |kind: Kind| {
             let of_kind = self.layers.iter().map(|layer| layer[kind as usize]);
             let Cost { statistics, macs, error } = of_kind.fold(Cost::default(), Cost::and);
-            Operator::on_device(kind.name(), config, &statistics, macs, error)
+            machine.operator(kind, &statistics, macs, error)
         };
         Kind::ALL.map(operator).to_vec()
     }
