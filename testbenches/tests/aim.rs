@@ -6,10 +6,15 @@ use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Config};
+use pimlico_golden::llama;
 use pimlico_host::aim::attention;
+use pimlico_host::checkpoint::tokenizer::Tokenizer;
+use pimlico_host::checkpoint::{llama2c, tiny};
 use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::decode;
 use pimlico_host::gemv::Operands;
 use pimlico_host::pins::PinLog;
+use pimlico_host::report::JobReport;
 use pimlico_testbenches::aim;
 
 /// What `run` gives on models alone, and in lockstep or on RTL alone.
@@ -51,6 +56,35 @@ fn back_ends_agree_on_attention() {
             });
         }
     }
+}
+
+#[test]
+fn back_ends_agree_on_decoded_text() {
+    let checkpoint = llama2c::read(tiny::WEIGHTS).expect("a checkpoint");
+    let vocab = checkpoint.shape.vocab;
+    let job = decode::Job {
+        model: tiny::NAME.to_owned(),
+        checkpoint,
+        reference: llama::read(tiny::WEIGHTS).expect("a checkpoint").0,
+        tokenizer: Tokenizer::read(tiny::TOKENIZER, vocab).expect("a tokenizer"),
+        prompt: "a".to_owned(),
+        tokens: 3,
+        temperature: 0.0,
+        seed: 1,
+        io_buffers: IoBuffers::PingPong,
+    };
+    let config = Config::gddr6_aim();
+    let [options, _] = all_options(1);
+    let run = |units: AimUnits| {
+        let mut module = Module::new(config.clone(), units, options);
+        let report = decode::run_on_module(&mut module, &job, |_| {}).expect("no mismatch");
+        let JobReport::Decode(decode) = report.job else { panic!("text was decoded") };
+        assert_eq!(report.pin_violations, 0);
+        (report.total.cycles, decode.text, decode.agreement.rms_logit_error)
+    };
+    let model = run(AimUnits::models(&config, options));
+    assert_eq!(model, run(aim::rtl_units(&config, options, 5)));
+    assert_eq!(model, run(aim::lockstep_units(&config, options, 5)));
 }
 
 #[test]

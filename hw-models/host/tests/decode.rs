@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Text decoded on the device, against the reference.
 
+use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
 use pimlico_golden::llama;
@@ -48,6 +49,31 @@ fn the_tiny_model_tells_the_reference_s_story() {
     assert!(decode.agreement.max_relative_logit_error < 0.02);
     assert!(decode.agreement.max_logit_error > 0.0, "binary16 is not float64");
     assert_eq!(report.pin_violations, 0);
+}
+
+/// K, and V transposed, grow token by token, over several groups of K's rows and words of V's columns.
+#[test]
+fn a_module_of_aim_channels_tells_it_too() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 40);
+    let config = Config::gddr6_aim();
+    let [single, ping_pong] = [IoBuffers::Single, IoBuffers::PingPong].map(|io_buffers| {
+        let options = AimOptions { channels: 1, io_buffers, ..AimOptions::default() };
+        let units = AimUnits::models(&config, options);
+        let mut module = Module::new(config.clone(), units, options);
+        let report = decode::run_on_module(&mut module, &job, |_| {}).expect("it runs");
+        assert_eq!((report.system.as_str(), report.pin_violations), ("aim", 0));
+        report
+    });
+    let agreement = &decoded(&ping_pong).agreement;
+    assert_eq!((agreement.equal, agreement.compared), (40, 40));
+    assert!(agreement.max_relative_logit_error < 0.02, "{agreement:?}");
+    assert_eq!(decoded(&single).agreement.rms_logit_error, agreement.rms_logit_error);
+    assert!(ping_pong.total.cycles < single.total.cycles);
+    // Of each layer and K and V head, in words of 16 elements of 32 bytes: K has one for each token,
+    // V one for each of 8 elements.
+    let appended = decoded(&ping_pong).append.bytes;
+    let steps = decoded(&ping_pong).tokens.len() as u64;
+    assert_eq!(appended, 3 * 2 * steps * (1 + 8) * 32);
 }
 
 #[test]

@@ -65,6 +65,16 @@ impl AimHead {
         (context.next_multiple_of(CHUNK) + outputs <= GPR).then_some(Self { k, v })
     }
 
+    /// The head of the first `context` tokens, where they lie.
+    ///
+    /// # Panics
+    ///
+    /// If there are none, or more than there is room for.
+    pub fn part(self, context: usize) -> Self {
+        let head_dim = self.head_dim();
+        Self { k: self.k.part(context, head_dim), v: self.v.part(head_dim, context) }
+    }
+
     /// Tokens.
     pub fn context(&self) -> usize {
         self.k.rows

@@ -15,7 +15,8 @@
 //! a stretch's last column is +0.
 //!
 //! For attention, K is the matrix of the scores: a token to a row. The matrix of the context is V
-//! transposed: an element of the head to a row, its tokens along the columns.
+//! transposed: an element of the head to a row, its tokens along the columns. Both grow with the tokens, in
+//! the room that was laid out for the most of them ([`AimLayout::part`]).
 
 use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, Word};
 use crate::Config;
@@ -88,6 +89,8 @@ pub struct AimLayout {
     pub rows: usize,
     /// Columns: elements of the vector.
     pub columns: usize,
+    /// Rows and columns that there is room for.
+    room: [usize; 2],
     /// PUs that work side by side.
     pus: usize,
     /// Columns of a DRAM row.
@@ -108,7 +111,7 @@ impl AimLayout {
             return Err(LayoutError::Empty { rows, columns });
         }
         let (pus, page) = (options.pus(), config.columns());
-        let layout = Self { rows, columns, pus, page, first_row };
+        let layout = Self { rows, columns, room: [rows, columns], pus, page, first_row };
         // What fits the GPR is small enough to lay out.
         let kept = rows.checked_next_multiple_of(pus).and_then(|kept| kept.checked_add(columns));
         if kept.is_none_or(|kept| kept > GPR) {
@@ -123,6 +126,18 @@ impl AimLayout {
         Ok(layout)
     }
 
+    /// The first rows and columns of the matrix, where they lie.
+    ///
+    /// # Panics
+    ///
+    /// If there are none, or more than there is room for.
+    pub fn part(self, rows: usize, columns: usize) -> Self {
+        let [most_rows, most_columns] = self.room;
+        assert!((1..=most_rows).contains(&rows), "{rows} of {most_rows} rows");
+        assert!((1..=most_columns).contains(&columns), "{columns} of {most_columns} columns");
+        Self { rows, columns, ..self }
+    }
+
     /// Rows of the matrix that lie side by side.
     pub fn pus(&self) -> usize {
         self.pus
@@ -135,41 +150,45 @@ impl AimLayout {
 
     /// Tiles of the vector.
     pub fn tiles(&self) -> usize {
-        self.words().div_ceil(GLOBAL_WORDS)
-    }
-
-    /// Words of the vector.
-    fn words(&self) -> usize {
-        self.columns.div_ceil(MULTIPLIERS)
+        words(self.columns).div_ceil(GLOBAL_WORDS)
     }
 
     /// Words of a tile, and so columns of a group's part of it.
     pub fn tile_words(&self, tile: usize) -> usize {
-        GLOBAL_WORDS.min(self.words() - tile * GLOBAL_WORDS)
+        GLOBAL_WORDS.min(words(self.columns) - tile * GLOBAL_WORDS)
+    }
+
+    /// Columns that a group's part of a tile has room for.
+    fn tile_room(&self, tile: usize) -> usize {
+        GLOBAL_WORDS.min(words(self.room[1]) - tile * GLOBAL_WORDS)
     }
 
     fn groups_per_row(&self, tile: usize) -> usize {
-        self.page / self.tile_words(tile)
+        self.page / self.tile_room(tile)
     }
 
     /// The row of the banks in which a tile begins.
     fn row_of_tile(&self, tile: usize) -> usize {
         // All tiles but the last are of one length.
-        let before = tile * self.groups().div_ceil(self.groups_per_row(0));
-        self.first_row + before
+        self.first_row + tile * self.rows_of_tile(0)
+    }
+
+    /// Rows of the banks that there are for a tile.
+    fn rows_of_tile(&self, tile: usize) -> usize {
+        self.room[0].div_ceil(self.pus).div_ceil(self.groups_per_row(tile))
     }
 
     /// The row of the banks behind the last.
     pub fn end_row(&self) -> usize {
-        let last = self.tiles() - 1;
-        self.row_of_tile(last) + self.groups().div_ceil(self.groups_per_row(last))
+        let last = words(self.room[1]).div_ceil(GLOBAL_WORDS) - 1;
+        self.row_of_tile(last) + self.rows_of_tile(last)
     }
 
     /// Row and column of the banks of a word of a tile in a group.
     pub fn place(&self, tile: usize, group: usize, word: usize) -> (usize, usize) {
         let per_row = self.groups_per_row(tile);
         let row = self.row_of_tile(tile) + group / per_row;
-        (row, group % per_row * self.tile_words(tile) + word)
+        (row, group % per_row * self.tile_room(tile) + word)
     }
 
     /// Writes of the rows of a group, bank by bank with the bank groups taking turns. `element` gives
@@ -179,28 +198,72 @@ impl AimLayout {
         group: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
     ) -> impl Iterator<Item = Write> + 'a {
+        let element = move |row: usize, column| element(row - group * self.pus, column);
+        (0..words(self.columns))
+            .flat_map(move |word| self.banks(group, word))
+            .map(move |at| self.write(at, &element))
+    }
+
+    /// Writes of a row, with what stands beside it in other channels. `element` gives the elements by row
+    /// and column; both exist.
+    pub fn row_writes<'a>(
+        &'a self,
+        row: usize,
+        element: impl Fn(usize, usize) -> u16 + 'a,
+    ) -> impl Iterator<Item = Write> + 'a {
+        let (group, bank) = (row / self.pus, row % BANKS);
+        let at = move |word| Place { group, word, bank };
+        (0..words(self.columns)).map(move |word| self.write(at(word), &element))
+    }
+
+    /// Writes of a column, with what stands beside it in its words. `element` gives the elements by row
+    /// and column; both exist.
+    pub fn column_writes<'a>(
+        &'a self,
+        column: usize,
+        element: impl Fn(usize, usize) -> u16 + 'a,
+    ) -> impl Iterator<Item = Write> + 'a {
+        let of_group = move |group| self.banks(group, column / MULTIPLIERS);
+        (0..self.groups()).flat_map(of_group).map(move |at| self.write(at, &element))
+    }
+
+    /// The banks in which a group has a word, the bank groups taking turns.
+    fn banks(&self, group: usize, word: usize) -> impl Iterator<Item = Place> + use<> {
         let rows = self.pus.min(self.rows - group * self.pus);
-        let word_of = move |row: usize, word: usize| -> Word {
-            let bits = |column: usize| {
-                let there = row < rows && column < self.columns;
-                if there { u64::from(element(row, column)) } else { 0 }
+        let banks = (0..BANKS).map(|n| n % 4 * 4 + n / 4).filter(move |&bank| bank < rows);
+        banks.map(move |bank| Place { group, word, bank })
+    }
+
+    /// The write of a word in a bank of every channel.
+    fn write(&self, at: Place, element: &impl Fn(usize, usize) -> u16) -> Write {
+        let Place { group, word, bank } = at;
+        let (row, column) = self.place(word / GLOBAL_WORDS, group, word % GLOBAL_WORDS);
+        let of_channel = |channel: usize| -> Word {
+            let of_row = group * self.pus + channel * BANKS + bank;
+            let bits = |of_column: usize| {
+                let there = of_row < self.rows && of_column < self.columns;
+                if there { u64::from(element(of_row, of_column)) } else { 0 }
             };
             std::array::from_fn(|part| {
                 (0..4).map(|e| bits(MULTIPLIERS * word + 4 * part + e) << (16 * e)).sum()
             })
         };
-        let tiles = (0..self.tiles())
-            .flat_map(|tile| (0..self.tile_words(tile)).map(move |word| (tile, word)));
-        tiles
-            .flat_map(|at| (0..BANKS).map(move |n| (at, n % 4 * 4 + n / 4)))
-            .filter(move |&(_, bank)| bank < rows)
-            .map(move |((tile, word), bank)| {
-                let (row, column) = self.place(tile, group, word);
-                let of_channel = |c| word_of(c * BANKS + bank, tile * GLOBAL_WORDS + word);
-                let words = (0..self.pus / BANKS).map(of_channel).collect();
-                Write { bank, row, column, words }
-            })
+        let words = (0..self.pus / BANKS).map(of_channel).collect();
+        Write { bank, row, column, words }
     }
+}
+
+/// Words of so many elements.
+fn words(elements: usize) -> usize {
+    elements.div_ceil(MULTIPLIERS)
+}
+
+/// A word of the rows of a group that lie in one bank.
+#[derive(Clone, Copy)]
+struct Place {
+    group: usize,
+    word: usize,
+    bank: usize,
 }
 
 /// A column that is written in one bank of every channel.
@@ -230,7 +293,7 @@ pub fn elements(word: Word) -> [u16; MULTIPLIERS] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::collections::{HashMap, HashSet};
 
     fn layout(channels: usize, rows: usize, columns: usize, first_row: usize) -> AimLayout {
         let options = AimOptions { channels, ..AimOptions::default() };
@@ -281,6 +344,36 @@ mod tests {
         assert_eq!(values.end_row(), 5);
         // 24 columns: two groups to a row, none over its end.
         assert_eq!(layout(1, 64, 384, 0).place(0, 2, 5), (1, 5));
+    }
+
+    #[test]
+    fn what_grows_stays_where_it_is() {
+        for (channels, rows, columns) in [(1, 40, 2500), (2, 70, 30), (1, 100, 1100)] {
+            let room = layout(channels, rows, columns, 3);
+            let element = |row: usize, column: usize| (1 + row * 31 + column) as u16;
+            let mut cells = HashMap::new();
+            let mut keep = |writes: &mut dyn Iterator<Item = Write>| {
+                for Write { bank, row, column, words } in writes {
+                    cells.insert((bank, row, column), words);
+                }
+            };
+            // Row after row, of all columns; then column after column, of all rows.
+            for row in 0..rows / 2 {
+                let part = room.part(row + 1, columns);
+                keep(&mut part.row_writes(row, element));
+            }
+            for column in 0..columns {
+                let part = room.part(rows, column + 1);
+                keep(&mut part.column_writes(column, element));
+            }
+            let whole = (0..room.groups()).flat_map(|group| {
+                room.writes(group, move |row, c| element(group * room.pus() + row, c))
+            });
+            let whole: HashMap<_, _> = whole
+                .map(|Write { bank, row, column, words }| ((bank, row, column), words))
+                .collect();
+            assert_eq!(cells, whole);
+        }
     }
 
     #[test]

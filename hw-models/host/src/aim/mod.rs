@@ -29,7 +29,7 @@ pub enum RunError {
 }
 
 /// The report of operators on a module.
-fn report(
+pub(crate) fn report(
     module: &Module,
     pins: &PinLog,
     job: JobReport,

@@ -12,12 +12,14 @@ mod agreement;
 mod between;
 mod engine;
 mod machine;
+mod on_module;
 mod on_rank;
 pub mod report;
 mod sampling;
 pub(crate) mod tally;
 mod weights;
 
+use crate::aim::RunError;
 use crate::attention::AttentionError;
 use crate::checkpoint::Checkpoint;
 use crate::checkpoint::tokenizer::{BEGIN, END, EncodeError, Tokenizer};
@@ -27,9 +29,11 @@ use crate::report::{JobReport, Load, Report};
 use agreement::{Chosen, Comparison};
 use engine::Engine;
 use machine::Machine;
+use on_module::OnModule;
 use on_rank::OnRank;
+use pimlico_device::aim::{self, AimError, Module};
 use pimlico_device::gemv::{IoBuffers, MatrixError};
-use pimlico_device::mapping::LayoutError;
+use pimlico_device::mapping;
 use pimlico_device::{Rank, RankError};
 use pimlico_golden::llama::{Llama, Past};
 use report::DecodeReport;
@@ -84,11 +88,11 @@ pub enum DecodeError {
         /// Which.
         name: String,
         /// Why.
-        error: MatrixError,
+        error: Room,
     },
     /// K and V do not fit.
     #[error("K and V: {0}")]
-    Layout(#[from] LayoutError),
+    Layout(Room),
     /// A weight.
     #[error(
         "{name}, row {row}, column {column}: weight {weight}, expected one that binary16 holds"
@@ -115,6 +119,30 @@ pub enum DecodeError {
     /// The device stopped.
     #[error(transparent)]
     Rank(#[from] RankError),
+    /// The same, where it is a module of AiM channels.
+    #[error(transparent)]
+    Module(#[from] AimError),
+}
+
+/// Why something does not fit the banks.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(transparent)]
+pub enum Room {
+    /// A matrix, on a rank.
+    Matrix(MatrixError),
+    /// K and V, on a rank.
+    Head(mapping::LayoutError),
+    /// Either, on a module of AiM channels.
+    Module(aim::LayoutError),
+}
+
+impl From<RunError> for DecodeError {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Layout(error) => Self::Layout(Room::Module(error)),
+            RunError::Device(error) => Self::Module(error),
+        }
+    }
 }
 
 impl From<GemvError> for DecodeError {
@@ -149,6 +177,19 @@ pub fn run(rank: &mut Rank, job: &Job, progress: impl FnMut(usize)) -> Result<Re
     let (prompt, weights) = prepare(job)?;
     let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
     let machine = OnRank::new(rank, &weights, shape, tokens, job.io_buffers)?;
+    decode(machine, job, prompt, &weights, progress)
+}
+
+/// Runs a job on a module of AiM channels; whether its I/O buffers are ping-pong is the module's, not the
+/// job's, to say.
+pub fn run_on_module(
+    module: &mut Module,
+    job: &Job,
+    progress: impl FnMut(usize),
+) -> Result<Report, DecodeError> {
+    let (prompt, weights) = prepare(job)?;
+    let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
+    let machine = OnModule::new(module, &weights, shape, tokens)?;
     decode(machine, job, prompt, &weights, progress)
 }
 

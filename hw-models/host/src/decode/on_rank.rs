@@ -2,10 +2,10 @@
 //! A model on a rank: its matrices in the banks, one behind the other, layer after layer, and the rows
 //! that are kept for each layer's K and V behind that layer's matrices.
 
-use super::DecodeError;
 use super::machine::Machine;
 use super::tally::Kind;
 use super::weights::{Matrix, Weights};
+use super::{DecodeError, Room};
 use crate::attention::{self, Attention};
 use crate::checkpoint::Shape;
 use crate::data::Head;
@@ -59,7 +59,8 @@ impl<'a> OnRank<'a> {
             ];
             let mut caches = Vec::with_capacity(shape.kv_heads);
             for _ in 0..shape.kv_heads {
-                let cache = HeadLayout::new(config, shape.head_dim, tokens, row)?;
+                let cache = HeadLayout::new(config, shape.head_dim, tokens, row)
+                    .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
                 row = cache.end_row();
                 caches.push(cache);
             }
@@ -91,7 +92,7 @@ impl<'a> OnRank<'a> {
 fn place(config: &Config, row: &mut usize, matrix: &Matrix) -> Result<MatrixLayout, DecodeError> {
     let Matrix { name, rows, columns } = matrix;
     let layout = MatrixLayout::from_row(config, rows.len(), *columns, *row)
-        .map_err(|error| DecodeError::Matrix { name: name.clone(), error })?;
+        .map_err(|error| DecodeError::Matrix { name: name.clone(), error: Room::Matrix(error) })?;
     *row = layout.end_row();
     Ok(layout)
 }

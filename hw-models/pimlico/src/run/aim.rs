@@ -9,6 +9,7 @@ use crate::output;
 use pimlico_device::aim::{AimError, AimOptions, AimWave, Module};
 use pimlico_device::{Config, Mismatch};
 use pimlico_host::aim::{RunError, attention, matrix};
+use pimlico_host::decode::{self, DecodeError};
 use pimlico_host::gemv;
 use pimlico_host::report::Report;
 
@@ -25,37 +26,71 @@ pub(super) fn run(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
     let report = run_job(&mut module, job);
     module.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     let mut report = report.map_err(|error| match error {
-        RunError::Device(AimError::Mismatch(mismatch)) => {
+        Stop::Device(AimError::Mismatch(mismatch)) => {
             let again = again(job, arguments);
             let waveforms = show(&mismatch, &config, options, job, arguments);
             Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
         }
-        RunError::Device(AimError::Hazard(hazard)) => Failure::Check(format!("hazard: {hazard}")),
-        error => Failure::Input(error.to_string()),
+        Stop::Device(AimError::Hazard(hazard)) => Failure::Check(format!("hazard: {hazard}")),
+        Stop::Device(AimError::Wave(error)) => Failure::Input(error.to_string()),
+        Stop::Input(message) => Failure::Input(message),
     })?;
     report.backend = arguments.backend.name().to_owned();
     report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
     tell(&report, arguments)
 }
 
-fn run_job(module: &mut Module, job: &Job) -> Result<Report, RunError> {
+/// Why a job has not come to its end.
+enum Stop {
+    /// It cannot be run.
+    Input(String),
+    /// The device stopped.
+    Device(AimError),
+}
+
+impl From<RunError> for Stop {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Device(error) => Self::Device(error),
+            error => Self::Input(error.to_string()),
+        }
+    }
+}
+
+impl From<DecodeError> for Stop {
+    fn from(error: DecodeError) -> Self {
+        match error {
+            DecodeError::Module(error) => Self::Device(error),
+            error => Self::Input(error.to_string()),
+        }
+    }
+}
+
+fn run_job(module: &mut Module, job: &Job) -> Result<Report, Stop> {
     match job {
         Job::Attention(job) => {
             let bar = output::progress(job.heads as u64, "heads");
             let report = attention::run(module, job, |heads| bar.set_position(heads as u64));
             bar.finish_and_clear();
-            report
+            Ok(report?)
         }
         Job::Fc(job) => {
             let bar = output::progress(job.shapes.len() as u64, "operators");
             let report = matrix::run_layer(module, job, || bar.inc(1));
             bar.finish_and_clear();
-            report
+            Ok(report?)
         }
         Job::Gemv(gemv::Job { rows, columns, seed, .. }) => {
-            matrix::run(module, *rows, *columns, *seed)
+            Ok(matrix::run(module, *rows, *columns, *seed)?)
         }
-        Job::Layer(_) | Job::Decode(_) => unreachable!("a job of this system"),
+        Job::Decode(job) => {
+            let bar = output::progress(job.tokens as u64, "tokens");
+            let progress = |tokens| bar.set_position(tokens as u64);
+            let report = decode::run_on_module(module, job, progress);
+            bar.finish_and_clear();
+            Ok(report?)
+        }
+        Job::Layer(_) => unreachable!("a job of this system"),
     }
 }
 

@@ -242,8 +242,8 @@ impl Arguments {
         if self.op == Op::Decode && self.model != DEFAULT_MODEL {
             return input("--model: with --op decode, expected --weights FILE in its place");
         }
-        if self.system == System::Aim && matches!(self.op, Op::Layer | Op::Decode) {
-            return input("--op layer and --op decode: they go with --system l3");
+        if self.system == System::Aim && self.op == Op::Layer {
+            return input("--op layer: it goes with --system l3");
         }
         match (self.op, self.rows, self.cols) {
             (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
