@@ -23,8 +23,8 @@ struct PimlicoUnit {
   void (*reset)(void* instance, int active);
   // With the clock low: applies the inputs, settles, reads the outputs and the probed registers.
   void (*settle)(void* instance, const uint32_t* inputs, uint32_t* outputs);
-  // The rising edge of the clock.
-  void (*edge)(void* instance);
+  // The rising edge of the clock. Not 0 where an assertion failed since the last edge.
+  int (*edge)(void* instance);
   // Adds the instance to a waveform that is not yet open.
   void (*trace)(void* instance, VerilatedVcdC* vcd);
 };
@@ -80,6 +80,8 @@ struct Instance {
   explicit Instance(uint64_t seed) {
     Verilated::threadContextp(&context);
     context.traceEverOn(true);
+    // An assertion that fails is reported by `edge`, and does not end the process.
+    context.fatalOnError(false);
     context.randReset(2);
     context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
     top = std::make_unique<typename Ports::Model>(&context);
@@ -109,16 +111,23 @@ constexpr PimlicoUnit unit(const char* name) {
         top.eval();
       },
       [](void* instance, const uint32_t* inputs, uint32_t* outputs) {
-        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
+        auto& self = *static_cast<Instance<Ports>*>(instance);
+        auto& top = *self.top;
+        Verilated::threadContextp(&self.context);
         top.clk_i = 0;
         Ports::inputs(top, inputs);
         top.eval();
         Ports::outputs(top, outputs);
       },
-      [](void* instance) {
-        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
-        top.clk_i = 1;
-        top.eval();
+      [](void* instance) -> int {
+        auto& self = *static_cast<Instance<Ports>*>(instance);
+        Verilated::threadContextp(&self.context);
+        self.top->clk_i = 1;
+        self.top->eval();
+        if (!self.context.gotError()) return 0;
+        self.context.gotError(false);
+        self.context.gotFinish(false);
+        return 1;
       },
       [](void* instance, VerilatedVcdC* vcd) {
         auto& self = *static_cast<Instance<Ports>*>(instance);

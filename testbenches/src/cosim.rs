@@ -38,6 +38,13 @@ pub enum Failure {
     },
 }
 
+impl Failure {
+    /// An assertion in the RTL has failed.
+    pub fn is_assertion(&self) -> bool {
+        matches!(self, Self::Mismatch(mismatch) if mismatch.port == Mismatch::ASSERTION)
+    }
+}
+
 /// A failure, shrunk and written down.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -152,7 +159,9 @@ fn investigate<M: Bench>(
     report: &Path,
 ) -> io::Result<Report> {
     let (mut shortest, mut shrunk) = (arranged::<M>(tree.current()), first.clone());
-    for _ in 0..SHRINKING {
+    // Verilator writes a line each time an assertion fails.
+    let steps = if first.is_assertion() { 0 } else { SHRINKING };
+    for _ in 0..steps {
         if !tree.simplify() {
             break;
         }

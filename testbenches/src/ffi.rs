@@ -12,7 +12,7 @@ pub struct PimlicoUnit {
     pub destroy: unsafe extern "C" fn(*mut c_void),
     pub reset: unsafe extern "C" fn(*mut c_void, active: c_int),
     pub settle: unsafe extern "C" fn(*mut c_void, inputs: *const u32, outputs: *mut u32),
-    pub edge: unsafe extern "C" fn(*mut c_void),
+    pub edge: unsafe extern "C" fn(*mut c_void) -> c_int,
     pub trace: unsafe extern "C" fn(*mut c_void, vcd: *mut VcdC),
 }
 

@@ -99,8 +99,12 @@ impl<M: Model> Lockstep<M> {
     /// Describes the difference between two cycles of instance `i`.
     #[cold]
     fn mismatch(&self, i: usize, model: &Cycle<M>, rtl: &Cycle<M>) -> Box<Mismatch> {
+        self.located(i, Mismatch::find(model, rtl).expect("called for a difference"))
+    }
+
+    /// Adds to a difference in this cycle of instance `i` where it is, and what led to it.
+    fn located(&self, i: usize, found: Mismatch) -> Box<Mismatch> {
         let count = self.models.len();
-        let found = Mismatch::find(model, rtl).expect("called for a difference");
         let first = self.cycle.saturating_sub(HISTORY as u64 - 1);
         let inputs = (first..=self.cycle).map(|cycle| {
             let input = &self.history[cycle as usize % HISTORY * count + i];
@@ -122,7 +126,9 @@ impl<M: Model> Instances<M> for Lockstep<M> {
         let slot = self.cycle as usize % HISTORY * count;
         self.history[slot..slot + count].copy_from_slice(inputs);
 
-        self.rtl.step(inputs, &mut self.rtl_outputs)?;
+        self.rtl
+            .step(inputs, &mut self.rtl_outputs)
+            .map_err(|failed| self.located(failed.instance, *failed))?;
         for i in 0..count {
             let probes = self.models[i].probe();
             outputs[i] = self.models[i].step(&inputs[i]);

@@ -17,6 +17,8 @@ pub struct Rtl<U: Unit> {
     /// Ports and probes that the instances put out last, one instance after the other.
     outputs: Vec<u32>,
     tracing: Option<Tracing>,
+    /// Cycles since the reset.
+    cycle: u64,
     ports: PhantomData<U>,
 }
 
@@ -58,7 +60,8 @@ impl<U: Unit> Rtl<U> {
         let instances = instances.collect();
         let inputs = vec![0; U::In::WORDS];
         let outputs = vec![0; count * Self::WORDS];
-        let mut rtl = Self { unit, instances, inputs, outputs, tracing: None, ports: PhantomData };
+        let (tracing, ports) = (None, PhantomData);
+        let mut rtl = Self { unit, instances, inputs, outputs, tracing, cycle: 0, ports };
         rtl.reset();
         rtl
     }
@@ -96,10 +99,25 @@ impl<U: Unit> Rtl<U> {
         }
     }
 
-    /// The second half: the rising edge of the clock.
-    fn edge(&mut self, i: usize) {
+    /// The second half: the rising edge of the clock. Whether all assertions in the RTL hold.
+    fn edge(&mut self, i: usize) -> bool {
         // SAFETY: the instance is live.
-        unsafe { (self.unit.edge)(self.instances[i].as_ptr()) };
+        unsafe { (self.unit.edge)(self.instances[i].as_ptr()) == 0 }
+    }
+
+    /// What an assertion in instance `i` that fails is reported as. Verilator has written its name to
+    /// standard error.
+    #[cold]
+    fn assertion(&self, i: usize) -> Box<Mismatch> {
+        Box::new(Mismatch {
+            unit: U::name(),
+            instance: i,
+            cycle: self.cycle,
+            port: Mismatch::ASSERTION,
+            model: "holds".to_owned(),
+            rtl: "failed; see standard error for its file and name".to_owned(),
+            inputs: Vec::new(),
+        })
     }
 
     /// The probed registers of instance `i`, as they stood before the last edge.
@@ -117,6 +135,7 @@ impl<U: Unit> Instances<U> for Rtl<U> {
                 (self.unit.reset)(instance.as_ptr(), 0);
             }
         }
+        self.cycle = 0;
     }
 
     fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
@@ -124,9 +143,13 @@ impl<U: Unit> Instances<U> for Rtl<U> {
             self.settle(i, input);
             *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
             self.dump(i, 0);
-            self.edge(i);
+            let holds = self.edge(i);
             self.dump(i, 1);
+            if !holds {
+                return Err(self.assertion(i));
+            }
         }
+        self.cycle += 1;
         if let Some(tracing) = &mut self.tracing {
             tracing.cycle += 1;
         }

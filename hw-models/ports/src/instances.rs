@@ -61,6 +61,9 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
+    /// What stands for the port where an assertion in the RTL failed.
+    pub const ASSERTION: &str = "(assertion)";
+
     /// The first port in which two cycles with the same inputs differ, if they do.
     pub fn find<U: Unit>(model: &Cycle<U>, rtl: &Cycle<U>) -> Option<Self> {
         let ports = |cycle: &Cycle<U>| {
