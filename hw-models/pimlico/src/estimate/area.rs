@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico estimate`: what the units cost.
+//! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
 use crate::failure::Failure;
 use crate::output;
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Tools, memory, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -28,21 +28,9 @@ const UNITS: [&str; 11] = [
 /// Clock of L3's bank PUs in ns.
 const CLOCK_NS: f64 = 5.0;
 
-/// Arguments of `pimlico estimate`.
+/// Arguments of `pimlico estimate area`.
 #[derive(Args)]
 pub struct Arguments {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Subcommand)]
-enum What {
-    /// Area, flip-flops and slack of units, synthesised with Yosys; beside the papers' figures
-    Area(AreaArguments),
-}
-
-#[derive(Args)]
-struct AreaArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
     /// Library of standard cells
@@ -122,11 +110,6 @@ struct MemoryReport {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let What::Area(arguments) = &arguments.what;
-    area(arguments)
-}
-
-fn area(arguments: &AreaArguments) -> Result<(), Failure> {
     let jobs = jobs(&arguments.units)?;
     let clock_ns = arguments.clock;
     if !(clock_ns > 0.0 && clock_ns <= 1e6) {
