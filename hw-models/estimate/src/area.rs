@@ -39,8 +39,8 @@ pub struct Area {
     pub flip_flops_ge: f64,
     /// Cells by name.
     pub cells: BTreeMap<String, u64>,
-    /// The slowest path.
-    pub timing: Timing,
+    /// The slowest path; none if the library says nothing of delays.
+    pub timing: Option<Timing>,
 }
 
 /// Synthesises units, and keeps what comes out.
@@ -71,7 +71,8 @@ impl<'a> Estimator<'a> {
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
         let cells = yosys::synthesise(tools, job, library, folder.path())?;
-        let timing = timing::analyse(tools, job, library, folder.path(), *clock_ns)?;
+        let analyse = || timing::analyse(tools, job, library, folder.path(), *clock_ns);
+        let timing = library.has_timing.then(analyse).transpose()?;
         let area = self.sum_up(job, cells, timing)?;
         cache.put(tools, job, library, *clock_ns, &area);
         Ok(area)
@@ -81,13 +82,12 @@ impl<'a> Estimator<'a> {
         &self,
         job: &Job,
         cells: BTreeMap<String, u64>,
-        timing: Timing,
+        timing: Option<Timing>,
     ) -> Result<Area, ToolError> {
         let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
         for (name, &count) in &cells {
-            let what = "cell of the library behind a name";
-            let unknown = || ToolError::Output { tool: "Yosys", unit: job.unit.clone(), what };
-            let cell = self.library.cells.get(name).ok_or_else(unknown)?;
+            let unmapped = || ToolError::Unmapped { unit: job.unit.clone(), cell: name.clone() };
+            let cell = self.library.cells.get(name).ok_or_else(unmapped)?;
             let area = cell.area_um2 * count as f64;
             um2 += area;
             if cell.holds_state {

@@ -17,22 +17,8 @@ impl Cache {
 
     /// The file of a result.
     fn file(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64) -> Option<PathBuf> {
-        let mut hash = Sha256::new();
-        let mut add = |part: &[u8]| {
-            hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part);
-        };
-        for (path, contents) in rtl::sources() {
-            add(path.as_os_str().as_encoded_bytes());
-            add(contents);
-        }
-        add(&library.text);
-        add(tools.yosys.as_bytes());
-        add(yosys::script(job, library, Path::new(""), &[""; 0]).as_bytes());
-        add(yosys::abc_script().as_bytes());
-        add(&clock_ns.to_le_bytes());
-        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(self.0.as_ref()?.join(name + ".json"))
+        let key = key(&rtl::sources(), &tools.yosys, job, library, clock_ns);
+        Some(self.0.as_ref()?.join(key + ".json"))
     }
 
     /// A result, if it is there and whole.
@@ -53,5 +39,108 @@ impl Cache {
             Ok::<_, std::io::Error>(())
         };
         let _ = keep();
+    }
+}
+
+/// What a result is known by.
+fn key(
+    sources: &[(&Path, &[u8])],
+    yosys: &str,
+    job: &Job,
+    library: &Library,
+    clock_ns: f64,
+) -> String {
+    let mut hash = Sha256::new();
+    let mut add = |part: &[u8]| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part);
+    };
+    for (path, contents) in sources {
+        add(path.as_os_str().as_encoded_bytes());
+        add(contents);
+    }
+    add(&library.text);
+    add(yosys.as_bytes());
+    // Of the library what it says counts, and not where it is.
+    let script = yosys::script(job, library, Path::new(""), &[""; 0]);
+    add(script.replace(&library.file.display().to_string(), "").as_bytes());
+    add(yosys::abc_script().as_bytes());
+    add(&clock_ns.to_le_bytes());
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NANGATE45_AREAS;
+    use std::collections::BTreeMap;
+
+    const JOB: Job = Job { unit: String::new(), module: "fp_mul", parameters: &[("STAGES", 0)] };
+
+    fn library(text: &str) -> Library {
+        Library::from_text(Path::new("x.lib"), text.into()).expect("a library")
+    }
+
+    /// The key of a unit in RTL of one file.
+    fn key_of(source: (&str, &str), yosys: &str, job: &Job, text: &str, clock_ns: f64) -> String {
+        let source = (Path::new(source.0), source.1.as_bytes());
+        key(&[source], yosys, job, &library(text), clock_ns)
+    }
+
+    #[test]
+    fn whatever_changes_a_result_changes_its_key() {
+        let source = ("rtl/fp_mul.sv", "module fp_mul; endmodule");
+        let same = || key_of(source, "0.70", &JOB, NANGATE45_AREAS, 5.0);
+        assert_eq!(same(), same());
+        let stages = Job { parameters: &[("STAGES", 1)], ..JOB };
+        let module = Job { module: "fp_add", ..JOB };
+        let text = NANGATE45_AREAS.replace("0.532", "0.533");
+        let others = [
+            key_of(
+                (source.0, "module fp_mul; wire a; endmodule"),
+                "0.70",
+                &JOB,
+                NANGATE45_AREAS,
+                5.0,
+            ),
+            key_of(("rtl/fp_mul2.sv", source.1), "0.70", &JOB, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.71", &JOB, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.70", &stages, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.70", &module, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.70", &JOB, &text, 5.0),
+            key_of(source, "0.70", &JOB, NANGATE45_AREAS, 4.0),
+        ];
+        for (n, other) in others.iter().enumerate() {
+            assert_ne!(*other, same(), "change {n}");
+            assert!(!others[..n].contains(other), "change {n}");
+        }
+    }
+
+    #[test]
+    fn a_library_is_known_by_what_it_says_wherever_it_is() {
+        let key = |library| key(&[], "0.70", &JOB, &library, 5.0);
+        let (a, b) = (library(NANGATE45_AREAS), library(NANGATE45_AREAS));
+        assert_ne!(a.file, b.file);
+        assert_eq!(key(a), key(b));
+    }
+
+    #[test]
+    fn a_result_comes_back_and_half_of_one_does_not() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(Some(&folder.path().join("new")));
+        let (tools, library) = (Tools::none("0.70"), library(NANGATE45_AREAS));
+        let cells = BTreeMap::from([("INV_X1".to_owned(), 3)]);
+        let (um2, ge) = (1.596, 2.0);
+        let area = Area { um2, ge, flip_flops: 0, flip_flops_ge: 0.0, cells, timing: None };
+        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), None);
+        cache.put(&tools, &JOB, &library, 5.0, &area);
+        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), Some(area.clone()));
+        assert_eq!(cache.get(&tools, &JOB, &library, 4.0), None);
+        assert_eq!(Cache::new(None).get(&tools, &JOB, &library, 5.0), None);
+
+        let file = cache.file(&tools, &JOB, &library, 5.0).expect("a file");
+        let text = std::fs::read(&file).expect("the result");
+        std::fs::write(&file, &text[..text.len() / 2]).expect("half of it");
+        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), None);
     }
 }

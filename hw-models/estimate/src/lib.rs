@@ -23,6 +23,6 @@ mod yosys;
 
 pub use area::{Area, Estimator, Job};
 
-pub use liberty::{CellInfo, Library, LibraryError};
+pub use liberty::{CellInfo, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;
 pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};

@@ -49,6 +49,14 @@ pub enum ToolError {
         /// What is not there.
         what: &'static str,
     },
+    /// The library has nothing for a cell.
+    #[error("{unit}: the library has no cell with an area for {cell}")]
+    Unmapped {
+        /// Which unit it was at.
+        unit: String,
+        /// The cell, of the library or of Yosys: `$_DFF_PN0_` is a flip-flop with an asynchronous reset.
+        cell: String,
+    },
     /// A file cannot be written or read.
     #[error("{}: {error}", file.display())]
     File {
@@ -94,6 +102,12 @@ impl Tools {
             return Err(ToolError::Missing { what: "OpenSTA (sta)", install });
         }
         Ok(Self { python: python.to_owned(), yosys })
+    }
+
+    /// No tools, but a version of Yosys.
+    #[cfg(test)]
+    pub(crate) fn none(yosys: &str) -> Self {
+        Self { python: PathBuf::new(), yosys: yosys.to_owned() }
     }
 
     /// Runs a script of Yosys.

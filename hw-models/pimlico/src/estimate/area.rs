@@ -83,7 +83,8 @@ struct UnitReport {
     flip_flops_ge: f64,
     area_um2: f64,
     area_ge: f64,
-    slack_ns: f64,
+    /// None if the library has no timing.
+    slack_ns: Option<f64>,
     path: Vec<String>,
     cells: BTreeMap<String, u64>,
     /// Not estimated.
@@ -179,6 +180,7 @@ fn cache_folder() -> Option<PathBuf> {
 }
 
 fn unit_report(job: &Job, area: Area) -> UnitReport {
+    let (slack_ns, path) = area.timing.map(|timing| (timing.slack_ns, timing.path)).unzip();
     let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
@@ -195,8 +197,8 @@ fn unit_report(job: &Job, area: Area) -> UnitReport {
         flip_flops_ge: area.flip_flops_ge,
         area_um2: area.um2,
         area_ge: area.ge,
-        slack_ns: area.timing.slack_ns,
-        path: area.timing.path,
+        slack_ns,
+        path: path.unwrap_or_default(),
         cells: area.cells,
         power_mw: None,
         paper,
@@ -211,13 +213,14 @@ fn rows(report: &Report) -> impl Iterator<Item = Vec<String>> {
     report.units.iter().map(|unit| {
         let of_paper =
             |f: &dyn Fn(&PaperReport) -> String| unit.paper.as_ref().map_or(String::new(), f);
+        let of_timing = |f: &dyn Fn(f64) -> String| unit.slack_ns.map_or(String::new(), f);
         vec![
             unit.unit.clone(),
             unit.flip_flops.to_string(),
             format!("{:.0}", unit.area_um2),
             format!("{:.0}", unit.area_ge),
-            format!("{:.2}", unit.slack_ns),
-            format!("{:.2}", report.clock_ns - unit.slack_ns),
+            of_timing(&|slack| format!("{slack:.2}")),
+            of_timing(&|slack| format!("{:.2}", report.clock_ns - slack)),
             of_paper(&|paper| format!("{:.0}", paper.area_ge)),
             of_paper(&|paper| format!("{:.2}", unit.area_ge / paper.area_ge)),
         ]

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+//! Libraries of standard cells, in the Liberty format: what an area needs of them.
+
+mod cell;
+mod errata;
+mod shape;
+
+use liberty_parser::ast::{GroupItem, LibertyAst};
+use liberty_parser::liberty::Group;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tempfile::TempPath;
+
+/// Bytes of a library, at the most.
+const MOST_BYTES: u64 = 128 << 20;
+/// Area of a cell in um2, at the most: a square millimetre.
+const MOST_UM2: f64 = 1e6;
+
+/// A library that is part of the program: areas of the Nangate 45 nm Open Cell Library, without timing.
+pub const NANGATE45_AREAS: &str = include_str!("../../libraries/nangate45_areas.lib");
+
+/// A library.
+#[derive(Clone, Debug)]
+pub struct Library {
+    /// Its name, as it says itself.
+    pub name: String,
+    /// The file that the tools read: the one that was named, or a copy of what it should say.
+    pub file: PathBuf,
+    /// Its bytes, as the tools read them.
+    pub(crate) text: Vec<u8>,
+    /// Area of the smallest two-input NAND in um2: a gate equivalent.
+    pub nand2_um2: f64,
+    /// Its name.
+    pub nand2: String,
+    /// Whether cells say how long they take.
+    pub has_timing: bool,
+    /// What of it is known to be wrong and was corrected.
+    pub corrections: Vec<String>,
+    /// The cells by name.
+    pub(crate) cells: BTreeMap<String, CellInfo>,
+    /// Keeps the copy.
+    copy: Option<Arc<TempPath>>,
+}
+
+/// A cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CellInfo {
+    /// Area in um2.
+    pub area_um2: f64,
+    /// It holds state.
+    pub holds_state: bool,
+}
+
+/// What is wrong with a library, and where.
+#[derive(Debug, thiserror::Error)]
+pub struct LibraryError {
+    /// Which file.
+    pub file: PathBuf,
+    /// Which line, from 1 on, if it is about one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for LibraryError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { file, line, what } = self;
+        match line {
+            Some(line) => write!(f, "{}:{line}: {what}", file.display()),
+            None => write!(f, "{}: {what}", file.display()),
+        }
+    }
+}
+
+/// A line, if any, and what is wrong there.
+type Wrong = (Option<usize>, String);
+
+impl Library {
+    /// Reads a library. Areas that it is known to have wrong are corrected.
+    pub fn read(file: &Path) -> Result<Self, LibraryError> {
+        let error = |what: String| LibraryError { file: file.to_owned(), line: None, what };
+        let size = std::fs::metadata(file).map_err(|e| error(e.to_string()))?;
+        if !size.is_file() || size.len() > MOST_BYTES {
+            return Err(error(format!("expected a file of at most {MOST_BYTES} bytes")));
+        }
+        let text = std::fs::read(file).map_err(|e| error(e.to_string()))?;
+        Self::from_text(file, text)
+    }
+
+    /// The library of areas that is part of the program: see [`NANGATE45_AREAS`].
+    pub fn nangate45_areas() -> Result<Self, LibraryError> {
+        Self::from_text(Path::new("nangate45_areas.lib"), NANGATE45_AREAS.into())
+    }
+
+    /// A library from the text of a file, which need not be there.
+    pub fn from_text(file: &Path, text: Vec<u8>) -> Result<Self, LibraryError> {
+        let error = |(line, what)| LibraryError { file: file.to_owned(), line, what };
+        let mut library = Self::parse(file, text).map_err(error)?;
+        if library.correct() || !is_plain(file) || !file.is_file() {
+            library.copy().map_err(|e| error((None, format!("a copy for the tools: {e}"))))?;
+        }
+        Ok(library)
+    }
+
+    fn parse(file: &Path, text: Vec<u8>) -> Result<Self, Wrong> {
+        shape::check(&text).map_err(|wrong| (Some(wrong.line), wrong.what))?;
+        let source = std::str::from_utf8(&text)
+            .map_err(|e| (Some(line_of(&text, e.valid_up_to())), "expected UTF-8".to_owned()))?;
+        let parsed = LibertyAst::from_string(source).map_err(|e| first_place(&e.to_string()))?;
+        let is_group = |item: &GroupItem| matches!(item, GroupItem::Group(..));
+        let mut libraries = parsed.0.into_iter().filter(is_group).map(Group::from_group_item);
+        let (Some(library), None) = (libraries.next(), libraries.next()) else {
+            return Err((None, "expected one library".to_owned()));
+        };
+        let mut cells = BTreeMap::new();
+        for group in library.iter_cells() {
+            let Some(area_um2) = cell::area(group) else { continue };
+            if !(0.0..=MOST_UM2).contains(&area_um2) {
+                let what = format!("cell {}: expected an area of 0 to {MOST_UM2} um2", group.name);
+                return Err((line_of_cell(source, &group.name), what));
+            }
+            let info = CellInfo { area_um2, holds_state: cell::holds_state(group) };
+            cells.insert(group.name.clone(), info);
+        }
+        let nand2 = library
+            .iter_cells()
+            .filter(|group| cell::is_nand2(group))
+            .filter_map(|group| Some((cells.get(&group.name)?.area_um2, group.name.clone())))
+            .filter(|(area, _)| *area > 0.0)
+            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let missing = "no cell with an area whose function is that of a two-input NAND";
+        let (nand2_um2, nand2) = nand2.ok_or((None, missing.to_owned()))?;
+        Ok(Self {
+            name: library.name.clone(),
+            file: file.to_owned(),
+            nand2_um2,
+            nand2,
+            has_timing: library.iter_cells().any(cell::is_timed),
+            corrections: Vec::new(),
+            cells,
+            text,
+            copy: None,
+        })
+    }
+
+    /// Corrects what is known to be wrong; whether something was.
+    fn correct(&mut self) -> bool {
+        for erratum in errata::of(&self.name) {
+            let Some(info) = self.cells.get_mut(erratum.cell) else { continue };
+            if errata::correct(&mut self.text, &erratum) {
+                info.area_um2 = erratum.true_um2;
+                let errata::Erratum { cell, said_um2, true_um2, .. } = erratum;
+                let correction =
+                    format!("{cell} counts {true_um2} um2 as in its LEF, not {said_um2}");
+                self.corrections.push(correction);
+            }
+        }
+        !self.corrections.is_empty()
+    }
+
+    /// Has the tools read a copy.
+    fn copy(&mut self) -> std::io::Result<()> {
+        let file = tempfile::Builder::new().prefix("pimlico-").suffix(".lib").tempfile()?;
+        std::fs::write(file.path(), &self.text)?;
+        self.file = file.path().to_owned();
+        self.copy = Some(Arc::new(file.into_temp_path()));
+        Ok(())
+    }
+}
+
+/// Whether a path means the same in a script of any tool.
+fn is_plain(file: &Path) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    file.to_str().is_some_and(|path| path.chars().all(plain))
+}
+
+/// The line of a byte.
+fn line_of(text: &[u8], at: usize) -> usize {
+    1 + text[..at].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// The line in which a cell begins.
+fn line_of_cell(source: &str, name: &str) -> Option<usize> {
+    let begins = |line: &str| line.contains("cell") && line.contains(name);
+    source.lines().position(begins).map(|n| n + 1)
+}
+
+/// The first place that the parser's message names.
+fn first_place(message: &str) -> Wrong {
+    let place = message.split("at line ").nth(1).and_then(|rest| rest.split(':').next());
+    let expected = message.lines().find(|line| line.starts_with("expected "));
+    let line = place.and_then(|line| line.parse().ok());
+    (line, expected.unwrap_or("expected an attribute or a group of Liberty").to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMALL: &str = r#"
+library(small) {
+  cell(NAND) { area : 2.5; pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "(!(A B))"; } }
+  cell(BIG) { area : 4; pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "!(B & A)"; } }
+  cell(NOR) { area : 1; pin(A) { direction : input; } pin(B) { direction : input; }
+    pin(Y) { direction : output; function : "!(A | B)"; } }
+  cell(FF) { area : 9; ff(IQ, IQN) { next_state : "D"; } pin(D) { direction : input; } }
+}
+"#;
+
+    fn parse(text: &str) -> Result<Library, String> {
+        let library = Library::from_text(Path::new("x.lib"), text.as_bytes().to_vec());
+        library.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_smallest_nand_is_the_unit() {
+        let library = parse(SMALL).expect("a library");
+        assert_eq!((library.name.as_str(), library.nand2.as_str()), ("small", "NAND"));
+        assert_eq!(library.nand2_um2, 2.5);
+        assert_eq!(library.cells["FF"], CellInfo { area_um2: 9.0, holds_state: true });
+        assert!(!library.cells["BIG"].holds_state);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let refused = |text: &str| parse(text).expect_err("no library");
+        let without = SMALL.replace("area : 4;", "area : 4 area : 5;");
+        assert!(refused(&without).starts_with("x.lib:"), "a semicolon is missing");
+        assert_eq!(refused(&SMALL[..200]), "x.lib:5: the file ends, but the { of line 5 is open");
+        let error = refused(&SMALL.replace("!(A B)", "A").replace("!(B & A)", "B"));
+        assert_eq!(
+            error,
+            format!("x.lib: {}", "no cell with an area whose function is that of a two-input NAND")
+        );
+        assert_eq!(refused(""), "x.lib: expected one library");
+        for area in ["1e300", "1e999", "-1", "2e6"] {
+            let error = refused(&SMALL.replace("area : 9", &format!("area : {area}")));
+            assert_eq!(error, "x.lib:9: cell FF: expected an area of 0 to 1000000 um2");
+        }
+        let latin = [SMALL.as_bytes(), b"/* \xE9 */"].concat();
+        let error = Library::from_text(Path::new("x.lib"), latin).expect_err("not UTF-8");
+        assert_eq!(error.to_string(), "x.lib:11: expected UTF-8");
+    }
+
+    #[test]
+    fn tools_read_a_copy_where_there_is_no_such_file() {
+        let library = parse(SMALL).expect("a library");
+        assert_eq!(std::fs::read(&library.file).expect("a copy"), SMALL.as_bytes());
+        let copy = library.file.clone();
+        drop(library);
+        assert!(!copy.exists());
+    }
+
+    #[test]
+    fn a_known_slip_is_corrected_in_what_the_tools_read() {
+        let slip = SMALL
+            .replace("library(small)", "library(osu018_stdcells)")
+            .replace("cell(NOR) { area : 1;", "cell (OAI21X1) { area : 23;");
+        let library = parse(&slip).expect("a library");
+        assert_eq!(library.cells["OAI21X1"].area_um2, 32.0);
+        assert_eq!(library.corrections, ["OAI21X1 counts 32 um2 as in its LEF, not 23"]);
+        let copy = std::fs::read_to_string(&library.file).expect("a copy");
+        assert_eq!(copy, slip.replace("area : 23;", "area : 32;"));
+    }
+
+    #[test]
+    fn a_library_says_whether_it_has_timing() {
+        assert!(!parse(SMALL).expect("a library").has_timing);
+        let timed = SMALL.replace(
+            "function : \"!(B & A)\";",
+            "function : \"!(B & A)\"; timing() { related_pin : \"A\"; }",
+        );
+        assert!(parse(&timed).expect("a library").has_timing);
+    }
+
+    #[test]
+    fn the_areas_of_nangate45_are_a_library() {
+        let library = Library::nangate45_areas().expect("a library");
+        assert_eq!((library.nand2.as_str(), library.nand2_um2), ("NAND2_X1", 0.798));
+        assert!(!library.has_timing);
+        assert!(library.cells["DFFR_X1"].holds_state && !library.cells["XOR2_X1"].holds_state);
+        // Outlines are so many sites of 0.19 um by a row of 1.4 um.
+        for (name, cell) in &library.cells {
+            let sites = cell.area_um2 / (0.19 * 1.4);
+            assert!((sites - sites.round()).abs() < 1e-6 && sites > 1.5, "{name} {sites}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//! What a text has to look like before a parser may see it: brackets that close, and not too many in
+//! each other, as the parser goes down a level with each.
+
+/// Brackets in each other, at the most: a library has some eight.
+const MOST_DEPTH: usize = 32;
+
+/// Where a text is no Liberty, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misshapen {
+    /// The line, from 1 on.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// Looks at brackets, strings and comments, and for bytes that no text has.
+pub fn check(text: &[u8]) -> Result<(), Misshapen> {
+    let wrong = |line, what: &str| Err(Misshapen { line, what: what.to_owned() });
+    let mut open: Vec<(u8, usize)> = Vec::with_capacity(MOST_DEPTH);
+    let mut line = 1;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        at += 1;
+        match byte {
+            b'\n' => line += 1,
+            0..=8 | 14..=31 | 127 => {
+                return wrong(line, "a control character: expected a text in Liberty format");
+            }
+            b'"' => {
+                let Some(length) = text[at..].iter().position(|&b| b == b'"') else {
+                    return wrong(line, "a string that does not end");
+                };
+                line += lines(&text[at..at + length]);
+                at += length + 1;
+            }
+            b'/' if text.get(at) == Some(&b'*') => {
+                let Some(length) = text[at + 1..].windows(2).position(|pair| pair == b"*/") else {
+                    return wrong(line, "a comment that does not end");
+                };
+                line += lines(&text[at..at + 1 + length]);
+                at += length + 3;
+            }
+            b'{' | b'(' if open.len() == MOST_DEPTH => {
+                return wrong(line, &format!("more than {MOST_DEPTH} brackets in each other"));
+            }
+            b'{' | b'(' => open.push((byte, line)),
+            b'}' | b')' => {
+                let opening = if byte == b'}' { b'{' } else { b'(' };
+                match open.pop() {
+                    Some((bracket, _)) if bracket == opening => {}
+                    Some((bracket, begun)) => {
+                        let (bracket, byte) = (char::from(bracket), char::from(byte));
+                        let what = format!("a {byte} where the {bracket} of line {begun} is open");
+                        return wrong(line, &what);
+                    }
+                    None => {
+                        let what = format!("a {} that closes nothing", char::from(byte));
+                        return wrong(line, &what);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    match open.pop() {
+        Some((bracket, begun)) => wrong(
+            line,
+            &format!("the file ends, but the {} of line {begun} is open", bracket as char),
+        ),
+        None => Ok(()),
+    }
+}
+
+fn lines(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (usize, String) {
+        let Misshapen { line, what } = check(text.as_bytes()).expect_err("misshapen");
+        (line, what)
+    }
+
+    #[test]
+    fn brackets_in_strings_and_comments_do_not_count() {
+        assert_eq!(check(b"a(b) { /* } \n ( */ c : \"}}}\n)\"; }\n"), Ok(()));
+        assert_eq!(check(b""), Ok(()));
+    }
+
+    #[test]
+    fn what_does_not_close_is_said_with_both_lines() {
+        let closes = |text| refused(text);
+        assert_eq!(
+            closes("a(b) {\n\n c(d) {\n}\n").1,
+            "the file ends, but the { of line 1 is open"
+        );
+        assert_eq!(closes("a(b) {\n}\n}"), (3, "a } that closes nothing".to_owned()));
+        assert_eq!(
+            closes("a(b {\n}"),
+            (2, "the file ends, but the ( of line 1 is open".to_owned())
+        );
+        assert_eq!(closes("a(\n{)"), (2, "a ) where the { of line 2 is open".to_owned()));
+        assert_eq!(closes("\n\"abc\n"), (2, "a string that does not end".to_owned()));
+        assert_eq!(closes("\n/* abc\n"), (2, "a comment that does not end".to_owned()));
+        assert_eq!(closes("a /*/ b").1, "a comment that does not end");
+        assert_eq!(closes("a\n\0").0, 2);
+        assert_eq!(closes("\"\n\n\" }").0, 3);
+        assert!(closes(&"(".repeat(100_000)).1.contains("in each other"));
+    }
+}
