@@ -5,6 +5,7 @@
 //! * [`Library`]: what is to know of a library: its cells and its gate equivalent.
 //! * [`Tools`]: Yosys and OpenSTA on this machine.
 //! * [`area`]: a unit's area, flip-flops and slack.
+//! * [`device`]: what a DIMM consists of, and what that adds up to.
 //! * [`memory`]: the buffers, which no library of standard cells has, by a model.
 //! * [`paper`]: what the papers say.
 //!
@@ -13,6 +14,7 @@
 
 pub mod area;
 mod cache;
+pub mod device;
 mod liberty;
 pub mod memory;
 pub mod paper;

@@ -20,6 +20,11 @@ const BIT_UM2: f64 = 0.243;
 /// The node of both, in nm.
 const NODE_NM: f64 = 32.0;
 
+/// What as many bits more in a macro take in mm2, at a node in nm.
+pub fn bits_mm2(bytes: u64, node_nm: f64) -> f64 {
+    area_mm2(bytes, node_nm) - area_mm2(0, node_nm)
+}
+
 /// Area of a buffer of so many bytes in mm2, at a node in nm.
 pub fn area_mm2(bytes: u64, node_nm: f64) -> f64 {
     let at_32nm = MACRO_MM2 + BIT_UM2 * 8.0 * bytes as f64 * 1e-6;
@@ -38,10 +43,13 @@ pub struct Buffer {
 }
 
 /// The buffers of the design.
-pub const BUFFERS: [Buffer; 5] = [
+pub const BUFFERS: [Buffer; 8] = [
     Buffer { name: "shared buffer, one side", bytes: 2 << 10, per: "chip" },
     Buffer { name: "shared buffer, ping-pong", bytes: 4 << 10, per: "chip" },
     Buffer { name: "score buffer", bytes: 256 << 10, per: "rank PU" },
+    Buffer { name: "partial sums", bytes: 4 << 10, per: "rank PU" },
+    Buffer { name: "operand bursts", bytes: 2 << 10, per: "rank PU" },
+    Buffer { name: "context queue", bytes: 2 << 10, per: "rank PU" },
     Buffer { name: "Va2Pa table", bytes: 96 << 10, per: "module" },
     Buffer { name: "command buffer", bytes: 96 << 10, per: "module" },
 ];

@@ -33,6 +33,27 @@ pub fn figure(module: &str) -> Option<Figure> {
     }
 }
 
+/// What L3 (section 6.4) grants the buffer chip of a DIMM, in mm2.
+pub const BUFFER_CHIP_MM2: f64 = 100.0;
+/// What L3 (section 6.4) grants a DIMM, in W.
+pub const DIMM_W: f64 = 10.0;
+/// How many times as large logic is in a DRAM process: L3, note to Table 5.
+pub const DRAM_PROCESS: f64 = 10.0;
+
+/// Figures of LoL-PIM, by CACTI and synthesis with SAED's 32 nm library.
+pub mod lol_pim {
+    /// The node of these figures in nm.
+    pub const NODE_NM: f64 = 32.0;
+    /// The dispatcher with its buffers, in mm2: section 7.2.
+    pub const DISPATCHER_MM2: f64 = 0.48;
+    /// A second global buffer of 2 KB, in mm2: section 7.2.
+    pub const GLOBAL_BUFFER_MM2: f64 = 0.053;
+    /// What ping-pong buffers add to a unit of 256 multipliers, in percent: section 6.
+    pub const PING_PONG_PERCENT: f64 = 1.7;
+    /// Multipliers of that unit.
+    pub const MULTIPLIERS: u64 = 256;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,6 +11,7 @@
 //! * [`driver`]: what the host writes to the dispatcher.
 //! * [`decode`]: text, token by token, with a whole model.
 //! * [`layer`]: a decoder layer, on several threads.
+//! * [`subnormals`]: a head with subnormal numbers flushed to zero.
 //! * [`gemv`]: a matrix times a vector.
 //! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
 //! * [`fc`]: the fully-connected operators of a layer.
@@ -42,3 +43,4 @@ pub mod pins;
 pub mod program;
 pub mod report;
 pub mod spd_check;
+pub mod subnormals;

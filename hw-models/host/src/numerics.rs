@@ -59,6 +59,17 @@ pub fn compare(
     head_dim: usize,
     contexts: &[usize],
     seed: u64,
+    progress: impl FnMut(),
+) -> Result<Comparison, AttentionError> {
+    compare_kinds(head_dim, contexts, seed, &KINDS, progress)
+}
+
+/// The same with ranks of some of the kinds.
+pub fn compare_kinds(
+    head_dim: usize,
+    contexts: &[usize],
+    seed: u64,
+    kinds: &[(Normalise, SumFormat)],
     mut progress: impl FnMut(),
 ) -> Result<Comparison, AttentionError> {
     let config = Config::ddr4_3200();
@@ -71,12 +82,15 @@ pub fn compare(
             let shape = Shape { head_dim, context, group: 1, distribution };
             let head = Head::synthetic(shape, seed, 0);
             let of_kinds = std::thread::scope(|scope| {
-                let run = |kind| {
+                let run = |&kind| {
                     let (config, head) = (&config, &head);
                     scope.spawn(move || row(config, shape, head, kind))
                 };
-                let threads = KINDS.map(run);
-                threads.map(|thread| thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+                let threads: Vec<_> = kinds.iter().map(run).collect();
+                let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e))
+                };
+                threads.into_iter().map(join).collect::<Vec<_>>()
             });
             for row in of_kinds {
                 rows.push(row?);

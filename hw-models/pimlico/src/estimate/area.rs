@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
+use super::flow::{self, FlowArguments};
+use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
-use crate::output;
-use clap::{Args, ValueEnum};
-use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Tools, memory, paper};
+use clap::Args;
+use pimlico_estimate::{Area, Job, memory, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::path::PathBuf;
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
-const UNITS: [&str; 11] = [
+pub const UNITS: [&str; 11] = [
     "relayout_unit",
     "adder_unit",
     "softmax_unit",
@@ -25,44 +24,15 @@ const UNITS: [&str; 11] = [
     "dispatcher",
 ];
 
-/// Clock of L3's bank PUs in ns.
-const CLOCK_NS: f64 = 5.0;
-
 /// Arguments of `pimlico estimate area`.
 #[derive(Args)]
 pub struct Arguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
-    /// Library of standard cells
-    #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
-    liberty: PathBuf,
-    /// Clock period in ns
-    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
-    clock: f64,
-    /// How the result is printed
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// The same as --format json
-    #[arg(long)]
-    json: bool,
-    /// Python interpreter that has pyosys
-    #[arg(long, env = "PIMLICO_PYTHON", default_value = "python3", value_name = "FILE")]
-    python: PathBuf,
-    /// Synthesise again what is known
-    #[arg(long)]
-    no_cache: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Table,
-    /// Markdown
-    Md,
-    /// Comma-separated values
-    Csv,
-    /// One document
-    Json,
+    #[command(flatten)]
+    flow: FlowArguments,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// What `--json` prints.
@@ -71,6 +41,8 @@ struct Report {
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
+    /// What of the library is known to be wrong and was corrected.
+    corrections: Vec<String>,
     units: Vec<UnitReport>,
     memories: Vec<MemoryReport>,
 }
@@ -111,32 +83,13 @@ struct MemoryReport {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let jobs = jobs(&arguments.units)?;
-    let clock_ns = arguments.clock;
-    if !(clock_ns > 0.0 && clock_ns <= 1e6) {
-        return Err(Failure::Input(format!(
-            "--clock {clock_ns}: expected more than 0 ns, up to 1e6"
-        )));
-    }
-    let library = Library::read(&arguments.liberty).map_err(|error| {
-        let is_absent =
-            !arguments.liberty.exists() && arguments.liberty.as_os_str() == DEFAULT_LIBRARY;
-        let install = "; apt-get install qflow-tech-osu018, or run `scripts/estimate`";
-        Failure::Input(format!("{error}{}", if is_absent { install } else { "" }))
-    })?;
-    let tools = Tools::find(&arguments.python).map_err(|e| Failure::Input(e.to_string()))?;
-    let cache = cache_folder().filter(|_| !arguments.no_cache);
-    let estimator = Estimator::new(&tools, &library, clock_ns, cache.as_deref());
-
-    let bar = output::progress(jobs.len() as u64, "units");
-    let mut units = Vec::new();
-    for job in &jobs {
-        let area = estimator.area(job).map_err(|e| Failure::Input(e.to_string()))?;
-        units.push(unit_report(job, area));
-        bar.inc(1);
-    }
-    bar.finish_and_clear();
-
+    let names: Vec<&str> = match arguments.units.as_slice() {
+        [] => UNITS.into(),
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let jobs = names.into_iter().map(flow::job).collect::<Result<Vec<_>, _>>()?;
+    let flow = arguments.flow.flow()?;
+    let areas = flow.areas(&jobs)?;
     let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {
         memory: name,
         per,
@@ -144,39 +97,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         area_mm2_28nm: memory::area_mm2(bytes, 28.0),
     });
     let report = Report {
-        liberty: library.name,
-        nand2_um2: library.nand2_um2,
-        clock_ns,
-        units,
+        liberty: flow.library.name.clone(),
+        nand2_um2: flow.library.nand2_um2,
+        clock_ns: flow.clock_ns,
+        corrections: flow.library.corrections.clone(),
+        units: jobs.iter().zip(areas).map(|(job, area)| unit_report(job, area)).collect(),
         memories: memories.into(),
     };
-    match if arguments.json { Format::Json } else { arguments.format } {
-        Format::Json => output::print_json(&report),
-        Format::Table => output::print(&text(&report)),
-        Format::Md => output::print(&lines(&report, "| ", " | ", " |", true)),
-        Format::Csv => output::print(&lines(&report, "", ",", "", false)),
-    }
-}
-
-fn jobs(names: &[String]) -> Result<Vec<Job>, Failure> {
-    let find = |name: &str| {
-        let unit = pimlico_units::units().into_iter().find(|unit| unit.name == name);
-        unit.map(Job::from).ok_or_else(|| {
-            let message = format!("{name}: no such unit; `pimlico cosim --list` shows them");
-            Failure::Input(message)
-        })
-    };
-    match names {
-        [] => UNITS.into_iter().map(find).collect(),
-        _ => names.iter().map(|name| find(name)).collect(),
-    }
-}
-
-/// Where results are kept.
-fn cache_folder() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    caches.is_absolute().then(|| caches.join("pimlico/area"))
+    sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
 }
 
 fn unit_report(job: &Job, area: Area) -> UnitReport {
@@ -205,65 +133,63 @@ fn unit_report(job: &Job, area: Area) -> UnitReport {
     }
 }
 
-const COLUMNS: [&str; 8] =
-    ["unit", "flip-flops", "um2", "GE", "slack ns", "delay ns", "paper GE", "of the paper's"];
-
-/// The cells of the table.
-fn rows(report: &Report) -> impl Iterator<Item = Vec<String>> {
-    report.units.iter().map(|unit| {
+fn units_sheet(report: &Report) -> Sheet {
+    let Report { liberty, nand2_um2, clock_ns, corrections, units, .. } = report;
+    let rows = units.iter().map(|unit| {
+        let of_timing = |f: &dyn Fn(f64) -> String| unit.slack_ns.map_or(String::new(), f);
         let of_paper =
             |f: &dyn Fn(&PaperReport) -> String| unit.paper.as_ref().map_or(String::new(), f);
-        let of_timing = |f: &dyn Fn(f64) -> String| unit.slack_ns.map_or(String::new(), f);
         vec![
             unit.unit.clone(),
             unit.flip_flops.to_string(),
             format!("{:.0}", unit.area_um2),
             format!("{:.0}", unit.area_ge),
             of_timing(&|slack| format!("{slack:.2}")),
-            of_timing(&|slack| format!("{:.2}", report.clock_ns - slack)),
+            of_timing(&|slack| format!("{:.2}", clock_ns - slack)),
             of_paper(&|paper| format!("{:.0}", paper.area_ge)),
             of_paper(&|paper| format!("{:.2}", unit.area_ge / paper.area_ge)),
         ]
-    })
-}
-
-/// A line for each unit, below one with the columns' names.
-fn lines(report: &Report, begin: &str, between: &str, end: &str, ruled: bool) -> String {
-    let mut text = format!("{begin}{}{end}\n", COLUMNS.join(between));
-    if ruled {
-        let _ = writeln!(text, "{begin}{}{end}", ["---"; COLUMNS.len()].join(between));
-    }
-    for row in rows(report) {
-        let _ = writeln!(text, "{begin}{}{end}", row.join(between));
-    }
-    text
-}
-
-/// The report for people.
-fn text(report: &Report) -> String {
-    let mut text = format!(
-        "area of {} at {} ns; a gate equivalent (GE) is {} um2\n\n",
-        report.liberty, report.clock_ns, report.nand2_um2
-    );
-    text += &output::table(&COLUMNS, rows(report));
+    });
     let [least, used, most] = paper::NAND2_28NM_UM2;
-    let _ = writeln!(
-        text,
+    let mut notes = vec![format!(
         "paper: L3, Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
          are {:.2} to {:.2} times as many",
         used / most,
         used / least
-    );
-    text += "\nBuffers, by a model of SRAM at 28 nm\n\n";
-    let memories = report.memories.iter().map(|memory| {
+    )];
+    notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
+    if units.iter().all(|unit| unit.slack_ns.is_none()) {
+        notes.push(format!("{liberty} has no timing: slack and delay are left open"));
+    }
+    Sheet {
+        title: format!(
+            "area of {liberty} at {clock_ns} ns; a gate equivalent (GE) is {nand2_um2} um2"
+        ),
+        columns: vec![
+            "unit",
+            "flip-flops",
+            "um2",
+            "GE",
+            "slack ns",
+            "delay ns",
+            "paper GE",
+            "of the paper's",
+        ],
+        rows: rows.collect(),
+        notes,
+    }
+}
+
+fn memories_sheet(report: &Report) -> Sheet {
+    let rows = report.memories.iter().map(|memory| {
         let MemoryReport { memory, per, bytes, area_mm2_28nm } = memory;
-        vec![
-            (*memory).to_owned(),
-            (*per).to_owned(),
-            bytes.to_string(),
-            format!("{area_mm2_28nm:.3}"),
-        ]
+        let (memory, per) = ((*memory).to_owned(), (*per).to_owned());
+        vec![memory, per, bytes.to_string(), format!("{area_mm2_28nm:.3}")]
     });
-    text += &output::table(&["buffer", "one in a", "bytes", "mm2"], memories);
-    text
+    Sheet {
+        title: "Buffers, by a model of SRAM at 28 nm".to_owned(),
+        columns: vec!["buffer", "one in a", "bytes", "mm2"],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
 }

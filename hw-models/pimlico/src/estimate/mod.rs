@@ -2,6 +2,11 @@
 //! `pimlico estimate`: what the units cost.
 
 mod area;
+mod compare;
+mod flow;
+mod libraries;
+mod sheet;
+mod trade;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
@@ -17,11 +22,20 @@ pub struct Arguments {
 enum What {
     /// Area, flip-flops and slack of units, synthesised with Yosys; beside the papers' figures
     Area(area::Arguments),
+    /// Units and totals of bank, chip, rank and DIMM beside the papers', scaled to 28 nm, and the budgets
+    Compare(compare::Arguments),
+    /// The same units in two libraries of standard cells, logic and flip-flops apart
+    Libraries(libraries::Arguments),
+    /// What a choice of the design costs in area and delay, and does to cycles and errors
+    Trade(trade::Arguments),
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Area(arguments) => area::run(arguments),
+        What::Compare(arguments) => compare::run(arguments),
+        What::Libraries(arguments) => libraries::run(arguments),
+        What::Trade(arguments) => trade::run(arguments),
     }
 }

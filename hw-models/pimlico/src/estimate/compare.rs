@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico estimate compare`: units and totals beside the papers', all at 28 nm.
+//!
+//! Gate equivalents times the area of a NAND2 in 28 nm give um2 there. Which library the papers had is not
+//! known, so that this area, and with it every figure in um2 and every ratio, is a range.
+
+use super::flow::{self, FlowArguments};
+use super::sheet::{self, FormatArguments, Sheet};
+use crate::failure::Failure;
+use clap::Args;
+use pimlico_estimate::device::{self, Level, Part, Parts, Total};
+use pimlico_estimate::paper::{self, lol_pim};
+use pimlico_estimate::{Job, memory};
+use serde::Serialize;
+
+/// The units that L3's Table 5 has, ours in the sets of parameters that come near.
+const UNITS: [&str; 6] =
+    ["relayout_unit", "adder_unit", "softmax_unit", "bank_pu:flush", "bank_pu", "bank_pu:sum32"];
+
+/// Ping-pong and single, a result register for each of 16 PUs; and the PU of 16 multipliers.
+const RESULTS: [&str; 3] =
+    ["pingpong_buffer:width256_depth1", "pingpong_buffer:width256_depth1_single", "bank_pu:x16"];
+
+/// Arguments of `pimlico estimate compare`.
+#[derive(Args)]
+pub struct Arguments {
+    /// The bank PU that totals are made of
+    #[arg(long, default_value = "bank_pu", value_name = "UNIT", value_parser = UNITS[3..].to_vec())]
+    bank_pu: String,
+    #[command(flatten)]
+    flow: FlowArguments,
+    #[command(flatten)]
+    format: FormatArguments,
+}
+
+/// From the smallest to the largest area of a NAND2.
+type Range = [f64; 3];
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    liberty: String,
+    nand2_um2: f64,
+    clock_ns: f64,
+    /// Areas of a NAND2 at 28 nm, to which the ranges belong.
+    nand2_28nm_um2: Range,
+    bank_pu: String,
+    units: Vec<UnitReport>,
+    lol_pim: LolPim,
+    totals: Vec<TotalReport>,
+}
+
+#[derive(Serialize)]
+struct UnitReport {
+    unit: String,
+    flip_flops: u64,
+    area_ge: f64,
+    area_um2_28nm: Range,
+    paper_um2_28nm: f64,
+    paper_ge: Range,
+    ratio: Range,
+}
+
+#[derive(Serialize)]
+struct LolPim {
+    dispatcher_ge: f64,
+    dispatcher_logic_mm2_28nm: Range,
+    dispatcher_buffers_mm2_28nm: f64,
+    paper_dispatcher_mm2_28nm: f64,
+    /// What a second side of the result registers takes.
+    ping_pong_results_ge: f64,
+    /// What a second side of 2 KB takes in the same macro.
+    ping_pong_global_buffer_mm2_28nm: f64,
+    /// Both, against 16 PUs of 16 multipliers.
+    ping_pong_percent: Range,
+    paper_ping_pong_percent: f64,
+}
+
+#[derive(Serialize)]
+struct TotalReport {
+    level: &'static str,
+    logic_ge: f64,
+    logic_mm2_28nm: Range,
+    memories_bytes: u64,
+    memories_mm2_28nm: f64,
+    /// With the logic of DRAM chips ten times as large.
+    logic_mm2_dram_process: Range,
+    /// What L3's Table 5 adds up to.
+    paper_logic_mm2: f64,
+    paper_power_mw: f64,
+    /// Ours is not estimated.
+    power_mw: Option<f64>,
+    budget_mm2: Option<f64>,
+    /// Of logic and memories on the buffer chip.
+    budget_share_percent: Option<Range>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let named = |names: &[&str]| names.iter().map(|name| flow::job(name)).collect();
+    let (units, results): (Result<Vec<Job>, _>, Result<Vec<Job>, _>) =
+        (named(&UNITS), named(&RESULTS));
+    let (units, results) = (units?, results?);
+    let flow = arguments.flow.flow()?;
+    let areas = flow.areas(&units)?;
+    let ge = |part: &[Part]| -> Result<f64, Failure> {
+        let areas = flow.areas(&part.iter().map(|&part| part.into()).collect::<Vec<_>>())?;
+        Ok(areas.iter().zip(part).map(|(area, part)| area.ge * part.count as f64).sum())
+    };
+    let bank_pu = UNITS.iter().position(|unit| *unit == arguments.bank_pu);
+    let parts = Parts {
+        bank_pu: bank_pu.map_or(0.0, |n| areas[n].ge),
+        chip: ge(&device::CHIP)?,
+        rank_pu: ge(&device::RANK_PU)?,
+        module: ge(&device::MODULE)?,
+    };
+    let results: Vec<f64> = flow.areas(&results)?.iter().map(|area| area.ge).collect();
+    let report = Report {
+        liberty: flow.library.name.clone(),
+        nand2_um2: flow.library.nand2_um2,
+        clock_ns: flow.clock_ns,
+        nand2_28nm_um2: paper::NAND2_28NM_UM2,
+        bank_pu: arguments.bank_pu.clone(),
+        units: units.iter().zip(&areas).filter_map(|(job, area)| unit(job, area)).collect(),
+        lol_pim: lol_pim(parts.module, [results[0], results[1], results[2]]),
+        totals: Level::ALL.map(|level| total(level, parts.total(level))).into(),
+    };
+    let sheets = [units_sheet(&report), totals_sheet(&report), lol_pim_sheet(&report)];
+    sheet::print(arguments.format, &report, &sheets)
+}
+
+fn um2_28nm(ge: f64) -> Range {
+    paper::NAND2_28NM_UM2.map(|nand2| ge * nand2)
+}
+
+fn mm2_28nm(ge: f64) -> Range {
+    um2_28nm(ge).map(|um2| um2 * 1e-6)
+}
+
+fn unit(job: &Job, area: &pimlico_estimate::Area) -> Option<UnitReport> {
+    let paper = paper::figure(job.module)?;
+    let area_um2_28nm = um2_28nm(area.ge);
+    Some(UnitReport {
+        unit: job.unit.clone(),
+        flip_flops: area.flip_flops,
+        area_ge: area.ge,
+        area_um2_28nm,
+        paper_um2_28nm: paper.um2,
+        paper_ge: paper::NAND2_28NM_UM2.map(|nand2| paper.um2 / nand2),
+        ratio: area_um2_28nm.map(|um2| um2 / paper.um2),
+    })
+}
+
+fn lol_pim(dispatcher_ge: f64, [ping_pong, single, pu]: [f64; 3]) -> LolPim {
+    let to_28nm = (28.0 / lol_pim::NODE_NM).powi(2);
+    let side = memory::bits_mm2(2 << 10, 28.0);
+    let results = ping_pong - single;
+    let pus = lol_pim::MULTIPLIERS as f64 / 16.0 * pu;
+    LolPim {
+        dispatcher_ge,
+        dispatcher_logic_mm2_28nm: mm2_28nm(dispatcher_ge),
+        dispatcher_buffers_mm2_28nm: 2.0 * memory::area_mm2(96 << 10, 28.0),
+        paper_dispatcher_mm2_28nm: lol_pim::DISPATCHER_MM2 * to_28nm,
+        ping_pong_results_ge: results,
+        ping_pong_global_buffer_mm2_28nm: side,
+        ping_pong_percent: paper::NAND2_28NM_UM2
+            .map(|nand2| 100.0 * (results * nand2 + side * 1e6) / (pus * nand2)),
+        paper_ping_pong_percent: lol_pim::PING_PONG_PERCENT,
+    }
+}
+
+fn total(level: Level, total: Total) -> TotalReport {
+    let Total { chips_ge, buffer_chip_ge, chips_bytes, buffer_chip_bytes, memories_mm2 } = total;
+    let logic_mm2_28nm = mm2_28nm(chips_ge + buffer_chip_ge);
+    let (um2, mw) = papers_total(level);
+    let is_budgeted = level == Level::BufferChip;
+    TotalReport {
+        level: level.name(),
+        logic_ge: chips_ge + buffer_chip_ge,
+        logic_mm2_28nm,
+        memories_bytes: chips_bytes + buffer_chip_bytes,
+        memories_mm2_28nm: memories_mm2,
+        logic_mm2_dram_process: mm2_28nm(paper::DRAM_PROCESS * chips_ge + buffer_chip_ge),
+        paper_logic_mm2: um2 * 1e-6,
+        paper_power_mw: mw,
+        power_mw: None,
+        budget_mm2: is_budgeted.then_some(paper::BUFFER_CHIP_MM2),
+        budget_share_percent: is_budgeted.then(|| {
+            logic_mm2_28nm.map(|mm2| 100.0 * (mm2 + memories_mm2) / paper::BUFFER_CHIP_MM2)
+        }),
+    }
+}
+
+/// What L3's Table 5 adds up to on a level, in um2 and mW.
+fn papers_total(level: Level) -> (f64, f64) {
+    let sum = |modules: &[&str], count: u64| {
+        let figures = modules.iter().filter_map(|module| paper::figure(module));
+        let (um2, mw) = figures.fold((0.0, 0.0), |sum, f| (sum.0 + f.um2, sum.1 + f.mw));
+        (um2 * count as f64, mw * count as f64)
+    };
+    let banks = |count| sum(&["bank_pu"], count);
+    let rank_pus = |count| sum(&["relayout_unit", "adder_unit", "softmax_unit"], count);
+    let both = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
+    let of_rank = device::BANKS * device::CHIPS;
+    match level {
+        Level::Bank => banks(1),
+        Level::Chip => banks(device::BANKS),
+        Level::RankPu => rank_pus(1),
+        Level::Rank => both(banks(of_rank), rank_pus(1)),
+        Level::BufferChip => rank_pus(device::RANKS),
+        Level::Dimm => both(banks(of_rank * device::RANKS), rank_pus(device::RANKS)),
+    }
+}
+
+/// `0.49 to 0.63`, of the range's ends.
+fn range(range: Range, digits: usize) -> String {
+    let [least, _, most] = range;
+    format!("{least:.digits$} to {most:.digits$}")
+}
+
+fn units_sheet(report: &Report) -> Sheet {
+    let rows = report.units.iter().map(|unit| {
+        let UnitReport { area_um2_28nm, paper_um2_28nm, paper_ge, ratio, .. } = *unit;
+        let [most, _, least] = paper_ge;
+        vec![
+            unit.unit.clone(),
+            format!("{:.0}", unit.area_ge),
+            range(area_um2_28nm, 0),
+            format!("{paper_um2_28nm:.0}"),
+            range([least, 0.0, most], 0),
+            format!("{:.2}", ratio[1]),
+            range(ratio, 2),
+        ]
+    });
+    let [least, used, most] = report.nand2_28nm_um2;
+    Sheet {
+        title: format!("units, synthesised in {}, at 28 nm beside L3's Table 5", report.liberty),
+        columns: vec!["unit", "GE", "um2", "L3 um2", "L3 GE", "of L3's", "range"],
+        rows: rows.collect(),
+        notes: vec![format!(
+            "um2 at 28 nm: gate equivalents (GE) times a NAND2 of {least} to {most} um2; \"of L3's\" is \
+             at {used}. Logic and flip-flops as synthesised: no layout, no clock tree."
+        )],
+    }
+}
+
+fn totals_sheet(report: &Report) -> Sheet {
+    let rows = report.totals.iter().map(|total| {
+        let share = |share: Range| format!("{} %", range(share, 2));
+        vec![
+            total.level.to_owned(),
+            format!("{:.0}", total.logic_ge),
+            range(total.logic_mm2_28nm, 4),
+            total.memories_bytes.to_string(),
+            format!("{:.3}", total.memories_mm2_28nm),
+            range(total.logic_mm2_dram_process, 3),
+            format!("{:.4}", total.paper_logic_mm2),
+            total.budget_share_percent.map_or(String::new(), share),
+            format!("{:.2}", total.paper_power_mw),
+        ]
+    });
+    let watts = report.totals.last().map_or(0.0, |dimm| dimm.paper_power_mw / 1e3);
+    Sheet {
+        title: format!("totals with {}, at 28 nm", report.bank_pu),
+        columns: vec![
+            "level",
+            "logic GE",
+            "logic mm2",
+            "bytes",
+            "memories mm2",
+            "logic, DRAM process",
+            "L3 logic mm2",
+            "of 100 mm2",
+            "L3 mW",
+        ],
+        rows: rows.collect(),
+        notes: vec![
+            "memories by the model of SRAM; \"DRAM process\": logic in DRAM chips ten times as large \
+             (L3, note to Table 5), that of the buffer chip as it is"
+                .to_owned(),
+            format!(
+                "L3: Table 5 added up: no dispatcher, no controller, no buffers. Its DIMM takes {watts:.2} \
+                 W, {:.1} % of {} W",
+                100.0 * watts / paper::DIMM_W,
+                paper::DIMM_W
+            ),
+        ],
+    }
+}
+
+fn lol_pim_sheet(report: &Report) -> Sheet {
+    let LolPim {
+        dispatcher_ge,
+        dispatcher_logic_mm2_28nm,
+        dispatcher_buffers_mm2_28nm,
+        paper_dispatcher_mm2_28nm,
+        ping_pong_results_ge,
+        ping_pong_global_buffer_mm2_28nm,
+        ping_pong_percent,
+        paper_ping_pong_percent,
+    } = &report.lol_pim;
+    let row = |what: &str, ge: f64, logic: String, memories: f64, paper: String| {
+        vec![what.to_owned(), format!("{ge:.0}"), logic, format!("{memories:.4}"), paper]
+    };
+    Sheet {
+        title: "beside LoL-PIM, at 28 nm".to_owned(),
+        columns: vec!["what", "logic GE", "logic", "memories mm2", "LoL-PIM"],
+        rows: vec![
+            row(
+                "dispatcher, with tables",
+                *dispatcher_ge,
+                format!("{} mm2", range(*dispatcher_logic_mm2_28nm, 4)),
+                *dispatcher_buffers_mm2_28nm,
+                format!("{paper_dispatcher_mm2_28nm:.3} mm2"),
+            ),
+            row(
+                "ping-pong, 256 multipliers",
+                *ping_pong_results_ge,
+                format!("{} % in all", range(*ping_pong_percent, 2)),
+                *ping_pong_global_buffer_mm2_28nm,
+                format!("{paper_ping_pong_percent} %"),
+            ),
+        ],
+        notes: vec![
+            "LoL-PIM's mm2 are of 32 nm, scaled by (28/32)^2. The model of SRAM goes through its figure \
+             for the dispatcher, so that only the logic beside the tables says something"
+                .to_owned(),
+            "ping-pong: a second side of 16 result registers as synthesised, and of a 2 KB buffer in the \
+             same macro, against 16 PUs of 16 multipliers"
+                .to_owned(),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_totals_are_table_5_added_up() {
+        let (um2, mw) = papers_total(Level::RankPu);
+        assert!((um2 - 22_900.0).abs() < 1e-9 && (mw - 6.402).abs() < 1e-9);
+        let (um2, mw) = papers_total(Level::Dimm);
+        assert!((um2 - (256.0 * 3323.0 + 2.0 * 22_900.0)).abs() < 1e-6);
+        assert!((mw - (256.0 * 1.129 + 2.0 * 6.402)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_dram_process_enlarges_the_chips_only() {
+        let parts = Parts { bank_pu: 1e3, chip: 0.0, rank_pu: 1e3, module: 0.0 };
+        let report = |level| total(level, parts.total(level));
+        let bank = report(Level::Bank);
+        assert!((bank.logic_mm2_dram_process[1] / bank.logic_mm2_28nm[1] - 10.0).abs() < 1e-9);
+        let chip = report(Level::BufferChip);
+        assert_eq!(chip.logic_mm2_dram_process, chip.logic_mm2_28nm);
+        // 2000 GE of 0.504 um2, two score buffers, partial sums and tables: on 100 mm2.
+        let share = chip.budget_share_percent.expect("a budget")[1];
+        assert!((share - (2e3 * 0.504e-6 + chip.memories_mm2_28nm)).abs() < 1e-9);
+        assert_eq!(bank.budget_mm2, None);
+    }
+
+    #[test]
+    fn ping_pong_is_counted_against_sixteen_pus() {
+        let LolPim { ping_pong_results_ge, ping_pong_percent, .. } =
+            lol_pim(0.0, [300.0, 100.0, 1e4]);
+        assert_eq!(ping_pong_results_ge, 200.0);
+        let side_um2 = memory::bits_mm2(2048, 28.0) * 1e6;
+        let percent = 100.0 * (200.0 + side_um2 / 0.504) / 1.6e5;
+        assert!((ping_pong_percent[1] - percent).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+//! What all estimates need: a library, the tools, the units by name.
+
+use crate::failure::Failure;
+use crate::output;
+use clap::Args;
+use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Tools};
+use std::path::{Path, PathBuf};
+
+/// Clock of L3's bank PUs in ns.
+const CLOCK_NS: f64 = 5.0;
+
+/// Arguments of all estimates.
+#[derive(Args)]
+pub struct FlowArguments {
+    /// Library of standard cells
+    #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
+    liberty: PathBuf,
+    /// Clock period in ns
+    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
+    clock: f64,
+    /// Python interpreter that has pyosys
+    #[arg(long, env = "PIMLICO_PYTHON", default_value = "python3", value_name = "FILE")]
+    python: PathBuf,
+    /// Synthesise again what is known
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// Library and tools.
+pub struct Flow {
+    pub library: Library,
+    pub clock_ns: f64,
+    tools: Tools,
+    cache: Option<PathBuf>,
+}
+
+impl FlowArguments {
+    /// Reads the library and looks for the tools.
+    pub fn flow(&self) -> Result<Flow, Failure> {
+        let clock_ns = self.clock;
+        if !(clock_ns > 0.0 && clock_ns <= 1e6) {
+            let message = format!("--clock {clock_ns}: expected more than 0 ns, up to 1e6");
+            return Err(Failure::Input(message));
+        }
+        let library = read(&self.liberty)?;
+        let tools = Tools::find(&self.python).map_err(|e| Failure::Input(e.to_string()))?;
+        let cache = cache_folder().filter(|_| !self.no_cache);
+        Ok(Flow { library, clock_ns, tools, cache })
+    }
+}
+
+impl Flow {
+    /// The areas of units, one after the other.
+    pub fn areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
+        self.areas_in(&self.library, jobs)
+    }
+
+    /// The same with another library.
+    pub fn areas_in(&self, library: &Library, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
+        let Self { clock_ns, tools, cache, .. } = self;
+        let estimator = Estimator::new(tools, library, *clock_ns, cache.as_deref());
+        let bar = output::progress(jobs.len() as u64, "units");
+        let areas = jobs.iter().map(|job| {
+            let area = estimator.area(job).map_err(|e| Failure::Input(e.to_string()));
+            bar.inc(1);
+            area
+        });
+        let areas = areas.collect();
+        bar.finish_and_clear();
+        areas
+    }
+
+    /// The slowest path in ns, if the library has timing.
+    pub fn delay_ns(&self, area: &Area) -> Option<f64> {
+        area.timing.as_ref().map(|timing| self.clock_ns - timing.slack_ns)
+    }
+}
+
+/// Reads a library of standard cells.
+pub fn read(liberty: &Path) -> Result<Library, Failure> {
+    Library::read(liberty).map_err(|error| {
+        let is_absent = !liberty.exists() && liberty.as_os_str() == DEFAULT_LIBRARY;
+        let install = "; apt-get install qflow-tech-osu018, or run `scripts/estimate`";
+        Failure::Input(format!("{error}{}", if is_absent { install } else { "" }))
+    })
+}
+
+/// A unit as `pimlico cosim --list` names it.
+pub fn job(name: &str) -> Result<Job, Failure> {
+    let unit = pimlico_units::units().into_iter().find(|unit| unit.name == name);
+    unit.map(Job::from).ok_or_else(|| {
+        Failure::Input(format!("{name}: no such unit; `pimlico cosim --list` shows them"))
+    })
+}
+
+/// Where results are kept.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
+    caches.is_absolute().then(|| caches.join("pimlico/area"))
+}

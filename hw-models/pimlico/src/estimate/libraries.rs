@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico estimate libraries`: whether gate equivalents depend on the library.
+
+use super::area::UNITS;
+use super::flow::{self, FlowArguments};
+use super::sheet::{self, FormatArguments, Sheet};
+use crate::failure::Failure;
+use clap::Args;
+use pimlico_estimate::{Area, Library};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Arguments of `pimlico estimate libraries`.
+#[derive(Args)]
+pub struct Arguments {
+    /// Units, as `pimlico cosim --list` names them
+    units: Vec<String>,
+    /// The second library; by default the areas of the Nangate 45 nm Open Cell Library, which are built in
+    #[arg(long, value_name = "FILE")]
+    second: Option<PathBuf>,
+    #[command(flatten)]
+    flow: FlowArguments,
+    #[command(flatten)]
+    format: FormatArguments,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    libraries: [LibraryReport; 2],
+    units: Vec<UnitReport>,
+}
+
+#[derive(Serialize)]
+struct LibraryReport {
+    liberty: String,
+    nand2_um2: f64,
+    corrections: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct UnitReport {
+    unit: String,
+    flip_flops: u64,
+    /// In each library.
+    area_um2: [f64; 2],
+    area_ge: [f64; 2],
+    logic_ge: [f64; 2],
+    flip_flops_ge: [f64; 2],
+    /// Of the second library against the first, in percent.
+    difference_percent: f64,
+    logic_difference_percent: f64,
+    flip_flops_difference_percent: f64,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let names: Vec<&str> = match arguments.units.as_slice() {
+        [] => UNITS.into(),
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let jobs = names.into_iter().map(flow::job).collect::<Result<Vec<_>, _>>()?;
+    let second = match &arguments.second {
+        Some(file) => flow::read(file)?,
+        None => Library::nangate45_areas().map_err(|e| Failure::Input(e.to_string()))?,
+    };
+    let flow = arguments.flow.flow()?;
+    let first = flow.areas(&jobs)?;
+    let others = flow.areas_in(&second, &jobs)?;
+    let units = jobs.iter().zip(first.into_iter().zip(others));
+    let report = Report {
+        libraries: [&flow.library, &second].map(|library| LibraryReport {
+            liberty: library.name.clone(),
+            nand2_um2: library.nand2_um2,
+            corrections: library.corrections.clone(),
+        }),
+        units: units.map(|(job, (a, b))| unit(job.unit.clone(), [a, b])).collect(),
+    };
+    sheet::print(arguments.format, &report, &[sheet(&report)])
+}
+
+fn unit(unit: String, areas: [Area; 2]) -> UnitReport {
+    let of = |f: fn(&Area) -> f64| [f(&areas[0]), f(&areas[1])];
+    let percent = |[first, second]: [f64; 2]| 100.0 * (second / first - 1.0);
+    let area_ge = of(|area| area.ge);
+    let logic_ge = of(|area| area.ge - area.flip_flops_ge);
+    let flip_flops_ge = of(|area| area.flip_flops_ge);
+    UnitReport {
+        unit,
+        flip_flops: areas[0].flip_flops,
+        area_um2: of(|area| area.um2),
+        area_ge,
+        logic_ge,
+        flip_flops_ge,
+        difference_percent: percent(area_ge),
+        logic_difference_percent: percent(logic_ge),
+        flip_flops_difference_percent: percent(flip_flops_ge),
+    }
+}
+
+fn sheet(report: &Report) -> Sheet {
+    let Report { libraries: [first, second], units } = report;
+    let ge = |ge: f64| format!("{ge:.0}");
+    // A unit without flip-flops has no difference of them.
+    let percent = |percent: f64| match percent.is_finite() {
+        true => format!("{percent:+.1} %"),
+        false => String::new(),
+    };
+    let rows = units.iter().map(|unit| {
+        let UnitReport { area_ge, logic_ge, flip_flops_ge, .. } = unit;
+        vec![
+            unit.unit.clone(),
+            unit.flip_flops.to_string(),
+            ge(area_ge[0]),
+            ge(area_ge[1]),
+            percent(unit.difference_percent),
+            ge(logic_ge[0]),
+            ge(logic_ge[1]),
+            percent(unit.logic_difference_percent),
+            ge(flip_flops_ge[0]),
+            ge(flip_flops_ge[1]),
+            percent(unit.flip_flops_difference_percent),
+        ]
+    });
+    let [a, b] = [first, second].map(|library| &library.liberty);
+    let notes = [first, second].into_iter().flat_map(|library| {
+        library.corrections.iter().map(|correction| format!("{}: {correction}", library.liberty))
+    });
+    Sheet {
+        title: format!(
+            "gate equivalents in {a} (1: {} um2) and {b} (2: {} um2)",
+            first.nand2_um2, second.nand2_um2
+        ),
+        columns: vec![
+            "unit",
+            "flip-flops",
+            "GE 1",
+            "GE 2",
+            "difference",
+            "logic 1",
+            "logic 2",
+            "difference",
+            "flip-flops 1",
+            "flip-flops 2",
+            "difference",
+        ],
+        rows: rows.collect(),
+        notes: notes.collect(),
+    }
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico estimate trade`: what a choice of the design costs in hardware and does to a workload, side by
+//! side.
+
+mod choices;
+mod pipeline;
+mod plot;
+
+use super::flow::{Flow, FlowArguments};
+use super::sheet::{self, FormatArguments, Sheet};
+use crate::failure::Failure;
+use crate::output::grouped;
+use clap::{Args, Subcommand};
+use pimlico_estimate::Job;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Arguments of `pimlico estimate trade`.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    choice: Choice,
+}
+
+#[derive(Subcommand)]
+enum Choice {
+    /// Subnormal numbers kept, or flushed to zero: a rank's units, attention heads
+    Subnormals(Options),
+    /// Sums of binary16 or binary32: a rank's units, attention heads
+    Sums(Options),
+    /// Weights normalised early, or the context late: the softmax unit, attention heads
+    Normalise(Options),
+    /// Ping-pong or single I/O buffers: an AiM channel's, QK^T and SV of a head
+    IoBuffers(Options),
+    /// Pipeline registers, 0 to 3, of each arithmetic unit
+    Pipeline(Options),
+}
+
+/// Arguments of each choice.
+#[derive(Args)]
+struct Options {
+    /// Tokens of the heads
+    #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [1024, 16_384])]
+    context: Vec<usize>,
+    /// Elements of the heads' vectors
+    #[arg(long, default_value_t = 128, value_name = "D")]
+    head_dim: usize,
+    /// Seed of the data
+    #[arg(long, default_value_t = 1, value_name = "S")]
+    seed: u64,
+    /// Draw it
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    flow: FlowArguments,
+    #[command(flatten)]
+    format: FormatArguments,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Report {
+    trade: &'static str,
+    liberty: String,
+    nand2_um2: f64,
+    clock_ns: f64,
+    head_dim: usize,
+    seed: u64,
+    alternatives: Vec<Alternative>,
+    notes: Vec<String>,
+}
+
+/// One way to build it.
+#[derive(Serialize)]
+struct Alternative {
+    name: String,
+    /// The units that the choice changes.
+    units: Vec<UnitReport>,
+    /// Of all of them, each times its number.
+    area_ge: f64,
+    flip_flops: u64,
+    /// Memories, by the model, where the choice changes them.
+    memories_mm2_28nm: Option<f64>,
+    /// The slowest path of all units.
+    delay_ns: Option<f64>,
+    /// Not estimated.
+    power_mw: Option<f64>,
+    runs: Vec<Run>,
+}
+
+#[derive(Serialize)]
+struct UnitReport {
+    unit: String,
+    parameters: BTreeMap<&'static str, i64>,
+    count: u64,
+    area_ge: f64,
+    flip_flops: u64,
+    delay_ns: Option<f64>,
+}
+
+/// What an alternative does to a workload.
+#[derive(Clone, Serialize)]
+struct Run {
+    workload: String,
+    cycles: u64,
+    /// Where a cycle is as long as the slowest path allows; else that of the DRAM.
+    ns: Option<f64>,
+    error: Option<ErrorReport>,
+}
+
+/// The error of a result against float64.
+#[derive(Clone, Copy, Serialize)]
+struct ErrorReport {
+    max_ulp: f64,
+    max_relative: f64,
+    rms_relative: f64,
+}
+
+/// Units, and how many of each.
+type Units = Vec<(Job, u64)>;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (name, options, build): (_, _, fn(&Options, &Flow) -> Built) = match &arguments.choice {
+        Choice::Subnormals(options) => ("subnormals", options, choices::subnormals),
+        Choice::Sums(options) => ("sums", options, choices::sums),
+        Choice::Normalise(options) => ("normalise", options, choices::normalise),
+        Choice::IoBuffers(options) => ("io-buffers", options, choices::io_buffers),
+        Choice::Pipeline(options) => ("pipeline", options, pipeline::pipeline),
+    };
+    let flow = options.flow.flow()?;
+    let (alternatives, notes) = build(options, &flow)?;
+    let report = Report {
+        trade: name,
+        liberty: flow.library.name.clone(),
+        nand2_um2: flow.library.nand2_um2,
+        clock_ns: flow.clock_ns,
+        head_dim: options.head_dim,
+        seed: options.seed,
+        alternatives,
+        notes,
+    };
+    if let Some(file) = &options.plot {
+        plot::write(file, &report)?;
+    }
+    sheet::print(options.format, &report, &[trade_sheet(&report), units_sheet(&report)])
+}
+
+/// The alternatives, and what has to be known to read them.
+type Built = Result<(Vec<Alternative>, Vec<String>), Failure>;
+
+impl Alternative {
+    /// Synthesises what it consists of.
+    fn new(flow: &Flow, name: String, units: Units, runs: Vec<Run>) -> Result<Self, Failure> {
+        let (jobs, counts): (Vec<Job>, Vec<u64>) = units.into_iter().unzip();
+        let areas = flow.areas(&jobs)?;
+        let report = |((job, area), count): ((&Job, _), &u64)| {
+            let area: &pimlico_estimate::Area = area;
+            UnitReport {
+                unit: job.unit.clone(),
+                parameters: job.parameters.iter().copied().collect(),
+                count: *count,
+                area_ge: area.ge,
+                flip_flops: area.flip_flops,
+                delay_ns: flow.delay_ns(area),
+            }
+        };
+        let units: Vec<_> = jobs.iter().zip(&areas).zip(&counts).map(report).collect();
+        Ok(Self {
+            name,
+            area_ge: units.iter().map(|unit| unit.area_ge * unit.count as f64).sum(),
+            flip_flops: units.iter().map(|unit| unit.flip_flops * unit.count).sum(),
+            memories_mm2_28nm: None,
+            delay_ns: units.iter().filter_map(|unit| unit.delay_ns).reduce(f64::max),
+            power_mw: None,
+            runs,
+            units,
+        })
+    }
+}
+
+fn optional<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
+    value.map_or(String::new(), text)
+}
+
+/// A row for each alternative and workload.
+fn trade_sheet(report: &Report) -> Sheet {
+    let has_memories = report.alternatives.iter().any(|a| a.memories_mm2_28nm.is_some());
+    let rows = report.alternatives.iter().flat_map(|alternative| {
+        let hardware = vec![
+            alternative.name.clone(),
+            format!("{:.0}", alternative.area_ge),
+            grouped(alternative.flip_flops),
+            optional(alternative.delay_ns, |ns| format!("{ns:.2}")),
+        ];
+        let memories = optional(alternative.memories_mm2_28nm, |mm2| format!("{mm2:.4}"));
+        let power = optional(alternative.power_mw, |mw| format!("{mw:.3}"));
+        alternative.runs.iter().map(move |run| {
+            let error =
+                |f: fn(ErrorReport) -> f64| optional(run.error.map(f), |e| format!("{e:.2e}"));
+            let mut row = hardware.clone();
+            if has_memories {
+                row.push(memories.clone());
+            }
+            row.extend([
+                power.clone(),
+                run.workload.clone(),
+                grouped(run.cycles),
+                optional(run.ns, |ns| format!("{ns:.0}")),
+                error(|e| e.max_relative),
+                error(|e| e.rms_relative),
+                optional(run.error, |e| format!("{:.2}", e.max_ulp)),
+            ]);
+            row
+        })
+    });
+    let mut columns = vec!["alternative", "GE", "flip-flops", "slowest ns"];
+    if has_memories {
+        columns.push("memories mm2");
+    }
+    columns.extend(["mW", "workload", "cycles", "ns", "max error", "RMS", "max ULP"]);
+    let mut notes = report.notes.clone();
+    notes.push(format!("slowest path in {}; power is not estimated here", report.liberty));
+    Sheet {
+        title: format!("{}: hardware, time and error side by side", report.trade),
+        columns,
+        rows: rows.collect(),
+        notes,
+    }
+}
+
+/// A row for each unit of each alternative.
+fn units_sheet(report: &Report) -> Sheet {
+    let rows = report.alternatives.iter().flat_map(|alternative| {
+        alternative.units.iter().map(|unit| {
+            vec![
+                alternative.name.clone(),
+                unit.unit.clone(),
+                unit.count.to_string(),
+                format!("{:.0}", unit.area_ge),
+                unit.flip_flops.to_string(),
+                optional(unit.delay_ns, |ns| format!("{ns:.2}")),
+            ]
+        })
+    });
+    Sheet {
+        title: "the units of each".to_owned(),
+        columns: vec!["alternative", "unit", "how many", "GE of one", "flip-flops", "slowest ns"],
+        rows: rows.collect(),
+        notes: Vec::new(),
+    }
+}
