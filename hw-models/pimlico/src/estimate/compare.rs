@@ -212,22 +212,21 @@ fn papers_total(level: Level) -> (f64, f64) {
     }
 }
 
-/// `0.49 to 0.63`, of the range's ends.
-fn range(range: Range, digits: usize) -> String {
-    let [least, _, most] = range;
+/// `0.49 to 0.63`: the range's ends, the smaller first.
+fn range([a, _, b]: Range, digits: usize) -> String {
+    let (least, most) = (a.min(b), a.max(b));
     format!("{least:.digits$} to {most:.digits$}")
 }
 
 fn units_sheet(report: &Report) -> Sheet {
     let rows = report.units.iter().map(|unit| {
         let UnitReport { area_um2_28nm, paper_um2_28nm, paper_ge, ratio, .. } = *unit;
-        let [most, _, least] = paper_ge;
         vec![
             unit.unit.clone(),
             format!("{:.0}", unit.area_ge),
             range(area_um2_28nm, 0),
             format!("{paper_um2_28nm:.0}"),
-            range([least, 0.0, most], 0),
+            range(paper_ge, 0),
             format!("{:.2}", ratio[1]),
             range(ratio, 2),
         ]

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use pimlico_estimate::Job;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico estimate trade`.
 #[derive(Args)]
@@ -57,6 +57,31 @@ struct Options {
     flow: FlowArguments,
     #[command(flatten)]
     format: FormatArguments,
+}
+
+/// Elements of a head's vectors, at the most.
+const MOST_HEAD_DIM: usize = 256;
+/// Tokens of a head, at the most, before the device is asked.
+const MOST_CONTEXT: usize = 1 << 20;
+
+impl Options {
+    /// Refuses what would be found wrong only after much work.
+    fn check(&self) -> Result<(), Failure> {
+        let Self { head_dim, context, plot, .. } = self;
+        if !(1..=MOST_HEAD_DIM).contains(head_dim) {
+            let message = format!("--head-dim {head_dim}: expected 1 to {MOST_HEAD_DIM}");
+            return Err(Failure::Input(message));
+        }
+        if let Some(wrong) = context.iter().find(|context| !(1..=MOST_CONTEXT).contains(*context)) {
+            let message = format!("--context {wrong}: expected 1 to {MOST_CONTEXT}");
+            return Err(Failure::Input(message));
+        }
+        let folder = plot.as_deref().and_then(Path::parent);
+        match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+            Some(folder) => Err(Failure::Input(format!("{}: no such folder", folder.display()))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What `--json` prints.
@@ -130,6 +155,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Choice::IoBuffers(options) => ("io-buffers", options, choices::io_buffers),
         Choice::Pipeline(options) => ("pipeline", options, pipeline::pipeline),
     };
+    options.check()?;
     let flow = options.flow.flow()?;
     let (alternatives, notes) = build(options, &flow)?;
     let report = Report {

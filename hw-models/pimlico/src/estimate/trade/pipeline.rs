@@ -20,7 +20,7 @@ const MOST_STAGES: u64 = 3;
 
 /// Pipeline registers of each unit.
 pub fn pipeline(options: &Options, flow: &Flow) -> Built {
-    let operations = options.context.first().copied().unwrap_or(1).clamp(1, 1 << 20);
+    let operations = options.context.first().copied().unwrap_or(1);
     let operands = operands(options, operations);
     let mut alternatives = Vec::new();
     for unit in UNITS {
