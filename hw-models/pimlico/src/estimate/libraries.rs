@@ -24,11 +24,16 @@ pub struct Arguments {
     format: FormatArguments,
 }
 
+/// By what share a unit may differ before it is said why.
+const MOST_DIFFERENCE: f64 = 0.1;
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Report {
     libraries: [LibraryReport; 2],
     units: Vec<UnitReport>,
+    /// Why units differ that differ by more than a tenth.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -67,9 +72,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let flow = arguments.flow.flow()?;
     let first = flow.areas(&jobs)?;
     let others = flow.areas_in(&second, &jobs)?;
-    let units = jobs.iter().zip(first.into_iter().zip(others));
+    let units = jobs.iter().zip(first.iter().zip(&others));
+    let libraries = [&flow.library, &second];
+    let notes = units.clone().filter_map(|(job, (a, b))| why(&job.unit, libraries, [a, b]));
     let report = Report {
-        libraries: [&flow.library, &second].map(|library| LibraryReport {
+        notes: notes.collect(),
+        libraries: libraries.map(|library| LibraryReport {
             liberty: library.name.clone(),
             nand2_um2: library.nand2_um2,
             corrections: library.corrections.clone(),
@@ -79,8 +87,26 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     sheet::print(arguments.format, &report, &[sheet(&report)])
 }
 
-fn unit(unit: String, areas: [Area; 2]) -> UnitReport {
-    let of = |f: fn(&Area) -> f64| [f(&areas[0]), f(&areas[1])];
+/// Where a unit differs by more than a tenth: what its flip-flops are in each library, as they are what
+/// libraries have of most unlike sizes.
+fn why(unit: &str, libraries: [&Library; 2], areas: [&Area; 2]) -> Option<String> {
+    let difference = areas[1].ge / areas[0].ge - 1.0;
+    if difference.abs() <= MOST_DIFFERENCE {
+        return None;
+    }
+    let flip_flops = |(library, area): (&Library, &Area)| {
+        let cells = area.cells.iter().filter_map(|(name, count)| {
+            let cell = library.cell(name).filter(|cell| cell.holds_state)?;
+            Some(format!("{count} {name} of {:.2} GE", cell.area_um2 / library.nand2_um2))
+        });
+        cells.collect::<Vec<_>>().join(", ")
+    };
+    let [first, second] = [0, 1].map(|n| flip_flops((libraries[n], areas[n])));
+    Some(format!("{unit}: {:+.1} %; flip-flops 1: {first}; 2: {second}", 100.0 * difference))
+}
+
+fn unit(unit: String, areas: [&Area; 2]) -> UnitReport {
+    let of = |f: fn(&Area) -> f64| [f(areas[0]), f(areas[1])];
     let percent = |[first, second]: [f64; 2]| 100.0 * (second / first - 1.0);
     let area_ge = of(|area| area.ge);
     let logic_ge = of(|area| area.ge - area.flip_flops_ge);
@@ -99,7 +125,7 @@ fn unit(unit: String, areas: [Area; 2]) -> UnitReport {
 }
 
 fn sheet(report: &Report) -> Sheet {
-    let Report { libraries: [first, second], units } = report;
+    let Report { libraries: [first, second], units, notes: reasons } = report;
     let ge = |ge: f64| format!("{ge:.0}");
     // A unit without flip-flops has no difference of them.
     let percent = |percent: f64| match percent.is_finite() {
@@ -123,7 +149,7 @@ fn sheet(report: &Report) -> Sheet {
         ]
     });
     let [a, b] = [first, second].map(|library| &library.liberty);
-    let notes = [first, second].into_iter().flat_map(|library| {
+    let corrections = [first, second].into_iter().flat_map(|library| {
         library.corrections.iter().map(|correction| format!("{}: {correction}", library.liberty))
     });
     Sheet {
@@ -145,6 +171,6 @@ fn sheet(report: &Report) -> Sheet {
             "difference",
         ],
         rows: rows.collect(),
-        notes: notes.collect(),
+        notes: corrections.chain(reasons.iter().cloned()).collect(),
     }
 }

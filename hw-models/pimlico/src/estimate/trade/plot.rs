@@ -90,6 +90,9 @@ fn panels(alternatives: &[Alternative]) -> Vec<Panel> {
             .flat_map(|run| alternatives.iter().enumerate().filter_map(move |a| bar(run, a)))
             .collect()
     };
+    // Where cycles are not equally long, ns are what to compare.
+    let has_ns =
+        alternatives.iter().flat_map(|alternative| &alternative.runs).all(|r| r.ns.is_some());
     let relative = |run: &Run| run.error.map(|ErrorReport { rms_relative, .. }| rms_relative);
     let whole = |value: f64| grouped(value.round() as u64);
     let linear = |title, bars, text| Panel { title, bars, logarithmic: false, text };
@@ -101,7 +104,11 @@ fn panels(alternatives: &[Alternative]) -> Vec<Panel> {
         }),
         linear("slowest path, ns", of_hardware(|a| a.delay_ns), |v| format!("{v:.2}")),
         linear("power, mW", of_hardware(|a| a.power_mw), |v| format!("{v:.3}")),
-        linear("time of the workload, cycles", of_runs(|run| Some(run.cycles as f64)), whole),
+        if has_ns {
+            linear("time of the workload, ns", of_runs(|run| run.ns), whole)
+        } else {
+            linear("time of the workload, cycles", of_runs(|run| Some(run.cycles as f64)), whole)
+        },
         Panel {
             title: "RMS error, relative, logarithmic",
             bars: of_runs(relative),
@@ -132,4 +139,75 @@ fn draw_panel(area: &Area, panel: &Panel) -> Drawn {
         area.draw(&Text::new(text(bar.value), (right + 8, top + 3), FONT))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alternative(name: &str, area_ge: f64, rms_relative: f64) -> Alternative {
+        let error = ErrorReport { max_ulp: 1.0, max_relative: 1.0, rms_relative };
+        let run = |workload: &str| Run {
+            workload: workload.to_owned(),
+            cycles: 100,
+            ns: None,
+            error: Some(error),
+        };
+        Alternative {
+            name: name.to_owned(),
+            units: Vec::new(),
+            area_ge,
+            flip_flops: 7,
+            memories_mm2_28nm: None,
+            delay_ns: None,
+            power_mw: None,
+            runs: vec![run("short"), run("long")],
+        }
+    }
+
+    fn report() -> Report {
+        Report {
+            trade: "sums",
+            liberty: "cells".to_owned(),
+            nand2_um2: 1.0,
+            clock_ns: 5.0,
+            head_dim: 128,
+            seed: 1,
+            alternatives: vec![
+                alternative("narrow", 1000.0, 1e-3),
+                alternative("wide", 1500.0, 1e-4),
+            ],
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn there_is_a_panel_for_each_quantity_with_figures() {
+        let panels = panels(&report().alternatives);
+        let titles: Vec<_> = panels.iter().map(|panel| panel.title).collect();
+        let expected = [
+            "area of the units, GE",
+            "flip-flops",
+            "time of the workload, cycles",
+            "RMS error, relative, logarithmic",
+        ];
+        assert_eq!(titles, expected);
+        let labels: Vec<_> = panels[2].bars.iter().map(|bar| bar.label.as_str()).collect();
+        assert_eq!(labels, ["short: narrow", "short: wide", "long: narrow", "long: wide"]);
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_values_say() {
+        let mut svg = String::new();
+        draw(&mut svg, &report()).expect("drawn");
+        let bars: Vec<u32> = svg
+            .lines()
+            .filter(|line| line.starts_with("<rect") && line.contains("x=\"390\""))
+            .filter_map(|line| line.split("width=\"").nth(1)?.split('"').next()?.parse().ok())
+            .collect();
+        // Area 2 : 3; a decade apart, from a decade below the smaller, is 2 : 1.
+        assert_eq!(bars[..2], [380, 570]);
+        assert_eq!(bars[bars.len() - 2..], [570, 285]);
+        assert!(svg.contains("1 500") && svg.contains("1.00e-4"));
+    }
 }
