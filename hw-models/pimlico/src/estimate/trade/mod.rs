@@ -9,7 +9,6 @@ mod plot;
 use super::flow::{Flow, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
-use crate::output::grouped;
 use clap::{Args, Subcommand};
 use pimlico_estimate::Job;
 use serde::Serialize;
@@ -218,7 +217,7 @@ fn trade_sheet(report: &Report) -> Sheet {
         let hardware = vec![
             alternative.name.clone(),
             format!("{:.0}", alternative.area_ge),
-            grouped(alternative.flip_flops),
+            alternative.flip_flops.to_string(),
             optional(alternative.delay_ns, |ns| format!("{ns:.2}")),
         ];
         let memories = optional(alternative.memories_mm2_28nm, |mm2| format!("{mm2:.4}"));
@@ -233,7 +232,7 @@ fn trade_sheet(report: &Report) -> Sheet {
             row.extend([
                 power.clone(),
                 run.workload.clone(),
-                grouped(run.cycles),
+                run.cycles.to_string(),
                 optional(run.ns, |ns| format!("{ns:.0}")),
                 error(|e| e.max_relative),
                 error(|e| e.rms_relative),
