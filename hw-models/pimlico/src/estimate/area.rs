@@ -9,21 +9,6 @@ use pimlico_estimate::{Area, Job, memory, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The units that are shown where none are asked for: those of the papers, and what else a device has.
-pub const UNITS: [&str; 11] = [
-    "relayout_unit",
-    "adder_unit",
-    "softmax_unit",
-    "bank_pu:flush",
-    "bank_pu",
-    "bank_pu:sum32",
-    "bank_pu:x16",
-    "pingpong_buffer:depth1",
-    "rank_controller",
-    "refresh_manager",
-    "dispatcher",
-];
-
 /// Arguments of `pimlico estimate area`.
 #[derive(Args)]
 pub struct Arguments {
@@ -83,11 +68,7 @@ struct MemoryReport {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let names: Vec<&str> = match arguments.units.as_slice() {
-        [] => UNITS.into(),
-        names => names.iter().map(String::as_str).collect(),
-    };
-    let jobs = names.into_iter().map(flow::job).collect::<Result<Vec<_>, _>>()?;
+    let jobs = flow::jobs(&arguments.units)?;
     let flow = arguments.flow.flow()?;
     let areas = flow.areas(&jobs)?;
     let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {

@@ -7,8 +7,23 @@ use clap::Args;
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Tools};
 use std::path::{Path, PathBuf};
 
+/// The units that are shown where none are asked for: those of the papers, and what else a device has.
+pub const UNITS: [&str; 11] = [
+    "relayout_unit",
+    "adder_unit",
+    "softmax_unit",
+    "bank_pu:flush",
+    "bank_pu",
+    "bank_pu:sum32",
+    "bank_pu:x16",
+    "pingpong_buffer:depth1",
+    "rank_controller",
+    "refresh_manager",
+    "dispatcher",
+];
+
 /// Clock of L3's bank PUs in ns.
-const CLOCK_NS: f64 = 5.0;
+pub const CLOCK_NS: f64 = 5.0;
 
 /// Arguments of all estimates.
 #[derive(Args)]
@@ -86,6 +101,14 @@ pub fn read(liberty: &Path) -> Result<Library, Failure> {
     })
 }
 
+/// Units as `pimlico cosim --list` names them; where there are no names, those of [`UNITS`].
+pub fn jobs(names: &[String]) -> Result<Vec<Job>, Failure> {
+    match names {
+        [] => UNITS.into_iter().map(job).collect(),
+        _ => names.iter().map(|name| job(name)).collect(),
+    }
+}
+
 /// A unit as `pimlico cosim --list` names it.
 pub fn job(name: &str) -> Result<Job, Failure> {
     let unit = pimlico_units::units().into_iter().find(|unit| unit.name == name);
@@ -95,7 +118,7 @@ pub fn job(name: &str) -> Result<Job, Failure> {
 }
 
 /// Where results are kept.
-fn cache_folder() -> Option<PathBuf> {
+pub fn cache_folder() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let caches = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
     caches.is_absolute().then(|| caches.join("pimlico/area"))

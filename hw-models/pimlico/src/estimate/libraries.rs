@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate libraries`: whether gate equivalents depend on the library.
 
-use super::area::UNITS;
 use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
@@ -60,11 +59,7 @@ struct UnitReport {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let names: Vec<&str> = match arguments.units.as_slice() {
-        [] => UNITS.into(),
-        names => names.iter().map(String::as_str).collect(),
-    };
-    let jobs = names.into_iter().map(flow::job).collect::<Result<Vec<_>, _>>()?;
+    let jobs = flow::jobs(&arguments.units)?;
     let second = match &arguments.second {
         Some(file) => flow::read(file)?,
         None => Library::nangate45_areas().map_err(|e| Failure::Input(e.to_string()))?,

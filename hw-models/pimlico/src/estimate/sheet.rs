@@ -19,7 +19,7 @@ pub struct FormatArguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub enum Format {
     /// For people
     Table,
     /// Markdown
