@@ -11,6 +11,7 @@
 //! * [`mapping`]: where the elements of K, V and Q lie.
 //! * [`RankUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`Rank`]: all of it, one tCK at a time.
+//! * [`Ranks`]: a device of many, behind the host's channels; [`Topology`]: where each is.
 //! * [`dispatch`]: the dispatcher, and the queues between it and the rank's ports.
 //! * [`gemv`]: where the weights of a matrix lie.
 //! * [`aim`]: a module of GDDR6-AiM channels, with the same units.
@@ -23,6 +24,7 @@ mod accounts;
 pub mod aim;
 mod bank_pus;
 mod buffer_chip;
+mod channel;
 mod chips;
 mod command;
 mod config;
@@ -34,11 +36,13 @@ pub mod energy;
 pub mod gemv;
 pub mod mapping;
 mod rank;
+mod ranks;
 mod softmax;
 pub mod spd;
 mod statistics;
 mod sum_path;
 mod timeline;
+mod topology;
 mod wave;
 
 pub use accounts::Gap;
@@ -51,11 +55,13 @@ pub use dram::{Burst, CHIPS, Cells, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, BusTraffic, Events,
-    Lanes, Normalise, Observed, Observer, Options, Outputs, PinWatch, Rank, RankError, RankUnits,
-    Requests, Score, Scores, Shared, Sum, SumFormat, Weigh, controls,
+    HostTransfer, Lanes, Normalise, Observed, Observer, Options, Outputs, PinWatch, Rank,
+    RankError, RankUnits, Requests, Score, Scores, Shared, Sum, SumFormat, Weigh, controls,
 };
+pub use ranks::{RankRun, Ranks, Together};
 pub use softmax::{HEADS, Made, SCORE_BUFFER};
 pub use statistics::{Lost, Statistics};
 pub use sum_path::SumPorts;
 pub use timeline::{Activity, STRETCHES, Timeline};
+pub use topology::{Address, Topology, TopologyError};
 pub use wave::RankWave;

@@ -26,6 +26,7 @@
 mod observe;
 mod options;
 mod requests;
+mod traffic;
 mod units;
 
 pub use observe::{BusTraffic, Observed, Observer};
@@ -34,6 +35,7 @@ pub use requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Scores, Shared,
     Sum, TreeSum, Weigh,
 };
+pub use traffic::HostTransfer;
 pub(crate) use units::ModelBackEnd;
 pub use units::{BackEnd, RankUnits, controls};
 
@@ -50,6 +52,7 @@ use crate::{
 use pimlico_ports::Mismatch;
 use pimlico_units::rank::ArrayKind;
 use std::collections::VecDeque;
+use traffic::Traffic;
 
 /// Who drives the chips' data bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +117,7 @@ pub struct Rank {
     sums: VecDeque<(u32, usize)>,
 
     accounts: Accounts,
+    traffic: Traffic,
     /// The end of the last REF.
     refreshed_tck: u64,
     /// What is on the chips' data bus.
@@ -163,6 +167,7 @@ impl Rank {
             partial_sums: vec![[0; CHIPS]; PARTIAL_SUMS].into(),
             sums: VecDeque::with_capacity(64),
             accounts: Accounts::new(config.timing.ccd_l_tck),
+            traffic: Traffic::new(config.timing.burst_tck),
             refreshed_tck: 0,
             transfer: None,
             bus: BusTraffic::default(),
@@ -233,11 +238,18 @@ impl Rank {
     /// Starts an operator: statistics count from here.
     pub fn begin(&mut self) {
         self.accounts.restart(self.tck);
+        self.traffic.restart(self.tck);
     }
 
     /// Ends an operator.
     pub fn end(&mut self) -> Statistics {
         self.accounts.finish(self.tck)
+    }
+
+    /// What crossed the host's channel for the operator that has ended, as if the rank had the channel to
+    /// itself: of processing in memory, not of the host's accesses. What was told is forgotten.
+    pub fn take_transfers(&mut self) -> Vec<HostTransfer> {
+        self.traffic.finish()
     }
 
     /// tCK since the reset.
@@ -289,6 +301,9 @@ impl Rank {
         self.step_operands(&mut events)?;
         let score = self.step_adder_unit(&mut events)?;
         self.step_softmax(requests, score, &mut events)?;
+        if events.output.is_some() || events.context.is_some() {
+            self.traffic.result(self.tck);
+        }
         if let Some(wave) = &mut self.wave {
             wave.record(command, self.sum_path.as_ref())?;
         }
@@ -397,7 +412,10 @@ impl Rank {
                 if let Some(BusRequest::Write { data, .. }) = self.transfers.pop_front() {
                     match data {
                         // A tCK sooner, for the re-layout unit.
-                        Shared::Host(beats) => self.from_host.push(first_clock - 2, beats),
+                        Shared::Host(beats) => {
+                            self.from_host.push(first_clock - 2, beats);
+                            self.traffic.write(first_clock / 2 - 1);
+                        }
                         Shared::RankPu(burst) => {
                             self.from_rank_pu.push(first_clock, beats_of(&burst));
                         }
