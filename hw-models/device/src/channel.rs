@@ -32,8 +32,9 @@ pub(crate) struct User<'a> {
 pub(crate) struct Shared {
     /// Of each rank, tCK for which it waited for the channel.
     pub waited_tck: Vec<u64>,
-    /// When the last result has been read.
-    pub results_until_tck: u64,
+    /// When the host begins to read the last results. That it has them a burst later is left out, as for a
+    /// rank alone.
+    pub results_tck: u64,
     /// tCK in which data are on the channel's pins.
     pub busy_tck: u64,
 }
@@ -62,7 +63,7 @@ pub(crate) fn share(users: &[User], gap_tck: u64) -> Shared {
     results.sort_unstable();
     Shared {
         waited_tck: (0..users.len()).map(|n| waited(n, u64::MAX)).collect(),
-        results_until_tck: in_gaps(&granted, &results, gap_tck),
+        results_tck: in_gaps(&granted, &results, gap_tck),
         busy_tck,
     }
 }
@@ -103,10 +104,10 @@ impl Operands {
 }
 
 /// Reads results, each with when it is there, its rank and its length, where the channel is idle. Returns
-/// when the last has been read.
+/// when the last of them begins.
 fn in_gaps(granted: &[Granted], results: &[(u64, usize, u64)], gap_tck: u64) -> u64 {
     let mut granted = granted.iter().peekable();
-    let (mut free_tck, mut last) = (0, None);
+    let (mut begin_tck, mut free_tck, mut last) = (0, 0, None);
     for &(there_tck, user, tck) in results {
         let after =
             if last == Some(user) || last.is_none() { free_tck } else { free_tck + gap_tck };
@@ -117,9 +118,9 @@ fn in_gaps(granted: &[Granted], results: &[(u64, usize, u64)], gap_tck: u64) -> 
         {
             from_tck = from_tck.max(operands.at.end + gap_tck);
         }
-        (free_tck, last) = (from_tck + tck, Some(user));
+        (begin_tck, free_tck, last) = (from_tck, from_tck + tck, Some(user));
     }
-    free_tck
+    begin_tck
 }
 
 #[cfg(test)]
@@ -139,7 +140,7 @@ mod tests {
         let transfers = [write(5, 8), write(13, 4), read(14, 4), write(40, 4), read(90, 4)];
         let alone = share(&[User { cycles: 100, transfers: &transfers }], 2);
         assert_eq!(alone.waited_tck, [0]);
-        assert_eq!(alone.results_until_tck, 94);
+        assert_eq!(alone.results_tck, 90);
         assert_eq!(alone.busy_tck, 24);
         assert_eq!(share(&[], 2), Shared::default());
     }
@@ -166,7 +167,7 @@ mod tests {
         // Operands from 26 and, with the gap, from 32; the first result at 20. The second finds no room
         // before, nor between them.
         assert_eq!(shared.waited_tck, [2, 0]);
-        assert_eq!(shared.results_until_tck, 36 + 2 + 4);
+        assert_eq!(shared.results_tck, 36 + 2);
     }
 
     #[test]

@@ -87,6 +87,19 @@ impl Energy {
         let Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } = self;
         activate + all_bank_read + bursts + refresh + standby + bank_pus + rank_pu
     }
+
+    /// Of two.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            activate: self.activate + other.activate,
+            all_bank_read: self.all_bank_read + other.all_bank_read,
+            bursts: self.bursts + other.bursts,
+            refresh: self.refresh + other.refresh,
+            standby: self.standby + other.standby,
+            bank_pus: self.bank_pus + other.bank_pus,
+            rank_pu: self.rank_pu + other.rank_pu,
+        }
+    }
 }
 
 impl Power {

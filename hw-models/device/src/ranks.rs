@@ -39,11 +39,7 @@ impl RankRun {
     /// Another run of the rank behind this one.
     pub fn then(&mut self, statistics: Statistics, transfers: Vec<HostTransfer>) {
         let begin_tck = self.statistics.cycles;
-        let moved = |transfer: HostTransfer| HostTransfer {
-            from_tck: begin_tck + transfer.from_tck,
-            ..transfer
-        };
-        self.transfers.extend(transfers.into_iter().map(moved));
+        self.transfers.extend(transfers.into_iter().map(|transfer| transfer.after(begin_tck)));
         self.statistics = self.statistics.and(statistics);
     }
 }
@@ -51,7 +47,7 @@ impl RankRun {
 /// An operator on several ranks at once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Together {
-    /// Duration in tCK, until the last rank is done and the last result read.
+    /// Duration in tCK, until the last rank is done and the last results are being read.
     pub cycles: u64,
     /// The rank that is done last, among the runs.
     pub last: usize,
@@ -118,7 +114,7 @@ impl<'a> Ranks<'a> {
                     (together.last, together.waited_tck) = (n, waited_tck);
                 }
             }
-            together.cycles = together.cycles.max(shared.results_until_tck);
+            together.cycles = together.cycles.max(shared.results_tck);
             together.channel_tck = together.channel_tck.max(shared.busy_tck);
         }
         together.busiest_tck = runs.iter().map(|run| run.statistics.cycles).max().unwrap_or(0);

@@ -9,16 +9,21 @@ use crate::data::{Distribution, Head, Shape};
 use crate::driver::{Driver, DriverError, KvRows, Results};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
+use crate::placement::{NoRoom, Placement};
 use crate::program::attention::{
     self as program, BLOCK_REQUEST, MAX_CONTEXT, Passes, ScoreBufferUse,
 };
 use crate::report::{
-    AttentionReport, Error, JobReport, Load, Operator, Report, ScoreBuffer, Stages,
+    AttentionReport, Error, JobReport, Load, Operator, Report, ScoreBuffer, Stages, System,
 };
+use crate::spread::{self, SpreadError, Task};
 use half::f16;
 use pimlico_device::dispatch::Made;
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::{self, HeadLayout, LayoutError};
-use pimlico_device::{Normalise, Rank, RankError, SCORE_BUFFER, Statistics};
+use pimlico_device::{
+    HostTransfer, Normalise, Options, Rank, RankError, Ranks, SCORE_BUFFER, Statistics, Topology,
+};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_golden::attention as golden;
 use pimlico_golden::error::ErrorReport;
@@ -49,6 +54,9 @@ pub enum AttentionError {
     /// A head does not fit.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// There is no room for the K and V of all heads.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// A context is longer than T_cur can say.
     #[error("context of {0} tokens: T_cur goes up to {MAX_CONTEXT}")]
     Tokens(usize),
@@ -92,6 +100,8 @@ pub struct Attention {
     pub context: Vec<Vec<u16>>,
     /// What it cost.
     pub statistics: Statistics,
+    /// What crossed the host's channel.
+    pub transfers: Vec<HostTransfer>,
 }
 
 /// Factor of the scores: 1 / sqrt(d_h).
@@ -229,6 +239,8 @@ impl Requests {
             whole.scores.extend(part.scores);
             whole.weights.extend(part.weights);
             whole.context.extend(part.context);
+            let begin_tck = whole.statistics.cycles;
+            whole.transfers.extend(part.transfers.into_iter().map(|part| part.after(begin_tck)));
             whole.statistics = whole.statistics.and(part.statistics);
         }
         Ok(whole)
@@ -282,7 +294,8 @@ impl Requests {
         let mut context = complete("context", contexts)?;
         context.iter_mut().for_each(|head| head.truncate(layout.head_dim));
         let (scores, weights) = (complete("score", scores)?, complete("softmax", weights)?);
-        Ok(Attention { scores, weights, context, statistics })
+        let transfers = rank.take_transfers();
+        Ok(Attention { scores, weights, context, statistics, transfers })
     }
 }
 
@@ -313,6 +326,9 @@ pub fn run_with(
 ) -> Result<Report, AttentionError> {
     // Before data are made.
     let layouts = layouts(rank, job.head_dim, &job.contexts)?;
+    let of_head = layouts.last().map_or(0, |layout| layout.end_row() as u64);
+    let bank_rows = of_head.saturating_mul(job.heads.div_ceil(job.group) as u64);
+    Placement::new(rank.config(), Topology::ONE).check_room(rank.config(), &[bank_rows], 1)?;
     let rows: Vec<_> = layouts.iter().map(KvRows::adjacent).collect::<Result<_, _>>()?;
     let longest = job.contexts.iter().copied().max().unwrap_or(1).max(setup.longest.unwrap_or(1));
     let mut requests = Requests::new(HeadLayout::new(rank.config(), job.head_dim, longest, 0)?)?;
@@ -353,19 +369,47 @@ pub fn run_with(
     let bytes = kv_heads * layouts.iter().map(kv_cache::bytes).sum::<u64>();
     let operator = Operator::on_device("attention", config, &cost, macs, stages.output);
     let load = Load::new(config, &load, bytes);
-    let attention = AttentionReport {
-        model: job.model.clone(),
-        head_dim: job.head_dim,
-        contexts: job.contexts.clone(),
-        heads: job.heads,
-        group: job.group,
-        distribution: job.distribution.name(),
-        score_buffer: score_buffer(job, &layouts),
-        stages,
-    };
+    let attention = job.report(&layouts, stages);
     Ok(Report::new(rank, &pins, JobReport::Attention(attention), job.seed, load, operator))
 }
 
+/// Runs a job on the ranks of a device, each K and V head of a request on one of them.
+pub fn run_on_ranks(
+    ranks: &Ranks,
+    options: Options,
+    job: &Job,
+    threads: usize,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Report, SpreadError> {
+    let Job { head_dim, heads, group, ref contexts, distribution, seed, .. } = *job;
+    let layout = |&context: &usize| HeadLayout::new(ranks.config(), head_dim, context, 0);
+    let layouts = contexts.iter().map(layout).collect::<Result<Vec<_>, _>>();
+    let layouts = layouts.map_err(AttentionError::from)?;
+    let contexts = contexts.clone();
+    let tasks = vec![Task::Attention { head_dim, heads, group, contexts, distribution, seed }];
+    let spread = spread::Job { tasks, layers: 1, io_buffers: IoBuffers::default(), threads };
+    let done = spread::run(ranks, &spread, progress)?;
+    let attention = JobReport::Attention(job.report(&layouts, done.stages));
+    let system = System::ranks(ranks.config(), options, ranks.topology());
+    Ok(done.report(&system, attention, seed))
+}
+
+impl Job {
+    fn report(&self, layouts: &[HeadLayout], stages: Stages) -> AttentionReport {
+        AttentionReport {
+            model: self.model.clone(),
+            head_dim: self.head_dim,
+            contexts: self.contexts.clone(),
+            heads: self.heads,
+            group: self.group,
+            distribution: self.distribution.name(),
+            score_buffer: score_buffer(self, layouts),
+            stages,
+        }
+    }
+}
+
+/// How full the score buffer is, in the longest of the contexts.
 fn score_buffer(job: &Job, layouts: &[HeadLayout]) -> ScoreBuffer {
     let of_layout = |layout: &HeadLayout| {
         let heads = job.group.min(job.heads).min(program::heads_at_once(layout.context));

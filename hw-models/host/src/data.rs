@@ -2,6 +2,7 @@
 //! Seeded synthetic data: what a head's K, V and Q look like after normalisation.
 
 use half::f16;
+use half::slice::HalfFloatSliceExt;
 use rand_distr::StandardNormal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -81,8 +82,26 @@ pub fn generator(seed: u64) -> Xoshiro256PlusPlus {
 
 /// A vector of normally distributed binary16 numbers.
 pub fn normal_vector(random: &mut Xoshiro256PlusPlus, length: usize, deviation: f64) -> Vec<u16> {
-    let mut normal = || -> f64 { rand_distr::Distribution::sample(&StandardNormal, random) };
-    (0..length).map(|_| f16::from_f64(deviation * normal()).to_bits()).collect()
+    let mut vector = vec![0; length];
+    fill_normal(random, deviation, &mut vector);
+    vector
+}
+
+/// Numbers that are converted at once.
+const BATCH: usize = 128;
+
+/// Fills a vector with normally distributed binary16 numbers.
+pub fn fill_normal(random: &mut Xoshiro256PlusPlus, deviation: f64, vector: &mut [u16]) {
+    let (mut numbers, mut bits) = ([0.0; BATCH], [f16::ZERO; BATCH]);
+    for part in vector.chunks_mut(BATCH) {
+        let (numbers, bits) = (&mut numbers[..part.len()], &mut bits[..part.len()]);
+        for number in &mut *numbers {
+            let normal: f64 = rand_distr::Distribution::sample(&StandardNormal, random);
+            *number = (deviation * normal) as f32;
+        }
+        bits.convert_from_f32_slice(numbers);
+        part.iter_mut().zip(bits).for_each(|(element, bits)| *element = bits.to_bits());
+    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use crate::gemv::{self, GemvError};
 use crate::kv_cache::{HostPort, TransferError};
 use crate::model::Model;
 use crate::pins::PinLog;
-use crate::report::{JobReport, LayerReport, Load, Report};
+use crate::report::{JobReport, LayerReport, Load, Report, System};
+use crate::spread::{self, SpreadError, Task};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Rank, Statistics};
+use pimlico_device::{Options, Rank, Ranks, Statistics};
 use rand_xoshiro::rand_core::RngCore;
 
 /// An operator: a matrix times a vector.
@@ -109,6 +110,22 @@ pub fn run(
     }
     let load = Load::new(rank.config(), &load, bytes);
     Ok(Report::of_operators(rank, &pins, job.report(), job.seed, load, operators))
+}
+
+/// Runs a job on the ranks of a device, each operator spread over all of them.
+pub fn run_on_ranks(
+    ranks: &Ranks,
+    options: Options,
+    job: &Job,
+    (io_buffers, threads): (IoBuffers, usize),
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Report, SpreadError> {
+    let tasks = job.seeds().zip(&job.shapes).map(|(seed, &Shape { operator, rows, columns })| {
+        Task::Matrix { operator, rows, columns, seed }
+    });
+    let spread = spread::Job { tasks: tasks.collect(), layers: 1, io_buffers, threads };
+    let system = System::ranks(ranks.config(), options, ranks.topology());
+    Ok(spread::run(ranks, &spread, progress)?.report(&system, job.report(), job.seed))
 }
 
 #[cfg(test)]

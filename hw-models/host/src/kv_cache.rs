@@ -7,7 +7,7 @@
 
 use crate::data::Head;
 use crate::driver::KvRows;
-use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
+use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transaction};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
@@ -26,6 +26,9 @@ pub enum TransferError {
     #[error(transparent)]
     Rank(#[from] RankError),
 }
+
+/// Transactions that wait for the memory controller, at the most: more than it looks ahead.
+const WAITING: usize = 4 * LOOK_AHEAD;
 
 /// The host's side of a rank's pins.
 pub struct HostPort {
@@ -47,13 +50,21 @@ impl HostPort {
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
         let host = &mut self.controller;
-        for transaction in transactions {
-            host.push(transaction)?;
-        }
+        let mut transactions = transactions.into_iter();
         rank.begin();
         host.take_pins(rank.tck());
-        host.leave_pins();
-        while !host.has_left_pins(rank.tck()) {
+        let mut is_all = false;
+        while !is_all || !host.has_left_pins(rank.tck()) {
+            // No more of them wait than the controller looks at.
+            while !is_all && host.waiting() < WAITING {
+                match transactions.next() {
+                    Some(transaction) => host.push(transaction)?,
+                    None => {
+                        is_all = true;
+                        host.leave_pins();
+                    }
+                }
+            }
             let tck = rank.tck();
             let command = host.command(tck);
             let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];

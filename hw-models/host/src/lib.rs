@@ -10,7 +10,9 @@
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`driver`]: what the host writes to the dispatcher.
 //! * [`decode`]: text, token by token, with a whole model.
-//! * [`layer`]: a decoder layer, on several threads.
+//! * [`placement`]: which rank of a device has which heads and rows.
+//! * [`spread`]: operators over the ranks of a device, on several threads ([`parallel`]).
+//! * [`layer`]: a decoder layer.
 //! * [`subnormals`]: a head with subnormal numbers flushed to zero.
 //! * [`gemv`]: a matrix times a vector.
 //! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
@@ -39,8 +41,11 @@ pub mod memory_controller;
 pub mod memory_path;
 pub mod model;
 pub mod numerics;
+pub mod parallel;
 pub mod pins;
+pub mod placement;
 pub mod program;
 pub mod report;
 pub mod spd_check;
+pub mod spread;
 pub mod subnormals;

@@ -36,7 +36,7 @@ pub mod standard {
 use standard::{ACTS_OF_FAW, BURST_TCK, CCD_S_TCK, COLUMNS_OF_BURST, REFI_PS, TURNAROUND_TCK};
 
 /// Transactions for which rows are opened ahead.
-const LOOK_AHEAD: usize = 32;
+pub const LOOK_AHEAD: usize = 32;
 
 /// What the host's cores ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,9 @@ pub struct MemoryController {
     refreshed: u64,
     /// Whether the pins are to be left when all is done.
     leaving: bool,
+    /// Until then no row can be opened or closed for the next transactions, if nothing is issued and none
+    /// comes.
+    quiet_until: u64,
 
     outgoing: Outgoing,
     incoming: Incoming<()>,
@@ -137,6 +140,7 @@ impl MemoryController {
             next_ref: refi_tck,
             refreshed: 0,
             leaving: false,
+            quiet_until: 0,
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             read: Vec::new(),
@@ -149,8 +153,16 @@ impl MemoryController {
         if wanted.bank >= size.bank || wanted.row >= size.row || wanted.column >= size.column {
             return Err(NoSuchPlace { wanted, size });
         }
+        if self.queue.len() < LOOK_AHEAD {
+            self.quiet_until = 0;
+        }
         self.queue.push_back(transaction);
         Ok(())
+    }
+
+    /// Transactions that wait.
+    pub fn waiting(&self) -> usize {
+        self.queue.len()
     }
 
     /// Takes the pins of a rank whose banks are closed and that owes no REF. One may have begun in the
@@ -177,7 +189,8 @@ impl MemoryController {
         let command = if at_tck >= self.next_ref {
             self.refresh(at_tck)
         } else if at_tck >= self.refreshed {
-            self.column(at_tck).or_else(|| self.row(at_tck)).or_else(|| self.leave(at_tck))
+            let column_or_row = self.column(at_tck).or_else(|| self.row(at_tck));
+            column_or_row.or_else(|| self.leave(at_tck))
         } else {
             None
         }?;
@@ -251,24 +264,29 @@ impl MemoryController {
     }
 
     /// A PRE or an ACT for one of the next transactions. In each bank the first of them decides.
-    fn row(&self, at_tck: u64) -> Option<DramCommand> {
+    fn row(&mut self, at_tck: u64) -> Option<DramCommand> {
+        if at_tck < self.quiet_until {
+            return None;
+        }
         let mut decided = 0u64; // a bit for each bank
+        let mut next_tck = u64::MAX;
         for transaction in self.queue.iter().take(LOOK_AHEAD) {
             let Place { bank, row, .. } = transaction.place();
             if decided >> bank & 1 != 0 {
                 continue;
             }
             decided |= 1 << bank;
-            match self.banks[bank].row {
-                Some(open) if open != row && self.banks[bank].pre_from <= at_tck => {
-                    return Some(DramCommand::Pre { bank });
-                }
-                None if self.act_from(bank) <= at_tck => {
-                    return Some(DramCommand::Act { bank, row });
-                }
-                _ => {}
+            let (from_tck, command) = match self.banks[bank].row {
+                Some(open) if open == row => continue,
+                Some(_) => (self.banks[bank].pre_from, DramCommand::Pre { bank }),
+                None => (self.act_from(bank), DramCommand::Act { bank, row }),
+            };
+            if from_tck <= at_tck {
+                return Some(command);
             }
+            next_tck = next_tck.min(from_tck);
         }
+        self.quiet_until = next_tck;
         None
     }
 
@@ -283,6 +301,7 @@ impl MemoryController {
 
     /// Moves on the earliest times of the commands that may follow.
     fn issue(&mut self, at: u64, command: DramCommand) {
+        self.quiet_until = 0;
         let t = &self.timing;
         match command {
             DramCommand::Act { bank, row } => {

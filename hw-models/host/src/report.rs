@@ -3,8 +3,9 @@
 
 use crate::decode::report::DecodeReport;
 use crate::pins::PinLog;
+use crate::placement;
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, DramCommand, Options, Rank, Statistics};
+use pimlico_device::{Config, DramCommand, Options, Rank, RankRun, Ranks, Statistics, Topology};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::pins::Violation;
 use serde::Serialize;
@@ -21,6 +22,9 @@ pub struct Report {
     /// The module, where the system is one of several channels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleReport>,
+    /// The ranks, where the system is one of ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RanksReport>,
     /// What executed the units.
     pub backend: String,
     /// Seed of the data.
@@ -88,15 +92,18 @@ impl Report {
         load: Load,
         operators: Vec<Operator>,
     ) -> Self {
-        let System { name, config, module, activation, refresh, normalise, sums } = *system;
-        let channels = module.map_or(1, |module| module.channels);
+        let System { name, config, module, topology, .. } = *system;
+        let System { activation, refresh, normalise, sums, .. } = *system;
+        let devices =
+            module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
-        let used: u64 = operators.iter().map(|operator| operator.slots.used).sum();
-        let bytes = used * (config.all_bank_bytes() * channels) as u64;
+        let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
+        let bytes = reads * config.all_bank_bytes() as u64;
         Self {
             system: name.to_owned(),
             job,
             module,
+            ranks: topology.map(|topology| RanksReport::new(topology, &operators)),
             backend: String::new(),
             seed,
             tck_ns: config.tck_ps as f64 / 1000.0,
@@ -113,7 +120,7 @@ impl Report {
                 ns: ns(config, cycles),
                 energy_pj: operators.iter().map(|operator| operator.energy_pj).sum(),
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
-                peak_gb_per_s: config.peak_gb_per_s() * channels as f64,
+                peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
             },
             operators,
             notes: vec!["the total is without the time in which the banks were written".to_owned()],
@@ -154,6 +161,8 @@ pub struct System<'a> {
     pub config: &'a Config,
     /// The module, if it has several channels.
     pub module: Option<ModuleReport>,
+    /// The ranks, if it is made of ranks.
+    pub topology: Option<Topology>,
     /// How rows are opened.
     pub activation: &'static str,
     /// Whether rows are refreshed.
@@ -167,14 +176,99 @@ pub struct System<'a> {
 impl<'a> System<'a> {
     /// L3's rank.
     pub fn rank(config: &'a Config, options: Options) -> Self {
+        Self::ranks(config, options, Topology::ONE)
+    }
+
+    /// L3's ranks.
+    pub fn ranks(config: &'a Config, options: Options, topology: Topology) -> Self {
         Self {
             name: "l3",
             config,
             module: None,
+            topology: Some(topology),
             activation: options.activation.name(),
             refresh: options.refresh,
             normalise: options.normalise.name(),
             sums: options.sums.name(),
+        }
+    }
+}
+
+/// The ranks of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RanksReport {
+    /// Channels of the host.
+    pub channels: usize,
+    /// DIMMs on a channel.
+    pub dimms: usize,
+    /// Ranks on a DIMM.
+    pub ranks: usize,
+    /// Ranks that had something to do, in the operator that has most of them.
+    pub used: usize,
+    /// The busiest rank of each operator, beside the mean of all ranks, summed up over the operators.
+    pub imbalance: f64,
+}
+
+impl RanksReport {
+    fn new(topology: Topology, operators: &[Operator]) -> Self {
+        let on_ranks = || operators.iter().filter_map(|operator| operator.ranks);
+        let busiest: f64 = on_ranks().map(|ranks| ranks.busiest_tck as f64).sum();
+        let mean: f64 = on_ranks().map(|ranks| ranks.mean_tck).sum();
+        Self {
+            channels: topology.channels(),
+            dimms: topology.dimms(),
+            ranks: topology.ranks(),
+            used: on_ranks().map(|ranks| ranks.used).max().unwrap_or(1),
+            imbalance: if mean > 0.0 { busiest / mean } else { 1.0 },
+        }
+    }
+
+    /// Ranks in all.
+    pub fn count(&self) -> usize {
+        self.channels * self.dimms * self.ranks
+    }
+}
+
+/// How an operator is spread over ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OnRanks {
+    /// Ranks that had something to do.
+    pub used: usize,
+    /// The busiest rank beside the mean of all: 1 where all have as much to do.
+    pub imbalance: f64,
+    /// tCK of the busiest rank, with its channel to itself.
+    pub busiest_tck: u64,
+    /// tCK of a rank on average, those that had nothing to do among them.
+    pub mean_tck: f64,
+    /// tCK for which the rank that was done last waited for its channel.
+    pub waited_tck: u64,
+    /// Share of the time in which data were on the pins of the busiest channel.
+    pub channel: f64,
+    /// What the bank PUs of all ranks took from the row buffers in that time, in GB/s (10^9 bytes).
+    pub gb_per_s: f64,
+    #[serde(skip)]
+    last: usize,
+    #[serde(skip)]
+    cycles: u64,
+}
+
+impl OnRanks {
+    /// Of what ranks did side by side.
+    pub fn new(ranks: &Ranks, runs: &[RankRun]) -> Self {
+        let together = ranks.together(runs);
+        let mean_tck = together.sum_tck as f64 / ranks.topology().count() as f64;
+        let reads: u64 = runs.iter().map(|run| run.statistics.used).sum();
+        let (config, bytes) = (ranks.config(), reads * ranks.config().all_bank_bytes() as u64);
+        Self {
+            used: runs.len(),
+            imbalance: if mean_tck > 0.0 { together.busiest_tck as f64 / mean_tck } else { 1.0 },
+            busiest_tck: together.busiest_tck,
+            mean_tck,
+            waited_tck: together.waited_tck,
+            channel: together.channel_tck as f64 / together.cycles.max(1) as f64,
+            gb_per_s: bytes as f64 / ns(config, together.cycles.max(1)),
+            last: together.last,
+            cycles: together.cycles,
         }
     }
 }
@@ -254,6 +348,63 @@ pub struct DecoderReport {
     pub io_buffers: &'static str,
     /// Where the error of attention comes from; the worst of all heads.
     pub stages: Stages,
+    /// What follows for more layers.
+    pub roll_up: RollUp,
+}
+
+/// What a layer's cost comes to, all layers being alike and one behind the other. The language-model head, and
+/// what the host does between operators, is not in it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RollUp {
+    /// The layer that ran.
+    pub layer: LayersReport,
+    /// So many layers as were asked for, for a token.
+    pub token: LayersReport,
+    /// All layers of the model, for a token.
+    pub model: LayersReport,
+}
+
+/// Layers, for one token.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LayersReport {
+    /// How many.
+    pub layers: usize,
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Tokens in a second, one after the other.
+    pub tokens_per_s: f64,
+    /// Energy, where the currents of the device are known.
+    pub energy_pj: Option<f64>,
+    /// Bytes of the fullest rank that weights, K and V take, in whole rows of all banks.
+    pub bytes_per_rank: u64,
+    /// Whether there is room for them.
+    pub fits: bool,
+}
+
+impl LayersReport {
+    /// So many layers like one whose operators these are.
+    pub fn new(
+        config: &Config,
+        layers: usize,
+        operators: &[Operator],
+        bytes_per_rank: u64,
+    ) -> Self {
+        let cycles = operators.iter().map(|operator| operator.cycles).sum::<u64>() * layers as u64;
+        let energy: Option<f64> = operators.iter().map(|operator| operator.energy_pj).sum();
+        let bytes_per_rank = bytes_per_rank.saturating_mul(layers as u64);
+        let there = config.organisation.rows as u64 * placement::row_bytes(config);
+        Self {
+            layers,
+            cycles,
+            ns: ns(config, cycles),
+            tokens_per_s: 1e9 / ns(config, cycles.max(1)),
+            energy_pj: energy.map(|energy| energy * layers as f64),
+            bytes_per_rank,
+            fits: bytes_per_rank <= there,
+        }
+    }
 }
 
 /// The host's writes through the re-layout unit.
@@ -349,7 +500,13 @@ pub struct Operator {
     pub ns: f64,
     /// Multiply-accumulates that the operator asks for, without padding.
     pub macs: u64,
-    /// All-bank RD slots.
+    /// How it is spread over ranks, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<OnRanks>,
+    /// All-bank RDs of all ranks or channels.
+    #[serde(skip)]
+    pub reads: u64,
+    /// All-bank RD slots; of several ranks, those of the one that is done last.
     pub slots: Slots,
     /// Share of the time, or of the peak, that the parts of the rank are used.
     pub utilisation: Utilisation,
@@ -512,8 +669,64 @@ impl Operator {
         macs: u64,
         error: Error,
     ) -> Self {
-        let Statistics { cycles, bus_cycles, .. } = *statistics;
         let energy = Power::of(config).map(|power| power.energy(config, statistics));
+        Self::new(operator, config, channels, statistics, macs, error).with_energy(energy)
+    }
+
+    /// An operator on several ranks that work side by side. Energy: of a rank that waits for the others, or has
+    /// nothing to do, its standby current.
+    pub fn on_ranks(
+        operator: &'static str,
+        ranks: &Ranks,
+        runs: &[RankRun],
+        on_ranks: OnRanks,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let (config, count) = (ranks.config(), ranks.topology().count());
+        let OnRanks { cycles, last, .. } = on_ranks;
+        let of_last = runs.get(last).map(|run| run.statistics).unwrap_or_default();
+        let mut sum = Statistics::default();
+        let mut energy = Power::of(config).map(|_| energy::Energy::default());
+        let idle = vec![Statistics::default(); count.saturating_sub(runs.len())];
+        for statistics in runs.iter().map(|run| run.statistics).chain(idle) {
+            sum = sum.and(statistics);
+            let whole = Statistics { cycles, ..statistics };
+            let of_rank = Power::of(config).map(|power| power.energy(config, &whole));
+            energy = energy.zip(of_rank).map(|(a, b)| a.and(b));
+        }
+        let mut of_last = of_last;
+        // What it waited for the channel, and the channel for its results.
+        of_last.lost_tck.io += cycles - of_last.cycles;
+        let slots = Slots::new(config, &Statistics { cycles, ..of_last });
+        let of_all = Statistics { cycles: cycles * count as u64, ..sum };
+        let operator = Self::new(operator, config, 1, &of_all, macs, error);
+        Self {
+            cycles,
+            ns: ns(config, cycles),
+            ranks: (count > 1).then_some(on_ranks),
+            slots,
+            ..operator.with_energy(energy)
+        }
+    }
+
+    fn with_energy(self, energy: Option<energy::Energy>) -> Self {
+        Self {
+            energy_pj: energy.map(|energy| energy.total()),
+            energy: energy.map(Energy::from),
+            ..self
+        }
+    }
+
+    fn new(
+        operator: &'static str,
+        config: &Config,
+        channels: usize,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let Statistics { cycles, bus_cycles, .. } = *statistics;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let peak_macs_per_tck =
             (config.all_bank_bytes() * channels / 2) as f64 / config.timing.ccd_l_tck as f64;
@@ -522,6 +735,8 @@ impl Operator {
             cycles,
             ns: ns(config, cycles),
             macs,
+            ranks: None,
+            reads: statistics.used * channels as u64,
             slots: Slots::new(config, statistics),
             utilisation: Utilisation {
                 bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
@@ -530,8 +745,8 @@ impl Operator {
                 softmax_unit: of_time(statistics.softmax_unit_cycles),
             },
             commands: commands(statistics),
-            energy_pj: energy.map(|energy| energy.total()),
-            energy: energy.map(Energy::from),
+            energy_pj: None,
+            energy: None,
             error,
             exact: None,
         }

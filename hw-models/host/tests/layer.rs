@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-//! A decoder layer: its costs, whatever the threads.
+//! A decoder layer: its costs, whatever the threads, on one rank and on many.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Options, Rank, RankUnits};
+use pimlico_device::{Address, Config, Options, Rank, RankUnits, Ranks, Topology};
 use pimlico_host::data::Distribution;
-use pimlico_host::layer::{self, Job, LayerError};
+use pimlico_host::layer::{self, Job};
 use pimlico_host::model::Model;
 use pimlico_host::report::{JobReport, Report};
-use pimlico_host::{attention, gemv};
+use pimlico_host::spread::SpreadError;
+use pimlico_host::{attention, fc, gemv};
 
 fn job() -> Job {
     let shape = Model {
@@ -23,6 +24,7 @@ fn job() -> Job {
     Job {
         model: "small".to_owned(),
         shape,
+        layers: 1,
         context: 70,
         distribution: Distribution::Random,
         io_buffers: IoBuffers::PingPong,
@@ -36,8 +38,18 @@ fn rank() -> Rank {
     Rank::new(config.clone(), RankUnits::models(&config, options), options)
 }
 
-fn run(job: &Job) -> Result<Report, LayerError> {
-    layer::run(&Config::ddr4_3200(), job, rank, |_, _| {})
+fn on<T>((channels, dimms, ranks): (usize, usize, usize), run: impl FnOnce(&Ranks) -> T) -> T {
+    let (config, new_rank) = (Config::ddr4_3200(), |_: Address| rank());
+    let topology = Topology::new(channels, dimms, ranks).expect("a device");
+    run(&Ranks::new(&config, topology, &new_rank))
+}
+
+fn run_on(device: (usize, usize, usize), job: &Job) -> Result<Report, SpreadError> {
+    on(device, |ranks| layer::run(ranks, Options::default(), job, |_, _| {}))
+}
+
+fn run(job: &Job) -> Result<Report, SpreadError> {
+    run_on((1, 1, 1), job)
 }
 
 #[test]
@@ -48,6 +60,11 @@ fn threads_change_nothing() {
     assert_eq!(whole(100), one);
     let other = format!("{:?}", run(&Job { seed: 6, ..job() }).expect("it runs"));
     assert_ne!(other, one);
+    let spread = |threads| {
+        let job = Job { threads, ..job() };
+        format!("{:?}", run_on((2, 2, 1), &job).expect("it runs"))
+    };
+    assert_eq!(spread(3), spread(1));
 }
 
 #[test]
@@ -90,4 +107,110 @@ fn what_does_not_fit_is_refused() {
     let wide = Model { ffn: 1 << 40, ..job().shape };
     assert!(refused(Job { shape: wide, ..job() }).starts_with("ffn1: matrix of"));
     assert!(refused(Job { context: 0, ..job() }).starts_with("attention: context of 0"));
+    // Four rows of the banks for a matrix, two for each of three heads: 131072 bytes a row.
+    let full = refused(Job { layers: 65536, ..job() });
+    assert!(full.starts_with("rank 0 of 1: weights, K and V of 65536 layer(s) take "), "{full}");
+    assert!(full.ends_with(" bytes, a rank has 8589934592"), "{full}");
+}
+
+fn gemv_on(device: (usize, usize, usize), rows: usize, columns: usize) -> Report {
+    let job = gemv::Job { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
+    on(device, |ranks| gemv::run_on_ranks(ranks, Options::default(), &job, 2, |_, _| {}))
+        .expect("it runs")
+}
+
+#[test]
+fn ranks_with_as_much_to_do_take_as_long_as_one() {
+    // Four ranks with 64 rows each, on channels of their own.
+    let (one, four) = (gemv_on((1, 1, 1), 64, 300), gemv_on((4, 1, 1), 256, 300));
+    assert_eq!(four.total.cycles, one.total.cycles);
+    assert_eq!(four.total.peak_gb_per_s, 4.0 * one.total.peak_gb_per_s);
+    assert!((four.total.gb_per_s - 4.0 * one.total.gb_per_s).abs() < 1e-9);
+    assert_eq!(four.load.cycles, one.load.cycles);
+    assert_eq!(four.load.bytes, 4 * one.load.bytes);
+    let (of_one, of_four) = (&one.operators[0], &four.operators[0]);
+    assert_eq!(of_four.slots.used, of_one.slots.used);
+    assert_eq!(of_four.commands["RD_ALL_BANK"], 4 * of_one.commands["RD_ALL_BANK"]);
+    let energy = |report: &Report| report.total.energy_pj.expect("DDR4");
+    assert!((energy(&four) / energy(&one) - 4.0).abs() < 1e-9);
+    let on_ranks = of_four.ranks.expect("several ranks");
+    assert_eq!((on_ranks.used, on_ranks.imbalance, on_ranks.waited_tck), (4, 1.0, 0));
+    // On one channel, each has to wait for the vectors of the others, and no longer.
+    let shared = gemv_on((1, 2, 2), 256, 300);
+    let waited = shared.operators[0].ranks.expect("several ranks").waited_tck;
+    assert_eq!(shared.total.cycles, one.total.cycles + waited);
+    assert!((3 * 40..3 * 40 + 3 * 10).contains(&waited), "{waited}"); // ten words of the vector
+    assert_eq!(shared.load.cycles, 4 * one.load.cycles);
+}
+
+#[test]
+fn ranks_compute_what_one_computes() {
+    let heads = |device, threads| {
+        let job = attention::Job {
+            model: String::new(),
+            head_dim: 64,
+            heads: 6,
+            group: 2,
+            contexts: vec![100, 40],
+            distribution: Distribution::Random,
+            seed: 5,
+        };
+        let run = |ranks: &Ranks| {
+            attention::run_on_ranks(ranks, Options::default(), &job, threads, |_, _| {})
+        };
+        on(device, run).expect("it runs")
+    };
+    let (one, many) = (heads((1, 1, 1), 1), heads((3, 1, 2), 2));
+    let stages = |report: &Report| format!("{:?}", report.attention().expect("attention").stages);
+    assert_eq!(stages(&one), stages(&many));
+    assert_eq!(one.operators[0].commands, many.operators[0].commands);
+    // Six K and V heads of two contexts on six ranks: as long as the longest.
+    let [long, short] = [100, 40].map(|context| {
+        let shape = attention::Job {
+            model: String::new(),
+            head_dim: 64,
+            heads: 2,
+            group: 2,
+            contexts: vec![context],
+            distribution: Distribution::Random,
+            seed: 5,
+        };
+        attention::run(&mut rank(), &shape, |_| {}).expect("it runs").total.cycles
+    });
+    let on_ranks = many.operators[0].ranks.expect("several ranks");
+    assert_eq!((on_ranks.used, on_ranks.busiest_tck), (6, long));
+    assert_eq!(on_ranks.mean_tck, (long + short) as f64 / 2.0);
+    assert_eq!(one.total.cycles, 3 * (long + short));
+}
+
+#[test]
+fn more_ranks_never_take_longer() {
+    let devices = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (4, 2, 1), (16, 2, 2)];
+    let layer = Job { shape: Model { heads: 12, ..job().shape }, context: 300, ..job() };
+    let totals = devices.map(|device| run_on(device, &layer).expect("it runs").total.cycles);
+    assert!(totals.is_sorted_by(|fewer, more| fewer >= more), "{totals:?}");
+    assert!(totals[0] > 3 * totals[4]);
+    let fc = devices.map(|device| {
+        let job = fc::Job::new("", &job().shape, 1, true, 1);
+        let how = (IoBuffers::PingPong, 2);
+        on(device, |ranks| fc::run_on_ranks(ranks, Options::default(), &job, how, |_, _| {}))
+            .expect("it runs")
+            .total
+            .cycles
+    });
+    assert!(fc.is_sorted_by(|fewer, more| fewer >= more), "{fc:?}");
+}
+
+#[test]
+fn layers_roll_up() {
+    let layers = Model { layers: 4, ..job().shape };
+    let report = run_on((2, 1, 1), &Job { shape: layers, layers: 3, ..job() }).expect("it runs");
+    let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
+    let roll_up = layer.roll_up;
+    assert_eq!(roll_up.layer.cycles, report.total.cycles);
+    assert_eq!((roll_up.token.layers, roll_up.token.cycles), (3, 3 * report.total.cycles));
+    assert_eq!((roll_up.model.layers, roll_up.model.cycles), (4, 4 * report.total.cycles));
+    assert!((roll_up.token.tokens_per_s * roll_up.token.ns / 1e9 - 1.0).abs() < 1e-12);
+    assert_eq!(roll_up.model.bytes_per_rank, 4 * roll_up.layer.bytes_per_rank);
+    assert!(roll_up.model.fits);
 }

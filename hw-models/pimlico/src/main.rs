@@ -34,7 +34,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Run an operator of a language model on the device
-    Run(Box<run::Arguments>),
+    Run(Box<run::Given>),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit
     Cosim(cosim::Arguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results

@@ -141,6 +141,34 @@ fn a_layer_runs_on_both_systems() {
 }
 
 #[test]
+fn operators_are_spread_over_ranks() {
+    let layer = "run --op layer --model llama-3.2-1b --context 64 --json";
+    let report = json(&format!("{layer} --channels 4 --dimms 2 --ranks 2 --layers 2"));
+    let ranks = &report["ranks"];
+    assert_eq!(
+        (&ranks["channels"], &ranks["dimms"], &ranks["ranks"]),
+        (&4.into(), &2.into(), &2.into())
+    );
+    assert_eq!(ranks["used"], 16);
+    assert_eq!(report["total"]["peak_gb_per_s"], 16.0 * 204.8);
+    let operators = report["operators"].as_array().expect("a list");
+    let attention = &operators[1]["ranks"];
+    // Eight K and V heads on sixteen ranks.
+    assert_eq!((&attention["used"], &attention["imbalance"]), (&8.into(), &2.0.into()));
+    let total = report["total"]["cycles"].as_u64().expect("a number");
+    assert_eq!(report["roll_up"]["token"]["cycles"], 2 * total);
+    assert_eq!(report["roll_up"]["model"]["layers"], 16);
+    let text = pimlico("run --op gemv --rows 64 --cols 40 --channels 2 --threads 1").stdout;
+    let text = String::from_utf8_lossy(&text);
+    for expected in
+        ["2 channel(s) of 1 DIMM(s) of 1 rank(s)", "busiest / mean", "2 of 2", "of 409.6"]
+    {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    assert_eq!(json("run --context 40 --json")["ranks"]["used"], 1);
+}
+
+#[test]
 fn io_buffers_are_compared() {
     let comparison =
         json("sweep io-buffers --contexts 1024 --channels 2 --tp 64 --refresh off --json");
@@ -183,12 +211,27 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --head-dim 257", "head dimension 257"),
         ("run --group 0", "--group 0"),
         ("run --op gemv", "expected --rows R and --cols C"),
-        ("run --rows 5", "they go with --op gemv"),
-        ("run --op fc --rows 5", "they go with --op gemv"),
-        ("run --tp 2", "they go with --op fc"),
+        ("run --rows 5", "--rows: it goes with --op gemv, not with --op attention"),
+        ("run --op fc --rows 5", "--rows: it goes with --op gemv, not with --op fc"),
+        ("run --tp 2", "--tp: it goes with --op fc, not with --op attention"),
         ("run --op fc --tp 0", "--tp 0: expected 1 to 1024 modules"),
-        ("run --channels 2", "--channels: it goes with --system aim"),
-        ("run --system aim --sums binary32", "they go with --system l3"),
+        ("run --op gemv --rows 9 --cols 9 --heads 2", "--heads: it goes with --op attention"),
+        ("run --op layer --batch 2", "--batch: it goes with --op attention, not with --op layer"),
+        ("run --op decode --context 9", "--context: it goes with --op attention, layer"),
+        ("run --channels 0", "expected 1 to"),
+        ("run --dimms 5", "5 DIMMs on a channel: expected 1 to 4"),
+        ("run --ranks 0", "0 ranks on a DIMM: expected 1 to 4"),
+        ("run --system aim --ranks 2", "--ranks: it goes with --system l3, not with --system aim"),
+        ("run --op decode --ranks 2", "--op decode: it runs on one rank, here are 2"),
+        ("run --threads 2", "--threads: with --op attention, it goes with several ranks"),
+        ("run --channels 2 --vcd x.vcd", "--vcd: with --op attention, it goes with one rank"),
+        ("run --heads 96 --context 200000", "rank 0 of 1: weights, K and V of 1 layer(s) take"),
+        ("run --op layer --layers 97", "--layers 97: gpt-175b has 1 to 96"),
+        (
+            "run --op layer --context 16384 --layers 3",
+            "rank 0 of 1: weights, K and V of 3 layer(s) take",
+        ),
+        ("run --system aim --sums binary32", "--sums: it goes with --system l3"),
         ("run --system aim --context 0", "context of 0 tokens"),
         ("run --system aim --head-dim 0", "head dimension 0"),
         ("run --system aim --context 99999999999", "hold 1 to 261888 of head dimension 128"),

@@ -19,6 +19,13 @@ pub struct HostTransfer {
     pub read: bool,
 }
 
+impl HostTransfer {
+    /// The same, of an operator that begins so much later.
+    pub fn after(self, tck: u64) -> Self {
+        Self { from_tck: self.from_tck + tck, ..self }
+    }
+}
+
 /// The transfers of an operator.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {

@@ -158,6 +158,7 @@ fn errors(head: &Head, query: &[u16], result: AimAttention) -> Stages {
         weights: vec![softmax.values],
         context: vec![context.values],
         statistics: Statistics::default(),
+        transfers: Vec::new(),
     };
     attention::errors_of(&[query], head, &result, Normalise::Early)
 }

@@ -45,6 +45,7 @@ pub(crate) fn report(
             channels: options.channels,
             io_buffers: options.io_buffers.name(),
         }),
+        topology: None,
         activation: options.activation.name(),
         refresh: options.refresh,
         normalise: Normalise::Early.name(),

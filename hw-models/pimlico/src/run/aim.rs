@@ -16,7 +16,7 @@ use pimlico_host::report::Report;
 /// Runs a job.
 pub(super) fn run(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
     let config = Config::gddr6_aim();
-    let options = arguments.aim_options()?;
+    let options = arguments.aim_options();
     let units = arguments.backend.aim_units(&config, options, arguments.seed)?;
     let mut module = Module::new(config.clone(), units, options);
     if let Some(file) = &arguments.vcd {

@@ -10,7 +10,7 @@ use crate::files;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Normalise, Options, SumFormat};
+use pimlico_device::{Activation, Normalise, Options, SumFormat, Topology};
 use pimlico_host::attention::Setup;
 use pimlico_host::checkpoint::config::Config;
 use pimlico_host::data::Distribution;
@@ -91,9 +91,18 @@ pub struct Arguments {
     /// leave
     #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
     pub(super) io_buffers: Buffers,
-    /// Channels of the module, with --system aim: 16 by default
+    /// Channels of the host [default: 1], or with --system aim of the module [default: 16]
     #[arg(long, value_name = "N", value_parser = channels)]
     pub(super) channels: Option<usize>,
+    /// DIMMs on each channel
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) dimms: usize,
+    /// Ranks on each DIMM
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(super) ranks: usize,
+    /// Layers for which there must be room, with --op layer; they are alike, and one runs [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(super) layers: Option<usize>,
     /// Modules that share the layer out among them, with --op fc: one's share is run
     #[arg(long, value_name = "N")]
     pub(super) tp: Option<usize>,
@@ -111,7 +120,8 @@ pub struct Arguments {
     /// Seed of the data, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
-    /// Threads of this machine, with --op layer; results do not depend on it [default: all cores]
+    /// Threads of this machine, with --op layer or several ranks; results do not depend on it [default: all
+    /// cores]
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<NonZero<usize>>,
     /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
@@ -198,7 +208,68 @@ pub enum Switch {
     Off,
 }
 
+impl System {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::L3 => "l3",
+            Self::Aim => "aim",
+        }
+    }
+}
+
+impl Op {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Fc => "fc",
+            Self::Gemv => "gemv",
+            Self::Layer => "layer",
+            Self::Decode => "decode",
+        }
+    }
+}
+
 impl Arguments {
+    /// How many ranks there are.
+    pub(super) fn topology(&self) -> Result<Topology, Failure> {
+        let of = Topology::new(self.channels.unwrap_or(1), self.dimms, self.ranks);
+        let topology =
+            of.map_err(|e| Failure::Input(format!("--channels, --dimms, --ranks: {e}")))?;
+        if topology.count() == 1 {
+            return match (self.threads, self.op) {
+                (None, _) | (_, Op::Layer) => Ok(topology),
+                (_, op) => Err(self.on_ranks("--threads", "several ranks", op)),
+            };
+        }
+        for (flag, given) in [
+            ("--program", self.program.is_some()),
+            ("--context-max", self.context_max.is_some()),
+            ("--vcd", self.vcd.is_some()),
+            ("--plot", self.plot.is_some()),
+        ] {
+            if given {
+                return Err(self.on_ranks(flag, "one rank", self.op));
+            }
+        }
+        if self.op == Op::Decode {
+            let count = topology.count();
+            let message = format!("--op decode: it runs on one rank, here are {count}");
+            return Err(Failure::Input(message));
+        }
+        Ok(topology)
+    }
+
+    fn on_ranks(&self, flag: &str, ranks: &str, op: Op) -> Failure {
+        let flags = "--channels, --dimms, --ranks";
+        Failure::Input(format!("{flag}: with --op {}, it goes with {ranks} ({flags})", op.name()))
+    }
+
+    /// Threads of this machine.
+    pub(super) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.threads.map_or_else(cores, NonZero::get)
+    }
+
     pub(super) fn options(&self) -> Options {
         Options {
             activation: match self.activation {
@@ -219,13 +290,6 @@ impl Arguments {
 
     /// What the dispatcher is set up with.
     pub(super) fn setup(&self) -> Result<Setup, Failure> {
-        let input = |message: &str| Err(Failure::Input(message.to_owned()));
-        if self.program.is_some() && (self.op == Op::Fc || self.system == System::Aim) {
-            return input("--program: it goes with --system l3 and --op attention or gemv");
-        }
-        if self.context_max.is_some() && (self.op != Op::Attention || self.system == System::Aim) {
-            return input("--context-max: it goes with --system l3 and --op attention");
-        }
         let program = self.program.as_deref().map(dpa::read).transpose()?;
         Ok(Setup { longest: self.context_max, program })
     }
@@ -233,26 +297,14 @@ impl Arguments {
     /// What to run.
     pub(super) fn job(&self) -> Result<Job, Failure> {
         let input = |message: &str| Err(Failure::Input(message.to_owned()));
-        if self.op != Op::Fc && (self.tp.is_some() || self.lm_head) {
-            return input("--tp and --lm-head: they go with --op fc");
-        }
-        if let (true, Some(flag)) = (self.op != Op::Decode, self.decode.given()) {
-            return Err(Failure::Input(format!("{flag}: it goes with --op decode")));
-        }
-        if self.op == Op::Decode && self.model != DEFAULT_MODEL {
-            return input("--model: with --op decode, expected --weights FILE in its place");
-        }
         if self.system == System::Aim && self.op == Op::Layer {
             return input("--op layer: it goes with --system l3");
         }
         match (self.op, self.rows, self.cols) {
-            (Op::Attention, None, None) => Ok(Job::Attention(self.attention()?)),
-            (Op::Fc, None, None) => Ok(Job::Fc(self.fc()?)),
-            (Op::Layer, None, None) => Ok(Job::Layer(self.layer()?)),
-            (Op::Decode, None, None) => Ok(Job::Decode(Box::new(decode::job(self)?))),
-            (Op::Attention | Op::Fc | Op::Layer | Op::Decode, ..) => {
-                input("--rows and --cols: they go with --op gemv")
-            }
+            (Op::Attention, ..) => Ok(Job::Attention(self.attention()?)),
+            (Op::Fc, ..) => Ok(Job::Fc(self.fc()?)),
+            (Op::Layer, ..) => Ok(Job::Layer(self.layer()?)),
+            (Op::Decode, ..) => Ok(Job::Decode(Box::new(decode::job(self)?))),
             (Op::Gemv, Some(rows), Some(columns)) => {
                 let io_buffers = self.io_buffers();
                 Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
@@ -269,14 +321,10 @@ impl Arguments {
     }
 
     /// How a module works.
-    pub(super) fn aim_options(&self) -> Result<AimOptions, Failure> {
-        let Options { activation, refresh, normalise, sums } = self.options();
-        if (normalise, sums) != (Normalise::Early, SumFormat::Binary16) {
-            let message = "--normalise late and --sums binary32: they go with --system l3";
-            return Err(Failure::Input(message.to_owned()));
-        }
+    pub(super) fn aim_options(&self) -> AimOptions {
+        let Options { activation, refresh, .. } = self.options();
         let channels = self.channels.unwrap_or(AimOptions::default().channels);
-        Ok(AimOptions { channels, io_buffers: self.io_buffers(), activation, refresh })
+        AimOptions { channels, io_buffers: self.io_buffers(), activation, refresh }
     }
 
     /// The fully-connected operators of a layer of the model.
@@ -311,23 +359,21 @@ impl Arguments {
         let &[context] = self.context.as_slice() else {
             return Err(input("--context: with --op layer, expected one"));
         };
-        if self.batch != 1 || self.group.is_some() || self.head_dim.is_some() {
-            return Err(input("--batch, --group and --head-dim: they go with --op attention"));
-        }
-        if self.vcd.is_some() || self.plot.is_some() {
-            let message = "--vcd and --plot: a layer runs on several ranks; expected another --op";
-            return Err(input(message));
-        }
-        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let (model, shape) = self.model()?;
+        let layers = self.layers.unwrap_or(1);
+        if !(1..=shape.layers).contains(&layers) {
+            let most = shape.layers;
+            return Err(input(&format!("--layers {layers}: {model} has 1 to {most}")));
+        }
         Ok(layer::Job {
             model,
             shape,
+            layers,
             context,
             distribution: self.distribution(),
             io_buffers: self.io_buffers(),
             seed: self.seed,
-            threads: self.threads.map_or_else(cores, NonZero::get),
+            threads: self.threads(),
         })
     }
 

@@ -51,22 +51,6 @@ fn temperature(text: &str) -> Result<f64, String> {
     }
 }
 
-impl Arguments {
-    /// One of them that was given.
-    pub(super) fn given(&self) -> Option<&'static str> {
-        let Self { weights, tokenizer, prompt, tokens, temperature } = self;
-        [
-            ("--weights", weights.is_some()),
-            ("--tokenizer", tokenizer.is_some()),
-            ("--prompt", prompt.is_some()),
-            ("--tokens", tokens.is_some()),
-            ("--temperature", temperature.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(flag, given)| given.then_some(flag))
-    }
-}
-
 /// What to run.
 pub(super) fn job(arguments: &arguments::Arguments) -> Result<Job, Failure> {
     let decode = &arguments.decode;

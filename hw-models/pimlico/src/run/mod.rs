@@ -4,6 +4,8 @@
 //! * [`arguments`]: what is asked for.
 //! * [`aim`]: the same on a module of AiM channels.
 //! * [`decode`]: decoding text, its files and its part of the report.
+//! * [`flags`]: which of it goes with which operator.
+//! * [`ranks`]: the operators on several ranks.
 //! * [`backend`]: what executes the units.
 //! * [`plot`]: a picture of it.
 //! * [`text`]: the report for people.
@@ -13,15 +15,18 @@ mod aim;
 mod arguments;
 mod backend;
 mod decode;
+mod flags;
 mod plot;
+mod ranks;
 mod text;
 mod whole;
 
-pub use arguments::{Arguments, MOST_MODULES, Switch, channels, find_model};
+pub use arguments::{MOST_MODULES, Switch, channels, find_model};
+pub use flags::Given;
 
 use crate::failure::Failure;
 use crate::output;
-use arguments::System;
+use arguments::{Arguments, System};
 use backend::Backend;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
 use pimlico_host::attention::{self, AttentionError, Setup};
@@ -43,24 +48,26 @@ enum Job {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(given: &Given) -> Result<(), Failure> {
+    given.check()?;
+    let arguments = &given.arguments;
     let (job, setup) = (arguments.job()?, arguments.setup()?);
     match arguments.system {
-        System::L3 => run_rank(&job, &setup, arguments),
-        System::Aim if arguments.lockstep.is_some() => {
-            Err(Failure::Input("--lockstep: it goes with --system l3".to_owned()))
-        }
-        System::Aim if arguments.plot.is_some() => {
-            Err(Failure::Input("--plot: it goes with --system l3".to_owned()))
-        }
+        System::L3 => run_l3(&job, &setup, arguments),
         System::Aim => aim::run(&job, arguments),
     }
 }
 
-fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
-    if arguments.channels.is_some() {
-        return Err(Failure::Input("--channels: it goes with --system aim".to_owned()));
+fn run_l3(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
+    let topology = arguments.topology()?;
+    if topology.count() > 1 || matches!(job, Job::Layer(_)) {
+        let report = ranks::run(topology, job, arguments)?;
+        return tell(&report, arguments);
     }
+    run_rank(job, setup, arguments)
+}
+
+fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
     let config = Config::ddr4_3200();
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
@@ -110,21 +117,20 @@ fn simulate(
     setup: &Setup,
     arguments: &Arguments,
 ) -> Result<Report, Failure> {
-    let mut report = run_job(rank, job, setup, arguments).map_err(|error| match error {
-        Stop::Input(message) => Failure::Input(message),
-        Stop::Check(message) => Failure::Check(message),
-        Stop::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
-        Stop::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
-        Stop::Rank(RankError::Mismatch(mismatch)) => {
-            let again = again(job, arguments);
-            let waveforms = show(&mismatch, rank.config(), (job, setup), arguments);
-            Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
-        }
+    let report = run_job(rank, job, setup, arguments).map_err(|stop| {
+        stop.failure(job, arguments, |mismatch| {
+            show(mismatch, rank.config(), (job, setup), arguments)
+        })
     })?;
+    Ok(ran_by(report, arguments))
+}
+
+/// A report that says what executed the units.
+fn ran_by(mut report: Report, arguments: &Arguments) -> Report {
     report.backend = arguments.backend.name().to_owned();
     let lockstep = arguments.backend == Backend::Lockstep || arguments.lockstep.is_some();
     report.mismatches = lockstep.then_some(0);
-    Ok(report)
+    report
 }
 
 /// Why a job has not come to its end.
@@ -135,6 +141,28 @@ enum Stop {
     Check(String),
     /// The device stopped.
     Rank(RankError),
+}
+
+impl Stop {
+    /// What is said of it; `show` writes the waveforms of a mismatch and returns their names.
+    fn failure(
+        self,
+        job: &Job,
+        arguments: &Arguments,
+        show: impl FnOnce(&Mismatch) -> String,
+    ) -> Failure {
+        match self {
+            Self::Input(message) => Failure::Input(message),
+            Self::Check(message) => Failure::Check(message),
+            Self::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
+            Self::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
+            Self::Rank(RankError::Mismatch(mismatch)) => {
+                let again = again(job, arguments);
+                let waveforms = show(&mismatch);
+                Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
+            }
+        }
+    }
 }
 
 fn run_job(
@@ -164,7 +192,7 @@ fn run_job(
             report.map_err(Stop::from)
         }
         Job::Gemv(job) => gemv::run_with(rank, job, setup.program.as_deref()).map_err(Stop::from),
-        Job::Layer(job) => run_layer(rank.config(), job, arguments),
+        Job::Layer(_) => unreachable!("a layer has ranks of its own"),
         Job::Decode(job) => {
             let bar = output::progress(job.tokens as u64, "tokens");
             let report = host_decode::run(rank, job, |tokens| bar.set_position(tokens as u64));
@@ -175,26 +203,6 @@ fn run_job(
             })
         }
     }
-}
-
-/// A layer runs on ranks of its own.
-fn run_layer(config: &Config, job: &layer::Job, arguments: &Arguments) -> Result<Report, Stop> {
-    let options = arguments.options();
-    let new_rank = || {
-        let units = arguments.backend.units(config, options, arguments.seed);
-        let units = units.unwrap_or_else(|error| panic!("one was made already: {error}"));
-        Rank::new(config.clone(), units, options)
-    };
-    let bar = output::progress(1, "matrices and K and V heads");
-    let report = layer::run(config, job, new_rank, |done, all| {
-        bar.set_length(all as u64);
-        bar.set_position(done as u64);
-    });
-    bar.finish_and_clear();
-    report.map_err(|error| match error.rank() {
-        Ok(error) => Stop::Rank(error),
-        Err(error) => Stop::Input(error.to_string()),
-    })
 }
 
 impl From<GemvError> for Stop {
@@ -219,9 +227,6 @@ fn show(
 ) -> String {
     use pimlico_testbenches::rank;
     let options = arguments.options();
-    if let Job::Layer(_) = job {
-        return "none of a layer, which runs on several ranks".to_owned();
-    }
     if rank::pim_rank::is_in_rank(mismatch) {
         return show_rank(mismatch, config, (job, setup), arguments)
             .unwrap_or_else(|error| error.to_string());
@@ -272,16 +277,29 @@ fn again(job: &Job, arguments: &Arguments) -> String {
     if let Some(context) = arguments.context_max {
         what += &format!(" --context-max {context}");
     }
-    if !matches!(job, Job::Attention(_)) || arguments.system == System::Aim {
-        what += &format!(" --io-buffers {}", arguments.io_buffers().name());
+    let takes = |flag| flags::takes(arguments.system, arguments.op, flag);
+    if arguments.system == System::Aim {
+        what += " --system aim";
     }
-    what += &match arguments.system {
-        System::L3 => format!(" --normalise {} --sums {}", normalise.name(), sums.name()),
-        System::Aim => {
-            let channels = arguments.channels.map(|n| format!(" --channels {n}"));
-            format!(" --system aim{}", channels.unwrap_or_default())
+    for (flag, value) in [
+        ("io-buffers", arguments.io_buffers().name()),
+        ("normalise", normalise.name()),
+        ("sums", sums.name()),
+    ] {
+        if takes(flag) {
+            what += &format!(" --{flag} {value}");
         }
-    };
+    }
+    let Arguments { channels, dimms, ranks, layers, .. } = arguments;
+    let several = |count: &usize| *count > 1;
+    for (flag, value) in [
+        ("channels", *channels),
+        ("dimms", Some(*dimms).filter(several)),
+        ("ranks", Some(*ranks).filter(several)),
+        ("layers", *layers),
+    ] {
+        what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
+    }
     let lockstep = arguments.lockstep.map(|whole| format!(" --lockstep {}", whole.name()));
     let lockstep = lockstep.unwrap_or_default();
     format!(

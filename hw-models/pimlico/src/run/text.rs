@@ -3,11 +3,12 @@
 
 use super::arguments::Arguments;
 use super::decode;
+use super::ranks;
 use super::whole::Whole;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
     AttentionReport, DecoderReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost,
-    ModuleReport, Operator, Report, Slots, Stages,
+    ModuleReport, Operator, RanksReport, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -61,6 +62,12 @@ fn title(report: &Report) -> String {
     let what = match report.module {
         Some(ModuleReport { channels, io_buffers }) => {
             format!("{what}, {channels} channels, I/O buffers {io_buffers}")
+        }
+        None => what,
+    };
+    let what = match report.ranks.filter(|ranks| ranks.count() > 1) {
+        Some(RanksReport { channels, dimms, ranks, .. }) => {
+            format!("{what}; {channels} channel(s) of {dimms} DIMM(s) of {ranks} rank(s)")
         }
         None => what,
     };
@@ -143,9 +150,12 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
         &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
         report.operators.iter().map(cost_row),
     );
-    // A rank has no slots that are lost to I/O.
-    let columns = SLOTS.len() - usize::from(report.module.is_none());
-    text += "\nSlots of tCCD_L for an all-bank RD\n\n";
+    text += &ranks::table(report);
+    let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
+    // A rank alone has no slots that are lost to I/O.
+    let columns = SLOTS.len() - usize::from(report.module.is_none() && !several);
+    text += "\nSlots of tCCD_L for an all-bank RD";
+    text += if several { ", of the rank that is done last\n\n" } else { "\n\n" };
     text += &output::table(
         &SLOTS[..columns],
         report.operators.iter().map(|operator| slot_row(operator).drain(..columns).collect()),
@@ -171,8 +181,10 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
         grouped(load.bytes),
         100.0 * load.bus
     );
-    if let JobReport::Decode(decode) = &report.job {
-        text += &decode::roll_up(decode, report);
+    match &report.job {
+        JobReport::Decode(decode) => text += &decode::roll_up(decode, report),
+        JobReport::Decoder(layer) => text += &ranks::roll_up(&layer.roll_up),
+        _ => {}
     }
     if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
         let name = if report.module.is_some() { "scores in the GPR" } else { "score buffer" };

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: MIT
 //! A matrix times a vector on one rank: bare, as fully-connected layers are made of.
 
+mod chunk;
+
 use crate::data;
 use crate::driver::{Driver, DriverError, Results};
 use crate::kv_cache::{HostPort, TransferError};
 use crate::memory_controller::Transaction;
 use crate::pins::PinLog;
 use crate::program;
-use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report};
+use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report, System};
+use crate::spread::{self, SpreadError, Task};
 use half::f16;
+use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::Made;
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, Rank, RankError, Statistics};
+use pimlico_device::{CHIPS, Options, Rank, RankError, Ranks, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The configuration that is used.
 const SLOT: u8 = 0;
@@ -86,11 +91,50 @@ impl Operands {
 
     /// The same: the vector, and as many rows as are taken.
     pub fn one_by_one(columns: usize, seed: u64) -> (Vec<u16>, impl Iterator<Item = Vec<u16>>) {
-        let mut random = data::generator(seed);
-        let deviation = 1.0 / (columns as f64).sqrt();
-        let vector = data::normal_vector(&mut random, columns, 1.0);
-        let row = move || Some(data::normal_vector(&mut random, columns, deviation));
+        let mut data = Synthetic::new(columns, seed);
+        let vector = data.vector.clone();
+        let row = move || {
+            let mut row = vec![0; columns];
+            data.next_row(&mut row);
+            Some(row)
+        };
         (vector, std::iter::from_fn(row))
+    }
+}
+
+/// A synthetic matrix whose rows are made as they are wanted, and its vector: those of [`Operands`].
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    vector: Vec<u16>,
+    random: Xoshiro256PlusPlus,
+    deviation: f64,
+}
+
+impl Synthetic {
+    /// The whole matrix of a seed.
+    pub fn new(columns: usize, seed: u64) -> Self {
+        let mut random = data::generator(seed);
+        let vector = data::normal_vector(&mut random, columns, 1.0);
+        Self { vector, random, deviation: 1.0 / (columns as f64).sqrt() }
+    }
+
+    /// A block of rows, with the matrix's vector. Block 0 begins as the whole matrix does; the others have
+    /// numbers of their own, so that they can be made side by side.
+    pub fn block(columns: usize, seed: u64, block: usize) -> Self {
+        let mut data = Self::new(columns, seed);
+        // Seeds of heads are other jumps of the same generator, from its beginning; these are longer.
+        (0..block).for_each(|_| data.random.long_jump());
+        data
+    }
+
+    /// The vector.
+    pub fn vector(&self) -> &[u16] {
+        &self.vector
+    }
+
+    /// Makes the next row.
+    pub fn next_row(&mut self, row: &mut [u16]) {
+        data::fill_normal(&mut self.random, self.deviation, row);
     }
 }
 
@@ -100,17 +144,10 @@ pub fn writes<'a>(
     layout: &'a MatrixLayout,
     matrix: &'a [Vec<u16>],
 ) -> impl Iterator<Item = Transaction> + 'a {
-    let bursts = layout.columns.div_ceil(BURST);
-    let (banks, groups) = (layout.banks(), layout.groups());
-    let row =
-        move |chunk: usize, n: usize| chunk * banks + n % groups * (banks / groups) + n / groups;
-    (0..layout.chunks())
-        .flat_map(move |chunk| (0..bursts).map(move |burst| (chunk, burst)))
-        .flat_map(move |(chunk, burst)| (0..banks).map(move |n| (row(chunk, n), burst)))
-        .filter(|&(row, _)| row < layout.rows)
-        .map(|(row, burst)| {
-            Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
-        })
+    let rows = (0..layout.chunks()).flat_map(|chunk| chunk::places(layout, chunk));
+    rows.map(|(row, burst)| {
+        Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
+    })
 }
 
 /// Multiplies a matrix that is in the banks with a vector.
@@ -193,6 +230,22 @@ pub fn run_with(rank: &mut Rank, job: &Job, program: Option<&[u64]>) -> Result<R
     Ok(Report::new(rank, &pins, JobReport::Gemv(gemv), seed, load, operator))
 }
 
+/// Runs a job on the ranks of a device.
+pub fn run_on_ranks(
+    ranks: &Ranks,
+    options: Options,
+    job: &Job,
+    threads: usize,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Report, SpreadError> {
+    let Job { rows, columns, io_buffers, seed } = *job;
+    let tasks = vec![Task::Matrix { operator: "gemv", rows, columns, seed }];
+    let spread = spread::Job { tasks, layers: 1, io_buffers, threads };
+    let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
+    let system = System::ranks(ranks.config(), options, ranks.topology());
+    Ok(spread::run(ranks, &spread, progress)?.report(&system, JobReport::Gemv(gemv), seed))
+}
+
 /// A product of a matrix and a vector, and what it took to write the matrix.
 pub(crate) struct Product {
     pub operator: Operator,
@@ -210,21 +263,59 @@ pub(crate) fn product(
 ) -> Result<Product, GemvError> {
     let Job { rows, columns, io_buffers, seed } = *job;
     let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
-    let Operands { matrix, vector } = Operands::synthetic(rows, columns, seed);
-    let load = load(rank, host, &layout, &matrix)?;
+    let data = Synthetic::new(columns, seed);
+    let Block { outputs, expected, cost, load } =
+        block(rank, host, &layout, data, io_buffers, program)?;
+    let error = ErrorReport::new(Format::BINARY16, &outputs, &expected).into();
+    let macs = (rows * columns) as u64;
+    let operator = Operator::on_device(name, rank.config(), &cost, macs, error);
+    Ok(Product { operator, load, bytes: bytes(&layout) })
+}
+
+/// What became of rows of a matrix on a rank.
+pub(crate) struct Block {
+    /// Of each row.
+    pub outputs: Vec<u16>,
+    /// The same in float64.
+    pub expected: Vec<f64>,
+    /// What the product cost.
+    pub cost: Statistics,
+    /// What it took to write the rows.
+    pub load: Statistics,
+}
+
+/// Writes synthetic rows and multiplies. The host has the rows of one chunk at a time.
+pub(crate) fn block(
+    rank: &mut Rank,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+    mut data: Synthetic,
+    io_buffers: IoBuffers,
+    program: Option<&[u64]>,
+) -> Result<Block, GemvError> {
+    let in_float64 = decoded(&data.vector);
+    let mut expected = Vec::with_capacity(layout.rows);
+    let mut writes = chunk::Writes::new(layout, |row| {
+        data.next_row(row);
+        expected.push(dot(row, &in_float64));
+    })
+    .peekable();
+    let mut load = Statistics::default();
+    while writes.peek().is_some() {
+        load = load.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    }
+    drop(writes);
     let mut driver = Driver::new();
     let (outputs, cost) = match program {
-        Some(words) => multiply_with(&mut driver, rank, &layout, &vector, words)?,
-        None => multiply(&mut driver, rank, &layout, &vector, io_buffers)?,
+        Some(words) => multiply_with(&mut driver, rank, layout, &data.vector, words)?,
+        None => multiply(&mut driver, rank, layout, &data.vector, io_buffers)?,
     };
+    Ok(Block { outputs, expected, cost, load })
+}
 
-    let error = error(&matrix, &vector, &outputs);
-    let macs = (rows * columns) as u64;
-    Ok(Product {
-        operator: Operator::on_device(name, rank.config(), &cost, macs, error),
-        load,
-        bytes: (rows * columns.div_ceil(BURST) * BEATS * CHIPS) as u64,
-    })
+/// Bytes that writing a matrix moves.
+pub(crate) fn bytes(layout: &MatrixLayout) -> u64 {
+    (layout.rows * layout.columns.div_ceil(BURST) * BEATS * CHIPS) as u64
 }
 
 /// The error of a matrix times a vector, against float64 of the same operands.
@@ -239,7 +330,22 @@ pub(crate) fn decoded(bits: &[u16]) -> Vec<f64> {
     bits.iter().map(|&bits| f16::from_bits(bits).to_f64()).collect()
 }
 
-/// The dot product of a row of a matrix with a vector, in float64.
+/// Sums that a dot product is made of, so that no addition waits for the one before.
+const SUMS: usize = 8;
+
+/// The dot product of a row of a matrix with a vector, in float64. Products of binary16 numbers are exact.
 pub(crate) fn dot(row: &[u16], vector: &[f64]) -> f64 {
-    row.iter().zip(vector).map(|(&a, b)| f16::from_bits(a).to_f64() * b).sum()
+    const BATCH: usize = 16 * SUMS;
+    let (mut sums, mut wide) = ([0.0; SUMS], [0.0f32; BATCH]);
+    for (row, vector) in row.chunks(BATCH).zip(vector.chunks(BATCH)) {
+        let row = row.reinterpret_cast::<f16>();
+        row.convert_to_f32_slice(&mut wide[..row.len()]);
+        wide[row.len()..].fill(0.0);
+        for (wide, vector) in wide.chunks_exact(SUMS).zip(vector.chunks(SUMS)) {
+            for ((sum, &a), b) in sums.iter_mut().zip(wide).zip(vector) {
+                *sum += f64::from(a) * b;
+            }
+        }
+    }
+    sums.iter().sum()
 }
