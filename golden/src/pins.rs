@@ -227,11 +227,12 @@ impl fmt::Display for Driver {
     }
 }
 
-/// The later of two commands has to wait `delay` after the earlier one, where `binds` says that the
-/// gate is between them.
+/// The later of two commands has to wait `delay` after the earlier one, where it is one of those that
+/// `later` says and `binds` says that the gate is between the two.
 struct Gate {
     rule: &'static str,
     delay: fn(&Rules) -> u64,
+    later: fn(Pin) -> bool,
     binds: fn(&Rules, Pin, Pin) -> bool,
 }
 
@@ -240,78 +241,93 @@ const GATES: [Gate; 15] = [
     Gate {
         rule: "tRCD",
         delay: |r| r.t_rcd,
-        binds: |_, a, b| a.activates() && matches!(b, Pin::Rd { .. }) && same_bank(a, b),
+        later: |b| matches!(b, Pin::Rd { .. }),
+        binds: |_, a, b| a.activates() && same_bank(a, b),
     },
     Gate {
         rule: "tRCD_WR",
         delay: |r| r.t_rcd_wr,
-        binds: |_, a, b| a.activates() && matches!(b, Pin::Wr { .. }) && same_bank(a, b),
+        later: |b| matches!(b, Pin::Wr { .. }),
+        binds: |_, a, b| a.activates() && same_bank(a, b),
     },
     Gate {
         rule: "tRCD_MAC",
         delay: |r| r.t_rcd_mac,
-        binds: |_, a, b| a.activates() && matches!(b, Pin::RdAll { .. }),
+        later: |b| matches!(b, Pin::RdAll { .. }),
+        binds: |_, a, _| a.activates(),
     },
     Gate {
         rule: "tRAS",
         delay: |r| r.t_ras,
-        binds: |_, a, b| a.activates() && b.precharges() && same_bank(a, b),
+        later: Pin::precharges,
+        binds: |_, a, b| a.activates() && same_bank(a, b),
     },
     Gate {
         rule: "tRP",
         delay: |r| r.t_rp,
-        binds: |_, a, b| a.precharges() && (b.activates() || b == Pin::Ref) && same_bank(a, b),
+        later: |b| b.activates() || b == Pin::Ref,
+        binds: |_, a, b| a.precharges() && same_bank(a, b),
     },
     Gate {
         rule: "tRC",
         delay: |r| r.t_rc,
-        binds: |_, a, b| a.activates() && b.activates() && same_bank(a, b),
+        later: Pin::activates,
+        binds: |_, a, b| a.activates() && same_bank(a, b),
     },
     Gate {
         rule: "tRRD_S",
         delay: |r| r.t_rrd_s,
-        binds: |r, a, b| a.activates() && b.activates() && !same_group(r, a, b),
+        later: Pin::activates,
+        binds: |r, a, b| a.activates() && !same_group(r, a, b),
     },
     Gate {
         rule: "tRRD_L",
         delay: |r| r.t_rrd_l,
-        binds: |r, a, b| a.activates() && b.activates() && same_group(r, a, b) && !same_bank(a, b),
+        later: Pin::activates,
+        binds: |r, a, b| a.activates() && same_group(r, a, b) && !same_bank(a, b),
     },
     Gate {
         rule: "tCCD_S",
         delay: |r| r.t_ccd_s,
-        binds: |r, a, b| a.driver().is_some() && b.driver().is_some() && !same_group(r, a, b),
+        later: |b| b.driver().is_some(),
+        binds: |r, a, b| a.driver().is_some() && !same_group(r, a, b),
     },
     Gate {
         rule: "tCCD_L",
         delay: |r| r.t_ccd_l,
-        binds: |r, a, b| a.touches_columns() && b.touches_columns() && same_group(r, a, b),
+        later: Pin::touches_columns,
+        binds: |r, a, b| a.touches_columns() && same_group(r, a, b),
     },
     Gate {
         rule: "tWTR_S",
         delay: |r| r.cwl + r.burst + r.t_wtr_s,
-        binds: |r, a, b| matches!((a, b), (Pin::Wr { .. }, Pin::Rd { .. })) && !same_group(r, a, b),
+        later: |b| matches!(b, Pin::Rd { .. }),
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && !same_group(r, a, b),
     },
     Gate {
         rule: "tWTR_L",
         delay: |r| r.cwl + r.burst + r.t_wtr_l,
-        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && b.reads_a_bank() && same_group(r, a, b),
+        later: Pin::reads_a_bank,
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_group(r, a, b),
     },
     Gate {
         // The end of the read data and the gap, less the time that the write data take to come.
         rule: "tRTW",
         delay: |r| (r.cl + r.burst + r.rtw_gap).saturating_sub(r.cwl),
-        binds: |_, a, b| a.driver() == Some(Driver::Dram) && b.driver() == Some(Driver::Controller),
+        later: |b| b.driver() == Some(Driver::Controller),
+        binds: |_, a, _| a.driver() == Some(Driver::Dram),
     },
     Gate {
         rule: "tWR",
         delay: |r| r.cwl + r.burst + r.t_wr,
-        binds: |_, a, b| matches!(a, Pin::Wr { .. }) && b.precharges() && same_bank(a, b),
+        later: Pin::precharges,
+        binds: |_, a, b| matches!(a, Pin::Wr { .. }) && same_bank(a, b),
     },
     Gate {
         rule: "tRTP",
         delay: |r| r.t_rtp,
-        binds: |_, a, b| a.reads_a_bank() && b.precharges() && same_bank(a, b),
+        later: Pin::precharges,
+        binds: |_, a, b| a.reads_a_bank() && same_bank(a, b),
     },
 ];
 
@@ -726,7 +742,7 @@ impl PinChecker {
 
     /// Of every gate that is broken, the latest command that closed it.
     fn check_gates(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
-        for gate in &GATES {
+        for gate in GATES.iter().filter(|gate| (gate.later)(event.pin)) {
             let delay = (gate.delay)(&self.rules);
             let mut near =
                 self.history.iter().rev().take_while(|e| event.at_tck < later(e.at_tck, delay));
