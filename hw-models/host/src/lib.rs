@@ -23,7 +23,7 @@
 //! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
 //! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
-//! * [`report`]: what a run cost and how far it is from the reference.
+//! * [`report`]: what a run cost and how far it is from the reference; [`rank_report`]: on many ranks.
 
 pub mod aim;
 pub mod allocator;
@@ -45,6 +45,7 @@ pub mod parallel;
 pub mod pins;
 pub mod placement;
 pub mod program;
+pub mod rank_report;
 pub mod report;
 pub mod spd_check;
 pub mod spread;

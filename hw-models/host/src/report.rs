@@ -3,9 +3,9 @@
 
 use crate::decode::report::DecodeReport;
 use crate::pins::PinLog;
-use crate::placement;
+pub use crate::rank_report::{LayersReport, OnRanks, RanksReport, RollUp};
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, DramCommand, Options, Rank, RankRun, Ranks, Statistics, Topology};
+use pimlico_device::{Config, DramCommand, Options, Rank, Statistics, Topology};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::pins::Violation;
 use serde::Serialize;
@@ -194,85 +194,6 @@ impl<'a> System<'a> {
     }
 }
 
-/// The ranks of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct RanksReport {
-    /// Channels of the host.
-    pub channels: usize,
-    /// DIMMs on a channel.
-    pub dimms: usize,
-    /// Ranks on a DIMM.
-    pub ranks: usize,
-    /// Ranks that had something to do, in the operator that has most of them.
-    pub used: usize,
-    /// The busiest rank of each operator, beside the mean of all ranks, summed up over the operators.
-    pub imbalance: f64,
-}
-
-impl RanksReport {
-    fn new(topology: Topology, operators: &[Operator]) -> Self {
-        let on_ranks = || operators.iter().filter_map(|operator| operator.ranks);
-        let busiest: f64 = on_ranks().map(|ranks| ranks.busiest_tck as f64).sum();
-        let mean: f64 = on_ranks().map(|ranks| ranks.mean_tck).sum();
-        Self {
-            channels: topology.channels(),
-            dimms: topology.dimms(),
-            ranks: topology.ranks(),
-            used: on_ranks().map(|ranks| ranks.used).max().unwrap_or(1),
-            imbalance: if mean > 0.0 { busiest / mean } else { 1.0 },
-        }
-    }
-
-    /// Ranks in all.
-    pub fn count(&self) -> usize {
-        self.channels * self.dimms * self.ranks
-    }
-}
-
-/// How an operator is spread over ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OnRanks {
-    /// Ranks that had something to do.
-    pub used: usize,
-    /// The busiest rank beside the mean of all: 1 where all have as much to do.
-    pub imbalance: f64,
-    /// tCK of the busiest rank, with its channel to itself.
-    pub busiest_tck: u64,
-    /// tCK of a rank on average, those that had nothing to do among them.
-    pub mean_tck: f64,
-    /// tCK for which the rank that was done last waited for its channel.
-    pub waited_tck: u64,
-    /// Share of the time in which data were on the pins of the busiest channel.
-    pub channel: f64,
-    /// What the bank PUs of all ranks took from the row buffers in that time, in GB/s (10^9 bytes).
-    pub gb_per_s: f64,
-    #[serde(skip)]
-    last: usize,
-    #[serde(skip)]
-    cycles: u64,
-}
-
-impl OnRanks {
-    /// Of what ranks did side by side.
-    pub fn new(ranks: &Ranks, runs: &[RankRun]) -> Self {
-        let together = ranks.together(runs);
-        let mean_tck = together.sum_tck as f64 / ranks.topology().count() as f64;
-        let reads: u64 = runs.iter().map(|run| run.statistics.used).sum();
-        let (config, bytes) = (ranks.config(), reads * ranks.config().all_bank_bytes() as u64);
-        Self {
-            used: runs.len(),
-            imbalance: if mean_tck > 0.0 { together.busiest_tck as f64 / mean_tck } else { 1.0 },
-            busiest_tck: together.busiest_tck,
-            mean_tck,
-            waited_tck: together.waited_tck,
-            channel: together.channel_tck as f64 / together.cycles.max(1) as f64,
-            gb_per_s: bytes as f64 / ns(config, together.cycles.max(1)),
-            last: together.last,
-            cycles: together.cycles,
-        }
-    }
-}
-
 /// A module of several channels.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ModuleReport {
@@ -350,61 +271,6 @@ pub struct DecoderReport {
     pub stages: Stages,
     /// What follows for more layers.
     pub roll_up: RollUp,
-}
-
-/// What a layer's cost comes to, all layers being alike and one behind the other. The language-model head, and
-/// what the host does between operators, is not in it.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct RollUp {
-    /// The layer that ran.
-    pub layer: LayersReport,
-    /// So many layers as were asked for, for a token.
-    pub token: LayersReport,
-    /// All layers of the model, for a token.
-    pub model: LayersReport,
-}
-
-/// Layers, for one token.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct LayersReport {
-    /// How many.
-    pub layers: usize,
-    /// Duration in tCK.
-    pub cycles: u64,
-    /// Duration in ns.
-    pub ns: f64,
-    /// Tokens in a second, one after the other.
-    pub tokens_per_s: f64,
-    /// Energy, where the currents of the device are known.
-    pub energy_pj: Option<f64>,
-    /// Bytes of the fullest rank that weights, K and V take, in whole rows of all banks.
-    pub bytes_per_rank: u64,
-    /// Whether there is room for them.
-    pub fits: bool,
-}
-
-impl LayersReport {
-    /// So many layers like one whose operators these are.
-    pub fn new(
-        config: &Config,
-        layers: usize,
-        operators: &[Operator],
-        bytes_per_rank: u64,
-    ) -> Self {
-        let cycles = operators.iter().map(|operator| operator.cycles).sum::<u64>() * layers as u64;
-        let energy: Option<f64> = operators.iter().map(|operator| operator.energy_pj).sum();
-        let bytes_per_rank = bytes_per_rank.saturating_mul(layers as u64);
-        let there = config.organisation.rows as u64 * placement::row_bytes(config);
-        Self {
-            layers,
-            cycles,
-            ns: ns(config, cycles),
-            tokens_per_s: 1e9 / ns(config, cycles.max(1)),
-            energy_pj: energy.map(|energy| energy * layers as f64),
-            bytes_per_rank,
-            fits: bytes_per_rank <= there,
-        }
-    }
 }
 
 /// The host's writes through the re-layout unit.
@@ -673,44 +539,7 @@ impl Operator {
         Self::new(operator, config, channels, statistics, macs, error).with_energy(energy)
     }
 
-    /// An operator on several ranks that work side by side. Energy: of a rank that waits for the others, or has
-    /// nothing to do, its standby current.
-    pub fn on_ranks(
-        operator: &'static str,
-        ranks: &Ranks,
-        runs: &[RankRun],
-        on_ranks: OnRanks,
-        macs: u64,
-        error: Error,
-    ) -> Self {
-        let (config, count) = (ranks.config(), ranks.topology().count());
-        let OnRanks { cycles, last, .. } = on_ranks;
-        let of_last = runs.get(last).map(|run| run.statistics).unwrap_or_default();
-        let mut sum = Statistics::default();
-        let mut energy = Power::of(config).map(|_| energy::Energy::default());
-        let idle = vec![Statistics::default(); count.saturating_sub(runs.len())];
-        for statistics in runs.iter().map(|run| run.statistics).chain(idle) {
-            sum = sum.and(statistics);
-            let whole = Statistics { cycles, ..statistics };
-            let of_rank = Power::of(config).map(|power| power.energy(config, &whole));
-            energy = energy.zip(of_rank).map(|(a, b)| a.and(b));
-        }
-        let mut of_last = of_last;
-        // What it waited for the channel, and the channel for its results.
-        of_last.lost_tck.io += cycles - of_last.cycles;
-        let slots = Slots::new(config, &Statistics { cycles, ..of_last });
-        let of_all = Statistics { cycles: cycles * count as u64, ..sum };
-        let operator = Self::new(operator, config, 1, &of_all, macs, error);
-        Self {
-            cycles,
-            ns: ns(config, cycles),
-            ranks: (count > 1).then_some(on_ranks),
-            slots,
-            ..operator.with_energy(energy)
-        }
-    }
-
-    fn with_energy(self, energy: Option<energy::Energy>) -> Self {
+    pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
         Self {
             energy_pj: energy.map(|energy| energy.total()),
             energy: energy.map(Energy::from),
@@ -718,7 +547,8 @@ impl Operator {
         }
     }
 
-    fn new(
+    /// The same without its energy.
+    pub(crate) fn new(
         operator: &'static str,
         config: &Config,
         channels: usize,
