@@ -79,7 +79,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
-    ("io-buffers", Aim, &[Attention, Fc, Gemv]),
+    ("io-buffers", Aim, &[Attention, Fc, Gemv, Decode]),
     ("channels", Both, ALL),
     ("dimms", L3, ALL),
     ("ranks", L3, ALL),
@@ -91,11 +91,11 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("vcd", L3, OF_ONE_RANK),
     ("vcd", Aim, ALL),
     ("plot", L3, OF_ONE_RANK),
-    ("weights", L3, &[Decode]),
-    ("tokenizer", L3, &[Decode]),
-    ("prompt", L3, &[Decode]),
-    ("tokens", L3, &[Decode]),
-    ("temperature", L3, &[Decode]),
+    ("weights", Both, &[Decode]),
+    ("tokenizer", Both, &[Decode]),
+    ("prompt", Both, &[Decode]),
+    ("tokens", Both, &[Decode]),
+    ("temperature", Both, &[Decode]),
 ];
 
 impl Given {
