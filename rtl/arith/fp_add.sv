@@ -38,144 +38,215 @@ module fp_add #(
   output logic [WIDTH-1:0] result_o
 );
 
-  // Guard, round and sticky bit below the significand; a carry above it.
-  localparam int unsigned EXTRA       = 3;
-  localparam int unsigned SUM_WIDTH   = 1 + (MAN_BITS + 1) + EXTRA;
-  localparam int unsigned COUNT_WIDTH = $clog2(SUM_WIDTH);
+  // Guard and round bit below the significand; a carry above it. What is below is one sticky bit.
+  localparam int unsigned FIELD_WIDTH = (MAN_BITS + 1) + 2;
+  localparam int unsigned SUM_WIDTH   = 1 + FIELD_WIDTH;
+  // Shifts are sums of powers of two.
+  localparam int unsigned STEPS       = $clog2(FIELD_WIDTH);
 
   typedef struct packed {
-    logic                 negative;  // sign of the larger operand
-    logic                 subtract;
-    logic                 infinite;
-    logic                 nan;
-    logic [EXP_BITS-1:0]  exponent;  // of the larger operand
-    logic [MAN_BITS:0]    major;
-    logic [SUM_WIDTH-2:0] minor;     // aligned
+    logic                   negative;  // sign of the larger operand
+    logic                   subtract;
+    logic                   fraction;  // the larger operand's is not 0: a NaN, if that is no number
+    logic [EXP_BITS-1:0]    exponent;  // of the larger operand
+    logic [MAN_BITS:0]      major;
+    logic [FIELD_WIDTH-1:0] minor;     // aligned
+    logic                   sticky;
   } aligned_t;
 
   typedef struct packed {
-    logic                 negative;
-    logic                 infinite;
-    logic                 nan;
-    logic [EXP_BITS:0]    exponent;  // of a sum whose top bit is set
-    logic [SUM_WIDTH-1:0] sum;
+    logic                   negative;
+    logic                   subtract;
+    logic                   fraction;
+    logic [EXP_BITS-1:0]    exponent;  // of a sum without carry
+    logic [SUM_WIDTH-1:0]   sum;
+    logic                   sticky;
   } sum_t;
 
-  // Unpack, order by magnitude, align.
-  logic                 a_negative, b_negative;
-  logic [EXP_BITS-1:0]  a_exponent, b_exponent;
-  logic [MAN_BITS:0]    a_significand, b_significand;
-  logic                 a_infinite, b_infinite;
-  logic                 a_nan, b_nan;
-  logic                 unused_a_zero, unused_b_zero;
-  logic                 swap;
-  logic [EXP_BITS-1:0]  distance;
-  logic [MAN_BITS:0]    minor;
-  logic [SUM_WIDTH-2:0] kept, lost;
-  aligned_t             aligned_d, aligned_q;
+  // Order by magnitude.
+  logic                swap;
+  logic                major_negative, minor_negative, major_hidden, minor_hidden;
+  logic [EXP_BITS-1:0] major_field, minor_field, major_exponent, minor_exponent, distance;
+  logic [MAN_BITS-1:0] major_mantissa, minor_mantissa;
+  logic                unused_order;
 
-  fp_unpack #(
-    .EXP_BITS   (EXP_BITS),
-    .MAN_BITS   (MAN_BITS),
-    .SUBNORMALS (SUBNORMALS)
-  ) u_unpack_a (
-    .value_i       (a_i),
-    .negative_o    (a_negative),
-    .exponent_o    (a_exponent),
-    .significand_o (a_significand),
-    .zero_o        (unused_a_zero),
-    .infinite_o    (a_infinite),
-    .nan_o         (a_nan)
+  assign swap = b_i[WIDTH-2:0] > a_i[WIDTH-2:0];
+  assign {major_negative, major_field, major_mantissa} = swap ? b_i : a_i;
+  assign {minor_negative, minor_field, minor_mantissa} = swap ? a_i : b_i;
+
+  assign major_hidden = major_field != '0;
+  assign minor_hidden = minor_field != '0;
+
+  // A subnormal number has the exponent of the smallest normal ones.
+  if (SUBNORMALS != 0) begin : gen_exponents
+    assign major_exponent = major_field | EXP_BITS'(!major_hidden);
+    assign minor_exponent = minor_field | EXP_BITS'(!minor_hidden);
+  end else begin : gen_fields
+    assign major_exponent = major_field;
+    assign minor_exponent = minor_field;
+  end
+
+  ripple_adder #(.WIDTH(EXP_BITS)) u_distance (
+    .a_i     (major_exponent),
+    .b_i     (~minor_exponent),
+    .carry_i (1'b1),
+    .sum_o   (distance),
+    .carry_o (unused_order)
   );
 
-  fp_unpack #(
-    .EXP_BITS   (EXP_BITS),
-    .MAN_BITS   (MAN_BITS),
-    .SUBNORMALS (SUBNORMALS)
-  ) u_unpack_b (
-    .value_i       (b_i),
-    .negative_o    (b_negative),
-    .exponent_o    (b_exponent),
-    .significand_o (b_significand),
-    .zero_o        (unused_b_zero),
-    .infinite_o    (b_infinite),
-    .nan_o         (b_nan)
-  );
+  // Align: the largest step first, as then the least is shifted. Beyond all steps, and where the
+  // minor operand is flushed, the first step lets nothing through.
+  logic                   far, kept, sticky;
+  logic [FIELD_WIDTH-1:0] minor;
 
-  assign swap     = {b_exponent, b_significand} > {a_exponent, a_significand};
-  assign distance = swap ? b_exponent - a_exponent : a_exponent - b_exponent;
-  assign minor    = swap ? a_significand : b_significand;
+  assign far  = (distance >> STEPS) != '0;
+  assign kept = !far && (SUBNORMALS != 0 || minor_hidden);
 
-  // The bits shifted out are kept as one sticky bit.
-  assign {kept, lost} = {minor, {EXTRA{1'b0}}, {(SUM_WIDTH - 1){1'b0}}} >> distance;
+  always_comb begin
+    minor  = {minor_hidden, minor_mantissa, 2'b00};
+    sticky = far && (minor_hidden || (SUBNORMALS != 0 && minor_mantissa != '0));
+    for (int k = STEPS - 1; k >= 0; k--) begin
+      logic                   first;
+      logic [FIELD_WIDTH-1:0] lost;
 
-  assign aligned_d.negative = swap ? b_negative : a_negative;
-  assign aligned_d.subtract = a_negative ^ b_negative;
-  assign aligned_d.infinite = a_infinite || b_infinite;
-  assign aligned_d.nan      = a_nan || b_nan
-                              || (a_infinite && b_infinite && a_negative != b_negative);
-  assign aligned_d.exponent = swap ? b_exponent : a_exponent;
-  assign aligned_d.major      = swap ? b_significand : a_significand;
-  assign aligned_d.minor    = {kept[SUM_WIDTH-2:1], kept[0] || lost != '0};
+      first  = k == STEPS - 1;
+      lost   = minor & ((FIELD_WIDTH'(1) << (1 << k)) - FIELD_WIDTH'(1));
+      sticky = sticky || ((kept || !first) && distance[k] && lost != '0);
+      if (first && !kept)   minor = '0;
+      else if (distance[k]) minor = minor >> (1 << k);
+    end
+  end
+
+  aligned_t aligned_d, aligned_q;
+
+  assign aligned_d = '{
+    negative: major_negative,
+    subtract: major_negative ^ minor_negative,
+    fraction: major_mantissa != '0,
+    exponent: major_exponent,
+    major:    {major_hidden, major_mantissa},
+    minor:    minor,
+    sticky:   sticky
+  };
 
   fp_pipe #(.WIDTH($bits(aligned_t)), .ENABLED(STAGES >= 2)) u_aligned_pipe (
     .clk_i, .rst_ni, .data_i(aligned_d), .data_o(aligned_q)
   );
 
-  // Add or subtract.
-  logic [SUM_WIDTH-1:0] major_operand, minor_operand, sum;
-  sum_t                 sum_d, sum_q;
+  // Add or subtract. What is below the round bit borrows one there.
+  logic                   carry;
+  logic [FIELD_WIDTH-1:0] sum;
+  sum_t                   sum_d, sum_q;
 
-  assign major_operand   = {1'b0, aligned_q.major, {EXTRA{1'b0}}};
-  assign minor_operand = {1'b0, aligned_q.minor};
+  ripple_adder #(.WIDTH(FIELD_WIDTH)) u_sum (
+    .a_i     ({aligned_q.major, 2'b00}),
+    .b_i     (aligned_q.minor ^ {FIELD_WIDTH{aligned_q.subtract}}),
+    .carry_i (aligned_q.subtract && !aligned_q.sticky),
+    .sum_o   (sum),
+    .carry_o (carry)
+  );
 
-  assign sum            = aligned_q.subtract ? major_operand - minor_operand
-                                             : major_operand + minor_operand;
-  assign sum_d.sum      = sum;
-  assign sum_d.exponent = {1'b0, aligned_q.exponent} + (EXP_BITS + 1)'(1);
-  assign sum_d.infinite = aligned_q.infinite;
-  assign sum_d.nan      = aligned_q.nan;
-  // A difference of nothing is +0; infinities keep their sign.
-  assign sum_d.negative = aligned_q.negative
-                          && (!aligned_q.subtract || sum != '0 || aligned_q.infinite);
+  assign sum_d = '{
+    negative: aligned_q.negative,
+    subtract: aligned_q.subtract,
+    fraction: aligned_q.fraction,
+    exponent: aligned_q.exponent,
+    sum:      {carry && !aligned_q.subtract, sum},
+    sticky:   aligned_q.sticky
+  };
 
   fp_pipe #(.WIDTH($bits(sum_t)), .ENABLED(STAGES >= 1)) u_sum_pipe (
     .clk_i, .rst_ni, .data_i(sum_d), .data_o(sum_q)
   );
 
-  // Shift the leading one to the top, or as far as the smallest exponent allows.
-  logic [COUNT_WIDTH-1:0] zeros;
-  logic                   empty, normal;
-  logic [EXP_BITS:0]      left;
-  logic [SUM_WIDTH-1:0]   normalised;
-  logic                   unused_hidden;
-  logic [MAN_BITS-1:0]    mantissa;
-  logic                   guard, sticky;
-  logic [WIDTH-1:0]       result;
+  // Shift the leading one to the top, or as far as the smallest exponent allows, the largest step
+  // first. The exponent of a number with the leading one at the top is that of sum_q and one more,
+  // less the shift.
+  logic [SUM_WIDTH-1:0] normalised;
+  logic [STEPS-1:0]     shift;
+  logic [EXP_BITS-1:0]  allowed;
 
-  leading_zeros #(.WIDTH(SUM_WIDTH)) u_leading_zeros (
-    .data_i(sum_q.sum), .count_o(zeros), .empty_o(empty)
-  );
-
-  assign normal     = sum_q.exponent > (EXP_BITS + 1)'(zeros) && !empty;
-  assign left       = normal ? (EXP_BITS + 1)'(zeros) : sum_q.exponent - (EXP_BITS + 1)'(1);
-  assign normalised = sum_q.sum << left;
-  assign {unused_hidden, mantissa, guard} = normalised[SUM_WIDTH-1-:MAN_BITS+2];
-  assign sticky     = |normalised[EXTRA-1:0];
+  always_comb begin
+    normalised = sum_q.sum;
+    allowed    = sum_q.exponent;
+    for (int k = STEPS - 1; k >= 0; k--) begin
+      shift[k]   = (normalised >> (SUM_WIDTH - (1 << k))) == '0
+                   && (SUBNORMALS == 0 || (allowed >> k) != '0);
+      allowed    = allowed - (EXP_BITS'(shift[k]) << k);
+      normalised = shift[k] ? normalised << (1 << k) : normalised;
+    end
+  end
 
   // Round.
-  fp_round #(
-    .EXP_BITS   (EXP_BITS),
-    .MAN_BITS   (MAN_BITS),
-    .SUBNORMALS (SUBNORMALS)
-  ) u_round (
-    .negative_i (sum_q.negative),
-    .exponent_i (normal ? sum_q.exponent - (EXP_BITS + 1)'(zeros) : '0),
+  logic                leading, guard, below, up, carried;
+  logic [MAN_BITS-1:0] fraction, mantissa;
+
+  assign {leading, fraction, guard} = normalised[SUM_WIDTH-1-:MAN_BITS+2];
+
+  assign below = |normalised[SUM_WIDTH-MAN_BITS-3:0] || sum_q.sticky;
+  assign up    = guard && (below || fraction[0]);
+
+  assign {carried, mantissa} = {1'b0, fraction} + (MAN_BITS + 1)'(up);
+
+  // The exponent field is only known with the carry of the rounding, so that one addition is enough.
+  logic [EXP_BITS-1:0] exponent;
+  logic                overflow, underflow, nothing;
+
+  if (SUBNORMALS != 0) begin : gen_gradual
+    logic [EXP_BITS:0] field;
+
+    always_comb begin
+      field = (EXP_BITS + 1)'(carried);
+      if (leading) field = {1'b0, allowed} + (EXP_BITS + 1)'(1) + (EXP_BITS + 1)'(carried);
+    end
+
+    assign exponent  = field[EXP_BITS-1:0];
+    assign overflow  = field[EXP_BITS] || &field[EXP_BITS-1:0];
+    assign underflow = 1'b0;
+    assign nothing   = !leading && normalised == '0;
+  end else begin : gen_flush
+    // One more, less the shift, is the shift's complement less 2^STEPS - 2.
+    localparam logic signed [EXP_BITS+1:0] OFFSET = (1 << STEPS) - 2;
+
+    logic        [EXP_BITS:0]   raised;
+    logic signed [EXP_BITS+1:0] field;
+    logic                       unused_carry, unused_allowed;
+
+    ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
+      .a_i     ({1'b0, sum_q.exponent}),
+      .b_i     ({{(EXP_BITS + 1 - STEPS){1'b0}}, ~shift}),
+      .carry_i (carried),
+      .sum_o   (raised),
+      .carry_o (unused_carry)
+    );
+
+    assign unused_allowed = |allowed;
+
+    assign field     = signed'({1'b0, raised}) - OFFSET;
+    assign exponent  = field[EXP_BITS-1:0];
+    assign overflow  = !field[EXP_BITS+1] && (field[EXP_BITS] || &field[EXP_BITS-1:0]);
+    assign underflow = !leading || field <= 0;
+    assign nothing   = !leading || sum_q.exponent == '0;
+  end
+
+  // A difference of nothing is +0. A NaN is larger than any number, and where there is an infinity it
+  // is the larger operand.
+  logic             no_number, nan;
+  logic [WIDTH-1:0] result;
+
+  assign no_number = &sum_q.exponent;
+  assign nan       = no_number && (sum_q.fraction || (sum_q.subtract && nothing));
+
+  fp_pack #(
+    .EXP_BITS (EXP_BITS),
+    .MAN_BITS (MAN_BITS)
+  ) u_pack (
+    .negative_i (sum_q.negative && !(sum_q.subtract && nothing)),
+    .exponent_i (exponent),
     .mantissa_i (mantissa),
-    .guard_i    (guard),
-    .sticky_i   (sticky),
-    .infinite_i (sum_q.infinite),
-    .nan_i      (sum_q.nan),
+    .infinite_i (overflow || no_number),
+    .zero_i     (underflow),
+    .nan_i      (nan),
     .result_o   (result)
   );
 

@@ -39,29 +39,17 @@ module fp_mul #(
 );
 
   localparam int unsigned PRODUCT_WIDTH = 2 * MAN_BITS + 2;
-  localparam int unsigned COUNT_WIDTH   = $clog2(PRODUCT_WIDTH);
   localparam int          BIAS          = (1 << (EXP_BITS - 1)) - 1;
-
-  // A biased exponent that may lie outside of the format, in both directions.
-  typedef logic signed [EXP_BITS+1:0] exponent_t;
 
   typedef struct packed {
     logic                     negative;
     logic                     infinite;
     logic                     nan;
-    exponent_t                exponent;  // of a product whose top bit is set
+    logic                     zero;
+    logic [EXP_BITS-1:0]      a_exponent;
+    logic [EXP_BITS-1:0]      b_exponent;
     logic [PRODUCT_WIDTH-1:0] product;
   } product_t;
-
-  typedef struct packed {
-    logic                negative;
-    logic                infinite;
-    logic                nan;
-    logic [EXP_BITS:0]   exponent;
-    logic [MAN_BITS-1:0] mantissa;
-    logic                guard;
-    logic                sticky;
-  } unrounded_t;
 
   // Unpack and multiply.
   logic                a_negative, b_negative;
@@ -70,6 +58,7 @@ module fp_mul #(
   logic                a_zero, b_zero;
   logic                a_infinite, b_infinite;
   logic                a_nan, b_nan;
+  logic [MAN_BITS:0]   multiplicand, multiplier;
   product_t            product_d, product_q;
 
   fp_unpack #(
@@ -100,91 +89,195 @@ module fp_mul #(
     .nan_o         (b_nan)
   );
 
-  assign product_d.negative = a_negative ^ b_negative;
-  assign product_d.infinite = a_infinite || b_infinite;
-  assign product_d.nan      = a_nan || b_nan || (a_infinite && b_zero) || (b_infinite && a_zero);
-  assign product_d.exponent = exponent_t'({2'b00, a_exponent}) + exponent_t'({2'b00, b_exponent})
-                              + exponent_t'(1 - BIAS);
-  assign product_d.product  = PRODUCT_WIDTH'(a_significand) * PRODUCT_WIDTH'(b_significand);
+  // Where subnormal numbers are flushed, a zero is multiplied as if it had a hidden bit: it gives zero
+  // whatever the product, and a constant bit makes the multiplier smaller.
+  if (SUBNORMALS != 0) begin : gen_significands
+    assign multiplicand = a_significand;
+    assign multiplier   = b_significand;
+  end else begin : gen_mantissas
+    logic unused_significands;
+
+    assign unused_significands = ^{a_significand, b_significand};
+    assign multiplicand        = {1'b1, a_i[MAN_BITS-1:0]};
+    assign multiplier          = {1'b1, b_i[MAN_BITS-1:0]};
+  end
+
+  significand_mul #(.WIDTH(MAN_BITS + 1)) u_significand_mul (
+    .a_i(multiplicand), .b_i(multiplier), .product_o(product_d.product)
+  );
+
+  assign product_d.negative   = a_negative ^ b_negative;
+  assign product_d.infinite   = a_infinite || b_infinite;
+  assign product_d.nan        = a_nan || b_nan || (a_infinite && b_zero) || (b_infinite && a_zero);
+  assign product_d.zero       = a_zero || b_zero;
+  assign product_d.a_exponent = a_exponent;
+  assign product_d.b_exponent = b_exponent;
 
   fp_pipe #(.WIDTH($bits(product_t)), .ENABLED(STAGES >= 1)) u_product_pipe (
     .clk_i, .rst_ni, .data_i(product_d), .data_o(product_q)
   );
 
-  // Shift the leading one to the top, or as far as the smallest exponent allows.
-  unrounded_t unrounded_d, unrounded_q;
-
-  assign unrounded_d.negative = product_q.negative;
-  assign unrounded_d.infinite = product_q.infinite;
-  assign unrounded_d.nan      = product_q.nan;
+  logic [WIDTH-1:0] result;
 
   if (SUBNORMALS != 0) begin : gen_gradual
-    logic [COUNT_WIDTH-1:0]     zeros;
-    logic                       empty, normal;
-    exponent_t                  exponent, left, right;
-    logic [2*PRODUCT_WIDTH-1:0] roomy, shifted;
-    logic                       unused_hidden;
+    // The product stands at the top of a window, or ROOM bits below if it is to be shifted to the
+    // right; there the leading one goes to the top, or as far as the smallest exponent allows, the
+    // largest step first. A product that is below the window is nothing but sticky.
+    localparam int unsigned STEPS        = $clog2(MAN_BITS + 3);
+    localparam int unsigned ROOM         = 1 << STEPS;
+    localparam int unsigned WINDOW_WIDTH = (MAN_BITS + 2) + (ROOM - 1);
 
-    leading_zeros #(.WIDTH(PRODUCT_WIDTH)) u_leading_zeros (
-      .data_i(product_q.product), .count_o(zeros), .empty_o(empty)
-    );
+    // An exponent that may lie outside of the format, in both directions.
+    typedef logic signed [EXP_BITS+2:0] exponent_t;
 
-    assign exponent = product_q.exponent - exponent_t'({1'b0, zeros});
-    assign normal   = exponent >= exponent_t'(1) && !empty;
-    assign left     = normal ? exponent_t'({1'b0, zeros}) : product_q.exponent - exponent_t'(1);
-    assign right    = -left;
+    typedef struct packed {
+      logic                negative;
+      logic                infinite;
+      logic                nan;
+      logic [EXP_BITS:0]   exponent;
+      logic [MAN_BITS-1:0] mantissa;
+      logic                guard;
+      logic                sticky;
+    } unrounded_t;
 
-    // A right shift by the whole width leaves nothing but the sticky bit; more is the same.
+    exponent_t               excess;      // over the smallest exponent, if the window's top bit is set
+    logic                    low;
+    logic [EXP_BITS:0]       allowed;     // how far the shift may go
+    logic [WINDOW_WIDTH-1:0] normalised;
+    logic                    shift, leading, lost;
+    unrounded_t              unrounded_d, unrounded_q;
+
+    assign excess = exponent_t'({3'b000, product_q.a_exponent})
+                    + exponent_t'({3'b000, product_q.b_exponent}) - exponent_t'(BIAS);
+    assign low    = excess < 0;
+
     always_comb begin
-      roomy = {product_q.product, {PRODUCT_WIDTH{1'b0}}};
-      if (left >= 0)                               shifted = roomy << left;
-      else if (right >= exponent_t'(PRODUCT_WIDTH)) shifted = roomy >> PRODUCT_WIDTH;
-      else                                         shifted = roomy >> right;
+      normalised = {product_q.product, {(WINDOW_WIDTH - PRODUCT_WIDTH){1'b0}}};
+      allowed    = excess[EXP_BITS:0];
+      lost       = 1'b0;
+      if (low) begin
+        normalised = normalised >> ROOM;
+        allowed    = (EXP_BITS + 1)'(excess + exponent_t'(ROOM));
+        lost       = product_q.product[MAN_BITS:0] != '0;
+        if (excess < -exponent_t'(ROOM)) begin
+          normalised = '0;
+          allowed    = '0;
+          lost       = product_q.product != '0;
+        end
+      end
+      for (int k = STEPS - 1; k >= 0; k--) begin
+        shift = (normalised >> (WINDOW_WIDTH - (1 << k))) == '0 && (allowed >> k) != '0;
+        if (shift) begin
+          normalised = normalised << (1 << k);
+          allowed    = allowed - ((EXP_BITS + 1)'(1) << k);
+        end
+      end
     end
 
-    assign unrounded_d.exponent = normal ? exponent[EXP_BITS:0] : '0;
-    assign {unused_hidden, unrounded_d.mantissa, unrounded_d.guard} =
-        shifted[2*PRODUCT_WIDTH-1-:MAN_BITS+2];
-    assign unrounded_d.sticky   = |shifted[2*PRODUCT_WIDTH-MAN_BITS-3:0];
+    assign leading = normalised[WINDOW_WIDTH-1];
+
+    assign unrounded_d.negative = product_q.negative;
+    assign unrounded_d.infinite = product_q.infinite;
+    assign unrounded_d.nan      = product_q.nan;
+    assign unrounded_d.exponent = leading ? allowed + (EXP_BITS + 1)'(1) : '0;
+    assign {unrounded_d.mantissa, unrounded_d.guard} = normalised[WINDOW_WIDTH-2-:MAN_BITS+1];
+    assign unrounded_d.sticky   = lost || normalised[WINDOW_WIDTH-MAN_BITS-3:0] != '0;
+
+    fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
+      .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
+    );
+
+    logic unused_zero;
+    assign unused_zero = product_q.zero;
+
+    fp_round #(
+      .EXP_BITS   (EXP_BITS),
+      .MAN_BITS   (MAN_BITS),
+      .SUBNORMALS (1)
+    ) u_round (
+      .negative_i (unrounded_q.negative),
+      .exponent_i (unrounded_q.exponent),
+      .mantissa_i (unrounded_q.mantissa),
+      .guard_i    (unrounded_q.guard),
+      .sticky_i   (unrounded_q.sticky),
+      .infinite_i (unrounded_q.infinite),
+      .nan_i      (unrounded_q.nan),
+      .result_o   (result)
+    );
   end else begin : gen_flush
-    // Operands are normal or zero: a product that is not zero is in [1, 4).
-    logic                     top, below;
-    exponent_t                exponent;
+    // Operands are normal, or the result is zero: the product is in [1, 4).
+    typedef struct packed {
+      logic                negative;
+      logic                infinite;
+      logic                nan;
+      logic                zero;
+      logic [EXP_BITS-1:0] a_exponent;
+      logic [EXP_BITS-1:0] b_exponent;
+      logic                top;       // the product is 2 or more
+      logic [MAN_BITS-1:0] mantissa;
+      logic                guard;
+      logic                sticky;
+    } unrounded_t;
+
+    logic                    top;
     logic [PRODUCT_WIDTH-2:0] fraction;
+    unrounded_t               unrounded_d, unrounded_q;
 
     assign top      = product_q.product[PRODUCT_WIDTH-1];
     assign fraction = top ? product_q.product[PRODUCT_WIDTH-2:0]
                           : {product_q.product[PRODUCT_WIDTH-3:0], 1'b0};
-    assign exponent = product_q.exponent - exponent_t'({1'b0, !top});
-    assign below    = exponent < exponent_t'(0) || product_q.product == '0;
 
-    assign unrounded_d.exponent = below ? '0 : exponent[EXP_BITS:0];
-    assign unrounded_d.mantissa = below ? '0 : fraction[PRODUCT_WIDTH-2-:MAN_BITS];
-    assign unrounded_d.guard    = !below && fraction[MAN_BITS];
-    assign unrounded_d.sticky   = |fraction[MAN_BITS-1:0];
+    assign unrounded_d = '{
+      negative:   product_q.negative,
+      infinite:   product_q.infinite,
+      nan:        product_q.nan,
+      zero:       product_q.zero,
+      a_exponent: product_q.a_exponent,
+      b_exponent: product_q.b_exponent,
+      top:        top,
+      mantissa:   fraction[PRODUCT_WIDTH-2-:MAN_BITS],
+      guard:      fraction[MAN_BITS],
+      sticky:     fraction[MAN_BITS-1:0] != '0
+    };
+
+    fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
+      .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
+    );
+
+    // Round. A product of 2 or more is at most (2 - ULP)^2, which a carry of the rounding is out of
+    // reach of: either of the two raises the exponent, as the carry into its addition.
+    logic                       up, carried, unused_carry;
+    logic [MAN_BITS-1:0]        mantissa;
+    logic        [EXP_BITS:0]   raised;
+    logic signed [EXP_BITS+1:0] field;
+
+    assign up                  = unrounded_q.guard && (unrounded_q.sticky || unrounded_q.mantissa[0]);
+    assign {carried, mantissa} = {1'b0, unrounded_q.mantissa} + (MAN_BITS + 1)'(up);
+
+    ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
+      .a_i     ({1'b0, unrounded_q.a_exponent}),
+      .b_i     ({1'b0, unrounded_q.b_exponent}),
+      .carry_i (unrounded_q.top || carried),
+      .sum_o   (raised),
+      .carry_o (unused_carry)
+    );
+
+    assign field = signed'({1'b0, raised}) - (EXP_BITS + 2)'(BIAS);
+
+    fp_pack #(
+      .EXP_BITS (EXP_BITS),
+      .MAN_BITS (MAN_BITS)
+    ) u_pack (
+      .negative_i (unrounded_q.negative),
+      .exponent_i (field[EXP_BITS-1:0]),
+      .mantissa_i (mantissa),
+      .infinite_i (unrounded_q.infinite
+                   || (field >= 0 && (field[EXP_BITS] || &field[EXP_BITS-1:0]))),
+      .zero_i     (unrounded_q.zero || field <= 0),
+      .nan_i      (unrounded_q.nan),
+      .result_o   (result)
+    );
   end
-
-  fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
-    .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
-  );
-
-  // Round.
-  logic [WIDTH-1:0] result;
-
-  fp_round #(
-    .EXP_BITS   (EXP_BITS),
-    .MAN_BITS   (MAN_BITS),
-    .SUBNORMALS (SUBNORMALS)
-  ) u_round (
-    .negative_i (unrounded_q.negative),
-    .exponent_i (unrounded_q.exponent),
-    .mantissa_i (unrounded_q.mantissa),
-    .guard_i    (unrounded_q.guard),
-    .sticky_i   (unrounded_q.sticky),
-    .infinite_i (unrounded_q.infinite),
-    .nan_i      (unrounded_q.nan),
-    .result_o   (result)
-  );
 
   fp_pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)

@@ -33,23 +33,26 @@ module fp_round #(
   output logic [WIDTH-1:0]    result_o
 );
 
-  localparam logic [EXP_BITS+MAN_BITS-1:0] INFINITY = {{EXP_BITS{1'b1}}, {MAN_BITS{1'b0}}};
-  localparam logic [WIDTH-1:0]             NAN      = {1'b0, {(EXP_BITS + 1){1'b1}},
-                                                       {(MAN_BITS - 1){1'b0}}};
+  logic                up, overflow, underflow;
+  logic [EXP_BITS:0]   exponent;
+  logic [MAN_BITS-1:0] mantissa;
 
-  logic                       up, overflow, underflow;
-  logic [EXP_BITS+MAN_BITS:0] rounded;
+  assign up                   = guard_i && (sticky_i || mantissa_i[0]);
+  assign {exponent, mantissa} = {exponent_i, mantissa_i} + (EXP_BITS + MAN_BITS + 1)'(up);
+  assign overflow             = exponent[EXP_BITS] || &exponent[EXP_BITS-1:0];
+  assign underflow            = SUBNORMALS == 0 && exponent == '0;
 
-  assign up        = guard_i && (sticky_i || mantissa_i[0]);
-  assign rounded   = {exponent_i, mantissa_i} + (EXP_BITS + MAN_BITS + 1)'(up);
-  assign overflow  = rounded >= {1'b0, INFINITY};
-  assign underflow = SUBNORMALS == 0 && rounded[MAN_BITS+:EXP_BITS+1] == '0;
-
-  always_comb begin
-    if (nan_i)                       result_o = NAN;
-    else if (infinite_i || overflow) result_o = {negative_i, INFINITY};
-    else if (underflow)              result_o = {negative_i, {(WIDTH - 1){1'b0}}};
-    else                             result_o = {negative_i, rounded[EXP_BITS+MAN_BITS-1:0]};
-  end
+  fp_pack #(
+    .EXP_BITS (EXP_BITS),
+    .MAN_BITS (MAN_BITS)
+  ) u_pack (
+    .negative_i,
+    .exponent_i (exponent[EXP_BITS-1:0]),
+    .mantissa_i (mantissa),
+    .infinite_i (infinite_i || overflow),
+    .zero_i     (underflow),
+    .nan_i,
+    .result_o
+  );
 
 endmodule
