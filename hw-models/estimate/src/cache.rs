@@ -65,6 +65,7 @@ fn key(
     let script = yosys::script(job, library, Path::new(""), &[""; 0]);
     add(script.replace(&library.file.display().to_string(), "").as_bytes());
     add(yosys::abc_script().as_bytes());
+    add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

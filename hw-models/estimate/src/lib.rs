@@ -15,6 +15,7 @@
 pub mod area;
 mod cache;
 pub mod device;
+mod function;
 mod liberty;
 pub mod memory;
 pub mod paper;
@@ -25,6 +26,6 @@ mod yosys;
 
 pub use area::{Area, Estimator, Job};
 
-pub use liberty::{CellInfo, Library, LibraryError, NANGATE45_AREAS};
+pub use liberty::{CellInfo, FullAdder, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;
 pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};

@@ -2,7 +2,7 @@
 //! Synthesis: from RTL to a netlist of cells, and its area.
 
 use crate::tools::{ToolError, Tools};
-use crate::{Job, Library, rtl};
+use crate::{FullAdder, Job, Library, rtl};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -26,12 +26,38 @@ pub fn abc_script() -> String {
     )
 }
 
-/// The script of Yosys. Multipliers are Booth's; adders stay logic, as mapping them to full-adder cells
-/// costs area.
+/// The module of the RTL whose place a cell of the library takes.
+const FULL_ADDER: &str = "full_adder";
+
+/// What takes the place of the RTL's full adder: the library's, where it has one and no input is
+/// constant, else gates.
+pub fn full_adder_map(adder: Option<&FullAdder>) -> String {
+    let gates = "assign sum_o = a_i ^ b_i ^ c_i;\n  \
+                 assign carry_o = (a_i & b_i) | (c_i & (a_i | b_i));\n";
+    let body = adder.map_or(format!("  {gates}"), |FullAdder { cell, inputs: [a, b, c], sum, carry }| {
+        format!(
+            "  generate if (_TECHMAP_CONSTMSK_a_i_ | _TECHMAP_CONSTMSK_b_i_ | _TECHMAP_CONSTMSK_c_i_) begin\n  \
+             {gates}  end else begin\n  \
+             \\{cell} cell_i (.\\{a} (a_i), .\\{b} (b_i), .\\{c} (c_i), .\\{sum} (sum_o), .\\{carry} (carry_o));\n  \
+             end endgenerate\n"
+        )
+    });
+    let constants =
+        ["a_i", "b_i", "c_i"].map(|port| format!("  parameter _TECHMAP_CONSTMSK_{port}_ = 0;\n"));
+    format!(
+        "module {FULL_ADDER} (input a_i, input b_i, input c_i, output sum_o, output carry_o);\n\
+         {}{body}endmodule\n",
+        constants.concat()
+    )
+}
+
+/// The script of Yosys. Full adders that the RTL names become cells before anything else looks at them:
+/// those that Yosys finds or makes by itself (in what `booth` or `alumacc` make of a `*`) stay logic, as
+/// a cell for each of them costs area.
 pub fn script(job: &Job, library: &Library, folder: &Path, sources: &[impl AsRef<Path>]) -> String {
     let (top, liberty) = (job.module, library.file.display());
     let folder = folder.display();
-    let mut script = format!("read_slang --top {top}");
+    let mut script = format!("read_slang --blackboxed-module {FULL_ADDER} --top {top}");
     for (name, value) in job.parameters {
         let _ = write!(script, " -G {name}={value}");
     }
@@ -43,6 +69,9 @@ pub fn script(job: &Job, library: &Library, folder: &Path, sources: &[impl AsRef
         "\nhierarchy -top {top}\n\
          chformal -remove\n\
          synth -flatten -run begin:fine -top {top}\n\
+         opt -full\n\
+         techmap -map {folder}/full_adder.v t:{FULL_ADDER}\n\
+         opt -full\n\
          wreduce\nbooth\n\
          synth -run fine:check\n\
          opt -purge\n\
@@ -70,6 +99,7 @@ pub fn synthesise(
     let sources =
         rtl::write(folder).map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script())?;
+    write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
     write("synthesis.ys", &script(job, library, folder, &sources))?;
     tools.yosys(&job.unit, &file("synthesis.ys"))?;
     let text = std::fs::read_to_string(file("stat.json"))

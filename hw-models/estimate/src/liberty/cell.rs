@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of a cell.
 
+use super::FullAdder;
+use crate::function::truth_table;
 use liberty_parser::Value;
 use liberty_parser::liberty::Group;
 
@@ -20,35 +22,36 @@ fn word<'a>(group: &'a Group, name: &str) -> Option<&'a str> {
     }
 }
 
-/// Whether it is a two-input NAND.
-pub fn is_nand2(cell: &Group) -> bool {
+/// The names of its inputs, and of its outputs with their truth tables.
+fn functions(cell: &Group) -> (Vec<&str>, Vec<(&str, Option<u64>)>) {
     let pins =
         |direction| cell.iter_pins().filter(move |pin| word(pin, "direction") == Some(direction));
     let inputs: Vec<&str> = pins("input").map(|pin| pin.name.as_str()).collect();
-    let outputs: Vec<&str> = pins("output").filter_map(|pin| word(pin, "function")).collect();
-    let ([a, b], [function]) = (inputs.as_slice(), outputs.as_slice()) else { return false };
-    let plain: String = function
-        .chars()
-        .filter(|c| !c.is_whitespace())
-        .map(|c| if c == '*' { '&' } else { c })
-        .collect();
-    // With blanks for AND, the names stand side by side.
-    let nand = |x: &str, y: &str| {
-        [format!("{x}&{y}"), format!("{x}{y}")]
-            .iter()
-            .flat_map(|and| {
-                [
-                    format!("!({and})"),
-                    format!("(!({and}))"),
-                    format!("({and})'"),
-                    format!("(({and})')"),
-                ]
-            })
-            .chain([format!("!{x}|!{y}"), format!("(!{x}|!{y})"), format!("(!{x})|(!{y})")])
-            .chain([format!("!{x}+!{y}"), format!("(!{x}+!{y})"), format!("(!{x})+(!{y})")])
-            .any(|form| form == plain)
+    let table = |pin: &Group| truth_table(word(pin, "function")?, &inputs);
+    let outputs = pins("output").map(|pin| (pin.name.as_str(), table(pin))).collect();
+    (inputs, outputs)
+}
+
+/// Whether it is a two-input NAND.
+pub fn is_nand2(cell: &Group) -> bool {
+    let (inputs, outputs) = functions(cell);
+    inputs.len() == 2 && matches!(outputs.as_slice(), [(_, Some(0b0111))])
+}
+
+/// Its pins, if it is a full adder.
+pub fn full_adder(cell: &Group) -> Option<FullAdder> {
+    let (inputs, outputs) = functions(cell);
+    let ([a, b, c], [_, _]) = (inputs.as_slice(), outputs.as_slice()) else { return None };
+    let output = |table| {
+        let mut outputs = outputs.iter();
+        outputs.find(|(_, found)| *found == Some(table)).map(|(name, _)| (*name).to_owned())
     };
-    nand(a, b) || nand(b, a)
+    Some(FullAdder {
+        cell: cell.name.clone(),
+        inputs: [*a, *b, *c].map(str::to_owned),
+        sum: output(0b1001_0110)?,
+        carry: output(0b1110_1000)?,
+    })
 }
 
 /// Whether it is a flip-flop or a latch.

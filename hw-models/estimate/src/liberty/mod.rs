@@ -35,6 +35,8 @@ pub struct Library {
     pub nand2_um2: f64,
     /// Its name.
     pub nand2: String,
+    /// The smallest full adder, if it has one.
+    pub full_adder: Option<FullAdder>,
     /// Whether cells say how long they take.
     pub has_timing: bool,
     /// What of it is known to be wrong and was corrected.
@@ -52,6 +54,19 @@ pub struct CellInfo {
     pub area_um2: f64,
     /// It holds state.
     pub holds_state: bool,
+}
+
+/// A cell that is a full adder, and its pins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FullAdder {
+    /// Its name.
+    pub cell: String,
+    /// Its inputs.
+    pub inputs: [String; 3],
+    /// The output of the inputs' weight.
+    pub sum: String,
+    /// The output of twice their weight.
+    pub carry: String,
 }
 
 /// What is wrong with a library, and where.
@@ -138,11 +153,18 @@ impl Library {
             .min_by(|a, b| a.0.total_cmp(&b.0));
         let missing = "no cell with an area whose function is that of a two-input NAND";
         let (nand2_um2, nand2) = nand2.ok_or((None, missing.to_owned()))?;
+        let full_adder = library
+            .iter_cells()
+            .filter_map(|group| Some((cells.get(&group.name)?.area_um2, cell::full_adder(group)?)))
+            .filter(|(area, _)| *area > 0.0)
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, adder)| adder);
         Ok(Self {
             name: library.name.clone(),
             file: file.to_owned(),
             nand2_um2,
             nand2,
+            full_adder,
             has_timing: library.iter_cells().any(cell::is_timed),
             corrections: Vec::new(),
             cells,
@@ -213,6 +235,12 @@ library(small) {
     pin(Y) { direction : output; function : "!(B & A)"; } }
   cell(NOR) { area : 1; pin(A) { direction : input; } pin(B) { direction : input; }
     pin(Y) { direction : output; function : "!(A | B)"; } }
+  cell(FA) { area : 7; pin(X) { direction : input; } pin(Y) { direction : input; }
+    pin(Z) { direction : input; } pin(C) { direction : output; function : "(X Y)+Z (X+Y)"; }
+    pin(S) { direction : output; function : "X^Y^Z"; } }
+  cell(FS) { area : 6; pin(X) { direction : input; } pin(Y) { direction : input; }
+    pin(Z) { direction : input; } pin(C) { direction : output; function : "(X' Y)+Z (X'+Y)"; }
+    pin(S) { direction : output; function : "X^Y^Z"; } }
   cell(FF) { area : 9; ff(IQ, IQN) { next_state : "D"; } pin(D) { direction : input; } }
 }
 "#;
@@ -229,6 +257,20 @@ library(small) {
         assert_eq!(library.nand2_um2, 2.5);
         assert_eq!(library.cells["FF"], CellInfo { area_um2: 9.0, holds_state: true });
         assert!(!library.cells["BIG"].holds_state);
+    }
+
+    #[test]
+    fn a_full_adder_is_known_by_its_functions() {
+        let library = parse(SMALL).expect("a library");
+        let adder = FullAdder {
+            cell: "FA".to_owned(),
+            inputs: ["X", "Y", "Z"].map(str::to_owned),
+            sum: "S".to_owned(),
+            carry: "C".to_owned(),
+        };
+        assert_eq!(library.full_adder, Some(adder));
+        let without = parse(&SMALL.replace("X^Y^Z", "X^Y")).expect("a library");
+        assert_eq!(without.full_adder, None);
     }
 
     #[test]
