@@ -13,10 +13,10 @@
 //   clock        0         1         2         3           4
 //   inputs       beat
 //   product[k]             row*sh
-//   acc[0], [1]                      p0+p1, p2+p3
-//   acc[2]                                     acc0+acc1
-//   acc[3]                                                 acc2+acc3
-//   result[0]                                              acc2+acc3   if last_i was set
+//   acc[0], [2]                      p0+p1, p2+p3
+//   acc[1]                                     acc0+acc2
+//   acc[3]                                                 acc1+acc3
+//   result[0]                                              acc1+acc3   if last_i was set
 //
 // Accumulator mode (accumulate_i = 1; context). Each acc[k] takes row_k * sh[select_i] + acc[k],
 // the accumulator being +0 where first_i is set:
@@ -34,9 +34,15 @@
 // accumulator beat arrives, the latter has the adders and the former is lost: leave LEVELS clocks, two,
 // between the last tree beat and the first accumulator beat.
 //
-// More lanes. The tree is binary: with LANES = 16 its levels are acc[0] to acc[7] (sums of two
-// neighbouring products), acc[8] to acc[11], acc[12] and acc[13], acc[14], each the sums of neighbours
-// on the level before, and acc[15] accumulates. Six clocks, LEVELS = 4.
+// More lanes. The tree is binary, and its nodes are numbered from left to right as they stand in it, so
+// that an adder has as many operands as can be in common to both modes: an even acc[k] is a product and
+// the next, acc[1], acc[5], acc[9] and so on are the sums of their neighbours, acc[3], acc[11] and so on
+// those of the accumulators two to their left and right, and so on; the last one accumulates. With
+// LANES = 16 that takes six clocks, LEVELS = 4.
+//
+// Reset. Only what says that something is valid is reset. What product, acc and result hold counts for
+// nothing before a beat has loaded them: a sum's first beat sets first_i, and result_o holds a result
+// from the first result_valid_o on. A product is loaded in every clock, and counts where its beat does.
 //
 // Formats. Elements and products are of the format that EXP_BITS and MAN_BITS give. Sums are of that
 // of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider one (binary32), which always
@@ -106,7 +112,7 @@ module bank_pu #(
   control_t                              beat_d, beat_q;
   logic                                  beat_accumulates_q;
   control_t [LEVELS-1:0]                 level_d, level_q;
-  logic [LANES-1:0][WIDTH-1:0]           product, product_d, product_q;
+  logic [LANES-1:0][WIDTH-1:0]           product_d, product_q;
   logic [LANES-1:0][SUM_WIDTH-1:0]       term;
   logic [LANES-1:0][SUM_WIDTH-1:0]       sum, acc_d, acc_q;
   logic [SUM_WIDTH-1:0]                  score;
@@ -125,12 +131,11 @@ module bank_pu #(
       .rst_ni,
       .a_i      (row_i[k]),
       .b_i      (accumulate_i ? shared_i[select_i] : shared_i[k]),
-      .result_o (product[k])
+      .result_o (product_d[k])
     );
   end
 
-  assign product_d = valid_i ? product : product_q;
-  assign beat_d    = '{valid: valid_i, first: first_i, last: last_i};
+  assign beat_d = '{valid: valid_i, first: first_i, last: last_i};
 
   // The products as the adders take them, and the sum of tree mode as it leaves.
   if (WIDE) begin : gen_convert
@@ -172,42 +177,34 @@ module bank_pu #(
     assign score = sum[LANES-1];
   end
 
-  // Adders: their operands depend on the mode of the beat in product_q.
+  // Adders: their operands depend on the mode of the beat in product_q. In accumulator mode these are
+  // the product and the accumulator of the same number.
   logic                                  accumulate;
   logic [LANES-1:0]                      tree_valid;
-  logic [LANES-1:0][SUM_WIDTH-1:0]       tree_left, tree_right;
   logic [LANES-1:0][SUM_WIDTH-1:0]       left, right;
 
   assign accumulate = beat_q.valid && beat_accumulates_q;
 
-  for (genvar k = 0; k < LANES / 2; k++) begin : gen_products
-    assign tree_left[k]  = term[2*k];
-    assign tree_right[k] = term[2*k+1];
+  for (genvar k = 0; k < LANES; k += 2) begin : gen_products
     assign tree_valid[k] = beat_q.valid;
+    assign left[k]       = term[k];
+    assign right[k]      = !beat_accumulates_q ? term[k+1] : beat_q.first ? '0 : acc_q[k];
   end
 
-  // Level l of the tree is acc[LANES - LANES / 2^l] and what follows.
   for (genvar l = 1; l < LEVELS; l++) begin : gen_level
-    for (genvar k = LANES - (LANES >> l); k < LANES - (LANES >> (l + 1)); k++) begin : gen_sums
-      assign tree_left[k]  = acc_q[2*k-LANES];
-      assign tree_right[k] = acc_q[2*k-LANES+1];
+    for (genvar k = (1 << l) - 1; k < LANES; k += 1 << (l + 1)) begin : gen_sums
+      localparam int unsigned CHILD = 1 << (l - 1);
+
       assign tree_valid[k] = level_q[l-1].valid;
+      assign left[k]       = accumulate ? term[k] : acc_q[k-CHILD];
+      assign right[k]      = !accumulate ? acc_q[k+CHILD] : beat_q.first ? '0 : acc_q[k];
     end
   end
 
-  assign tree_left[LANES-1]  = acc_q[LANES-2];
-  assign tree_right[LANES-1] = level_q[LEVELS-1].first ? '0 : acc_q[LANES-1];
   assign tree_valid[LANES-1] = level_q[LEVELS-1].valid;
-
-  always_comb begin
-    if (accumulate) begin
-      left  = term;
-      right = beat_q.first ? '0 : acc_q;
-    end else begin
-      left  = tree_left;
-      right = tree_right;
-    end
-  end
+  assign left[LANES-1]       = accumulate ? term[LANES-1] : acc_q[LANES/2-1];
+  assign right[LANES-1]      = (accumulate ? beat_q.first : level_q[LEVELS-1].first)
+                               ? '0 : acc_q[LANES-1];
 
   for (genvar k = 0; k < LANES; k++) begin : gen_add
     fp_add #(
@@ -255,22 +252,22 @@ module bank_pu #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      product_q          <= '0;
       beat_q             <= '0;
       beat_accumulates_q <= 1'b0;
       level_q            <= '0;
-      acc_q              <= '0;
-      result_q           <= '0;
       result_valid_q     <= 1'b0;
     end else begin
-      product_q          <= product_d;
       beat_q             <= beat_d;
       beat_accumulates_q <= accumulate_i;
       level_q            <= level_d;
-      acc_q              <= acc_d;
-      result_q           <= result_d;
       result_valid_q     <= result_valid_d;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    product_q <= product_d;
+    acc_q     <= acc_d;
+    result_q  <= result_d;
   end
 
   assign result_valid_o = result_valid_q;

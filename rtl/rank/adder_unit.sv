@@ -10,10 +10,10 @@
 //
 //   clock          0        1          2          3          4
 //   inputs         x, partial
-//   sum[0..4]               x0+x1 ...
-//   sum[4], [5]                        s0+s1 ...
-//   sum[6]                                        s4+s5
-//   sum[7]                                                   s6+partial
+//   sum[0], [2], [4], [6]   x0+x1 ...
+//   sum[1], [5]                        s0+s2, s4+s6
+//   sum[3]                                        s1+s5
+//   sum[7]                                                   s3+partial
 //   tree_o                                                   sum[7]        tree_valid_o
 //
 // Accumulator mode (accumulate_i = 1; context). Each chip's lane accumulates by itself,
@@ -23,7 +23,8 @@
 //   inputs         x, last
 //   sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
 //
-// Both modes use the same adders and registers. Where tree sums are still on their way when an
+// Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
+// they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums are still on their way when an
 // accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
 // between the last tree input and the first accumulator input.
 //
@@ -79,13 +80,14 @@ module adder_unit #(
   localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
   localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
 
-  // The tree inputs whose sums stand in sum_q[3:0], sum_q[5:4] and sum_q[6], and what the eighth
-  // adder adds to them.
+  // The tree inputs whose sums stand in the even sum_q, in sum_q[1] and [5] and in sum_q[3], and what
+  // the eighth adder adds to them: that counts where its input is valid, and is not reset.
   logic [2:0]                valid_d, valid_q;
   logic [2:0][SUM_WIDTH-1:0] partial_d, partial_q;
   logic                      tree_valid_d, tree_valid_q;
   logic                      lanes_valid_d, lanes_valid_q;
   logic                      accumulate;
+  logic [7:0]                load;
   logic [7:0][SUM_WIDTH-1:0] left, right, sum, sum_d, sum_q;
 
   assign accumulate = valid_i && accumulate_i;
@@ -95,8 +97,8 @@ module adder_unit #(
       left  = x_i;
       right = first_i ? '0 : sum_q;
     end else begin
-      left  = {sum_q[6], sum_q[4], sum_q[2], sum_q[0], x_i[6], x_i[4], x_i[2], x_i[0]};
-      right = {partial_q[2], sum_q[5], sum_q[3], sum_q[1], x_i[7], x_i[5], x_i[3], x_i[1]};
+      left  = {sum_q[3], x_i[6], sum_q[4], x_i[4], sum_q[1], x_i[2], sum_q[0], x_i[0]};
+      right = {partial_q[2], x_i[7], sum_q[6], x_i[5], sum_q[5], x_i[3], sum_q[2], x_i[1]};
     end
   end
 
@@ -115,12 +117,14 @@ module adder_unit #(
     );
   end
 
+  assign load = {accumulate || valid_q[2], valid_i, accumulate || valid_q[0], valid_i,
+                 accumulate || valid_q[1], valid_i, accumulate || valid_q[0], valid_i};
+
   always_comb begin
     sum_d = sum_q;
-    if (valid_i)                  sum_d[3:0] = sum[3:0];
-    if (accumulate || valid_q[0]) sum_d[5:4] = sum[5:4];
-    if (accumulate || valid_q[1]) sum_d[6]   = sum[6];
-    if (accumulate || valid_q[2]) sum_d[7]   = sum[7];
+    for (int unsigned k = 0; k < 8; k++) begin
+      if (load[k]) sum_d[k] = sum[k];
+    end
   end
 
   assign valid_d       = {valid_q[1:0], valid_i && !accumulate_i};
@@ -131,18 +135,18 @@ module adder_unit #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_q       <= '0;
-      partial_q     <= '0;
       tree_valid_q  <= 1'b0;
       lanes_valid_q <= 1'b0;
       sum_q         <= '0;
     end else begin
       valid_q       <= valid_d;
-      partial_q     <= partial_d;
       tree_valid_q  <= tree_valid_d;
       lanes_valid_q <= lanes_valid_d;
       sum_q         <= sum_d;
     end
   end
+
+  always_ff @(posedge clk_i) partial_q <= partial_d;
 
   if (WIDE) begin : gen_narrow
     fp_narrow #(

@@ -14,8 +14,9 @@ const HISTORY: usize = 8;
 
 /// Instances of a unit, each as model and as RTL.
 ///
-/// In every cycle every output port and every probed register of every instance is compared; the
-/// first difference is the error of [`step`](Instances::step).
+/// In every cycle every output port and every probed register of every instance is compared, but for
+/// what [`Model::fill_open`] leaves open; the first difference is the error of
+/// [`step`](Instances::step).
 pub struct Lockstep<M: Model> {
     models: Vec<M>,
     rtl: Rtl<M>,
@@ -131,13 +132,13 @@ impl<M: Model> Instances<M> for Lockstep<M> {
             .map_err(|failed| self.located(failed.instance, *failed))?;
         for i in 0..count {
             let probes = self.models[i].probe();
+            let (mut rtl_outputs, mut rtl_probes) = (self.rtl_outputs[i], self.rtl.probe(i));
+            self.models[i].fill_open(&mut rtl_outputs, &mut rtl_probes);
             outputs[i] = self.models[i].step(&inputs[i]);
-            let rtl_probes = self.rtl.probe(i);
             if let Some(watch) = self.watch.as_mut().filter(|watch| watch.instance == i) {
                 let cycle = Cycle { inputs: inputs[i], outputs: outputs[i], probes };
                 watch.record::<M>(self.cycle, &cycle);
             }
-            let rtl_outputs = self.rtl_outputs[i];
             if outputs[i] != rtl_outputs || probes != rtl_probes {
                 let model = Cycle { inputs: inputs[i], outputs: outputs[i], probes };
                 let rtl = Cycle { inputs: inputs[i], outputs: rtl_outputs, probes: rtl_probes };

@@ -73,8 +73,12 @@ pub trait Model: Unit + Sized {
         Box::new(Models::<Self>::new(count))
     }
 
-    /// Puts every register to its reset value.
+    /// Puts every register to its reset value; those that have none, to zero.
     fn reset(&mut self);
+
+    /// Puts into what the unit's twin shows in this cycle, before the edge, the values of this model
+    /// where the contract leaves them open: where a register without reset has not been loaded yet.
+    fn fill_open(&self, _outputs: &mut Self::Out, _probes: &mut Self::Probe) {}
 
     /// The probed registers, as they stand before the next edge.
     fn probe(&self) -> Self::Probe;

@@ -10,7 +10,7 @@ use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Lanes};
 const ACCUMULATE_LATENCY: usize = 2;
 
 /// Follows the running sums by arithmetic alone. A sum is `None` where the contract promises
-/// nothing: where the modes have met in the adders.
+/// nothing: where it has had no first beat, and where the modes have met in the adders.
 impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
     fn oracle(
         inputs: &[BankPuIn<F, A, L>],
@@ -21,8 +21,8 @@ impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
         let tree_latency = 2 + L::COUNT.ilog2() as usize;
         let tree_hazard = tree_latency - 2;
         let lanes = || 0..L::COUNT;
-        let mut tree_sum = Some(0);
-        let mut sums = vec![Some(0); L::COUNT];
+        let mut tree_sum = None;
+        let mut sums = vec![None; L::COUNT];
         let mut tree_until = 0; // the cycle from which no tree beat needs the adders
         let mut checked = 0;
         for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {

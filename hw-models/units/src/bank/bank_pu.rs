@@ -16,10 +16,10 @@
 //! clock        0         1         2         3           4
 //! inputs       beat
 //! product[k]             row*sh
-//! acc[0], [1]                      p0+p1, p2+p3
-//! acc[2]                                     acc0+acc1
-//! acc[3]                                                 acc2+acc3
-//! result[0]                                              acc2+acc3   if last_i was set
+//! acc[0], [2]                      p0+p1, p2+p3
+//! acc[1]                                     acc0+acc2
+//! acc[3]                                                 acc1+acc3
+//! result[0]                                              acc1+acc3   if last_i was set
 //! ```
 //!
 //! **Accumulator mode** (`accumulate_i` = 1; context). Each `acc[k]` takes
@@ -41,9 +41,16 @@
 //! accumulator beat arrives, the latter has the adders and the former is lost: leave `LEVELS` clocks,
 //! two, between the last tree beat and the first accumulator beat.
 //!
-//! **More lanes.** The tree is binary: with sixteen lanes its levels are `acc[0..8]` (sums of two
-//! neighbouring products), `acc[8..12]`, `acc[12..14]` and `acc[14]`, each the sums of neighbours on the
-//! level before, and `acc[15]` accumulates. Six clocks, `LEVELS` = 4.
+//! **More lanes.** The tree is binary, and its nodes are numbered from left to right as they stand in it,
+//! so that an adder has as many operands as can be in common to both modes: an even `acc[k]` is a product
+//! and the next, `acc[1]`, `acc[5]`, `acc[9]` and so on are the sums of their neighbours, `acc[3]`,
+//! `acc[11]` and so on those of the accumulators two to their left and right, and so on; the last one
+//! accumulates. With sixteen lanes that takes six clocks, `LEVELS` = 4.
+//!
+//! **Reset.** Only what says that something is valid is reset. What `product`, `acc` and `result` hold
+//! counts for nothing before a beat has loaded them: a sum's first beat sets `first_i`, and `result_o`
+//! holds a result from the first `result_valid_o` on. A product is loaded in every clock, and counts
+//! where its beat does (the model leaves it alone where it does not).
 //!
 //! **Formats.** Elements and products are of format `F`. Sums are of format `A`: by default `F`, or a
 //! wider one (binary32), which always keeps its subnormal numbers. Then a product is still rounded to
@@ -119,6 +126,21 @@ pub struct BankPu<F: Format, A: Format = F, L: Lanes = Four> {
     pub(super) beat_accumulates: bool,
     /// The tree beat on each level of the tree: the first `L::LEVELS` of them.
     pub(super) level: [Control; MAX_LEVELS],
+    /// Which of `acc` and of `result` hold what has been computed since the reset.
+    pub(super) known: Known<L>,
+}
+
+/// Which accumulators and results hold what has been computed since the reset.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known<L: Lanes> {
+    pub(super) acc: L::Of<bool>,
+    pub(super) result: L::Of<bool>,
+}
+
+/// The accumulators of a level of the tree, above the first, that add their neighbours `distance` to the
+/// left and to the right: these, and the distance.
+pub(super) fn nodes<L: Lanes>(level: usize) -> (impl Iterator<Item = usize>, usize) {
+    (((1 << level) - 1..L::COUNT).step_by(2 << level), 1 << (level - 1))
 }
 
 impl<F: Format, A: Format, L: Lanes> Unit for BankPu<F, A, L> {
@@ -164,6 +186,7 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
             beat: Control::default(),
             beat_accumulates: false,
             level: [Control::default(); MAX_LEVELS],
+            known: Known::default(),
         }
     }
 
@@ -180,6 +203,20 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
 
     fn probe(&self) -> Self::Probe {
         BankPuProbe { product_q: self.product, acc_q: self.acc, ..Default::default() }
+    }
+
+    fn fill_open(&self, outputs: &mut Self::Out, probes: &mut Self::Probe) {
+        if !self.beat.valid {
+            probes.product_q = self.product;
+        }
+        for k in 0..L::COUNT {
+            if !self.known.acc[k] {
+                probes.acc_q[k] = self.acc[k];
+            }
+            if !self.known.result[k] {
+                outputs.result_o[k] = self.result[k];
+            }
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
@@ -217,9 +254,11 @@ impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
         for k in 0..L::COUNT {
             let sum = if self.beat.first { Fp::ZERO } else { self.acc[k] };
             self.acc[k] = self.product[k].widen::<A>() + sum;
+            self.known.acc[k] |= self.beat.first;
         }
         if self.beat.last {
             self.result = self.acc;
+            self.known.result = self.known.acc;
             self.result_valid = true;
         }
     }
@@ -228,24 +267,29 @@ impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
     /// one before it held.
     fn step_tree(&mut self) {
         let Control { valid, first, last } = self.level[L::LEVELS - 1];
-        let total = L::COUNT - 1;
+        let (root, total) = (L::COUNT / 2 - 1, L::COUNT - 1);
         if valid {
             let sum = if first { Fp::ZERO } else { self.acc[total] };
-            self.acc[total] = self.acc[total - 1] + sum;
+            self.acc[total] = self.acc[root] + sum;
+            self.known.acc[total] = (first || self.known.acc[total]) && self.known.acc[root];
             if last {
                 self.result[0] = Fp::from_bits(self.acc[total].narrow::<F>().to_bits());
+                self.known.result[0] = self.known.acc[total];
                 self.result_valid = true;
             }
         }
         for level in (1..L::LEVELS).rev().filter(|level| self.level[level - 1].valid) {
-            for k in L::COUNT - (L::COUNT >> level)..L::COUNT - (L::COUNT >> (level + 1)) {
-                let left = 2 * k - L::COUNT;
-                self.acc[k] = self.acc[left] + self.acc[left + 1];
+            let (nodes, distance) = nodes::<L>(level);
+            for k in nodes {
+                let (left, right) = (k - distance, k + distance);
+                self.acc[k] = self.acc[left] + self.acc[right];
+                self.known.acc[k] = self.known.acc[left] && self.known.acc[right];
             }
         }
         if self.beat.valid {
-            for k in 0..L::COUNT / 2 {
-                self.acc[k] = self.product[2 * k].widen::<A>() + self.product[2 * k + 1].widen();
+            for k in (0..L::COUNT).step_by(2) {
+                self.acc[k] = self.product[k].widen::<A>() + self.product[k + 1].widen();
+                self.known.acc[k] = true;
             }
         }
     }

@@ -6,7 +6,7 @@
 //! sixteen at a time. The first clock in which they are not told the same ends that: from then on,
 //! until a reset, each is a model by itself.
 
-use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control, MAX_LEVELS};
+use super::bank_pu::{BankPu, BankPuIn, BankPuOut, Control, Known, MAX_LEVELS, nodes};
 use super::{Four, Lanes};
 use crate::arith::fast::{self, Fast, Level};
 use crate::arith::{Format, Fp};
@@ -92,6 +92,7 @@ impl<L: Lanes> Alike<L> {
             beat: self.beat,
             beat_accumulates: self.beat_accumulates,
             level: self.level,
+            known: Known::default(),
         };
         (0..count).map(unit).collect()
     }
@@ -123,7 +124,7 @@ impl<L: Lanes> Alike<L> {
             let (nodes, total) = self.acc.split_at_mut((L::COUNT - 1) * count);
             let operand = if first { &self.zeros[..count] } else { &*total };
             let sum = &mut self.factor[..count];
-            add(&nodes[(L::COUNT - 2) * count..], operand, sum);
+            add(&nodes[(L::COUNT / 2 - 1) * count..][..count], operand, sum);
             total.copy_from_slice(sum);
             if last {
                 self.result[..count].copy_from_slice(total);
@@ -131,16 +132,19 @@ impl<L: Lanes> Alike<L> {
             }
         }
         for level in (1..L::LEVELS).rev().filter(|level| self.level[level - 1].valid) {
-            for k in L::COUNT - (L::COUNT >> level)..L::COUNT - (L::COUNT >> (level + 1)) {
-                let (below, node) = self.acc.split_at_mut(k * count);
-                let [left, right] = neighbours(below, 2 * k - L::COUNT, count);
-                add(left, right, &mut node[..count]);
+            let (nodes, distance) = nodes::<L>(level);
+            for k in nodes {
+                let (below, above) = self.acc.split_at_mut(k * count);
+                let (node, above) = above.split_at_mut(count);
+                let [left, right] = [&below[below.len() - distance * count..], above];
+                let right = &right[(distance - 1) * count..];
+                add(&left[..count], &right[..count], node);
             }
         }
         if self.beat.valid {
-            for (k, node) in self.acc.chunks_mut(count).take(L::COUNT / 2).enumerate() {
-                let [left, right] = neighbours(&self.product, 2 * k, count);
-                add(left, right, node);
+            for k in (0..L::COUNT).step_by(2) {
+                let [left, right] = neighbours(&self.product, k, count);
+                add(left, right, &mut self.acc[k * count..][..count]);
             }
         }
     }

@@ -13,10 +13,10 @@
 //! ```text
 //! clock          0        1          2          3          4
 //! inputs         x, partial
-//! sum[0..4]               x0+x1 ...
-//! sum[4], [5]                        s0+s1 ...
-//! sum[6]                                        s4+s5
-//! sum[7]                                                   s6+partial
+//! sum[0], [2], [4], [6]   x0+x1 ...
+//! sum[1], [5]                        s0+s2, s4+s6
+//! sum[3]                                        s1+s5
+//! sum[7]                                                   s3+partial
 //! tree_o                                                   sum[7]        tree_valid_o
 //! ```
 //!
@@ -29,7 +29,8 @@
 //! sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
 //! ```
 //!
-//! Both modes use the same adders and registers. Where tree sums are still on their way when an
+//! Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
+//! they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums are still on their way when an
 //! accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
 //! between the last tree input and the first accumulator input.
 //!
@@ -91,7 +92,8 @@ struct Stage<A> {
 pub struct AdderUnit<F, A = F> {
     /// Results of the eight adders.
     sum: [Fp<A>; 8],
-    /// What stands in `sum[0..4]`, `sum[4..6]` and `sum[6]`, where that belongs to the tree.
+    /// What stands in the even `sum`, in `sum[1]` and `[5]` and in `sum[3]`, where that belongs to the
+    /// tree.
     stages: [Stage<A>; 3],
     tree_valid: bool,
     lanes_valid: bool,
@@ -153,19 +155,19 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
             }
         } else {
             if input.valid_i {
-                for pair in 0..4 {
-                    self.sum[pair] = x[2 * pair] + x[2 * pair + 1];
+                for c in [0, 2, 4, 6] {
+                    self.sum[c] = x[c] + x[c + 1];
                 }
             }
             if stages[0].valid {
-                self.sum[4] = sum[0] + sum[1];
-                self.sum[5] = sum[2] + sum[3];
+                self.sum[1] = sum[0] + sum[2];
+                self.sum[5] = sum[4] + sum[6];
             }
             if stages[1].valid {
-                self.sum[6] = sum[4] + sum[5];
+                self.sum[3] = sum[1] + sum[5];
             }
             if stages[2].valid {
-                self.sum[7] = sum[6] + stages[2].partial;
+                self.sum[7] = sum[3] + stages[2].partial;
             }
         }
         let partial = if input.first_i { Fp::ZERO } else { input.partial_i };
