@@ -235,13 +235,13 @@ library(small) {
     pin(Y) { direction : output; function : "!(B & A)"; } }
   cell(NOR) { area : 1; pin(A) { direction : input; } pin(B) { direction : input; }
     pin(Y) { direction : output; function : "!(A | B)"; } }
+  cell(FF) { area : 9; ff(IQ, IQN) { next_state : "D"; } pin(D) { direction : input; } }
   cell(FA) { area : 7; pin(X) { direction : input; } pin(Y) { direction : input; }
     pin(Z) { direction : input; } pin(C) { direction : output; function : "(X Y)+Z (X+Y)"; }
     pin(S) { direction : output; function : "X^Y^Z"; } }
   cell(FS) { area : 6; pin(X) { direction : input; } pin(Y) { direction : input; }
     pin(Z) { direction : input; } pin(C) { direction : output; function : "(X' Y)+Z (X'+Y)"; }
     pin(S) { direction : output; function : "X^Y^Z"; } }
-  cell(FF) { area : 9; ff(IQ, IQN) { next_state : "D"; } pin(D) { direction : input; } }
 }
 "#;
 
@@ -291,7 +291,7 @@ library(small) {
         }
         let latin = [SMALL.as_bytes(), b"/* \xE9 */"].concat();
         let error = Library::from_text(Path::new("x.lib"), latin).expect_err("not UTF-8");
-        assert_eq!(error.to_string(), "x.lib:11: expected UTF-8");
+        assert_eq!(error.to_string(), "x.lib:17: expected UTF-8");
     }
 
     #[test]
