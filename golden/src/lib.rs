@@ -23,6 +23,7 @@
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
+//! | [`sequencer`] | and what may be asked of a rank for it, and when? |
 //!
 //! ```
 //! use pimlico_golden::format::{Format, Subnormals};
@@ -46,6 +47,7 @@ pub mod pingpong;
 pub mod pins;
 pub mod reduction;
 pub mod relayout;
+pub mod sequencer;
 pub mod softfloat;
 pub mod softmax;
 pub mod unary;

@@ -26,6 +26,7 @@ mod ffi;
 mod function;
 mod lockstep;
 pub mod module;
+mod random;
 pub mod rank;
 mod rtl;
 

@@ -122,6 +122,24 @@ impl<M: Model> Instances<M> for Lockstep<M> {
         self.cycle = 0;
     }
 
+    fn settle(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
+        let count = self.models.len();
+        let slot = self.cycle as usize % HISTORY * count;
+        self.history[slot..slot + count].copy_from_slice(inputs);
+        self.rtl.settle(inputs, &mut self.rtl_outputs)?;
+        for (i, model) in self.models.iter().enumerate() {
+            outputs[i] = model.settle(&inputs[i]);
+            let mut rtl_outputs = self.rtl_outputs[i];
+            model.fill_open(&mut rtl_outputs, &mut model.probe());
+            if outputs[i] != rtl_outputs {
+                let cycle = |outputs| Cycle { inputs: inputs[i], outputs, probes: model.probe() };
+                let [model, rtl] = [outputs[i], rtl_outputs].map(cycle);
+                return Err(self.mismatch(i, &model, &rtl));
+            }
+        }
+        Ok(())
+    }
+
     fn step(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
         let count = self.models.len();
         let slot = self.cycle as usize % HISTORY * count;

@@ -78,7 +78,7 @@ impl<U: Unit> Rtl<U> {
     }
 
     /// The first half of a cycle of one instance: applies its inputs and settles.
-    fn settle(&mut self, i: usize, input: &U::In) {
+    fn settle_one(&mut self, i: usize, input: &U::In) {
         input.write(&mut self.inputs);
         let outputs = &mut self.outputs[i * Self::WORDS..][..Self::WORDS];
         // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
@@ -138,9 +138,17 @@ impl<U: Unit> Instances<U> for Rtl<U> {
         self.cycle = 0;
     }
 
+    fn settle(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
+        for (i, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+            self.settle_one(i, input);
+            *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
+        }
+        Ok(())
+    }
+
     fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
         for (i, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            self.settle(i, input);
+            self.settle_one(i, input);
             *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
             self.dump(i, 0);
             let holds = self.edge(i);

@@ -8,6 +8,7 @@ use pimlico_testbenches::{Bench, Lockstep, OracleError, Rtl};
 use pimlico_units::arith::{Binary16, FpAdd, FpAddIn, FpAddOut, FpAddProbe, FpMul};
 
 /// A model of the adder that is wrong for sums that are an odd subnormal number.
+#[derive(Clone)]
 struct Wrong;
 
 impl Unit for Wrong {

@@ -55,8 +55,8 @@ pub use dram::{Burst, CHIPS, Cells, Dram, LANES};
 pub use pimlico_ports::Mismatch;
 pub use rank::{
     Activation, AllBankRead, ArrayRequest, BackEnd, BusDriver, BusRequest, BusTraffic, Events,
-    HostTransfer, Lanes, Normalise, Observed, Observer, Options, Outputs, PinWatch, Rank,
-    RankError, RankUnits, Requests, Score, Scores, Shared, Sum, SumFormat, Weigh, controls,
+    HostTransfer, Lanes, Normalise, Observed, Observer, Options, Outputs, PARTIAL_SUMS, PinWatch,
+    Rank, RankError, RankUnits, Requests, Score, Scores, Shared, Sum, SumFormat, Weigh, controls,
 };
 pub use ranks::{RankRun, Ranks, Together};
 pub use softmax::{HEADS, Made, SCORE_BUFFER};

@@ -13,6 +13,10 @@ pub trait Instances<U: Unit> {
     /// Resets every instance.
     fn reset(&mut self);
 
+    /// `outputs[i]` becomes what instance `i` puts out under `inputs[i]`; no edge follows. For outputs that
+    /// the inputs of their cycle depend on.
+    fn settle(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>>;
+
     /// One cycle: `outputs[i]` becomes what instance `i` puts out under `inputs[i]`, then all take
     /// the clock edge.
     fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>>;
@@ -31,6 +35,13 @@ impl<M: Model> Models<M> {
 impl<M: Model> Instances<M> for Models<M> {
     fn reset(&mut self) {
         self.0.iter_mut().for_each(M::reset);
+    }
+
+    fn settle(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
+        for ((model, input), output) in self.0.iter().zip(inputs).zip(outputs) {
+            *output = model.settle(input);
+        }
+        Ok(())
     }
 
     fn step(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {

@@ -64,7 +64,7 @@ pub struct UnitInfo {
 ///
 /// Time goes in cycles. In a cycle the inputs are held, the outputs settle (they may depend on the
 /// inputs of the same cycle), and at its end the rising clock edge moves the registers.
-pub trait Model: Unit + Sized {
+pub trait Model: Unit + Clone {
     /// A unit that has been reset.
     fn new() -> Self;
 
@@ -82,6 +82,11 @@ pub trait Model: Unit + Sized {
 
     /// The probed registers, as they stand before the next edge.
     fn probe(&self) -> Self::Probe;
+
+    /// The outputs that settle under `input`; no edge follows.
+    fn settle(&self, input: &Self::In) -> Self::Out {
+        self.clone().step(input)
+    }
 
     /// One cycle: returns the outputs that settle under `input`, then takes the clock edge.
     /// Allocates nothing.

@@ -6,6 +6,7 @@
 //! judge knows the memories from what the host wrote, and leaves out a run whose memories gave
 //! something else or were written meanwhile.
 
+use crate::random::Random;
 use crate::{Bench, OracleError};
 use pimlico_dpa::{
     CommandWord, Condition, DEPTH, Instruction, Kind, Loop, Modification, NO_ROW, SLOTS, Source,
@@ -93,27 +94,6 @@ impl Memories {
 }
 
 // ------------------------------------------------------------------------------------- stimulus
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// Writes programs, starts them, stops some.
 struct Host {

@@ -6,6 +6,7 @@ pub mod pim_rank;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod sequencer;
 mod softmax_unit;
 
 use crate::{Lockstep, Rtl, Window};

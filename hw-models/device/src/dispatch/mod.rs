@@ -10,22 +10,22 @@
 //! The host's writes take a clock of the dispatcher each, and none of the rank: they come while the host
 //! has the module, between two operators.
 
-mod command;
 mod module;
-mod queue;
 mod sequencer;
-mod weights;
 
 pub use module::Module;
+pub use sequencer::Sequencer;
 
 use crate::data_bus::Beats;
-use crate::rank::{Events, Rank, RankError};
+use crate::rank::{Events, Rank, RankError, Requests};
 use pimlico_dpa::Status;
 use pimlico_units::module::{DispatcherOut, LoadKind};
-use sequencer::Sequencer;
+use pimlico_units::rank::SequencerFault;
+use sequencer::Told;
+use std::collections::VecDeque;
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
-pub(crate) const PATIENCE_TCK: u64 = 1 << 16;
+const PATIENCE_TCK: u64 = 1 << 16;
 
 /// Why a program was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -124,34 +124,44 @@ impl Rank {
     /// Runs a request. Ends with all banks closed and no REF owed, even after a fault: what was dispatched
     /// before it is done.
     pub fn run(&mut self, start: Start, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
-        let config = self.config().clone();
-        let mut sequencer = Sequencer::new(&config, self.options().sums, start.operands);
+        let mut operands = start.operands;
         let (mut ended, mut failed) = (None, None);
+        let mut last_command = DispatcherOut::default();
+        let mut weighed = Weighed::default();
         let mut last_event_tck = self.tck();
         self.module().start(start.request, start.address)?;
-        while ended.is_none() || !sequencer.is_drained() || !self.is_settled() {
+        self.sequencer().start()?;
+        loop {
             let now = self.tck();
-            let requests = sequencer.requests(now);
-            let (enters, takes) = (sequencer.enters(), sequencer.takes());
-            let mut dispatched = None;
+            let asked = self.sequencer().asks()?;
+            let fault = SequencerFault::of(asked.fault_o.get() as u8);
+            let error = |fault| sequencer::error(fault, &last_command, self.config());
+            failed = failed.or(fault.map(error));
+            if asked.done_o && self.is_settled() {
+                break;
+            }
+            let requests = sequencer::requests(&asked, operands.first());
+            let takes = asked.dispatch_ready_o;
+            let mut dispatcher = None;
             if ended.is_none() {
-                let output = self.module().step(takes, failed.is_some())?;
-                dispatched = (output.dispatch_valid_o && takes).then_some(*output);
-                ended = end(output);
+                let output = *self.module().step(takes, failed.is_some())?;
+                ended = end(&output);
+                dispatcher = Some(output);
             }
             let events = self.step(&requests)?;
-            let seen = sequencer.see(now, &requests, &events, made);
-            // After an error nothing more is taken, and the dispatcher is stopped.
-            let taken = dispatched.as_ref().filter(|_| failed.is_none());
-            let entered = sequencer.dispatch(enters, taken);
-            failed = failed.or(seen.and(entered).err());
-
-            if events != Events::default() || enters || dispatched.is_some() {
-                last_event_tck = now;
+            let dispatcher = dispatcher.as_ref();
+            let ends = dispatcher.is_some_and(|output| output.done_o);
+            let told = Told { operands: operands.len(), dispatcher, ended: ends, events: &events };
+            self.sequencer().step(&told)?;
+            if events.bus_taken && asked.bus_host_o {
+                operands = operands.get(1..).unwrap_or_default();
             }
-            if ended.is_some() && sequencer.is_drained() && !sequencer.is_closed() {
-                self.settle()?;
-                break;
+            weighed.tell(&requests, &events, made);
+
+            let dispatched = dispatcher.filter(|output| takes && output.dispatch_valid_o);
+            last_command = dispatched.copied().unwrap_or(last_command);
+            if events != Events::default() || dispatched.is_some() {
+                last_event_tck = now;
             }
             if now - last_event_tck > PATIENCE_TCK {
                 let overwritten = failed == Some(DispatchError::Overwritten);
@@ -164,6 +174,31 @@ impl Rank {
             (None, Some((status, address))) => {
                 Err(DispatchError::Fault { request: start.request, status, address }.into())
             }
+        }
+    }
+}
+
+/// The heads of the weights that the softmax unit has not made yet.
+#[derive(Default)]
+struct Weighed(VecDeque<usize>);
+
+impl Weighed {
+    /// Tells what was made in a tCK.
+    fn tell(&mut self, requests: &Requests, events: &Events, made: &mut dyn FnMut(Made)) {
+        self.0.extend(requests.weigh.filter(|_| events.weigh_taken).map(|weigh| weigh.head));
+        if let Some(bits) = events.weight {
+            made(Made::Weight { head: self.0.pop_front().unwrap_or_default(), bits });
+        }
+        if let Some((bits, score)) = events.score
+            && !score.masked
+        {
+            made(Made::Score { head: score.head, bits });
+        }
+        if let Some((bits, head)) = events.context {
+            made(Made::Context { head, bits });
+        }
+        if let Some(bits) = events.output {
+            made(Made::Output(bits));
         }
     }
 }

@@ -42,7 +42,7 @@ pub use units::{BackEnd, RankUnits, controls};
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
-use crate::dispatch::{DispatchError, Module, PATIENCE_TCK};
+use crate::dispatch::{DispatchError, Module, Sequencer};
 use crate::softmax::{Given, SCORE_BUFFER, Softmax};
 use crate::sum_path::{Partial, SumPath, Sums};
 use crate::{
@@ -97,6 +97,7 @@ pub struct Rank {
     tck: u64,
 
     module: Module,
+    sequencer: Sequencer,
     control: Control,
     /// What the controller has taken and not issued.
     reads: VecDeque<AllBankRead>,
@@ -148,6 +149,7 @@ impl Rank {
         Self {
             tck: 0,
             module: Module::new(units.dispatcher),
+            sequencer: Sequencer::new(units.sequencer, &config, options.sums),
             control: Control::new(
                 &config.timing,
                 options.activation,
@@ -193,6 +195,11 @@ impl Rank {
     /// The dispatcher.
     pub(crate) fn module(&mut self) -> &mut Module {
         &mut self.module
+    }
+
+    /// The queues between the dispatcher and the rank's ports.
+    pub(crate) fn sequencer(&mut self) -> &mut Sequencer {
+        &mut self.sequencer
     }
 
     /// What the chips hold.
@@ -267,23 +274,6 @@ impl Rank {
             && self.operands.is_empty()
             && self.sum_path.is_idle()
             && self.sums.is_empty()
-    }
-
-    /// Closes all banks and lets the REFs come that were postponed: the end of a head. An error where it
-    /// does not come to that, as after a program that was stuck.
-    pub fn settle(&mut self) -> Result<(), RankError> {
-        let mut requests =
-            Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
-        let until_tck = self.tck + PATIENCE_TCK;
-        while requests.array.is_some() || !self.is_settled() {
-            if self.tck > until_tck {
-                return Err(DispatchError::Stuck { overwritten: false }.into());
-            }
-            let events = self.step(&requests)?;
-            requests.head_end = false;
-            requests.array = requests.array.filter(|_| !events.array_taken);
-        }
-        Ok(())
     }
 
     /// One tCK of processing in memory.

@@ -7,7 +7,9 @@ use crate::sum_path::{SumUnits, UnitsOf};
 use crate::{Config, Timing};
 use pimlico_ports::{Instances, Model};
 use pimlico_units::module::Dispatcher;
-use pimlico_units::rank::{RankController, RankControllerIn, RefreshManager, RelayoutUnit};
+use pimlico_units::rank::{
+    RankController, RankControllerIn, RefreshManager, RelayoutUnit, Sequencer,
+};
 
 /// The units of a rank, whoever executes them.
 pub struct RankUnits {
@@ -21,6 +23,8 @@ pub struct RankUnits {
     pub rank_controller: Box<dyn Instances<RankController>>,
     /// The refresh manager.
     pub refresh_manager: Box<dyn Instances<RefreshManager>>,
+    /// The sequencer.
+    pub sequencer: Box<dyn Instances<Sequencer>>,
     /// The dispatcher.
     pub dispatcher: Box<dyn Instances<Dispatcher>>,
 }
@@ -73,6 +77,7 @@ impl RankUnits {
             relayout_unit: back_end.instances(1, tck_ps / 2)?,
             rank_controller: back_end.instances(1, tck_ps)?,
             refresh_manager: back_end.instances(1, tck_ps)?,
+            sequencer: back_end.instances(1, tck_ps)?,
             dispatcher: back_end.instances(1, tck_ps)?,
         })
     }

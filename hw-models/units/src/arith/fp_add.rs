@@ -84,6 +84,7 @@ ports! {
 }
 
 /// An adder with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpAdd<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

@@ -80,6 +80,7 @@ ports! {
 }
 
 /// An exponential function with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpExp<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

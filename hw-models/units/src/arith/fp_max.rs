@@ -44,6 +44,7 @@ ports! {
 }
 
 /// A maximum with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpMax<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

@@ -81,6 +81,7 @@ ports! {
 }
 
 /// A multiplier with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpMul<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

@@ -81,6 +81,7 @@ ports! {
 }
 
 /// A conversion from binary32 with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpNarrow<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

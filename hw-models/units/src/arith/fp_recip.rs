@@ -77,6 +77,7 @@ ports! {
 }
 
 /// A reciprocal with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpRecip<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }

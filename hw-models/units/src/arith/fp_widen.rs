@@ -53,6 +53,7 @@ ports! {
 }
 
 /// A conversion to binary32 with `STAGES` pipeline registers (0 to 3).
+#[derive(Clone)]
 pub struct FpWiden<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<Binary32>, STAGES>,
     format: std::marker::PhantomData<F>,

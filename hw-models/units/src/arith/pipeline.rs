@@ -6,6 +6,7 @@
 /// The RTL cuts the operation itself into stages. Its registers hold other things than this line
 /// does, but the result appears in the same cycle; and after a reset all of them are zero, which
 /// comes out as `reset`, the result of operands that are zero.
+#[derive(Clone)]
 pub struct Pipeline<T, const STAGES: usize> {
     stages: [T; STAGES],
 }

@@ -6,6 +6,7 @@ mod pim_rank;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod sequencer;
 mod softmax_unit;
 
 pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
@@ -21,4 +22,5 @@ pub use refresh_manager::{
 pub use relayout_unit::{
     Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut, RelayoutUnitProbe,
 };
+pub use sequencer::{Sequencer, SequencerFault, SequencerIn, SequencerOut, SequencerProbe};
 pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};
