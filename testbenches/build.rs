@@ -44,7 +44,7 @@ fn build() {
     let mut units = pimlico_units::units();
     // The whole rank takes minutes; a part of it stands for it where nobody asks.
     let full = std::env::var_os("PIMLICO_RANK").is_some_and(|size| size == "full");
-    units.extend(pimlico_units::rank::pim_ranks(full));
+    units.extend(pimlico_units::module::pim_modules(full));
 
     let mut compiler = cc::Build::new();
     compiler
@@ -65,7 +65,7 @@ fn build() {
         verilator
             .run(unit.module, unit.parameters, &name, &configuration, &sources, &dir)
             .unwrap_or_else(|error| fail(&error));
-        let verilated = header::Verilated::read(&dir, &name, unit.module);
+        let verilated = header::Verilated::read(&dir, &name, &binding::scope(unit));
         let differences = verilated.differences(unit);
         if !differences.is_empty() {
             let list = differences.join("\n  ");

@@ -39,6 +39,8 @@
 //   RD_RESULT in 0        data in CL to CL + 3, the adder unit's input; score_o from CL + 4 on, the scaled
 //                         score in the buffer from CL + 6 on; context_o from CL + 4 on
 //
+// In a tCK with hold_i no clock passes: whoever is in front of the rank has it for itself.
+//
 // Memory mode (memory_i) is here only for what it leaves behind: the refresh manager counts on. The
 // way of the host's data to the chips as a memory is not in here.
 //
@@ -108,6 +110,8 @@ module pim_rank #(
   input  logic [19:0]            refi_i,
   /// Factor of the scores.
   input  logic [15:0]            scale_i,
+  /// Everything stands still: a tCK that is none of the rank's.
+  input  logic                   hold_i,
   /// The host has the pins: all stands still but the refresh manager.
   input  logic                   memory_i,
   /// Memory: the host's command is a REF.
@@ -140,7 +144,7 @@ module pim_rank #(
   input  logic [7:0][63:0]       bus_data_i,
   /// RD_RESULT: 0 scores, 1 outputs of a matrix, 2 context.
   input  logic [1:0]             sum_kind_i,
-  /// Scores: query head.
+  /// Scores, context: query head.
   input  logic [2:0]             sum_head_i,
   /// Scores: in the first chunk of their head. Context: begins a sum.
   input  logic                   sum_first_i,
@@ -172,6 +176,8 @@ module pim_rank #(
   input  logic [15:0][7:0][63:0] rows_i,
   /// Results of banks whose PU is not built, of each bank and chip.
   input  logic [15:0][7:0][63:0] unbuilt_results_i,
+  /// The second clock of the tCK.
+  output logic                   second_o,
   /// Command on the pins, as of rank_controller.
   output logic [3:0]             command_o,
   /// Its bank.
@@ -240,15 +246,18 @@ module pim_rank #(
   localparam logic [1:0] CONTEXT   = 2'd2;
 
   // Clocks.
-  logic second_q, slot_begins, clk_tck, clk_pim, clk_pu;
+  logic second_q, tck_ends, slot_begins, clk_tck, clk_pim, clk_pu;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) second_q <= 1'b0;
     else         second_q <= !second_q;
   end
 
-  clock_gate u_clk_tck (.clk_i, .rst_ni, .enable_i(second_q), .clk_o(clk_tck));
-  clock_gate u_clk_pim (.clk_i, .rst_ni, .enable_i(second_q && !memory_i), .clk_o(clk_pim));
+  assign second_o = second_q;
+  assign tck_ends = second_q && !hold_i;
+
+  clock_gate u_clk_tck (.clk_i, .rst_ni, .enable_i(tck_ends), .clk_o(clk_tck));
+  clock_gate u_clk_pim (.clk_i, .rst_ni, .enable_i(tck_ends && !memory_i), .clk_o(clk_pim));
   clock_gate u_clk_pu (.clk_i, .rst_ni, .enable_i(!second_q && slot_begins), .clk_o(clk_pu));
 
   // Commands. The controller hears from the refresh manager a tCK late.
@@ -335,7 +344,7 @@ module pim_rank #(
   slot_timer u_slots (
     .clk_i      (clk_tck),
     .rst_ni,
-    .enable_i   (!memory_i),
+    .enable_i   (!memory_i && !hold_i),
     .read_all_i (read_all),
     .slot_i     (ccd_l_i),
     .begin_o    (slot_begins)

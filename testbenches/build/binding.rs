@@ -10,6 +10,14 @@ pub fn identifier(unit: &UnitInfo) -> String {
     unit.name.replace(':', "__")
 }
 
+/// What stands before the names of the probed registers in Verilator's root class.
+pub fn scope(unit: &UnitInfo) -> String {
+    match unit.probed.1 {
+        "" => format!("{}__DOT__", unit.module),
+        path => format!("{}__DOT__{path}__DOT__", unit.module),
+    }
+}
+
 /// One translation unit: Verilator's output for the unit and its binding.
 pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     let name = identifier(unit);
@@ -23,7 +31,7 @@ pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     };
     let inputs = ports(unit.inputs, "pimlico::take", "");
     let outputs = ports(unit.outputs, "pimlico::put", "");
-    let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}__DOT__", unit.module));
+    let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}", scope(unit)));
     let _ = write!(
         text,
         r#"#include "pimlico.h"

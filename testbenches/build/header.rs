@@ -15,16 +15,16 @@ pub struct Verilated {
 
 impl Verilated {
     /// Reads the headers that Verilator left in `dir`.
-    pub fn read(dir: &Path, name: &str, module: &str) -> Self {
+    pub fn read(dir: &Path, name: &str, scope: &str) -> Self {
         let read = |file: String| {
             let path = dir.join(file);
             std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
         };
-        Self::parse(&read(format!("V{name}.h")), &read(format!("V{name}___024root.h")), module)
+        Self::parse(&read(format!("V{name}.h")), &read(format!("V{name}___024root.h")), scope)
     }
 
     /// Reads the text of the model's header and of its root's header.
-    pub fn parse(model: &str, root: &str, module: &str) -> Self {
+    pub fn parse(model: &str, root: &str, scope: &str) -> Self {
         let mut verilated = Self::default();
         for line in model.lines().map(str::trim) {
             // For example VL_IN64(&row_i,63,0); and VL_OUTW(&lanes_o,127,0,4);
@@ -42,12 +42,11 @@ impl Verilated {
                 ports.insert(name.to_owned(), msb + 1);
             }
         }
-        let prefix = format!("{module}__DOT__");
         for line in root.lines().map(str::trim) {
             // For example QData/*63:0*/ bank_pu__DOT__acc_q;
             let Some((_, rest)) = line.split_once("/*") else { continue };
             let Some((range, name)) = rest.split_once("*/ ") else { continue };
-            let Some(name) = name.trim_end_matches(';').strip_prefix(&prefix) else { continue };
+            let Some(name) = name.trim_end_matches(';').strip_prefix(scope) else { continue };
             let Some((msb, _)) = range.split_once(':') else { continue };
             if let Ok(msb) = msb.parse::<u32>() {
                 verilated.registers.insert(name.to_owned(), msb + 1);

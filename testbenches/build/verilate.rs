@@ -92,7 +92,7 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 /// visible from C++.
 pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
-        format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.module, probe.name)
+        format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
     let repeated = if unit.module == RANK { REPEATED } else { "" };
     format!("`verilator_config\n{}{repeated}", lines.collect::<String>())
@@ -101,7 +101,7 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
 /// The module in which others are many times. They are compiled once each: not inlined, and without the
 /// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
 /// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
-const RANK: &str = "pim_rank";
+const RANK: &str = "pim_module";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
 no_inline -module "pim_chip"
 tracing_off -file "*/arith/*.sv"

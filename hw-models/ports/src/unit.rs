@@ -16,6 +16,9 @@ pub trait Unit: 'static {
     /// Registers inside the module that lockstep compares as well.
     type Probe: Bundle;
 
+    /// The module that has the probed registers, and the path of its instance; empty for the unit itself.
+    const PROBED: (&'static str, &'static str) = (Self::MODULE, "");
+
     /// What tells this parameter set from others of the same module, e.g. `bfloat16`; empty for
     /// the module's defaults. Letters, digits and `_` only.
     fn variant() -> String {
@@ -39,6 +42,7 @@ pub trait Unit: 'static {
             inputs: Self::In::PORTS,
             outputs: Self::Out::PORTS,
             probes: Self::Probe::PORTS,
+            probed: Self::PROBED,
         }
     }
 }
@@ -58,6 +62,8 @@ pub struct UnitInfo {
     pub outputs: &'static [PortInfo],
     /// Compared registers inside.
     pub probes: &'static [PortInfo],
+    /// The module that has the probed registers, and the path of its instance in the unit.
+    pub probed: (&'static str, &'static str),
 }
 
 /// A cycle-accurate model of a unit.

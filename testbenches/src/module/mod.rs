@@ -2,3 +2,4 @@
 //! Benches of what is on the module, above its ranks.
 
 mod dispatcher;
+pub mod pim_module;

@@ -2,7 +2,6 @@
 //! Benches of what is in the rank PU, and the units of a whole rank as RTL and in lockstep.
 
 mod adder_unit;
-pub mod pim_rank;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
@@ -16,7 +15,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Cycles before a mismatch that its waveforms show.
-const BEFORE: u64 = 64;
+pub(crate) const BEFORE: u64 = 64;
 
 /// The units of a rank as RTL, each bank PU an instance of its own.
 pub fn rtl_units(config: &Config, options: Options, seed: u64) -> RankUnits {

@@ -14,14 +14,13 @@ mod module;
 mod sequencer;
 
 pub use module::Module;
-pub use sequencer::Sequencer;
+pub use sequencer::{Sequencer, SequencerPorts};
 
 use crate::data_bus::Beats;
 use crate::rank::{Events, Rank, RankError, Requests};
 use pimlico_dpa::Status;
 use pimlico_units::module::{DispatcherOut, LoadKind};
 use pimlico_units::rank::SequencerFault;
-use sequencer::Told;
 use std::collections::VecDeque;
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
@@ -118,7 +117,8 @@ impl Rank {
     /// Writes to the module: see [`LoadKind`]. What does not fit is remembered by the dispatcher, and a
     /// run then ends with [`Status::BufferOverflow`].
     pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError> {
-        Ok(self.module().load(kind, address, data)?)
+        self.module().load(kind, address, data)?;
+        Ok(self.tell_of_host()?)
     }
 
     /// Runs a request. Ends with all banks closed and no REF owed, even after a fault: what was dispatched
@@ -131,9 +131,10 @@ impl Rank {
         let mut last_event_tck = self.tck();
         self.module().start(start.request, start.address)?;
         self.sequencer().start()?;
+        self.tell_of_host()?;
         loop {
             let now = self.tck();
-            let asked = self.sequencer().asks()?;
+            let asked = self.sequencer().asks(operands)?;
             let fault = SequencerFault::of(asked.fault_o.get() as u8);
             let error = |fault| sequencer::error(fault, &last_command, self.config());
             failed = failed.or(fault.map(error));
@@ -142,25 +143,18 @@ impl Rank {
             }
             let requests = sequencer::requests(&asked, operands.first());
             let takes = asked.dispatch_ready_o;
-            let mut dispatcher = None;
-            if ended.is_none() {
-                let output = *self.module().step(takes, failed.is_some())?;
-                ended = end(&output);
-                dispatcher = Some(output);
-            }
+            let dispatcher = *self.module().step(takes, failed.is_some())?;
+            ended = ended.or(end(&dispatcher));
             let events = self.step(&requests)?;
-            let dispatcher = dispatcher.as_ref();
-            let ends = dispatcher.is_some_and(|output| output.done_o);
-            let told = Told { operands: operands.len(), dispatcher, ended: ends, events: &events };
-            self.sequencer().step(&told)?;
+            self.sequencer().step(&dispatcher, &events)?;
             if events.bus_taken && asked.bus_host_o {
                 operands = operands.get(1..).unwrap_or_default();
             }
             weighed.tell(&requests, &events, made);
 
-            let dispatched = dispatcher.filter(|output| takes && output.dispatch_valid_o);
-            last_command = dispatched.copied().unwrap_or(last_command);
-            if events != Events::default() || dispatched.is_some() {
+            let dispatched = takes && dispatcher.dispatch_valid_o;
+            last_command = if dispatched { dispatcher } else { last_command };
+            if events != Events::default() || dispatched {
                 last_event_tck = now;
             }
             if now - last_event_tck > PATIENCE_TCK {

@@ -16,6 +16,8 @@ pub struct Module {
     table: Box<[u16]>,
     /// What the memories give, and no request.
     input: DispatcherIn,
+    /// The ports in its last clock.
+    driven: DispatcherIn,
     output: DispatcherOut,
     /// Clocks for which its target has taken nothing.
     stalled: u32,
@@ -29,6 +31,7 @@ impl Module {
             commands: vec![0; COMMANDS].into(),
             table: vec![NO_ROW; ENTRIES].into(),
             input: DispatcherIn::default(),
+            driven: DispatcherIn::default(),
             output: DispatcherOut::default(),
             stalled: 0,
         }
@@ -69,7 +72,13 @@ impl Module {
         Ok(&self.output)
     }
 
+    /// The dispatcher's ports in its last clock.
+    pub fn ports(&self) -> (&DispatcherIn, &DispatcherOut) {
+        (&self.driven, &self.output)
+    }
+
     fn clock(&mut self, input: DispatcherIn) -> Result<(), Box<Mismatch>> {
+        self.driven = input;
         let output = std::slice::from_mut(&mut self.output);
         self.dispatcher.step(std::slice::from_ref(&input), output)?;
         let output = &self.output;

@@ -22,18 +22,21 @@ pub struct Sequencer {
     unit: Box<dyn Instances<Unit>>,
     /// Its inputs without an event.
     controls: SequencerIn,
+    /// What it asks for.
+    asked: SequencerOut,
+    /// The host's next burst.
+    operand: Beats,
 }
 
-/// What happened in a tCK, for the sequencer.
-pub struct Told<'a> {
-    /// Bursts that the host still has.
-    pub operands: usize,
-    /// The dispatcher's ports, if it had a clock.
-    pub dispatcher: Option<&'a DispatcherOut>,
-    /// Its run has ended.
-    pub ended: bool,
-    /// What the rank did.
-    pub events: &'a Events,
+/// The sequencer's ports in a tCK.
+#[derive(Clone, Copy, Debug)]
+pub struct SequencerPorts<'a> {
+    /// What it asks for.
+    pub asked: &'a SequencerOut,
+    /// Bursts that the host has for it; 127 for more.
+    pub operands: u64,
+    /// The first of them; 0 if there is none.
+    pub operand: &'a Beats,
 }
 
 impl Sequencer {
@@ -46,7 +49,7 @@ impl Sequencer {
             wide_i: sums == SumFormat::Binary32,
             ..Default::default()
         };
-        Self { unit, controls }
+        Self { unit, controls, asked: SequencerOut::default(), operand: Beats::default() }
     }
 
     /// A run starts.
@@ -54,20 +57,38 @@ impl Sequencer {
         self.clock(SequencerIn { start_i: true, ..self.controls })
     }
 
-    /// What it asks for in this tCK.
-    pub fn asks(&mut self) -> Result<SequencerOut, Box<Mismatch>> {
-        let mut output = [SequencerOut::default()];
-        self.unit.settle(&[self.controls], &mut output)?;
-        let [output] = output;
-        Ok(output)
+    /// What it asks for in this tCK, where the host still has these bursts.
+    pub fn asks(&mut self, operands: &[Beats]) -> Result<SequencerOut, Box<Mismatch>> {
+        self.controls.operands_i = U::new(operands.len().min(MOST_OPERANDS) as u64);
+        self.operand = operands.first().copied().unwrap_or_default();
+        self.unit.settle(&[self.controls], std::slice::from_mut(&mut self.asked))?;
+        Ok(self.asked)
     }
 
-    /// The tCK ends, with what happened in it.
-    pub fn step(&mut self, told: &Told<'_>) -> Result<(), Box<Mismatch>> {
-        let events = told.events;
-        let mut input = SequencerIn {
-            done_i: told.ended,
-            operands_i: U::new(told.operands.min(MOST_OPERANDS) as u64),
+    /// What it asks for, and what the host has for it.
+    pub fn ports(&self) -> SequencerPorts<'_> {
+        SequencerPorts {
+            asked: &self.asked,
+            operands: self.controls.operands_i.get(),
+            operand: &self.operand,
+        }
+    }
+
+    /// The tCK ends, with the dispatcher's ports in it and what the rank did.
+    pub fn step(&mut self, from: &DispatcherOut, events: &Events) -> Result<(), Box<Mismatch>> {
+        let input = SequencerIn {
+            done_i: from.done_o,
+            dispatch_valid_i: from.dispatch_valid_o,
+            dispatch_kind_i: from.dispatch_kind_o,
+            dispatch_head_i: from.dispatch_head_o,
+            dispatch_row_i: from.dispatch_row_o,
+            dispatch_place_i: from.dispatch_place_o,
+            dispatch_column_i: from.dispatch_column_o,
+            dispatch_word_i: from.dispatch_word_o,
+            dispatch_first_i: from.dispatch_first_o,
+            dispatch_last_i: from.dispatch_last_o,
+            dispatch_opens_i: from.dispatch_opens_o,
+            dispatch_tokens_i: from.dispatch_tokens_o,
             array_taken_i: events.array_taken,
             bus_taken_i: events.bus_taken,
             finish_taken_i: events.finish_taken,
@@ -84,19 +105,6 @@ impl Sequencer {
             output_valid_i: events.output.is_some(),
             ..self.controls
         };
-        if let Some(from) = told.dispatcher {
-            input.dispatch_valid_i = from.dispatch_valid_o;
-            input.dispatch_kind_i = from.dispatch_kind_o;
-            input.dispatch_head_i = from.dispatch_head_o;
-            input.dispatch_row_i = from.dispatch_row_o;
-            input.dispatch_place_i = from.dispatch_place_o;
-            input.dispatch_column_i = from.dispatch_column_o;
-            input.dispatch_word_i = from.dispatch_word_o;
-            input.dispatch_first_i = from.dispatch_first_o;
-            input.dispatch_last_i = from.dispatch_last_o;
-            input.dispatch_opens_i = from.dispatch_opens_o;
-            input.dispatch_tokens_i = from.dispatch_tokens_o;
-        }
         self.clock(input)
     }
 

@@ -305,6 +305,12 @@ impl Rank {
         Ok(events)
     }
 
+    /// Tells it of a clock of the module's that is none of the rank's.
+    pub(crate) fn tell_of_host(&mut self) -> Result<(), Box<Mismatch>> {
+        let Some(observer) = &mut self.observer else { return Ok(()) };
+        observer.host(self.module.ports())
+    }
+
     fn tell_observer(
         &mut self,
         requests: &Requests,
@@ -313,6 +319,8 @@ impl Rank {
     ) -> Result<(), RankError> {
         let Some(observer) = &mut self.observer else { return Ok(()) };
         observer.pim(&Observed {
+            dispatcher: self.module.ports(),
+            sequencer: self.sequencer.ports(),
             requests,
             events,
             controller: self.control.controller(),

@@ -3,15 +3,20 @@
 
 use super::{Events, Requests};
 use crate::Burst;
+use crate::dispatch::SequencerPorts;
 use crate::sum_path::SumPorts;
 use pimlico_ports::Mismatch;
 use pimlico_units::arith::Binary16;
+use pimlico_units::module::{DispatcherIn, DispatcherOut};
 use pimlico_units::rank::{RankControllerOut, RefreshManagerOut, SoftmaxUnitIn, SoftmaxUnitOut};
 
 /// Watches a rank tCK by tCK, and may stop it.
 pub trait Observer {
     /// A tCK of processing in memory is over.
     fn pim(&mut self, tck: &Observed<'_>) -> Result<(), Box<Mismatch>>;
+
+    /// A clock of dispatcher and sequencer alone is over: the host wrote to the module, or started a run.
+    fn host(&mut self, dispatcher: (&DispatcherIn, &DispatcherOut)) -> Result<(), Box<Mismatch>>;
 
     /// A tCK as memory is over; `refreshed` if a REF was on the pins.
     fn memory(&mut self, refreshed: bool, refresh: &RefreshManagerOut)
@@ -20,6 +25,10 @@ pub trait Observer {
 
 /// A tCK of processing in memory.
 pub struct Observed<'a> {
+    /// The dispatcher's ports.
+    pub dispatcher: (&'a DispatcherIn, &'a DispatcherOut),
+    /// The sequencer's.
+    pub sequencer: SequencerPorts<'a>,
     /// What was asked for.
     pub requests: &'a Requests,
     /// What happened.

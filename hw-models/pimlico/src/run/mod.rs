@@ -225,9 +225,9 @@ fn show(
     (job, setup): (&Job, &Setup),
     arguments: &Arguments,
 ) -> String {
-    use pimlico_testbenches::rank;
+    use pimlico_testbenches::{module, rank};
     let options = arguments.options();
-    if rank::pim_rank::is_in_rank(mismatch) {
+    if module::pim_module::is_in_module(mismatch) {
         return show_rank(mismatch, config, (job, setup), arguments)
             .unwrap_or_else(|error| error.to_string());
     }

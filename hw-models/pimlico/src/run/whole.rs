@@ -32,12 +32,12 @@ impl Whole {
         seed: u64,
         wave: Option<(&Path, u64)>,
     ) -> Result<Option<PathBuf>, Failure> {
-        use pimlico_testbenches::rank::pim_rank::{self, Size};
+        use pimlico_testbenches::module::pim_module::{self, Size};
         let size = match self {
             Self::Rank => Size::Small,
             Self::FullRank => Size::Full,
         };
-        let joined = pim_rank::lockstep(size, rank.config(), rank.options(), seed, wave);
+        let joined = pim_module::lockstep(size, rank.config(), rank.options(), seed, wave);
         let (observer, file) =
             joined.map_err(|e| Failure::Input(format!("--lockstep {}: {e}", self.name())))?;
         rank.observe(observer);

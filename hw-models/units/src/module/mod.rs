@@ -2,5 +2,10 @@
 //! What stands on the module, above its ranks.
 
 mod dispatcher;
+mod pim_module;
 
 pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe, LoadKind};
+pub use pim_module::{
+    FullPimModule, PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SmallPimModule,
+    pim_modules,
+};

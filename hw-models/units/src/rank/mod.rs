@@ -2,7 +2,6 @@
 //! What stands in the rank PU, on the module's buffer chip.
 
 mod adder_unit;
-mod pim_rank;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
@@ -10,9 +9,6 @@ mod sequencer;
 mod softmax_unit;
 
 pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
-pub use pim_rank::{
-    FullPimRank, PimRank, PimRankIn, PimRankOut, PimRankProbe, SmallPimRank, pim_ranks,
-};
 pub use rank_controller::{
     ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RankControllerProbe,
 };

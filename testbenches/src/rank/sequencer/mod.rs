@@ -163,3 +163,31 @@ fn difference(got: &SequencerOut, expected: &SequencerOut) -> (&'static str, [u3
         different.next().map(|((port, got), (_, expected))| (port, [low(&got), low(&expected)]));
     first.expect("called for a difference")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stimulus_ends_runs_fills_queues_and_has_every_fault() {
+        let (mut faults, mut runs, mut waits) = ([0; 8], 0, [0; 2]);
+        for seed in 0..300 {
+            let mut surroundings = Surroundings::new(seed);
+            let mut unit = Sequencer::new();
+            let mut before = SequencerOut::default();
+            for _ in 0..1000 {
+                let asked = unit.settle(&SequencerIn::default());
+                let input = surroundings.drive(&asked);
+                unit.step(&input);
+                faults[asked.fault_o.get() as usize] += u32::from(asked.fault_o != before.fault_o);
+                runs += u32::from(asked.done_o && !before.done_o);
+                waits[0] += u32::from(!asked.dispatch_ready_o);
+                waits[1] += u32::from(asked.weigh_valid_o && !input.weigh_taken_i);
+                before = asked;
+            }
+        }
+        assert!(faults[1..].iter().all(|&count| count > 0), "{faults:?}");
+        assert!(runs > 300, "{runs} runs have ended");
+        assert!(waits.iter().all(|&count| count > 1000), "{waits:?}");
+    }
+}

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-//! The rank as one Verilated design, in lockstep with the device's.
+//! Dispatcher, sequencer and rank as one Verilated design, in lockstep with the device's.
 //!
-//! It watches the device from its reset on. In each tCK the design gets what the device was asked for and
-//! what its arrays read, and every port and probe of it is compared with what the device made.
+//! It watches the device from its reset on. The design gets what the host writes, what the memories beside
+//! the dispatcher and the arrays hold, and the host's operands; in each tCK every port and probe of it is
+//! compared with what the device made.
 
 use crate::{Rtl, Window, ffi};
 use pimlico_device::{
-    ArrayRequest, BusRequest, Config, LANES, Normalise, Observed, Observer, Options, Shared, Sum,
-    SumFormat, SumPorts, controls,
+    ArrayRequest, BusRequest, Config, LANES, Normalise, Observed, Observer, Options, Requests,
+    Shared, Sum, SumFormat, SumPorts, controls,
 };
 use pimlico_ports::wave::Cycle;
 use pimlico_ports::{Bundle, Instances, Mismatch, U, Unit};
 use pimlico_units::arith::{Binary16, Fp};
-use pimlico_units::rank::{
-    FullPimRank, PimRank, PimRankIn, PimRankOut, PimRankProbe, RankControllerIn, RefreshManagerOut,
-    SmallPimRank,
+use pimlico_units::module::{
+    DispatcherIn, DispatcherOut, FullPimModule, PimModule, PimModuleIn, PimModuleOut,
+    PimModuleProbe, SmallPimModule,
 };
+use pimlico_units::rank::{RankControllerIn, RefreshManagerOut};
 use std::array::from_fn;
 use std::collections::VecDeque;
 use std::io;
@@ -85,27 +87,27 @@ pub fn lockstep(
         return Err(NoRank::Options("a burst of another length than 4 tCK"));
     }
     match size {
-        Size::Small => RankLockstep::<2, 4>::boxed(config, options, seed, wave),
-        Size::Full if ffi::unit(&FullPimRank::name()).is_none() => Err(NoRank::NotBuilt),
-        Size::Full => RankLockstep::<8, 16>::boxed(config, options, seed, wave),
+        Size::Small => ModuleLockstep::<2, 4>::boxed(config, options, seed, wave),
+        Size::Full if ffi::unit(&FullPimModule::name()).is_none() => Err(NoRank::NotBuilt),
+        Size::Full => ModuleLockstep::<8, 16>::boxed(config, options, seed, wave),
     }
 }
 
-/// Whether a mismatch is one of a rank as one design.
-pub fn is_in_rank(mismatch: &Mismatch) -> bool {
-    [SmallPimRank::name(), FullPimRank::name()].contains(&mismatch.unit)
+/// Whether a mismatch is one of a module as one design.
+pub fn is_in_module(mismatch: &Mismatch) -> bool {
+    [SmallPimModule::name(), FullPimModule::name()].contains(&mismatch.unit)
 }
 
 /// The Verilated rank with the PUs of so many chips and banks.
-struct RankLockstep<const CHIPS: usize, const BANKS: usize> {
-    rtl: Rtl<PimRank<CHIPS, BANKS>>,
+struct ModuleLockstep<const CHIPS: usize, const BANKS: usize> {
+    rtl: Rtl<PimModule<CHIPS, BANKS>>,
     /// The configuration: inputs without a request.
-    idle: PimRankIn,
+    idle: PimModuleIn,
     tck: u64,
-    history: VecDeque<PimRankIn>,
+    history: VecDeque<PimModuleIn>,
 }
 
-impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
+impl<const CHIPS: usize, const BANKS: usize> ModuleLockstep<CHIPS, BANKS> {
     fn boxed(
         config: &Config,
         options: Options,
@@ -117,9 +119,9 @@ impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
             None => None,
             Some((folder, from_tck)) => {
                 std::fs::create_dir_all(folder)?;
-                let name = PimRank::<CHIPS, BANKS>::name().replace(':', ".");
+                let name = PimModule::<CHIPS, BANKS>::name().replace(':', ".");
                 let file = folder.join(format!("{name}.rtl.vcd"));
-                let from = 2 * from_tck.saturating_sub(super::BEFORE);
+                let from = 2 * from_tck.saturating_sub(crate::rank::BEFORE);
                 rtl.trace(0, &file, Window { from, cycle_ps: config.tck_ps / 2 })?;
                 Some(file)
             }
@@ -130,14 +132,17 @@ impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
     }
 
     /// One beat: what the design puts out before its edge.
-    fn beat(&mut self, input: &PimRankIn) -> Result<(PimRankOut, PimRankProbe), Box<Mismatch>> {
-        let mut output = [PimRankOut::default()];
+    fn beat(
+        &mut self,
+        input: &PimModuleIn,
+    ) -> Result<(PimModuleOut, PimModuleProbe), Box<Mismatch>> {
+        let mut output = [PimModuleOut::default()];
         self.rtl.step(std::slice::from_ref(input), &mut output)?;
         let [output] = output;
         Ok((output, self.rtl.probe(0)))
     }
 
-    fn keep(&mut self, input: PimRankIn) {
+    fn keep(&mut self, input: PimModuleIn) {
         if self.history.len() == HISTORY {
             self.history.pop_front();
         }
@@ -147,28 +152,28 @@ impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
     /// Compares what the design put out with what it should have.
     fn compare(
         &self,
-        expected: (PimRankOut, PimRankProbe),
-        got: (PimRankOut, PimRankProbe),
+        expected: (PimModuleOut, PimModuleProbe),
+        got: (PimModuleOut, PimModuleProbe),
     ) -> Result<(), Box<Mismatch>> {
         if expected == got {
             return Ok(());
         }
-        let cycle = |(outputs, probes)| Cycle { inputs: PimRankIn::default(), outputs, probes };
-        let found = Mismatch::find::<PimRank<CHIPS, BANKS>>(&cycle(expected), &cycle(got));
+        let cycle = |(outputs, probes)| Cycle { inputs: PimModuleIn::default(), outputs, probes };
+        let found = Mismatch::find::<PimModule<CHIPS, BANKS>>(&cycle(expected), &cycle(got));
         let inputs = self.history.iter().map(interesting).collect();
         let found = found.expect("called for a difference");
         Err(Box::new(Mismatch { cycle: self.tck, inputs, ..found }))
     }
 
     /// What the probes show where the device has `seen` that.
-    fn probes(&self, seen: &Observed<'_>, sums: &SumPorts<'_>) -> PimRankProbe {
+    fn probes(&self, seen: &Observed<'_>, sums: &SumPorts<'_>) -> PimModuleProbe {
         let (pu_in, pu_out) = sums.bank_pus;
         let (adder_in, adder_out) = sums.adder_unit;
         let (softmax_in, softmax_out) = seen.softmax;
         let (word, burst) = seen.bus.written.unwrap_or_default();
         let number = |chip: usize, bank: usize| 8 * bank + chip;
         let built = |chip: usize, bank: usize| chip < CHIPS && bank * BANKS % 16 < BANKS;
-        PimRankProbe {
+        PimModuleProbe {
             shared_written: if seen.bus.written.is_some() { 0xFF } else { 0 },
             written_word: [word as u8; 8],
             shared_data: burst,
@@ -216,12 +221,15 @@ impl<const CHIPS: usize, const BANKS: usize> RankLockstep<CHIPS, BANKS> {
             reciprocal: softmax_out.recip_o.to_bits(),
             weigh_ready: softmax_out.weigh_ready_o,
             weight: bits(softmax_out.weight_o),
-            ..refresh_probes(seen.refresh)
+            refresh_wanted: seen.refresh.refresh_o,
+            refresh_forced: seen.refresh.force_o,
+            refresh_owed: seen.refresh.owed_o,
+            ..requests(seen.requests)
         }
     }
 }
 
-impl<const CHIPS: usize, const BANKS: usize> Observer for RankLockstep<CHIPS, BANKS> {
+impl<const CHIPS: usize, const BANKS: usize> Observer for ModuleLockstep<CHIPS, BANKS> {
     fn pim(&mut self, seen: &Observed<'_>) -> Result<(), Box<Mismatch>> {
         let sums = seen.sums.expect("sums of binary16, as was asked for");
         self.idle.scale_i = bits(seen.softmax.0.scale_i);
@@ -230,12 +238,23 @@ impl<const CHIPS: usize, const BANKS: usize> Observer for RankLockstep<CHIPS, BA
         let [first_beat, expected] = outputs(seen, &sums);
         // Of the tCK's first beat no more than the data bus is settled.
         let (outputs, probes) = self.beat(&input)?;
-        let PimRankOut { dq_valid_o, dq_o, .. } = first_beat;
-        self.compare((PimRankOut { dq_valid_o, dq_o, ..outputs }, probes), (outputs, probes))?;
+        let PimModuleOut { dq_valid_o, dq_o, .. } = first_beat;
+        self.compare((PimModuleOut { dq_valid_o, dq_o, ..outputs }, probes), (outputs, probes))?;
         let got = self.beat(&input)?;
         self.compare((expected, self.probes(seen, &sums)), got)?;
         self.tck += 1;
         Ok(())
+    }
+
+    fn host(
+        &mut self,
+        (driven, put_out): (&DispatcherIn, &DispatcherOut),
+    ) -> Result<(), Box<Mismatch>> {
+        let input = with_dispatcher(&self.idle, driven);
+        self.keep(input);
+        self.beat(&input)?;
+        let (outputs, probes) = self.beat(&input)?;
+        self.compare((with_dispatched(outputs, put_out), probes), (outputs, probes))
     }
 
     fn memory(
@@ -243,13 +262,13 @@ impl<const CHIPS: usize, const BANKS: usize> Observer for RankLockstep<CHIPS, BA
         refreshed: bool,
         refresh: &RefreshManagerOut,
     ) -> Result<(), Box<Mismatch>> {
-        let input = PimRankIn { memory_i: true, memory_refresh_i: refreshed, ..self.idle };
+        let input = PimModuleIn { memory_i: true, memory_refresh_i: refreshed, ..self.idle };
         self.keep(input);
         self.beat(&input)?;
         let (outputs, got) = self.beat(&input)?;
-        let PimRankProbe { refresh_wanted, refresh_forced, refresh_owed, .. } =
+        let PimModuleProbe { refresh_wanted, refresh_forced, refresh_owed, .. } =
             refresh_probes(refresh);
-        let expected = PimRankProbe { refresh_wanted, refresh_forced, refresh_owed, ..got };
+        let expected = PimModuleProbe { refresh_wanted, refresh_forced, refresh_owed, ..got };
         self.compare((outputs, expected), (outputs, got))?;
         self.tck += 1;
         Ok(())
@@ -257,7 +276,7 @@ impl<const CHIPS: usize, const BANKS: usize> Observer for RankLockstep<CHIPS, BA
 }
 
 /// The design's inputs without a request.
-fn configuration(config: &Config, options: Options) -> PimRankIn {
+fn configuration(config: &Config, options: Options) -> PimModuleIn {
     let RankControllerIn {
         ccd_s_i,
         ccd_l_i,
@@ -280,7 +299,7 @@ fn configuration(config: &Config, options: Options) -> PimRankIn {
         ..
     } = controls(&config.timing, options.activation);
     let latency = |tck: u64| u8::try_from(tck).expect("no more than the design's longest");
-    PimRankIn {
+    PimModuleIn {
         ccd_s_i,
         ccd_l_i,
         rrd_s_i,
@@ -303,94 +322,138 @@ fn configuration(config: &Config, options: Options) -> PimRankIn {
         cwl_i: latency(config.timing.cwl_tck),
         refresh_enable_i: options.refresh,
         refi_i: U::new(config.timing.refi_tck),
+        bank_rows_i: U::new(config.organisation.rows as u64),
+        bank_columns_i: U::new(config.columns() as u64),
         ..Default::default()
     }
 }
 
-/// The design's inputs for a tCK in which the device was asked for that.
-fn input(idle: &PimRankIn, seen: &Observed<'_>, sums: &SumPorts<'_>) -> PimRankIn {
+/// What the dispatcher gets, for the design's inputs.
+fn with_dispatcher(idle: &PimModuleIn, dispatcher: &DispatcherIn) -> PimModuleIn {
+    PimModuleIn {
+        load_valid_i: dispatcher.load_valid_i,
+        load_kind_i: dispatcher.load_kind_i,
+        load_address_i: dispatcher.load_address_i,
+        load_data_i: dispatcher.load_data_i,
+        start_valid_i: dispatcher.start_valid_i,
+        start_request_i: dispatcher.start_request_i,
+        start_address_i: dispatcher.start_address_i,
+        fetch_data_i: dispatcher.fetch_data_i,
+        table_data_i: dispatcher.table_data_i,
+        ..*idle
+    }
+}
+
+/// What the dispatcher puts out, among the design's outputs.
+fn with_dispatched(outputs: PimModuleOut, dispatcher: &DispatcherOut) -> PimModuleOut {
+    PimModuleOut {
+        command_write_o: dispatcher.command_write_o,
+        table_write_o: dispatcher.table_write_o,
+        overflow_o: dispatcher.overflow_o,
+        start_ready_o: dispatcher.start_ready_o,
+        fetch_read_o: dispatcher.fetch_read_o,
+        fetch_address_o: dispatcher.fetch_address_o,
+        table_read_o: dispatcher.table_read_o,
+        table_address_o: dispatcher.table_address_o,
+        ended_o: dispatcher.done_o,
+        ended_status_o: dispatcher.done_status_o,
+        ended_address_o: dispatcher.done_address_o,
+        status_o: dispatcher.status_o,
+        ..outputs
+    }
+}
+
+/// The design's inputs for a tCK of the device.
+fn input(idle: &PimModuleIn, seen: &Observed<'_>, sums: &SumPorts<'_>) -> PimModuleIn {
     let results = sums.bank_pus.1;
-    let mut input = PimRankIn {
-        head_end_i: seen.requests.head_end,
+    PimModuleIn {
+        operands_i: U::new(seen.sequencer.operands),
+        operand_i: *seen.sequencer.operand,
         rows_i: seen.rows.map_or([[0; 8]; 16], |rows| from_fn(|bank| rows[bank])),
         unbuilt_results_i: from_fn(|bank| {
             from_fn(|chip| word_of(&results[8 * bank + chip].result_o))
         }),
-        ..*idle
-    };
-    match seen.requests.array {
+        ..with_dispatcher(idle, seen.dispatcher.0)
+    }
+}
+
+/// The probes at the rank's request ports.
+fn requests(requests: &Requests) -> PimModuleProbe {
+    let mut probes = PimModuleProbe { head_end_i: requests.head_end, ..Default::default() };
+    match requests.array {
         Some(ArrayRequest::Read(read)) => {
-            input.array_valid_i = true;
-            input.array_row_i = read.row as u16;
-            input.array_column_i = read.column as u8;
-            input.array_shared_i = read.shared as u8;
-            input.array_accumulate_i = read.accumulate;
-            input.array_first_i = read.first;
-            input.array_last_i = read.last;
+            probes.array_valid_i = true;
+            probes.array_row_i = read.row as u16;
+            probes.array_column_i = read.column as u8;
+            probes.array_shared_i = read.shared as u8;
+            probes.array_accumulate_i = read.accumulate;
+            probes.array_first_i = read.first;
+            probes.array_last_i = read.last;
         }
         Some(ArrayRequest::CloseAll) => {
-            input.array_valid_i = true;
-            input.array_close_i = true;
+            probes.array_valid_i = true;
+            probes.array_close_i = true;
         }
         None => {}
     }
-    match seen.requests.bus {
+    match requests.bus {
         Some(BusRequest::Write { word, data }) => {
-            input.bus_valid_i = true;
-            input.bus_write_i = true;
-            input.bus_address_i = word as u8;
-            (input.bus_host_i, input.bus_data_i) = match data {
+            probes.bus_valid_i = true;
+            probes.bus_write_i = true;
+            probes.bus_address_i = word as u8;
+            (probes.bus_host_i, probes.bus_data_i) = match data {
                 Shared::Host(beats) => (true, beats),
                 Shared::RankPu(burst) => (false, burst),
             };
         }
         Some(BusRequest::Results { results, sum }) => {
-            input.bus_valid_i = true;
-            input.bus_address_i = results.address() as u8;
-            ask_for_sum(&mut input, sum);
+            probes.bus_valid_i = true;
+            probes.bus_address_i = results.address() as u8;
+            put_sum(&mut probes, sum);
         }
         None => {}
     }
-    if let Some(head) = seen.requests.finish {
-        input.finish_valid_i = true;
-        input.finish_head_i = U::new(head as u64);
+    if let Some(head) = requests.finish {
+        probes.finish_valid_i = true;
+        probes.finish_head_i = U::new(head as u64);
     }
-    if let Some(weigh) = seen.requests.weigh {
-        input.weigh_valid_i = true;
-        input.weigh_place_i = U::new(weigh.place as u64);
-        input.weigh_head_i = U::new(weigh.head as u64);
+    if let Some(weigh) = requests.weigh {
+        probes.weigh_valid_i = true;
+        probes.weigh_place_i = U::new(weigh.place as u64);
+        probes.weigh_head_i = U::new(weigh.head as u64);
     }
-    input
+    probes
 }
 
-fn ask_for_sum(input: &mut PimRankIn, sum: Sum) {
+fn put_sum(probes: &mut PimModuleProbe, sum: Sum) {
     match sum {
         Sum::Tree(scores) => {
-            input.sum_head_i = U::new(scores.head as u64);
-            input.sum_first_i = scores.first;
-            input.sum_tokens_i = U::new(scores.tokens.min(LANES) as u64);
-            input.sum_place_i = U::new(scores.place.unwrap_or_default() as u64);
-            input.sum_keep_i = scores.place.is_some();
+            probes.sum_head_i = U::new(scores.head as u64);
+            probes.sum_first_i = scores.first;
+            probes.sum_tokens_i = U::new(scores.tokens.min(LANES) as u64);
+            probes.sum_place_i = U::new(scores.place.unwrap_or_default() as u64);
+            probes.sum_keep_i = scores.place.is_some();
         }
         Sum::Outputs(outputs) => {
-            input.sum_kind_i = U::new(1);
-            input.sum_place_i = U::new(outputs.place as u64);
-            input.sum_goes_on_i = outputs.goes_on;
-            input.sum_complete_i = outputs.complete;
+            probes.sum_kind_i = U::new(1);
+            probes.sum_place_i = U::new(outputs.place as u64);
+            probes.sum_goes_on_i = outputs.goes_on;
+            probes.sum_complete_i = outputs.complete;
         }
         Sum::Lanes(lanes) => {
-            input.sum_kind_i = U::new(2);
-            input.sum_first_i = lanes.first;
-            input.sum_last_i = lanes.last;
-            input.sum_place_i = U::new(lanes.place as u64);
-            input.sum_goes_on_i = lanes.goes_on;
-            input.sum_complete_i = lanes.complete;
+            probes.sum_kind_i = U::new(2);
+            probes.sum_head_i = U::new(lanes.head as u64);
+            probes.sum_first_i = lanes.first;
+            probes.sum_last_i = lanes.last;
+            probes.sum_place_i = U::new(lanes.place as u64);
+            probes.sum_goes_on_i = lanes.goes_on;
+            probes.sum_complete_i = lanes.complete;
         }
     }
 }
 
 /// What the design puts out, in the two beats of a tCK in which that happened.
-fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimRankOut; 2] {
+fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimModuleOut; 2] {
     let Observed { events, controller, .. } = seen;
     let x = &sums.adder_unit.0.x_i;
     [0, 1].map(|beat| {
@@ -399,7 +462,11 @@ fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimRankOut; 2] {
             u64::from_le_bytes(from_fn(|chip| byte(&x[chip])))
         });
         let dq = results.or(seen.bus.operands[beat]);
-        PimRankOut {
+        let asked = seen.sequencer.asked;
+        let of_rank = PimModuleOut {
+            fault_o: asked.fault_o,
+            over_o: asked.done_o,
+            operand_taken_o: events.bus_taken && asked.bus_host_o,
             command_o: controller.command_o,
             bank_o: controller.bank_o,
             row_o: controller.row_o,
@@ -427,12 +494,14 @@ fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimRankOut; 2] {
             idle_o: controller.idle_o,
             lost_row_switch_o: controller.lost_row_switch_o,
             lost_refresh_o: controller.lost_refresh_o,
-        }
+            ..Default::default()
+        };
+        with_dispatched(of_rank, seen.dispatcher.1)
     })
 }
 
-fn refresh_probes(refresh: &RefreshManagerOut) -> PimRankProbe {
-    PimRankProbe {
+fn refresh_probes(refresh: &RefreshManagerOut) -> PimModuleProbe {
+    PimModuleProbe {
         refresh_wanted: refresh.refresh_o,
         refresh_forced: refresh.force_o,
         refresh_owed: refresh.owed_o,
@@ -450,8 +519,8 @@ fn word_of(elements: &[Fp<Binary16>; LANES]) -> u64 {
 }
 
 /// The inputs that say something: neither 0 nor wide nor the configuration.
-fn interesting(input: &PimRankIn) -> Vec<(&'static str, String)> {
-    let requests = PimRankIn::PORTS.iter().position(|port| port.name == "memory_i").unwrap_or(0);
+fn interesting(input: &PimModuleIn) -> Vec<(&'static str, String)> {
+    let requests = PimModuleIn::PORTS.iter().position(|port| port.name == "memory_i").unwrap_or(0);
     let mut values = Vec::new();
     let mut number = 0;
     input.for_each_port(|port, bits| {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! The rank's RTL as one design, in lockstep with the device: every port of it, in every tCK.
+//! Dispatcher, sequencer and rank as one RTL design, in lockstep with the device: every port of it, in every
+//! tCK.
 #![cfg(feature = "rtl")]
 
+use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
@@ -13,13 +15,14 @@ use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, GemvError, Operands};
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_ports::{Bundle, Unit};
-use pimlico_testbenches::rank::pim_rank::{self, NoRank, Size};
-use pimlico_units::rank::{PimRankOut, PimRankProbe, SmallPimRank};
+use pimlico_testbenches::module::pim_module::{self, NoRank, Size};
+use pimlico_units::module::{LoadKind, PimModuleOut, PimModuleProbe, SmallPimModule};
 
 /// A rank with its RTL beside it, which may be configured otherwise.
 fn rank(config: &Config, rtl: &Config, options: Options) -> Rank {
     let mut rank = Rank::new(config.clone(), RankUnits::models(config, options), options);
-    let (observer, _) = pim_rank::lockstep(Size::Small, rtl, options, 3, None).expect("an L3 rank");
+    let (observer, _) =
+        pim_module::lockstep(Size::Small, rtl, options, 3, None).expect("an L3 rank");
     rank.observe(observer);
     rank
 }
@@ -127,6 +130,50 @@ fn refs_fall_due_more_often_than_rows_change() {
     }
 }
 
+/// What programs that are wrong end in; the same rank runs the right one after each.
+#[test]
+fn a_fault_ends_its_run_and_no_other() {
+    let config = Config::ddr4_3200();
+    let mut rank = rank(&config, &config, Options::default());
+    let load = |rank: &mut Rank, kind, address, data| {
+        rank.load(kind, address, data).expect("no mismatch");
+    };
+    (0..4).for_each(|row| load(&mut rank, LoadKind::Entry, row, u64::from(row)));
+    load(&mut rank, LoadKind::Entry, 4, 0xFFFE);
+    load(&mut rank, LoadKind::Segment, 0, 5 << 16);
+    let good =
+        "wr_shared word=3\nmac_score column=5 word=3 first last\nrd_result word=0x40 first last\n";
+    let operands = [[0x3C00_4000_4200_4400; 8]; 2];
+    for (bad, expected) in [
+        ("mac_score row=9\nend", "Va2Pa"),
+        ("mac_score row=1 column=200\nend", "column 200"),
+        ("mac_score row=4\nend", "row 65534"),
+        ("rd_result word=0x80 place=300\nend", "place 300"),
+        ("weigh\nend", "no tokens"),
+        ("wr_shared word=4\nwr_shared word=4\nend", "operands"),
+        (".word 0xf000000000000000", "opcode"),
+    ] {
+        let mut outputs = 0;
+        for (text, wrong) in [(good.to_owned() + bad, true), (good.to_owned() + "end", false)] {
+            load(&mut rank, LoadKind::Clear, 0, 0);
+            let words = pimlico_dpa::assemble(&text).expect("it can be written");
+            for (address, word) in (0..).zip(words) {
+                load(&mut rank, LoadKind::Command, address, word);
+            }
+            let start = Start { request: 0, address: 0, operands: &operands };
+            let count = &mut |made| outputs += u32::from(matches!(made, Made::Output(_)));
+            match rank.run(start, count) {
+                Ok(()) => assert!(!wrong, "{bad}"),
+                Err(RankError::Dispatch(error)) => {
+                    assert!(wrong && error.to_string().contains(expected), "{bad}: {error}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert_eq!(outputs, 8, "{bad}: what came before it stands");
+    }
+}
+
 /// The mismatch of a rank whose RTL has another configuration.
 fn mismatch(change: impl FnOnce(&mut Config)) -> Box<Mismatch> {
     let config = Config::ddr4_3200();
@@ -141,7 +188,7 @@ fn mismatch(change: impl FnOnce(&mut Config)) -> Box<Mismatch> {
 #[test]
 fn a_difference_ends_the_run_and_has_a_name() {
     let late = mismatch(|config| config.timing.cl_tck += 1);
-    assert_eq!((late.unit.as_str(), late.port), ("pim_rank:2x4", "dq_valid_o"));
+    assert_eq!((late.unit.as_str(), late.port), ("pim_module:2x4", "dq_valid_o"));
     assert!(!late.inputs.is_empty() && late.to_string().contains("port dq_valid_o"));
     let early = mismatch(|config| config.timing.cwl_tck -= 1);
     assert_eq!(early.port, "dq_valid_o");
@@ -152,15 +199,15 @@ fn a_difference_ends_the_run_and_has_a_name() {
 
 #[test]
 fn all_ports_of_the_small_rank_are_the_large_ones() {
-    assert_eq!(SmallPimRank::info().outputs, PimRankOut::PORTS);
+    assert_eq!(SmallPimModule::info().outputs, PimModuleOut::PORTS);
     let bits = |ports: &[pimlico_ports::PortInfo]| ports.iter().map(|p| p.width).sum::<u32>();
-    assert!(bits(PimRankProbe::PORTS) > 128 * 128, "columns and results of 128 PUs");
+    assert!(bits(PimModuleProbe::PORTS) > 128 * 128, "columns and results of 128 PUs");
 }
 
 #[test]
 fn another_rank_than_l3s_is_refused() {
     let config = Config::ddr4_3200();
-    let refused = |config: &Config, options| match pim_rank::lockstep(
+    let refused = |config: &Config, options| match pim_module::lockstep(
         Size::Small,
         config,
         options,
