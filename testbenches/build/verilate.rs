@@ -59,10 +59,13 @@ impl Verilator {
         fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let file = dir.join("configuration.vlt");
         fs::write(&file, configuration).map_err(|e| e.to_string())?;
+        // Registers hold random bits before the reset, so that one that it misses shows. Of those without
+        // reset the units' benches know when they count; the rank's begins where the models' do.
+        let initial = if module == RANK { "0" } else { "unique" };
         let mut command = Command::new("verilator");
         command
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
-            .args(["--x-assign", "unique", "--x-initial", "unique"])
+            .args(["--x-assign", "unique", "--x-initial", initial])
             .args(["--timescale-override", "1ps/1ps"])
             .args(if module == RANK { &["-fno-gate"][..] } else { &[] })
             .args(["--prefix", &format!("V{name}"), "--top-module", module])

@@ -102,7 +102,7 @@ impl fmt::Display for Mismatch {
         writeln!(f, "  model {model}")?;
         writeln!(f, "  rtl   {rtl}")?;
         write!(f, "  last inputs:")?;
-        let first = cycle + 1 - inputs.len() as u64;
+        let first = (cycle + 1).saturating_sub(inputs.len() as u64);
         for (ports, cycle) in inputs.iter().zip(first..) {
             write!(f, "\n    cycle {cycle}:")?;
             for (name, value) in ports {
