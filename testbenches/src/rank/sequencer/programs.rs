@@ -136,6 +136,7 @@ impl<'a> Author<'a> {
         for n in 0..words + ahead {
             if n < words {
                 let tokens = match self.random.below(4) {
+                    _ if self.random.one_in(1000) => 0,
                     0 => 1 + self.random.below(1 << 19),
                     _ => 1 + self.random.below(4),
                 };
