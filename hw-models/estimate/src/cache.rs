@@ -43,7 +43,7 @@ impl Cache {
 }
 
 /// What a result is known by.
-fn key(
+pub(crate) fn key(
     sources: &[(&Path, &[u8])],
     yosys: &str,
     job: &Job,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! What the units cost in area and time: their RTL synthesised with Yosys against a library of standard
-//! cells, and the netlist's timing analysed with OpenSTA.
+//! What the units cost in area, time and power: their RTL synthesised with Yosys against a library of
+//! standard cells, the netlist's timing analysed with OpenSTA, and its transitions counted.
 //!
 //! * [`Library`]: what is to know of a library: its cells and its gate equivalent.
 //! * [`Tools`]: Yosys and OpenSTA on this machine.
@@ -8,6 +8,7 @@
 //! * [`device`]: what a DIMM consists of, and what that adds up to.
 //! * [`memory`]: the buffers, which no library of standard cells has, by a model.
 //! * [`paper`]: what the papers say.
+//! * [`power`]: what the netlists take, by simulation.
 //!
 //! The RTL is part of the program. Results are kept by the content of RTL, parameters, library and flow,
 //! so that nothing is synthesised twice.
@@ -19,6 +20,7 @@ mod function;
 mod liberty;
 pub mod memory;
 pub mod paper;
+pub mod power;
 mod rtl;
 mod timing;
 mod tools;

@@ -41,7 +41,7 @@ enum Command {
     Fp(fp::Arguments),
     /// Build, assemble, disassemble or expand programs of the module's dispatcher
     Dpa(dpa::Arguments),
-    /// Estimate what the units cost in area, from their RTL
+    /// Estimate what the units cost in area and power, from their RTL
     Estimate(estimate::Arguments),
     /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::Arguments),

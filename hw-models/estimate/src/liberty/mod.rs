@@ -3,7 +3,7 @@
 
 mod cell;
 mod errata;
-mod shape;
+pub(crate) mod shape;
 
 use liberty_parser::ast::{GroupItem, LibertyAst};
 use liberty_parser::liberty::Group;
@@ -91,7 +91,7 @@ impl fmt::Display for LibraryError {
 }
 
 /// A line, if any, and what is wrong there.
-type Wrong = (Option<usize>, String);
+pub(crate) type Wrong = (Option<usize>, String);
 
 impl Library {
     /// Reads a library. Areas that it is known to have wrong are corrected.
@@ -216,7 +216,7 @@ fn line_of_cell(source: &str, name: &str) -> Option<usize> {
 }
 
 /// The first place that the parser's message names.
-fn first_place(message: &str) -> Wrong {
+pub(crate) fn first_place(message: &str) -> Wrong {
     let place = message.split("at line ").nth(1).and_then(|rest| rest.split(':').next());
     let expected = message.lines().find(|line| line.starts_with("expected "));
     let line = place.and_then(|line| line.parse().ok());

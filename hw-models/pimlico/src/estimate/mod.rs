@@ -5,8 +5,11 @@ mod area;
 mod compare;
 mod flow;
 mod libraries;
+mod power;
+mod power_report;
 mod sheet;
 mod trade;
+mod workload;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
@@ -26,6 +29,8 @@ enum What {
     Compare(compare::Arguments),
     /// The same units in two libraries of standard cells, logic and flip-flops apart
     Libraries(libraries::Arguments),
+    /// Power of units, from the transitions of their netlists while a head is computed
+    Power(power::PowerArguments),
     /// What a choice of the design costs in area and delay, and does to cycles and errors
     Trade(trade::Arguments),
 }
@@ -36,6 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         What::Area(arguments) => area::run(arguments),
         What::Compare(arguments) => compare::run(arguments),
         What::Libraries(arguments) => libraries::run(arguments),
+        What::Power(arguments) => power::run(arguments),
         What::Trade(arguments) => trade::run(arguments),
     }
 }

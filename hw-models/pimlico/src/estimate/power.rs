@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico estimate power`: what the units take while a head's attention is computed.
+
+use super::flow::{self, CLOCK_NS, cache_folder, jobs};
+use super::power_report::{Report, UnitReport, WorkloadReport};
+use super::sheet::{self, FormatArguments};
+use super::workload::{What, Workload};
+use crate::failure::Failure;
+use crate::output;
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use pimlico_estimate::power::cells::Cells;
+use pimlico_estimate::power::netlist::Netlist;
+use pimlico_estimate::power::{
+    self, Delays, Options, PowerError, Stimulus, Store, Surroundings, UnitPower, export,
+};
+use pimlico_estimate::{DEFAULT_LIBRARY, Job, Library, Tools};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The units that are shown where none are asked for: those of L3's Table 5.
+const UNITS: [&str; 5] =
+    ["relayout_unit", "adder_unit", "softmax_unit", "bank_pu:flush", "bank_pu"];
+
+/// Clocks of a phase that are counted, at the most.
+const MOST_WINDOW: usize = 1 << 16;
+
+/// Feature size of the default library in nm.
+const DEFAULT_NODE_NM: f64 = 180.0;
+
+/// Arguments of `pimlico estimate power`.
+#[derive(Args)]
+pub(super) struct PowerArguments {
+    /// Units, as `pimlico cosim --list` names them
+    units: Vec<String>,
+    /// Library of standard cells, with internal_power and leakage
+    #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
+    liberty: PathBuf,
+    /// Feature size of the library in nm, to scale to 28 nm; 180 for the default library
+    #[arg(long, value_name = "NM")]
+    node: Option<f64>,
+    /// Clock period in ns at which power is shown; energy per clock hardly depends on it
+    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
+    clock: f64,
+    /// Language model whose head is computed
+    #[arg(long, default_value = "gpt-175b", value_name = "NAME")]
+    model: String,
+    /// Tokens whose K and V are in the device
+    #[arg(long, default_value_t = 1024, value_name = "N")]
+    context: usize,
+    /// Seed of the data
+    #[arg(long, default_value_t = 0, value_name = "S")]
+    seed: u64,
+    /// Clocks of each phase that are simulated with delays and counted, at the most: the second half of
+    /// the phase's first 2 N clocks
+    #[arg(long, default_value_t = 2048, value_name = "N")]
+    window: usize,
+    /// Delays of the netlist: none, so that there are no glitches; all 1 ps; or those of the library
+    #[arg(long, value_enum, default_value_t = DelayChoice::Liberty)]
+    delays: DelayChoice,
+    /// Slew of clock and ports in ns
+    #[arg(long, default_value_t = 0.1, value_name = "NS")]
+    slew: f64,
+    /// Capacitance of a wire in fF, for each pin that it goes to
+    #[arg(long, default_value_t = 0.0, value_name = "FF")]
+    wire: f64,
+    #[command(flatten)]
+    format: FormatArguments,
+    /// Write what another simulator needs to count the same into a folder for each unit
+    #[arg(long, value_name = "FOLDER")]
+    export: Option<PathBuf>,
+    /// Python interpreter that has pyosys
+    #[arg(long, env = "PIMLICO_PYTHON", default_value = "python3", value_name = "FILE")]
+    python: PathBuf,
+    /// Synthesise and simulate again what is known
+    #[arg(long)]
+    no_cache: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DelayChoice {
+    /// None
+    Zero,
+    /// 1 ps
+    Unit,
+    /// By load and slew
+    Liberty,
+}
+
+impl From<DelayChoice> for Delays {
+    fn from(choice: DelayChoice) -> Self {
+        match choice {
+            DelayChoice::Zero => Self::Zero,
+            DelayChoice::Unit => Self::Unit,
+            DelayChoice::Liberty => Self::Liberty,
+        }
+    }
+}
+
+impl PowerArguments {
+    fn check(&self) -> Result<(), Failure> {
+        let within = |flag: &str, value: f64, least: f64, most: f64, unit: &str| {
+            if value >= least && value <= most {
+                return Ok(());
+            }
+            let message = format!("--{flag} {value}: expected {least} to {most} {unit}");
+            Err(Failure::Input(message))
+        };
+        within("clock", self.clock, 1e-3, 1e6, "ns")?;
+        within("slew", self.slew, 0.0, 1e3, "ns")?;
+        within("wire", self.wire, 0.0, 1e6, "fF")?;
+        within("window", self.window as f64, 1.0, MOST_WINDOW as f64, "clocks")?;
+        within("context", self.context as f64, 1.0, f64::MAX, "tokens")?;
+        self.node.map_or(Ok(()), |node| within("node", node, 1.0, 1e4, "nm"))
+    }
+
+    fn options(&self) -> Options {
+        let surroundings = Surroundings { slew_ps: 1e3 * self.slew, wire_ff: self.wire };
+        Options { delays: self.delays.into(), surroundings, clock_ns: self.clock }
+    }
+}
+
+/// Runs the command.
+pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
+    arguments.check()?;
+    let names = match arguments.units.as_slice() {
+        [] => UNITS.map(str::to_owned).to_vec(),
+        units => units.to_vec(),
+    };
+    let jobs = jobs(&names)?;
+    let library = flow::read(&arguments.liberty)?;
+    let wrong = |what| PowerError::Library { file: arguments.liberty.clone(), what };
+    let cells = Cells::of(&library).map_err(|what| Failure::Input(wrong(what).to_string()))?;
+
+    let PowerArguments { context, seed, window, .. } = *arguments;
+    let workload = Workload::run(What { model: &arguments.model, context, seed, window })?;
+    let stimulus = |job: &Job| {
+        let message = || format!("{}: expected a unit of an L3 rank, in binary16", job.unit);
+        workload.stimulus(&job.unit, window).ok_or_else(|| Failure::Input(message()))
+    };
+    let tasks = jobs.iter().map(|job| Ok((job, stimulus(job)?)));
+    let tasks: Vec<_> = tasks.collect::<Result<_, Failure>>()?;
+
+    let tools = Tools::find(&arguments.python).map_err(|e| Failure::Input(e.to_string()))?;
+    let bar = output::progress(tasks.len() as u64, "units");
+    let cache = cache_folder().filter(|_| !arguments.no_cache);
+    let bench = Bench {
+        store: Store::new(cache.map(|folder| folder.with_file_name("power")).as_deref()),
+        tools: &tools,
+        library: &library,
+        cells: &cells,
+        options: arguments.options(),
+        export: arguments.export.as_deref(),
+    };
+    let powers = bench.run(&tasks, &bar)?;
+    bar.finish_and_clear();
+
+    let is_default = arguments.liberty.as_os_str() == DEFAULT_LIBRARY;
+    let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
+    let workload = WorkloadReport::new(&workload, &arguments.model, context, seed, window);
+    let report = Report::new(&library, cells.volts, node_nm, arguments.options(), workload);
+    let units = jobs.iter().zip(powers).map(|(job, power)| UnitReport::new(job, power, &report));
+    let units: Vec<_> = units.collect();
+    let report = report.with(units);
+    sheet::print(arguments.format, &report, &report.sheets())
+}
+
+/// What all units are estimated with.
+struct Bench<'a> {
+    store: Store,
+    tools: &'a Tools,
+    library: &'a Library,
+    cells: &'a Cells,
+    options: Options,
+    export: Option<&'a Path>,
+}
+
+impl Bench<'_> {
+    /// Each unit's power, as many at a time as there are cores.
+    fn run(
+        &self,
+        tasks: &[(&Job, Stimulus)],
+        bar: &ProgressBar,
+    ) -> Result<Vec<UnitPower>, Failure> {
+        let next = AtomicUsize::new(0);
+        let done: Mutex<Vec<_>> = Mutex::new(tasks.iter().map(|_| None).collect());
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some((job, stimulus)) = tasks.get(number) else { return };
+                let power = self.estimate(job, stimulus);
+                done.lock().expect("no worker panics")[number] = Some(power);
+                bar.inc(1);
+            }
+        };
+        std::thread::scope(|scope| {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            (0..cores.min(tasks.len())).for_each(|_| drop(scope.spawn(work)));
+        });
+        let done = done.into_inner().expect("no worker panics");
+        done.into_iter().map(|power| power.expect("every task is done")).collect()
+    }
+
+    fn estimate(&self, job: &Job, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
+        let failure = |error: PowerError| match error.is_difference() {
+            true => Failure::Check(error.to_string()),
+            false => Failure::Input(error.to_string()),
+        };
+        let Self { store, tools, library, cells, options, export: folder } = self;
+        let text = store.netlist(tools, job, library).map_err(|e| failure(e.into()))?;
+        let wrong = |what| PowerError::Netlist { unit: job.unit.clone(), what };
+        let netlist = Netlist::parse(&text).map_err(|what| failure(wrong(what)))?;
+        if let Some(folder) = folder {
+            let activity = power::simulate(&netlist, cells, library, stimulus, *options);
+            let folder = folder.join(job.unit.replace(':', "_"));
+            let written = export::write(
+                &folder,
+                &text,
+                &activity.map_err(failure)?,
+                stimulus,
+                options.delays,
+            );
+            written.map_err(|e| Failure::file(&folder, &e))?;
+        }
+        let estimate = || power::estimate(&netlist, cells, library, stimulus, *options);
+        store.power(&text, library, stimulus, *options, estimate).map_err(failure)
+    }
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: MIT
+//! What `pimlico estimate power` says.
+//!
+//! **Scaling to 28 nm** is rough: capacitance goes with the feature size and energy with V^2, to 0.9 V,
+//! the supply of a 28 nm process. Leakage does not scale so, and is left out of scaled figures.
+//!
+//! **A head's energy** is that of its score and context: in each phase the energy of a mean clock times
+//! the unit's clocks in the device, and the leakage of its time.
+
+use super::sheet::Sheet;
+use super::workload::Workload;
+use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
+use pimlico_estimate::{Job, Library, paper};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Feature size and supply to which figures are scaled: those of the paper.
+const PAPER_NM: f64 = 28.0;
+/// Nominal supply of 28 nm in V.
+const PAPER_V: f64 = 0.9;
+/// Clock of L3's units in ns, taken from its bank PU: Table 5 names none.
+const PAPER_CLOCK_NS: f64 = 5.0;
+/// Bank PUs of a rank.
+const BANK_PUS: u64 = 128;
+/// Ranks of a DIMM.
+const RANKS: u64 = 2;
+/// Power of a DIMM's buffer chip in W (L3 section 6.4).
+const DIMM_W: f64 = 10.0;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+pub(super) struct Report {
+    liberty: String,
+    nand2_um2: f64,
+    clock_ns: f64,
+    volts: f64,
+    node_nm: Option<f64>,
+    /// What an energy is multiplied with to be one of 28 nm.
+    scale_28nm: Option<f64>,
+    delays: Delays,
+    slew_ns: f64,
+    wire_ff: f64,
+    workload: WorkloadReport,
+    units: Vec<UnitReport>,
+    /// Of all units of a rank that are listed, one variant of each.
+    rank: Option<RankReport>,
+}
+
+/// What the units worked on.
+#[derive(Serialize)]
+pub(super) struct WorkloadReport {
+    model: String,
+    head_dim: usize,
+    context: usize,
+    seed: u64,
+    /// Clocks of each phase that are counted, at the most.
+    window: usize,
+    heads: usize,
+    layers: usize,
+    /// Score, softmax and context of a head.
+    head_ns: f64,
+    /// Energy of a head's units by L3's Table 5, as `pimlico run` counts it.
+    table5_pj: Option<Table5>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Table5 {
+    bank_pus: f64,
+    rank_pu: f64,
+}
+
+impl WorkloadReport {
+    pub(super) fn new(
+        workload: &Workload,
+        model: &str,
+        context: usize,
+        seed: u64,
+        window: usize,
+    ) -> Self {
+        let Workload { head_dim, heads, layers, ns, .. } = *workload;
+        let table5_pj = workload
+            .energy
+            .map(|energy| Table5 { bank_pus: energy.bank_pus, rank_pu: energy.rank_pu });
+        let model = model.to_owned();
+        Self { model, head_dim, context, seed, window, heads, layers, head_ns: ns, table5_pj }
+    }
+}
+
+/// Power in mW.
+#[derive(Clone, Copy, Serialize)]
+struct PowerReport {
+    internal: f64,
+    switching: f64,
+    leakage: f64,
+    total: f64,
+}
+
+impl From<Power> for PowerReport {
+    fn from(power: Power) -> Self {
+        let Power { internal, switching, leakage } = power;
+        Self { internal, switching, leakage, total: power.total() }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct UnitReport {
+    unit: String,
+    #[serde(skip)]
+    module: &'static str,
+    parameters: BTreeMap<&'static str, i64>,
+    area_ge: f64,
+    cells: u64,
+    /// Clocks in which netlist and model were compared.
+    compared_clocks: u64,
+    /// Mean while it works: in score and context, or where it has no clock in them, while K and V come.
+    power_mw: PowerReport,
+    pj_per_clock: f64,
+    nw_per_ge_mhz: f64,
+    /// Scaled, without leakage.
+    power_mw_28nm: Option<f64>,
+    phases: Vec<PhaseReport>,
+    /// The unit's clock in the device.
+    device_clock_ns: f64,
+    /// Energy of a head's score and context.
+    head_pj: f64,
+    head_pj_28nm: Option<f64>,
+    paper: Option<PaperReport>,
+}
+
+#[derive(Serialize)]
+struct PhaseReport {
+    phase: &'static str,
+    /// Clocks in the workload.
+    clocks: u64,
+    /// Those that were counted.
+    counted_clocks: u64,
+    power_mw: PowerReport,
+    pj_per_clock: f64,
+    toggles_per_clock: f64,
+    /// Part of the transitions that are undone in the same clock.
+    glitches: f64,
+    /// Longest time from the clock's edge until all is still.
+    still_ns: f64,
+}
+
+impl From<&PhasePower> for PhaseReport {
+    fn from(of: &PhasePower) -> Self {
+        Self {
+            phase: of.phase.name(),
+            clocks: of.clocks,
+            counted_clocks: of.counted,
+            power_mw: of.power.into(),
+            pj_per_clock: of.pj_per_clock,
+            toggles_per_clock: of.toggles_per_clock,
+            glitches: of.glitches,
+            still_ns: of.still_ns,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct PaperReport {
+    power_mw: f64,
+    nw_per_ge_mhz: f64,
+}
+
+/// A rank at work, scaled.
+#[derive(Serialize)]
+struct RankReport {
+    /// Of a head, in pJ.
+    bank_pus_head_pj: f64,
+    rank_pu_head_pj: f64,
+    /// Of a head, at 28 nm.
+    bank_pus_head_pj_28nm: Option<f64>,
+    rank_pu_head_pj_28nm: Option<f64>,
+    /// Of a token: all heads of all layers.
+    token_uj: f64,
+    token_uj_28nm: Option<f64>,
+    token_uj_table5: Option<f64>,
+    /// Mean while a head is computed, in mW.
+    bank_pus_mw_28nm: Option<f64>,
+    rank_pu_mw_28nm: Option<f64>,
+    /// The rank PUs' share of a DIMM's 10 W.
+    dimm_share_28nm: Option<f64>,
+}
+
+impl Report {
+    /// Without its units.
+    pub(super) fn new(
+        library: &Library,
+        volts: f64,
+        node_nm: Option<f64>,
+        options: Options,
+        workload: WorkloadReport,
+    ) -> Self {
+        let ratio_v = PAPER_V / volts;
+        Self {
+            liberty: library.name.clone(),
+            nand2_um2: library.nand2_um2,
+            clock_ns: options.clock_ns,
+            volts,
+            node_nm,
+            scale_28nm: node_nm.map(|node| PAPER_NM / node * ratio_v * ratio_v),
+            delays: options.delays,
+            slew_ns: options.surroundings.slew_ps / 1e3,
+            wire_ff: options.surroundings.wire_ff,
+            workload,
+            units: Vec::new(),
+            rank: None,
+        }
+    }
+
+    /// With its units.
+    pub(super) fn with(self, units: Vec<UnitReport>) -> Self {
+        let mut report = Self { units, ..self };
+        report.rank = report.rank();
+        report
+    }
+
+    /// The rank, if all of Table 5's units are there: of several variants of a bank PU, the last.
+    fn rank(&self) -> Option<RankReport> {
+        let unit = |module| self.units.iter().rfind(|unit| unit.module == module);
+        let bank_pu = unit("bank_pu")?;
+        let rank_pu = ["relayout_unit", "adder_unit", "softmax_unit"].map(unit);
+        let [Some(relayout), Some(adder), Some(softmax)] = rank_pu else { return None };
+        let bank_pus_head_pj = BANK_PUS as f64 * bank_pu.head_pj;
+        let rank_pu_head_pj = relayout.head_pj + adder.head_pj + softmax.head_pj;
+        let of_28nm = |unit: &UnitReport| unit.head_pj_28nm;
+        let bank_pus_28nm = of_28nm(bank_pu).map(|pj| BANK_PUS as f64 * pj);
+        let rank_pu_28nm = [relayout, adder, softmax].into_iter().map(of_28nm).sum::<Option<f64>>();
+        let heads = (self.workload.heads * self.workload.layers) as f64;
+        let token_uj = |pj: f64| pj * heads / 1e6;
+        let mw = |pj: f64| pj / self.workload.head_ns;
+        let both_28nm = bank_pus_28nm.zip(rank_pu_28nm).map(|(a, b)| a + b);
+        let dimm_mw = 1e3 * DIMM_W;
+        Some(RankReport {
+            bank_pus_head_pj,
+            rank_pu_head_pj,
+            bank_pus_head_pj_28nm: bank_pus_28nm,
+            rank_pu_head_pj_28nm: rank_pu_28nm,
+            token_uj: token_uj(bank_pus_head_pj + rank_pu_head_pj),
+            token_uj_28nm: both_28nm.map(token_uj),
+            token_uj_table5: self.workload.table5_pj.map(|t| token_uj(t.bank_pus + t.rank_pu)),
+            bank_pus_mw_28nm: bank_pus_28nm.map(mw),
+            rank_pu_mw_28nm: rank_pu_28nm.map(mw),
+            dimm_share_28nm: rank_pu_28nm.map(|pj| RANKS as f64 * mw(pj) / dimm_mw),
+        })
+    }
+}
+
+impl UnitReport {
+    pub(super) fn new(job: &Job, power: UnitPower, report: &Report) -> Self {
+        let mean = working(&power);
+        let of_head = [Phase::Score, Phase::Context].into_iter().filter_map(|p| power.phase(p));
+        // mW x ns = pJ
+        let dynamic_pj: f64 =
+            of_head.map(|of| of.power.dynamic() * report.clock_ns * of.clocks as f64).sum();
+        let head_pj = dynamic_pj + mean.leakage * report.workload.head_ns;
+        let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16"));
+        let nw_per_ge_mhz = |mw: f64, clock_ns: f64, ge: f64| 1e6 * mw / (1e3 / clock_ns) / ge;
+        Self {
+            unit: power.unit.clone(),
+            module: job.module,
+            parameters: job.parameters.iter().copied().collect(),
+            area_ge: power.ge,
+            cells: power.cells,
+            compared_clocks: power.compared,
+            power_mw: mean.into(),
+            pj_per_clock: mean.total() * report.clock_ns,
+            nw_per_ge_mhz: nw_per_ge_mhz(mean.total(), report.clock_ns, power.ge),
+            power_mw_28nm: report.scale_28nm.map(|scale| mean.dynamic() * scale),
+            phases: power.phases.iter().map(PhaseReport::from).collect(),
+            device_clock_ns: power.device_clock_ns,
+            head_pj,
+            head_pj_28nm: report.scale_28nm.map(|scale| dynamic_pj * scale),
+            paper: paper.map(|figure| PaperReport {
+                power_mw: figure.mw,
+                nw_per_ge_mhz: nw_per_ge_mhz(figure.mw, PAPER_CLOCK_NS, figure.ge()),
+            }),
+        }
+    }
+}
+
+/// Mean power over the clocks in which a unit works.
+fn working(power: &UnitPower) -> Power {
+    let of = |phases: &[Phase]| {
+        let phases = || phases.iter().filter_map(|phase| power.phase(*phase));
+        let clocks: u64 = phases().map(|of| of.clocks).sum();
+        let share = |of: &PhasePower| of.power.times(of.clocks as f64 / clocks as f64);
+        (clocks > 0).then(|| phases().fold(Power::default(), |sum, of| sum.and(&share(of))))
+    };
+    of(&[Phase::Score, Phase::Context])
+        .or_else(|| of(&[Phase::Load]))
+        .or_else(|| power.phase(Phase::Idle).map(|of| of.power))
+        .unwrap_or_default()
+}
+
+const COLUMNS: [&str; 11] = [
+    "unit",
+    "phase",
+    "internal mW",
+    "switching mW",
+    "leakage mW",
+    "total mW",
+    "pJ per clock",
+    "glitches",
+    "nW/GE/MHz",
+    "28 nm mW",
+    "paper mW",
+];
+
+impl Report {
+    /// The cells of the table: a row for each unit, and one for each of its phases.
+    fn rows(&self) -> Vec<Vec<String>> {
+        let option = |number: Option<f64>| number.map_or(String::new(), |n| format!("{n:.3}"));
+        let of_power = |power: &PowerReport, pj: f64| {
+            let PowerReport { internal, switching, leakage, total } = power;
+            [
+                format!("{internal:.3}"),
+                format!("{switching:.3}"),
+                format!("{leakage:.6}"),
+                format!("{total:.3}"),
+                format!("{pj:.2}"),
+            ]
+        };
+        let mut rows = Vec::new();
+        for unit in &self.units {
+            let mut row = vec![unit.unit.clone(), "working".to_owned()];
+            row.extend(of_power(&unit.power_mw, unit.pj_per_clock));
+            row.extend([
+                String::new(),
+                format!("{:.2}", unit.nw_per_ge_mhz),
+                option(unit.power_mw_28nm),
+                option(unit.paper.as_ref().map(|paper| paper.power_mw)),
+            ]);
+            rows.push(row);
+            for phase in &unit.phases {
+                let mut row = vec![unit.unit.clone(), phase.phase.to_owned()];
+                row.extend(of_power(&phase.power_mw, phase.pj_per_clock));
+                row.push(format!("{:.0} %", 100.0 * phase.glitches));
+                row.resize(COLUMNS.len(), String::new());
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The tables: power of the units, and energy of a rank where all of its units are there.
+    pub(super) fn sheets(&self) -> Vec<Sheet> {
+        let WorkloadReport { model, head_dim, context, seed, window, .. } = &self.workload;
+        let title = format!(
+            "power of {} ({} V) at {} ns, by transitions of the netlists\n\
+             a head of {model}: d_h {head_dim}, {context} tokens, seed {seed}; up to {window} clocks of \
+             each phase counted",
+            self.liberty, self.volts, self.clock_ns
+        );
+        let compared: u64 = self.units.iter().map(|unit| unit.compared_clocks).sum();
+        let mut notes = vec![format!("netlists equal to the models in {compared} clocks")];
+        notes.extend(self.slower_than_the_clock());
+        if let (Some(node), Some(scale)) = (self.node_nm, self.scale_28nm) {
+            notes.push(format!(
+                "28 nm: transitions' energy x {scale:.4} = ({PAPER_NM} / {node}) x ({PAPER_V} / {})^2, \
+                 a rough scaling; leakage left out",
+                self.volts
+            ));
+        }
+        notes.push("paper: L3, Table 5, TSMC 28 nm".to_owned());
+        let units = Sheet { title, columns: COLUMNS.to_vec(), rows: self.rows(), notes };
+        std::iter::once(units).chain(self.rank.as_ref().map(|rank| self.energy(rank))).collect()
+    }
+
+    /// Power at a clock that a unit does not keep is energy per clock over the clock.
+    fn slower_than_the_clock(&self) -> Option<String> {
+        let still_ns =
+            |unit: &UnitReport| unit.phases.iter().map(|phase| phase.still_ns).fold(0.0, f64::max);
+        let slower = self.units.iter().map(|unit| (unit, still_ns(unit)));
+        let slower = slower.filter(|(_, still_ns)| *still_ns > self.clock_ns);
+        let slower: Vec<_> =
+            slower.map(|(unit, still_ns)| format!("{} {still_ns:.1}", unit.unit)).collect();
+        let text = format!(
+            "slower than the clock, ns until all is still: {}; their power is energy per clock over the \
+             clock",
+            slower.join(", ")
+        );
+        (!slower.is_empty()).then_some(text)
+    }
+
+    fn energy(&self, rank: &RankReport) -> Sheet {
+        let nj = |pj: Option<f64>| pj.map_or(String::new(), |pj| format!("{:.2}", pj / 1e3));
+        let uj = |uj: Option<f64>| uj.map_or(String::new(), |uj| format!("{uj:.1}"));
+        let mw = |mw: Option<f64>| mw.map_or(String::new(), |mw| format!("{mw:.1}"));
+        let table5 = self.workload.table5_pj;
+        let of_table5 = |f: fn(Table5) -> f64| nj(table5.map(f));
+        let table5_mw = |f: fn(Table5) -> f64| mw(table5.map(|t| f(t) / self.workload.head_ns));
+        let row = |name: &str, cells: [String; 3]| {
+            std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
+        };
+        let here = |pj: f64| nj(Some(pj));
+        let head_mw = |pj: f64| mw(Some(pj / self.workload.head_ns));
+        let rows = [
+            row(
+                "bank PUs (128), nJ per head",
+                [
+                    here(rank.bank_pus_head_pj),
+                    nj(rank.bank_pus_head_pj_28nm),
+                    of_table5(|t| t.bank_pus),
+                ],
+            ),
+            row(
+                "rank PU, nJ per head",
+                [
+                    here(rank.rank_pu_head_pj),
+                    nj(rank.rank_pu_head_pj_28nm),
+                    of_table5(|t| t.rank_pu),
+                ],
+            ),
+            row(
+                "both, uJ per token",
+                [uj(Some(rank.token_uj)), uj(rank.token_uj_28nm), uj(rank.token_uj_table5)],
+            ),
+            row(
+                "bank PUs, mW",
+                [
+                    head_mw(rank.bank_pus_head_pj),
+                    mw(rank.bank_pus_mw_28nm),
+                    table5_mw(|t| t.bank_pus),
+                ],
+            ),
+            row(
+                "rank PU, mW",
+                [head_mw(rank.rank_pu_head_pj), mw(rank.rank_pu_mw_28nm), table5_mw(|t| t.rank_pu)],
+            ),
+        ];
+        let WorkloadReport { heads, layers, head_ns, .. } = self.workload;
+        let mut notes = vec![format!("a token: {heads} heads of {layers} layers")];
+        notes.extend(rank.dimm_share_28nm.map(|share| {
+            format!(
+                "the rank PUs of a DIMM's {RANKS} ranks: {:.2} % of the {DIMM_W} W of its buffer chip",
+                100.0 * share
+            )
+        }));
+        Sheet {
+            title: format!("energy of a rank's units, score and context ({head_ns:.0} ns)"),
+            columns: vec!["what", "library", "28 nm", "Table 5"],
+            rows: rows.into(),
+            notes,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+//! The workload of `pimlico estimate power`: a head's attention on the device model, of which one
+//! instance of each unit is recorded.
+
+use crate::failure::Failure;
+use crate::run::find_model;
+use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
+use pimlico_estimate::power::{Recorder, Stimulus, Tape};
+use pimlico_host::attention::{self, Job};
+use pimlico_host::data::Distribution;
+use pimlico_host::report::Energy;
+use pimlico_ports::{Instances, Model};
+use pimlico_units::arith::{Binary16, Binary16Flush, Binary32};
+use pimlico_units::bank::BankPu;
+use pimlico_units::module::Dispatcher;
+use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
+use std::convert::Infallible;
+
+/// Of each phase so many times as many clocks are recorded as are counted: those before fill the unit.
+const RECORDED: usize = 2;
+
+/// A head's attention, with what the units were given.
+pub struct Workload {
+    tapes: Vec<Tape>,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Query heads of a layer.
+    pub heads: usize,
+    /// Layers of the model.
+    pub layers: usize,
+    /// Duration of score, softmax and context in ns.
+    pub ns: f64,
+    /// Energy as `pimlico run` has it.
+    pub energy: Option<Energy>,
+}
+
+/// What is run.
+#[derive(Clone, Copy, Debug)]
+pub struct What<'a> {
+    /// Name of the model.
+    pub model: &'a str,
+    /// Tokens.
+    pub context: usize,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Clocks of each phase that are counted, at the most.
+    pub window: usize,
+}
+
+/// The models, recorded.
+struct Recording(Recorder);
+
+impl BackEnd for Recording {
+    type Error = Infallible;
+
+    fn instances<M: Model>(
+        &mut self,
+        count: usize,
+        cycle_ps: u64,
+    ) -> Result<Box<dyn Instances<M>>, Infallible> {
+        Ok(self.0.record(M::instances(count), cycle_ps))
+    }
+}
+
+impl Workload {
+    /// Runs a head.
+    pub fn run(what: What<'_>) -> Result<Self, Failure> {
+        let model = find_model(what.model)?;
+        let config = Config::ddr4_3200();
+        let options = Options::default();
+        let recorder = Recorder::new(RECORDED * what.window);
+        let mut back_end = Recording(recorder.clone());
+        let Ok(units) = RankUnits::new(&config, options, &mut back_end);
+        let mut rank = Rank::new(config, units, options);
+        let job = Job {
+            model: what.model.to_owned(),
+            head_dim: model.head_dim,
+            heads: 1,
+            group: 1,
+            contexts: vec![what.context],
+            distribution: Distribution::default(),
+            seed: what.seed,
+        };
+        let report = attention::run(&mut rank, &job, |_| {})
+            .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
+        let operator = &report.operators[0];
+        Ok(Self {
+            tapes: recorder.tapes(),
+            head_dim: model.head_dim,
+            heads: model.heads,
+            layers: model.layers,
+            ns: operator.ns,
+            energy: operator.energy,
+        })
+    }
+
+    /// What a unit is given and what its model puts out: `None` for a unit that the rank has not.
+    pub fn stimulus(&self, unit: &str, window: usize) -> Option<Stimulus> {
+        let tape = |name: &str| self.tapes.iter().find(|tape| tape.unit == name);
+        Some(match unit {
+            "relayout_unit" => tape(unit)?.replay::<RelayoutUnit<16, 8>>(window),
+            "adder_unit" => tape(unit)?.replay::<AdderUnit<Binary16>>(window),
+            "softmax_unit" => tape(unit)?.replay::<SoftmaxUnit<Binary16, false>>(window),
+            "softmax_unit:flush" => {
+                tape("softmax_unit")?.replay::<SoftmaxUnit<Binary16Flush, false>>(window)
+            }
+            "bank_pu" => tape(unit)?.replay::<BankPu<Binary16>>(window),
+            "bank_pu:flush" => tape("bank_pu")?.replay::<BankPu<Binary16Flush>>(window),
+            "bank_pu:sum32" => tape("bank_pu")?.replay::<BankPu<Binary16, Binary32>>(window),
+            "rank_controller" => tape(unit)?.replay::<RankController>(window),
+            "refresh_manager" => tape(unit)?.replay::<RefreshManager<8, 256>>(window),
+            "dispatcher" => tape(unit)?.replay::<Dispatcher>(window),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_estimate::power::Phase;
+
+    const WHAT: What<'_> = What { model: "gpt-175b", context: 64, seed: 1, window: 100 };
+
+    #[test]
+    fn a_head_gives_each_unit_its_clocks() {
+        let workload = Workload::run(WHAT).expect("a head");
+        assert_eq!((workload.head_dim, workload.heads, workload.layers), (128, 96, 96));
+        let clocks = |unit| workload.stimulus(unit, 100).expect(unit).clocks;
+        let clock_ps = |unit| workload.stimulus(unit, 100).expect(unit).clock_ps;
+        // 64 tokens are four chunks of four all-bank RDs in the score, and 16 groups of four tokens in
+        // the context, with an RD for each four elements of sixteen banks; then the pipeline empties.
+        let [load, score, context, idle] = clocks("bank_pu");
+        assert_eq!((load, idle), (0, 0));
+        assert!((16..32).contains(&score), "{score}");
+        assert!((16..32).contains(&context), "{context}");
+        assert_eq!(clock_ps("bank_pu"), 5000);
+        // K and V are 256 bytes each for a token: 64 beats.
+        assert!(clocks("relayout_unit")[Phase::Load as usize] >= 64 * 64);
+        assert_eq!(clock_ps("relayout_unit"), clock_ps("adder_unit") / 2);
+        // The rank PU's units have a clock in every tCK.
+        let of_rank = ["adder_unit", "softmax_unit", "rank_controller"].map(clocks);
+        let sums = of_rank.map(|clocks| clocks.iter().sum::<u64>());
+        assert_eq!(sums, [sums[0]; 3]);
+        assert!(of_rank[0][Phase::Score as usize] >= 16 * 8);
+    }
+
+    #[test]
+    fn another_seed_gives_other_inputs_and_the_same_clocks() {
+        let of = |seed| {
+            let workload = Workload::run(What { seed, ..WHAT }).expect("a head");
+            workload.stimulus("bank_pu:flush", 100).expect("a bank PU")
+        };
+        let (a, b, again) = (of(1), of(2), of(1));
+        assert_eq!(a.clocks, b.clocks);
+        assert_ne!(a.inputs.words(), b.inputs.words());
+        assert_eq!(a.inputs.words(), again.inputs.words());
+    }
+
+    #[test]
+    fn what_a_rank_has_not_is_not_there() {
+        let workload = Workload::run(WHAT).expect("a head");
+        assert!(workload.stimulus("bank_pu:x16", 1).is_none());
+        assert!(Workload::run(What { model: "none", ..WHAT }).is_err());
+        assert!(Workload::run(What { context: usize::MAX, ..WHAT }).is_err());
+    }
+}
