@@ -24,9 +24,12 @@
 //   sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
 //
 // Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
-// they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums are still on their way when an
-// accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
-// between the last tree input and the first accumulator input.
+// they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums
+// are still on their way when an accumulator input arrives, the latter has the adders and the former are
+// lost: leave three clocks between the last tree input and the first accumulator input.
+//
+// Reset. Only what says that something is valid is reset. What sum[k] holds counts for nothing before
+// an input has been added up in it since the reset, which for a lane begins with first_i.
 //
 // Formats. Elements in memory are of the format that EXP_BITS and MAN_BITS give. Inputs, adders,
 // registers and lanes_o are of that of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider
@@ -81,7 +84,7 @@ module adder_unit #(
   localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
 
   // The tree inputs whose sums stand in the even sum_q, in sum_q[1] and [5] and in sum_q[3], and what
-  // the eighth adder adds to them: that counts where its input is valid, and is not reset.
+  // the eighth adder adds to them: that counts where its input is valid.
   logic [2:0]                valid_d, valid_q;
   logic [2:0][SUM_WIDTH-1:0] partial_d, partial_q;
   logic                      tree_valid_d, tree_valid_q;
@@ -137,16 +140,17 @@ module adder_unit #(
       valid_q       <= '0;
       tree_valid_q  <= 1'b0;
       lanes_valid_q <= 1'b0;
-      sum_q         <= '0;
     end else begin
       valid_q       <= valid_d;
       tree_valid_q  <= tree_valid_d;
       lanes_valid_q <= lanes_valid_d;
-      sum_q         <= sum_d;
     end
   end
 
-  always_ff @(posedge clk_i) partial_q <= partial_d;
+  always_ff @(posedge clk_i) begin
+    partial_q <= partial_d;
+    sum_q     <= sum_d;
+  end
 
   if (WIDE) begin : gen_narrow
     fp_narrow #(

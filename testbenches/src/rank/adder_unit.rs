@@ -12,15 +12,15 @@ const ACCUMULATE_LATENCY: usize = 1;
 /// A tree input needs the adders for so many cycles after its own.
 const TREE_HAZARD: usize = 3;
 
-/// Follows the lanes by arithmetic alone. A lane is `None` where the contract promises nothing:
-/// where the modes have met in the adders.
+/// Follows the lanes by arithmetic alone. A lane is `None` where the contract promises nothing: where
+/// it has had no first input, and where the modes have met in the adders.
 impl<F: Format, A: Format> Bench for AdderUnit<F, A> {
     fn oracle(
         inputs: &[AdderUnitIn<F, A>],
         outputs: &[AdderUnitOut<F, A>],
     ) -> Result<u64, OracleError> {
         let golden = precision::<F, A>();
-        let mut lanes = [Some(0); 8];
+        let mut lanes = [None; 8];
         let mut tree_until = 0; // the cycle from which no tree input needs the adders
         let mut checked = 0;
         for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {

@@ -30,9 +30,12 @@
 //! ```
 //!
 //! Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
-//! they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums are still on their way when an
-//! accumulator input arrives, the latter has the adders and the former are lost: leave three clocks
-//! between the last tree input and the first accumulator input.
+//! they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums
+//! are still on their way when an accumulator input arrives, the latter has the adders and the former are
+//! lost: leave three clocks between the last tree input and the first accumulator input.
+//!
+//! **Reset.** Only what says that something is valid is reset. What `sum[k]` holds counts for nothing
+//! before an input has been added up in it since the reset, which for a lane begins with `first_i`.
 //!
 //! **Formats.** Elements in memory are of format `F`; inputs, adders, registers and `lanes_o` are of
 //! format `A`: by default `F`, or a wider one (binary32), which always keeps its subnormal numbers.
@@ -97,6 +100,8 @@ pub struct AdderUnit<F, A = F> {
     stages: [Stage<A>; 3],
     tree_valid: bool,
     lanes_valid: bool,
+    /// Which of `sum` hold what has been computed since the reset.
+    known: [bool; 8],
     element: PhantomData<F>,
 }
 
@@ -126,6 +131,7 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
             stages: [Stage { valid: false, partial: Fp::ZERO }; 3],
             tree_valid: false,
             lanes_valid: false,
+            known: [false; 8],
             element: PhantomData,
         }
     }
@@ -138,6 +144,15 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
         AdderUnitProbe::default()
     }
 
+    fn fill_open(&self, outputs: &mut Self::Out, _: &mut Self::Probe) {
+        for (k, lane) in outputs.lanes_o.iter_mut().enumerate().filter(|(k, _)| !self.known[*k]) {
+            *lane = self.sum[k];
+        }
+        if !self.known[7] {
+            outputs.tree_o = self.sum[7].narrow();
+        }
+    }
+
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = AdderUnitOut {
             tree_valid_o: self.tree_valid,
@@ -147,27 +162,33 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
             ..Default::default()
         };
 
-        let (sum, stages, x) = (self.sum, self.stages, input.x_i);
+        let (sum, known, stages, x) = (self.sum, self.known, self.stages, input.x_i);
         let accumulate = input.valid_i && input.accumulate_i;
         if accumulate {
             for c in 0..8 {
                 self.sum[c] = x[c] + if input.first_i { Fp::ZERO } else { sum[c] };
+                self.known[c] |= input.first_i;
             }
         } else {
             if input.valid_i {
                 for c in [0, 2, 4, 6] {
                     self.sum[c] = x[c] + x[c + 1];
+                    self.known[c] = true;
                 }
             }
             if stages[0].valid {
                 self.sum[1] = sum[0] + sum[2];
                 self.sum[5] = sum[4] + sum[6];
+                self.known[1] = known[0] && known[2];
+                self.known[5] = known[4] && known[6];
             }
             if stages[1].valid {
                 self.sum[3] = sum[1] + sum[5];
+                self.known[3] = known[1] && known[5];
             }
             if stages[2].valid {
                 self.sum[7] = sum[3] + stages[2].partial;
+                self.known[7] = known[3];
             }
         }
         let partial = if input.first_i { Fp::ZERO } else { input.partial_i };
