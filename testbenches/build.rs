@@ -27,8 +27,18 @@ fn main() {
     println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=PIMLICO_RTL");
     println!("cargo::rerun-if-env-changed=PIMLICO_RANK");
+    println!("cargo::rerun-if-env-changed=RUSTC_WORKSPACE_WRAPPER");
     #[cfg(feature = "rtl")]
-    build();
+    if !is_clippy() {
+        build();
+    }
+}
+
+/// Clippy links nothing, so that it needs no library.
+#[cfg(feature = "rtl")]
+fn is_clippy() -> bool {
+    let wrapper = std::env::var_os("RUSTC_WORKSPACE_WRAPPER").map(std::path::PathBuf::from);
+    wrapper.is_some_and(|wrapper| wrapper.file_stem().is_some_and(|name| name == "clippy-driver"))
 }
 
 #[cfg(feature = "rtl")]
