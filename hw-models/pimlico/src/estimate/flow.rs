@@ -66,6 +66,16 @@ impl FlowArguments {
 }
 
 impl Flow {
+    /// Yosys and OpenSTA.
+    pub fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
+    /// Where areas are kept.
+    pub fn cache(&self) -> Option<&Path> {
+        self.cache.as_deref()
+    }
+
     /// The areas of units, one after the other.
     pub fn areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
         self.areas_in(&self.library, jobs)

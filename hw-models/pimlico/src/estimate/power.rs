@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
-use super::flow::{self, CLOCK_NS, cache_folder, jobs};
+use super::flow::{self, CLOCK_NS, Flow, cache_folder, jobs};
 use super::power_report::{Report, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
 use super::workload::{What, Workload};
@@ -25,6 +25,12 @@ const UNITS: [&str; 5] =
 
 /// Clocks of a phase that are counted, at the most.
 const MOST_WINDOW: usize = 1 << 16;
+
+/// Clocks of each phase that are counted, unless told otherwise.
+pub(super) const WINDOW: usize = 2048;
+
+/// Slew of clock and ports in ns, unless told otherwise.
+const SLEW_NS: f64 = 0.1;
 
 /// Feature size of the default library in nm.
 const DEFAULT_NODE_NM: f64 = 180.0;
@@ -54,13 +60,13 @@ pub(super) struct PowerArguments {
     seed: u64,
     /// Clocks of each phase that are simulated with delays and counted, at the most: the second half of
     /// the phase's first 2 N clocks
-    #[arg(long, default_value_t = 2048, value_name = "N")]
+    #[arg(long, default_value_t = WINDOW, value_name = "N")]
     window: usize,
     /// Delays of the netlist: none, so that there are no glitches; all 1 ps; or those of the library
     #[arg(long, value_enum, default_value_t = DelayChoice::Liberty)]
     delays: DelayChoice,
     /// Slew of clock and ports in ns
-    #[arg(long, default_value_t = 0.1, value_name = "NS")]
+    #[arg(long, default_value_t = SLEW_NS, value_name = "NS")]
     slew: f64,
     /// Capacitance of a wire in fF, for each pin that it goes to
     #[arg(long, default_value_t = 0.0, value_name = "FF")]
@@ -134,7 +140,8 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let cells = Cells::of(&library).map_err(|what| Failure::Input(wrong(what).to_string()))?;
 
     let PowerArguments { context, seed, window, .. } = *arguments;
-    let workload = Workload::run(What { model: &arguments.model, context, seed, window })?;
+    let options = pimlico_device::Options::default();
+    let workload = Workload::run(What { model: &arguments.model, context, options, seed, window })?;
     let stimulus = |job: &Job| {
         let message = || format!("{}: expected a unit of an L3 rank, in binary16", job.unit);
         workload.stimulus(&job.unit, window).ok_or_else(|| Failure::Input(message()))
@@ -146,7 +153,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let bar = output::progress(tasks.len() as u64, "units");
     let cache = cache_folder().filter(|_| !arguments.no_cache);
     let bench = Bench {
-        store: Store::new(cache.map(|folder| folder.with_file_name("power")).as_deref()),
+        store: store(cache.as_deref()),
         tools: &tools,
         library: &library,
         cells: &cells,
@@ -164,6 +171,35 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let units: Vec<_> = units.collect();
     let report = report.with(units);
     sheet::print(arguments.format, &report, &report.sheets())
+}
+
+/// Mean power of units in mW over a head's load, score and context, at the flow's clock: `None` for one that
+/// the workload's rank has not, or where the library does not say what is needed.
+pub(super) fn means(
+    flow: &Flow,
+    workload: &Workload,
+    jobs: &[Job],
+) -> Result<Vec<Option<f64>>, Failure> {
+    let Ok(cells) = Cells::of(&flow.library) else { return Ok(vec![None; jobs.len()]) };
+    let surroundings = Surroundings { slew_ps: 1e3 * SLEW_NS, wire_ff: 0.0 };
+    let bench = Bench {
+        store: store(flow.cache()),
+        tools: flow.tools(),
+        library: &flow.library,
+        cells: &cells,
+        options: Options { delays: Delays::Liberty, surroundings, clock_ns: flow.clock_ns },
+        export: None,
+    };
+    let mean = |job: &Job| match workload.stimulus(&job.unit, WINDOW) {
+        Some(stimulus) => Ok(Some(bench.estimate(job, &stimulus)?.mean().total())),
+        None => Ok(None),
+    };
+    jobs.iter().map(mean).collect()
+}
+
+/// Where netlists and powers are kept: beside the areas.
+fn store(areas: Option<&Path>) -> Store {
+    Store::new(areas.map(|folder| folder.with_file_name("power")).as_deref())
 }
 
 /// What all units are estimated with.

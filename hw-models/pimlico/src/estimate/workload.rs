@@ -41,6 +41,8 @@ pub struct What<'a> {
     pub model: &'a str,
     /// Tokens.
     pub context: usize,
+    /// How the rank works.
+    pub options: Options,
     /// Seed of the data.
     pub seed: u64,
     /// Clocks of each phase that are counted, at the most.
@@ -66,8 +68,7 @@ impl Workload {
     /// Runs a head.
     pub fn run(what: What<'_>) -> Result<Self, Failure> {
         let model = find_model(what.model)?;
-        let config = Config::ddr4_3200();
-        let options = Options::default();
+        let (config, options) = (Config::ddr4_3200(), what.options);
         let recorder = Recorder::new(RECORDED * what.window);
         let mut back_end = Recording(recorder.clone());
         let Ok(units) = RankUnits::new(&config, options, &mut back_end);
@@ -94,19 +95,26 @@ impl Workload {
         })
     }
 
-    /// What a unit is given and what its model puts out: `None` for a unit that the rank has not.
+    /// What a unit is given and what its model puts out: `None` for a unit that the rank has not. Units
+    /// that flush subnormal numbers are given what the others are, and so is a bank PU with wide sums where
+    /// the rank's are not.
     pub fn stimulus(&self, unit: &str, window: usize) -> Option<Stimulus> {
         let tape = |name: &str| self.tapes.iter().find(|tape| tape.unit == name);
         Some(match unit {
             "relayout_unit" => tape(unit)?.replay::<RelayoutUnit<16, 8>>(window),
             "adder_unit" => tape(unit)?.replay::<AdderUnit<Binary16>>(window),
+            "adder_unit:flush" => tape("adder_unit")?.replay::<AdderUnit<Binary16Flush>>(window),
+            "adder_unit:sum32" => tape(unit)?.replay::<AdderUnit<Binary16, Binary32>>(window),
             "softmax_unit" => tape(unit)?.replay::<SoftmaxUnit<Binary16, false>>(window),
+            "softmax_unit:late" => tape(unit)?.replay::<SoftmaxUnit<Binary16, true>>(window),
             "softmax_unit:flush" => {
                 tape("softmax_unit")?.replay::<SoftmaxUnit<Binary16Flush, false>>(window)
             }
             "bank_pu" => tape(unit)?.replay::<BankPu<Binary16>>(window),
             "bank_pu:flush" => tape("bank_pu")?.replay::<BankPu<Binary16Flush>>(window),
-            "bank_pu:sum32" => tape("bank_pu")?.replay::<BankPu<Binary16, Binary32>>(window),
+            "bank_pu:sum32" => {
+                tape(unit).or(tape("bank_pu"))?.replay::<BankPu<Binary16, Binary32>>(window)
+            }
             "rank_controller" => tape(unit)?.replay::<RankController>(window),
             "refresh_manager" => tape(unit)?.replay::<RefreshManager<8, 256>>(window),
             "dispatcher" => tape(unit)?.replay::<Dispatcher>(window),
@@ -118,13 +126,17 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pimlico_device::{Normalise, SumFormat};
     use pimlico_estimate::power::Phase;
 
-    const WHAT: What<'_> = What { model: "gpt-175b", context: 64, seed: 1, window: 100 };
+    fn what() -> What<'static> {
+        let options = Options::default();
+        What { model: "gpt-175b", context: 64, options, seed: 1, window: 100 }
+    }
 
     #[test]
     fn a_head_gives_each_unit_its_clocks() {
-        let workload = Workload::run(WHAT).expect("a head");
+        let workload = Workload::run(what()).expect("a head");
         assert_eq!((workload.head_dim, workload.heads, workload.layers), (128, 96, 96));
         let clocks = |unit| workload.stimulus(unit, 100).expect(unit).clocks;
         let clock_ps = |unit| workload.stimulus(unit, 100).expect(unit).clock_ps;
@@ -148,7 +160,7 @@ mod tests {
     #[test]
     fn another_seed_gives_other_inputs_and_the_same_clocks() {
         let of = |seed| {
-            let workload = Workload::run(What { seed, ..WHAT }).expect("a head");
+            let workload = Workload::run(What { seed, ..what() }).expect("a head");
             workload.stimulus("bank_pu:flush", 100).expect("a bank PU")
         };
         let (a, b, again) = (of(1), of(2), of(1));
@@ -159,9 +171,17 @@ mod tests {
 
     #[test]
     fn what_a_rank_has_not_is_not_there() {
-        let workload = Workload::run(WHAT).expect("a head");
-        assert!(workload.stimulus("bank_pu:x16", 1).is_none());
-        assert!(Workload::run(What { model: "none", ..WHAT }).is_err());
-        assert!(Workload::run(What { context: usize::MAX, ..WHAT }).is_err());
+        let workload = Workload::run(what()).expect("a head");
+        for unit in ["bank_pu:x16", "adder_unit:sum32", "softmax_unit:late"] {
+            assert!(workload.stimulus(unit, 1).is_none(), "{unit}");
+        }
+        let (normalise, sums) = (Normalise::Late, SumFormat::Binary32);
+        let options = Options { normalise, sums, ..Options::default() };
+        let workload = Workload::run(What { options, ..what() }).expect("a head");
+        for unit in ["bank_pu:sum32", "adder_unit:sum32", "softmax_unit:late"] {
+            assert!(workload.stimulus(unit, 1).is_some(), "{unit}");
+        }
+        assert!(Workload::run(What { model: "none", ..what() }).is_err());
+        assert!(Workload::run(What { context: usize::MAX, ..what() }).is_err());
     }
 }

@@ -6,7 +6,7 @@ use crate::estimate::flow::{self, Flow};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::find_model;
-use pimlico_device::{Normalise, SumFormat};
+use pimlico_device::{Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{Job, device, memory};
 use pimlico_host::aim::io_buffers::{self, Side, Study};
 use pimlico_host::numerics::{self, Row};
@@ -84,6 +84,9 @@ pub fn subnormals(options: &Options, flow: &Flow) -> Built {
         Alternative::new(flow, "kept".to_owned(), kept, runs(0))?,
         Alternative::new(flow, "flushed to zero".to_owned(), flushed, runs(1))?,
     ];
+    let of_rank =
+        |alternative: Alternative| alternative.with_power(flow, *seed, DeviceOptions::default());
+    let alternatives = alternatives.into_iter().map(of_rank).collect::<Result<_, _>>()?;
     let how = "flushed: computed operation by operation in the device's order; the device itself keeps \
                subnormal numbers, and takes as many tCK whatever it computes";
     Ok((alternatives, vec![error_note(), how.to_owned()]))
@@ -107,6 +110,12 @@ pub fn sums(options: &Options, flow: &Flow) -> Built {
             wide,
         )?,
     ];
+    let of_rank = |(alternative, (normalise, sums)): (Alternative, _)| {
+        let device = DeviceOptions { normalise, sums, ..DeviceOptions::default() };
+        alternative.with_power(flow, options.seed, device)
+    };
+    let alternatives =
+        alternatives.into_iter().zip(kinds).map(of_rank).collect::<Result<_, _>>()?;
     Ok((alternatives, vec![error_note(), "weights are normalised early".to_owned()]))
 }
 
@@ -118,9 +127,13 @@ pub fn normalise(options: &Options, flow: &Flow) -> Built {
     let runs = runs(options, &kinds)?;
     let names = ["early", "late", "early, sums binary32", "late, sums binary32"];
     let softmax = ["softmax_unit", "softmax_unit:late"];
-    let alternatives = names.into_iter().zip(runs).enumerate().map(|(n, (name, runs))| {
-        Alternative::new(flow, name.to_owned(), units(&[(softmax[n % 2], 1)])?, runs)
-    });
+    let alternatives =
+        names.into_iter().zip(runs).enumerate().map(|(n, (name, runs))| {
+            let (normalise, sums) = kinds[n];
+            let device = DeviceOptions { normalise, sums, ..DeviceOptions::default() };
+            Alternative::new(flow, name.to_owned(), units(&[(softmax[n % 2], 1)])?, runs)?
+                .with_power(flow, options.seed, device)
+        });
     let what = "hardware: the softmax unit alone, the same for both formats of sums".to_owned();
     Ok((alternatives.collect::<Result<_, _>>()?, vec![error_note(), what]))
 }

@@ -7,9 +7,12 @@ mod pipeline;
 mod plot;
 
 use super::flow::{Flow, FlowArguments};
+use super::power::{self, WINDOW};
 use super::sheet::{self, FormatArguments, Sheet};
+use super::workload::{What, Workload};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use pimlico_device::Options as DeviceOptions;
 use pimlico_estimate::Job;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -57,6 +60,11 @@ struct Options {
     #[command(flatten)]
     format: FormatArguments,
 }
+
+/// Whose head is computed for the power.
+const POWER_MODEL: &str = "gpt-175b";
+/// Its tokens.
+const POWER_CONTEXT: usize = 1024;
 
 /// Elements of a head's vectors, at the most.
 const MOST_HEAD_DIM: usize = 256;
@@ -109,19 +117,23 @@ struct Alternative {
     memories_mm2_28nm: Option<f64>,
     /// The slowest path of all units.
     delay_ns: Option<f64>,
-    /// Not estimated.
+    /// Mean of all of them while a head is computed; where not all have an estimate, `null`.
     power_mw: Option<f64>,
     runs: Vec<Run>,
 }
 
 #[derive(Serialize)]
 struct UnitReport {
+    #[serde(skip)]
+    job: Job,
     unit: String,
     parameters: BTreeMap<&'static str, i64>,
     count: u64,
     area_ge: f64,
     flip_flops: u64,
     delay_ns: Option<f64>,
+    /// Mean of one while a head is computed.
+    power_mw: Option<f64>,
 }
 
 /// What an alternative does to a workload.
@@ -184,12 +196,14 @@ impl Alternative {
         let report = |((job, area), count): ((&Job, _), &u64)| {
             let area: &pimlico_estimate::Area = area;
             UnitReport {
+                job: job.clone(),
                 unit: job.unit.clone(),
                 parameters: job.parameters.iter().copied().collect(),
                 count: *count,
                 area_ge: area.ge,
                 flip_flops: area.flip_flops,
                 delay_ns: flow.delay_ns(area),
+                power_mw: None,
             }
         };
         let units: Vec<_> = jobs.iter().zip(&areas).zip(&counts).map(report).collect();
@@ -203,6 +217,19 @@ impl Alternative {
             runs,
             units,
         })
+    }
+
+    /// The same with what it takes while a head is computed on a rank of these options.
+    fn with_power(self, flow: &Flow, seed: u64, options: DeviceOptions) -> Result<Self, Failure> {
+        let what =
+            What { model: POWER_MODEL, context: POWER_CONTEXT, options, seed, window: WINDOW };
+        let workload = Workload::run(what)?;
+        let jobs: Vec<Job> = self.units.iter().map(|unit| unit.job.clone()).collect();
+        let powers = power::means(flow, &workload, &jobs)?;
+        let with = |(unit, power_mw)| UnitReport { power_mw, ..unit };
+        let units: Vec<_> = self.units.into_iter().zip(powers).map(with).collect();
+        let of_all = |unit: &UnitReport| Some(unit.power_mw? * unit.count as f64);
+        Ok(Self { power_mw: units.iter().map(of_all).sum(), units, ..self })
     }
 }
 
@@ -221,7 +248,7 @@ fn trade_sheet(report: &Report) -> Sheet {
             optional(alternative.delay_ns, |ns| format!("{ns:.2}")),
         ];
         let memories = optional(alternative.memories_mm2_28nm, |mm2| format!("{mm2:.4}"));
-        let power = optional(alternative.power_mw, |mw| format!("{mw:.3}"));
+        let power = optional(alternative.power_mw, |mw| format!("{mw:.1}"));
         alternative.runs.iter().map(move |run| {
             let error =
                 |f: fn(ErrorReport) -> f64| optional(run.error.map(f), |e| format!("{e:.2e}"));
@@ -247,7 +274,14 @@ fn trade_sheet(report: &Report) -> Sheet {
     }
     columns.extend(["mW", "workload", "cycles", "ns", "max error", "RMS", "max ULP"]);
     let mut notes = report.notes.clone();
-    notes.push(format!("slowest path in {}; power is not estimated here", report.liberty));
+    notes.push(format!("slowest path in {}", report.liberty));
+    if report.alternatives.iter().any(|alternative| alternative.power_mw.is_some()) {
+        notes.push(format!(
+            "mW: at {} ns, mean over a head of {POWER_MODEL} of {POWER_CONTEXT} tokens, from the \
+             netlists' transitions (`pimlico estimate power`)",
+            report.clock_ns
+        ));
+    }
     Sheet {
         title: format!("{}: hardware, time and error side by side", report.trade),
         columns,
@@ -267,12 +301,21 @@ fn units_sheet(report: &Report) -> Sheet {
                 format!("{:.0}", unit.area_ge),
                 unit.flip_flops.to_string(),
                 optional(unit.delay_ns, |ns| format!("{ns:.2}")),
+                optional(unit.power_mw, |mw| format!("{mw:.1}")),
             ]
         })
     });
     Sheet {
         title: "the units of each".to_owned(),
-        columns: vec!["alternative", "unit", "how many", "GE of one", "flip-flops", "slowest ns"],
+        columns: vec![
+            "alternative",
+            "unit",
+            "how many",
+            "GE of one",
+            "flip-flops",
+            "slowest ns",
+            "mW of one",
+        ],
         rows: rows.collect(),
         notes: Vec::new(),
     }
