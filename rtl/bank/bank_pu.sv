@@ -44,6 +44,11 @@
 // nothing before a beat has loaded them: a sum's first beat sets first_i, and result_o holds a result
 // from the first result_valid_o on. A product is loaded in every clock, and counts where its beat does.
 //
+// Clocks. Accumulators and results have clocks of their own, with those edges at which they are loaded:
+// a gate for each level of the tree and two for the results cost less than the multiplexers that would
+// hold each bit, and what holds takes no power. What opens them are registers, so that it is settled
+// when the clock falls, whenever the inputs change. Products, which follow inputs, have no gate.
+//
 // Formats. Elements and products are of the format that EXP_BITS and MAN_BITS give. Sums are of that
 // of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider one (binary32), which always
 // keeps its subnormal numbers. Then a product is still rounded to the element's format, so that a
@@ -103,21 +108,21 @@ module bank_pu #(
 
   // What accompanies a beat through the pipeline.
   typedef struct packed {
-    logic valid;
     logic first;
     logic last;
   } control_t;
 
   // The beat in product_q and its mode; the tree beat on each level of the tree.
-  control_t                              beat_d, beat_q;
-  logic                                  beat_accumulates_q;
-  control_t [LEVELS-1:0]                 level_d, level_q;
-  logic [LANES-1:0][WIDTH-1:0]           product_d, product_q;
-  logic [LANES-1:0][SUM_WIDTH-1:0]       term;
-  logic [LANES-1:0][SUM_WIDTH-1:0]       sum, acc_d, acc_q;
-  logic [SUM_WIDTH-1:0]                  score;
-  logic [LANES-1:0][SUM_WIDTH-1:0]       result_d, result_q;
-  logic                                  result_valid_d, result_valid_q;
+  logic                            beat_valid_q, beat_accumulates_q;
+  control_t                        beat_d, beat_q;
+  logic     [LEVELS-1:0]           level_valid_d, level_valid_q;
+  control_t [LEVELS-1:0]           level_d, level_q;
+  logic [LANES-1:0][WIDTH-1:0]     product_d, product_q;
+  logic [LANES-1:0][SUM_WIDTH-1:0] term;
+  logic [LANES-1:0][SUM_WIDTH-1:0] sum, acc_q;
+  logic [SUM_WIDTH-1:0]            score;
+  logic                            result_valid_d, result_valid_q;
+  logic [LANES-1:0][SUM_WIDTH-1:0] result_q;
 
   // Multipliers.
   for (genvar k = 0; k < LANES; k++) begin : gen_mul
@@ -135,7 +140,7 @@ module bank_pu #(
     );
   end
 
-  assign beat_d = '{valid: valid_i, first: first_i, last: last_i};
+  assign beat_d = '{first: first_i, last: last_i};
 
   // The products as the adders take them, and the sum of tree mode as it leaves.
   if (WIDE) begin : gen_convert
@@ -179,32 +184,28 @@ module bank_pu #(
 
   // Adders: their operands depend on the mode of the beat in product_q. In accumulator mode these are
   // the product and the accumulator of the same number.
-  logic                                  accumulate;
-  logic [LANES-1:0]                      tree_valid;
-  logic [LANES-1:0][SUM_WIDTH-1:0]       left, right;
+  logic                            accumulate;
+  logic [LANES-1:0][SUM_WIDTH-1:0] left, right;
 
-  assign accumulate = beat_q.valid && beat_accumulates_q;
+  assign accumulate = beat_valid_q && beat_accumulates_q;
 
   for (genvar k = 0; k < LANES; k += 2) begin : gen_products
-    assign tree_valid[k] = beat_q.valid;
-    assign left[k]       = term[k];
-    assign right[k]      = !beat_accumulates_q ? term[k+1] : beat_q.first ? '0 : acc_q[k];
+    assign left[k]  = term[k];
+    assign right[k] = !beat_accumulates_q ? term[k+1] : beat_q.first ? '0 : acc_q[k];
   end
 
   for (genvar l = 1; l < LEVELS; l++) begin : gen_level
     for (genvar k = (1 << l) - 1; k < LANES; k += 1 << (l + 1)) begin : gen_sums
       localparam int unsigned CHILD = 1 << (l - 1);
 
-      assign tree_valid[k] = level_q[l-1].valid;
-      assign left[k]       = accumulate ? term[k] : acc_q[k-CHILD];
-      assign right[k]      = !accumulate ? acc_q[k+CHILD] : beat_q.first ? '0 : acc_q[k];
+      assign left[k]  = accumulate ? term[k] : acc_q[k-CHILD];
+      assign right[k] = !accumulate ? acc_q[k+CHILD] : beat_q.first ? '0 : acc_q[k];
     end
   end
 
-  assign tree_valid[LANES-1] = level_q[LEVELS-1].valid;
-  assign left[LANES-1]       = accumulate ? term[LANES-1] : acc_q[LANES/2-1];
-  assign right[LANES-1]      = (accumulate ? beat_q.first : level_q[LEVELS-1].first)
-                               ? '0 : acc_q[LANES-1];
+  assign left[LANES-1]  = accumulate ? term[LANES-1] : acc_q[LANES/2-1];
+  assign right[LANES-1] = (accumulate ? beat_q.first : level_q[LEVELS-1].first)
+                          ? '0 : acc_q[LANES-1];
 
   for (genvar k = 0; k < LANES; k++) begin : gen_add
     fp_add #(
@@ -221,53 +222,65 @@ module bank_pu #(
     );
   end
 
-  always_comb begin
-    acc_d = acc_q;
-    for (int unsigned k = 0; k < LANES; k++) begin
-      if (accumulate || tree_valid[k]) acc_d[k] = sum[k];
+  // Accumulators: those of a level are loaded together, and so are all those of the products.
+  for (genvar l = 0; l <= LEVELS; l++) begin : gen_acc
+    logic loads, clk;
+
+    if (l == 0) begin : gen_loads_products
+      assign loads = beat_valid_q;
+    end else begin : gen_loads_sums
+      assign loads = accumulate || level_valid_q[l-1];
+    end
+
+    clock_gate u_clk (.clk_i, .rst_ni, .enable_i(loads), .clk_o(clk));
+
+    for (genvar k = (1 << l) - 1; k < LANES; k += 1 << (l + 1)) begin : gen_register
+      logic [SUM_WIDTH-1:0] value_q;
+
+      always_ff @(posedge clk) value_q <= sum[k];
+
+      assign acc_q[k] = value_q;
     end
   end
 
-  always_comb begin
-    level_d    = level_q << $bits(control_t);
-    level_d[0] = '{
-      valid: beat_q.valid && !beat_accumulates_q,
-      first: beat_q.first,
-      last:  beat_q.last
-    };
-  end
+  // Results: all of accumulator mode, or the first of tree mode.
+  logic                            takes_sums, takes_score, clk_first, clk_others;
+  logic [SUM_WIDTH-1:0]            first_result_q;
+  logic [LANES-1:1][SUM_WIDTH-1:0] other_results_q;
 
-  // Results.
-  always_comb begin
-    result_d       = result_q;
-    result_valid_d = 1'b0;
-    if (accumulate) begin
-      if (beat_q.last) result_d = sum;
-      result_valid_d = beat_q.last;
-    end else if (level_q[LEVELS-1].valid && level_q[LEVELS-1].last) begin
-      result_d[0]    = score;
-      result_valid_d = 1'b1;
-    end
-  end
+  assign takes_sums     = accumulate && beat_q.last;
+  assign takes_score    = !accumulate && level_valid_q[LEVELS-1] && level_q[LEVELS-1].last;
+  assign result_valid_d = takes_sums || takes_score;
+
+  clock_gate u_clk_first (.clk_i, .rst_ni, .enable_i(result_valid_d), .clk_o(clk_first));
+  clock_gate u_clk_others (.clk_i, .rst_ni, .enable_i(takes_sums), .clk_o(clk_others));
+
+  always_ff @(posedge clk_first)  first_result_q  <= accumulate ? sum[0] : score;
+  always_ff @(posedge clk_others) other_results_q <= sum[LANES-1:1];
+
+  assign result_q = {other_results_q, first_result_q};
+
+  // What is valid, and what goes with it.
+  assign level_valid_d = LEVELS'({level_valid_q, beat_valid_q && !beat_accumulates_q});
+  assign level_d       = ($bits(level_d))'({level_q, beat_q});
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      beat_q             <= '0;
-      beat_accumulates_q <= 1'b0;
-      level_q            <= '0;
-      result_valid_q     <= 1'b0;
+      beat_valid_q   <= 1'b0;
+      level_valid_q  <= '0;
+      result_valid_q <= 1'b0;
     end else begin
-      beat_q             <= beat_d;
-      beat_accumulates_q <= accumulate_i;
-      level_q            <= level_d;
-      result_valid_q     <= result_valid_d;
+      beat_valid_q   <= valid_i;
+      level_valid_q  <= level_valid_d;
+      result_valid_q <= result_valid_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    product_q <= product_d;
-    acc_q     <= acc_d;
-    result_q  <= result_d;
+    beat_q             <= beat_d;
+    beat_accumulates_q <= accumulate_i;
+    level_q            <= level_d;
+    product_q          <= product_d;
   end
 
   assign result_valid_o = result_valid_q;

@@ -52,6 +52,12 @@
 //! holds a result from the first `result_valid_o` on. A product is loaded in every clock, and counts
 //! where its beat does (the model leaves it alone where it does not).
 //!
+//! **Clocks.** Accumulators and results have clocks of their own, with those edges at which they are
+//! loaded: a gate for each level of the tree and two for the results cost less than the multiplexers
+//! that would hold each bit, and what holds takes no power. What opens them are registers, so that it
+//! is settled when the clock falls, whenever the inputs change. Products, which follow inputs, have no
+//! gate.
+//!
 //! **Formats.** Elements and products are of format `F`. Sums are of format `A`: by default `F`, or a
 //! wider one (binary32), which always keeps its subnormal numbers. Then a product is still rounded to
 //! `F`, so that a multiplier and what it computes stay the same, and is widened, exactly, as it goes
