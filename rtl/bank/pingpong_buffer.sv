@@ -33,7 +33,9 @@
 //   zero.
 // * The write port takes no address. Words come in order on the bus, so the buffer counts them.
 // * Reads take a clock, so that a side can be a RAM macro. As a side is never written and read in the
-//   same clock, one with a single port will do (buffer_ram).
+//   same clock, one with a single port will do (buffer_ram). A side of one word is a register instead,
+//   which is looked at a clock late: even if it is given back with the read, nothing gets into it
+//   before the clock after.
 // * Hazards are impossible: the write port is ready only where its side is free, the read port only
 //   where its side holds a whole filling; no side is both. Ready depends on registers alone. A word
 //   that is offered while ready is low is not taken; nothing is overwritten.
@@ -164,14 +166,24 @@ module pingpong_buffer #(
   logic [SIDES-1:0][WIDTH-1:0] data;
 
   for (genvar side = 0; side < SIDES; side++) begin : gen_side
-    buffer_ram #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
-      .clk_i,
-      .write_i   (write[side]),
-      .read_i    (select_d[side]),
-      .address_i (write[side] ? PLACE_BITS'(filled) : PLACE_BITS'(read_address_i)),
-      .data_i    (write_data_i),
-      .data_o    (data[side])
-    );
+    if (DEPTH == 1) begin : gen_register
+      logic [WIDTH-1:0] word_q;
+
+      always_ff @(posedge clk_i) begin
+        if (write[side]) word_q <= write_data_i;
+      end
+
+      assign data[side] = word_q;
+    end else begin : gen_ram
+      buffer_ram #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
+        .clk_i,
+        .write_i   (write[side]),
+        .read_i    (select_d[side]),
+        .address_i (write[side] ? PLACE_BITS'(filled) : PLACE_BITS'(read_address_i)),
+        .data_i    (write_data_i),
+        .data_o    (data[side])
+      );
+    end
   end
 
   always_comb begin
