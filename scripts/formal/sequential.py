@@ -31,9 +31,10 @@ FAULTS = [
     (RTL_FILES[0], "|(write_select & ~full_q)", "1'b1"),
     # The word behind the last can be read: one that an earlier filling has left.
     (RTL_FILES[0], "count_t'(read_address_i) < read_words_o", "count_t'(read_address_i) <= read_words_o"),
-    # Data alone: the lowest bit of each word is lost.
-    (RTL_FILES[0], ".data_i    (write_data_i)", ".data_i    (write_data_i & ~WIDTH'(1))"),
 ]
+# Data alone: the lowest bit of each word is lost, on its way to a RAM or to a register.
+RAM_FAULT = (RTL_FILES[0], ".data_i    (write_data_i)", ".data_i    (write_data_i & ~WIDTH'(1))")
+REGISTER_FAULT = (RTL_FILES[0], "word_q <= write_data_i", "word_q <= write_data_i & ~WIDTH'(1)")
 
 
 @dataclass(frozen=True)
@@ -52,14 +53,24 @@ class SequentialProof:
         return 2 if self.ping_pong else 1
 
     @property
+    def is_register(self):
+        """A side is a register, and no RAM."""
+        return self.depth == 1
+
+    @property
+    def faults(self):
+        return [*FAULTS, REGISTER_FAULT if self.is_register else RAM_FAULT]
+
+    @property
     def flip_flops(self):
         """How many there must be."""
         count = self.address_bits + 1
         control = 3 + self.sides * (2 + count)
-        rams = self.sides * self.width * (self.depth + 1)
+        words = self.sides * self.width * (1 if self.is_register else self.depth + 1)
         reference = self.sides * (count + self.width * self.depth) + 3 + self.width
         sampled = 2 * self.assertions
-        return control + rams + reference + sampled + 2  # the first clock, in the miter and for RAMs
+        first_clock = 2  # in the miter, and for words, which have no reset
+        return control + words + reference + sampled + first_clock
 
     @property
     def assertions(self):
@@ -76,11 +87,11 @@ class SequentialProof:
             with tempfile.TemporaryDirectory() as folder:
                 folder = Path(folder)
                 clocks = []
-                for number, fault in enumerate(FAULTS):
+                for number, fault in enumerate(self.faults):
                     faulty = plant(fault, rtl, folder / f"rtl{number}")
                     clocks.append(self._first_difference(faulty, folder))
                 if None in clocks:
-                    fault = FAULTS[clocks.index(None)]
+                    fault = self.faults[clocks.index(None)]
                     raise Refused(f"a planted fault was not found: `{fault[2]}` for `{fault[1]}`")
                 found = self._first_difference(rtl, folder)
         except Refused as reason:
@@ -151,5 +162,6 @@ PROOFS = [
     SequentialProof("pingpong_buffer", 8, 16, 8, 1),
     SequentialProof("pingpong_buffer:odd", 8, 5, 3, 1),
     SequentialProof("pingpong_buffer:single", 8, 16, 8, 0),
+    SequentialProof("pingpong_buffer:depth1", 64, 1, 8, 1),
     SequentialProof("pingpong_buffer:default", 64, 16, 8, 1, minutes=True),
 ]
