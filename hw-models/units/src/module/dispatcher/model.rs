@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+//! The dispatcher's model.
+
+use super::nest::Nest;
+use super::sequence::Sequenced;
+use super::stage::{Products, Stage};
+use super::{DispatcherIn, DispatcherOut, DispatcherProbe, LoadKind};
+use pimlico_dpa::{NO_ROW, Status};
+use pimlico_ports::{Model, U, Unit};
+
+/// The model of a dispatcher for so many requests, words of the command buffer and entries of the
+/// Va2Pa table.
+#[derive(Clone)]
+pub struct Dispatcher<
+    const REQUESTS: usize = 16,
+    const COMMANDS: usize = 12288,
+    const ENTRIES: usize = 49152,
+> {
+    pub(super) requests: [Request; 16],
+    /// Words of the program.
+    pub(super) length: u32,
+    pub(super) overflow: bool,
+
+    /// A run is not over.
+    busy: bool,
+    /// Words of it are sequenced.
+    running: bool,
+    pub(super) request: u8,
+    pub(super) pc: u32,
+    pub(super) nest: Nest,
+
+    multiply: Option<(Stage, Products)>,
+    translate: Option<Stage>,
+    dispatch: Option<Stage>,
+    /// What the registers of the last two stages hold even when nothing is in them.
+    translate_held: Stage,
+    dispatch_held: Stage,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Request {
+    pub(super) tokens: u32,
+    pub(super) base: u16,
+    pub(super) rows: u16,
+    pub(super) status: u8,
+}
+
+impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Unit
+    for Dispatcher<REQUESTS, COMMANDS, ENTRIES>
+{
+    const MODULE: &'static str = "dispatcher";
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("REQUESTS", REQUESTS as i64),
+        ("COMMANDS", COMMANDS as i64),
+        ("ENTRIES", ENTRIES as i64),
+    ];
+    type In = DispatcherIn;
+    type Out = DispatcherOut;
+    type Probe = DispatcherProbe;
+
+    fn variant() -> String {
+        match (REQUESTS, COMMANDS, ENTRIES) {
+            (16, 12288, 49152) => String::new(),
+            _ => format!("requests{REQUESTS}_commands{COMMANDS}_entries{ENTRIES}"),
+        }
+    }
+}
+
+impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
+    Dispatcher<REQUESTS, COMMANDS, ENTRIES>
+{
+    /// Clocks from a start to the first command.
+    pub const LATENCY: u64 = 4;
+
+    /// Whether there is such an address, and room for the data.
+    fn fits(kind: LoadKind, address: u16, data: u64) -> bool {
+        let (addresses, bits) = match kind {
+            LoadKind::Command => (COMMANDS, 64),
+            LoadKind::Entry => (ENTRIES, 16),
+            LoadKind::Tokens => (REQUESTS, 20),
+            LoadKind::Segment => (REQUESTS, 32),
+            LoadKind::Clear => return true,
+        };
+        usize::from(address) < addresses && (bits == 64 || data >> bits == 0)
+    }
+
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
+        let request = usize::from(address) % self.requests.len();
+        match kind {
+            LoadKind::Clear => (self.length, self.overflow) = (0, false),
+            _ if !Self::fits(kind, address, data) => self.overflow = true,
+            LoadKind::Command => self.length = self.length.max(u32::from(address) + 1),
+            LoadKind::Entry => {}
+            LoadKind::Tokens => self.requests[request].tokens = data as u32,
+            LoadKind::Segment => {
+                self.requests[request].base = data as u16;
+                self.requests[request].rows = (data >> 16) as u16;
+            }
+        }
+    }
+
+    fn set_status(&mut self, status: u8) {
+        if usize::from(self.request) < REQUESTS {
+            self.requests[usize::from(self.request)].status = status;
+        }
+    }
+}
+
+impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
+    for Dispatcher<REQUESTS, COMMANDS, ENTRIES>
+{
+    fn new() -> Self {
+        const {
+            assert!(REQUESTS >= 1 && REQUESTS <= 16);
+            assert!(COMMANDS <= 16380 && ENTRIES <= 65535);
+        }
+        Self {
+            requests: [Request::default(); 16],
+            length: 0,
+            overflow: false,
+            busy: false,
+            running: false,
+            request: 0,
+            pc: 0,
+            nest: Nest::default(),
+            multiply: None,
+            translate: None,
+            dispatch: None,
+            translate_held: Stage::default(),
+            dispatch_held: Stage::default(),
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        DispatcherProbe {
+            pc_q: U::new(self.pc.into()),
+            depth_q: U::new(self.nest.depth as u64),
+            length_q: U::new(self.length.into()),
+        }
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let kind = LoadKind::of(input.load_kind_i).filter(|_| input.load_valid_i);
+        let fits =
+            kind.is_some_and(|kind| Self::fits(kind, input.load_address_i, input.load_data_i));
+        let started = input.start_valid_i && !self.busy;
+
+        // Dispatch.
+        let last = self.dispatch_held;
+        let row = input.table_data_i;
+        let missed = last.looks_up() && row == NO_ROW;
+        let done = self.dispatch.is_some() && (missed || last.ends.is_some());
+        let valid = self.dispatch.is_some() && !done;
+        let dispatch_free = !valid || input.dispatch_ready_i;
+        let translate_free = self.translate.is_none() || dispatch_free;
+
+        // Look-up.
+        let Request { base, rows, .. } = self.requests[usize::from(self.translate_held.request)];
+        let entry = usize::from(base) + usize::from(self.translate_held.place as u16);
+        let beyond = self.translate_held.place as u16 >= rows || entry >= ENTRIES;
+        let looks_up = self.translate.is_some() && self.translate_held.looks_up() && dispatch_free;
+        let translate_faults = looks_up && beyond;
+
+        // Products.
+        let multiplied = self.multiply.map(|(stage, products)| stage.multiply(&products));
+        let multiply_free = multiplied.is_none() || translate_free;
+        let overflows = |stage: &Stage| stage.ends == Some(Status::FieldOverflow);
+        let multiply_faults = translate_free && multiplied.as_ref().is_some_and(overflows);
+
+        // Words.
+        let steps = self.running && multiply_free;
+        let sequenced = steps.then(|| self.sequence(&input.fetch_data_i, input.stop_i));
+        let next = match &sequenced {
+            Some((Sequenced::Ends(_), ..)) | None => None,
+            Some((_, next, nest)) => Some((*next, *nest)),
+        };
+        let fetch_address = match next {
+            _ if started => input.start_address_i.get() as u32,
+            Some((next, _)) => next,
+            None => self.pc,
+        };
+
+        let output = DispatcherOut {
+            command_write_o: fits && kind == Some(LoadKind::Command),
+            table_write_o: fits && kind == Some(LoadKind::Entry),
+            overflow_o: self.overflow,
+            start_ready_o: !self.busy,
+            fetch_read_o: started || next.is_some(),
+            fetch_address_o: U::new(fetch_address.into()),
+            table_read_o: looks_up && !beyond,
+            table_address_o: entry as u16,
+            dispatch_valid_o: valid,
+            dispatch_kind_o: U::new(last.kind.into()),
+            dispatch_request_o: U::new(last.request.into()),
+            dispatch_head_o: U::new(last.head.into()),
+            dispatch_row_o: if last.has_row() { row } else { 0 },
+            dispatch_place_o: U::new(if last.has_row() { 0 } else { last.place.into() }),
+            dispatch_column_o: last.column,
+            dispatch_word_o: last.word,
+            dispatch_first_o: last.first,
+            dispatch_last_o: last.last,
+            dispatch_opens_o: last.opens,
+            dispatch_tokens_o: U::new(last.tokens.into()),
+            done_o: done,
+            done_status_o: {
+                let ended = last.ends.map_or(0, Status::code);
+                U::new(if missed { Status::Va2PaMiss.code() } else { ended }.into())
+            },
+            done_address_o: U::new(last.address.into()),
+            status_o: self.requests.map(|request| U::new(request.status.into())),
+        };
+
+        // The edge, from the end of the pipeline. A fault takes with it all that is behind.
+        if dispatch_free {
+            self.dispatch = self.translate.filter(|_| !done).map(|mut stage| {
+                if translate_faults {
+                    stage.ends = Some(Status::Va2PaMiss);
+                }
+                self.dispatch_held = stage;
+                stage
+            });
+        }
+        if translate_free {
+            self.translate = multiplied.filter(|_| !done && !translate_faults);
+            self.translate_held = self.translate.unwrap_or(self.translate_held);
+        }
+        let killed = done || translate_faults || multiply_faults;
+        if multiply_free {
+            self.multiply = match sequenced {
+                _ if killed => None,
+                Some((Sequenced::Command(stage, products), ..)) => Some((stage, products)),
+                Some((Sequenced::Ends(stage), ..)) => Some((stage, Products::default())),
+                Some((Sequenced::Nothing, ..)) | None => None,
+            };
+        }
+        self.running &= !killed && (next.is_some() || !steps);
+        if let Some((_, nest)) = next {
+            self.nest = nest;
+        }
+        if started || next.is_some() {
+            self.pc = fetch_address;
+        }
+        if done {
+            self.busy = false;
+            self.set_status(output.done_status_o.get() as u8);
+        }
+        if started {
+            (self.busy, self.running) = (true, true);
+            self.request = input.start_request_i.get() as u8;
+            self.nest.depth = 0;
+            self.set_status(Status::Running.code());
+        }
+        if let Some(kind) = kind {
+            self.load(kind, input.load_address_i, input.load_data_i);
+        }
+        output
+    }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+//! A command in the pipeline.
+
+use pimlico_dpa::{Kind, Modification, SLOTS, Status, Target};
+
+/// Modifications, each with the number of its loop's repetition.
+pub(super) type Products = [Option<(Modification, u32)>; SLOTS];
+
+/// A command in the pipeline, or the end of its run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Stage {
+    /// How the run ends, if it does.
+    pub(super) ends: Option<Status>,
+    pub(super) address: u32,
+    /// Opcode; 0 where there is no command.
+    pub(super) kind: u8,
+    pub(super) request: u8,
+    pub(super) head: u8,
+    pub(super) place: u32,
+    pub(super) column: u8,
+    pub(super) word: u8,
+    pub(super) first: bool,
+    pub(super) last: bool,
+    pub(super) opens: bool,
+    pub(super) tokens: u32,
+}
+
+impl Stage {
+    pub(super) fn end(status: Status, address: u32) -> Self {
+        Self { ends: Some(status), address, ..Self::default() }
+    }
+
+    /// Whether a row is looked up.
+    pub(super) fn looks_up(&self) -> bool {
+        self.ends.is_none() && self.has_row()
+    }
+
+    pub(super) fn has_row(&self) -> bool {
+        Kind::of(self.kind).is_some_and(Kind::has_row)
+    }
+
+    /// Adds the products.
+    pub(super) fn multiply(mut self, products: &Products) -> Self {
+        let mut place = u64::from(self.place);
+        let [mut column, mut word, mut head] = [self.column, self.word, self.head].map(u64::from);
+        let mut wraps = false;
+        for (Modification { target, coefficient, .. }, number) in products.iter().flatten() {
+            let product = u64::from(*coefficient) * u64::from(*number);
+            match target {
+                Target::Place => place += product,
+                Target::Place64 => place += product << 6,
+                Target::Column => column += product,
+                Target::Word => word += product,
+                Target::WordWraps => {
+                    word += product;
+                    wraps = true;
+                }
+                Target::Head => head += product,
+            }
+        }
+        let most = if self.has_row() { 0xFFFF } else { 0x3_FFFF };
+        let overflows = place > most || column > 0xFF || word > 0xFF && !wraps || head > 7;
+        if self.ends.is_none() && overflows {
+            self.ends = Some(Status::FieldOverflow);
+        }
+        self.place = place as u32 & 0x3_FFFF;
+        (self.column, self.word, self.head) = (column as u8, word as u8, head as u8 & 7);
+        self
+    }
+}

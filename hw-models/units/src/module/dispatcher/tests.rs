@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+//! Tests of the dispatcher.
+
+use super::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use pimlico_dpa::{Instruction, NO_ROW, Status};
+use pimlico_ports::{Model, U};
+
+type Small = Dispatcher<16, 64, 64>;
+
+/// A dispatcher with its memories.
+struct Bench {
+    unit: Small,
+    commands: [u64; 68],
+    table: [u16; 64],
+    input: DispatcherIn,
+    clock: u64,
+}
+
+impl Bench {
+    fn new(program: &str) -> Self {
+        let mut bench = Self {
+            unit: Small::new(),
+            commands: [0; 68],
+            table: [NO_ROW; 64],
+            input: DispatcherIn { dispatch_ready_i: true, ..Default::default() },
+            clock: 0,
+        };
+        for (address, word) in (0..).zip(pimlico_dpa::assemble(program).expect("it is right")) {
+            bench.load(LoadKind::Command, address, word);
+        }
+        // Requests 1 and 2 have rows 100, 101, ... and 200, ..., eight each.
+        for row in 0..8 {
+            bench.load(LoadKind::Entry, row, 100 + u64::from(row));
+            bench.load(LoadKind::Entry, 8 + row, 200 + u64::from(row));
+        }
+        bench.load(LoadKind::Segment, 1, 8 << 16);
+        bench.load(LoadKind::Segment, 2, 8 << 16 | 8);
+        bench
+    }
+
+    fn step(&mut self, change: impl FnOnce(&mut DispatcherIn)) -> DispatcherOut {
+        let mut input = self.input;
+        change(&mut input);
+        let output = self.unit.step(&input);
+        let address = usize::from(input.load_address_i);
+        if output.command_write_o {
+            self.commands[address] = input.load_data_i;
+        }
+        if output.table_write_o {
+            self.table[address] = input.load_data_i as u16;
+        }
+        if output.fetch_read_o {
+            let from = output.fetch_address_o.get() as usize;
+            self.input.fetch_data_i =
+                std::array::from_fn(|n| self.commands.get(from + n).copied().unwrap_or(u64::MAX));
+        }
+        if output.table_read_o {
+            self.input.table_data_i = self.table[usize::from(output.table_address_o)];
+        }
+        self.clock += 1;
+        output
+    }
+
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
+        self.step(|input| {
+            input.load_valid_i = true;
+            input.load_kind_i = kind.code();
+            (input.load_address_i, input.load_data_i) = (address, data);
+        });
+    }
+
+    /// Runs a request to its end. Returns the commands, each with the clock since the start, and
+    /// the clock, status and address of the end.
+    fn run(
+        &mut self,
+        request: u64,
+        address: u64,
+    ) -> (Vec<(u64, DispatcherOut)>, (u64, Status, u64)) {
+        let mut commands = Vec::new();
+        let start = self.clock;
+        let taken = self.step(|input| {
+            input.start_valid_i = true;
+            input.start_request_i = U::new(request);
+            input.start_address_i = U::new(address);
+        });
+        assert!(taken.start_ready_o);
+        loop {
+            let clock = self.clock - start;
+            assert!(clock < 10_000, "it hangs");
+            let output = self.step(|_| ());
+            if output.dispatch_valid_o && self.input.dispatch_ready_i {
+                commands.push((clock, output));
+            }
+            if output.done_o {
+                let status = Status::of(output.done_status_o.get() as u8).expect("a status");
+                let after = self.step(|_| ());
+                assert!(after.start_ready_o);
+                assert_eq!(after.status_o[request as usize], output.done_status_o);
+                return (commands, (clock, status, output.done_address_o.get()));
+            }
+        }
+    }
+}
+
+const SCORE: &str = "loop all/512 {
+      loop part/16 {
+        mac_score row=0+1@2 column=0+2@1 first
+        mac_score row=0+1@2 column=1+2@1 last
+      }
+    }
+    end";
+
+#[test]
+fn a_command_in_every_clock_as_the_request_grows() {
+    let mut bench = Bench::new(SCORE);
+    for tokens in [1, 16, 17, 512, 513, 2000] {
+        for request in [1, 2] {
+            bench.load(LoadKind::Tokens, request, tokens);
+            let (commands, end) = bench.run(request.into(), 0);
+            let count = 2 * tokens.div_ceil(16);
+            assert_eq!(end, (Small::LATENCY + count, Status::Done, 6));
+            assert_eq!(commands.len() as u64, count);
+            for (n, (clock, command)) in (0..).zip(&commands) {
+                assert_eq!(*clock, Small::LATENCY + n);
+                let row = 100 * u64::from(request) + n / 64;
+                assert_eq!(u64::from(command.dispatch_row_o), row);
+                assert_eq!(u64::from(command.dispatch_column_o), n % 64);
+                let left = tokens - n / 2 * 16;
+                assert_eq!(command.dispatch_tokens_o.get(), left.min(16));
+                assert_eq!(command.dispatch_first_o, n % 2 == 0);
+                assert_eq!(command.dispatch_last_o, n % 2 == 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn only_a_third_loop_takes_a_clock() {
+    let program = "loop 2 {\nloop 3 {\nloop 2 {\nloop 2 {\nfinish\n}\nnop\n}\n}\n}\nend";
+    let (commands, (end, ..)) = Bench::new(program).run(0, 0);
+    let clocks: Vec<u64> = commands.iter().map(|(clock, _)| clock - 5).collect();
+    // Of the repetitions of the outermost loop, each begins with three or four loops.
+    let expected = (0..24).map(|n| n + n / 2 + n / 12);
+    assert!(clocks.iter().copied().eq(expected), "{clocks:?}");
+    assert_eq!(end, 5 + 24 + 12 + 1);
+}
+
+#[test]
+fn a_slow_target_loses_and_repeats_nothing() {
+    let mut fast = Bench::new(SCORE);
+    fast.load(LoadKind::Tokens, 1, 900);
+    let mut slow = Bench::new(SCORE);
+    slow.load(LoadKind::Tokens, 1, 900);
+    let expected = fast.run(1, 0).0;
+    slow.step(|input| {
+        input.start_valid_i = true;
+        input.start_request_i = U::new(1);
+    });
+    let mut got = Vec::new();
+    while got.len() < expected.len() {
+        let ready = slow.clock % 7 < 2;
+        let output = slow.step(|input| input.dispatch_ready_i = ready);
+        if output.dispatch_valid_o && ready {
+            got.push(output);
+        }
+    }
+    for (got, (_, expected)) in got.iter().zip(&expected) {
+        assert_eq!(got.dispatch_row_o, expected.dispatch_row_o);
+        assert_eq!(got.dispatch_column_o, expected.dispatch_column_o);
+        assert_eq!(got.dispatch_tokens_o, expected.dispatch_tokens_o);
+    }
+}
+
+#[test]
+fn a_fault_stops_its_request_and_harms_no_other() {
+    let good = "loop 3 {\nmac_context row=0+1@1 column=7 first@1\n}\nend\n"; // words 0 to 3
+    let at = |clock, status, address| (clock, status, address);
+    // Word 4 on; how many commands come before the fault, and its end.
+    for (bad, count, end) in [
+        ("nop", 0, at(5, Status::PastEnd, 5)),
+        (".word 0", 0, at(4, Status::UnknownOpcode, 4)),
+        ("finish\n.word 0x3010000000000000", 1, at(5, Status::UnknownOpcode, 5)),
+        (".word 0xd000000000007000\nfinish", 0, at(4, Status::UnknownTarget, 4)),
+        (".word 0xc060000000100001\nfinish", 0, at(4, Status::UnknownTarget, 4)),
+        (".word 0xc000000000100000\nnop", 0, at(4, Status::LoopBound, 4)),
+        ("loop all/1 {\nfinish\n}", 0, at(4, Status::LoopBound, 4)),
+        ("loop 2 {\n.word 0xc000000000200001\nnop\n}\nend", 0, at(4, Status::LoopEnd, 5)),
+        ("finish\n.word 0xc000000000200001\nnop", 1, at(5, Status::LoopEnd, 5)),
+        ("loop 40 {\nmac_score column=0+100@1\n}\nend", 3, at(7, Status::FieldOverflow, 6)),
+        ("loop 40 {\nmac_score row=6+1@1\n}\nend", 2, at(6, Status::Va2PaMiss, 6)),
+        ("mac_score request=3\nend", 0, at(4, Status::Va2PaMiss, 4)),
+    ] {
+        let mut bench = Bench::new(&(good.to_owned() + bad));
+        bench.load(LoadKind::Segment, 4, 20 << 16 | 40); // nothing there
+        bench.load(LoadKind::Tokens, 1, 0);
+        let (commands, got) = bench.run(1, 4);
+        assert_eq!((commands.len(), got), (count, end), "{bad}");
+        let (commands, got) = bench.run(2, 0);
+        assert_eq!(got, (7, Status::Done, 3), "{bad}");
+        let rows: Vec<_> = commands.iter().map(|(_, c)| c.dispatch_row_o).collect();
+        assert_eq!(rows, [200, 201, 202], "{bad}");
+        let status = bench.step(|_| ()).status_o;
+        assert_eq!(status[1].get(), u64::from(end.1.code()));
+        assert_eq!(bench.run(4, 0).1, (4, Status::Va2PaMiss, 2), "no row in the table");
+    }
+    let deep = "loop 1 {\n".repeat(4) + ".word 0xc000000000100001\nnop\n" + &"}\n".repeat(4);
+    assert_eq!(Bench::new(&deep).run(1, 0).1, (6, Status::TooDeep, 4));
+    let mut unit = Dispatcher::<2, 64, 64>::new();
+    let input = DispatcherIn {
+        start_valid_i: true,
+        start_request_i: U::new(2),
+        dispatch_ready_i: true,
+        ..Default::default()
+    };
+    let ends: Vec<_> = (0..5).map(|_| unit.step(&input)).filter(|o| o.done_o).collect();
+    assert_eq!(ends[0].done_status_o.get(), u64::from(Status::UnknownRequest.code()));
+}
+
+#[test]
+fn what_does_not_fit_is_not_run() {
+    let mut bench = Bench::new("nop\nend");
+    for (kind, address, data) in [
+        (LoadKind::Command, 64, 0),
+        (LoadKind::Entry, 64, 0),
+        (LoadKind::Entry, 0, 1 << 16),
+        (LoadKind::Tokens, 16, 0),
+        (LoadKind::Tokens, 0, 1 << 20),
+        (LoadKind::Segment, 16, 0),
+        (LoadKind::Segment, 0, 1 << 32),
+    ] {
+        assert_eq!(bench.run(1, 0).1, (5, Status::Done, 1));
+        bench.load(kind, address, data);
+        assert_eq!(bench.run(1, 0).1, (4, Status::BufferOverflow, 0), "{kind:?}");
+        bench.load(LoadKind::Clear, 0, 0);
+        assert_eq!(bench.run(1, 0).1, (4, Status::PastEnd, 0), "{kind:?}");
+        bench.load(LoadKind::Command, 1, Instruction::End.encode());
+    }
+}
+
+#[test]
+fn the_host_stops_a_run() {
+    let mut bench = Bench::new("loop 60000 {\nfinish\nfinish\n}\nend");
+    bench.input.stop_i = true;
+    assert_eq!(bench.run(1, 0).1, (4, Status::Stopped, 0));
+    bench.input.stop_i = false;
+    bench.step(|input| input.start_valid_i = true);
+    let mut count = 0;
+    for clock in 1.. {
+        let output = bench.step(|input| input.stop_i = clock >= 7);
+        count += u64::from(output.dispatch_valid_o);
+        if output.done_o {
+            // Six clocks of words have passed, and their six commands come.
+            assert_eq!((clock, count), (10, 6));
+            assert_eq!(output.done_address_o.get(), 1);
+            break;
+        }
+    }
+}
