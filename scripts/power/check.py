@@ -8,7 +8,7 @@ import re
 import sys
 from pathlib import Path
 
-TOLERANCE = 1e-3  # an edge of the clock more or less
+TOLERANCE = 1e-6
 
 
 def library(text):
@@ -35,7 +35,7 @@ def library(text):
 def loads(text, cells):
     """Load of each net in fF, leakage of all cells in nW."""
     loads, leakage = {}, 0.0
-    for cell, body in re.findall(r"\n\s+(\w+) _\w+_ \((.*?)\);", text, re.S):
+    for cell, body in re.findall(r"\n +(\w+) (?:\w+|\\\S+ ) ?\((.*?)\);", text, re.S):
         pins, nw = cells[cell]
         leakage += nw
         for pin, net in re.findall(r"\.(\w+)\(([^()]*)\)", body):
@@ -54,9 +54,7 @@ def main(liberty, folder):
     load, leakage = loads((folder / "netlist.v").read_text(), cells)
     names = (folder / "nets").read_text().split("\n")
     counts = (folder / "counted").read_text().split()
-    clocks = sum(phase["counted_clocks"] for phase in unit["phases"])
     toggles = dict(zip(names, map(int, counts)))
-    toggles["clk_i"] = 2 * clocks
     own_pj = sum(0.5e-3 * n * load.get(net, 0.0) * volts**2 for net, n in toggles.items())
     said_pj = sum(
         phase["power_mw"]["switching"] * clock_ns * phase["counted_clocks"]

@@ -58,11 +58,13 @@ pub struct Output {
     pub energies: Vec<Energy>,
 }
 
-/// A flip-flop's register: rising edge, one clock.
+/// A flip-flop's register: one edge of one clock.
 #[derive(Clone, Debug)]
 pub struct Register {
     /// The input that is its clock.
     pub clock: usize,
+    /// Whether it is the rising edge that counts.
+    pub is_rising: bool,
     /// What it takes with the edge.
     pub next: Truth,
     /// Where it is cleared at once.
@@ -210,12 +212,13 @@ impl Reader<'_> {
             None => None,
             Some(flip_flop) => {
                 let clock = Function::parse(flip_flop.clock, &input)?;
-                let Function::Variable(clock) = clock else {
+                let (clock, is_rising) = edge_of(&clock, names.len()).ok_or_else(|| {
                     let found = flip_flop.clock;
-                    return Err(format!("expected a rising clock, found clocked_on {found}"));
-                };
+                    format!("expected an edge of an input, found clocked_on {found}")
+                })?;
                 Some(Register {
                     clock,
+                    is_rising,
                     next: truth(flip_flop.next)?,
                     clear: flip_flop.clear.map(truth).transpose()?,
                     preset: flip_flop.preset.map(truth).transpose()?,
@@ -273,12 +276,12 @@ impl Reader<'_> {
         let mut delays = Vec::new();
         for group in pin.iter_subgroups_of_type("timing") {
             let kind = liberty::word(group, "timing_type").unwrap_or("combinational");
-            if !["combinational", "rising_edge"].contains(&kind) {
+            if !["combinational", "rising_edge", "falling_edge"].contains(&kind) {
                 continue;
             }
             let sense = match liberty::word(group, "timing_sense") {
-                Some("positive_unate") if kind != "rising_edge" => Sense::Positive,
-                Some("negative_unate") if kind != "rising_edge" => Sense::Negative,
+                Some("positive_unate") if kind == "combinational" => Sense::Positive,
+                Some("negative_unate") if kind == "combinational" => Sense::Negative,
                 _ => Sense::Both,
             };
             let edge = |delay, slew| {
@@ -326,6 +329,15 @@ struct FlipFlop<'a> {
     next: &'a str,
     clear: Option<&'a str>,
     preset: Option<&'a str>,
+}
+
+/// The input whose edge a flip-flop's clock is, and whether that is the rising one.
+fn edge_of(clock: &Function, inputs: usize) -> Option<(usize, bool)> {
+    match clock {
+        Function::Variable(input) if *input < inputs => Some((*input, true)),
+        Function::Not(inverted) => edge_of(inverted, inputs).map(|(input, is)| (input, !is)),
+        _ => None,
+    }
 }
 
 /// The inputs among the related pins.

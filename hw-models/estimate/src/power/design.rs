@@ -6,6 +6,10 @@
 //! them. Slews go from the ports, where they are given, through the tables, the longest of an output's
 //! inputs as in timing analysis. **An output has one delay for each edge: the mean over its inputs**, in
 //! ps, 1 at least; a flip-flop's is that from its clock.
+//!
+//! **Clocks** are the clock's port and the outputs of the gates behind it, as far as logic goes. A clock
+//! is taken as a layout makes it: its tree's buffers give it the slew of the port, and bring each edge to
+//! all flip-flops, gated or not, at the same time. So a clock has no delay.
 
 use super::cells::{Cell, Cells, Delay, Energy, Sense};
 use super::netlist::{Instance, Net, Netlist, ONE, ZERO};
@@ -26,6 +30,8 @@ pub struct Design<'a> {
     pub inputs: Vec<(&'a str, &'a [Net])>,
     /// The clock.
     pub clock: Net,
+    /// The gates in it, drivers first.
+    pub clock_gates: Vec<usize>,
     /// The reset, if there is one.
     pub reset: Option<Net>,
     /// Levels of logic.
@@ -66,10 +72,12 @@ pub struct Wire {
     pub sinks: Vec<(u32, u8)>,
     /// Its load in fF.
     pub load_ff: f64,
-    /// Delay of its driver in ps, where it falls and where it rises.
+    /// Delay of its driver in ps, where it falls and where it rises; none of a clock.
     pub delay_ps: [u32; 2],
     /// Slew in ps likewise.
     slew_ps: [f64; 2],
+    /// Whether it is a clock: the port, or a gate's output behind it.
+    pub is_clock: bool,
 }
 
 /// What is assumed where there is no layout.
@@ -113,10 +121,6 @@ impl<'a> Design<'a> {
                     return Err(format!("net {}: driven twice", netlist.nets[*net]));
                 }
             }
-            if cell.register.as_ref().is_some_and(|register| gate.inputs[register.clock] != clock) {
-                let name = &instance.name;
-                return Err(format!("{name}: expected its clock from the port {CLOCK}"));
-            }
             for (input, net) in gate.inputs.iter().enumerate() {
                 nets[*net].sinks.push((gates.len() as u32, input as u8));
                 nets[*net].load_ff += cell.inputs[input].capacitance_ff + surroundings.wire_ff;
@@ -132,6 +136,7 @@ impl<'a> Design<'a> {
             nets,
             inputs,
             clock,
+            clock_gates: Vec::new(),
             reset: port(RESET),
             levels: 0,
             volts: cells.volts,
@@ -140,6 +145,7 @@ impl<'a> Design<'a> {
         };
         design.check_power()?;
         let order = design.level()?;
+        design.find_clocks(&order)?;
         design.set_delays(&order, delays, surroundings)?;
         design.set_energies();
         Ok(design)
@@ -207,6 +213,30 @@ impl<'a> Design<'a> {
         }
     }
 
+    /// Follows the clock through logic to the flip-flops.
+    fn find_clocks(&mut self, order: &[usize]) -> Result<(), String> {
+        self.nets[self.clock].is_clock = true;
+        for &n in order {
+            let gate = &self.gates[n];
+            let of_clock = |net: &Net| self.nets[*net].is_clock;
+            if gate.cell.register.is_none() && gate.inputs.iter().any(of_clock) {
+                self.clock_gates.push(n);
+                gate.outputs.iter().flatten().for_each(|net| self.nets[*net].is_clock = true);
+            }
+        }
+        let has_none = |gate: &Gate| {
+            let register = gate.cell.register.as_ref();
+            register.is_some_and(|register| !self.nets[gate.inputs[register.clock]].is_clock)
+        };
+        match self.gates.iter().position(has_none) {
+            None => Ok(()),
+            Some(n) => {
+                let name = &self.netlist.instances[n].name;
+                Err(format!("{name}: expected its clock from the port {CLOCK}"))
+            }
+        }
+    }
+
     fn set_delays(
         &mut self,
         order: &[usize],
@@ -215,12 +245,12 @@ impl<'a> Design<'a> {
     ) -> Result<(), String> {
         for wire in &mut self.nets {
             wire.slew_ps = [surroundings.slew_ps; 2];
-            wire.delay_ps = [1; 2];
+            wire.delay_ps = [u32::from(!wire.is_clock); 2];
         }
         for &n in order {
             let gate = &self.gates[n];
             for (output, net) in gate.cell.outputs.iter().zip(&gate.outputs) {
-                let Some(net) = *net else { continue };
+                let Some(net) = net.filter(|net| !self.nets[*net].is_clock) else { continue };
                 for edge in 0..2 {
                     let load_ff = self.nets[net].load_ff;
                     let (mut sum, mut count, mut longest) = (0.0, 0, None::<f64>);

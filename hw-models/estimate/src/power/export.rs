@@ -11,15 +11,16 @@
 //! | `toggles` | the numbers that were counted here |
 //! | `nets` | the nets' names |
 //!
-//! Without delays the test bench looks at each net at the end of each clock, and any models of the cells
-//! will do, such as those that come with the library.
+//! Without delays the test bench looks at each net but clocks at the end of each clock, and any models of
+//! the cells will do, such as those that come with the library. All flip-flops begin at 0, as they do here:
+//! the test bench makes them take it before the reset.
 
 use super::cells::Cell;
 use super::design::Design;
 use super::function::{Function, Truth};
 use super::netlist::{Net, ONE};
 use super::{Activity, CLOCK, Delays, RESET, Stimulus};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt::Write;
 use std::io;
 use std::path::Path;
@@ -38,9 +39,9 @@ pub fn write(
     // Synthesis leaves names that are others'.
     let outputs = design.gates.iter().flat_map(|gate| gate.outputs.iter().flatten());
     let ports = design.inputs.iter().flat_map(|(_, bits)| *bits);
-    let driven: HashSet<Net> = outputs.chain(ports).copied().collect();
+    let driven: HashSet<Net> = outputs.chain(ports).chain([&design.clock]).copied().collect();
     let nets: Vec<Net> = (ONE + 1..design.nets.len())
-        .filter(|net| *net != design.clock && Some(*net) != design.reset)
+        .filter(|net| Some(*net) != design.reset)
         .filter(|net| driven.contains(net) || !design.nets[*net].sinks.is_empty())
         .collect();
     let toggles = nets.iter().fold(String::new(), |mut text, net| {
@@ -72,6 +73,7 @@ fn cells(design: &Design) -> String {
         let mut module = format!("module {name} ({});\n", ports.join(", "));
         if let Some(register) = &cell.register {
             let clock = variables[register.clock];
+            let edge = if register.is_rising { "posedge" } else { "negedge" };
             variables.push("register_q");
             module += "  reg register_q;\n  wire next_w, clear_w, preset_w;\n";
             let never = Truth::of(&Function::Constant(false), variables.len());
@@ -85,7 +87,7 @@ fn cells(design: &Design) -> String {
             }
             let _ = writeln!(
                 module,
-                "  always @(posedge {clock} or posedge clear_w or posedge preset_w)\n    \
+                "  always @({edge} {clock} or posedge clear_w or posedge preset_w)\n    \
                  if (clear_w) register_q <= 1'b0;\n    \
                  else if (preset_w) register_q <= 1'b1;\n    \
                  else register_q <= next_w;"
@@ -114,9 +116,7 @@ fn instance(
     truth: &Truth,
     variables: &[&str],
 ) -> String {
-    let states = || 0..1_u32 << variables.len();
-    let matters = |n: &usize| states().any(|state| truth.at(state) != truth.at(state ^ 1 << n));
-    let support: Vec<usize> = (0..variables.len()).filter(matters).collect();
+    let support: Vec<usize> = truth.support(variables.len()).collect();
     if support.is_empty() {
         return format!("  assign {delays}{output} = 1'b{};\n", u8::from(truth.at(0)));
     }
@@ -184,9 +184,17 @@ fn bench(design: &Design, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> 
     }
     text += ");\n";
     let name = |net: &Net| &design.netlist.nets[*net];
+    let counted = |text: &mut String, n: usize, net: &Net| {
+        let net = name(net);
+        let _ = writeln!(text, "  always @(dut.{net} ) if (counts) count[{n}] = count[{n}] + 1;");
+    };
     if delays == Delays::Zero {
+        let is_clock = |net: &Net| design.nets[*net].is_clock;
+        for (n, net) in nets.iter().enumerate().filter(|(_, net)| is_clock(net)) {
+            counted(&mut text, n, net);
+        }
         text += "  task look;\n    begin\n";
-        for (n, net) in nets.iter().enumerate() {
+        for (n, net) in nets.iter().enumerate().filter(|(_, net)| !is_clock(net)) {
             let net = name(net);
             let _ = writeln!(
                 text,
@@ -198,9 +206,7 @@ fn bench(design: &Design, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> 
     } else {
         text += "  task look; begin end endtask\n";
         for (n, net) in nets.iter().enumerate() {
-            let net = name(net);
-            let _ =
-                writeln!(text, "  always @(dut.{net} ) if (counts) count[{n}] = count[{n}] + 1;");
+            counted(&mut text, n, net);
         }
         for (gate, instance) in design.gates.iter().zip(&design.netlist.instances) {
             for (n, net) in gate.outputs.iter().enumerate() {
@@ -214,19 +220,58 @@ fn bench(design: &Design, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> 
             }
         }
     }
+    text += &zeros(design);
     // The ports change behind the edge, when the flip-flops have seen what was before it.
     let _ = write!(
         text,
         "  initial begin\n    $readmemh(\"inputs.hex\", line);\n    counts = 0; before = 0;\n    \
          for (net = 0; net < {}; net = net + 1) count[net] = 0;\n    \
-         clk = 0; rst = 1; in = 0; #1 rst = 0; #{half_ps} rst = 1; #{half_ps} look;\n    \
+         rst = 1; in = 0; #1 take_zeros; #1 rst = 0; #{half_ps} rst = 1; #1 release_zeros;\n    \
+         #{half_ps} look;\n    \
          for (clock = 0; clock < {clocks}; clock = clock + 1) begin\n      \
-         counts = line[clock][{width}];\n      if (clock > 0) clk = 1;\n      \
-         #0 in = line[clock];\n      #{half_ps} clk = 0;\n      #{half_ps} look;\n    end\n    \
+         counts = line[clock][{width}]; clk = 1;\n      \
+         in <= line[clock];\n      #{half_ps} clk = 0;\n      #{half_ps} look;\n    end\n    \
          for (net = 0; net < {}; net = net + 1) $display(\"%0d\", count[net]);\n    \
          $finish(0);\n  end\nendmodule\n",
         nets.len(),
         nets.len()
     );
+    text
+}
+
+/// Tasks that make all flip-flops take a 0 from their inputs, and leave the inputs and a high clock to the
+/// netlist again.
+fn zeros(design: &Design) -> String {
+    let mut inputs = BTreeSet::new();
+    for gate in &design.gates {
+        let Some(register) = &gate.cell.register else { continue };
+        let matters = register.next.support(gate.inputs.len());
+        inputs.extend(matters.map(|input| gate.inputs[input]));
+    }
+    let ports: BTreeSet<Net> = design.inputs.iter().flat_map(|(_, bits)| *bits).copied().collect();
+    let name = |net: Net| &design.netlist.nets[net];
+    let clocks: Vec<Net> =
+        (0..design.nets.len()).filter(|&n| design.nets[n].is_clock && n != design.clock).collect();
+    let mut text = String::from("  task take_zeros;\n    begin\n");
+    let inputs = || inputs.iter().filter(|net| **net > ONE && !ports.contains(net));
+    for net in inputs() {
+        let _ = writeln!(text, "      force dut.{} = 0;", name(*net));
+    }
+    for value in [0, 1, 0] {
+        let _ = writeln!(text, "      clk = {value};");
+        for net in &clocks {
+            let _ = writeln!(text, "      force dut.{} = {value};", name(*net));
+        }
+        text += "      #1;\n";
+    }
+    text += "      clk = 1;\n";
+    for net in &clocks {
+        let _ = writeln!(text, "      release dut.{} ;", name(*net));
+    }
+    text += "    end\n  endtask\n  task release_zeros;\n    begin\n";
+    for net in inputs() {
+        let _ = writeln!(text, "      release dut.{} ;", name(*net));
+    }
+    text += "    end\n  endtask\n";
     text
 }

@@ -160,6 +160,13 @@ impl Truth {
         Self(words)
     }
 
+    /// Those of the first `variables` on which it depends.
+    pub fn support(&self, variables: usize) -> impl Iterator<Item = usize> {
+        let states = move || 0..1_u32 << variables;
+        let matters = move |n: &usize| states().any(|s| self.at(s) != self.at(s ^ 1 << n));
+        (0..variables).filter(matters)
+    }
+
     /// The value in a state.
     pub fn at(&self, state: u32) -> bool {
         self.0[state as usize / 64] >> (state % 64) & 1 != 0

@@ -128,11 +128,11 @@ pub struct PhasePower {
     pub power: Power,
     /// Mean energy of a clock in pJ, with what leaks in its period.
     pub pj_per_clock: f64,
-    /// Transitions of all nets but the clock, in a clock.
+    /// Transitions of all nets but clocks, in a clock.
     pub toggles_per_clock: f64,
     /// The part of them that was undone in the same clock.
     pub glitches: f64,
-    /// The longest time from the edge of the clock until all was still, in ns; 0 without delays.
+    /// The longest time until all was still after flip-flops took their inputs, in ns; 0 without delays.
     pub still_ns: f64,
 }
 
@@ -255,6 +255,11 @@ pub fn simulate<'a>(
                 simulation.settle_clock(values, counts);
             }
         }
+        if let Some(net) = simulation.glitch() {
+            let net = &netlist.nets[net];
+            let expected = format!("expected a gated clock to change with the port {CLOCK} only");
+            return Err(wrong(format!("net {net}, clock {clock}: {expected}")));
+        }
         let words = stimulus.outputs.clock(clock);
         let differs = |place: &&Place| simulation.value(place.net) != place.bit(words);
         if let Some(place) = outputs.iter().find(differs) {
@@ -309,9 +314,11 @@ fn phase_power(
         switching: mw(fj_switching),
         leakage: counts.leakage_nw / counted / 1e6,
     };
-    let clock = counts.toggles[design.clock];
-    let toggles = (counts.toggles.iter().sum::<u64>() - clock) as f64;
-    let settled = counts.settled.iter().sum::<u64>() as f64;
+    let but_clocks = |counts: &[u64]| {
+        let nets = counts.iter().zip(&design.nets).filter(|(_, net)| !net.is_clock);
+        nets.map(|(count, _)| count).sum::<u64>() as f64
+    };
+    let (toggles, settled) = (but_clocks(&counts.toggles), but_clocks(&counts.settled));
     PhasePower {
         phase,
         clocks,

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! A netlist clock by clock, its transitions counted.
 //!
-//! A clock begins with its edge: flip-flops take what is at their inputs, and the ports change at the
-//! same time. Then transitions go through the logic until all is still, however long that takes, and
-//! the outputs are what the model's are in that clock.
+//! A clock begins with its rising edge, which is that of gated clocks too where it passes: flip-flops
+//! take what was at their inputs before it, and the ports change at the same time. Then transitions go
+//! through the logic until all is still, however long that takes. The clock falls at half its period;
+//! but what the falling edge triggers takes what is there when all is still, as in a period that is long
+//! enough for the logic. Then that goes through the logic, and the outputs are what the model's are in
+//! that clock.
+//!
+//! A gated clock that changes at any other time than the port's would make edges of its own: an error.
 //!
 //! **Delays are inertial**: a gate is evaluated once for all inputs that change at a time; where that
 //! gives another value than is due already, what is due is dropped, and the new value comes a delay
@@ -11,6 +16,7 @@
 //! glitch that counts. Without delays each net changes once in a clock at the most.
 
 use super::design::Design;
+use super::function::Truth;
 use super::netlist::{Net, ONE};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +34,7 @@ pub struct Counts {
     pub energies: Vec<u64>,
     /// Leakage in nW, summed up over the clocks.
     pub leakage_nw: f64,
-    /// Time in ps from the edge of the clock until all was still, at the most.
+    /// Time in ps until all was still after flip-flops took their inputs, at the most.
     pub still_ps: u64,
 }
 
@@ -81,14 +87,17 @@ pub struct Simulation<'a> {
     constant_nw: f64,
     /// Gates whose leakage does.
     leaks: Vec<usize>,
-    has_begun: bool,
     /// Time from the edge on until which the clock is high, in ps.
     high_ps: u64,
+    /// The flip-flops that an edge of their clocks has triggered, and that have not taken their inputs.
+    triggered: Vec<u32>,
+    /// A gated clock that changed, or would have, without the port's.
+    glitch: Option<Net>,
 }
 
 impl<'a> Simulation<'a> {
-    /// A netlist that has been reset, with all inputs 0. The clock is high for `high_ps`; where energies
-    /// depend on it, this matters.
+    /// A netlist that has been reset, with all inputs 0 and in the midst of a clock. The clock is high for
+    /// `high_ps`; where energies depend on it, this matters.
     pub fn new(design: &'a Design<'a>, high_ps: u64) -> Self {
         let depends = |n: &usize| {
             design.gates[*n].cell.leakage_nw.first().is_some_and(|(when, _)| when.is_some())
@@ -109,8 +118,9 @@ impl<'a> Simulation<'a> {
             is_moved: vec![false; design.nets.len()],
             constant_nw: constant.into_iter().map(leakage).sum(),
             leaks,
-            has_begun: false,
             high_ps,
+            triggered: Vec::new(),
+            glitch: None,
         };
         simulation.reset();
         simulation
@@ -118,7 +128,8 @@ impl<'a> Simulation<'a> {
 
     fn reset(&mut self) {
         let mut none = None;
-        self.set(ONE, true, 0, &mut none);
+        self.set(ONE, true, &mut none);
+        self.set(self.design.clock, true, &mut none);
         for (n, gate) in self.design.gates.iter().enumerate() {
             if gate.cell.register.is_none() {
                 self.touch(n, u32::MAX);
@@ -127,19 +138,29 @@ impl<'a> Simulation<'a> {
         self.settle(&mut none);
         // What clears or sets one register may hang on another.
         for _ in 0..2 {
-            self.edge(true);
+            let is_register = |n: &u32| self.design.gates[*n as usize].cell.register.is_some();
+            let registers = (0..self.design.gates.len() as u32).filter(is_register);
+            self.take(registers.collect(), true);
             self.settle(&mut none);
         }
         if let Some(reset) = self.design.reset {
-            self.set(reset, true, 0, &mut none);
+            self.set(reset, true, &mut none);
             self.settle(&mut none);
         }
         self.forget_moved(&mut none);
+        // None of this was an edge.
+        self.triggered.clear();
+        self.glitch = None;
     }
 
     /// The value of a net.
     pub fn value(&self, net: Net) -> bool {
         self.values[net]
+    }
+
+    /// A gated clock that has changed without the port's: what has been simulated means nothing.
+    pub fn glitch(&self) -> Option<Net> {
+        self.glitch
     }
 
     /// One clock without delays, not counted unless `counts` are given. `inputs` says what the bits of
@@ -150,8 +171,10 @@ impl<'a> Simulation<'a> {
         counts: Option<&mut Counts>,
     ) {
         let mut counts = counts;
-        self.begin(&mut counts);
-        inputs.for_each(|(net, value)| self.set(net, value, 0, &mut counts));
+        self.begin(inputs, &mut counts);
+        self.settle(&mut counts);
+        self.edge(false, &mut counts);
+        self.take_triggered();
         self.settle(&mut counts);
         self.end(&mut counts);
     }
@@ -164,10 +187,29 @@ impl<'a> Simulation<'a> {
     ) {
         let mut counts = Some(counts);
         self.has_delays = true;
-        self.begin(&mut counts);
-        inputs.for_each(|(net, value)| self.set(net, value, 0, &mut counts));
+        self.begin(inputs, &mut counts);
         self.evaluate_touched(0);
-        while let Some(&Reverse((now, ..))) = self.events.peek() {
+        self.run(0, self.high_ps, &mut counts);
+        self.edge(false, &mut counts);
+        self.evaluate_touched(self.high_ps);
+        let still_ps = self.run(0, u64::MAX, &mut counts);
+        if !self.triggered.is_empty() {
+            let from_ps = still_ps.max(self.high_ps);
+            self.take_triggered();
+            self.evaluate_touched(from_ps);
+            self.run(from_ps, u64::MAX, &mut counts);
+        }
+        self.has_delays = false;
+        self.end(&mut counts);
+    }
+
+    /// Lets happen what is due before `until_ps`; returns when the last of it was, `from_ps` where nothing
+    /// was. It is still so long after `from_ps`, when flip-flops took their inputs.
+    fn run(&mut self, from_ps: u64, until_ps: u64, counts: &mut Option<&mut Counts>) -> u64 {
+        let mut last_ps = from_ps;
+        while let Some(&Reverse((now, ..))) = self.events.peek()
+            && now < until_ps
+        {
             while self.events.peek().is_some_and(|event| event.0.0 == now)
                 && let Some(Reverse((_, net, number))) = self.events.pop()
             {
@@ -175,38 +217,56 @@ impl<'a> Simulation<'a> {
                 if due.is_due && due.number == number {
                     due.is_due = false;
                     let due = *due;
-                    if let Some(counts) = &mut counts {
-                        counts.still_ps = counts.still_ps.max(now);
-                    }
-                    self.count_output(due, &mut counts);
-                    self.set(net as usize, due.value, now, &mut counts);
+                    last_ps = now;
+                    self.count_output(due, counts);
+                    self.set(net as usize, due.value, counts);
                 }
             }
             self.evaluate_touched(now);
         }
-        self.has_delays = false;
-        self.end(&mut counts);
-    }
-
-    /// The edge of the clock; there is none before the first clock.
-    fn begin(&mut self, counts: &mut Option<&mut Counts>) {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            return;
+        if let Some(counts) = counts {
+            counts.still_ps = counts.still_ps.max(last_ps - from_ps);
         }
-        self.count_clock(1, counts);
-        self.edge(false);
+        last_ps
     }
 
-    /// What the flip-flops take becomes due: what clears or sets them, and with an edge what is at their
-    /// inputs.
-    fn edge(&mut self, is_reset: bool) {
-        let mut taken = Vec::new();
-        for (n, gate) in self.design.gates.iter().enumerate() {
+    /// The rising edge, unless the clock is high already as it is after the reset, and the ports.
+    fn begin(
+        &mut self,
+        inputs: impl Iterator<Item = (Net, bool)>,
+        counts: &mut Option<&mut Counts>,
+    ) {
+        self.edge(true, counts);
+        self.take_triggered();
+        inputs.for_each(|(net, value)| self.set(net, value, counts));
+    }
+
+    /// An edge of the clock's port, and of the clocks behind it. Flip-flops are triggered, and take nothing
+    /// yet.
+    fn edge(&mut self, is_rising: bool, counts: &mut Option<&mut Counts>) {
+        let design = self.design;
+        self.set(design.clock, is_rising, counts);
+        for &n in &design.clock_gates {
+            if self.changed[n] != 0 {
+                self.evaluate(n, counts);
+            }
+        }
+    }
+
+    fn take_triggered(&mut self) {
+        let triggered = std::mem::take(&mut self.triggered);
+        self.triggered = self.take(triggered, false);
+    }
+
+    /// What the flip-flops take becomes due: what clears or sets them, and unless it is the reset what is
+    /// at their inputs. Returns the list, empty.
+    fn take(&mut self, mut registers: Vec<u32>, is_reset: bool) -> Vec<u32> {
+        let design = self.design;
+        for n in registers.drain(..) {
+            let gate = &design.gates[n as usize];
             let Some(register) = &gate.cell.register else { continue };
-            let state = self.states[n];
-            let holds = |truth: &Option<_>| {
-                truth.as_ref().is_some_and(|truth: &super::function::Truth| truth.at(state))
-            };
+            let state = self.states[n as usize];
+            let holds = |truth: &Option<Truth>| truth.as_ref().is_some_and(|truth| truth.at(state));
             let value = match (holds(&register.clear), holds(&register.preset)) {
                 (true, _) => false,
                 (false, true) => true,
@@ -214,16 +274,14 @@ impl<'a> Simulation<'a> {
                 _ => register.next.at(state),
             };
             let is_same = (state & gate.register_bit() != 0) == value;
-            if !is_same || is_reset {
-                taken.push((n, register.clock, is_same));
-            }
-        }
-        for (n, clock, is_same) in taken {
             if !is_same {
-                self.states[n] ^= self.design.gates[n].register_bit();
+                self.states[n as usize] ^= gate.register_bit();
             }
-            self.touch(n, 1 << clock);
+            if !is_same || is_reset {
+                self.touch(n as usize, 1 << register.clock);
+            }
         }
+        registers
     }
 
     fn touch(&mut self, gate: usize, inputs: u32) {
@@ -235,7 +293,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Sets a net and tells those that it goes to.
-    fn set(&mut self, net: Net, value: bool, now_ps: u64, counts: &mut Option<&mut Counts>) {
+    fn set(&mut self, net: Net, value: bool, counts: &mut Option<&mut Counts>) {
         if self.values[net] == value {
             return;
         }
@@ -250,19 +308,22 @@ impl<'a> Simulation<'a> {
         let design = self.design;
         for &(gate, input) in &design.nets[net].sinks {
             let (n, of) = (gate as usize, &design.gates[gate as usize]);
-            if let (Some(counts), false) =
-                (counts.as_deref_mut(), of.cell.inputs[usize::from(input)].energies.is_empty())
-            {
-                let clock = of.cell.register.as_ref().filter(|_| now_ps < self.high_ps);
-                let state = self.states[n] | clock.map_or(0, |register| 1 << register.clock);
-                let energies = &of.cell.inputs[usize::from(input)].energies;
-                if let Some(energy) = energies.iter().find(|energy| energy.holds(state)) {
+            let pin = &of.cell.inputs[usize::from(input)];
+            if let (Some(counts), false) = (counts.as_deref_mut(), pin.energies.is_empty()) {
+                let state = self.states[n];
+                if let Some(energy) = pin.energies.iter().find(|energy| energy.holds(state)) {
                     counts.energies[of.energies + 2 * energy.number + usize::from(value)] += 1;
                 }
             }
             self.states[n] ^= 1 << input;
-            if of.cell.register.is_none() {
-                self.touch(n, 1 << input);
+            match &of.cell.register {
+                None => self.touch(n, 1 << input),
+                Some(register) if register.clock == usize::from(input) => {
+                    if register.is_rising == value {
+                        self.triggered.push(gate);
+                    }
+                }
+                Some(_) => {}
             }
         }
     }
@@ -283,26 +344,34 @@ impl<'a> Simulation<'a> {
 
     /// Evaluates what was touched, level by level, without delays.
     fn settle(&mut self, counts: &mut Option<&mut Counts>) {
-        let design = self.design;
         for level in 0..self.touched.len() {
             let mut touched = std::mem::take(&mut self.touched[level]);
             for gate in touched.drain(..) {
-                let n = gate as usize;
-                let cause = (gate, std::mem::take(&mut self.changed[n]).trailing_zeros() as u8);
-                let of = &design.gates[n];
-                for (number, (output, net)) in of.cell.outputs.iter().zip(&of.outputs).enumerate() {
-                    let Some(net) = *net else { continue };
-                    let value = output.function.at(self.states[n]);
-                    if self.values[net] != value {
-                        let output = number as u8;
-                        self.count_output(Due { value, cause, output, ..Due::default() }, counts);
-                        self.set(net, value, 0, counts);
-                    }
-                }
+                let moved = self.evaluate(gate as usize, counts);
+                self.changed[gate as usize] = 0;
+                self.glitch = self.glitch.or(moved.filter(|net| self.design.nets[*net].is_clock));
             }
             // A gate touches none of its own level, nor one that is over.
             self.touched[level] = touched;
         }
+    }
+
+    /// Sets the outputs of a gate, without delays. Returns one that has changed.
+    fn evaluate(&mut self, n: usize, counts: &mut Option<&mut Counts>) -> Option<Net> {
+        let gate = &self.design.gates[n];
+        let cause = (n as u32, self.changed[n].trailing_zeros() as u8);
+        let mut moved = None;
+        for (number, (output, net)) in gate.cell.outputs.iter().zip(&gate.outputs).enumerate() {
+            let Some(net) = *net else { continue };
+            let value = output.function.at(self.states[n]);
+            if self.values[net] != value {
+                let output = number as u8;
+                self.count_output(Due { value, cause, output, ..Due::default() }, counts);
+                self.set(net, value, counts);
+                moved = Some(net);
+            }
+        }
+        moved
     }
 
     /// Evaluates what was touched: what comes of it is due later.
@@ -316,6 +385,12 @@ impl<'a> Simulation<'a> {
             for (number, (output, net)) in of.cell.outputs.iter().zip(&of.outputs).enumerate() {
                 let Some(net) = *net else { continue };
                 let value = output.function.at(self.states[n]);
+                if design.nets[net].is_clock {
+                    // It follows the port's edges at once.
+                    let is_glitch = value != self.values[net];
+                    self.glitch = self.glitch.or(is_glitch.then_some(net));
+                    continue;
+                }
                 let due = &mut self.due[net];
                 if due.is_due && due.value == value {
                     continue;
@@ -334,31 +409,15 @@ impl<'a> Simulation<'a> {
         self.touched[0] = touched;
     }
 
-    /// What an edge of the clock takes at the flip-flops' clock pins: the rising one with what was
-    /// before it, the falling one with what is at the end.
-    fn count_clock(&self, edge: usize, counts: &mut Option<&mut Counts>) {
-        let Some(counts) = counts else { return };
-        counts.toggles[self.design.clock] += 1;
-        for (gate, state) in self.design.gates.iter().zip(&self.states) {
-            let Some(register) = &gate.cell.register else { continue };
-            let energies = &gate.cell.inputs[register.clock].energies;
-            if let Some(energy) = energies.iter().find(|energy| energy.holds(*state)) {
-                counts.energies[gate.energies + 2 * energy.number + edge] += 1;
-            }
-        }
-    }
-
     /// The end of a clock.
     fn end(&mut self, counts: &mut Option<&mut Counts>) {
-        self.count_clock(0, counts);
         self.forget_moved(counts);
         let Some(counts) = counts else { return };
         counts.clocks += 1;
         let leaks = self.leaks.iter().map(|&n| {
             let leakage = &self.design.gates[n].cell.leakage_nw;
-            let holds = |when: &Option<super::function::Truth>| {
-                when.as_ref().is_none_or(|when| when.at(self.states[n]))
-            };
+            let holds =
+                |when: &Option<Truth>| when.as_ref().is_none_or(|when| when.at(self.states[n]));
             leakage.iter().find(|(when, _)| holds(when)).map_or(0.0, |(_, nw)| *nw)
         });
         counts.leakage_nw += self.constant_nw + leaks.sum::<f64>();

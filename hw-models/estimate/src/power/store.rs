@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// Changes with what is computed from the same netlist and workload.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 
 /// A folder of netlists and results.
 #[derive(Clone, Debug)]
