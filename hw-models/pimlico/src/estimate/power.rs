@@ -173,14 +173,13 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     sheet::print(arguments.format, &report, &report.sheets())
 }
 
-/// Mean power of units in mW over a head's load, score and context, at the flow's clock: `None` for one that
-/// the workload's rank has not, or where the library does not say what is needed.
-pub(super) fn means(
+/// Power of units at the flow's clock, each under what it is given: `None` for one that is given nothing, or
+/// where the library does not say what is needed.
+pub(super) fn of_units(
     flow: &Flow,
-    workload: &Workload,
-    jobs: &[Job],
-) -> Result<Vec<Option<f64>>, Failure> {
-    let Ok(cells) = Cells::of(&flow.library) else { return Ok(vec![None; jobs.len()]) };
+    tasks: &[(&Job, Option<Stimulus>)],
+) -> Result<Vec<Option<UnitPower>>, Failure> {
+    let Ok(cells) = Cells::of(&flow.library) else { return Ok(vec![None; tasks.len()]) };
     let surroundings = Surroundings { slew_ps: 1e3 * SLEW_NS, wire_ff: 0.0 };
     let bench = Bench {
         store: store(flow.cache()),
@@ -190,11 +189,10 @@ pub(super) fn means(
         options: Options { delays: Delays::Liberty, surroundings, clock_ns: flow.clock_ns },
         export: None,
     };
-    let mean = |job: &Job| match workload.stimulus(&job.unit, WINDOW) {
-        Some(stimulus) => Ok(Some(bench.estimate(job, &stimulus)?.mean().total())),
-        None => Ok(None),
+    let of = |(job, stimulus): &(&Job, Option<Stimulus>)| {
+        stimulus.as_ref().map(|stimulus| bench.estimate(job, stimulus)).transpose()
     };
-    jobs.iter().map(mean).collect()
+    tasks.iter().map(of).collect()
 }
 
 /// Where netlists and powers are kept: beside the areas.

@@ -282,7 +282,7 @@ impl UnitReport {
 }
 
 /// Mean power over the clocks in which a unit works.
-fn working(power: &UnitPower) -> Power {
+pub(super) fn working(power: &UnitPower) -> Power {
     let of = |phases: &[Phase]| {
         let phases = || phases.iter().filter_map(|phase| power.phase(*phase));
         let clocks: u64 = phases().map(|of| of.clocks).sum();

@@ -4,14 +4,17 @@
 
 use crate::failure::Failure;
 use crate::run::find_model;
+use pimlico_device::aim::{AimOptions, AimUnits, Module, Pu, Word};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape};
+use pimlico_host::aim;
 use pimlico_host::attention::{self, Job};
 use pimlico_host::data::Distribution;
 use pimlico_host::report::Energy;
 use pimlico_ports::{Instances, Model};
 use pimlico_units::arith::{Binary16, Binary16Flush, Binary32};
-use pimlico_units::bank::BankPu;
+use pimlico_units::bank::{BankPu, PingpongBuffer};
 use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
 use std::convert::Infallible;
@@ -43,6 +46,21 @@ pub struct What<'a> {
     pub context: usize,
     /// How the rank works.
     pub options: Options,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Clocks of each phase that are counted, at the most.
+    pub window: usize,
+}
+
+/// What is run on AiM channels.
+#[derive(Clone, Copy, Debug)]
+pub struct AimWhat<'a> {
+    /// Name of the model.
+    pub model: &'a str,
+    /// Tokens.
+    pub context: usize,
+    /// The kind of I/O buffers.
+    pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
     /// Clocks of each phase that are counted, at the most.
@@ -95,7 +113,39 @@ impl Workload {
         })
     }
 
-    /// What a unit is given and what its model puts out: `None` for a unit that the rank has not. Units
+    /// Runs a head on sixteen AiM channels, without refresh. All its beats are sums over the tree, so
+    /// that its context counts as score.
+    pub fn run_on_channels(what: AimWhat<'_>) -> Result<Self, Failure> {
+        let model = find_model(what.model)?;
+        let config = Config::gddr6_aim();
+        let options =
+            AimOptions { io_buffers: what.io_buffers, refresh: false, ..AimOptions::default() };
+        let recorder = Recorder::new(RECORDED * what.window);
+        let mut back_end = Recording(recorder.clone());
+        let Ok(units) = AimUnits::new(&config, options, &mut back_end);
+        let mut module = Module::new(config, units, options);
+        let job = Job {
+            model: what.model.to_owned(),
+            head_dim: model.head_dim,
+            heads: 1,
+            group: 1,
+            contexts: vec![what.context],
+            distribution: Distribution::default(),
+            seed: what.seed,
+        };
+        let report = aim::attention::run(&mut module, &job, |_| {})
+            .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
+        Ok(Self {
+            tapes: recorder.tapes(),
+            head_dim: model.head_dim,
+            heads: model.heads,
+            layers: model.layers,
+            ns: report.operators.iter().map(|operator| operator.ns).sum(),
+            energy: None,
+        })
+    }
+
+    /// What a unit is given and what its model puts out: `None` for a unit that the device has not. Units
     /// that flush subnormal numbers are given what the others are, and so is a bank PU with wide sums where
     /// the rank's are not.
     pub fn stimulus(&self, unit: &str, window: usize) -> Option<Stimulus> {
@@ -118,6 +168,13 @@ impl Workload {
             "rank_controller" => tape(unit)?.replay::<RankController>(window),
             "refresh_manager" => tape(unit)?.replay::<RefreshManager<8, 256>>(window),
             "dispatcher" => tape(unit)?.replay::<Dispatcher>(window),
+            "bank_pu:x16" => tape(unit)?.replay::<Pu>(window),
+            "pingpong_buffer:width256_depth1" => {
+                tape(unit)?.replay::<PingpongBuffer<Word, 1, true>>(window)
+            }
+            "pingpong_buffer:width256_depth1_single" => {
+                tape(unit)?.replay::<PingpongBuffer<Word, 1, false>>(window)
+            }
             _ => return None,
         })
     }
@@ -128,6 +185,8 @@ mod tests {
     use super::*;
     use pimlico_device::{Normalise, SumFormat};
     use pimlico_estimate::power::Phase;
+    use pimlico_ports::Bundle;
+    use pimlico_units::bank::PingpongBufferIn;
 
     fn what() -> What<'static> {
         let options = Options::default();
@@ -155,6 +214,26 @@ mod tests {
         let sums = of_rank.map(|clocks| clocks.iter().sum::<u64>());
         assert_eq!(sums, [sums[0]; 3]);
         assert!(of_rank[0][Phase::Score as usize] >= 16 * 8);
+    }
+
+    #[test]
+    fn a_head_on_channels_fills_and_empties_the_result_registers() {
+        let single = "pingpong_buffer:width256_depth1_single";
+        let ping_pong = "pingpong_buffer:width256_depth1";
+        for (io_buffers, unit, other) in
+            [(IoBuffers::Single, single, ping_pong), (IoBuffers::PingPong, ping_pong, single)]
+        {
+            let model = "qwen1.5-7b";
+            let what = AimWhat { model, context: 512, io_buffers, seed: 1, window: 1000 };
+            let workload = Workload::run_on_channels(what).expect("a head");
+            assert!(workload.stimulus(other, 1000).is_none());
+            let of_unit = workload.stimulus(unit, 1000).expect("the registers");
+            assert_eq!(of_unit.clock_ps, 1000);
+            // 512 tokens are two sums for each of 256 PUs, and 128 elements one.
+            let words = PingpongBufferIn::<Word>::WORDS;
+            let inputs = of_unit.inputs.words().chunks(words).map(PingpongBufferIn::<Word>::read);
+            assert_eq!(inputs.filter(|input| input.write_valid_i).count(), 3);
+        }
     }
 
     #[test]

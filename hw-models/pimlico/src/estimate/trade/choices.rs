@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! The choices of a device: what is built for each, and how attention does on it.
 
-use super::{Alternative, Built, ErrorReport, Options, Run, Units};
+use super::{Alternative, Built, ErrorReport, Options, POWER_CONTEXT, Run, Units, head_of_rank};
 use crate::estimate::flow::{self, Flow};
+use crate::estimate::power::WINDOW;
+use crate::estimate::power_report::working;
+use crate::estimate::workload::{AimWhat, Workload};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::find_model;
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{Job, device, memory};
 use pimlico_host::aim::io_buffers::{self, Side, Study};
@@ -67,7 +71,7 @@ fn error_note() -> String {
 }
 
 /// Subnormal numbers kept, or flushed to zero.
-pub fn subnormals(options: &Options, flow: &Flow) -> Built {
+pub fn subnormals(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let Options { head_dim, context, seed, .. } = options;
     let bar = output::progress(2 * context.len() as u64, "heads");
     let rows = subnormals::compare(*head_dim, context, *seed, || bar.inc(1));
@@ -84,16 +88,18 @@ pub fn subnormals(options: &Options, flow: &Flow) -> Built {
         Alternative::new(flow, "kept".to_owned(), kept, runs(0))?,
         Alternative::new(flow, "flushed to zero".to_owned(), flushed, runs(1))?,
     ];
-    let of_rank =
-        |alternative: Alternative| alternative.with_power(flow, *seed, DeviceOptions::default());
+    let of_rank = |alternative: Alternative| {
+        alternative.with_power_of_rank(flow, *seed, DeviceOptions::default())
+    };
     let alternatives = alternatives.into_iter().map(of_rank).collect::<Result<_, _>>()?;
     let how = "flushed: computed operation by operation in the device's order; the device itself keeps \
                subnormal numbers, and takes as many tCK whatever it computes";
-    Ok((alternatives, vec![error_note(), how.to_owned()]))
+    let notes = vec![error_note(), how.to_owned()];
+    Ok(Built { alternatives, power_of: head_of_rank(), notes })
 }
 
 /// Sums of binary16 or binary32.
-pub fn sums(options: &Options, flow: &Flow) -> Built {
+pub fn sums(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let kinds = [SumFormat::Binary16, SumFormat::Binary32].map(|sums| (Normalise::Early, sums));
     let [narrow, wide] = two(runs(options, &kinds)?);
     let alternatives = vec![
@@ -112,30 +118,31 @@ pub fn sums(options: &Options, flow: &Flow) -> Built {
     ];
     let of_rank = |(alternative, (normalise, sums)): (Alternative, _)| {
         let device = DeviceOptions { normalise, sums, ..DeviceOptions::default() };
-        alternative.with_power(flow, options.seed, device)
+        alternative.with_power_of_rank(flow, options.seed, device)
     };
     let alternatives =
         alternatives.into_iter().zip(kinds).map(of_rank).collect::<Result<_, _>>()?;
-    Ok((alternatives, vec![error_note(), "weights are normalised early".to_owned()]))
+    let notes = vec![error_note(), "weights are normalised early".to_owned()];
+    Ok(Built { alternatives, power_of: head_of_rank(), notes })
 }
 
 /// Weights normalised early, or the context late.
-pub fn normalise(options: &Options, flow: &Flow) -> Built {
+pub fn normalise(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let kind = |normalise| [SumFormat::Binary16, SumFormat::Binary32].map(|sums| (normalise, sums));
     let [early, late] = [Normalise::Early, Normalise::Late].map(kind);
     let kinds = [early[0], late[0], early[1], late[1]];
     let runs = runs(options, &kinds)?;
     let names = ["early", "late", "early, sums binary32", "late, sums binary32"];
     let softmax = ["softmax_unit", "softmax_unit:late"];
-    let alternatives =
-        names.into_iter().zip(runs).enumerate().map(|(n, (name, runs))| {
-            let (normalise, sums) = kinds[n];
-            let device = DeviceOptions { normalise, sums, ..DeviceOptions::default() };
-            Alternative::new(flow, name.to_owned(), units(&[(softmax[n % 2], 1)])?, runs)?
-                .with_power(flow, options.seed, device)
-        });
+    let alternatives = names.into_iter().zip(runs).enumerate().map(|(n, (name, runs))| {
+        let (normalise, sums) = kinds[n];
+        let device = DeviceOptions { normalise, sums, ..DeviceOptions::default() };
+        Alternative::new(flow, name.to_owned(), units(&[(softmax[n % 2], 1)])?, runs)?
+            .with_power_of_rank(flow, options.seed, device)
+    });
     let what = "hardware: the softmax unit alone, the same for both formats of sums".to_owned();
-    Ok((alternatives.collect::<Result<_, _>>()?, vec![error_note(), what]))
+    let alternatives = alternatives.collect::<Result<_, _>>()?;
+    Ok(Built { alternatives, power_of: head_of_rank(), notes: vec![error_note(), what] })
 }
 
 fn two<T: Default>(values: Vec<T>) -> [T; 2] {
@@ -144,7 +151,7 @@ fn two<T: Default>(values: Vec<T>) -> [T; 2] {
 }
 
 /// Ping-pong or single I/O buffers.
-pub fn io_buffers(options: &Options, flow: &Flow) -> Built {
+pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let study = Study {
         model: AIM_MODEL.to_owned(),
         shapes: find_model(AIM_MODEL)?,
@@ -197,5 +204,24 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Built {
          bits with either, so that there is no error to compare",
         comparison.tck_ns
     );
-    Ok((alternatives, vec![what.to_owned(), runs]))
+    let with_power = |(alternative, io_buffers): (Alternative, _)| {
+        let what = AimWhat {
+            model: AIM_MODEL,
+            context: POWER_CONTEXT,
+            io_buffers,
+            seed: options.seed,
+            window: WINDOW,
+        };
+        let workload = Workload::run_on_channels(what)?;
+        alternative.with_power(flow, |job| workload.stimulus(&job.unit, WINDOW), working)
+    };
+    let kinds = [IoBuffers::Single, IoBuffers::PingPong];
+    let alternatives =
+        alternatives.into_iter().zip(kinds).map(with_power).collect::<Result<_, _>>()?;
+    let power_of = format!(
+        "score, softmax and context of a head of {AIM_MODEL} of {} tokens, the registers of a channel; \
+         no power of the global buffer",
+        grouped(POWER_CONTEXT as u64)
+    );
+    Ok(Built { alternatives, power_of, notes: vec![what.to_owned(), runs] })
 }

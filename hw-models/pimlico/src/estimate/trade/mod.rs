@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use pimlico_device::Options as DeviceOptions;
 use pimlico_estimate::Job;
+use pimlico_estimate::power::{Power, Stimulus, UnitPower};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,11 @@ const POWER_MODEL: &str = "gpt-175b";
 /// Its tokens.
 const POWER_CONTEXT: usize = 1024;
 
+/// What a rank's power is a mean over.
+fn head_of_rank() -> String {
+    format!("a head of {POWER_MODEL} of {POWER_CONTEXT} tokens")
+}
+
 /// Elements of a head's vectors, at the most.
 const MOST_HEAD_DIM: usize = 256;
 /// Tokens of a head, at the most, before the device is asked.
@@ -101,6 +107,8 @@ struct Report {
     head_dim: usize,
     seed: u64,
     alternatives: Vec<Alternative>,
+    /// Under what the power is a mean.
+    power_of: String,
     notes: Vec<String>,
 }
 
@@ -117,7 +125,7 @@ struct Alternative {
     memories_mm2_28nm: Option<f64>,
     /// The slowest path of all units.
     delay_ns: Option<f64>,
-    /// Mean of all of them while a head is computed; where not all have an estimate, `null`.
+    /// Mean of all of them under the report's `power_of`; where not all have an estimate, `null`.
     power_mw: Option<f64>,
     runs: Vec<Run>,
 }
@@ -132,7 +140,7 @@ struct UnitReport {
     area_ge: f64,
     flip_flops: u64,
     delay_ns: Option<f64>,
-    /// Mean of one while a head is computed.
+    /// Mean of one, likewise.
     power_mw: Option<f64>,
 }
 
@@ -159,7 +167,7 @@ type Units = Vec<(Job, u64)>;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (name, options, build): (_, _, fn(&Options, &Flow) -> Built) = match &arguments.choice {
+    let (name, options, build): (_, _, Build) = match &arguments.choice {
         Choice::Subnormals(options) => ("subnormals", options, choices::subnormals),
         Choice::Sums(options) => ("sums", options, choices::sums),
         Choice::Normalise(options) => ("normalise", options, choices::normalise),
@@ -168,7 +176,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     options.check()?;
     let flow = options.flow.flow()?;
-    let (alternatives, notes) = build(options, &flow)?;
+    let Built { alternatives, power_of, notes } = build(options, &flow)?;
     let report = Report {
         trade: name,
         liberty: flow.library.name.clone(),
@@ -177,6 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         head_dim: options.head_dim,
         seed: options.seed,
         alternatives,
+        power_of,
         notes,
     };
     if let Some(file) = &options.plot {
@@ -185,8 +194,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     sheet::print(options.format, &report, &[trade_sheet(&report), units_sheet(&report)])
 }
 
-/// The alternatives, and what has to be known to read them.
-type Built = Result<(Vec<Alternative>, Vec<String>), Failure>;
+/// The alternatives, under what their power is a mean, and what else has to be known to read them.
+struct Built {
+    alternatives: Vec<Alternative>,
+    power_of: String,
+    notes: Vec<String>,
+}
+
+/// Builds them.
+type Build = fn(&Options, &Flow) -> Result<Built, Failure>;
 
 impl Alternative {
     /// Synthesises what it consists of.
@@ -219,14 +235,34 @@ impl Alternative {
         })
     }
 
-    /// The same with what it takes while a head is computed on a rank of these options.
-    fn with_power(self, flow: &Flow, seed: u64, options: DeviceOptions) -> Result<Self, Failure> {
+    /// The same with what it takes while a head is computed on a rank of these options: the mean of all
+    /// clocks, also of those in which K and V come.
+    fn with_power_of_rank(
+        self,
+        flow: &Flow,
+        seed: u64,
+        options: DeviceOptions,
+    ) -> Result<Self, Failure> {
         let what =
             What { model: POWER_MODEL, context: POWER_CONTEXT, options, seed, window: WINDOW };
         let workload = Workload::run(what)?;
-        let jobs: Vec<Job> = self.units.iter().map(|unit| unit.job.clone()).collect();
-        let powers = power::means(flow, &workload, &jobs)?;
-        let with = |(unit, power_mw)| UnitReport { power_mw, ..unit };
+        let stimulus = |job: &Job| workload.stimulus(&job.unit, WINDOW);
+        self.with_power(flow, stimulus, UnitPower::mean)
+    }
+
+    /// The same with what it takes under what each unit is given.
+    fn with_power(
+        self,
+        flow: &Flow,
+        stimulus: impl Fn(&Job) -> Option<Stimulus>,
+        mean: fn(&UnitPower) -> Power,
+    ) -> Result<Self, Failure> {
+        let tasks = self.units.iter().map(|unit| (&unit.job, stimulus(&unit.job)));
+        let powers = power::of_units(flow, &tasks.collect::<Vec<_>>())?;
+        let with = |(unit, power): (_, Option<UnitPower>)| UnitReport {
+            power_mw: power.map(|power| mean(&power).total()),
+            ..unit
+        };
         let units: Vec<_> = self.units.into_iter().zip(powers).map(with).collect();
         let of_all = |unit: &UnitReport| Some(unit.power_mw? * unit.count as f64);
         Ok(Self { power_mw: units.iter().map(of_all).sum(), units, ..self })
@@ -277,9 +313,8 @@ fn trade_sheet(report: &Report) -> Sheet {
     notes.push(format!("slowest path in {}", report.liberty));
     if report.alternatives.iter().any(|alternative| alternative.power_mw.is_some()) {
         notes.push(format!(
-            "mW: at {} ns, mean over a head of {POWER_MODEL} of {POWER_CONTEXT} tokens, from the \
-             netlists' transitions (`pimlico estimate power`)",
-            report.clock_ns
+            "mW: at {} ns, mean over {}, from the netlists' transitions (`pimlico estimate power`)",
+            report.clock_ns, report.power_of
         ));
     }
     Sheet {

@@ -5,13 +5,19 @@
 //! workload is therefore the units': operations one behind the other, and each waiting for the one before.
 
 use super::{Alternative, Built, ErrorReport, Options, Run};
-use crate::estimate::flow::{self, Flow};
+use crate::estimate::flow::{self, CLOCK_NS, Flow};
+use crate::estimate::power::WINDOW;
+use crate::failure::Failure;
 use crate::output::grouped;
 use half::f16;
+use pimlico_estimate::power::{Phase, Stimulus, Tape, UnitPower};
 use pimlico_golden::error::ErrorReport as GoldenReport;
 use pimlico_golden::format::Format;
 use pimlico_host::data::{Distribution, Head, Shape};
-use pimlico_units::arith::{Binary16, Fp};
+use pimlico_ports::Model;
+use pimlico_units::arith::{
+    Binary16, Fp, FpAdd, FpAddIn, FpExp, FpExpIn, FpMul, FpMulIn, FpRecip, FpRecipIn,
+};
 
 /// The units.
 const UNITS: [&str; 4] = ["fp_mul", "fp_add", "fp_exp", "fp_recip"];
@@ -19,7 +25,7 @@ const UNITS: [&str; 4] = ["fp_mul", "fp_add", "fp_exp", "fp_recip"];
 const MOST_STAGES: u64 = 3;
 
 /// Pipeline registers of each unit.
-pub fn pipeline(options: &Options, flow: &Flow) -> Built {
+pub fn pipeline(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let operations = options.context.first().copied().unwrap_or(1);
     let operands = operands(options, operations);
     let mut alternatives = Vec::new();
@@ -29,7 +35,11 @@ pub fn pipeline(options: &Options, flow: &Flow) -> Built {
             let suffix = if stages == 0 { String::new() } else { format!(":stages{stages}") };
             let units = vec![(flow::job(&(unit.to_owned() + &suffix))?, 1)];
             let name = format!("{unit}, STAGES = {stages}");
-            let mut alternative = Alternative::new(flow, name, units, Vec::new())?;
+            let mut alternative = Alternative::new(flow, name, units, Vec::new())?.with_power(
+                flow,
+                |_| stimulus(unit, stages, &operands),
+                UnitPower::mean,
+            )?;
             let delay = alternative.delay_ns;
             // One more clock for the register into which the result goes, or from which it comes back.
             let run = |what: &str, cycles: u64, error: Option<ErrorReport>| Run {
@@ -50,7 +60,11 @@ pub fn pipeline(options: &Options, flow: &Flow) -> Built {
         "error of the operations on a head's operands, in whatever order; registers change no bit, as \
          co-simulation shows",
     ];
-    Ok((alternatives, notes.map(str::to_owned).into()))
+    let power_of = format!(
+        "operations in a row, at most {WINDOW}, on elements of K and Q of a random head: K, Q for fp_mul and \
+         fp_add, -|K| for fp_exp, 1 + |K| for fp_recip"
+    );
+    Ok(Built { alternatives, power_of, notes: notes.map(str::to_owned).into() })
 }
 
 /// Pairs of operands as a head has them: elements of K and Q.
@@ -64,11 +78,62 @@ fn operands(options: &Options, count: usize) -> Vec<[f16; 2]> {
     pairs.map(|(k, q)| [f16::from_bits(*k), f16::from_bits(*q)]).collect()
 }
 
-/// The error of a unit over the operands. Exponents are differences from a maximum, reciprocals those of
-/// sums of 1 and more.
+/// An exponent, which is a difference from a maximum.
+fn below(a: f16) -> f16 {
+    f16::from_f64(-a.to_f64().abs())
+}
+
+/// What has a reciprocal: a sum of 1 and more.
+fn above(a: f16) -> f16 {
+    f16::from_f64(1.0 + a.to_f64().abs())
+}
+
+/// An operation in each clock: what the unit with so many registers is given.
+fn stimulus(unit: &str, stages: u64, operands: &[[f16; 2]]) -> Option<Stimulus> {
+    match stages {
+        0 => stimulus_of::<0>(unit, operands),
+        1 => stimulus_of::<1>(unit, operands),
+        2 => stimulus_of::<2>(unit, operands),
+        3 => stimulus_of::<3>(unit, operands),
+        _ => None,
+    }
+}
+
+fn stimulus_of<const STAGES: usize>(unit: &str, operands: &[[f16; 2]]) -> Option<Stimulus> {
+    let number = |x: f16| Fp::<Binary16>::from(x);
+    let pairs = operands.iter().map(|&[a, b]| [number(a), number(b)]);
+    Some(match unit {
+        "fp_mul" => tape::<FpMul<Binary16, STAGES>>(pairs.map(|[a_i, b_i]| FpMulIn {
+            a_i,
+            b_i,
+            ..Default::default()
+        })),
+        "fp_add" => tape::<FpAdd<Binary16, STAGES>>(pairs.map(|[a_i, b_i]| FpAddIn {
+            a_i,
+            b_i,
+            ..Default::default()
+        })),
+        "fp_exp" => tape::<FpExp<Binary16, STAGES>>(
+            operands.iter().map(|&[a, _]| FpExpIn { a_i: number(below(a)), ..Default::default() }),
+        ),
+        "fp_recip" => tape::<FpRecip<Binary16, STAGES>>(
+            operands
+                .iter()
+                .map(|&[a, _]| FpRecipIn { a_i: number(above(a)), ..Default::default() }),
+        ),
+        _ => return None,
+    })
+}
+
+/// What a model makes of inputs, one after the other.
+fn tape<M: Model>(inputs: impl ExactSizeIterator<Item = M::In>) -> Stimulus {
+    let mut tape = Tape::new::<M>((1000.0 * CLOCK_NS) as u64, inputs.len());
+    inputs.for_each(|inputs| tape.record(Phase::Score, &inputs));
+    tape.replay::<M>(WINDOW)
+}
+
+/// The error of a unit over the operands.
 fn error(unit: &str, operands: &[[f16; 2]]) -> ErrorReport {
-    let below = |a: f16| f16::from_f64(-a.to_f64().abs());
-    let above = |a: f16| f16::from_f64(1.0 + a.to_f64().abs());
     let number = |x: f16| Fp::<Binary16>::from(x);
     let bits = |x: Fp<Binary16>| f16::from(x).to_bits();
     let one = |&[a, b]: &[f16; 2]| match unit {
@@ -90,6 +155,31 @@ fn error(unit: &str, operands: &[[f16; 2]]) -> ErrorReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn registers_delay_what_comes_out_and_change_nothing() {
+        let operands: Vec<_> = (0..300).map(|n| [0x3555 + n, 0xC955 - 7 * n]).collect();
+        let operands: Vec<_> = operands.iter().map(|pair| pair.map(f16::from_bits)).collect();
+        for unit in UNITS {
+            let of = |stages| stimulus(unit, stages, &operands).expect("it has so many registers");
+            let without = of(0);
+            assert_eq!(without.clocks[Phase::Score as usize], 300);
+            for stages in 1..=MOST_STAGES {
+                let with = of(stages);
+                assert_eq!(with.inputs.words(), without.inputs.words());
+                for clock in 0..300 {
+                    let later = clock + stages as usize;
+                    assert_eq!(with.outputs.clock(later), without.outputs.clock(clock), "{unit}");
+                }
+            }
+            let product = (operands[7][0].to_f64() * operands[7][1].to_f64()) as f32;
+            if unit == "fp_mul" {
+                assert_eq!(without.outputs.clock(7), [u32::from(f16::from_f32(product).to_bits())]);
+            }
+        }
+        assert!(stimulus("fp_max", 0, &operands).is_none());
+        assert!(stimulus("fp_mul", MOST_STAGES + 1, &operands).is_none());
+    }
 
     #[test]
     fn units_are_as_near_as_they_claim() {

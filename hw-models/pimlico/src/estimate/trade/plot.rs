@@ -177,6 +177,7 @@ mod tests {
                 alternative("narrow", 1000.0, 1e-3),
                 alternative("wide", 1500.0, 1e-4),
             ],
+            power_of: String::new(),
             notes: Vec::new(),
         }
     }
