@@ -329,6 +329,9 @@ library(small) {
     fn the_areas_of_nangate45_are_a_library() {
         let library = Library::nangate45_areas().expect("a library");
         assert_eq!((library.nand2.as_str(), library.nand2_um2), ("NAND2_X1", 0.798));
+        let adder = library.full_adder.as_ref().expect("a full adder");
+        assert_eq!((adder.cell.as_str(), &adder.inputs[2]), ("FA_X1", &"CI".to_owned()));
+        assert_eq!((adder.carry.as_str(), adder.sum.as_str()), ("CO", "S"));
         assert!(!library.has_timing);
         assert!(library.cells["DFFR_X1"].holds_state && !library.cells["XOR2_X1"].holds_state);
         // Outlines are so many sites of 0.19 um by a row of 1.4 um.
