@@ -3,7 +3,7 @@
 
 use crate::cache::Cache;
 use crate::tools::{ToolError, Tools};
-use crate::{Library, Timing, timing, yosys};
+use crate::{Library, Timing, fo4, timing, yosys};
 use pimlico_ports::UnitInfo;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -78,6 +78,18 @@ impl<'a> Estimator<'a> {
         Ok(area)
     }
 
+    /// FO4 of the library in ns; none if it has no inverter that says how long it takes.
+    pub fn fo4_ns(&self) -> Result<Option<f64>, ToolError> {
+        let Self { tools, library, cache, .. } = self;
+        let Some(inverter) = &library.inverter else { return Ok(None) };
+        if let Some(fo4_ns) = cache.fo4(library, inverter) {
+            return Ok(Some(fo4_ns));
+        }
+        let fo4_ns = fo4::measure(tools, library, inverter)?;
+        cache.put_fo4(library, inverter, fo4_ns);
+        Ok(Some(fo4_ns))
+    }
+
     fn sum_up(
         &self,
         job: &Job,
@@ -98,5 +110,18 @@ impl<'a> Estimator<'a> {
         let in_ge = |um2: f64| um2 / self.library.nand2_um2;
         let (ge, flip_flops_ge) = (in_ge(um2), in_ge(flip_flops_um2));
         Ok(Area { um2, ge, flip_flops, flip_flops_ge, cells, timing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_without_timing_has_no_fo4() {
+        let library = Library::nangate45_areas().expect("a library");
+        let tools = Tools::none("0.70");
+        let fo4 = Estimator::new(&tools, &library, 5.0, None).fo4_ns();
+        assert_eq!(fo4.expect("no tool is needed"), None);
     }
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Results that have been computed before, by the content of all that they come from.
 
-use crate::{Area, Job, Library, Tools, rtl, yosys};
+use crate::{Area, Inverter, Job, Library, Tools, fo4, rtl, timing, yosys};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
@@ -15,30 +17,63 @@ impl Cache {
         Self(folder.map(Path::to_owned))
     }
 
-    /// The file of a result.
-    fn file(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64) -> Option<PathBuf> {
-        let key = key(&rtl::sources(), &tools.yosys, job, library, clock_ns);
-        Some(self.0.as_ref()?.join(key + ".json"))
-    }
-
     /// A result, if it is there and whole.
     pub fn get(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64) -> Option<Area> {
-        let text = std::fs::read(self.file(tools, job, library, clock_ns)?).ok()?;
-        serde_json::from_slice(&text).ok()
+        self.read(&key(&rtl::sources(), &tools.yosys, job, library, clock_ns))
     }
 
     /// Keeps a result. That it cannot be kept is no failure: it is computed again.
     pub fn put(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64, area: &Area) {
-        let Some(file) = self.file(tools, job, library, clock_ns) else { return };
+        self.keep(&key(&rtl::sources(), &tools.yosys, job, library, clock_ns), area);
+    }
+
+    /// The FO4 of a library, if it is there and a delay.
+    pub fn fo4(&self, library: &Library, inverter: &Inverter) -> Option<f64> {
+        self.read(&fo4_key(library, inverter)).filter(|fo4: &f64| fo4.is_finite() && *fo4 > 0.0)
+    }
+
+    /// Keeps the FO4 of a library.
+    pub fn put_fo4(&self, library: &Library, inverter: &Inverter, fo4_ns: f64) {
+        self.keep(&fo4_key(library, inverter), &fo4_ns);
+    }
+
+    fn file(&self, key: &str) -> Option<PathBuf> {
+        Some(self.0.as_ref()?.join(key.to_owned() + ".json"))
+    }
+
+    fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
+        let text = std::fs::read(self.file(key)?).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn keep(&self, key: &str, result: &impl Serialize) {
+        let Some(file) = self.file(key) else { return };
         let Some(folder) = file.parent() else { return };
         let keep = || {
             std::fs::create_dir_all(folder)?;
             let mut new = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&mut new, area)?;
+            serde_json::to_writer(&mut new, result)?;
             new.persist(&file)?;
             Ok::<_, std::io::Error>(())
         };
         let _ = keep();
+    }
+}
+
+/// A hash of parts, each with its length.
+#[derive(Default)]
+pub(crate) struct Hash(Sha256);
+
+impl Hash {
+    /// Adds a part.
+    pub(crate) fn add(&mut self, part: &[u8]) {
+        self.0.update((part.len() as u64).to_le_bytes());
+        self.0.update(part);
+    }
+
+    /// The hash in hexadecimal digits.
+    pub(crate) fn name(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -50,11 +85,8 @@ pub(crate) fn key(
     library: &Library,
     clock_ns: f64,
 ) -> String {
-    let mut hash = Sha256::new();
-    let mut add = |part: &[u8]| {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    };
+    let mut hash = Hash::default();
+    let mut add = |part: &[u8]| hash.add(part);
     for (path, contents) in sources {
         add(path.as_os_str().as_encoded_bytes());
         add(contents);
@@ -62,12 +94,24 @@ pub(crate) fn key(
     add(&library.text);
     add(yosys.as_bytes());
     // Of the library what it says counts, and not where it is.
+    let file = library.file.display().to_string();
     let script = yosys::script(job, library, Path::new(""), &[""; 0]);
-    add(script.replace(&library.file.display().to_string(), "").as_bytes());
+    add(script.replace(&file, "").as_bytes());
+    let script = timing::script(job, library, Path::new(""), clock_ns);
+    add(script.replace(&file, "").as_bytes());
     add(yosys::abc_script().as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hash.name()
+}
+
+/// What the FO4 of a library is known by.
+fn fo4_key(library: &Library, inverter: &Inverter) -> String {
+    let mut hash = Hash::default();
+    hash.add(b"FO4");
+    hash.add(fo4::netlist(inverter).as_bytes());
+    hash.add(&library.text);
+    hash.name()
 }
 
 #[cfg(test)]
@@ -139,9 +183,24 @@ mod tests {
         assert_eq!(cache.get(&tools, &JOB, &library, 4.0), None);
         assert_eq!(Cache::new(None).get(&tools, &JOB, &library, 5.0), None);
 
-        let file = cache.file(&tools, &JOB, &library, 5.0).expect("a file");
+        let key = key(&rtl::sources(), &tools.yosys, &JOB, &library, 5.0);
+        let file = cache.file(&key).expect("a file");
         let text = std::fs::read(&file).expect("the result");
         std::fs::write(&file, &text[..text.len() / 2]).expect("half of it");
         assert_eq!(cache.get(&tools, &JOB, &library, 5.0), None);
+    }
+
+    #[test]
+    fn an_fo4_comes_back_for_its_library_and_inverter() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::new(Some(folder.path()));
+        let of = |cell: &str| Inverter { cell: cell.into(), input: "A".into(), output: "Y".into() };
+        let (one, other) = (library(NANGATE45_AREAS), NANGATE45_AREAS.replace("0.532", "0.5"));
+        cache.put_fo4(&one, &of("INV"), 0.1);
+        assert_eq!(cache.fo4(&one, &of("INV")), Some(0.1));
+        assert_eq!(cache.fo4(&one, &of("INV2")), None);
+        assert_eq!(cache.fo4(&library(&other), &of("INV")), None);
+        cache.put_fo4(&one, &of("INV"), 0.0);
+        assert_eq!(cache.fo4(&one, &of("INV")), None, "no delay");
     }
 }

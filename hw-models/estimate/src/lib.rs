@@ -5,6 +5,7 @@
 //! * [`Library`]: what is to know of a library: its cells and its gate equivalent.
 //! * [`Tools`]: Yosys and OpenSTA on this machine.
 //! * [`area`]: a unit's area, flip-flops and slack.
+//! * [`fo4`]: delays counted in inverters, which carries them to another node.
 //! * [`device`]: what a DIMM consists of, and what that adds up to.
 //! * [`memory`]: the buffers, which no library of standard cells has, by a model.
 //! * [`paper`]: what the papers say.
@@ -16,6 +17,7 @@
 pub mod area;
 mod cache;
 pub mod device;
+pub mod fo4;
 mod function;
 mod liberty;
 pub mod memory;
@@ -28,6 +30,6 @@ mod yosys;
 
 pub use area::{Area, Estimator, Job};
 
-pub use liberty::{CellInfo, FullAdder, Library, LibraryError, NANGATE45_AREAS};
+pub use liberty::{CellInfo, FullAdder, Inverter, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;
 pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};

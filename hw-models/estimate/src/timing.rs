@@ -16,11 +16,12 @@ pub struct Timing {
 }
 
 /// The script of OpenSTA. Inputs come with the edge of the clock and outputs are due with the next;
-/// wires have no load, as there is no layout.
-fn script(job: &Job, library: &Library, folder: &Path, clock_ns: f64) -> String {
+/// wires have no load, as there is no layout. Times are ns, whatever the library's unit.
+pub(crate) fn script(job: &Job, library: &Library, folder: &Path, clock_ns: f64) -> String {
     let (top, liberty, folder) = (job.module, library.file.display(), folder.display());
     format!(
         "read_liberty \"{liberty}\"\n\
+         set_cmd_units -time ns\n\
          read_verilog {folder}/netlist.v\n\
          link_design {top}\n\
          create_clock -name clk -period {clock_ns} clk_i\n\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of a cell.
 
-use super::FullAdder;
+use super::{FullAdder, Inverter};
 use crate::function::truth_table;
 use liberty_parser::Value;
 use liberty_parser::liberty::Group;
@@ -36,6 +36,16 @@ fn functions(cell: &Group) -> (Vec<&str>, Vec<(&str, Option<u64>)>) {
 pub fn is_nand2(cell: &Group) -> bool {
     let (inputs, outputs) = functions(cell);
     inputs.len() == 2 && matches!(outputs.as_slice(), [(_, Some(0b0111))])
+}
+
+/// Its pins, if it is an inverter that says how long it takes.
+pub fn inverter(cell: &Group) -> Option<Inverter> {
+    let (inputs, outputs) = functions(cell);
+    let ([input], [(output, Some(0b01))]) = (inputs.as_slice(), outputs.as_slice()) else {
+        return None;
+    };
+    let [cell_name, input, output] = [&cell.name, *input, *output].map(str::to_owned);
+    is_timed(cell).then_some(Inverter { cell: cell_name, input, output })
 }
 
 /// Its pins, if it is a full adder.

@@ -37,6 +37,8 @@ pub struct Library {
     pub nand2: String,
     /// The smallest full adder, if it has one.
     pub full_adder: Option<FullAdder>,
+    /// The smallest inverter that says how long it takes, if there is one.
+    pub inverter: Option<Inverter>,
     /// Whether cells say how long they take.
     pub has_timing: bool,
     /// What of it is known to be wrong and was corrected.
@@ -67,6 +69,17 @@ pub struct FullAdder {
     pub sum: String,
     /// The output of twice their weight.
     pub carry: String,
+}
+
+/// A cell that is an inverter, and its pins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Inverter {
+    /// Its name.
+    pub cell: String,
+    /// Its input.
+    pub input: String,
+    /// Its output.
+    pub output: String,
 }
 
 /// What is wrong with a library, and where.
@@ -145,26 +158,19 @@ impl Library {
             let info = CellInfo { area_um2, holds_state: cell::holds_state(group) };
             cells.insert(group.name.clone(), info);
         }
-        let nand2 = library
-            .iter_cells()
-            .filter(|group| cell::is_nand2(group))
-            .filter_map(|group| Some((cells.get(&group.name)?.area_um2, group.name.clone())))
-            .filter(|(area, _)| *area > 0.0)
-            .min_by(|a, b| a.0.total_cmp(&b.0));
+        let of_library = (&library, &cells);
+        let nand2 = smallest(of_library, |group| cell::is_nand2(group).then(|| group.name.clone()));
         let missing = "no cell with an area whose function is that of a two-input NAND";
         let (nand2_um2, nand2) = nand2.ok_or((None, missing.to_owned()))?;
-        let full_adder = library
-            .iter_cells()
-            .filter_map(|group| Some((cells.get(&group.name)?.area_um2, cell::full_adder(group)?)))
-            .filter(|(area, _)| *area > 0.0)
-            .min_by(|a, b| a.0.total_cmp(&b.0))
-            .map(|(_, adder)| adder);
+        let full_adder = smallest(of_library, cell::full_adder).map(|(_, adder)| adder);
+        let inverter = smallest(of_library, cell::inverter).map(|(_, inverter)| inverter);
         Ok(Self {
             name: library.name.clone(),
             file: file.to_owned(),
             nand2_um2,
             nand2,
             full_adder,
+            inverter,
             has_timing: library.iter_cells().any(cell::is_timed),
             corrections: Vec::new(),
             cells,
@@ -196,6 +202,18 @@ impl Library {
         self.copy = Some(Arc::new(file.into_temp_path()));
         Ok(())
     }
+}
+
+/// Of the cells with an area that are of some kind, the smallest: its area, and what the kind says of it.
+fn smallest<T>(
+    (library, cells): (&Group, &BTreeMap<String, CellInfo>),
+    kind: impl Fn(&Group) -> Option<T>,
+) -> Option<(f64, T)> {
+    library
+        .iter_cells()
+        .filter_map(|group| Some((cells.get(&group.name)?.area_um2, kind(group)?)))
+        .filter(|(area, _)| *area > 0.0)
+        .min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Whether a path means the same in a script of any tool.
@@ -316,6 +334,23 @@ library(small) {
     }
 
     #[test]
+    fn the_smallest_inverter_with_timing_is_found() {
+        let inverter = |cell: &str, area: f64, timing: &str| {
+            let pin = format!("pin(Q) {{ direction : output; function : \"P'\"; {timing} }}");
+            format!("cell({cell}) {{ area : {area}; pin(P) {{ direction : input; }} {pin} }}\n")
+        };
+        let timed = "timing() { related_pin : \"P\"; }";
+        let cells = [inverter("A", 1.0, ""), inverter("B", 3.0, timed), inverter("C", 2.0, timed)];
+        let [all, untimed] = [&cells[..], &cells[..1]].map(|cells| {
+            SMALL.replace("library(small) {", &format!("library(small) {{\n{}", cells.concat()))
+        });
+        let found = parse(&all).expect("a library").inverter;
+        let [cell, input, output] = ["C", "P", "Q"].map(str::to_owned);
+        assert_eq!(found, Some(Inverter { cell, input, output }));
+        assert_eq!(parse(&untimed).expect("a library").inverter, None);
+    }
+
+    #[test]
     fn a_library_says_whether_it_has_timing() {
         assert!(!parse(SMALL).expect("a library").has_timing);
         let timed = SMALL.replace(
@@ -332,7 +367,7 @@ library(small) {
         let adder = library.full_adder.as_ref().expect("a full adder");
         assert_eq!((adder.cell.as_str(), &adder.inputs[2]), ("FA_X1", &"CI".to_owned()));
         assert_eq!((adder.carry.as_str(), adder.sum.as_str()), ("CO", "S"));
-        assert!(!library.has_timing);
+        assert!(!library.has_timing && library.inverter.is_none());
         assert!(library.cells["DFFR_X1"].holds_state && !library.cells["XOR2_X1"].holds_state);
         // Outlines are so many sites of 0.19 um by a row of 1.4 um.
         for (name, cell) in &library.cells {

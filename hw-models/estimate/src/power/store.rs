@@ -3,10 +3,9 @@
 
 use super::stimulus::Stimulus;
 use super::{Options, UnitPower};
-use crate::cache::key;
+use crate::cache::{Hash, key};
 use crate::tools::{ToolError, Tools};
 use crate::{Job, Library, rtl, yosys};
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
 /// Changes with what is computed from the same netlist and workload.
@@ -15,21 +14,6 @@ const VERSION: u64 = 3;
 /// A folder of netlists and results.
 #[derive(Clone, Debug)]
 pub struct Store(Option<PathBuf>);
-
-/// A hash of parts, each with its length.
-#[derive(Default)]
-struct Hash(Sha256);
-
-impl Hash {
-    fn add(&mut self, part: &[u8]) {
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
-    }
-
-    fn name(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-    }
-}
 
 impl Store {
     /// In a folder, which need not exist; or none.
