@@ -23,6 +23,25 @@ pub const CHIPS: u64 = 8;
 /// Ranks of a DIMM.
 pub const RANKS: u64 = 2;
 
+/// tCK of DDR4-3200 in ns.
+const TCK_NS: f64 = 0.625;
+
+/// The clock period in ns that a unit has in the devices, as the head of its RTL says: a beat on the data
+/// bus, a tCK, or the time from one read of all banks to the next (tCCD_L of DDR4-3200; the PUs of sixteen
+/// lanes are an AiM's, whose tCCD is 1 ns). None for a part of a unit.
+pub fn clock_ns(job: &Job) -> Option<f64> {
+    let is_aim = job.parameters.contains(&("LANES", 16));
+    match job.module {
+        "relayout_unit" => Some(TCK_NS / 2.0),
+        "adder_unit" | "softmax_unit" | "rank_controller" | "refresh_manager" | "dispatcher" => {
+            Some(TCK_NS)
+        }
+        "bank_pu" if is_aim => Some(1.0),
+        "bank_pu" => Some(8.0 * TCK_NS),
+        _ => None,
+    }
+}
+
 /// A module of the RTL, and how many there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -193,6 +212,19 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_unit_has_the_clock_that_its_rtl_says() {
+        let job = |unit: &str| {
+            let units = pimlico_units::units();
+            units.into_iter().find(|info| info.name == unit).map(Job::from).expect("a unit")
+        };
+        assert_eq!(clock_ns(&job("bank_pu")), Some(5.0));
+        assert_eq!(clock_ns(&job("bank_pu:x16")), Some(1.0));
+        assert_eq!(clock_ns(&job("adder_unit")), Some(0.625));
+        assert_eq!(clock_ns(&job("relayout_unit")), Some(0.3125));
+        assert_eq!(clock_ns(&job("fp_mul")), None);
+    }
     use crate::rtl;
 
     #[test]

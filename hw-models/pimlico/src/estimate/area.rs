@@ -5,7 +5,8 @@ use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
 use clap::Args;
-use pimlico_estimate::{Area, Job, memory, paper};
+use pimlico_estimate::fo4::{self, AtNode};
+use pimlico_estimate::{Area, Job, device, memory, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,10 +15,25 @@ use std::collections::BTreeMap;
 pub struct Arguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
+    /// FO4 in ps, the delay of an inverter that drives four, of the process that the clock is meant for; by
+    /// default that of 28 nm, on the safe side
+    #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
+    fo4: f64,
     #[command(flatten)]
     flow: FlowArguments,
     #[command(flatten)]
     format: FormatArguments,
+}
+
+/// FO4 of a process in ps, at the most: fifty times that of 180 nm.
+const MOST_FO4_PS: f64 = 5e3;
+
+/// The clock, the library's FO4, and that of the process that the clock is meant for.
+#[derive(Clone, Copy)]
+struct Node {
+    clock_ns: f64,
+    library_ns: Option<f64>,
+    fo4_ps: f64,
 }
 
 /// What `--json` prints.
@@ -26,6 +42,10 @@ struct Report {
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
+    /// FO4 of the library; none if it has no timing.
+    library_fo4_ps: Option<f64>,
+    /// FO4 of the process that the clock is meant for.
+    fo4_ps: f64,
     /// What of the library is known to be wrong and was corrected.
     corrections: Vec<String>,
     units: Vec<UnitReport>,
@@ -40,9 +60,18 @@ struct UnitReport {
     flip_flops_ge: f64,
     area_um2: f64,
     area_ge: f64,
-    /// None if the library has no timing.
+    /// In the library, with setup of the flip-flop at its end. This, and what follows of time, is none if
+    /// the library has no timing.
+    path_ns: Option<f64>,
+    /// What it leaves of `clock_ns` there.
     slack_ns: Option<f64>,
     path: Vec<String>,
+    path_fo4: Option<f64>,
+    /// With `fo4_ps`: what it leaves of `clock_ns`, and the highest clock that it allows.
+    slack_at_node_ns: Option<f64>,
+    highest_mhz_at_node: Option<f64>,
+    /// The clock period that the unit has in the devices.
+    device_clock_ns: Option<f64>,
     cells: BTreeMap<String, u64>,
     /// Not estimated.
     power_mw: Option<f64>,
@@ -69,7 +98,14 @@ struct MemoryReport {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let jobs = flow::jobs(&arguments.units)?;
+    let fo4_ps = arguments.fo4;
+    if !(fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS) {
+        let message = format!("--fo4 {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
+        return Err(Failure::Input(message));
+    }
     let flow = arguments.flow.flow()?;
+    let library_ns = flow.fo4_ns()?;
+    let node = Node { clock_ns: flow.clock_ns, library_ns, fo4_ps };
     let areas = flow.areas(&jobs)?;
     let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {
         memory: name,
@@ -81,15 +117,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
         clock_ns: flow.clock_ns,
+        library_fo4_ps: library_ns.map(|ns| 1e3 * ns),
+        fo4_ps,
         corrections: flow.library.corrections.clone(),
-        units: jobs.iter().zip(areas).map(|(job, area)| unit_report(job, area)).collect(),
+        units: jobs.iter().zip(areas).map(|(job, area)| unit_report(job, area, node)).collect(),
         memories: memories.into(),
     };
     sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
 }
 
-fn unit_report(job: &Job, area: Area) -> UnitReport {
+fn unit_report(job: &Job, area: Area, node: Node) -> UnitReport {
+    let Node { clock_ns, library_ns, fo4_ps } = node;
     let (slack_ns, path) = area.timing.map(|timing| (timing.slack_ns, timing.path)).unzip();
+    let path_ns = slack_ns.map(|slack| clock_ns - slack);
+    let at_node = path_ns.zip(library_ns);
+    let at_node = at_node.map(|(path, library)| AtNode::new(path, library, fo4_ps, clock_ns));
     let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
@@ -106,8 +148,13 @@ fn unit_report(job: &Job, area: Area) -> UnitReport {
         flip_flops_ge: area.flip_flops_ge,
         area_um2: area.um2,
         area_ge: area.ge,
+        path_ns,
         slack_ns,
         path: path.unwrap_or_default(),
+        path_fo4: at_node.map(|at_node| at_node.path_fo4),
+        slack_at_node_ns: at_node.map(|at_node| at_node.slack_ns),
+        highest_mhz_at_node: at_node.map(|at_node| at_node.highest_mhz),
+        device_clock_ns: device::clock_ns(job),
         cells: area.cells,
         power_mw: None,
         paper,
@@ -115,36 +162,33 @@ fn unit_report(job: &Job, area: Area) -> UnitReport {
 }
 
 fn units_sheet(report: &Report) -> Sheet {
-    let Report { liberty, nand2_um2, clock_ns, corrections, units, .. } = report;
+    let Report { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
+    let shown = |value: Option<f64>, digits: usize| {
+        value.map_or(String::new(), |value| format!("{value:.digits$}"))
+    };
     let rows = units.iter().map(|unit| {
-        let of_timing = |f: &dyn Fn(f64) -> String| unit.slack_ns.map_or(String::new(), f);
-        let of_paper =
-            |f: &dyn Fn(&PaperReport) -> String| unit.paper.as_ref().map_or(String::new(), f);
+        let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+        let is_met = |slack: f64| if slack < 0.0 { "missed" } else { "met" };
         vec![
             unit.unit.clone(),
             unit.flip_flops.to_string(),
             format!("{:.0}", unit.area_um2),
             format!("{:.0}", unit.area_ge),
-            of_timing(&|slack| format!("{slack:.2}")),
-            of_timing(&|slack| format!("{:.2}", clock_ns - slack)),
-            of_paper(&|paper| format!("{:.0}", paper.area_ge)),
-            of_paper(&|paper| format!("{:.2}", unit.area_ge / paper.area_ge)),
+            shown(unit.slack_ns, 2),
+            shown(unit.path_ns, 2),
+            shown(unit.path_fo4, 0),
+            shown(unit.slack_at_node_ns, 2),
+            unit.slack_at_node_ns.map_or("", is_met).to_owned(),
+            shown(unit.highest_mhz_at_node, 0),
+            shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
+            shown(of_paper, 0),
+            shown(of_paper.map(|paper| unit.area_ge / paper), 2),
         ]
     });
-    let [least, used, most] = paper::NAND2_28NM_UM2;
-    let mut notes = vec![format!(
-        "paper: L3, Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
-         are {:.2} to {:.2} times as many",
-        used / most,
-        used / least
-    )];
-    notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
-    if units.iter().all(|unit| unit.slack_ns.is_none()) {
-        notes.push(format!("{liberty} has no timing: slack and delay are left open"));
-    }
     Sheet {
         title: format!(
-            "area of {liberty} at {clock_ns} ns; a gate equivalent (GE) is {nand2_um2} um2"
+            "area of {liberty}; a gate equivalent (GE) is {nand2_um2} um2; clock {clock_ns} ns, \
+             node: an FO4 of {fo4_ps} ps"
         ),
         columns: vec![
             "unit",
@@ -153,12 +197,53 @@ fn units_sheet(report: &Report) -> Sheet {
             "GE",
             "slack ns",
             "delay ns",
+            "FO4",
+            "slack at node",
+            "clock there",
+            "MHz there",
+            "device MHz",
             "paper GE",
             "of the paper's",
         ],
         rows: rows.collect(),
-        notes,
+        notes: units_notes(report),
     }
+}
+
+/// What has to be known to read the table of units.
+fn units_notes(report: &Report) -> Vec<String> {
+    let Report { liberty, corrections, .. } = report;
+    let [least, used, most] = paper::NAND2_28NM_UM2;
+    let mut notes: Vec<String> = misses(report).into_iter().collect();
+    notes.push(format!(
+        "paper: L3, Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
+         are {:.2} to {:.2} times as many",
+        used / most,
+        used / least
+    ));
+    notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
+    if report.units.iter().all(|unit| unit.slack_ns.is_none()) {
+        notes.push(format!("{liberty} has no timing: slack and delay are left open"));
+    } else if report.library_fo4_ps.is_none() {
+        notes.push(format!("{liberty} has no inverter with timing: FO4 are left open"));
+    }
+    notes
+}
+
+/// How many units are too slow at the node, for the clock and for that of the device; none if the library
+/// has no timing.
+fn misses(report: &Report) -> Option<String> {
+    let Report { clock_ns, library_fo4_ps, fo4_ps, units, .. } = report;
+    let library_fo4_ps = (*library_fo4_ps)?;
+    let miss = units.iter().filter(|unit| unit.slack_at_node_ns.is_some_and(|slack| slack < 0.0));
+    let pairs = units.iter().filter_map(|unit| unit.highest_mhz_at_node.zip(unit.device_clock_ns));
+    let (all, slow) = (pairs.clone().count(), pairs.filter(|(mhz, ns)| mhz * ns < 1e3).count());
+    Some(format!(
+        "node: paths in FO4 of the library, {library_fo4_ps:.1} ps, at {fo4_ps} ps: {} of {} miss {clock_ns} \
+         ns; {slow} of {all} miss the clock that they have in the device",
+        miss.count(),
+        units.len()
+    ))
 }
 
 fn memories_sheet(report: &Report) -> Sheet {
@@ -172,5 +257,74 @@ fn memories_sheet(report: &Report) -> Sheet {
         columns: vec!["buffer", "one in a", "bytes", "mm2"],
         rows: rows.collect(),
         notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_estimate::Timing;
+
+    const NODE: Node = Node { clock_ns: 5.0, library_ns: Some(0.1), fo4_ps: 20.0 };
+
+    /// A unit whose slowest path has so many ns in the library, if it has timing.
+    fn unit(name: &str, path_ns: Option<f64>, node: Node) -> UnitReport {
+        let timing = path_ns.map(|ns| Timing { slack_ns: node.clock_ns - ns, path: Vec::new() });
+        let area = Area {
+            um2: 1.0,
+            ge: 1.0,
+            flip_flops: 0,
+            flip_flops_ge: 0.0,
+            cells: BTreeMap::new(),
+            timing,
+        };
+        unit_report(&flow::job(name).expect("a unit"), area, node)
+    }
+
+    fn report(units: Vec<UnitReport>, node: Node) -> Report {
+        Report {
+            liberty: "small".to_owned(),
+            nand2_um2: 1.0,
+            clock_ns: node.clock_ns,
+            library_fo4_ps: node.library_ns.map(|ns| 1e3 * ns),
+            fo4_ps: node.fo4_ps,
+            corrections: Vec::new(),
+            units,
+            memories: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn slack_at_the_node_is_of_the_path_in_inverters() {
+        // 20 ns are 200 FO4 and 4 ns, 30 ns are 300 and 6.
+        let [fast, slow] = [20.0, 30.0].map(|ns| unit("bank_pu", Some(ns), NODE));
+        let near = |a: Option<f64>, b: f64| (a.expect("timing") - b).abs() < 1e-9;
+        assert!(near(fast.slack_ns, -15.0) && near(fast.path_ns, 20.0));
+        assert!(near(fast.path_fo4, 200.0) && near(fast.slack_at_node_ns, 1.0));
+        assert!(near(fast.highest_mhz_at_node, 250.0) && near(fast.device_clock_ns, 5.0));
+        assert!(near(slow.slack_at_node_ns, -1.0));
+    }
+
+    #[test]
+    fn units_that_miss_their_clock_are_marked_and_counted() {
+        // The adder unit's clock in the device is 0.625 ns: it makes the one of 5 ns and not that.
+        let units = [("bank_pu", 20.0), ("bank_pu", 30.0), ("adder_unit", 10.0), ("fp_mul", 99.0)];
+        let units = units.map(|(name, ns)| unit(name, Some(ns), NODE));
+        let report = report(units.into(), NODE);
+        let sheet = units_sheet(&report);
+        let marks: Vec<&str> = sheet.rows.iter().map(|row| row[8].as_str()).collect();
+        assert_eq!(marks, ["met", "missed", "met", "missed"]);
+        assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
+        let summary = &sheet.notes[0];
+        assert!(summary.contains("2 of 4 miss 5 ns; 2 of 3 miss the clock"), "{summary}");
+    }
+
+    #[test]
+    fn without_timing_nothing_is_said_of_time() {
+        let node = Node { library_ns: None, ..NODE };
+        let sheet = units_sheet(&report(vec![unit("bank_pu", None, node)], node));
+        assert!(sheet.rows[0][4..10].iter().all(String::is_empty), "{:?}", sheet.rows[0]);
+        assert!(sheet.notes.iter().all(|note| !note.contains("miss ")));
+        assert_eq!(sheet.notes[1], "small has no timing: slack and delay are left open");
     }
 }

@@ -96,6 +96,13 @@ impl Flow {
         areas
     }
 
+    /// FO4 of the library in ns, if it has timing.
+    pub fn fo4_ns(&self) -> Result<Option<f64>, Failure> {
+        let Self { library, clock_ns, tools, cache } = self;
+        let estimator = Estimator::new(tools, library, *clock_ns, cache.as_deref());
+        estimator.fo4_ns().map_err(|e| Failure::Input(e.to_string()))
+    }
+
     /// The slowest path in ns, if the library has timing.
     pub fn delay_ns(&self, area: &Area) -> Option<f64> {
         area.timing.as_ref().map(|timing| self.clock_ns - timing.slack_ns)
