@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! A unit's area, flip-flops and slack.
 
-use crate::cache::Cache;
+use crate::cache::{Cache, key};
 use crate::tools::{ToolError, Tools};
-use crate::{Library, Timing, fo4, timing, yosys};
+use crate::yosys::Sizing;
+use crate::{Library, Timing, fo4, rtl, timing, yosys};
 use pimlico_ports::UnitInfo;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ pub struct Estimator<'a> {
     tools: &'a Tools,
     library: &'a Library,
     clock_ns: f64,
+    sizing: Sizing,
     cache: Cache,
 }
 
@@ -59,22 +61,28 @@ impl<'a> Estimator<'a> {
         clock_ns: f64,
         cache: Option<&Path>,
     ) -> Self {
-        Self { tools, library, clock_ns, cache: Cache::new(cache) }
+        Self { tools, library, clock_ns, sizing: Sizing::AsMapped, cache: Cache::new(cache) }
+    }
+
+    /// With cells sized for their loads, or not.
+    pub fn with_sizing(self, sizing: Sizing) -> Self {
+        Self { sizing, ..self }
     }
 
     /// A unit's area.
     pub fn area(&self, job: &Job) -> Result<Area, ToolError> {
-        let Self { tools, library, clock_ns, cache } = self;
-        if let Some(area) = cache.get(tools, job, library, *clock_ns) {
+        let Self { tools, library, clock_ns, sizing, cache } = self;
+        let key = key(&rtl::sources(), &tools.yosys, job, library, *clock_ns, *sizing);
+        if let Some(area) = cache.area(&key) {
             return Ok(area);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        let cells = yosys::synthesise(tools, job, library, folder.path())?;
+        let cells = yosys::synthesise(tools, job, library, folder.path(), *sizing)?;
         let analyse = || timing::analyse(tools, job, library, folder.path(), *clock_ns);
         let timing = library.has_timing.then(analyse).transpose()?;
         let area = self.sum_up(job, cells, timing)?;
-        cache.put(tools, job, library, *clock_ns, &area);
+        cache.put_area(&key, &area);
         Ok(area)
     }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Results that have been computed before, by the content of all that they come from.
 
-use crate::{Area, Inverter, Job, Library, Tools, fo4, rtl, timing, yosys};
+use crate::yosys::Sizing;
+use crate::{Area, Inverter, Job, Library, fo4, timing, yosys};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -17,14 +18,14 @@ impl Cache {
         Self(folder.map(Path::to_owned))
     }
 
-    /// A result, if it is there and whole.
-    pub fn get(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64) -> Option<Area> {
-        self.read(&key(&rtl::sources(), &tools.yosys, job, library, clock_ns))
+    /// The area of a unit, if it is there and whole.
+    pub fn area(&self, key: &str) -> Option<Area> {
+        self.read(key)
     }
 
-    /// Keeps a result. That it cannot be kept is no failure: it is computed again.
-    pub fn put(&self, tools: &Tools, job: &Job, library: &Library, clock_ns: f64, area: &Area) {
-        self.keep(&key(&rtl::sources(), &tools.yosys, job, library, clock_ns), area);
+    /// Keeps an area. That it cannot be kept is no failure: it is computed again.
+    pub fn put_area(&self, key: &str, area: &Area) {
+        self.keep(key, area);
     }
 
     /// The FO4 of a library, if it is there and a delay.
@@ -84,6 +85,7 @@ pub(crate) fn key(
     job: &Job,
     library: &Library,
     clock_ns: f64,
+    sizing: Sizing,
 ) -> String {
     let mut hash = Hash::default();
     let mut add = |part: &[u8]| hash.add(part);
@@ -99,7 +101,7 @@ pub(crate) fn key(
     add(script.replace(&file, "").as_bytes());
     let script = timing::script(job, library, Path::new(""), clock_ns);
     add(script.replace(&file, "").as_bytes());
-    add(yosys::abc_script().as_bytes());
+    add(yosys::abc_script(sizing).as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
     hash.name()
@@ -129,7 +131,7 @@ mod tests {
     /// The key of a unit in RTL of one file.
     fn key_of(source: (&str, &str), yosys: &str, job: &Job, text: &str, clock_ns: f64) -> String {
         let source = (Path::new(source.0), source.1.as_bytes());
-        key(&[source], yosys, job, &library(text), clock_ns)
+        key(&[source], yosys, job, &library(text), clock_ns, Sizing::AsMapped)
     }
 
     #[test]
@@ -154,6 +156,10 @@ mod tests {
             key_of(source, "0.70", &module, NANGATE45_AREAS, 5.0),
             key_of(source, "0.70", &JOB, &text, 5.0),
             key_of(source, "0.70", &JOB, NANGATE45_AREAS, 4.0),
+            {
+                let source = [(Path::new(source.0), source.1.as_bytes())];
+                key(&source, "0.70", &JOB, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
+            },
         ];
         for (n, other) in others.iter().enumerate() {
             assert_ne!(*other, same(), "change {n}");
@@ -163,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_library_is_known_by_what_it_says_wherever_it_is() {
-        let key = |library| key(&[], "0.70", &JOB, &library, 5.0);
+        let key = |library| key(&[], "0.70", &JOB, &library, 5.0, Sizing::AsMapped);
         let (a, b) = (library(NANGATE45_AREAS), library(NANGATE45_AREAS));
         assert_ne!(a.file, b.file);
         assert_eq!(key(a), key(b));
@@ -173,21 +179,19 @@ mod tests {
     fn a_result_comes_back_and_half_of_one_does_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::new(Some(&folder.path().join("new")));
-        let (tools, library) = (Tools::none("0.70"), library(NANGATE45_AREAS));
         let cells = BTreeMap::from([("INV_X1".to_owned(), 3)]);
         let (um2, ge) = (1.596, 2.0);
         let area = Area { um2, ge, flip_flops: 0, flip_flops_ge: 0.0, cells, timing: None };
-        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), None);
-        cache.put(&tools, &JOB, &library, 5.0, &area);
-        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), Some(area.clone()));
-        assert_eq!(cache.get(&tools, &JOB, &library, 4.0), None);
-        assert_eq!(Cache::new(None).get(&tools, &JOB, &library, 5.0), None);
+        assert_eq!(cache.area("5"), None);
+        cache.put_area("5", &area);
+        assert_eq!(cache.area("5"), Some(area.clone()));
+        assert_eq!(cache.area("4"), None);
+        assert_eq!(Cache::new(None).area("5"), None);
 
-        let key = key(&rtl::sources(), &tools.yosys, &JOB, &library, 5.0);
-        let file = cache.file(&key).expect("a file");
+        let file = cache.file("5").expect("a file");
         let text = std::fs::read(&file).expect("the result");
         std::fs::write(&file, &text[..text.len() / 2]).expect("half of it");
-        assert_eq!(cache.get(&tools, &JOB, &library, 5.0), None);
+        assert_eq!(cache.area("5"), None);
     }
 
     #[test]

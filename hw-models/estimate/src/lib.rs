@@ -33,3 +33,4 @@ pub use area::{Area, Estimator, Job};
 pub use liberty::{CellInfo, FullAdder, Inverter, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;
 pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};
+pub use yosys::Sizing;

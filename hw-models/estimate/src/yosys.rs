@@ -19,11 +19,27 @@ const RESTRUCTURE: &str = "balance -l; resub -K 6 -l; rewrite -l; resub -K 6 -N 
      resub -K 10 -N 2 -l; balance -l; resub -K 12 -l; refactor -z -l; resub -K 12 -N 2 -l; \
      rewrite -z -l; balance -l";
 
+/// What ABC does about loads once it has mapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sizing {
+    /// Nothing: the smallest area, however many inputs an output drives.
+    #[default]
+    AsMapped,
+    /// Buffers before more than twelve inputs, larger cells where the slowest path gains by them, smaller
+    /// ones where it does not lose. ABC sees the load of what it maps, and not that of flip-flops and full
+    /// adders.
+    ForLoads,
+}
+
 /// ABC's script.
-pub fn abc_script() -> String {
-    format!(
+pub fn abc_script(sizing: Sizing) -> String {
+    let mapped = format!(
         "strash\n{RESTRUCTURE}\n{RESTRUCTURE}\n&get -n\n&st\n&dch\n&nf -R 1000 -F 10 -a\n&put\ntopo\n"
-    )
+    );
+    match sizing {
+        Sizing::AsMapped => mapped,
+        Sizing::ForLoads => mapped + "buffer -p -N 12\ntopo\nupsize\ndnsize\n",
+    }
 }
 
 /// The module of the RTL whose place a cell of the library takes.
@@ -90,6 +106,7 @@ pub fn synthesise(
     job: &Job,
     library: &Library,
     folder: &Path,
+    sizing: Sizing,
 ) -> Result<Cells, ToolError> {
     let file = |name: &str| folder.join(name);
     let write = |name: &str, text: &str| {
@@ -98,7 +115,7 @@ pub fn synthesise(
     };
     let sources =
         rtl::write(folder).map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
-    write("abc.script", &abc_script())?;
+    write("abc.script", &abc_script(sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
     write("synthesis.ys", &script(job, library, folder, &sources))?;
     tools.yosys(&job.unit, &file("synthesis.ys"))?;

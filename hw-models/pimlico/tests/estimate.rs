@@ -129,6 +129,7 @@ fn wrong_parameters_are_refused() {
         ("area --fo4 NaN", "--fo4 NaN: expected more than 0 ps"),
         ("area --fo4=-20", "--fo4 -20: expected more than 0 ps"),
         ("area --fo4 inf", "--fo4 inf: expected more than 0 ps"),
+        ("area --sized bank_pu", "--sized: nangate45_areas has no timing"),
         ("compare --clock NaN", "--clock NaN: expected more than 0 ns"),
         ("trade sums --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade pipeline --head-dim 99999999999", "--head-dim 99999999999: expected 1 to 256"),

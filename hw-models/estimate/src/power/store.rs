@@ -5,6 +5,7 @@ use super::stimulus::Stimulus;
 use super::{Options, UnitPower};
 use crate::cache::{Hash, key};
 use crate::tools::{ToolError, Tools};
+use crate::yosys::Sizing;
 use crate::{Job, Library, rtl, yosys};
 use std::path::{Path, PathBuf};
 
@@ -29,13 +30,13 @@ impl Store {
         library: &Library,
     ) -> Result<String, ToolError> {
         // What an area comes from, but for the clock.
-        let name = key(&rtl::sources(), &tools.yosys, job, library, 0.0) + ".v";
+        let name = key(&rtl::sources(), &tools.yosys, job, library, 0.0, Sizing::AsMapped) + ".v";
         if let Some(netlist) = self.get(&name) {
             return Ok(netlist);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        yosys::synthesise(tools, job, library, folder.path())?;
+        yosys::synthesise(tools, job, library, folder.path(), Sizing::AsMapped)?;
         let file = folder.path().join("netlist.v");
         let netlist =
             std::fs::read_to_string(&file).map_err(|error| ToolError::File { file, error })?;

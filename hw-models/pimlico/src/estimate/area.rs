@@ -19,6 +19,9 @@ pub struct Arguments {
     /// default that of 28 nm, on the safe side
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
     fo4: f64,
+    /// Show units with buffers and with cells sized for their loads as well
+    #[arg(long)]
+    sized: bool,
     #[command(flatten)]
     flow: FlowArguments,
     #[command(flatten)]
@@ -56,6 +59,20 @@ struct Report {
 struct UnitReport {
     unit: String,
     parameters: BTreeMap<&'static str, i64>,
+    /// As mapped, without buffers.
+    #[serde(flatten)]
+    mapped: NetlistReport,
+    /// With cells sized for their loads, if asked for.
+    sized: Option<NetlistReport>,
+    /// The clock period that the unit has in the devices.
+    device_clock_ns: Option<f64>,
+    /// Not estimated.
+    power_mw: Option<f64>,
+    paper: Option<PaperReport>,
+}
+
+#[derive(Serialize)]
+struct NetlistReport {
     flip_flops: u64,
     flip_flops_ge: f64,
     area_um2: f64,
@@ -70,12 +87,7 @@ struct UnitReport {
     /// With `fo4_ps`: what it leaves of `clock_ns`, and the highest clock that it allows.
     slack_at_node_ns: Option<f64>,
     highest_mhz_at_node: Option<f64>,
-    /// The clock period that the unit has in the devices.
-    device_clock_ns: Option<f64>,
     cells: BTreeMap<String, u64>,
-    /// Not estimated.
-    power_mw: Option<f64>,
-    paper: Option<PaperReport>,
 }
 
 #[derive(Serialize)]
@@ -104,9 +116,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(Failure::Input(message));
     }
     let flow = arguments.flow.flow()?;
+    if arguments.sized && !flow.library.has_timing {
+        let what = "has no timing: there is nothing to size cells by";
+        return Err(Failure::Input(format!("--sized: {} {what}", flow.library.name)));
+    }
     let library_ns = flow.fo4_ns()?;
     let node = Node { clock_ns: flow.clock_ns, library_ns, fo4_ps };
     let areas = flow.areas(&jobs)?;
+    let sized = if arguments.sized { flow.sized_areas(&jobs)? } else { Vec::new() };
+    let sized = sized.into_iter().map(Some).chain(std::iter::repeat(None));
+    let units = jobs.iter().zip(areas.into_iter().zip(sized));
     let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {
         memory: name,
         per,
@@ -120,18 +139,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         library_fo4_ps: library_ns.map(|ns| 1e3 * ns),
         fo4_ps,
         corrections: flow.library.corrections.clone(),
-        units: jobs.iter().zip(areas).map(|(job, area)| unit_report(job, area, node)).collect(),
+        units: units.map(|(job, areas)| unit_report(job, areas, node)).collect(),
         memories: memories.into(),
     };
     sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
 }
 
-fn unit_report(job: &Job, area: Area, node: Node) -> UnitReport {
-    let Node { clock_ns, library_ns, fo4_ps } = node;
-    let (slack_ns, path) = area.timing.map(|timing| (timing.slack_ns, timing.path)).unzip();
-    let path_ns = slack_ns.map(|slack| clock_ns - slack);
-    let at_node = path_ns.zip(library_ns);
-    let at_node = at_node.map(|(path, library)| AtNode::new(path, library, fo4_ps, clock_ns));
+fn unit_report(job: &Job, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
     let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
@@ -144,6 +158,21 @@ fn unit_report(job: &Job, area: Area, node: Node) -> UnitReport {
     UnitReport {
         unit: job.unit.clone(),
         parameters: job.parameters.iter().copied().collect(),
+        mapped: netlist_report(mapped, node),
+        sized: sized.map(|area| netlist_report(area, node)),
+        device_clock_ns: device::clock_ns(job),
+        power_mw: None,
+        paper,
+    }
+}
+
+fn netlist_report(area: Area, node: Node) -> NetlistReport {
+    let Node { clock_ns, library_ns, fo4_ps } = node;
+    let (slack_ns, path) = area.timing.map(|timing| (timing.slack_ns, timing.path)).unzip();
+    let path_ns = slack_ns.map(|slack| clock_ns - slack);
+    let at_node = path_ns.zip(library_ns);
+    let at_node = at_node.map(|(path, library)| AtNode::new(path, library, fo4_ps, clock_ns));
+    NetlistReport {
         flip_flops: area.flip_flops,
         flip_flops_ge: area.flip_flops_ge,
         area_um2: area.um2,
@@ -154,36 +183,15 @@ fn unit_report(job: &Job, area: Area, node: Node) -> UnitReport {
         path_fo4: at_node.map(|at_node| at_node.path_fo4),
         slack_at_node_ns: at_node.map(|at_node| at_node.slack_ns),
         highest_mhz_at_node: at_node.map(|at_node| at_node.highest_mhz),
-        device_clock_ns: device::clock_ns(job),
         cells: area.cells,
-        power_mw: None,
-        paper,
     }
 }
 
 fn units_sheet(report: &Report) -> Sheet {
     let Report { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
-    let shown = |value: Option<f64>, digits: usize| {
-        value.map_or(String::new(), |value| format!("{value:.digits$}"))
-    };
-    let rows = units.iter().map(|unit| {
-        let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
-        let is_met = |slack: f64| if slack < 0.0 { "missed" } else { "met" };
-        vec![
-            unit.unit.clone(),
-            unit.flip_flops.to_string(),
-            format!("{:.0}", unit.area_um2),
-            format!("{:.0}", unit.area_ge),
-            shown(unit.slack_ns, 2),
-            shown(unit.path_ns, 2),
-            shown(unit.path_fo4, 0),
-            shown(unit.slack_at_node_ns, 2),
-            unit.slack_at_node_ns.map_or("", is_met).to_owned(),
-            shown(unit.highest_mhz_at_node, 0),
-            shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
-            shown(of_paper, 0),
-            shown(of_paper.map(|paper| unit.area_ge / paper), 2),
-        ]
+    let rows = units.iter().flat_map(|unit| {
+        let sized = unit.sized.as_ref().map(|sized| row(unit, ", sized", sized));
+        std::iter::once(row(unit, "", &unit.mapped)).chain(sized)
     });
     Sheet {
         title: format!(
@@ -210,6 +218,30 @@ fn units_sheet(report: &Report) -> Sheet {
     }
 }
 
+/// A row of the table of units.
+fn row(unit: &UnitReport, what: &str, netlist: &NetlistReport) -> Vec<String> {
+    let shown = |value: Option<f64>, digits: usize| {
+        value.map_or(String::new(), |value| format!("{value:.digits$}"))
+    };
+    let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+    let is_met = |slack: f64| if slack < 0.0 { "missed" } else { "met" };
+    vec![
+        unit.unit.clone() + what,
+        netlist.flip_flops.to_string(),
+        format!("{:.0}", netlist.area_um2),
+        format!("{:.0}", netlist.area_ge),
+        shown(netlist.slack_ns, 2),
+        shown(netlist.path_ns, 2),
+        shown(netlist.path_fo4, 0),
+        shown(netlist.slack_at_node_ns, 2),
+        netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
+        shown(netlist.highest_mhz_at_node, 0),
+        shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
+        shown(of_paper, 0),
+        shown(of_paper.map(|paper| netlist.area_ge / paper), 2),
+    ]
+}
+
 /// What has to be known to read the table of units.
 fn units_notes(report: &Report) -> Vec<String> {
     let Report { liberty, corrections, .. } = report;
@@ -222,7 +254,7 @@ fn units_notes(report: &Report) -> Vec<String> {
         used / least
     ));
     notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
-    if report.units.iter().all(|unit| unit.slack_ns.is_none()) {
+    if report.units.iter().all(|unit| unit.mapped.slack_ns.is_none()) {
         notes.push(format!("{liberty} has no timing: slack and delay are left open"));
     } else if report.library_fo4_ps.is_none() {
         notes.push(format!("{liberty} has no inverter with timing: FO4 are left open"));
@@ -235,14 +267,24 @@ fn units_notes(report: &Report) -> Vec<String> {
 fn misses(report: &Report) -> Option<String> {
     let Report { clock_ns, library_fo4_ps, fo4_ps, units, .. } = report;
     let library_fo4_ps = (*library_fo4_ps)?;
-    let miss = units.iter().filter(|unit| unit.slack_at_node_ns.is_some_and(|slack| slack < 0.0));
-    let pairs = units.iter().filter_map(|unit| unit.highest_mhz_at_node.zip(unit.device_clock_ns));
-    let (all, slow) = (pairs.clone().count(), pairs.filter(|(mhz, ns)| mhz * ns < 1e3).count());
+    let count = |netlist: fn(&UnitReport) -> Option<&NetlistReport>| {
+        let netlists = units.iter().filter_map(|unit| Some((netlist(unit)?, unit.device_clock_ns)));
+        let speeds = netlists.filter_map(|(netlist, ns)| Some((netlist.highest_mhz_at_node?, ns)));
+        let device = speeds.clone().filter_map(|(mhz, ns)| Some((mhz, ns?)));
+        let slow = speeds.clone().filter(|(mhz, _)| mhz * clock_ns < 1e3).count();
+        let slow_in_device = device.clone().filter(|(mhz, ns)| mhz * ns < 1e3).count();
+        let (all, all_in_device) = (speeds.count(), device.count());
+        format!(
+            "{slow} of {all} miss {clock_ns} ns, {slow_in_device} of {all_in_device} the clock that they \
+             have in the device"
+        )
+    };
+    let mapped = count(|unit| Some(&unit.mapped));
+    let sized = units.iter().any(|unit| unit.sized.is_some());
+    let sized = sized.then(|| format!("; sized, {}", count(|unit| unit.sized.as_ref())));
     Some(format!(
-        "node: paths in FO4 of the library, {library_fo4_ps:.1} ps, at {fo4_ps} ps: {} of {} miss {clock_ns} \
-         ns; {slow} of {all} miss the clock that they have in the device",
-        miss.count(),
-        units.len()
+        "node: paths in FO4 of the library, {library_fo4_ps:.1} ps, at {fo4_ps} ps: {mapped}{}",
+        sized.unwrap_or_default()
     ))
 }
 
@@ -278,7 +320,7 @@ mod tests {
             cells: BTreeMap::new(),
             timing,
         };
-        unit_report(&flow::job(name).expect("a unit"), area, node)
+        unit_report(&flow::job(name).expect("a unit"), (area, None), node)
     }
 
     fn report(units: Vec<UnitReport>, node: Node) -> Report {
@@ -299,10 +341,11 @@ mod tests {
         // 20 ns are 200 FO4 and 4 ns, 30 ns are 300 and 6.
         let [fast, slow] = [20.0, 30.0].map(|ns| unit("bank_pu", Some(ns), NODE));
         let near = |a: Option<f64>, b: f64| (a.expect("timing") - b).abs() < 1e-9;
-        assert!(near(fast.slack_ns, -15.0) && near(fast.path_ns, 20.0));
-        assert!(near(fast.path_fo4, 200.0) && near(fast.slack_at_node_ns, 1.0));
-        assert!(near(fast.highest_mhz_at_node, 250.0) && near(fast.device_clock_ns, 5.0));
-        assert!(near(slow.slack_at_node_ns, -1.0));
+        let UnitReport { mapped, device_clock_ns, .. } = fast;
+        assert!(near(mapped.slack_ns, -15.0) && near(mapped.path_ns, 20.0));
+        assert!(near(mapped.path_fo4, 200.0) && near(mapped.slack_at_node_ns, 1.0));
+        assert!(near(mapped.highest_mhz_at_node, 250.0) && near(device_clock_ns, 5.0));
+        assert!(near(slow.mapped.slack_at_node_ns, -1.0));
     }
 
     #[test]
@@ -316,7 +359,29 @@ mod tests {
         assert_eq!(marks, ["met", "missed", "met", "missed"]);
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
         let summary = &sheet.notes[0];
-        assert!(summary.contains("2 of 4 miss 5 ns; 2 of 3 miss the clock"), "{summary}");
+        assert!(summary.contains("2 of 4 miss 5 ns, 2 of 3 the clock"), "{summary}");
+    }
+
+    #[test]
+    fn a_unit_is_shown_as_mapped_and_sized() {
+        let mut slow = unit("bank_pu", Some(30.0), NODE);
+        slow.sized = Some(unit("bank_pu", Some(15.0), NODE).mapped);
+        let report = report(vec![slow, unit("fp_mul", Some(99.0), NODE)], NODE);
+        let sheet = units_sheet(&report);
+        let cells = |n: usize| sheet.rows.iter().map(|row| row[n].clone()).collect::<Vec<_>>();
+        assert_eq!(cells(0), ["bank_pu", "bank_pu, sized", "fp_mul"]);
+        assert_eq!(cells(8), ["missed", "met", "missed"]);
+        let summary = &sheet.notes[0];
+        assert!(summary.contains("2 of 2 miss 5 ns, 1 of 1 the clock"), "{summary}");
+        assert!(
+            summary.ends_with(
+                "; sized, 0 of 1 miss 5 ns, 0 of 1 the clock that they have in the device"
+            )
+        );
+        let json = serde_json::to_value(&report).expect("a document");
+        assert_eq!(json["units"][0]["path_ns"], 30.0);
+        assert_eq!(json["units"][0]["sized"]["path_ns"], 15.0);
+        assert!(json["units"][1]["sized"].is_null());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Tools};
+use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Sizing, Tools};
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -78,13 +78,25 @@ impl Flow {
 
     /// The areas of units, one after the other.
     pub fn areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
-        self.areas_in(&self.library, jobs)
+        self.areas_by(self.estimator(&self.library), jobs)
     }
 
     /// The same with another library.
     pub fn areas_in(&self, library: &Library, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
+        self.areas_by(self.estimator(library), jobs)
+    }
+
+    /// The same with cells sized for their loads. The library must have timing.
+    pub fn sized_areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
+        self.areas_by(self.estimator(&self.library).with_sizing(Sizing::ForLoads), jobs)
+    }
+
+    fn estimator<'a>(&'a self, library: &'a Library) -> Estimator<'a> {
         let Self { clock_ns, tools, cache, .. } = self;
-        let estimator = Estimator::new(tools, library, *clock_ns, cache.as_deref());
+        Estimator::new(tools, library, *clock_ns, cache.as_deref())
+    }
+
+    fn areas_by(&self, estimator: Estimator<'_>, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
         let bar = output::progress(jobs.len() as u64, "units");
         let areas = jobs.iter().map(|job| {
             let area = estimator.area(job).map_err(|e| Failure::Input(e.to_string()));
@@ -98,9 +110,7 @@ impl Flow {
 
     /// FO4 of the library in ns, if it has timing.
     pub fn fo4_ns(&self) -> Result<Option<f64>, Failure> {
-        let Self { library, clock_ns, tools, cache } = self;
-        let estimator = Estimator::new(tools, library, *clock_ns, cache.as_deref());
-        estimator.fo4_ns().map_err(|e| Failure::Input(e.to_string()))
+        self.estimator(&self.library).fo4_ns().map_err(|e| Failure::Input(e.to_string()))
     }
 
     /// The slowest path in ns, if the library has timing.
