@@ -104,6 +104,7 @@ pub(crate) fn key(
     add(yosys::abc_script(sizing).as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
+    add(timing::READING.as_bytes());
     hash.name()
 }
 

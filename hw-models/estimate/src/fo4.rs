@@ -21,24 +21,24 @@ use std::path::Path;
 /// It is that of a logic process. Logic in a DRAM process is slower, which no paper here puts a figure to.
 pub const NODE_28NM_PS: f64 = 20.0;
 
-/// What a path comes to in another process.
+/// What the shortest clock period comes to in another process.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtNode {
-    /// The path in FO4.
-    pub path_fo4: f64,
+    /// It in FO4.
+    pub period_fo4: f64,
     /// What is left of the clock period in ns: negative where it is too short.
     pub slack_ns: f64,
-    /// The highest clock that the path allows, in MHz.
+    /// The highest clock in MHz.
     pub highest_mhz: f64,
 }
 
 impl AtNode {
-    /// Of a path of so many ns in a library of so many ns an FO4, where an FO4 takes `node_ps` ps and the
-    /// clock's period is `clock_ns` ns. All of them are more than 0.
-    pub fn new(path_ns: f64, library_ns: f64, node_ps: f64, clock_ns: f64) -> Self {
-        let path_fo4 = path_ns / library_ns;
-        let at_node_ns = path_fo4 * node_ps / 1e3;
-        Self { path_fo4, slack_ns: clock_ns - at_node_ns, highest_mhz: 1e3 / at_node_ns }
+    /// Of a period of so many ns in a library of so many ns an FO4, where an FO4 takes `node_ps` ps and the
+    /// clock's period is `clock_ns` ns.
+    pub fn new(period_ns: f64, library_ns: f64, node_ps: f64, clock_ns: f64) -> Self {
+        let period_fo4 = period_ns / library_ns;
+        let at_node_ns = period_fo4 * node_ps / 1e3;
+        Self { period_fo4, slack_ns: clock_ns - at_node_ns, highest_mhz: 1e3 / at_node_ns }
     }
 }
 
@@ -122,9 +122,9 @@ mod tests {
     #[test]
     fn a_path_is_carried_to_another_node_by_its_inverters() {
         // 20 ns of 0.1 ns are 200 FO4, at 20 ps 4 ns.
-        let AtNode { path_fo4, slack_ns, highest_mhz } = AtNode::new(20.0, 0.1, 20.0, 5.0);
+        let AtNode { period_fo4, slack_ns, highest_mhz } = AtNode::new(20.0, 0.1, 20.0, 5.0);
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
-        assert!(near(path_fo4, 200.0) && near(slack_ns, 1.0) && near(highest_mhz, 250.0));
+        assert!(near(period_fo4, 200.0) && near(slack_ns, 1.0) && near(highest_mhz, 250.0));
         // Half as fast it is too slow.
         assert!(near(AtNode::new(20.0, 0.1, 40.0, 5.0).slack_ns, -3.0));
         assert!(near(AtNode::new(20.0, 0.1, 25.0, 5.0).slack_ns, 0.0));

@@ -77,14 +77,14 @@ struct NetlistReport {
     flip_flops_ge: f64,
     area_um2: f64,
     area_ge: f64,
-    /// In the library, with setup of the flip-flop at its end. This, and what follows of time, is none if
-    /// the library has no timing.
-    path_ns: Option<f64>,
-    /// What it leaves of `clock_ns` there.
+    /// The shortest clock period in the library. This, and what follows of time, is none if the library has
+    /// no timing.
+    period_ns: Option<f64>,
+    /// Of the worst path at `clock_ns`, in the library; and its cells.
     slack_ns: Option<f64>,
     path: Vec<String>,
-    path_fo4: Option<f64>,
-    /// With `fo4_ps`: what it leaves of `clock_ns`, and the highest clock that it allows.
+    period_fo4: Option<f64>,
+    /// With `fo4_ps`: what the shortest period leaves of `clock_ns`, and the highest clock.
     slack_at_node_ns: Option<f64>,
     highest_mhz_at_node: Option<f64>,
     cells: BTreeMap<String, u64>,
@@ -168,19 +168,19 @@ fn unit_report(job: &Job, (mapped, sized): (Area, Option<Area>), node: Node) -> 
 
 fn netlist_report(area: Area, node: Node) -> NetlistReport {
     let Node { clock_ns, library_ns, fo4_ps } = node;
+    let period_ns = area.timing.as_ref().map(|timing| timing.period_ns);
     let (slack_ns, path) = area.timing.map(|timing| (timing.slack_ns, timing.path)).unzip();
-    let path_ns = slack_ns.map(|slack| clock_ns - slack);
-    let at_node = path_ns.zip(library_ns);
-    let at_node = at_node.map(|(path, library)| AtNode::new(path, library, fo4_ps, clock_ns));
+    let at_node = period_ns.zip(library_ns);
+    let at_node = at_node.map(|(period, library)| AtNode::new(period, library, fo4_ps, clock_ns));
     NetlistReport {
         flip_flops: area.flip_flops,
         flip_flops_ge: area.flip_flops_ge,
         area_um2: area.um2,
         area_ge: area.ge,
-        path_ns,
+        period_ns,
         slack_ns,
         path: path.unwrap_or_default(),
-        path_fo4: at_node.map(|at_node| at_node.path_fo4),
+        period_fo4: at_node.map(|at_node| at_node.period_fo4),
         slack_at_node_ns: at_node.map(|at_node| at_node.slack_ns),
         highest_mhz_at_node: at_node.map(|at_node| at_node.highest_mhz),
         cells: area.cells,
@@ -231,8 +231,8 @@ fn row(unit: &UnitReport, what: &str, netlist: &NetlistReport) -> Vec<String> {
         format!("{:.0}", netlist.area_um2),
         format!("{:.0}", netlist.area_ge),
         shown(netlist.slack_ns, 2),
-        shown(netlist.path_ns, 2),
-        shown(netlist.path_fo4, 0),
+        shown(netlist.period_ns, 2),
+        shown(netlist.period_fo4, 0),
         shown(netlist.slack_at_node_ns, 2),
         netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
         shown(netlist.highest_mhz_at_node, 0),
@@ -283,7 +283,8 @@ fn misses(report: &Report) -> Option<String> {
     let sized = units.iter().any(|unit| unit.sized.is_some());
     let sized = sized.then(|| format!("; sized, {}", count(|unit| unit.sized.as_ref())));
     Some(format!(
-        "node: paths in FO4 of the library, {library_fo4_ps:.1} ps, at {fo4_ps} ps: {mapped}{}",
+        "delay: the shortest clock period; node: its FO4, {library_fo4_ps:.1} ps in the library, at {fo4_ps} \
+         ps: {mapped}{}",
         sized.unwrap_or_default()
     ))
 }
@@ -309,9 +310,12 @@ mod tests {
 
     const NODE: Node = Node { clock_ns: 5.0, library_ns: Some(0.1), fo4_ps: 20.0 };
 
-    /// A unit whose slowest path has so many ns in the library, if it has timing.
-    fn unit(name: &str, path_ns: Option<f64>, node: Node) -> UnitReport {
-        let timing = path_ns.map(|ns| Timing { slack_ns: node.clock_ns - ns, path: Vec::new() });
+    /// A unit whose shortest period has so many ns in the library, if it has timing.
+    fn unit(name: &str, period_ns: Option<f64>, node: Node) -> UnitReport {
+        let timing = period_ns.map(|period_ns| {
+            let slack_ns = node.clock_ns - period_ns;
+            Timing { slack_ns, period_ns, path: Vec::new() }
+        });
         let area = Area {
             um2: 1.0,
             ge: 1.0,
@@ -337,13 +341,13 @@ mod tests {
     }
 
     #[test]
-    fn slack_at_the_node_is_of_the_path_in_inverters() {
+    fn slack_at_the_node_is_of_the_period_in_inverters() {
         // 20 ns are 200 FO4 and 4 ns, 30 ns are 300 and 6.
         let [fast, slow] = [20.0, 30.0].map(|ns| unit("bank_pu", Some(ns), NODE));
         let near = |a: Option<f64>, b: f64| (a.expect("timing") - b).abs() < 1e-9;
         let UnitReport { mapped, device_clock_ns, .. } = fast;
-        assert!(near(mapped.slack_ns, -15.0) && near(mapped.path_ns, 20.0));
-        assert!(near(mapped.path_fo4, 200.0) && near(mapped.slack_at_node_ns, 1.0));
+        assert!(near(mapped.slack_ns, -15.0) && near(mapped.period_ns, 20.0));
+        assert!(near(mapped.period_fo4, 200.0) && near(mapped.slack_at_node_ns, 1.0));
         assert!(near(mapped.highest_mhz_at_node, 250.0) && near(device_clock_ns, 5.0));
         assert!(near(slow.mapped.slack_at_node_ns, -1.0));
     }
@@ -379,8 +383,8 @@ mod tests {
             )
         );
         let json = serde_json::to_value(&report).expect("a document");
-        assert_eq!(json["units"][0]["path_ns"], 30.0);
-        assert_eq!(json["units"][0]["sized"]["path_ns"], 15.0);
+        assert_eq!(json["units"][0]["period_ns"], 30.0);
+        assert_eq!(json["units"][0]["sized"]["period_ns"], 15.0);
         assert!(json["units"][1]["sized"].is_null());
     }
 

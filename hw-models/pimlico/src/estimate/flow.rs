@@ -113,9 +113,9 @@ impl Flow {
         self.estimator(&self.library).fo4_ns().map_err(|e| Failure::Input(e.to_string()))
     }
 
-    /// The slowest path in ns, if the library has timing.
+    /// The shortest clock period in ns, if the library has timing.
     pub fn delay_ns(&self, area: &Area) -> Option<f64> {
-        area.timing.as_ref().map(|timing| self.clock_ns - timing.slack_ns)
+        area.timing.as_ref().map(|timing| timing.period_ns)
     }
 }
 
