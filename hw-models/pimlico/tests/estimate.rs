@@ -152,6 +152,8 @@ fn a_failing_tool_leaves_no_file_behind() {
     assert_eq!(left, 2, "the two tools");
 
     let plot = bench.file("no/such/folder/trade.svg");
-    let said = bench.refused(&format!("trade sums --plot {}", plot.display()), NANGATE45);
-    assert!(said.contains("no/such/folder") && said.contains("no such folder"), "{said}");
+    for what in ["trade sums", "area", "power"] {
+        let said = bench.refused(&format!("{what} --plot {}", plot.display()), NANGATE45);
+        assert!(said.contains("no/such/folder") && said.contains("no such folder"), "{said}");
+    }
 }

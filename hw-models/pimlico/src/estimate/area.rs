@@ -2,8 +2,10 @@
 //! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
 use super::flow::{self, FlowArguments};
+use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
+use crate::output::grouped;
 use clap::Args;
 use pimlico_estimate::fo4::{self, AtNode};
 use pimlico_estimate::{Area, Job, device, memory, paper};
@@ -26,6 +28,8 @@ pub struct Arguments {
     flow: FlowArguments,
     #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    plot: PlotArgument,
 }
 
 /// FO4 of a process in ps, at the most: fifty times that of 180 nm.
@@ -110,6 +114,7 @@ struct MemoryReport {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let jobs = flow::jobs(&arguments.units)?;
+    arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
     if !(fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS) {
         let message = format!("--fo4 {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
@@ -142,6 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         units: units.map(|(job, areas)| unit_report(job, areas, node)).collect(),
         memories: memories.into(),
     };
+    arguments.plot.write(|| picture(&report))?;
     sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
 }
 
@@ -303,6 +309,46 @@ fn memories_sheet(report: &Report) -> Sheet {
     }
 }
 
+/// Logic and flip-flops of each unit, and below it the paper's figure; what clocks come to at the node.
+fn picture(report: &Report) -> Picture {
+    let [logic, flip_flops, paper] = [0, 1, 2];
+    let whole = |value: f64| grouped(value.round() as u64);
+    let (mut areas, mut periods) = (Vec::new(), Vec::new());
+    for unit in &report.units {
+        let sized = unit.sized.iter().map(|netlist| (format!("{}, sized", unit.unit), netlist));
+        for (label, netlist) in std::iter::once((unit.unit.clone(), &unit.mapped)).chain(sized) {
+            let NetlistReport { area_ge, flip_flops_ge, slack_at_node_ns, .. } = *netlist;
+            areas.push(Bar {
+                label: label.clone(),
+                parts: vec![(area_ge - flip_flops_ge, logic), (flip_flops_ge, flip_flops)],
+                text: whole(area_ge),
+            });
+            periods.extend(
+                slack_at_node_ns.map(|slack_ns| report.clock_ns - slack_ns).map(|ns| Bar {
+                    label,
+                    parts: vec![(ns, logic)],
+                    text: format!("{ns:.2}"),
+                }),
+            );
+        }
+        areas.extend(unit.paper.as_ref().map(|figure| Bar {
+            label: "    L3".to_owned(),
+            parts: vec![(figure.area_ge, paper)],
+            text: whole(figure.area_ge),
+        }));
+    }
+    let panel = |title: String, bars: Vec<Bar>| Panel { title, bars, scale: Scale::Linear };
+    let panels = [
+        panel("area, GE".to_owned(), areas),
+        panel(format!("shortest clock period with {} ps an FO4, ns", report.fo4_ps), periods),
+    ];
+    Picture {
+        title: format!("area in {}; a GE is {} um2", report.liberty, report.nand2_um2),
+        key: vec!["logic", "flip-flops", "L3, Table 5"],
+        panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,5 +441,36 @@ mod tests {
         assert!(sheet.rows[0][4..10].iter().all(String::is_empty), "{:?}", sheet.rows[0]);
         assert!(sheet.notes.iter().all(|note| !note.contains("miss ")));
         assert_eq!(sheet.notes[1], "small has no timing: slack and delay are left open");
+    }
+
+    #[test]
+    fn the_picture_has_a_unit_above_its_paper_and_periods_where_there_is_timing() {
+        let with_areas = |mut unit: UnitReport| {
+            (unit.mapped.area_ge, unit.mapped.flip_flops_ge) = (1000.0, 400.0);
+            unit
+        };
+        let of = |name, path_ns| with_areas(unit(name, path_ns, NODE));
+        let mut relayout = of("relayout_unit", Some(6.0));
+        relayout.sized = Some(of("relayout_unit", Some(3.0)).mapped);
+        let mut report = report(vec![relayout, of("dispatcher", None)], NODE);
+        let drawn = picture(&report);
+        let bars = |panel: usize| {
+            let bars = drawn.panels[panel].bars.iter();
+            bars.map(|bar| (bar.label.trim(), bar.parts.clone())).collect::<Vec<_>>()
+        };
+        let ours = || vec![(600.0, 0), (400.0, 1)];
+        let expected = [
+            ("relayout_unit", ours()),
+            ("relayout_unit, sized", ours()),
+            ("L3", vec![(948.0 / paper::NAND2_28NM_UM2[1], 2)]),
+            ("dispatcher", ours()),
+        ];
+        assert_eq!(bars(0), expected);
+        // 6 and 3 ns are 60 and 30 FO4.
+        let periods: Vec<_> = drawn.panels[1].bars.iter().map(|bar| bar.text.as_str()).collect();
+        assert_eq!(periods, ["1.20", "0.60"]);
+
+        report.units.remove(0);
+        assert_eq!(picture(&report).panels.len(), 1, "no timing, no periods");
     }
 }

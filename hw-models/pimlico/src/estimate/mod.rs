@@ -5,6 +5,7 @@ mod area;
 mod compare;
 mod flow;
 mod libraries;
+mod picture;
 mod power;
 mod power_report;
 mod sheet;

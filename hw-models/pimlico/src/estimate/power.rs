@@ -2,6 +2,7 @@
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
 use super::flow::{self, CLOCK_NS, Flow, cache_folder, jobs};
+use super::picture::PlotArgument;
 use super::power_report::{Report, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
 use super::workload::{What, Workload};
@@ -73,6 +74,8 @@ pub(super) struct PowerArguments {
     wire: f64,
     #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    plot: PlotArgument,
     /// Write what another simulator needs to count the same into a folder for each unit
     #[arg(long, value_name = "FOLDER")]
     export: Option<PathBuf>,
@@ -130,6 +133,7 @@ impl PowerArguments {
 /// Runs the command.
 pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     arguments.check()?;
+    arguments.plot.check()?;
     let names = match arguments.units.as_slice() {
         [] => UNITS.map(str::to_owned).to_vec(),
         units => units.to_vec(),
@@ -170,6 +174,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let units = jobs.iter().zip(powers).map(|(job, power)| UnitReport::new(job, power, &report));
     let units: Vec<_> = units.collect();
     let report = report.with(units);
+    arguments.plot.write(|| report.picture())?;
     sheet::print(arguments.format, &report, &report.sheets())
 }
 

@@ -7,6 +7,7 @@
 //! **A head's energy** is that of its score and context: in each phase the energy of a mean clock times
 //! the unit's clocks in the device, and the leakage of its time.
 
+use super::picture::{Bar, Panel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
 use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
@@ -444,6 +445,53 @@ impl Report {
             columns: vec!["what", "library", "28 nm", "Table 5"],
             rows: rows.into(),
             notes,
+        }
+    }
+}
+
+impl Report {
+    /// Power of each unit while it works and phase by phase; scaled to 28 nm, the paper's below it.
+    pub(super) fn picture(&self) -> Picture {
+        let paper = 3;
+        let bar = |label: String, of: &PowerReport| Bar {
+            label,
+            parts: vec![(of.internal, 0), (of.switching, 1), (of.leakage, 2)],
+            text: format!("{:.3}", of.total),
+        };
+        let working = self.units.iter().map(|unit| bar(unit.unit.clone(), &unit.power_mw));
+        let phases = self.units.iter().flat_map(|unit| {
+            let name = |phase: &PhaseReport| format!("{}: {}", unit.unit, phase.phase);
+            unit.phases.iter().map(move |phase| bar(name(phase), &phase.power_mw))
+        });
+        let mut scaled = Vec::new();
+        for (unit, factor) in self.units.iter().filter_map(|unit| Some((unit, self.scale_28nm?))) {
+            let PowerReport { internal, switching, .. } = unit.power_mw;
+            let total = (internal + switching) * factor;
+            scaled.push(Bar {
+                label: unit.unit.clone(),
+                parts: vec![(internal * factor, 0), (switching * factor, 1)],
+                text: format!("{total:.3}"),
+            });
+            scaled.extend(unit.paper.as_ref().map(|figure| Bar {
+                label: "    L3".to_owned(),
+                parts: vec![(figure.power_mw, paper)],
+                text: format!("{:.3}", figure.power_mw),
+            }));
+        }
+        let panel = |title: &str, bars: Vec<Bar>| Panel {
+            title: title.to_owned(),
+            bars,
+            scale: Scale::Linear,
+        };
+        let panels = [
+            panel("while it works, mW", working.collect()),
+            panel("by phase, mW", phases.collect()),
+            panel("while it works, scaled to 28 nm, mW", scaled),
+        ];
+        Picture {
+            title: format!("power in {} at {} ns", self.liberty, self.clock_ns),
+            key: vec!["internal", "switching", "leakage", "L3, Table 5"],
+            panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
         }
     }
 }

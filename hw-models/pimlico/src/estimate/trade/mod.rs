@@ -7,6 +7,7 @@ mod pipeline;
 mod plot;
 
 use super::flow::{Flow, FlowArguments};
+use super::picture::PlotArgument;
 use super::power::{self, WINDOW};
 use super::sheet::{self, FormatArguments, Sheet};
 use super::workload::{What, Workload};
@@ -17,7 +18,6 @@ use pimlico_estimate::Job;
 use pimlico_estimate::power::{Power, Stimulus, UnitPower};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico estimate trade`.
 #[derive(Args)]
@@ -53,9 +53,8 @@ struct Options {
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
-    /// Draw it
-    #[arg(long, value_name = "FILE.svg")]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    plot: PlotArgument,
     #[command(flatten)]
     flow: FlowArguments,
     #[command(flatten)]
@@ -89,11 +88,7 @@ impl Options {
             let message = format!("--context {wrong}: expected 1 to {MOST_CONTEXT}");
             return Err(Failure::Input(message));
         }
-        let folder = plot.as_deref().and_then(Path::parent);
-        match folder.filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
-            Some(folder) => Err(Failure::Input(format!("{}: no such folder", folder.display()))),
-            None => Ok(()),
-        }
+        plot.check()
     }
 }
 
@@ -188,9 +183,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         power_of,
         notes,
     };
-    if let Some(file) = &options.plot {
-        plot::write(file, &report)?;
-    }
+    options.plot.write(|| plot::picture(&report))?;
     sheet::print(options.format, &report, &[trade_sheet(&report), units_sheet(&report)])
 }
 
