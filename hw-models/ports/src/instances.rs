@@ -3,13 +3,14 @@
 
 use crate::wave::Cycle;
 use crate::{Model, Unit};
+use std::any::Any;
 use std::fmt;
 
 /// Some instances of a unit that step together.
 ///
-/// This is the one interface behind which the back ends stand. A device drives it and cannot tell
-/// which of them it is.
-pub trait Instances<U: Unit> {
+/// This is the one interface behind which the back ends stand. A device drives it and need not know
+/// which of them it is; it may ask, for what one of them can do better.
+pub trait Instances<U: Unit>: Any {
     /// Resets every instance.
     fn reset(&mut self);
 
@@ -38,6 +39,10 @@ impl<M: Model> Instances<M> for Models<M> {
     }
 
     fn settle(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
+        if let ([model], [input], [output]) = (&self.0[..], inputs, &mut *outputs) {
+            *output = model.settle(input);
+            return Ok(());
+        }
         for ((model, input), output) in self.0.iter().zip(inputs).zip(outputs) {
             *output = model.settle(input);
         }
@@ -45,6 +50,11 @@ impl<M: Model> Instances<M> for Models<M> {
     }
 
     fn step(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
+        // One by itself is what most units are.
+        if let ([model], [input], [output]) = (&mut self.0[..], inputs, &mut *outputs) {
+            *output = model.step(input);
+            return Ok(());
+        }
         for ((model, input), output) in self.0.iter_mut().zip(inputs).zip(outputs) {
             *output = model.step(input);
         }

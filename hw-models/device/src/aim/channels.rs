@@ -17,7 +17,10 @@ use super::units::{BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
 use super::{AimError, Hazard, layout};
 use pimlico_ports::Instances;
 use pimlico_units::arith::{Binary16, Fp};
-use pimlico_units::bank::{BankPuIn, BankPuOut, PingpongBufferIn, PingpongBufferOut, Sixteen};
+use pimlico_units::bank::{
+    self, BankPuIn, BankPuOut, PingpongBufferIn, PingpongBufferOut, SideBySide, Sixteen,
+};
+use std::any::Any;
 
 /// Clocks from a column to the first in which its result can be read, if it ends a sum.
 pub const READ_TO_RESULT: u64 = Pu::TREE_LATENCY + 2;
@@ -66,10 +69,17 @@ impl Arriving<'_> {
 /// PUs and I/O buffers.
 pub struct Channels {
     pus: Box<dyn Instances<Pu>>,
+    /// Somebody looks at the ports. Otherwise those of vectors are left out.
+    shows_ports: bool,
     pu_in: Box<[PuIn]>,
     pu_out: Box<[PuOut]>,
+    /// For vectors, what stands in their `pu_in`: the column, and its word for each of them.
+    column: Box<[Word]>,
+    words: Box<[Word]>,
     /// The column in `pu_in`, whose word comes out of the global buffer in this clock.
     beat: Option<Beat>,
+    /// The results are new in this clock.
+    new_results: bool,
     global: IoBufferUnits<GLOBAL_WORDS>,
     global_in: PingpongBufferIn<Word>,
     global_out: PingpongBufferOut<Word>,
@@ -91,9 +101,13 @@ impl Channels {
         let count = channels * BANKS;
         Self {
             pus,
+            shows_ports: false,
             pu_in: vec![PuIn::default(); count].into(),
             pu_out: vec![PuOut::default(); count].into(),
+            column: vec![Word::default(); count].into(),
+            words: vec![Word::default(); count].into(),
             beat: None,
+            new_results: false,
             global,
             global_in: PingpongBufferIn::default(),
             global_out: PingpongBufferOut::default(),
@@ -144,6 +158,19 @@ impl Channels {
 
     /// The column that came in the last clock meets its word; another one takes its place.
     fn step_pus(&mut self, column: Option<(Beat, &[Word])>) -> Result<(), AimError> {
+        if let Some(vectors) = vectors_mut(&mut *self.pus, self.shows_ports) {
+            let beat = self.beat.map(|Beat { first, last, .. }| {
+                self.words.fill(self.global_out.data_o);
+                let (rows, factors) = (self.column.as_flattened(), self.words.as_flattened());
+                bank::Beat { accumulate: false, first, last, rows, factors }
+            });
+            self.new_results = vectors.step_alike(beat);
+            self.beat = column.map(|(beat, _)| beat);
+            if let Some((_, words)) = column {
+                self.column.copy_from_slice(words);
+            }
+            return Ok(());
+        }
         let shared_i = numbers(self.global_out.data_o);
         for input in &mut self.pu_in {
             input.valid_i = self.beat.is_some();
@@ -154,6 +181,7 @@ impl Channels {
             }
         }
         self.pus.step(&self.pu_in, &mut self.pu_out)?;
+        self.new_results = self.pu_out[0].result_valid_o;
         self.beat = column.map(|(beat, _)| beat);
         if let Some((_, words)) = column {
             for (input, word) in self.pu_in.iter_mut().zip(words) {
@@ -164,11 +192,11 @@ impl Channels {
     }
 
     fn step_result_registers(&mut self, take: bool) -> Result<(), AimError> {
-        let new = self.pu_out[0].result_valid_o;
-        for (input, pus) in self.results_in.iter_mut().zip(self.pu_out.chunks(BANKS)) {
-            *input = PingpongBufferIn {
+        let new = self.new_results;
+        for channel in 0..self.results_in.len() {
+            self.results_in[channel] = PingpongBufferIn {
                 write_valid_i: new,
-                write_data_i: if new { results_of(pus) } else { Word::default() },
+                write_data_i: if new { self.results_of(channel) } else { Word::default() },
                 write_last_i: new,
                 read_valid_i: take,
                 release_i: take,
@@ -186,12 +214,29 @@ impl Channels {
         Ok(())
     }
 
+    /// A result of each PU of a channel.
+    fn results_of(&self, channel: usize) -> Word {
+        let vectors = vectors(&*self.pus, self.shows_ports);
+        let bits = |bank: usize| {
+            let pu = BANKS * channel + bank;
+            let score = vectors.map_or_else(|| self.pu_out[pu].score(), |pus| pus.result(pu, 0));
+            u64::from(score.to_bits())
+        };
+        std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
+    }
+
+    /// Has [`pu`](Self::pu) show what the PUs are told, from the next column on. To be called where nothing
+    /// is under way.
+    pub fn show_ports(&mut self) {
+        self.shows_ports = true;
+    }
+
     /// Whether nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.clocks_left == 0
     }
 
-    /// Ports of the PU at bank 0 of channel 0.
+    /// Ports of the PU at bank 0 of channel 0, if somebody looks at them.
     pub fn pu(&self) -> (&PuIn, &PuOut) {
         (&self.pu_in[0], &self.pu_out[0])
     }
@@ -212,8 +257,17 @@ fn numbers(word: Word) -> [Fp<Binary16>; MULTIPLIERS] {
     layout::elements(word).map(|bits| Fp::from_bits(bits.into()))
 }
 
-/// A result of each PU of a channel.
-fn results_of(pus: &[PuOut]) -> Word {
-    let bits = |bank: usize| u64::from(pus[bank].score().to_bits());
-    std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
+/// The PUs, if they are vectors whose ports nobody looks at.
+fn vectors(pus: &dyn Instances<Pu>, shows_ports: bool) -> Option<&SideBySide<Binary16, Sixteen>> {
+    let pus: &dyn Any = pus;
+    if shows_ports { None } else { pus.downcast_ref() }
+}
+
+/// The same.
+fn vectors_mut(
+    pus: &mut dyn Instances<Pu>,
+    shows_ports: bool,
+) -> Option<&mut SideBySide<Binary16, Sixteen>> {
+    let pus: &mut dyn Any = pus;
+    if shows_ports { None } else { pus.downcast_mut() }
 }

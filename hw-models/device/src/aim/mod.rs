@@ -203,6 +203,7 @@ impl Module {
 
     /// Records what follows.
     pub fn trace(&mut self, wave: AimWave) {
+        self.channels.show_ports();
         self.wave = Some(wave);
     }
 

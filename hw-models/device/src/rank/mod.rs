@@ -202,6 +202,11 @@ impl Rank {
         &mut self.sequencer
     }
 
+    /// Both.
+    pub(crate) fn front(&mut self) -> (&Module, &mut Sequencer) {
+        (&self.module, &mut self.sequencer)
+    }
+
     /// What the chips hold.
     pub fn dram(&self) -> &Dram {
         self.chips.dram()
@@ -209,6 +214,7 @@ impl Rank {
 
     /// Records what follows.
     pub fn trace(&mut self, wave: RankWave) {
+        self.sum_path.show_ports();
         self.wave = Some(wave);
     }
 
@@ -234,6 +240,7 @@ impl Rank {
 
     /// Has all of the rank observed. From its reset on, if the observer has a state of its own.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.sum_path.show_ports();
         self.observer = Some(observer);
     }
 
@@ -388,8 +395,8 @@ impl Rank {
         if let (true, Some(ArrayRequest::Read(read))) = (taken.array, requests.array) {
             self.reads.push_back(read);
         }
-        if taken.bus {
-            self.transfers.extend(requests.bus);
+        if let (true, Some(request)) = (taken.bus, requests.bus) {
+            self.transfers.push_back(request);
         }
         Ok(())
     }

@@ -145,7 +145,7 @@ pub(super) struct Known<L: Lanes> {
 
 /// The accumulators of a level of the tree, above the first, that add their neighbours `distance` to the
 /// left and to the right: these, and the distance.
-pub(super) fn nodes<L: Lanes>(level: usize) -> (impl Iterator<Item = usize>, usize) {
+fn nodes<L: Lanes>(level: usize) -> (impl Iterator<Item = usize>, usize) {
     (((1 << level) - 1..L::COUNT).step_by(2 << level), 1 << (level - 1))
 }
 

@@ -11,4 +11,4 @@ pub use lanes::{Four, Lanes, Sixteen};
 pub use pingpong_buffer::{
     PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,
 };
-pub use side_by_side::SideBySide;
+pub use side_by_side::{Beat, SideBySide};

@@ -108,6 +108,36 @@ dispatch! {
     mul_add(a, b, out)
 }
 
+/// `out[i] = a[2 i] + a[2 i + 1]`, rounded: a level of a tree.
+///
+/// # Panics
+///
+/// If `out` is not half as long as `a`, or the machine has not the level.
+#[inline]
+pub fn add_neighbours<F: Fast>(level: Level, a: &[u16], out: &mut [u16]) {
+    assert!(a.len() == 2 * out.len(), "two neighbours to each sum");
+    assert!(level.is_available(), "{level:?} is not available");
+    match level {
+        Level::Portable => portable::add_neighbours::<F>(a, out),
+        // SAFETY: the machine has the features, the slices have these lengths.
+        #[cfg(target_arch = "x86_64")]
+        Level::F16c => unsafe { x86::f16c::add_neighbours::<F>(a, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { x86::avx512::add_neighbours::<F>(a, out) },
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => unreachable!("not available"),
+    }
+}
+
+/// The elements of words of four, the first in the low bits, where they stand.
+#[inline]
+pub fn elements_of(words: &[u64]) -> &[u16] {
+    const { assert!(cfg!(target_endian = "little"), "the first element is in the low bits") };
+    // SAFETY: `u16` has no invalid values, and words are aligned as elements have to be.
+    unsafe { words.align_to().1 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Fp;
@@ -129,6 +159,11 @@ mod tests {
         let fp = |x: u16| Fp::<F>::from_bits(x.into());
         for level in Level::available() {
             let (mut product, mut sum, mut both) = (a.clone(), a.clone(), c.clone());
+            let mut of_neighbours = vec![0; a.len() / 2];
+            add_neighbours::<F>(level, &a[..2 * of_neighbours.len()], &mut of_neighbours);
+            for (pair, sum) in a.chunks_exact(2).zip(of_neighbours) {
+                assert_eq!(fp(sum), fp(pair[0]) + fp(pair[1]), "{level:?}: {pair:?}");
+            }
             mul::<F>(level, &a, &b, &mut product);
             add::<F>(level, &a, &b, &mut sum);
             mul_add::<F>(level, &a, &b, &mut both);
@@ -139,6 +174,11 @@ mod tests {
                 assert_eq!(fp(both[i]), x * y + z, "{level:?}: {x:?} * {y:?} + {z:?}");
             }
         }
+    }
+
+    #[test]
+    fn the_first_element_of_a_word_is_in_its_low_bits() {
+        assert_eq!(elements_of(&[0x0003_0002_0001_0000, 4]), [0, 1, 2, 3, 4, 0, 0, 0]);
     }
 
     #[test]

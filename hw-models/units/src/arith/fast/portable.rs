@@ -24,6 +24,12 @@ pub fn add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
     }
 }
 
+pub fn add_neighbours<F: Fast>(a: &[u16], out: &mut [u16]) {
+    for (pair, out) in a.chunks_exact(2).zip(out) {
+        *out = round::<F>(load::<F>(pair[0]) + load::<F>(pair[1]));
+    }
+}
+
 pub fn mul_add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         let product = round::<F>(load::<F>(*a) * load::<F>(*b));

@@ -5,7 +5,7 @@ use super::Fast;
 use super::portable::{self, MIN_NORMAL, TINY};
 use std::arch::x86_64::*;
 
-/// The three operations for one width, from the steps that the module's `load` and `round` name.
+/// The operations for one width, from the steps that the module's `widen`, `round` and `pairs` name.
 macro_rules! operations {
     ($features:literal, $lanes:literal, $multiply:ident, $sum:ident) => {
         /// # Safety
@@ -38,6 +38,23 @@ macro_rules! operations {
                 }
             }
             portable::add::<F>(&a[whole..], &b[whole..], &mut out[whole..]);
+        }
+
+        /// # Safety
+        ///
+        /// The machine has the features, `a` is twice as long as `out`.
+        #[target_feature(enable = $features)]
+        pub unsafe fn add_neighbours<F: Fast>(a: &[u16], out: &mut [u16]) {
+            let whole = out.len() - out.len() % $lanes;
+            for i in (0..whole).step_by($lanes) {
+                // SAFETY: `out` holds $lanes elements from `i` on, `a` twice as many from `2 i` on.
+                unsafe {
+                    let (left, right) = pairs(&a[2 * i]);
+                    let sum = $sum(widen::<F>(left), widen::<F>(right));
+                    store(&mut out[i], round::<F>(sum));
+                }
+            }
+            portable::add_neighbours::<F>(&a[2 * whole..], &mut out[whole..]);
         }
 
         /// # Safety
@@ -89,6 +106,22 @@ pub mod f16c {
 
     operations!("avx,f16c", 8, _mm256_mul_ps, _mm256_add_ps);
 
+    /// The first and the second of each of eight pairs.
+    ///
+    /// # Safety
+    ///
+    /// Two vectors follow `from`.
+    #[inline]
+    #[target_feature(enable = "avx,f16c")]
+    unsafe fn pairs(from: &u16) -> (Narrow, Narrow) {
+        let from = (from as *const u16).cast::<Narrow>();
+        // SAFETY: as the caller promises; the loads need no alignment.
+        let (low, high) = unsafe { (from.read_unaligned(), from.add(1).read_unaligned()) };
+        let apart = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+        let (low, high) = (_mm_shuffle_epi8(low, apart), _mm_shuffle_epi8(high, apart));
+        (_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high))
+    }
+
     #[inline]
     #[target_feature(enable = "avx,f16c")]
     fn widen<F: Fast>(value: Narrow) -> Wide {
@@ -126,6 +159,19 @@ pub mod avx512 {
     type Wide = __m512;
 
     operations!("avx512f,avx,f16c", 16, _mm512_mul_ps, _mm512_add_ps);
+
+    /// The first and the second of each of sixteen pairs.
+    ///
+    /// # Safety
+    ///
+    /// Two vectors follow `from`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx,f16c")]
+    unsafe fn pairs(from: &u16) -> (Narrow, Narrow) {
+        // SAFETY: as the caller promises; the load needs no alignment.
+        let pairs = unsafe { (from as *const u16).cast::<__m512i>().read_unaligned() };
+        (_mm512_cvtepi32_epi16(pairs), _mm512_cvtepi32_epi16(_mm512_srli_epi32::<16>(pairs)))
+    }
 
     #[inline]
     #[target_feature(enable = "avx512f,avx,f16c")]
