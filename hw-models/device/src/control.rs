@@ -115,9 +115,7 @@ impl Control {
             }
             None => {}
         }
-        let mut output = [RankControllerOut::default()];
-        self.rank_controller.step(&[input], &mut output)?;
-        [self.controlled] = output;
+        self.rank_controller.step(&[input], std::slice::from_mut(&mut self.controlled))?;
         let RankControllerOut { idle_o, refresh_issued_o, .. } = self.controlled;
         self.step_refresh_manager(asked.head_end, idle_o, refresh_issued_o)?;
         Ok(Taken {
@@ -143,10 +141,7 @@ impl Control {
             done_i: done,
             ..self.refresh_controls
         };
-        let mut output = [RefreshManagerOut::default()];
-        self.refresh_manager.step(&[input], &mut output)?;
-        [self.refresh] = output;
-        Ok(())
+        self.refresh_manager.step(&[input], std::slice::from_mut(&mut self.refresh))
     }
 
     /// What the controller has on the pins.

@@ -162,9 +162,9 @@ impl Softmax {
             input.sum_i = Fp::<Binary32>::from_bits(bits);
             input.sum_head_i = head_i(head);
         }
-        let mut output = SoftmaxUnitOut::default();
-        self.unit.step(&input, &mut output)?;
-        (self.input, self.output) = (input, output);
+        self.input = input;
+        self.unit.step(&self.input, &mut self.output)?;
+        let output = &self.output;
         if output.scaled_valid_o
             && let Some(Some(place)) = self.places.pop_front()
         {

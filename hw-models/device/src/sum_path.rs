@@ -13,9 +13,6 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::io;
 
-/// tCK without an input after which the adder unit has nothing left to do.
-const IDLE_TCK: u64 = AdderUnit::<Binary16>::TREE_LATENCY + 1;
-
 /// What executes the units of the way.
 pub enum SumUnits {
     /// Sums of binary16.
@@ -129,8 +126,6 @@ struct PathOf<A: Format> {
     adder_unit: Box<dyn Instances<AdderUnit<Binary16, A>>>,
     input: AdderUnitIn<Binary16, A>,
     output: AdderUnitOut<Binary16, A>,
-    /// tCK before the adder unit's clock stands still, until the next burst.
-    tck_left: u64,
     /// Whose the sums in the adder unit are.
     tree_sums: VecDeque<TreeSum>,
     lanes: Option<Lanes>,
@@ -156,7 +151,6 @@ impl<A: Format> PathOf<A> {
             adder_unit: units.adder_unit,
             input: AdderUnitIn::default(),
             output: AdderUnitOut::default(),
-            tck_left: 0,
             tree_sums: VecDeque::with_capacity(16),
             lanes: None,
         }
@@ -254,12 +248,8 @@ impl<A: Format> SumPath for PathOf<A> {
     }
 
     fn step_adder_unit(&mut self, at_tck: u64) -> Result<Sums, Box<Mismatch>> {
-        if self.bursts.is_empty() && self.tck_left == 0 {
-            return Ok(Sums::default());
-        }
         let lanes = self.lanes;
         let (input, from_bus) = self.adder_unit_input(at_tck);
-        self.tck_left = if input.valid_i { IDLE_TCK } else { self.tck_left.saturating_sub(1) };
         self.input = input;
         let Self { adder_unit, input, output, .. } = self;
         adder_unit.step(std::slice::from_ref(input), std::slice::from_mut(output))?;

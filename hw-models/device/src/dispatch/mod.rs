@@ -136,24 +136,27 @@ impl Rank {
             let now = self.tck();
             let asked = self.sequencer().asks(operands)?;
             let fault = SequencerFault::of(asked.fault_o.get() as u8);
+            let (takes, from_host, done) = (asked.dispatch_ready_o, asked.bus_host_o, asked.done_o);
+            let requests = sequencer::requests(asked, operands.first());
             let error = |fault| sequencer::error(fault, &last_command, self.config());
             failed = failed.or(fault.map(error));
-            if asked.done_o && self.is_settled() {
+            if done && self.is_settled() {
                 break;
             }
-            let requests = sequencer::requests(&asked, operands.first());
-            let takes = asked.dispatch_ready_o;
-            let dispatcher = *self.module().step(takes, failed.is_some())?;
-            ended = ended.or(end(&dispatcher));
+            let dispatcher = self.module().step(takes, failed.is_some())?;
+            ended = ended.or(end(dispatcher));
             let events = self.step(&requests)?;
-            self.sequencer().step(&dispatcher, &events)?;
-            if events.bus_taken && asked.bus_host_o {
+            let (module, sequencer) = self.front();
+            let (_, dispatcher) = module.ports();
+            sequencer.step(dispatcher, &events)?;
+            let dispatched = takes && dispatcher.dispatch_valid_o;
+            if dispatched {
+                last_command = *dispatcher;
+            }
+            if events.bus_taken && from_host {
                 operands = operands.get(1..).unwrap_or_default();
             }
             weighed.tell(&requests, &events, made);
-
-            let dispatched = takes && dispatcher.dispatch_valid_o;
-            last_command = if dispatched { dispatcher } else { last_command };
             if events != Events::default() || dispatched {
                 last_event_tck = now;
             }
@@ -179,7 +182,9 @@ struct Weighed(VecDeque<usize>);
 impl Weighed {
     /// Tells what was made in a tCK.
     fn tell(&mut self, requests: &Requests, events: &Events, made: &mut dyn FnMut(Made)) {
-        self.0.extend(requests.weigh.filter(|_| events.weigh_taken).map(|weigh| weigh.head));
+        if let (true, Some(weigh)) = (events.weigh_taken, requests.weigh) {
+            self.0.push_back(weigh.head);
+        }
         if let Some(bits) = events.weight {
             made(Made::Weight { head: self.0.pop_front().unwrap_or_default(), bits });
         }

@@ -5,9 +5,9 @@ use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
 
-/// Clocks after which the dispatcher has filled its stages, where its target takes nothing: some loops that
-/// begin take clocks of their own.
-const STAGES: u32 = Dispatcher::<16, 12288, 49152>::LATENCY as u32 * 2;
+/// Clocks after which nothing moves in the dispatcher, where its target takes nothing and it fetches nothing:
+/// either its stages are full, or the end of the program has passed two of them.
+const STAGES: u32 = 3;
 
 /// The dispatcher and its memories.
 pub struct Module {
@@ -19,7 +19,7 @@ pub struct Module {
     /// The ports in its last clock.
     driven: DispatcherIn,
     output: DispatcherOut,
-    /// Clocks for which its target has taken nothing.
+    /// Clocks for which its target has taken nothing, and it has fetched nothing.
     stalled: u32,
 }
 
@@ -64,11 +64,12 @@ impl Module {
         dispatch_ready_i: bool,
         stop_i: bool,
     ) -> Result<&DispatcherOut, Box<Mismatch>> {
-        let stalls = self.output.dispatch_valid_o && !dispatch_ready_i;
-        self.stalled = if stalls { self.stalled.saturating_add(1) } else { 0 };
-        if self.stalled <= STAGES {
-            self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..self.input })?;
+        if !dispatch_ready_i && self.stalled >= STAGES {
+            return Ok(&self.output);
         }
+        self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..self.input })?;
+        let stalls = self.output.dispatch_valid_o && !dispatch_ready_i && !self.output.fetch_read_o;
+        self.stalled = if stalls { self.stalled + 1 } else { 0 };
         Ok(&self.output)
     }
 

@@ -24,6 +24,8 @@ pub struct Sequencer {
     controls: SequencerIn,
     /// What it asks for.
     asked: SequencerOut,
+    /// What it put out in the last clock.
+    output: SequencerOut,
     /// The host's next burst.
     operand: Beats,
 }
@@ -49,7 +51,8 @@ impl Sequencer {
             wide_i: sums == SumFormat::Binary32,
             ..Default::default()
         };
-        Self { unit, controls, asked: SequencerOut::default(), operand: Beats::default() }
+        let [asked, output] = [SequencerOut::default(); 2];
+        Self { unit, controls, asked, output, operand: Beats::default() }
     }
 
     /// A run starts.
@@ -58,11 +61,12 @@ impl Sequencer {
     }
 
     /// What it asks for in this tCK, where the host still has these bursts.
-    pub fn asks(&mut self, operands: &[Beats]) -> Result<SequencerOut, Box<Mismatch>> {
+    pub fn asks(&mut self, operands: &[Beats]) -> Result<&SequencerOut, Box<Mismatch>> {
         self.controls.operands_i = U::new(operands.len().min(MOST_OPERANDS) as u64);
         self.operand = operands.first().copied().unwrap_or_default();
-        self.unit.settle(&[self.controls], std::slice::from_mut(&mut self.asked))?;
-        Ok(self.asked)
+        let Self { unit, controls, asked, .. } = self;
+        unit.settle(std::slice::from_ref(controls), std::slice::from_mut(asked))?;
+        Ok(&self.asked)
     }
 
     /// What it asks for, and what the host has for it.
@@ -109,7 +113,7 @@ impl Sequencer {
     }
 
     fn clock(&mut self, input: SequencerIn) -> Result<(), Box<Mismatch>> {
-        self.unit.step(&[input], &mut [SequencerOut::default()])
+        self.unit.step(&[input], std::slice::from_mut(&mut self.output))
     }
 }
 

@@ -162,6 +162,13 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
             ..Default::default()
         };
 
+        let is_idle = !input.valid_i
+            && !self.tree_valid
+            && !self.lanes_valid
+            && self.stages.iter().all(|stage| !stage.valid);
+        if is_idle {
+            return output;
+        }
         let (sum, known, stages, x) = (self.sum, self.known, self.stages, input.x_i);
         let accumulate = input.valid_i && input.accumulate_i;
         if accumulate {

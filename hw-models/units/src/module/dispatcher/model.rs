@@ -17,6 +17,7 @@ pub struct Dispatcher<
     const ENTRIES: usize = 49152,
 > {
     pub(super) requests: [Request; 16],
+    status: [U<4>; 16],
     /// Words of the program.
     pub(super) length: u32,
     pub(super) overflow: bool,
@@ -42,7 +43,6 @@ pub(super) struct Request {
     pub(super) tokens: u32,
     pub(super) base: u16,
     pub(super) rows: u16,
-    pub(super) status: u8,
 }
 
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Unit
@@ -101,7 +101,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
 
     fn set_status(&mut self, status: u8) {
         if usize::from(self.request) < REQUESTS {
-            self.requests[usize::from(self.request)].status = status;
+            self.status[usize::from(self.request)] = U::new(status.into());
         }
     }
 }
@@ -116,6 +116,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         }
         Self {
             requests: [Request::default(); 16],
+            status: [U::default(); 16],
             length: 0,
             overflow: false,
             busy: false,
@@ -166,22 +167,26 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         let translate_faults = looks_up && beyond;
 
         // Products.
-        let multiplied = self.multiply.map(|(stage, products)| stage.multiply(&products));
-        let multiply_free = multiplied.is_none() || translate_free;
+        let multiplied = match &self.multiply {
+            Some((stage, products)) if translate_free => Some(stage.multiply(products)),
+            _ => None,
+        };
+        let multiply_free = self.multiply.is_none() || translate_free;
         let overflows = |stage: &Stage| stage.ends == Some(Status::FieldOverflow);
-        let multiply_faults = translate_free && multiplied.as_ref().is_some_and(overflows);
+        let multiply_faults = multiplied.as_ref().is_some_and(overflows);
 
         // Words.
         let steps = self.running && multiply_free;
-        let sequenced = steps.then(|| self.sequence(&input.fetch_data_i, input.stop_i));
-        let next = match &sequenced {
-            Some((Sequenced::Ends(_), ..)) | None => None,
-            Some((_, next, nest)) => Some((*next, *nest)),
-        };
-        let fetch_address = match next {
+        let (mut nest, mut next) = (None, self.pc);
+        let sequenced = steps.then(|| {
+            let nest = nest.insert(self.nest);
+            self.sequence(&input.fetch_data_i, input.stop_i, nest, &mut next)
+        });
+        let goes_on = matches!(sequenced, Some(Sequenced::Command(..) | Sequenced::Nothing));
+        let fetch_address = match goes_on {
             _ if started => input.start_address_i.get() as u32,
-            Some((next, _)) => next,
-            None => self.pc,
+            true => next,
+            false => self.pc,
         };
 
         let output = DispatcherOut {
@@ -189,7 +194,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             table_write_o: fits && kind == Some(LoadKind::Entry),
             overflow_o: self.overflow,
             start_ready_o: !self.busy,
-            fetch_read_o: started || next.is_some(),
+            fetch_read_o: started || goes_on,
             fetch_address_o: U::new(fetch_address.into()),
             table_read_o: looks_up && !beyond,
             table_address_o: entry as u16,
@@ -211,7 +216,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
                 U::new(if missed { Status::Va2PaMiss.code() } else { ended }.into())
             },
             done_address_o: U::new(last.address.into()),
-            status_o: self.requests.map(|request| U::new(request.status.into())),
+            status_o: self.status,
         };
 
         // The edge, from the end of the pipeline. A fault takes with it all that is behind.
@@ -232,16 +237,16 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         if multiply_free {
             self.multiply = match sequenced {
                 _ if killed => None,
-                Some((Sequenced::Command(stage, products), ..)) => Some((stage, products)),
-                Some((Sequenced::Ends(stage), ..)) => Some((stage, Products::default())),
-                Some((Sequenced::Nothing, ..)) | None => None,
+                Some(Sequenced::Command(stage, products)) => Some((stage, products)),
+                Some(Sequenced::Ends(stage)) => Some((stage, Products::default())),
+                Some(Sequenced::Nothing) | None => None,
             };
         }
-        self.running &= !killed && (next.is_some() || !steps);
-        if let Some((_, nest)) = next {
+        self.running &= !killed && (goes_on || !steps);
+        if let (true, Some(nest)) = (goes_on, nest) {
             self.nest = nest;
         }
-        if started || next.is_some() {
+        if started || goes_on {
             self.pc = fetch_address;
         }
         if done {

@@ -33,13 +33,14 @@ pub(super) struct Nest {
 impl Nest {
     /// The loop with so many others inside it.
     pub(super) fn get(&self, level: usize) -> Option<&Level> {
-        self.levels[..self.depth].iter().rev().nth(level)
+        self.depth.checked_sub(level + 1).map(|place| &self.levels[place])
     }
 
     /// The loops of which this holds, for conditions; it holds of those that are not there.
     pub(super) fn which(&self, holds: impl Fn(&Level) -> bool) -> u8 {
-        let bits = (0..DEPTH).filter(|&level| self.get(level).is_none_or(&holds));
-        bits.map(|level| 1 << level).sum()
+        let all = (1 << DEPTH) - 1;
+        let running = self.levels[..self.depth].iter().rev().enumerate();
+        running.fold(all, |loops, (n, level)| if holds(level) { loops } else { loops & !(1 << n) })
     }
 
     /// Goes on behind a command that the word `next` follows; returns where.

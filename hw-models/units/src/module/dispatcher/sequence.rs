@@ -44,15 +44,19 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         if usize::from(request) < REQUESTS { Ok(request) } else { Err(Status::UnknownRequest) }
     }
 
-    /// Sequences the words of a clock; returns where it goes on, and in which loops.
-    pub(super) fn sequence(&self, window: &[u64; 4], stop: bool) -> (Sequenced, u32, Nest) {
-        let (mut nest, mut at) = (self.nest, self.pc);
-        let sequenced = match self.sequence_words(window, stop, &mut nest, &mut at) {
+    /// Sequences the words of a clock; leaves in `nest` and `at` in which loops and where it goes on.
+    pub(super) fn sequence(
+        &self,
+        window: &[u64; 4],
+        stop: bool,
+        nest: &mut Nest,
+        at: &mut u32,
+    ) -> Sequenced {
+        match self.sequence_words(window, stop, nest, at) {
             Ok(Some((stage, products))) => Sequenced::Command(stage, products),
             Ok(None) => Sequenced::Nothing,
-            Err(status) => Sequenced::Ends(Stage::end(status, at)),
-        };
-        (sequenced, at, nest)
+            Err(status) => Sequenced::Ends(Stage::end(status, *at)),
+        }
     }
 
     fn sequence_words(

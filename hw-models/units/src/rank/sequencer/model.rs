@@ -132,6 +132,40 @@ impl Sequencer {
         self.door.is_none() && self.array.is_empty() && self.is_quiet()
     }
 
+    /// Whether nothing has happened in this clock, and nothing is dispatched or enters: no register changes
+    /// but those that count down.
+    fn stands_still(&self, input: &SequencerIn) -> bool {
+        let happens = input.start_i
+            | input.done_i
+            | input.array_taken_i
+            | input.bus_taken_i
+            | input.finish_taken_i
+            | input.weigh_taken_i
+            | input.read_i
+            | input.results_taken_i
+            | input.written_i
+            | input.results_i
+            | input.scaled_i
+            | input.finished_i
+            | input.weight_valid_i
+            | input.context_valid_i
+            | input.output_valid_i;
+        // The door is open where it is empty or what is there enters.
+        let moves = self.output.dispatch_ready_o && (input.dispatch_valid_i || self.door.is_some());
+        let ends = self.output.array_close_o && !self.head_ended;
+        !happens && !moves && !ends
+    }
+
+    /// The clocks that are left. What may be asked for changes only where none are any more.
+    fn count_down(&mut self) {
+        let over = self.pace == 1 || self.gap == 1;
+        self.pace = self.pace.saturating_sub(1);
+        self.gap = self.gap.saturating_sub(1);
+        if over {
+            self.output = self.requests();
+        }
+    }
+
     /// Whether what is at the door goes into its queue in this clock.
     fn enters(&self) -> bool {
         let Some(command) = &self.door else { return false };
@@ -437,6 +471,10 @@ impl Model for Sequencer {
 
     fn step(&mut self, input: &SequencerIn) -> SequencerOut {
         let output = self.output;
+        if self.stands_still(input) {
+            self.count_down();
+            return output;
+        }
         let lacks_operand = self.operands_asked >= input.operands_i.get();
         let enters = self.enters();
         let overwrites = self.overwrites(input);
