@@ -30,7 +30,7 @@ fn back_ends_agree_on_a_layer_on_two_ranks() {
         distribution: Distribution::Random,
         io_buffers: IoBuffers::PingPong,
         seed: 5,
-        threads: 2,
+        how: 2.into(),
     };
     let run = |units: &(dyn Fn() -> RankUnits + Sync)| {
         let new_rank = |_: Address| Rank::new(config.clone(), units(), options);

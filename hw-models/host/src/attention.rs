@@ -16,7 +16,7 @@ use crate::program::attention::{
 use crate::report::{
     AttentionReport, Error, JobReport, Load, Operator, Report, ScoreBuffer, Stages, System,
 };
-use crate::spread::{self, SpreadError, Task};
+use crate::spread::{self, How, SpreadError, Task};
 use half::f16;
 use pimlico_device::dispatch::Made;
 use pimlico_device::gemv::IoBuffers;
@@ -378,7 +378,7 @@ pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
     job: &Job,
-    threads: usize,
+    how: impl Into<How>,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
     let Job { head_dim, heads, group, ref contexts, distribution, seed, .. } = *job;
@@ -387,7 +387,8 @@ pub fn run_on_ranks(
     let layouts = layouts.map_err(AttentionError::from)?;
     let contexts = contexts.clone();
     let tasks = vec![Task::Attention { head_dim, heads, group, contexts, distribution, seed }];
-    let spread = spread::Job { tasks, layers: 1, io_buffers: IoBuffers::default(), threads };
+    let spread =
+        spread::Job { tasks, layers: 1, io_buffers: IoBuffers::default(), how: how.into() };
     let done = spread::run(ranks, &spread, progress)?;
     let attention = JobReport::Attention(job.report(&layouts, done.stages));
     let system = System::ranks(ranks.config(), options, ranks.topology());

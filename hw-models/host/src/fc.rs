@@ -7,7 +7,7 @@ use crate::kv_cache::{HostPort, TransferError};
 use crate::model::Model;
 use crate::pins::PinLog;
 use crate::report::{JobReport, LayerReport, Load, Report, System};
-use crate::spread::{self, SpreadError, Task};
+use crate::spread::{self, How, SpreadError, Task};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::{Options, Rank, Ranks, Statistics};
 use rand_xoshiro::rand_core::RngCore;
@@ -117,13 +117,13 @@ pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
     job: &Job,
-    (io_buffers, threads): (IoBuffers, usize),
+    (io_buffers, how): (IoBuffers, impl Into<How>),
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
     let tasks = job.seeds().zip(&job.shapes).map(|(seed, &Shape { operator, rows, columns })| {
         Task::Matrix { operator, rows, columns, seed }
     });
-    let spread = spread::Job { tasks: tasks.collect(), layers: 1, io_buffers, threads };
+    let spread = spread::Job { tasks: tasks.collect(), layers: 1, io_buffers, how: how.into() };
     let system = System::ranks(ranks.config(), options, ranks.topology());
     Ok(spread::run(ranks, &spread, progress)?.report(&system, job.report(), job.seed))
 }

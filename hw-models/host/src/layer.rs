@@ -10,7 +10,7 @@ use crate::decode::tally::Kind;
 use crate::fc;
 use crate::model::Model;
 use crate::report::{DecoderReport, JobReport, LayersReport, Report, RollUp, System};
-use crate::spread::{self, SpreadError, Task};
+use crate::spread::{self, How, SpreadError, Task};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Options, Ranks};
 
@@ -31,8 +31,8 @@ pub struct Job {
     pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
-    /// Threads of the host.
-    pub threads: usize,
+    /// How it is run.
+    pub how: How,
 }
 
 impl Job {
@@ -68,8 +68,8 @@ pub fn run(
     job: &Job,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
-    let Job { layers, io_buffers, threads, .. } = *job;
-    let spread = spread::Job { tasks: job.tasks(), layers, io_buffers, threads };
+    let Job { layers, io_buffers, how, .. } = *job;
+    let spread = spread::Job { tasks: job.tasks(), layers, io_buffers, how };
     let done = spread::run(ranks, &spread, progress)?;
     let of_layers =
         |layers| LayersReport::new(ranks.config(), layers, &done.operators, done.bytes_per_rank);

@@ -4,7 +4,8 @@
 //! What a rank does of an operator are its *pieces*: a block of a matrix's rows, or a K and V head of a
 //! request ([`crate::placement`]). A piece is made, written into a rank that has just been reset, run, judged
 //! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
-//! What it costs and gives depends on nothing but the piece.
+//! What it costs and gives depends on nothing but the piece, and what it costs not even on its data: where
+//! only the cost is asked for ([`How::timing_only`]), one of those that are alike is run for all of them.
 //!
 //! Pieces of a rank run one behind the other, ranks side by side ([`Ranks`]), operators one behind the other:
 //! the next one needs the results of all ranks. An operator takes as long as its last rank.
@@ -74,6 +75,22 @@ impl Task {
     }
 }
 
+/// How a job is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct How {
+    /// Threads of the host; results do not depend on them.
+    pub threads: usize,
+    /// Of pieces that are alike one is run: the same costs, and the errors of what was run.
+    pub timing_only: bool,
+}
+
+/// On so many threads, all of it.
+impl From<usize> for How {
+    fn from(threads: usize) -> Self {
+        Self { threads, timing_only: false }
+    }
+}
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -83,8 +100,8 @@ pub struct Job {
     pub layers: usize,
     /// How the vectors of matrices come to the shared buffers.
     pub io_buffers: IoBuffers,
-    /// Threads of the host.
-    pub threads: usize,
+    /// How it is run.
+    pub how: How,
 }
 
 /// What became of it.
@@ -100,12 +117,21 @@ pub struct Outcome {
     pub violations: (u64, Vec<Violation>),
     /// Bytes of the fullest rank that a layer takes, in whole rows of all banks.
     pub bytes_per_rank: u64,
+    /// How many pieces were run, and how many there are, if not all were.
+    pub sample: Option<(usize, usize)>,
 }
 
 impl Outcome {
     /// The report of a job that was spread.
     pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
-        Report::of_system(system, self.violations, job, seed, self.load, self.operators)
+        let Self { violations, load, operators, sample, .. } = self;
+        let mut report = Report::of_system(system, violations, job, seed, load, operators);
+        if let Some((run, all)) = sample {
+            report.notes.push(format!(
+                "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs"
+            ));
+        }
+        report
     }
 }
 
@@ -159,6 +185,18 @@ impl Work {
         match self {
             Self::Rows { layout, .. } => (layout.rows * layout.columns) as u64,
             Self::Head { layout, .. } => (2 * layout.context * layout.head_dim) as u64,
+        }
+    }
+
+    /// Whether it costs the same as another.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Rows { layout, .. }, Self::Rows { layout: other, .. }) => layout == other,
+            (
+                Self::Head { group, layout, .. },
+                Self::Head { group: other_group, layout: other, .. },
+            ) => (group, layout) == (other_group, other),
+            _ => false,
         }
     }
 
@@ -312,12 +350,16 @@ pub fn run(
     let placement = Placement::new(ranks.config(), ranks.topology());
     placement.check_room(ranks.config(), &bank_rows, job.layers)?;
 
-    let elements = |piece: &Piece| piece.work.elements();
-    let work = |piece: &Piece| job.run(piece, ranks);
-    let done = parallel::map(&pieces, job.threads, elements, work, progress)?;
+    let How { threads, timing_only } = job.how;
+    let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
+    let elements = |piece: &&Piece| piece.work.elements();
+    let work = |piece: &&Piece| job.run(piece, ranks);
+    let done = parallel::map(&to_run, threads, elements, work, progress)?;
+    let sample = (to_run.len() < pieces.len()).then_some((to_run.len(), pieces.len()));
+    let done: Vec<&Done> = of_piece.into_iter().map(|n| &done[n]).collect();
 
     let (mut violations, mut first) = (0, Vec::new());
-    for done in &done {
+    for &done in &done {
         violations += done.violations.0;
         first.extend(done.violations.1.iter().cloned());
     }
@@ -328,7 +370,8 @@ pub fn run(
         }
     }
     let operator = |(number, task): (usize, &Task)| {
-        let of_task = pieces.iter().zip(&done).filter(|(piece, _)| piece.task == number);
+        let of_task = pieces.iter().zip(done.iter().copied());
+        let of_task = of_task.filter(|(piece, _)| piece.task == number);
         operator(ranks, task, &of_task.collect::<Vec<_>>())
     };
     Ok(Outcome {
@@ -338,7 +381,27 @@ pub fn run(
         violations: (violations, first),
         bytes_per_rank: bank_rows.into_iter().max().unwrap_or(0)
             * crate::placement::row_bytes(ranks.config()),
+        sample,
     })
+}
+
+/// All pieces, and of each piece its place among them.
+fn each(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
+    (pieces.iter().collect(), (0..pieces.len()).collect())
+}
+
+/// The first pieces of each kind, and of each piece the place of its kind among them.
+fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
+    let mut kinds: Vec<&Piece> = Vec::new();
+    let place = |piece| {
+        let Piece { work, .. }: &Piece = piece;
+        kinds.iter().position(|kind| kind.work.is_like(work)).unwrap_or_else(|| {
+            kinds.push(piece);
+            kinds.len() - 1
+        })
+    };
+    let of_piece = pieces.iter().map(place).collect();
+    (kinds, of_piece)
 }
 
 /// An operator, of what its pieces did, which are in the order of their ranks.
@@ -378,7 +441,7 @@ fn error(done: &[(&Piece, &Done)]) -> Error {
 }
 
 /// Writing all pieces, on all channels.
-fn load(ranks: &Ranks, pieces: &[Piece], done: &[Done]) -> Load {
+fn load(ranks: &Ranks, pieces: &[Piece], done: &[&Done]) -> Load {
     let accesses = pieces.iter().zip(done).map(|(piece, done)| (piece.rank, done.load.0.cycles));
     let cycles = ranks.one_after_the_other(accesses);
     let all = done.iter().fold(Statistics::default(), |all, done| all.and(done.load.0));

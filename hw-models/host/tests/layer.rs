@@ -7,7 +7,7 @@ use pimlico_host::data::Distribution;
 use pimlico_host::layer::{self, Job};
 use pimlico_host::model::Model;
 use pimlico_host::report::{JobReport, Report};
-use pimlico_host::spread::SpreadError;
+use pimlico_host::spread::{How, SpreadError};
 use pimlico_host::{attention, fc, gemv};
 
 fn job() -> Job {
@@ -29,7 +29,7 @@ fn job() -> Job {
         distribution: Distribution::Random,
         io_buffers: IoBuffers::PingPong,
         seed: 5,
-        threads: 1,
+        how: How::from(1),
     }
 }
 
@@ -54,14 +54,16 @@ fn run(job: &Job) -> Result<Report, SpreadError> {
 
 #[test]
 fn threads_change_nothing() {
-    let whole = |threads| format!("{:?}", run(&Job { threads, ..job() }).expect("it runs"));
+    let whole = |threads: usize| {
+        format!("{:?}", run(&Job { how: threads.into(), ..job() }).expect("it runs"))
+    };
     let one = whole(1);
     assert_eq!(whole(3), one);
     assert_eq!(whole(100), one);
     let other = format!("{:?}", run(&Job { seed: 6, ..job() }).expect("it runs"));
     assert_ne!(other, one);
-    let spread = |threads| {
-        let job = Job { threads, ..job() };
+    let spread = |threads: usize| {
+        let job = Job { how: threads.into(), ..job() };
         format!("{:?}", run_on((2, 2, 1), &job).expect("it runs"))
     };
     assert_eq!(spread(3), spread(1));
@@ -115,7 +117,7 @@ fn what_does_not_fit_is_refused() {
 
 fn gemv_on(device: (usize, usize, usize), rows: usize, columns: usize) -> Report {
     let job = gemv::Job { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
-    on(device, |ranks| gemv::run_on_ranks(ranks, Options::default(), &job, 2, |_, _| {}))
+    on(device, |ranks| gemv::run_on_ranks(ranks, Options::default(), &job, How::from(2), |_, _| {}))
         .expect("it runs")
 }
 
@@ -145,7 +147,7 @@ fn ranks_with_as_much_to_do_take_as_long_as_one() {
 
 #[test]
 fn ranks_compute_what_one_computes() {
-    let heads = |device, threads| {
+    let heads = |device, threads: usize| {
         let job = attention::Job {
             model: String::new(),
             head_dim: 64,
@@ -192,7 +194,7 @@ fn more_ranks_never_take_longer() {
     assert!(totals[0] > 3 * totals[4]);
     let fc = devices.map(|device| {
         let job = fc::Job::new("", &job().shape, 1, true, 1);
-        let how = (IoBuffers::PingPong, 2);
+        let how = (IoBuffers::PingPong, How::from(2));
         on(device, |ranks| fc::run_on_ranks(ranks, Options::default(), &job, how, |_, _| {}))
             .expect("it runs")
             .total

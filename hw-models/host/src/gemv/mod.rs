@@ -10,7 +10,7 @@ use crate::memory_controller::Transaction;
 use crate::pins::PinLog;
 use crate::program;
 use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report, System};
-use crate::spread::{self, SpreadError, Task};
+use crate::spread::{self, How, SpreadError, Task};
 use half::f16;
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use pimlico_device::data_bus::BEATS;
@@ -235,12 +235,12 @@ pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
     job: &Job,
-    threads: usize,
+    how: impl Into<How>,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
     let Job { rows, columns, io_buffers, seed } = *job;
     let tasks = vec![Task::Matrix { operator: "gemv", rows, columns, seed }];
-    let spread = spread::Job { tasks, layers: 1, io_buffers, threads };
+    let spread = spread::Job { tasks, layers: 1, io_buffers, how: how.into() };
     let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
     let system = System::ranks(ranks.config(), options, ranks.topology());
     Ok(spread::run(ranks, &spread, progress)?.report(&system, JobReport::Gemv(gemv), seed))

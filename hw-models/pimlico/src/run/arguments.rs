@@ -15,6 +15,7 @@ use pimlico_host::attention::Setup;
 use pimlico_host::checkpoint::config::Config;
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
+use pimlico_host::spread::How;
 use pimlico_host::{attention, fc, gemv, layer};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -124,6 +125,10 @@ pub struct Arguments {
     /// cores]
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<NonZero<usize>>,
+    /// Of pieces of work that are alike (heads, blocks of a matrix) run one, each on a rank that has just
+    /// been reset: the costs of all of them; the errors are those of what was run
+    #[arg(long)]
+    pub(super) timing_only: bool,
     /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
     #[arg(long, value_name = "FILE")]
     pub(super) vcd: Option<PathBuf>,
@@ -235,7 +240,7 @@ impl Arguments {
         let of = Topology::new(self.channels.unwrap_or(1), self.dimms, self.ranks);
         let topology =
             of.map_err(|e| Failure::Input(format!("--channels, --dimms, --ranks: {e}")))?;
-        if topology.count() == 1 {
+        if topology.count() == 1 && !self.timing_only {
             return match (self.threads, self.op) {
                 (None, _) | (_, Op::Layer) => Ok(topology),
                 (_, op) => Err(self.on_ranks("--threads", "several ranks", op)),
@@ -247,8 +252,14 @@ impl Arguments {
             ("--vcd", self.vcd.is_some()),
             ("--plot", self.plot.is_some()),
         ] {
-            if given {
-                return Err(self.on_ranks(flag, "one rank", self.op));
+            match given {
+                true if self.timing_only => {
+                    return Err(Failure::Input(format!(
+                        "{flag}: it does not go with --timing-only"
+                    )));
+                }
+                true => return Err(self.on_ranks(flag, "one rank", self.op)),
+                false => {}
             }
         }
         if self.op == Op::Decode {
@@ -264,10 +275,11 @@ impl Arguments {
         Failure::Input(format!("{flag}: with --op {}, it goes with {ranks} ({flags})", op.name()))
     }
 
-    /// Threads of this machine.
-    pub(super) fn threads(&self) -> usize {
+    /// How pieces of work are run.
+    pub(super) fn how(&self) -> How {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        self.threads.map_or_else(cores, NonZero::get)
+        let threads = self.threads.map_or_else(cores, NonZero::get);
+        How { threads, timing_only: self.timing_only }
     }
 
     pub(super) fn options(&self) -> Options {
@@ -373,7 +385,7 @@ impl Arguments {
             distribution: self.distribution(),
             io_buffers: self.io_buffers(),
             seed: self.seed,
-            threads: self.threads(),
+            how: self.how(),
         })
     }
 

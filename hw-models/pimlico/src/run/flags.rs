@@ -88,6 +88,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("program", L3, &[Attention, Gemv]),
     ("context-max", L3, &[Attention]),
     ("threads", L3, &[Attention, Fc, Gemv, Layer]),
+    ("timing-only", L3, &[Attention, Fc, Gemv, Layer]),
     ("vcd", L3, OF_ONE_RANK),
     ("vcd", Aim, ALL),
     ("plot", L3, OF_ONE_RANK),
@@ -175,7 +176,7 @@ mod tests {
     /// A value that the parser takes.
     fn value(flag: &str) -> &'static str {
         match flag {
-            "lm-head" => "",
+            "lm-head" | "timing-only" => "",
             "distribution" => "peaked",
             "normalise" => "late",
             "sums" => "binary32",

@@ -60,7 +60,8 @@ pub fn run(given: &Given) -> Result<(), Failure> {
 
 fn run_l3(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
     let topology = arguments.topology()?;
-    if topology.count() > 1 || matches!(job, Job::Layer(_)) {
+    let in_pieces = arguments.timing_only || matches!(job, Job::Layer(_));
+    if topology.count() > 1 || in_pieces {
         let report = ranks::run(topology, job, arguments)?;
         return tell(&report, arguments);
     }
@@ -299,6 +300,9 @@ fn again(job: &Job, arguments: &Arguments) -> String {
         ("layers", *layers),
     ] {
         what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
+    }
+    if arguments.timing_only {
+        what += " --timing-only";
     }
     let lockstep = arguments.lockstep.map(|whole| format!(" --lockstep {}", whole.name()));
     let lockstep = lockstep.unwrap_or_default();

@@ -36,7 +36,7 @@ pub(super) fn run(topology: Topology, job: &Job, arguments: &Arguments) -> Resul
 }
 
 fn run_job(ranks: &Ranks, job: &Job, arguments: &Arguments) -> Result<Report, Stop> {
-    let (options, threads) = (arguments.options(), arguments.threads());
+    let (options, how) = (arguments.options(), arguments.how());
     let io_buffers = arguments.io_buffers();
     let bar = output::progress(1, "weights, K and V");
     let progress = |done, all| {
@@ -44,9 +44,9 @@ fn run_job(ranks: &Ranks, job: &Job, arguments: &Arguments) -> Result<Report, St
         bar.set_position(done);
     };
     let report = match job {
-        Job::Attention(job) => attention::run_on_ranks(ranks, options, job, threads, progress),
-        Job::Fc(job) => fc::run_on_ranks(ranks, options, job, (io_buffers, threads), progress),
-        Job::Gemv(job) => gemv::run_on_ranks(ranks, options, job, threads, progress),
+        Job::Attention(job) => attention::run_on_ranks(ranks, options, job, how, progress),
+        Job::Fc(job) => fc::run_on_ranks(ranks, options, job, (io_buffers, how), progress),
+        Job::Gemv(job) => gemv::run_on_ranks(ranks, options, job, how, progress),
         Job::Layer(job) => layer::run(ranks, options, job, progress),
         Job::Decode(_) => unreachable!("a job of one rank"),
     };
