@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: MIT
-//! A head's attention on the models of a rank, with data: multiply-accumulates in a second, and tCK.
+//! A head's attention on the models of a device, with data: multiply-accumulates in a second, and tCK.
 //!
-//! The bank PUs on vectors against each as a model by itself. Read the ratios of one run, not the
-//! figures of two: the machine may be shared.
+//! On a rank, the bank PUs on vectors against each as a model by itself; on a module of AiM channels.
+//! Read the ratios of one run, not the figures of two: the machine may be shared.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use pimlico_device::aim::{AimHead, AimOptions, AimUnits, Module};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
-use pimlico_host::attention;
+use pimlico_host::{aim, attention};
 use pimlico_ports::{Instances, Model, Models};
 use std::convert::Infallible;
 
 const HEAD_DIM: usize = 128;
 const CONTEXT: usize = 2048;
+const LONG_CONTEXT: usize = 16 * 1024;
 
 /// Models, each by itself.
 struct OneByOne;
@@ -29,30 +31,62 @@ impl BackEnd for OneByOne {
     }
 }
 
-fn head(criterion: &mut Criterion) {
-    let (config, options) = (Config::ddr4_3200(), Options::default());
-    let layout = HeadLayout::new(&config, HEAD_DIM, CONTEXT, 0).expect("it fits");
-    let query = [(0..HEAD_DIM as u16).map(|i| 0x3400 + 7 * i).collect()];
-    let mut group = criterion.benchmark_group("attention of 2048 tokens");
-    let Ok(one_by_one) = RankUnits::new(&config, options, &mut OneByOne);
-    for (name, units) in [("vectors", RankUnits::models(&config, options)), ("models", one_by_one)]
-    {
-        let mut rank = Rank::new(config.clone(), units, options);
-        let mut run = || attention::run_head(&mut rank, &layout, &query).expect("models alone");
-        let tck = run().statistics.cycles;
-        group.throughput(Throughput::Elements(2 * (HEAD_DIM * CONTEXT) as u64));
-        group.bench_function(format!("{name}, multiply-accumulates"), |bencher| {
-            bencher.iter(&mut run)
-        });
-        group.throughput(Throughput::Elements(tck));
-        group.bench_function(format!("{name}, tCK"), |bencher| bencher.iter(&mut run));
-    }
+/// Multiply-accumulates in a second and tCK in a second of a head of `context` tokens, of which `run`
+/// returns the tCK.
+fn measure(criterion: &mut Criterion, name: &str, context: usize, run: &mut dyn FnMut() -> u64) {
+    let mut group = criterion.benchmark_group(format!("attention of {context} tokens"));
+    let tck = run();
+    group.throughput(Throughput::Elements(2 * (HEAD_DIM * context) as u64));
+    group
+        .bench_function(format!("{name}, multiply-accumulates"), |bencher| bencher.iter(&mut *run));
+    group.throughput(Throughput::Elements(tck));
+    group.bench_function(format!("{name}, tCK"), |bencher| bencher.iter(&mut *run));
     group.finish();
+}
+
+fn query() -> Vec<u16> {
+    (0..HEAD_DIM as u16).map(|i| 0x3400 + 7 * i).collect()
+}
+
+fn rank(criterion: &mut Criterion) {
+    let (config, options) = (Config::ddr4_3200(), Options::default());
+    let Ok(one_by_one) = RankUnits::new(&config, options, &mut OneByOne);
+    let vectors = || RankUnits::models(&config, options);
+    for (name, units, context) in [
+        ("vectors", vectors(), CONTEXT),
+        ("vectors", vectors(), LONG_CONTEXT),
+        ("models", one_by_one, CONTEXT),
+    ] {
+        let layout = HeadLayout::new(&config, HEAD_DIM, context, 0).expect("it fits");
+        let mut rank = Rank::new(config.clone(), units, options);
+        measure(criterion, name, context, &mut || {
+            let head = attention::run_head(&mut rank, &layout, &[query()]);
+            head.expect("models alone").statistics.cycles
+        });
+    }
+}
+
+fn module(criterion: &mut Criterion) {
+    let config = Config::gddr6_aim();
+    for channels in [1, 16] {
+        let options = AimOptions { channels, ..AimOptions::default() };
+        let head = AimHead::new(&config, &options, HEAD_DIM, CONTEXT, 0).expect("it fits");
+        let units = AimUnits::models(&config, options);
+        let mut module = Module::new(config.clone(), units, options);
+        measure(criterion, &format!("{channels} AiM channels"), CONTEXT, &mut || {
+            let run = aim::attention::run_query(&mut module, &head, &query());
+            let steps = run.expect("models alone");
+            [steps.score, steps.softmax, steps.context]
+                .map(|step| step.statistics.cycles)
+                .iter()
+                .sum()
+        });
+    }
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20);
-    targets = head
+    targets = rank, module
 }
 criterion_main!(benches);
