@@ -54,6 +54,12 @@
 // tRFC. REFs follow each other if the level is still set tRFC later. The levels are looked at in
 // every clock and nothing of them is remembered.
 //
+// A REF that nothing else is in the way of lets RD_RESULTs go first, while there is one in the queue:
+// results that wait for tRFC could meet those of the next sum. It lets eight pass, the results of two
+// chunks, so that reads without end do not postpone it for ever. (Of results that are not asked for yet
+// it does not know: in the rank they are in the queue 19 tCK after the RD_ALL of the next sum, which
+// tRTP + tRP is not below in DDR4.)
+//
 //   before                 waits for
 //   any                    tRFC after REF
 //   ACT                    tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within
@@ -61,7 +67,7 @@
 //   ACT_ALL                tRP; tFAW after the last ACT or ACT_ALL, as it takes the place of four
 //   PRE, PREA              per bank: max(tRAS, tRC - tRP) after ACT, tRTP after RD and RD_ALL,
 //                          wr_to_pre after WR
-//   REF                    tRP
+//   REF                    tRP; up to eight RD_RESULTs
 //   RD, WR                 tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the
 //                          group; tCCD_S after RD, WR, RD_RESULT, WR_SHARED
 //   RD                     wr_to_rd_s after WR, wr_to_rd_l in the group
@@ -198,6 +204,9 @@ module rank_controller #(
 
   localparam int unsigned GROUP_BITS = $clog2(BANK_GROUPS);
   localparam int unsigned INDEX_BITS = $clog2(BANKS_PER_GROUP);
+
+  // RD_RESULTs that a REF lets pass: those of two chunks.
+  localparam logic [3:0] READS_FIRST = 4'd8;
 
   typedef logic [BANK_BITS-1:0] bank_t;
 
@@ -499,10 +508,17 @@ module rank_controller #(
     else if (since_act_q != 8'hFF) since_act_d = since_act_q + 8'd1;
   end
 
-  // Refresh stops the array commands.
-  logic stop;
+  // Refresh stops the array commands. RD_RESULTs in the queue go before the REF, if not too many have.
+  logic       stop, may_refresh, held;
+  logic [1:0] reads_d, reads_q;
+  logic [3:0] let_by_d, let_by_q;
 
-  assign stop = force_i || (refresh_i && !(waiting && (hit || opening || head.kind == CloseAll)));
+  assign stop        = force_i ||
+                       (refresh_i && !(waiting && (hit || opening || head.kind == CloseAll)));
+  assign may_refresh = stop && open_q == '0 && row_over;
+  assign reads_d     = reads_q + 2'(bus_valid_i && bus_ready_o && !bus_write_i) - 2'(rd_result);
+  assign let_by_d    = may_refresh ? let_by_q + 4'(rd_result) : '0;
+  assign held        = reads_q != '0 && let_by_q != READS_FIRST;
 
   // Whether a request whose row is open may have its command, but for the data bus.
   logic [GROUP_BITS-1:0] head_group;
@@ -546,7 +562,7 @@ module rank_controller #(
     array_command = PinNone;
     if (stop) begin
       if (open_q != '0) array_command = &pre_over ? PinPreAll : PinNone;
-      else              array_command = row_over ? PinRef : PinNone;
+      else              array_command = may_refresh && !held ? PinRef : PinNone;
     end else if (hit) begin
       if (rcd_over && column_ready) begin
         unique case (head.kind)
@@ -640,6 +656,8 @@ module rank_controller #(
       since_act_q    <= '1;
       passed_over_q  <= 1'b0;
       bus_was_last_q <= 1'b0;
+      reads_q        <= '0;
+      let_by_q       <= '0;
       pins_q         <= '0;
     end else begin
       open_q         <= open_d;
@@ -651,6 +669,8 @@ module rank_controller #(
       since_act_q    <= since_act_d;
       passed_over_q  <= passed_over_d;
       bus_was_last_q <= bus_was_last_d;
+      reads_q        <= reads_d;
+      let_by_q       <= let_by_d;
       pins_q         <= pins_d;
     end
   end

@@ -163,6 +163,7 @@ struct Times {
     rd_to_wr: u64,
     wr_to_rd_s: u64,
     wr_to_rd_l: u64,
+    rp: u64,
     rfc: u64,
     staggered: bool,
     /// Longer than any array request waits at the head of its queue, but for refresh.
@@ -217,6 +218,7 @@ fn configuration(first: &RankControllerIn) -> (Times, Rules) {
         rd_to_wr,
         wr_to_rd_s,
         wr_to_rd_l,
+        rp: rules.t_rp,
         rfc: rules.t_rfc,
         staggered: first.staggered_i,
         array_bound: close + open + rcd + column + 2 * data + 8,
@@ -259,6 +261,8 @@ struct Last {
     data: Option<u64>,
     read_data: Option<u64>,
     refresh: Option<u64>,
+    /// A PRE or PREA.
+    closed: Option<u64>,
     array: Option<u64>,
     bus: Option<u64>,
     /// The last to use the data bus was the bus port.
@@ -281,6 +285,8 @@ struct Judge {
     /// ACTs of the staggered opening that is under way.
     opened: usize,
     last: Last,
+    /// RD_RESULTs since a REF could have come.
+    let_by: usize,
     commands: u64,
 }
 
@@ -297,6 +303,7 @@ impl Judge {
             uniform: None,
             opened: 0,
             last: Last::default(),
+            let_by: 0,
             commands: 0,
         }
     }
@@ -378,6 +385,7 @@ impl Judge {
             self.last.shared = Some(self.clock);
         }
         self.check_in_time(command, &shown)?;
+        self.check_refresh(command, stop)?;
         self.obey(command, &shown)?;
 
         let (array, bus) = (self.array.len(), self.bus.len());
@@ -459,7 +467,10 @@ impl Judge {
             PinCommand::RdAll => column(ArrayKind::ReadAll),
             PinCommand::RdResult => bus(false),
             PinCommand::WrShared => bus(true),
-            PinCommand::Ref => (stop && !any_open).then_some(Pins { refresh_issued: true, ..none }),
+            PinCommand::Ref => {
+                let in_turn = self.let_by >= 8 || !self.reads_wait();
+                (stop && !any_open && in_turn).then_some(Pins { refresh_issued: true, ..none })
+            }
         }
     }
 
@@ -508,6 +519,32 @@ impl Judge {
                 return self.error("bus_issued_o", shown.bus_issued.into(), 1, what);
             }
         }
+        Ok(())
+    }
+
+    /// Whether an RD_RESULT was in the queue when the pins were chosen.
+    fn reads_wait(&self) -> bool {
+        self.bus.iter().any(|burst| !burst.write && burst.accepted + 2 <= self.clock)
+    }
+
+    /// A REF comes as soon as it may, behind the reads of results that it lets pass.
+    fn check_refresh(&mut self, command: PinCommand, stop: bool) -> Verdict<()> {
+        let Self { times, last, clock, .. } = self;
+        let over = |at: Option<u64>, wait: u64| at.is_none_or(|at| *clock >= at + wait);
+        let closed = self.rows.iter().all(Option::is_none);
+        let may_refresh =
+            stop && closed && over(last.closed, times.rp) && over(last.refresh, times.rfc);
+        if !may_refresh {
+            self.let_by = 0;
+            return Ok(());
+        }
+        let due = self.let_by >= 8 || !self.reads_wait();
+        // A bus command that stood back for the PREA goes first even so.
+        if due && command == PinCommand::None {
+            let what = "nothing is in the way of a REF".to_owned();
+            return self.error("command_o", 0, PinCommand::Ref as u32, what);
+        }
+        self.let_by += usize::from(command == PinCommand::RdResult);
         Ok(())
     }
 
@@ -564,8 +601,12 @@ impl Judge {
                 self.last.act = clock;
                 self.uniform = Some(row);
             }
-            PinCommand::Pre => (self.rows[bank], self.uniform) = (None, None),
+            PinCommand::Pre => {
+                (self.rows[bank], self.uniform) = (None, None);
+                self.last.closed = clock;
+            }
             PinCommand::PreAll => {
+                self.last.closed = clock;
                 self.rows = [None; BANKS];
                 (self.uniform, self.opened) = (None, 0);
             }

@@ -66,6 +66,12 @@
 //! waits for tRFC. REFs follow each other if the level is still set tRFC later. The levels are
 //! looked at in every clock and nothing of them is remembered.
 //!
+//! A REF that nothing else is in the way of lets RD_RESULTs go first, while there is one in the queue:
+//! results that wait for tRFC could meet those of the next sum. It lets eight pass, the results of two
+//! chunks, so that reads without end do not postpone it for ever. (Of results that are not asked for yet
+//! it does not know: in the rank they are in the queue 19 tCK after the RD_ALL of the next sum, which
+//! tRTP + tRP is not below in DDR4.)
+//!
 //! # Timings
 //!
 //! | before | waits for |
@@ -74,7 +80,7 @@
 //! | ACT | tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within a staggered opening; tFAW after the fourth last |
 //! | ACT_ALL | tRP; tFAW after the last ACT or ACT_ALL, as it takes the place of four |
 //! | PRE, PREA | per bank: max(tRAS, tRC - tRP) after ACT, tRTP after RD and RD_ALL, `wr_to_pre` after WR |
-//! | REF | tRP |
+//! | REF | tRP; up to eight RD_RESULTs |
 //! | RD, WR | tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the group, tCCD_S after RD, WR, RD_RESULT, WR_SHARED |
 //! | RD | `wr_to_rd_s` after WR, `wr_to_rd_l` in the group |
 //! | WR, WR_SHARED | `rd_to_wr` after RD, RD_RESULT: the data bus turns round |
@@ -214,6 +220,8 @@ const BANK_GROUPS: usize = 4;
 const BANKS_PER_GROUP: usize = 4;
 const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
 const ALL_BANKS: u16 = u16::MAX;
+/// RD_RESULTs that a REF lets pass: those of two chunks.
+const READS_FIRST: u32 = 8;
 
 /// What an array request is for, with its code on the port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -325,6 +333,10 @@ struct Queue<T> {
 impl<T: Copy> Queue<T> {
     fn head(&self) -> Option<T> {
         (self.len > 0).then_some(self.entries[0])
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        self.entries[..self.len].iter()
     }
 
     fn has_room(&self) -> bool {
@@ -477,6 +489,8 @@ pub struct RankController {
     bus_was_last: bool,
     /// A bus command had to stand back for an array command in the clock before.
     passed_over: bool,
+    /// RD_RESULTs that have gone first since a REF could have come.
+    let_by: u32,
     /// The outputs that are registers.
     pins: RankControllerOut,
 }
@@ -534,6 +548,16 @@ impl RankController {
         }
     }
 
+    /// Whether nothing but the bus port is in the way of a REF.
+    fn may_refresh(&self, stop: bool) -> bool {
+        stop && self.open == 0 && self.now >= self.row_from
+    }
+
+    /// Whether a REF lets the bus port go first.
+    fn holds_refresh(&self) -> bool {
+        self.let_by < READS_FIRST && self.bus.iter().any(|request| !request.write)
+    }
+
     fn data_ready(&self, write: bool) -> bool {
         self.now >= self.data_from && (!write || self.now >= self.write_from)
     }
@@ -547,7 +571,8 @@ impl RankController {
             if !closed {
                 return pre_all();
             }
-            return (self.now >= self.row_from).then(|| Choice::new(PinCommand::Ref));
+            let may_refresh = self.may_refresh(stop) && !self.holds_refresh();
+            return may_refresh.then(|| Choice::new(PinCommand::Ref));
         }
         let head = head?;
         let ArrayRequest { kind, bank, row, column } = head;
@@ -703,6 +728,8 @@ impl RankController {
         let row_ready = hit && self.since_act() >= self.timing.rcd_mac;
         let lost_row_switch_o = at_head && !lost_refresh_o && !row_ready;
 
+        let reads = u32::from(command == PinCommand::RdResult);
+        self.let_by = if self.may_refresh(stop) { self.let_by + reads } else { 0 };
         self.obey(&choice);
         let array_issued_o = match command {
             PinCommand::RdAll | PinCommand::Rd | PinCommand::Wr => true,
@@ -754,6 +781,7 @@ impl Model for RankController {
             write_from: 0,
             bus_was_last: false,
             passed_over: false,
+            let_by: 0,
             pins: RankControllerOut::default(),
         }
     }
@@ -960,6 +988,38 @@ mod tests {
         let after = reads.iter().find(|&&clock| clock > stopped).expect("and goes on");
         assert_eq!(after - refreshed[0], 560 + 22);
         assert_eq!(reads.len(), 128);
+    }
+
+    #[test]
+    fn a_ref_lets_the_results_of_two_chunks_go_first() {
+        use PinCommand::{RdResult, Ref};
+        // Three reads, and reads without end.
+        for (reads, expected) in [(3, 3), (u64::MAX, 8)] {
+            let mut bench = ddr4(false);
+            bench.input.bus_valid_i = true;
+            let mut accepted = 0;
+            while bench.times(Ref).is_empty() {
+                bench.input.bus_valid_i = accepted < reads;
+                bench.input.refresh_i = accepted > 0;
+                accepted += u64::from(bench.step().bus_ready_o && bench.input.bus_valid_i);
+                assert!(bench.clock < 100, "it comes");
+            }
+            let refreshed = bench.times(Ref)[0];
+            let before = bench.times(RdResult);
+            assert_eq!(before.len(), expected, "{before:?}");
+            assert!(refreshed > before[expected - 1]);
+            bench.run(700);
+            let next = bench.times(RdResult).get(expected).copied();
+            assert_eq!(next, (reads > 3).then_some(refreshed + 560));
+        }
+        // Writes have no results that could be lost.
+        let mut bench = ddr4(false);
+        (bench.input.bus_valid_i, bench.input.bus_write_i) = (true, true);
+        bench.run(50);
+        bench.input.refresh_i = true;
+        let asked = bench.clock;
+        while !bench.step().refresh_issued_o {}
+        assert!(bench.clock <= asked + 3, "{} tCK", bench.clock - asked);
     }
 
     #[test]
