@@ -277,7 +277,7 @@ impl History {
     /// Whether the command at the door enters in this clock.
     fn may_enter(&self, command: &Command) -> bool {
         let room = |queue: usize| self.open[queue].len() < DEPTHS[queue];
-        let closing = self.open[ARRAY].front().is_some_and(|it| it.command.opcode == CLOSE_ALL);
+        let closing = self.open[ARRAY].iter().any(|it| it.command.opcode == CLOSE_ALL);
         let [entered, done] = self.writes[command.word as usize];
         !closing
             && match command.opcode {
@@ -374,6 +374,11 @@ impl History {
     /// The clock ends, with what was seen in it.
     pub fn take(&mut self, seen: &Seen) {
         let asked = self.asked();
+        let ends_unpaired = self.over && self.door.is_none() && self.unpaired() > 0;
+        let nobody_writes =
+            self.fault != 0 && self.door.is_none() && self.open[OPERANDS].is_empty();
+        let dropped = nobody_writes
+            && self.words.front().is_some_and(|word| word.count == word.weights.len());
         let overwritten = seen.results && {
             let left = self.open[RESULTS].get(usize::from(seen.results_taken));
             left.is_some_and(|entry| entry.behind <= self.sums_made)
@@ -385,10 +390,15 @@ impl History {
         let waiting = self.open[OPERANDS].iter().filter(host).count();
         // The burst that goes in this clock is still counted, on both sides.
         let goes = usize::from(seen.bus_taken && matches!(asked.bus, Some(Bus::Host { .. })));
-        let mut fault = None;
+        let mut fault = ends_unpaired.then_some(8);
+        if dropped {
+            self.words.pop_front();
+        }
         if let Some(command) = self.door.take_if(|_| asked.ready) {
             if command.opcode == WR_SHARED && waiting + goes >= seen.operands {
                 fault = Some(6);
+            } else if self.breaks_pair(&command) {
+                fault = Some(8);
             } else {
                 self.enter(command);
             }
@@ -410,6 +420,23 @@ impl History {
         if seen.starts {
             (self.over, self.fault, self.closed, self.told) = (false, 0, false, false);
             self.started = self.clock;
+        }
+    }
+
+    /// Words of weights for which no WR_WEIGHTS has come.
+    fn unpaired(&self) -> usize {
+        let writes = self.open[OPERANDS].iter();
+        let claims = writes.filter(|write| write.command.opcode == WR_WEIGHTS && !write.sent);
+        self.words.len() - claims.count()
+    }
+
+    /// Whether words of weights would wait for the command, or it for them, without end.
+    fn breaks_pair(&self, command: &Command) -> bool {
+        match command.opcode {
+            WEIGH => self.unpaired() == WORDS,
+            WR_WEIGHTS => self.unpaired() == 0,
+            CLOSE_ALL => self.unpaired() > 0,
+            _ => false,
         }
     }
 

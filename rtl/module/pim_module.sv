@@ -142,7 +142,7 @@ module pim_module #(
   /// Status of each request.
   output logic [15:0][3:0]       status_o,
   /// What is wrong with the run: see sequencer.
-  output logic [2:0]             fault_o,
+  output logic [3:0]             fault_o,
   /// The run is over: all that it dispatched is done, and all banks are closed or going to be.
   output logic                   over_o,
   /// The host's burst is taken.

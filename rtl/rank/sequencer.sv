@@ -26,9 +26,11 @@
 // At the door waits, beside what finds its queue full: a write to a word of which another write is not
 // done, so that one bit tells a word's present content from the next; a WR_SHARED with first, for the
 // array queue to be empty; an RD_RESULT of scores, while the softmax queue has something to do with the
-// scores before; and everything behind a CLOSE_ALL at the head of its queue.
+// scores before; and everything behind a CLOSE_ALL in its queue.
 //
-// What an entry waits for was dispatched before it, so the queues always drain.
+// What an entry waits for was dispatched before it, so the queues always drain. Of a word of weights
+// that means: a WR_WEIGHTS has its WEIGH before it; at most sixteen WEIGHs are without their WR_WEIGHTS,
+// as many words as are kept, and none at a CLOSE_ALL or at the end. What breaks this is a fault.
 //
 // Timing. Registers alone decide the outputs, whatever the inputs of the clock are: a request stands until
 // it is taken, and what happens in a clock shows in the next.
@@ -50,11 +52,12 @@
 // CLOSE_ALL sets head_end_o in the first clock in which it is asked for.
 //
 // Faults. fault_o is the first since the start. The command that has it enters no queue, and those that
-// are taken after it are dropped; what was in the queues goes on.
+// are taken after it are dropped; what was in the queues goes on, and weights that nobody writes any more
+// are dropped.
 //
 //   1 there is no such command   4 no such place                  7 results of a sum had not been read
 //   2 no such row                5 a WEIGH without tokens           when those of the next came
-//   3 no such column             6 more WR_SHARED than bursts
+//   3 no such column             6 more WR_SHARED than bursts     8 WEIGHs and WR_WEIGHTS do not match
 //
 // What the commands ask for, field by field, stands in hw-models/units/src/rank/sequencer/command.rs.
 //
@@ -136,7 +139,7 @@ module sequencer (
   /// The dispatcher's command is taken if there is one.
   output logic        dispatch_ready_o,
   /// What is wrong with the run; 0 for nothing.
-  output logic [2:0]  fault_o,
+  output logic [3:0]  fault_o,
   /// The run has ended, and all that was dispatched is done.
   output logic        done_o,
   /// An array request.
@@ -203,6 +206,7 @@ module sequencer (
   localparam int unsigned RESULTS  = 64;
   localparam int unsigned OPERANDS = 64;
   localparam int unsigned SOFTMAX  = 16;
+  localparam int unsigned WORDS    = 16;  // of weights
 
   // From the acceptance of a request to its command on the pins: rank_controller.
   localparam logic [9:0] LATENCY = 10'd2;
@@ -214,14 +218,15 @@ module sequencer (
   localparam logic [1:0] OUTPUTS = 2'd1;
   localparam logic [1:0] CONTEXT = 2'd2;
 
-  localparam logic [2:0] NO_FAULT        = 3'd0;
-  localparam logic [2:0] UNKNOWN_COMMAND = 3'd1;
-  localparam logic [2:0] NO_ROW          = 3'd2;
-  localparam logic [2:0] NO_COLUMN       = 3'd3;
-  localparam logic [2:0] NO_PLACE        = 3'd4;
-  localparam logic [2:0] NO_TOKENS       = 3'd5;
-  localparam logic [2:0] NO_OPERAND      = 3'd6;
-  localparam logic [2:0] OVERWRITTEN     = 3'd7;
+  localparam logic [3:0] NO_FAULT        = 4'd0;
+  localparam logic [3:0] UNKNOWN_COMMAND = 4'd1;
+  localparam logic [3:0] NO_ROW          = 4'd2;
+  localparam logic [3:0] NO_COLUMN       = 4'd3;
+  localparam logic [3:0] NO_PLACE        = 4'd4;
+  localparam logic [3:0] NO_TOKENS       = 4'd5;
+  localparam logic [3:0] NO_OPERAND      = 4'd6;
+  localparam logic [3:0] OVERWRITTEN     = 4'd7;
+  localparam logic [3:0] UNPAIRED        = 4'd8;
 
   typedef enum logic [3:0] {
     None       = 4'd0,
@@ -308,8 +313,8 @@ module sequencer (
   // ---------------------------------------------------------------------------------------------
 
   command_t   decoded, door_d, door_q;
-  logic       door_valid_d, door_valid_q, taken, enters, fits, lacks_operand;
-  logic [2:0] decode_fault, fault_d, fault_q;
+  logic       door_valid_d, door_valid_q, taken, enters, fits, lacks_operand, breaks_pair;
+  logic [3:0] decode_fault, fault_d, fault_q;
 
   always_comb begin : decode
     logic [19:0] earlier, left;
@@ -485,13 +490,25 @@ module sequencer (
   logic [255:0] next_content_d, next_content_q, content_d, content_q;
   sum_t         ended_d, ended_q, made_d, made_q;
   logic [6:0]   asked_d, asked_q;  // bursts of the host in the operands queue
+  logic [4:0]   unpaired_d, unpaired_q;  // WEIGHs without their WR_WEIGHTS
+  logic         drops_word;
   logic         is_mac, is_write, word_is_written, oldest_closes;
+  logic         closing_d, closing_q;  // a CLOSE_ALL is in the array queue
 
   assign is_mac          = door_q.kind == MacScore || door_q.kind == MacContext;
   assign is_write        = door_q.kind == WrShared || door_q.kind == WrWeights;
   assign word_is_written = next_content_q[door_q.index] == content_q[door_q.index];
   assign lacks_operand   = door_q.kind == WrShared && asked_q >= operands_i;
   assign oldest_closes   = !array_empty && array_oldest.closes;
+
+  always_comb begin
+    unique case (door_q.kind)
+      Weigh:     breaks_pair = unpaired_q == 5'(WORDS);
+      WrWeights: breaks_pair = unpaired_q == '0;
+      CloseAll:  breaks_pair = unpaired_q != '0;
+      default:   breaks_pair = 1'b0;
+    endcase
+  end
 
   always_comb begin
     unique case (door_q.kind)
@@ -504,11 +521,11 @@ module sequencer (
     endcase
   end
 
-  assign enters        = door_valid_q && fits && !oldest_closes;
-  assign array_push    = enters && (is_mac || door_q.kind == CloseAll);
+  assign enters        = door_valid_q && fits && !closing_q;
+  assign array_push    = enters && (is_mac || door_q.kind == CloseAll) && !breaks_pair;
   assign results_push  = enters && door_q.kind == RdResult;
-  assign operands_push = enters && is_write && !lacks_operand;
-  assign softmax_push  = enters && (door_q.kind == Finish || door_q.kind == Weigh);
+  assign operands_push = enters && is_write && !lacks_operand && !breaks_pair;
+  assign softmax_push  = enters && (door_q.kind == Finish || door_q.kind == Weigh) && !breaks_pair;
 
   assign ended_d = ended_q + 8'(array_push && is_mac && door_q.last);
 
@@ -530,6 +547,9 @@ module sequencer (
     content_d      = content_q;
     if (operands_push) next_content_d[door_q.index] = operand_entry.content;
     if (written_i) content_d[operand_oldest.index] = operand_oldest.content;
+    closing_d    = closing_q;
+    if (array_push && !is_mac) closing_d = 1'b1;
+    if (array_done && oldest_closes) closing_d = 1'b0;
     door_d       = taken && decode_fault == NO_FAULT ? decoded : door_q;
     door_valid_d = taken && decode_fault == NO_FAULT || door_valid_q && !enters;
   end
@@ -665,7 +685,7 @@ module sequencer (
     .asked_i        (weigh_taken_i),
     .weight_valid_i,
     .weight_i,
-    .taken_i        (operands_send && !operand_next.host),
+    .taken_i        (operands_send && !operand_next.host || drops_word),
     .room_o         (word_room),
     .index_o        (word_index),
     .last_o         (word_last),
@@ -677,6 +697,11 @@ module sequencer (
   assign scores_d    = scores_q + (results_push && door_q.result.kind == SCORES ? 10'd4 : 10'd0) -
                        10'(scaled_i);
   assign finishing_d = finishing_q + 4'(finish_taken_i) - 4'(finished_i);
+
+  // After a fault nothing enters, so that a word which no entry is to write has nobody who will.
+  assign drops_word = fault_q != NO_FAULT && !door_valid_q && operands_empty && word_ready;
+  assign unpaired_d = unpaired_q + 5'(softmax_push && door_q.kind == Weigh) -
+                      5'(operands_push && !operand_entry.host) - 5'(drops_word);
 
   always_comb begin
     elements_d = elements_q - 16'(context_valid_i) - 16'(output_valid_i);
@@ -690,7 +715,9 @@ module sequencer (
   // Faults, and the registers
   // ---------------------------------------------------------------------------------------------
 
-  logic overwritten;
+  logic overwritten, ends_unpaired;
+
+  assign ends_unpaired = over_q && !door_valid_q && unpaired_q != '0;
 
   // The results of the oldest entry that is not done after this clock have come, and others come.
   assign overwritten = results_i &&
@@ -704,6 +731,7 @@ module sequencer (
       if (overwritten) fault_d = OVERWRITTEN;
       else if (taken && decode_fault != NO_FAULT) fault_d = decode_fault;
       else if (enters && lacks_operand) fault_d = NO_OPERAND;
+      else if (enters && breaks_pair || ends_unpaired) fault_d = UNPAIRED;
     end
     if (start_i) fault_d = NO_FAULT;
   end
@@ -718,6 +746,8 @@ module sequencer (
       ended_q        <= '0;
       made_q         <= '0;
       asked_q        <= '0;
+      closing_q      <= 1'b0;
+      unpaired_q     <= '0;
       scores_q       <= '0;
       elements_q     <= '0;
       finishing_q    <= '0;
@@ -737,6 +767,8 @@ module sequencer (
       ended_q        <= ended_d;
       made_q         <= made_d;
       asked_q        <= asked_d;
+      closing_q      <= closing_d;
+      unpaired_q     <= unpaired_d;
       scores_q       <= scores_d;
       elements_q     <= elements_d;
       finishing_q    <= finishing_d;

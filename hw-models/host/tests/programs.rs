@@ -4,7 +4,7 @@
 use pimlico_device::dispatch::{DispatchError, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
-use pimlico_device::{Config, Options, Rank, RankError, RankUnits, SumFormat};
+use pimlico_device::{Config, Options, Rank, RankError, RankUnits, SumFormat, Timing};
 use pimlico_dpa::{
     Command, CommandWord, Condition, Instruction, Kind, REQUESTS, Status, Tables, expand,
 };
@@ -330,26 +330,94 @@ proptest! {
     }
 }
 
+/// Words of weights that lack one of their two commands end the run and leave the rank as it was; those
+/// that have both end well, also behind a CLOSE_ALL.
+#[test]
+fn weights_that_nobody_writes_are_a_fault() {
+    let mut rank = rank();
+    rank.load(LoadKind::Entry, 0, 0).expect("a model");
+    rank.load(LoadKind::Segment, 0, 1 << 16).expect("a model");
+    rank.load(LoadKind::Tokens, 0, 4).expect("a model");
+    let [weigh, write, close] = ["weigh\n", "wr_weights word=9\n", "close_all\n"];
+    let mac = "mac_score column=5 word=3 first last\n";
+    let result = "rd_result word=64 first last\n";
+    let pairs = |n| weigh.repeat(n) + &write.repeat(n);
+    for (text, is_right) in [
+        (weigh.to_owned(), false),
+        (write.to_owned(), false),
+        (format!("{mac}{weigh}"), false),
+        (format!("{weigh}{close}{write}"), false),
+        (format!("{weigh}{write}{write}"), false),
+        (pairs(17), false),
+        (pairs(16), true),
+        (format!("{weigh}{write}").repeat(40), true),
+        (format!("{mac}{close}{weigh}{write}"), true),
+        (format!("{mac}{close}{mac}{result}"), true),
+    ] {
+        rank.load(LoadKind::Clear, 0, 0).expect("a model");
+        let words = pimlico_dpa::assemble(&(text.clone() + "end")).expect("it can be written");
+        for (address, word) in (0..).zip(words) {
+            rank.load(LoadKind::Command, address, word).expect("a model");
+        }
+        let start = Start { request: 0, address: 0, operands: &[] };
+        match rank.run(start, &mut |_| ()) {
+            Ok(()) => assert!(is_right, "{text}"),
+            Err(RankError::Dispatch(DispatchError::Unpaired)) => assert!(!is_right, "{text}"),
+            Err(error) => panic!("{text}: {error}"),
+        }
+    }
+}
+
+/// The context of a head whose chunks are of one burst, on a rank with another refresh and row timing.
+fn short_sums(
+    context: usize,
+    change: impl FnOnce(&mut Timing),
+    refresh: bool,
+) -> Result<Vec<Vec<u16>>, AttentionError> {
+    let shape = Shape { head_dim: 8, context, group: 2, distribution: Distribution::Random };
+    let head = Head::synthetic(shape, 3, 0);
+    let mut config = Config::ddr4_3200();
+    config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often
+    change(&mut config.timing);
+    let options = Options { refresh, ..Options::default() };
+    let mut rank = Rank::new(config.clone(), RankUnits::models(&config, options), options);
+    let layout = HeadLayout::new(&config, 8, context, 0).expect("it fits");
+    let mut host = HostPort::new().expect("an image");
+    host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");
+    attention::run_head(&mut rank, &layout, &head.queries).map(|result| result.context)
+}
+
 /// Chunks of one burst leave the bank PUs as fast as they are read: where a refresh's PREA takes the
 /// command bus from an RD_RESULT, the last of a chunk goes in the tCK in which the next chunk's come.
 #[test]
 fn short_sums_leave_in_time_wherever_a_refresh_falls() {
-    let shape = Shape { head_dim: 8, context: 64, group: 2, distribution: Distribution::Random };
-    let head = Head::synthetic(shape, 3, 0);
-    let context = |refi_tck: Option<u64>| {
-        let mut config = Config::ddr4_3200();
-        config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often
-        config.timing.refi_tck = refi_tck.unwrap_or(config.timing.refi_tck);
-        let options = Options { refresh: refi_tck.is_some(), ..Options::default() };
-        let mut rank = Rank::new(config.clone(), RankUnits::models(&config, options), options);
-        let layout = HeadLayout::new(&config, 8, 64, 0).expect("it fits");
-        let mut host = HostPort::new().expect("an image");
-        host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");
-        attention::run_head(&mut rank, &layout, &head.queries).expect("nothing stops it").context
+    let context = |refi_tck| {
+        short_sums(64, |timing| timing.refi_tck = refi_tck, true).expect("nothing stops it")
     };
-    let expected = context(None);
+    let expected = short_sums(64, |_| (), false).expect("nothing stops it");
     // Of these, 743 and 1417 have the PREA there.
     for refi_tck in (740..750).chain(1410..1420) {
-        assert_eq!(context(Some(refi_tck)), expected, "tREFI {refi_tck}");
+        assert_eq!(context(refi_tck), expected, "tREFI {refi_tck}");
     }
+}
+
+/// Where many REFs are owed, one comes soon after a MAC, and results of the sum before are still to be read:
+/// they go first.
+#[test]
+fn a_ref_overtakes_no_results_that_the_next_would_overwrite() {
+    let expected = short_sums(1500, |_| (), false).expect("nothing stops it");
+    let mut lost = Vec::new();
+    for (rtp_tck, rp_tck) in [(12, 22), (8, 14)] {
+        for refi_tck in (150..250).step_by(3) {
+            let short = |timing: &mut Timing| {
+                (timing.rtp_tck, timing.rp_tck, timing.refi_tck) = (rtp_tck, rp_tck, refi_tck);
+                timing.rc_tck = timing.ras_tck + rp_tck;
+            };
+            match short_sums(1500, short, true) {
+                Ok(context) => assert_eq!(context, expected, "{rtp_tck}, {rp_tck}, {refi_tck}"),
+                Err(error) => lost.push((rtp_tck, rp_tck, refi_tck, error.to_string())),
+            }
+        }
+    }
+    assert!(lost.is_empty(), "results of {} runs were lost: {lost:?}", lost.len());
 }

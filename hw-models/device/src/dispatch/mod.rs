@@ -63,6 +63,12 @@ pub enum DispatchError {
     /// Results of a sum have not been read when those of the next came.
     #[error("results of the bank PUs were overwritten before they had been read")]
     Overwritten,
+    /// A WEIGH without its WR_WEIGHTS, or the other way round.
+    #[error(
+        "weigh and wr_weights do not match: each word of weights needs one weigh and, behind it and \
+         before a close_all or the end, one wr_weights; at most 16 words may wait for theirs"
+    )]
+    Unpaired,
     /// Nothing happens any more. The rank cannot be used again.
     #[error(
         "the program waits for what does not come{}",

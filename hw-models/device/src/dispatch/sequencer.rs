@@ -201,5 +201,6 @@ pub fn error(fault: SequencerFault, command: &DispatcherOut, config: &Config) ->
         SequencerFault::NoTokens => DispatchError::NoTokens,
         SequencerFault::Operands => DispatchError::Operands,
         SequencerFault::Overwritten => DispatchError::Overwritten,
+        SequencerFault::Unpaired => DispatchError::Unpaired,
     }
 }

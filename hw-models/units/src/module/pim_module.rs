@@ -121,7 +121,7 @@ ports! {
             /// Status of each request.
             status_o: [U<4>; 16],
             /// What is wrong with the run: see sequencer.
-            fault_o: U<3>,
+            fault_o: U<4>,
             /// The run is over: all that it dispatched is done, and all banks are closed or going to be.
             over_o: bool,
             /// The host's burst is taken.

@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_stimulus_ends_runs_fills_queues_and_has_every_fault() {
-        let (mut faults, mut runs, mut waits) = ([0; 8], 0, [0; 2]);
+        let (mut faults, mut runs, mut waits) = ([0; 9], 0, [0; 2]);
         for seed in 0..300 {
             let mut surroundings = Surroundings::new(seed);
             let mut unit = Sequencer::new();

@@ -132,7 +132,7 @@ impl<'a> Author<'a> {
 
     fn context(&mut self) {
         let words = 1 + self.random.below(24);
-        let ahead = self.random.below(20);
+        let ahead = self.random.below(16);
         for n in 0..words + ahead {
             if n < words {
                 let tokens = match self.random.below(4) {

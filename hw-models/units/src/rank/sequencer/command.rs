@@ -55,12 +55,14 @@ pub enum SequencerFault {
     Operands = 6,
     /// Results of a sum had not been read when those of the next came.
     Overwritten = 7,
+    /// WEIGHs and WR_WEIGHTS do not match.
+    Unpaired = 8,
 }
 
 impl SequencerFault {
     /// The fault of a code, if it is one.
     pub fn of(code: u8) -> Option<Self> {
-        const ALL: [SequencerFault; 7] = [
+        const ALL: [SequencerFault; 8] = [
             SequencerFault::UnknownCommand,
             SequencerFault::Row,
             SequencerFault::Column,
@@ -68,6 +70,7 @@ impl SequencerFault {
             SequencerFault::NoTokens,
             SequencerFault::Operands,
             SequencerFault::Overwritten,
+            SequencerFault::Unpaired,
         ];
         ALL.get(usize::from(code).wrapping_sub(1)).copied()
     }

@@ -28,9 +28,11 @@
 //! At the door waits, beside what finds its queue full: a write to a word of which another write is not
 //! done, so that one bit tells a word's present content from the next; a WR_SHARED with *first*, for the
 //! array queue to be empty; an RD_RESULT of scores, while the softmax queue has something to do with
-//! the scores before; and everything behind a CLOSE_ALL at the head of its queue.
+//! the scores before; and everything behind a CLOSE_ALL in its queue.
 //!
-//! What an entry waits for was dispatched before it, so the queues always drain.
+//! What an entry waits for was dispatched before it, so the queues always drain. Of a word of weights that
+//! means: a WR_WEIGHTS has its WEIGH before it; at most sixteen WEIGHs are without their WR_WEIGHTS, as many
+//! words as are kept, and none at a CLOSE_ALL or at the end. What breaks this is a fault.
 //!
 //! # Timing
 //!
@@ -61,7 +63,8 @@
 //! # Faults
 //!
 //! `fault_o` is the first since the start, [`SequencerFault`]. The command that has it enters no queue, and
-//! those that are taken after it are dropped; what was in the queues goes on.
+//! those that are taken after it are dropped; what was in the queues goes on, and weights that nobody writes
+//! any more are dropped.
 //!
 //! # Depths
 //!

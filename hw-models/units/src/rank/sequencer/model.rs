@@ -3,7 +3,7 @@
 
 use super::command::{Command, Read, ResultCommand, SequencerFault, SumKind, Weigh, decode};
 use super::queue::Queue;
-use super::weights::Weights;
+use super::weights::{self, Weights};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
 use pimlico_ports::{Model, U, Unit};
@@ -80,6 +80,8 @@ pub struct Sequencer {
     softmax: Queue<SoftmaxEntry, SOFTMAX>,
     /// Bursts of the host in the operands queue.
     operands_asked: u64,
+    /// WEIGHs that have entered without their WR_WEIGHTS.
+    unpaired: usize,
 
     /// Of each word of the shared buffers, which content the last write that has entered gives it, and
     /// which it has.
@@ -99,6 +101,8 @@ pub struct Sequencer {
     head_ended: bool,
     /// The last array command was a CLOSE_ALL.
     closed: bool,
+    /// One is in the array queue.
+    closing: bool,
 
     /// Scores that are asked for and not in the score buffer.
     scores: u16,
@@ -153,7 +157,7 @@ impl Sequencer {
         // The door is open where it is empty or what is there enters.
         let moves = self.output.dispatch_ready_o && (input.dispatch_valid_i || self.door.is_some());
         let ends = self.output.array_close_o && !self.head_ended;
-        !happens && !moves && !ends
+        !happens && !moves && !ends && !self.ends_unpaired() && !self.drops_word()
     }
 
     /// The clocks that are left. What may be asked for changes only where none are any more.
@@ -169,7 +173,7 @@ impl Sequencer {
     /// Whether what is at the door goes into its queue in this clock.
     fn enters(&self) -> bool {
         let Some(command) = &self.door else { return false };
-        if matches!(self.array.oldest(), Some(ArrayEntry::CloseAll)) {
+        if self.closing {
             return false;
         }
         let word_is_written = |word: u8| {
@@ -341,6 +345,7 @@ impl Sequencer {
             } else if !self.array.is_empty() {
                 self.array.send();
                 self.array.done(); // it was the oldest
+                self.closing = false;
             }
         }
         if input.read_i
@@ -380,6 +385,33 @@ impl Sequencer {
         self.elements = self.elements.wrapping_sub(elements);
     }
 
+    /// What is wrong with a command that would enter now.
+    fn refuses(&self, command: &Command, operands: u64) -> Option<SequencerFault> {
+        let unpaired = match command {
+            Command::Shared { .. } if self.operands_asked >= operands => {
+                return Some(SequencerFault::Operands);
+            }
+            Command::Weigh(_) => self.unpaired == weights::WORDS,
+            Command::Weights { .. } => self.unpaired == 0,
+            Command::CloseAll => self.unpaired > 0,
+            _ => false,
+        };
+        unpaired.then_some(SequencerFault::Unpaired)
+    }
+
+    /// Everything has been dispatched, and a word of weights has nobody who writes it.
+    fn ends_unpaired(&self) -> bool {
+        self.over && self.door.is_none() && self.unpaired > 0
+    }
+
+    /// After a fault nothing enters, so that a word which no entry is to write has nobody who will.
+    fn drops_word(&self) -> bool {
+        self.fault.is_some()
+            && self.door.is_none()
+            && self.operands.is_empty()
+            && self.weights.ready().is_some()
+    }
+
     fn enter(&mut self, command: Command) {
         match command {
             Command::Read(read) => {
@@ -389,6 +421,7 @@ impl Sequencer {
             }
             Command::CloseAll => {
                 self.head_ended = false;
+                self.closing = true;
                 self.array.push(ArrayEntry::CloseAll);
             }
             Command::Result(command) => {
@@ -400,9 +433,15 @@ impl Sequencer {
                 self.operands_asked += 1;
                 self.write(word, true);
             }
-            Command::Weights { word } => self.write(word, false),
+            Command::Weights { word } => {
+                self.unpaired -= 1;
+                self.write(word, false);
+            }
             Command::Finish { head } => self.softmax.push(SoftmaxEntry::Finish { head }),
-            Command::Weigh(weigh) => self.softmax.push(SoftmaxEntry::Weigh(weigh)),
+            Command::Weigh(weigh) => {
+                self.unpaired += 1;
+                self.softmax.push(SoftmaxEntry::Weigh(weigh));
+            }
         }
     }
 
@@ -431,6 +470,7 @@ impl Model for Sequencer {
             operands: Queue::new(),
             softmax: Queue::new(),
             operands_asked: 0,
+            unpaired: 0,
             next_content: [false; WORDS],
             content: [false; WORDS],
             ended: 0,
@@ -441,6 +481,7 @@ impl Model for Sequencer {
             gap: 0,
             head_ended: false,
             closed: false,
+            closing: false,
             scores: 0,
             elements: 0,
             finishing: 0,
@@ -475,28 +516,33 @@ impl Model for Sequencer {
             self.count_down();
             return output;
         }
-        let lacks_operand = self.operands_asked >= input.operands_i.get();
         let enters = self.enters();
+        let refused = self.door.as_ref().filter(|_| enters);
+        let refused = refused.and_then(|command| self.refuses(command, input.operands_i.get()));
         let overwrites = self.overwrites(input);
+        let ends_unpaired = self.ends_unpaired();
+        let drops_word = self.drops_word();
 
         self.see_bus(input);
         self.see_array(input);
         self.see_softmax(input);
-        let entered = match self.door.take_if(|_| enters) {
-            Some(Command::Shared { .. }) if lacks_operand => Some(SequencerFault::Operands),
-            Some(command) => {
-                self.enter(command);
-                None
-            }
-            None => None,
-        };
+        if drops_word {
+            self.weights.taken();
+            self.unpaired -= 1;
+        }
+        if let Some(command) = self.door.take_if(|_| enters)
+            && refused.is_none()
+        {
+            self.enter(command);
+        }
         let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault.is_none();
         let decoded = if taken { decode(input).map(Some) } else { Ok(None) };
         if let Ok(Some(command)) = decoded {
             self.door = Some(command);
         }
         let overwritten = overwrites.then_some(SequencerFault::Overwritten);
-        self.fault = self.fault.or(overwritten).or(decoded.err()).or(entered);
+        let unpaired = ends_unpaired.then_some(SequencerFault::Unpaired);
+        self.fault = self.fault.or(overwritten).or(decoded.err()).or(refused).or(unpaired);
 
         self.over |= input.done_i;
         if input.start_i {

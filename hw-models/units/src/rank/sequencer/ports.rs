@@ -76,7 +76,7 @@ ports! {
             /// The dispatcher's command is taken if there is one.
             dispatch_ready_o: bool,
             /// What is wrong with the run; 0 for nothing.
-            fault_o: U<3>,
+            fault_o: U<4>,
             /// The run has ended, and all that was dispatched is done.
             done_o: bool,
             /// An array request.

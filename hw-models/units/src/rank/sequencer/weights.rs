@@ -5,7 +5,7 @@ use super::command::Weigh;
 use super::queue::Queue;
 
 /// Words between softmax unit and data bus.
-const WORDS: usize = 16;
+pub const WORDS: usize = 16;
 
 /// Words of weights in the making.
 #[derive(Clone)]
