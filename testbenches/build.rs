@@ -9,6 +9,9 @@
 #[path = "build/binding.rs"]
 mod binding;
 #[cfg(feature = "rtl")]
+#[path = "build/coverage.rs"]
+mod coverage;
+#[cfg(feature = "rtl")]
 #[path = "build/header.rs"]
 mod header;
 #[cfg(feature = "rtl")]
@@ -67,14 +70,22 @@ fn build() {
         .include("shim")
         .include(verilator.include())
         .include(verilator.include().join("vltstd"));
+    if coverage::COUNTED {
+        // Its C++ is the larger by far: less is spent on each line of it.
+        compiler.define("VM_COVERAGE", "1").opt_level(1);
+    }
     let mut dirs = Vec::new();
     for unit in &units {
         let name = binding::identifier(unit);
         let dir = out.join(&name);
-        let configuration = verilate::probe_configuration(unit);
-        verilator
-            .run(unit.module, unit.parameters, &name, &configuration, &sources, &dir)
-            .unwrap_or_else(|error| fail(&error));
+        let module = verilate::Module {
+            name: unit.module,
+            parameters: unit.parameters,
+            configuration: verilate::probe_configuration(unit)
+                + &coverage::left_out(unit, &sources),
+            options: coverage::options(unit),
+        };
+        verilator.run(&module, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
         let verilated = header::Verilated::read(&dir, &name, &binding::scope(unit));
         let differences = verilated.differences(unit);
         if !differences.is_empty() {
@@ -94,9 +105,8 @@ fn build() {
             std::fs::write(path, text).expect("OUT_DIR is writable");
         };
         write(sources.last().expect("just pushed"), lanes::module(unit));
-        verilator
-            .run(&name, &[], &name, "`verilator_config\n", &sources, &dir)
-            .unwrap_or_else(|error| fail(&error));
+        let module = verilate::Module { name: &name, ..Default::default() };
+        verilator.run(&module, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
         write(&dir.join(objects::SOURCE), lanes::translation_unit(unit, &dir));
         dirs.push(dir);
     }
@@ -104,6 +114,9 @@ fn build() {
     let text = binding::table(&units) + &lanes::table(&units);
     std::fs::write(&table, text).expect("OUT_DIR is writable");
     let objects = objects::compile(&compiler, Path::new("shim"), &dirs);
+    if coverage::COUNTED {
+        compiler.file(verilator.include().join("verilated_cov.cpp"));
+    }
     compiler
         .file(verilator.include().join("verilated_threads.cpp"))
         .file(table)

@@ -9,6 +9,23 @@ use std::{env, fs};
 /// The oldest Verilator that the generated code is known to work with.
 const OLDEST: (u32, u32) = (5, 6);
 
+/// What is to be Verilated.
+pub struct Module<'a> {
+    pub name: &'a str,
+    pub parameters: &'a [(&'a str, i64)],
+    /// Verilator's configuration file.
+    pub configuration: String,
+    /// Options of its own.
+    pub options: &'a [&'a str],
+}
+
+impl Default for Module<'_> {
+    fn default() -> Self {
+        let configuration = "`verilator_config\n".to_owned();
+        Self { name: "", parameters: &[], configuration, options: &[] }
+    }
+}
+
 /// An installed Verilator.
 pub struct Verilator {
     root: PathBuf,
@@ -48,26 +65,26 @@ impl Verilator {
     /// Makes C++ of a module in an empty `dir`, every class being prefixed with `V{name}`.
     pub fn run(
         &self,
-        module: &str,
-        parameters: &[(&str, i64)],
+        module: &Module<'_>,
         name: &str,
-        configuration: &str,
         sources: &[PathBuf],
         dir: &Path,
     ) -> Result<(), String> {
+        let Module { name: module, parameters, configuration, options } = module;
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let file = dir.join("configuration.vlt");
         fs::write(&file, configuration).map_err(|e| e.to_string())?;
         // Registers hold random bits before the reset, so that one that it misses shows. Of those without
         // reset the units' benches know when they count; the rank's begins where the models' do.
-        let initial = if module == RANK { "0" } else { "unique" };
+        let initial = if *module == RANK { "0" } else { "unique" };
         let mut command = Command::new("verilator");
         command
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
             .args(["--x-assign", "unique", "--x-initial", initial])
             .args(["--timescale-override", "1ps/1ps"])
-            .args(if module == RANK { &["-fno-gate"][..] } else { &[] })
+            .args(if *module == RANK { &["-fno-gate"][..] } else { &[] })
+            .args(*options)
             .args(["--prefix", &format!("V{name}"), "--top-module", module])
             .arg("--Mdir")
             .arg(dir)
@@ -104,7 +121,7 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
 /// The module in which others are many times. They are compiled once each: not inlined, and without the
 /// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
 /// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
-const RANK: &str = "pim_module";
+pub const RANK: &str = "pim_module";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
 no_inline -module "pim_chip"
 tracing_off -file "*/arith/*.sv"

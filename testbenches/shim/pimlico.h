@@ -13,6 +13,9 @@
 
 #include "verilated.h"
 #include "verilated_vcd_c.h"
+#if VM_COVERAGE
+#include "verilated_cov.h"
+#endif
 
 struct PimlicoUnit {
   const char* name;
@@ -27,6 +30,9 @@ struct PimlicoUnit {
   int (*edge)(void* instance);
   // Adds the instance to a waveform that is not yet open.
   void (*trace)(void* instance, VerilatedVcdC* vcd);
+  // Writes to a file that can be written how often each point was reached so far, in Verilator's format.
+  // Null in a build that does not count.
+  void (*coverage)(void* instance, const char* file);
 };
 
 // A unit with two 16-bit operands and no registers, as several lanes in one module.
@@ -134,6 +140,13 @@ constexpr PimlicoUnit unit(const char* name) {
         Verilated::threadContextp(&self.context);
         self.top->trace(vcd, 99);
       },
+#if VM_COVERAGE
+      [](void* instance, const char* file) {
+        static_cast<Instance<Ports>*>(instance)->context.coveragep()->write(file);
+      },
+#else
+      nullptr,
+#endif
   };
 }
 

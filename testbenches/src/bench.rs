@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a unit's bench knows beside its ports.
 
+use crate::coverage::{Bins, ports};
 use crate::exhaustive::{self, Operands};
 use pimlico_ports::Model;
 use std::fmt;
@@ -17,6 +18,19 @@ pub trait Bench: Model {
     /// Makes the random inputs of an episode ones that belong together, where draws that know nothing of
     /// each other would hardly ever be: a configuration, a level that is held, a stream of requests.
     fn arrange(_inputs: &mut [Self::In]) {}
+
+    /// Declares what a run is to reach. Unless the bench says better, every port takes values of every sort.
+    fn plan(bins: &mut Bins) {
+        ports::plan::<Self>(bins);
+    }
+
+    /// Marks in the bins of [`plan`](Self::plan) what an episode, from its reset, has reached. A bench has
+    /// both of its own or neither.
+    fn cover(inputs: &[Self::In], outputs: &[Self::Out], bins: &mut Bins) {
+        for (input, output) in inputs.iter().zip(outputs) {
+            ports::cover::<Self>(input, output, bins);
+        }
+    }
 
     /// Compares oracle, model and RTL on all `operands`, if the unit is a function of one or two and
     /// has no registers. `progress` is told of each part of 1 that has been compared.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The benches of all units behind one type, so that whoever runs them need not be compiled for each.
 
+use crate::coverage::Bins;
 use crate::exhaustive::{self, Operands};
 use crate::{Bench, cosim};
 use pimlico_ports::UnitInfo;
@@ -20,6 +21,10 @@ pub struct AnyBench {
     pub unit: UnitInfo,
     /// Random co-simulation; see [`cosim::run`].
     pub run: Run,
+    /// The same, with coverage; see [`cosim::run_covered`].
+    pub run_covered: Run,
+    /// What a run's input reaches of the plan, by the model alone; see [`cosim::reach`].
+    pub reach: fn(u64, u64) -> Bins,
     /// Waveforms of its first episode; see [`cosim::trace_first`].
     pub trace_first: fn(u64, &Path) -> io::Result<()>,
     /// All operands; see [`Bench::all_operands`].
@@ -36,12 +41,22 @@ pub fn benches() -> Vec<AnyBench> {
     ) -> io::Result<cosim::Outcome> {
         cosim::run::<M>(cycles, seed, report, progress)
     }
+    fn run_covered<M: Bench>(
+        cycles: u64,
+        seed: u64,
+        report: &Path,
+        progress: &mut dyn FnMut(u64),
+    ) -> io::Result<cosim::Outcome> {
+        cosim::run_covered::<M>(cycles, seed, report, progress)
+    }
     let mut benches = Vec::new();
     macro_rules! bench {
         ($unit:ty) => {
             benches.push(AnyBench {
                 unit: <$unit as pimlico_ports::Unit>::info(),
                 run: run::<$unit>,
+                run_covered: run_covered::<$unit>,
+                reach: cosim::reach::<$unit>,
                 trace_first: cosim::trace_first::<$unit>,
                 all_operands: <$unit as Bench>::all_operands,
             });

@@ -5,6 +5,7 @@
 //! of it follows from the seed. The first episode that fails is shrunk to the shortest and simplest
 //! input that still fails, and both waveforms of that are written.
 
+use crate::coverage::{Bins, Coverage, points};
 use crate::rtl::Window;
 use crate::{Bench, Lockstep, OracleError};
 use pimlico_ports::{Instances, Mismatch, Model, stimulus};
@@ -71,6 +72,8 @@ pub struct Outcome {
     pub checked: u64,
     /// The first failure.
     pub failure: Option<Report>,
+    /// What was reached up to there, if that was asked for.
+    pub coverage: Option<Coverage>,
 }
 
 /// Compares `cycles` cycles of unit `M`. Waveforms of a failure go to the folder `report`, which is
@@ -79,10 +82,59 @@ pub fn run<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
+    progress: impl FnMut(u64),
+) -> io::Result<Outcome> {
+    compare(&mut Episode::<M>::new(seed), cycles, seed, report, progress)
+}
+
+/// The same, with coverage.
+///
+/// # Panics
+///
+/// If the RTL was not built for it; see [`coverage::AVAILABLE`](crate::coverage::AVAILABLE).
+pub fn run_covered<M: Bench>(
+    cycles: u64,
+    seed: u64,
+    report: &Path,
+    progress: impl FnMut(u64),
+) -> io::Result<Outcome> {
+    let mut bins = Bins::default();
+    M::plan(&mut bins);
+    let mut bench = Episode::<M> { bins: Some(bins), ..Episode::new(seed) };
+    let first = bench.lockstep.coverage()?;
+    let mut outcome = compare(&mut bench, cycles, seed, report, progress)?;
+    let points = points::since(&first, bench.lockstep.coverage()?);
+    outcome.coverage = bench.bins.map(|bins| Coverage { points, bins });
+    Ok(outcome)
+}
+
+/// What the input of a run reaches of the bench's plan, by the model alone.
+pub fn reach<M: Bench>(cycles: u64, seed: u64) -> Bins {
+    let mut bins = Bins::default();
+    M::plan(&mut bins);
+    let mut runner = runner::<M>(seed);
+    let mut model = M::new();
+    let mut done = 0;
+    while done < cycles {
+        let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
+        let inputs = arranged::<M>(tree.expect("the strategy rejects nothing").current());
+        model.reset();
+        let outputs: Vec<M::Out> = inputs.iter().map(|input| model.step(input)).collect();
+        M::cover(&inputs, &outputs, &mut bins);
+        done += inputs.len() as u64;
+    }
+    bins
+}
+
+fn compare<M: Bench>(
+    bench: &mut Episode<M>,
+    cycles: u64,
+    seed: u64,
+    report: &Path,
     mut progress: impl FnMut(u64),
 ) -> io::Result<Outcome> {
-    let mut outcome = Outcome { unit: M::name(), cycles: 0, checked: 0, failure: None };
-    let mut bench = Episode::<M>::new(seed);
+    let mut outcome =
+        Outcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
     let mut runner = runner::<M>(seed);
     while outcome.cycles < cycles {
         let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
@@ -99,7 +151,7 @@ pub fn run<M: Bench>(
             Err((cycle, failure)) => {
                 outcome.cycles += cycle + 1;
                 let at = outcome.cycles - 1;
-                outcome.failure = Some(investigate(&mut bench, tree, at, failure, report)?);
+                outcome.failure = Some(investigate(bench, tree, at, failure, report)?);
                 break;
             }
         }
@@ -128,11 +180,13 @@ fn runner<M: Model>(seed: u64) -> TestRunner {
 struct Episode<M: Model> {
     lockstep: Lockstep<M>,
     outputs: Vec<M::Out>,
+    /// Where the bench marks what episodes have reached.
+    bins: Option<Bins>,
 }
 
 impl<M: Bench> Episode<M> {
     fn new(seed: u64) -> Self {
-        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::with_capacity(EPISODE) }
+        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::with_capacity(EPISODE), bins: None }
     }
 
     /// Runs an episode. Returns how many values the oracle has checked, or the cycle of the failure.
@@ -145,8 +199,12 @@ impl<M: Bench> Episode<M> {
             step.map_err(|mismatch| (mismatch.cycle, Failure::Mismatch(mismatch)))?;
             self.outputs.push(output[0]);
         }
-        M::oracle(inputs, &self.outputs)
-            .map_err(|error| (error.cycle, Failure::Oracle { unit: M::name(), error }))
+        let checked = M::oracle(inputs, &self.outputs)
+            .map_err(|error| (error.cycle, Failure::Oracle { unit: M::name(), error }))?;
+        if let Some(bins) = &mut self.bins {
+            M::cover(inputs, &self.outputs, bins);
+        }
+        Ok(checked)
     }
 }
 

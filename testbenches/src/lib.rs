@@ -8,6 +8,7 @@
 //! * [`benches`](benches()): those of all units.
 //! * [`exhaustive`]: all pairs of operands of an arithmetic unit.
 //! * [`cosim`]: long random runs, shrunk and written down when they fail.
+//! * [`coverage`]: how much of a unit they reach.
 //!
 //! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`],
 //! [`module`].
@@ -21,6 +22,7 @@ pub mod bank;
 mod bench;
 mod benches;
 pub mod cosim;
+pub mod coverage;
 pub mod exhaustive;
 mod ffi;
 mod function;

@@ -2,6 +2,7 @@
 //! Model and RTL of a unit, step by step together.
 
 use crate::Rtl;
+use crate::coverage::points::Point;
 use crate::rtl::Window;
 use pimlico_ports::wave::{Cycle, UnitScope, Wave};
 use pimlico_ports::{Instances, Mismatch, Model};
@@ -95,6 +96,11 @@ impl<M: Model> Lockstep<M> {
     pub fn finish(self) -> io::Result<()> {
         let Some(watch) = self.watch else { return Ok(()) };
         watch.error.map_or_else(|| watch.wave.finish(), Err)
+    }
+
+    /// What was reached in the RTL; see [`Rtl::coverage`].
+    pub fn coverage(&self) -> io::Result<Vec<Point>> {
+        self.rtl.coverage()
     }
 
     /// Describes the difference between two cycles of instance `i`.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Verilated instances of a unit.
 
+use crate::coverage::points::{self, Point};
 use crate::ffi::{self, PimlicoUnit};
 use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
+use std::io;
 use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use verilated::vcd::Vcd;
@@ -68,13 +71,28 @@ impl<U: Unit> Rtl<U> {
 
     /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next. The
     /// file is complete when the instances are dropped.
-    pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> std::io::Result<()> {
+    pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
         let mut vcd = Vcd::default();
         // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
         unsafe { (self.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
         vcd.open(file)?;
         self.tracing = Some(Tracing { vcd, instance: i, window, cycle: 0 });
         Ok(())
+    }
+
+    /// What was reached in instance 0 since it was made, by places in the source.
+    ///
+    /// # Panics
+    ///
+    /// If the RTL was not built for it; see [`coverage::AVAILABLE`](crate::coverage::AVAILABLE).
+    pub fn coverage(&self) -> io::Result<Vec<Point>> {
+        let write = self.unit.coverage.expect("a build with the feature `coverage`");
+        let file = tempfile::NamedTempFile::new()?;
+        let name = CString::new(file.path().as_os_str().as_bytes())?;
+        // SAFETY: the instance is live, the name ends with a zero byte.
+        unsafe { write(self.instances[0].as_ptr(), name.as_ptr()) };
+        let data = std::fs::read_to_string(file.path())?;
+        points::parse(&U::name(), &data).map_err(io::Error::other)
     }
 
     /// The first half of a cycle of one instance: applies its inputs and settles.

@@ -427,6 +427,7 @@ mod with_rtl {
             assert_eq!(unit["cycles"], 5000);
             assert_eq!(unit["mismatches"], 0);
             assert!(unit["first_mismatch"].is_null());
+            assert!(unit["coverage"].is_null(), "nobody asked for it");
             assert!(unit["oracle_checks"].as_u64().expect("a number") > 0);
         }
     }
@@ -435,6 +436,38 @@ mod with_rtl {
     fn cosim_refuses_what_it_does_not_know() {
         assert!(refused("cosim fp_sub").contains("fp_sub: no such unit; there are fp_mul,"));
         assert!(refused("cosim --all --cycles 0").contains("nothing would be compared"));
+    }
+
+    #[cfg(not(feature = "coverage"))]
+    #[test]
+    fn coverage_needs_a_build_for_it() {
+        let message = refused("cosim fp_add: --coverage");
+        assert!(message.contains("run `scripts/coverage`"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+
+    #[cfg(feature = "coverage")]
+    #[test]
+    fn coverage_is_in_parts_of_1_and_lists_what_is_missing() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cosim = |cycles: u32| {
+            let report = folder.path().display();
+            json(&format!(
+                "cosim adder_unit: --coverage --cycles {cycles} --report {report} --json"
+            ))
+        };
+        let part = |report: &serde_json::Value, kind: &str| {
+            report["units"][0]["coverage"][kind].as_f64().expect("a number")
+        };
+        let [short, long] = [20, 20_000].map(cosim);
+        for kind in ["line", "toggle", "functional"] {
+            assert!((0.0..=1.0).contains(&part(&short, kind)), "{kind}");
+            assert!(part(&short, kind) <= part(&long, kind), "{kind}");
+        }
+        assert!(part(&short, "functional") < 0.9 && part(&long, "functional") > 0.9);
+        assert!(part(&long, "toggle") > 0.9);
+        let missing = std::fs::read_to_string(folder.path().join("adder_unit.coverage.txt"));
+        assert!(missing.expect("it was written").contains("Bins that were not hit: "));
     }
 
     #[test]

@@ -35,12 +35,13 @@ impl Job {
         arguments: &Arguments,
         progress: &(dyn Fn(u64) + Sync),
     ) -> io::Result<cosim::Outcome> {
-        let Arguments { cycles, seed, vcd, report, .. } = arguments;
+        let Arguments { cycles, seed, vcd, report, coverage, .. } = arguments;
         if let Some(folder) = vcd {
             (self.bench.trace_first)(*seed, folder)?;
         }
         let mut done = 0;
-        (self.bench.run)(*cycles, *seed, report, &mut |cycles| {
+        let run = if *coverage { self.bench.run_covered } else { self.bench.run };
+        run(*cycles, *seed, report, &mut |cycles| {
             progress(cycles - done);
             done = cycles;
         })

@@ -2,6 +2,8 @@
 //! `pimlico cosim`: the RTL of units against their models.
 
 #[cfg(feature = "rtl")]
+mod coverage;
+#[cfg(feature = "rtl")]
 mod exhaustive;
 #[cfg(feature = "rtl")]
 mod jobs;
@@ -42,7 +44,11 @@ pub struct Arguments {
     /// Write both waveforms of each unit's first episode to this folder
     #[arg(long, value_name = "DIR")]
     vcd: Option<PathBuf>,
-    /// Folder for the waveforms of a failure
+    /// Measure how much of the RTL's lines and bits, and of the bench's plan, the input reaches; needs a
+    /// build for it, see `scripts/coverage`
+    #[arg(long, conflicts_with_all = ["exhaustive", "stratified"])]
+    coverage: bool,
+    /// Folder for the waveforms of a failure, and for what `--coverage` has not seen reached
     #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
     report: PathBuf,
     /// Print one JSON document in place of a table
@@ -65,6 +71,13 @@ fn compare(_: &Arguments) -> Result<(), Failure> {
 
 #[cfg(feature = "rtl")]
 fn compare(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.coverage && !pimlico_testbenches::coverage::AVAILABLE {
+        return Err(Failure::Input(
+            "--coverage needs RTL that counts: run `scripts/coverage`, or build with `cargo build \
+             --release --features pimlico/coverage`"
+                .to_owned(),
+        ));
+    }
     if arguments.exhaustive || arguments.stratified {
         exhaustive::compare(arguments)
     } else {

@@ -2,6 +2,7 @@
 //! Random input: RTL against model in every cycle.
 
 use super::Arguments;
+use super::coverage::{self, CoverageDocument};
 use super::jobs::{self, Job};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
@@ -28,8 +29,8 @@ struct UnitDocument {
     oracle_checks: u64,
     mismatches: usize,
     first_mismatch: Option<MismatchDocument>,
-    /// Not measured so far.
-    coverage: Option<()>,
+    /// With `--coverage`.
+    coverage: Option<CoverageDocument>,
 }
 
 #[derive(Serialize)]
@@ -57,6 +58,7 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     bar.finish_and_clear();
     let outcomes = outcomes.map_err(|e| Failure::Input(format!("waveform: {e}")))?;
 
+    coverage::write_missing(&jobs, &outcomes, &arguments.report)?;
     if arguments.json {
         output::print_json(&document(&jobs, &outcomes, arguments))?;
     } else {
@@ -74,15 +76,21 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn table(jobs: &[Job], outcomes: &[Outcome]) -> String {
+    let mut header = vec!["unit", "cycles compared", "checked by oracle", "mismatches"];
+    if outcomes.iter().any(|outcome| outcome.coverage.is_some()) {
+        header.extend(coverage::COLUMNS);
+    }
     output::table(
-        &["unit", "cycles compared", "checked by oracle", "mismatches"],
+        &header,
         jobs.iter().zip(outcomes).map(|(job, outcome)| {
-            vec![
+            let mut row = vec![
                 job.name.clone(),
                 grouped(outcome.cycles),
                 grouped(outcome.checked),
                 usize::from(outcome.failure.is_some()).to_string(),
-            ]
+            ];
+            row.extend(outcome.coverage.iter().flat_map(coverage::columns));
+            row
         }),
     )
 }
@@ -102,7 +110,7 @@ fn document(jobs: &[Job], outcomes: &[Outcome], arguments: &Arguments) -> Docume
                 .failure
                 .as_ref()
                 .map(|report| mismatch(report, again(job, outcome, arguments))),
-            coverage: None,
+            coverage: outcome.coverage.as_ref().map(CoverageDocument::of),
         })
         .collect();
     let mismatches = units.iter().map(|unit| unit.mismatches).sum();
