@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `fp_add`: every result is the exact sum, rounded once.
 
+use super::plan::{self, CLASSES, class};
 use super::{Golden, binary_oracle};
+use crate::coverage::Bins;
 use crate::exhaustive::{self, Binary, Operands, Outcome};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpAdd, FpAddIn, FpAddOut};
@@ -10,6 +12,36 @@ impl<F: Format, const STAGES: usize> Bench for FpAdd<F, STAGES>
 where
     Self: Binary,
 {
+    /// Every eighth pair is one of corners: for random ones, some would take too long to meet.
+    fn arrange(inputs: &mut [FpAddIn<F>]) {
+        for input in inputs.iter_mut().step_by(plan::EVERY) {
+            plan::to_corners(&mut input.a_i, &mut input.b_i);
+        }
+    }
+
+    fn plan(bins: &mut Bins) {
+        bins.cross("operands", &CLASSES, &CLASSES);
+        plan::plan_results::<F>(bins);
+        plan::plan_sum::<F>(bins);
+        bins.cross("distance of exponents, signs", &DISTANCES, &["like", "unlike"]);
+    }
+
+    fn cover(inputs: &[FpAddIn<F>], outputs: &[FpAddOut<F>], bins: &mut Bins) {
+        for (input, output) in inputs.iter().zip(outputs.iter().skip(STAGES)) {
+            let (a, b) = (input.a_i, input.b_i);
+            bins.hit_cross("operands", class(a), class(b));
+            bins.hit("result", class(output.result_o));
+            if let (Some(x), Some(y)) = (plan::magnitude(a), plan::magnitude(b)) {
+                let unlike = (a.to_bits() ^ b.to_bits()) >> (F::WIDTH - 1) != 0;
+                let distance = distance(x.exponent().abs_diff(y.exponent()), F::MAN_BITS);
+                bins.hit_cross("distance of exponents, signs", distance, unlike.into());
+                if let Some(sum) = plan::sum(x, y, unlike) {
+                    plan::cover_rounding::<F>(sum, bins);
+                }
+            }
+        }
+    }
+
     fn oracle(inputs: &[FpAddIn<F>], outputs: &[FpAddOut<F>]) -> Result<u64, OracleError> {
         let golden = Golden::of::<F>();
         let operands = inputs.iter().map(|input| (input.a_i, input.b_i));
@@ -19,5 +51,24 @@ where
 
     fn all_operands(operands: Operands, progress: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
         exhaustive::run::<Self>(operands, progress)
+    }
+}
+
+const DISTANCES: [&str; 7] = [
+    "0",
+    "1",
+    "more, all in the significand",
+    "the last bit's",
+    "the guard bit's",
+    "the guard bit's and one",
+    "more",
+];
+
+/// Of exponents, for significands with `man_bits` behind the point: an index of [`DISTANCES`].
+fn distance(distance: u32, man_bits: u32) -> usize {
+    match distance {
+        0 | 1 => distance as usize,
+        _ if distance < man_bits => 2,
+        _ => (3 + distance - man_bits).min(6) as usize,
     }
 }

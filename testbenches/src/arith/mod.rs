@@ -8,6 +8,7 @@ mod fp_mul;
 mod fp_narrow;
 mod fp_recip;
 mod fp_widen;
+pub(crate) mod plan;
 
 use crate::OracleError;
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};

@@ -1,17 +1,56 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `bank_pu`: every result is the sum that the contract's order of summation gives.
 
+use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
+use crate::coverage::{Bins, beats::Follow};
 use crate::{Bench, OracleError};
-use pimlico_units::arith::Format;
+use pimlico_units::arith::{Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Lanes};
 
 /// Cycles from an accumulator beat to its results.
 const ACCUMULATE_LATENCY: usize = 2;
 
+pub(crate) const MODES: [&str; 2] = ["tree", "accumulator"];
+pub(crate) const FLAGS: [&str; 4] = ["between", "first", "last", "first and last"];
+
 /// Follows the running sums by arithmetic alone. A sum is `None` where the contract promises
 /// nothing: where it has had no first beat, and where the modes have met in the adders.
 impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
+    fn plan(bins: &mut Bins) {
+        bins.cross("beat", &MODES, &FLAGS);
+        Follow::plan("order of beats", &MODES, bins);
+        bins.declare("selected element", (0..L::COUNT).map(|element| element.to_string()));
+        bins.cross("result", &MODES, &SORTS);
+        // Sums in a wider format than the elements' are never so small.
+        for mode in 0..MODES.len() {
+            if !F::SUBNORMALS || mode == 1 && A::WIDTH > F::WIDTH {
+                bins.leave_out("result", mode * SORTS.len() + 3);
+            }
+        }
+    }
+
+    fn cover(inputs: &[BankPuIn<F, A, L>], outputs: &[BankPuOut<F, A, L>], bins: &mut Bins) {
+        let mut order = Follow::new("order of beats", &MODES);
+        let tree_latency = 2 + L::COUNT.ilog2() as usize;
+        for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {
+            let mode = usize::from(input.accumulate_i);
+            let flags = usize::from(input.first_i) + 2 * usize::from(input.last_i);
+            bins.hit_cross("beat", mode, flags);
+            order.beat(mode, cycle, 1, bins);
+            if input.accumulate_i {
+                bins.hit("selected element", L::index(input.select_i));
+            }
+            let latency = if input.accumulate_i { ACCUMULATE_LATENCY } else { tree_latency };
+            let output = outputs.get(cycle + latency).filter(|_| input.last_i);
+            if let Some(result) = output.map(|output| output.result_o[0]) {
+                let of_elements = Fp::<F>::from_bits(result.to_bits());
+                let sort = if input.accumulate_i { sort(result) } else { sort(of_elements) };
+                bins.hit_cross("result", mode, sort);
+            }
+        }
+    }
+
     fn oracle(
         inputs: &[BankPuIn<F, A, L>],
         outputs: &[BankPuOut<F, A, L>],

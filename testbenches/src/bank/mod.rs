@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! Benches of what is at a bank.
 
-mod bank_pu;
+pub(crate) mod bank_pu;
 mod pingpong_buffer;

@@ -1,10 +1,25 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `pingpong_buffer`: what is read is what `golden`'s queue of fillings holds.
 
+use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_golden::pingpong::Fillings;
 use pimlico_ports::{BitWriter, Signal};
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut};
+
+/// Sides that are full.
+const STATES: [&str; 3] = ["none full", "one full", "two full"];
+const WRITES: [&str; 5] =
+    ["no word", "a word", "a word, marked as the last", "the word that fills the side", "refused"];
+const READS: [&str; 7] = [
+    "nothing",
+    "a word",
+    "behind the last word",
+    "a word, and release",
+    "behind the last word, and release",
+    "release",
+    "refused",
+];
 
 impl<W: Signal, const DEPTH: usize, const PING_PONG: bool> Bench
     for PingpongBuffer<W, DEPTH, PING_PONG>
@@ -49,6 +64,110 @@ impl<W: Signal, const DEPTH: usize, const PING_PONG: bool> Bench
             }
         }
         Ok(checked)
+    }
+
+    fn plan(bins: &mut Bins) {
+        bins.cross("state, write", &STATES, &WRITES);
+        bins.cross("state, read", &STATES, &READS);
+        bins.declare("filling", ["of one word", "shorter than the side", "of the whole side"]);
+        bins.declare(
+            "reads of a filling",
+            ["none", "fewer than words", "as many as words", "more"],
+        );
+        bins.declare("ends", ["a write's side", "a read's side", "both"]);
+        // A side that is full ends no write, one that is empty no read.
+        let full = if PING_PONG { 2 } else { 1 };
+        for write in 1..WRITES.len() {
+            let refused = WRITES.len() - 1;
+            for state in 0..STATES.len() {
+                let impossible = if state == full { write != refused } else { write == refused };
+                if impossible {
+                    bins.leave_out("state, write", state * WRITES.len() + write);
+                }
+            }
+        }
+        for read in 1..READS.len() {
+            for state in 0..STATES.len() {
+                let refused = READS.len() - 1;
+                let impossible = if state == 0 { read != refused } else { read == refused };
+                if impossible {
+                    bins.leave_out("state, read", state * READS.len() + read);
+                }
+            }
+        }
+        if !PING_PONG {
+            for bin in 0..WRITES.len() {
+                bins.leave_out("state, write", 2 * WRITES.len() + bin);
+            }
+            for bin in 0..READS.len() {
+                bins.leave_out("state, read", 2 * READS.len() + bin);
+            }
+            // Its one side is filled or read.
+            bins.leave_out("ends", 2);
+        }
+        if DEPTH == 1 {
+            for state in 0..STATES.len() {
+                bins.leave_out("state, write", state * WRITES.len() + 1);
+            }
+            for longer in [1, 2] {
+                bins.leave_out("filling", longer);
+            }
+            bins.leave_out("reads of a filling", 1);
+        }
+    }
+
+    fn cover(inputs: &[PingpongBufferIn<W>], outputs: &[PingpongBufferOut<W>], bins: &mut Bins) {
+        let sides = if PING_PONG { 2 } else { 1 };
+        let mut fillings = Vec::new(); // full sides and their words, the oldest first
+        let (mut written, mut reads) = (0usize, 0usize);
+        for (input, output) in inputs.iter().zip(outputs) {
+            let state = fillings.len();
+            let takes = input.write_valid_i && output.write_ready_o;
+            let ends = takes && (input.write_last_i || written + 1 == DEPTH);
+            let write = match (input.write_valid_i, takes, input.write_last_i, ends) {
+                (false, ..) => 0,
+                (_, false, ..) => 4,
+                (_, _, true, _) => 2,
+                (_, _, _, true) => 3,
+                _ => 1,
+            };
+            bins.hit_cross("state, write", state, write);
+            let words = fillings.first().copied().unwrap_or(0);
+            let inside = usize::from(input.read_address_i) < words;
+            let read = match (input.read_valid_i, input.release_i) {
+                (false, false) => 0,
+                _ if state == 0 => 6,
+                (true, release) => 1 + usize::from(!inside) + 2 * usize::from(release),
+                (false, true) => 5,
+            };
+            bins.hit_cross("state, read", state, read);
+            let releases = input.release_i && state > 0;
+            match (ends, releases) {
+                (true, false) => bins.hit("ends", 0),
+                (false, true) => bins.hit("ends", 1),
+                (true, true) => bins.hit("ends", 2),
+                (false, false) => {}
+            }
+
+            reads += usize::from(input.read_valid_i && state > 0);
+            if releases {
+                let sort = match reads {
+                    0 => 0,
+                    _ => 2 + usize::from(reads > words) - usize::from(reads < words),
+                };
+                bins.hit("reads of a filling", sort);
+                fillings.remove(0);
+                reads = 0;
+            }
+            written += usize::from(takes);
+            if ends {
+                let sort = if written == 1 { 0 } else { 1 + usize::from(written == DEPTH) };
+                bins.hit("filling", sort);
+                fillings.push(written);
+                written = 0;
+            }
+            debug_assert!(fillings.len() <= sides);
+        }
     }
 
     /// Gives each episode habits of its own, and most reads an address that is there.

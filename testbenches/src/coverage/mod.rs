@@ -5,6 +5,7 @@
 //! * [`Bins`]: what a bench's plan asks for (see [`Bench::plan`](crate::Bench::plan)).
 //! * [`ports`]: the plan of a unit whose bench has none: the values of its ports.
 
+pub(crate) mod beats;
 mod bins;
 pub mod points;
 pub mod ports;

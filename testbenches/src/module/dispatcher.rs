@@ -6,6 +6,8 @@
 //! judge knows the memories from what the host wrote, and leaves out a run whose memories gave
 //! something else or were written meanwhile.
 
+use super::plan;
+use crate::coverage::Bins;
 use crate::random::Random;
 use crate::{Bench, OracleError};
 use pimlico_dpa::{
@@ -35,6 +37,14 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
             memories.see(input, &output);
             host.see(&output);
         }
+    }
+
+    fn plan(bins: &mut Bins) {
+        plan::plan(REQUESTS, bins);
+    }
+
+    fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins) {
+        plan::cover(inputs, outputs, bins);
     }
 
     fn oracle(inputs: &[DispatcherIn], outputs: &[DispatcherOut]) -> Result<u64, OracleError> {
@@ -108,6 +118,8 @@ struct Host {
     loads: VecDeque<(LoadKind, u64, u64)>,
     /// Starts until the next program.
     starts: u64,
+    /// The first of the four requests that are used most.
+    request: u64,
     /// Asks for a start before it can be taken.
     eager: bool,
     stopping: bool,
@@ -129,6 +141,7 @@ impl Host {
             stops: sort >> 16 & 3 == 0,
             loads: VecDeque::new(),
             starts: 0,
+            request: 0,
             eager: sort >> 24 & 1 == 0,
             stopping: false,
             prepared: false,
@@ -166,7 +179,7 @@ impl Host {
             input.start_valid_i = true;
             input.start_request_i = U::new(match self.random.one_in(16) {
                 true => self.random.below(16),
-                false => self.random.below(4),
+                false => (self.request + self.random.below(4)) % self.sizes.requests as u64,
             });
             let elsewhere = self.random.one_in(8);
             input.start_address_i = U::new(if elsewhere { self.random.below(16) } else { 0 });
@@ -193,6 +206,8 @@ impl Host {
     fn prepare(&mut self) {
         const USED: u64 = 32; // entries
         self.starts = 1 + self.random.below(4);
+        let requests = self.sizes.requests as u64;
+        self.request = if self.random.one_in(2) { 0 } else { self.random.below(requests) };
         self.loads.push_back((LoadKind::Clear, 0, 0));
         let entries = self.sizes.entries as u64;
         let count = if self.prepared { 2 } else { USED };
@@ -203,7 +218,7 @@ impl Host {
             self.loads.push_back((LoadKind::Entry, address, row));
         }
         self.loads.push_back((LoadKind::Entry, entries - 1, self.random.below(1 << 16)));
-        for request in 0..4 {
+        for request in (self.request..self.request + 4).map(|request| request % requests) {
             if self.prepared && self.random.one_in(2) {
                 continue;
             }
@@ -215,6 +230,9 @@ impl Host {
             let (base, rows) = match self.random.below(8) {
                 0 => (entries - 1, 2),
                 1 => (self.random.below(USED), self.random.below(4)),
+                2 if self.random.one_in(2) => {
+                    (self.random.below(entries), self.random.below(1 << 16))
+                }
                 _ => (self.random.below(USED / 2), 1 + self.random.below(USED)),
             };
             self.loads.push_back((LoadKind::Tokens, request, tokens));

@@ -3,3 +3,4 @@
 
 mod dispatcher;
 pub mod pim_module;
+mod plan;

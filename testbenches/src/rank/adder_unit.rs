@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `adder_unit`: every sum is the one that the contract's order of summation gives.
 
+use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
+use crate::bank::bank_pu::{FLAGS, MODES};
+use crate::coverage::{Bins, beats::Follow};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::Format;
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
@@ -12,9 +15,47 @@ const ACCUMULATE_LATENCY: usize = 1;
 /// A tree input needs the adders for so many cycles after its own.
 const TREE_HAZARD: usize = 3;
 
+const CHIPS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+
 /// Follows the lanes by arithmetic alone. A lane is `None` where the contract promises nothing: where
 /// it has had no first input, and where the modes have met in the adders.
 impl<F: Format, A: Format> Bench for AdderUnit<F, A> {
+    fn plan(bins: &mut Bins) {
+        bins.cross("input", &MODES, &FLAGS);
+        // No sum in tree mode has a last input.
+        for flags in [2, 3] {
+            bins.leave_out("input", flags);
+        }
+        Follow::plan("order of inputs", &MODES, bins);
+        bins.cross("sum", &MODES, &SORTS);
+        for mode in 0..MODES.len() {
+            if !F::SUBNORMALS || mode == 1 && A::WIDTH > F::WIDTH {
+                bins.leave_out("sum", mode * SORTS.len() + 3);
+            }
+        }
+        bins.cross("chip, element", &CHIPS, &SORTS);
+    }
+
+    fn cover(inputs: &[AdderUnitIn<F, A>], outputs: &[AdderUnitOut<F, A>], bins: &mut Bins) {
+        let mut order = Follow::new("order of inputs", &MODES);
+        for (cycle, input) in inputs.iter().enumerate().filter(|(_, input)| input.valid_i) {
+            let mode = usize::from(input.accumulate_i);
+            let last = input.accumulate_i && input.last_i;
+            bins.hit_cross("input", mode, usize::from(input.first_i) + 2 * usize::from(last));
+            order.beat(mode, cycle, 1, bins);
+            for (chip, x) in input.x_i.iter().enumerate() {
+                bins.hit_cross("chip, element", chip, sort(*x));
+            }
+            let latency = if input.accumulate_i { ACCUMULATE_LATENCY } else { TREE_LATENCY };
+            let Some(output) = outputs.get(cycle + latency) else { continue };
+            if output.lanes_valid_o && last {
+                bins.hit_cross("sum", mode, sort(output.lanes_o[0]));
+            } else if output.tree_valid_o && !input.accumulate_i {
+                bins.hit_cross("sum", mode, sort(output.tree_o));
+            }
+        }
+    }
+
     fn oracle(
         inputs: &[AdderUnitIn<F, A>],
         outputs: &[AdderUnitOut<F, A>],

@@ -2,6 +2,7 @@
 //! Benches of what is in the rank PU, and the units of a whole rank as RTL and in lockstep.
 
 mod adder_unit;
+mod plans;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;

@@ -2,6 +2,8 @@
 //! Bench of `rank_controller`: `golden::pins` finds no broken timing on the pins; every request gets
 //! its command and no other, in order and in time; and the flags say what the history says.
 
+use super::plans;
+use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
 use pimlico_ports::U;
@@ -53,6 +55,14 @@ impl Bench for RankController {
                 *held = held.saturating_sub(1);
             }
         }
+    }
+
+    fn plan(bins: &mut Bins) {
+        plans::rank_controller::plan(bins);
+    }
+
+    fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
+        plans::rank_controller::cover(inputs, outputs, bins);
     }
 
     fn oracle(
@@ -148,7 +158,8 @@ fn configure(input: &mut RankControllerIn, sort: u16) {
             }
             input.rrd_l_i = input.rrd_l_i.max(input.rrd_s_i);
             input.faw_i = input.faw_i.max(input.rrd_l_i);
-            input.rfc_i = (input.rfc_i % (2 * most)).max(2);
+            let any = sort == 2 && input.rc_i.is_multiple_of(4);
+            input.rfc_i = if any { input.rfc_i } else { input.rfc_i % (2 * most) }.max(2);
         }
     }
 }

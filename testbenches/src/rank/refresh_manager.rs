@@ -3,10 +3,53 @@
 //! refresh is asked for as the policy says. That the REFs then come in time is for the test of manager
 //! and controller together.
 
+use crate::coverage::Bins;
 use crate::{Bench, OracleError};
+use pimlico_ports::U;
 use pimlico_units::rank::{RefreshManager, RefreshManagerIn, RefreshManagerOut};
 
+const ASKED: [&str; 3] = ["not", "where it does no harm", "now"];
+
 impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_POSTPONED, MARGIN> {
+    /// Some intervals are of any length: what the first draws say together.
+    fn arrange(inputs: &mut [RefreshManagerIn]) {
+        let draws = inputs.iter().take(3).map(|input| input.refi_i.get());
+        let any = draws.fold(0, |any, draw| any << 7 | draw);
+        if let Some(first) = inputs.first_mut().filter(|first| first.refi_i.get() % 8 == 7) {
+            first.refi_i = U::new(any);
+        }
+    }
+
+    fn plan(bins: &mut Bins) {
+        bins.declare("REFs owed", (0..=15).map(|owed| owed.to_string()));
+        bins.cross("asked for, state", &ASKED, &["busy", "idle"]);
+        bins.cross("a REF is done, asked for", &["none owed", "one owed", "more owed"], &ASKED);
+        for (owed, asked) in [(0, 1), (0, 2), (1, 2)] {
+            bins.leave_out("a REF is done, asked for", owed * ASKED.len() + asked);
+        }
+        bins.cross("a head ends", &["none owed", "owed"], &["busy", "idle"]);
+        bins.declare("configuration", ["refresh off", "a tREFI of 0", "refresh on"]);
+    }
+
+    fn cover(inputs: &[RefreshManagerIn], outputs: &[RefreshManagerOut], bins: &mut Bins) {
+        if let Some(first) = inputs.first() {
+            let on = if first.refi_i.get() == 0 { 1 } else { 2 };
+            bins.hit("configuration", if first.enable_i { on } else { 0 });
+        }
+        for (input, output) in inputs.iter().zip(outputs) {
+            let owed = output.owed_o.get() as usize;
+            let asked = if output.force_o { 2 } else { usize::from(output.refresh_o) };
+            bins.hit("REFs owed", owed);
+            bins.hit_cross("asked for, state", asked, input.idle_i.into());
+            if input.done_i {
+                bins.hit_cross("a REF is done, asked for", owed.min(2), asked);
+            }
+            if input.head_end_i {
+                bins.hit_cross("a head ends", usize::from(owed > 0), input.idle_i.into());
+            }
+        }
+    }
+
     fn oracle(
         inputs: &[RefreshManagerIn],
         outputs: &[RefreshManagerOut],

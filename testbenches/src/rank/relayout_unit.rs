@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `relayout_unit`: every bit of a group is where `golden` says, and everything else passes.
 
+use crate::coverage::{Bins, beats::Follow};
 use crate::{Bench, OracleError};
 use pimlico_golden::relayout::Widths;
 use pimlico_units::rank::{RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut};
@@ -8,6 +9,32 @@ use pimlico_units::rank::{RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut};
 impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Bench
     for RelayoutUnit<ELEMENT_BITS, CHIP_BITS>
 {
+    fn plan(bins: &mut Bins) {
+        bins.declare("group", GROUPS);
+        Follow::plan("order of groups", &GROUPS, bins);
+    }
+
+    fn cover(inputs: &[RelayoutUnitIn], _: &[RelayoutUnitOut], bins: &mut Bins) {
+        let beats = Widths { element_bits: ELEMENT_BITS, chip_bits: CHIP_BITS }.beats();
+        let mut order = Follow::new("order of groups", &GROUPS);
+        let mut cycle = 0;
+        while let Some(first) = inputs.get(cycle) {
+            if !first.valid_i {
+                cycle += 1;
+                continue;
+            }
+            let kind = match (first.bypass_i, first.to_host_i) {
+                (false, false) => 0,
+                (false, true) => 1,
+                (true, false) => 2,
+                (true, true) => 3,
+            };
+            bins.hit("group", kind);
+            order.beat(kind, cycle, beats, bins);
+            cycle += beats;
+        }
+    }
+
     fn oracle(inputs: &[RelayoutUnitIn], outputs: &[RelayoutUnitOut]) -> Result<u64, OracleError> {
         let widths = Widths { element_bits: ELEMENT_BITS, chip_bits: CHIP_BITS };
         let expected = expected(widths, inputs);
@@ -21,6 +48,9 @@ impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Bench
         Ok(checked)
     }
 }
+
+const GROUPS: [&str; 4] =
+    ["to the chips", "to the host", "to the chips, unchanged", "to the host, unchanged"];
 
 /// What comes out for each input, a group's beats later. A group that the inputs break off is not
 /// judged.

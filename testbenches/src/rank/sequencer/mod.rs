@@ -7,6 +7,8 @@
 mod programs;
 mod surroundings;
 
+use super::plans;
+use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_golden::sequencer::{Array, Asked, Bus, Command, History, Seen, Sizes, Sum};
 use pimlico_ports::{Model, U, values};
@@ -26,6 +28,14 @@ impl Bench for Sequencer {
             *input = surroundings.drive(&asked);
             unit.step(input);
         }
+    }
+
+    fn plan(bins: &mut Bins) {
+        plans::sequencer::plan(bins);
+    }
+
+    fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) {
+        plans::sequencer::cover(inputs, outputs, bins);
     }
 
     /// Compares all outputs in every clock; counts the requests and faults.

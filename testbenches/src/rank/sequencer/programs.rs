@@ -44,6 +44,9 @@ impl<'a> Author<'a> {
                 self.anything();
             }
         }
+        if wild {
+            self.scatter();
+        }
         self.program
     }
 
@@ -118,7 +121,11 @@ impl<'a> Author<'a> {
         self.operands(operands);
         for _ in 0..chunks {
             self.sum(Kind::MacScore, length);
-            let tokens = if self.random.one_in(4) { self.random.below(1 << 20) } else { 16 };
+            let tokens = match self.random.below(4) {
+                0 => self.random.below(1 << 20),
+                1 => self.random.below(17),
+                _ => 16,
+            };
             for group in 0..4 {
                 let place = self.place();
                 self.results(group, tokens, place);
@@ -161,6 +168,16 @@ impl<'a> Author<'a> {
                 let place = self.random.below(256);
                 self.results(word, 0, place);
             }
+        }
+    }
+
+    /// Commands that are right, where no program has them.
+    fn scatter(&mut self) {
+        for _ in 0..self.random.below(8) {
+            let kind = Kind::ALL[self.random.below(8) as usize];
+            let dispatch_tokens_i = U::new(1 + self.random.below(16));
+            let at = self.random.below(self.program.len() as u64 + 1) as usize;
+            self.program.insert(at, SequencerIn { dispatch_tokens_i, ..blank(kind) });
         }
     }
 

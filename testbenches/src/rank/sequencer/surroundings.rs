@@ -71,20 +71,22 @@ fn next<T>(queue: &mut VecDeque<(u64, T)>, clock: u64) -> Option<T> {
 impl Surroundings {
     pub fn new(seed: u64) -> Self {
         let mut random = Random(seed);
+        let draws = [random.next() >> 8, random.next() >> 8];
         let mut pick = |from: &[u64]| from[random.below(from.len() as u64) as usize];
         let habits = Habits {
             dispatch: pick(&[1, 1, 2, 6]),
             array: pick(&[1, 2, 8, 8]),
             bus: pick(&[1, 2, 4, 5, 12]),
-            softmax: pick(&[1, 1, 3]),
+            softmax: pick(&[1, 1, 3, 60]),
             results: pick(&[1, 8, 16, 24]),
             through: pick(&[1, 10, 30]),
             wild: pick(&[0, 0, 1]) == 1,
             poor: pick(&[0, 0, 0, 1]) == 1,
         };
+        let [rows, columns] = [pick(&[1 << 16, 1 << 16, 2000]), pick(&[128, 128, 256, 120])];
         let controls = SequencerIn {
-            rows_i: U::new(pick(&[1 << 16, 1 << 16, 2000])),
-            columns_i: U::new(pick(&[128, 128, 256, 120])),
+            rows_i: U::new(rows - if pick(&[0, 0, 1]) == 1 { draws[0] % rows } else { 0 }),
+            columns_i: U::new(columns - if pick(&[0, 0, 1]) == 1 { draws[1] % 100 } else { 0 }),
             burst_i: pick(&[4, 4, 4, 1, 2, 8, 255]) as u8,
             wide_i: pick(&[0, 1]) == 1,
             ..Default::default()

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//! What the bench of `dispatcher` is to reach: each command after each, every end of a run, everything
+//! that the host writes, every depth of loops.
+
+use crate::coverage::Bins;
+use pimlico_dpa::Kind;
+use pimlico_units::module::{DispatcherIn, DispatcherOut};
+
+/// The end of a run, by its status.
+const ENDS: [&str; 12] = [
+    "done",
+    "stopped",
+    "buffer overflow",
+    "past the end",
+    "unknown opcode",
+    "unknown target",
+    "loop bound",
+    "loop end",
+    "nested too deep",
+    "overflow of a field",
+    "Va2Pa miss",
+    "unknown request",
+];
+/// Status of the first of them.
+const FIRST_END: usize = 2;
+
+const LOADS: [&str; 5] = ["command", "entry", "tokens", "segment", "clear"];
+const FLAGS: [&str; 8] = [
+    "none",
+    "first",
+    "last",
+    "first, last",
+    "opens",
+    "first, opens",
+    "last, opens",
+    "first, last, opens",
+];
+
+/// Declares the bins.
+pub fn plan(requests: usize, bins: &mut Bins) {
+    let kinds = Kind::ALL.map(Kind::name);
+    bins.cross("command after command", &kinds, &kinds);
+    bins.cross("command", &kinds, &["taken at once", "held up"]);
+    bins.cross("command, flags", &kinds, &FLAGS);
+    bins.declare("run ends", ENDS);
+    if requests == 16 {
+        bins.leave_out("run ends", ENDS.len() - 1); // every number is one of a request
+    }
+    bins.cross("host writes", &LOADS, &["idle", "while a run goes on"]);
+    bins.declare("host writes what does not fit", ["no", "yes"]);
+    bins.cross("start of request", &["0", "1", "2", "3", "more"], &["taken", "refused"]);
+    bins.declare("start", ["at word 0", "elsewhere"]);
+    bins.declare("stop", ["idle", "while a run goes on"]);
+    bins.declare("command of request", (0..requests).map(|request| request.to_string()));
+}
+
+/// Marks what an episode has reached.
+pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins) {
+    let mut before: Option<usize> = None;
+    let mut waited = false;
+    for (input, output) in inputs.iter().zip(outputs) {
+        let runs = usize::from(!output.start_ready_o);
+        let kind = Kind::of(output.dispatch_kind_o.get() as u8).filter(|_| output.dispatch_valid_o);
+        if let Some(kind) = kind.filter(|_| input.dispatch_ready_i) {
+            let kind = usize::from(kind.code()) - 1;
+            bins.hit_cross("command", kind, waited.into());
+            let flags = [output.dispatch_first_o, output.dispatch_last_o, output.dispatch_opens_o];
+            let flags = flags.iter().rev().fold(0, |all, flag| 2 * all + usize::from(*flag));
+            bins.hit_cross("command, flags", kind, flags);
+            bins.hit("command of request", output.dispatch_request_o.get() as usize);
+            if let Some(before) = before.replace(kind) {
+                bins.hit_cross("command after command", before, kind);
+            }
+        }
+        waited = kind.is_some() && !input.dispatch_ready_i;
+        if output.done_o {
+            let status = output.done_status_o.get() as usize;
+            bins.hit("run ends", status - FIRST_END);
+            before = None;
+        }
+        let load = input.load_kind_i.get() as usize;
+        if input.load_valid_i && load < LOADS.len() {
+            bins.hit_cross("host writes", load, runs);
+        }
+        bins.hit("host writes what does not fit", output.overflow_o.into());
+        if input.start_valid_i {
+            let request = (input.start_request_i.get() as usize).min(4);
+            bins.hit_cross("start of request", request, runs);
+            bins.hit("start", usize::from(input.start_address_i.get() > 0));
+        }
+        if input.stop_i {
+            bins.hit("stop", runs);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+//! What the bench of `rank_controller` is to reach: each request after each, in the rows and banks that
+//! matter, every command after every other that may follow, and refresh in every state.
+
+use crate::coverage::Bins;
+use pimlico_units::rank::{ArrayKind, PinCommand, RankControllerIn, RankControllerOut};
+
+const REQUESTS: [&str; 4] = ["READ_ALL", "RD", "WR", "CLOSE_ALL"];
+const BUS: [&str; 2] = ["RD_RESULT", "WR_SHARED"];
+const COMMANDS: [&str; 11] = [
+    "none",
+    "ACT",
+    "ACT_ALL",
+    "PRE",
+    "PREA",
+    "RD",
+    "WR",
+    "RD_ALL",
+    "RD_RESULT",
+    "WR_SHARED",
+    "REF",
+];
+const PLACES: [&str; 5] = [
+    "same bank, same row",
+    "same bank, other row",
+    "other bank of the group",
+    "other group, same row",
+    "other group, other row",
+];
+const ASKED: [&str; 3] = ["not asked for", "where it does no harm", "now"];
+
+/// Declares the bins.
+pub fn plan(bins: &mut Bins) {
+    bins.cross("request after request", &REQUESTS, &REQUESTS);
+    bins.cross("row of READ_ALL after READ_ALL", &["all at once", "staggered"], &["same", "other"]);
+    bins.cross("RD or WR after RD or WR", &["RD, RD", "RD, WR", "WR, RD", "WR, WR"], &PLACES);
+    bins.cross("bus request after bus request", &BUS, &BUS);
+    bins.cross("command after command", &COMMANDS[1..], &COMMANDS[1..]);
+    for (before, after) in impossible() {
+        let number = |command: PinCommand| command as usize - 1;
+        let bin = number(before) * (COMMANDS.len() - 1) + number(after);
+        bins.leave_out("command after command", bin);
+    }
+    bins.cross("refresh, array port", &ASKED, &["no request", "refused", "accepted"]);
+    bins.cross("refresh, bus port", &ASKED, &["no request", "refused", "accepted"]);
+    bins.declare("lost slot", ["to a row switch", "to a refresh"]);
+    bins.declare("idle", ["no", "yes"]);
+}
+
+/// Pairs of commands that the contract rules out, whatever else stands between them.
+fn impossible() -> Vec<(PinCommand, PinCommand)> {
+    use PinCommand::{Act, ActAll, Pre, PreAll, Rd, RdAll, Ref, Wr};
+    let mut pairs = Vec::new();
+    // All banks are closed: there is nothing to close and nothing to read.
+    for closed in [PreAll, Ref] {
+        pairs.extend([Pre, Rd, Wr, RdAll].map(|after| (closed, after)));
+    }
+    // What opens all banks needs them closed, as a refresh does.
+    pairs.extend([Act, ActAll, Rd, Wr, RdAll].map(|open| (open, ActAll)));
+    pairs.extend([Act, ActAll, Rd, Wr, RdAll].map(|open| (open, Ref)));
+    // What is opened or closed is so for the request at the head, whose next command follows, or a PREA for
+    // a refresh.
+    pairs.extend([Pre, ActAll, Rd, Wr, RdAll, Ref].map(|after| (Pre, after)));
+    pairs.extend([Pre, Rd, Wr].map(|after| (ActAll, after)));
+    pairs.push((Act, Pre));
+    // All are open.
+    pairs.extend([ActAll, RdAll].map(|open| (open, Act)));
+    pairs
+}
+
+/// Marks what an episode has reached.
+pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
+    let Some(first) = inputs.first() else { return };
+    let mut array: Option<&RankControllerIn> = None;
+    let mut read: Option<&RankControllerIn> = None;
+    let mut bus: Option<bool> = None;
+    let mut command: Option<PinCommand> = None;
+    for (input, output) in inputs.iter().zip(outputs).skip(1) {
+        if input.array_valid_i && output.array_ready_o {
+            if let Some(before) = array.replace(input) {
+                after(before, input, bins);
+            }
+            if ArrayKind::of(input.array_kind_i) == ArrayKind::ReadAll
+                && let Some(before) = read.replace(input)
+            {
+                let other = before.array_row_i != input.array_row_i;
+                let point = "row of READ_ALL after READ_ALL";
+                bins.hit_cross(point, first.staggered_i.into(), other.into());
+            }
+        }
+        if input.bus_valid_i
+            && output.bus_ready_o
+            && let Some(before) = bus.replace(input.bus_write_i)
+        {
+            bins.hit_cross(
+                "bus request after bus request",
+                before.into(),
+                input.bus_write_i.into(),
+            );
+        }
+        let shown = PinCommand::of(output.command_o).filter(|shown| *shown != PinCommand::None);
+        if let Some(shown) = shown
+            && let Some(before) = command.replace(shown)
+        {
+            bins.hit_cross("command after command", before as usize - 1, shown as usize - 1);
+        }
+        let asked = if input.force_i { 2 } else { usize::from(input.refresh_i) };
+        let port = |valid: bool, ready: bool| usize::from(valid) + usize::from(valid && ready);
+        let at_array = port(input.array_valid_i, output.array_ready_o);
+        bins.hit_cross("refresh, array port", asked, at_array);
+        bins.hit_cross("refresh, bus port", asked, port(input.bus_valid_i, output.bus_ready_o));
+        for (cause, lost) in
+            [output.lost_row_switch_o, output.lost_refresh_o].into_iter().enumerate()
+        {
+            if lost {
+                bins.hit("lost slot", cause);
+            }
+        }
+        bins.hit("idle", output.idle_o.into());
+    }
+}
+
+/// Marks two array requests that follow each other.
+fn after(before: &RankControllerIn, now: &RankControllerIn, bins: &mut Bins) {
+    let kinds = [before, now].map(|request| ArrayKind::of(request.array_kind_i));
+    let [first, second] = kinds.map(|kind| kind as usize);
+    bins.hit_cross("request after request", first, second);
+    if kinds.iter().all(|kind| matches!(kind, ArrayKind::Rd | ArrayKind::Wr)) {
+        let [bank, other_bank] = [before, now].map(|request| request.array_bank_i.get());
+        let same_row = before.array_row_i == now.array_row_i;
+        let place = match (bank == other_bank, bank / 4 == other_bank / 4, same_row) {
+            (true, _, true) => 0,
+            (true, _, false) => 1,
+            (_, true, _) => 2,
+            (_, _, true) => 3,
+            _ => 4,
+        };
+        bins.hit_cross("RD or WR after RD or WR", 2 * (first - 1) + second - 1, place);
+    }
+}
