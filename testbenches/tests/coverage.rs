@@ -9,7 +9,8 @@ const CYCLES: u64 = 20_000;
 
 #[test]
 fn plans_are_mostly_reached_and_rule_out_nothing_that_happens() {
-    for bench in benches() {
+    // The defaults of each unit: the other sets of parameters share their plans.
+    for bench in benches().into_iter().filter(|bench| !bench.unit.name.contains(':')) {
         let (name, bins) = (&bench.unit.name, (bench.reach)(CYCLES, 1));
         assert_eq!(bins.surprises().next(), None, "{name}");
         let all = bins.iter().count();
