@@ -130,34 +130,70 @@ fn refs_fall_due_more_often_than_rows_change() {
     }
 }
 
+/// A rank on which REFs are short and due every so many tCK.
+fn refreshed_every(refi_tck: u64) -> Rank {
+    let mut config = Config::ddr4_3200();
+    config.timing.refi_tck = refi_tck;
+    config.timing.rfc_tck = config.timing.rc_tck;
+    rank(&config, &config, Options::default())
+}
+
+#[test]
+fn refs_are_forced_in_the_middle_of_rows() {
+    // Three tREFI in a row's 128 slots: the ninth would fall due before the row ends.
+    if let Err(error) = multiply(&mut refreshed_every(300), 112, 4096) {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn refs_come_where_a_head_ends() {
+    let shapes = [shape(64, 50, 1), shape(128, 30, 2), shape(96, 70, 1)];
+    for refi_tck in [200, 270] {
+        if let Err(error) = attend(&mut refreshed_every(refi_tck), &shapes) {
+            panic!("{error}");
+        }
+    }
+}
+
+fn load(rank: &mut Rank, kind: LoadKind, address: u16, data: u64) {
+    rank.load(kind, address, data).expect("no mismatch");
+}
+
+/// Writes a program to the command buffer.
+fn load_program(rank: &mut Rank, text: &str) {
+    load(rank, LoadKind::Clear, 0, 0);
+    let words = pimlico_dpa::assemble(text).expect("it can be written");
+    (0..).zip(words).for_each(|(address, word)| load(rank, LoadKind::Command, address, word));
+}
+
 /// What programs that are wrong end in; the same rank runs the right one after each.
 #[test]
 fn a_fault_ends_its_run_and_no_other() {
     let config = Config::ddr4_3200();
     let mut rank = rank(&config, &config, Options::default());
-    let load = |rank: &mut Rank, kind, address, data| {
-        rank.load(kind, address, data).expect("no mismatch");
-    };
     (0..4).for_each(|row| load(&mut rank, LoadKind::Entry, row, u64::from(row)));
     load(&mut rank, LoadKind::Segment, 0, 4 << 16);
+    let too_many = "weigh\n".repeat(17) + &"wr_weights word=9\n".repeat(17) + "end";
     let good =
         "wr_shared word=3\nmac_score column=5 word=3 first last\nrd_result word=64 first last\n";
     let operands = [[0x3C00_4000_4200_4400; 8]; 2];
-    for (bad, expected) in [
-        ("mac_score row=9\nend", "Va2Pa"),
-        ("mac_score row=1 column=200\nend", "column 200"),
-        ("rd_result word=128 place=300\nend", "place 300"),
-        ("weigh\nend", "no tokens"),
-        ("wr_shared word=4\nwr_shared word=4\nend", "operands"),
-        (".word 0xf000000000000000", "opcode"),
+    for (tokens, bad, expected) in [
+        (4, "finish\nweigh\nend", "do not match"),
+        (4, "finish\nweigh\nclose_all\nwr_weights word=9\nend", "do not match"),
+        (4, "wr_weights word=9\nend", "do not match"),
+        (4, &too_many, "do not match"),
+        (0, "mac_score row=9\nend", "Va2Pa"),
+        (0, "mac_score row=1 column=200\nend", "column 200"),
+        (0, "rd_result word=128 place=300\nend", "place 300"),
+        (0, "weigh\nend", "no tokens"),
+        (0, "wr_shared word=4\nwr_shared word=4\nend", "operands"),
+        (0, ".word 0xf000000000000000", "opcode"),
     ] {
+        load(&mut rank, LoadKind::Tokens, 0, tokens);
         let mut outputs = 0;
         for (text, wrong) in [(good.to_owned() + bad, true), (good.to_owned() + "end", false)] {
-            load(&mut rank, LoadKind::Clear, 0, 0);
-            let words = pimlico_dpa::assemble(&text).expect("it can be written");
-            for (address, word) in (0..).zip(words) {
-                load(&mut rank, LoadKind::Command, address, word);
-            }
+            load_program(&mut rank, &text);
             let start = Start { request: 0, address: 0, operands: &operands };
             let count = &mut |made| outputs += u32::from(matches!(made, Made::Output(_)));
             match rank.run(start, count) {
