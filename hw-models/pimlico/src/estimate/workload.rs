@@ -82,6 +82,19 @@ impl BackEnd for Recording {
     }
 }
 
+/// A head of a model, by itself.
+fn one_head(model: &str, head_dim: usize, context: usize, seed: u64) -> Job {
+    Job {
+        model: model.to_owned(),
+        head_dim,
+        heads: 1,
+        group: 1,
+        contexts: vec![context],
+        distribution: Distribution::default(),
+        seed,
+    }
+}
+
 impl Workload {
     /// Runs a head.
     pub fn run(what: What<'_>) -> Result<Self, Failure> {
@@ -91,15 +104,7 @@ impl Workload {
         let mut back_end = Recording(recorder.clone());
         let Ok(units) = RankUnits::new(&config, options, &mut back_end);
         let mut rank = Rank::new(config, units, options);
-        let job = Job {
-            model: what.model.to_owned(),
-            head_dim: model.head_dim,
-            heads: 1,
-            group: 1,
-            contexts: vec![what.context],
-            distribution: Distribution::default(),
-            seed: what.seed,
-        };
+        let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = attention::run(&mut rank, &job, |_| {})
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
         let operator = &report.operators[0];
@@ -124,15 +129,7 @@ impl Workload {
         let mut back_end = Recording(recorder.clone());
         let Ok(units) = AimUnits::new(&config, options, &mut back_end);
         let mut module = Module::new(config, units, options);
-        let job = Job {
-            model: what.model.to_owned(),
-            head_dim: model.head_dim,
-            heads: 1,
-            group: 1,
-            contexts: vec![what.context],
-            distribution: Distribution::default(),
-            seed: what.seed,
-        };
+        let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = aim::attention::run(&mut module, &job, |_| {})
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
         Ok(Self {
