@@ -129,7 +129,7 @@ module fp_add #(
     sticky:   sticky
   };
 
-  fp_pipe #(.WIDTH($bits(aligned_t)), .ENABLED(STAGES >= 2)) u_aligned_pipe (
+  pipe #(.WIDTH($bits(aligned_t)), .ENABLED(STAGES >= 2)) u_aligned_pipe (
     .clk_i, .rst_ni, .data_i(aligned_d), .data_o(aligned_q)
   );
 
@@ -155,7 +155,7 @@ module fp_add #(
     sticky:   aligned_q.sticky
   };
 
-  fp_pipe #(.WIDTH($bits(sum_t)), .ENABLED(STAGES >= 1)) u_sum_pipe (
+  pipe #(.WIDTH($bits(sum_t)), .ENABLED(STAGES >= 1)) u_sum_pipe (
     .clk_i, .rst_ni, .data_i(sum_d), .data_o(sum_q)
   );
 
@@ -250,7 +250,7 @@ module fp_add #(
     .result_o   (result)
   );
 
-  fp_pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
+  pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
   );
 

@@ -136,7 +136,7 @@ module fp_exp #(
   assign scaled_d.negative = negative;
   assign {scaled_d.integer_part, scaled_d.fraction} = negative ? ~magnitude : magnitude;
 
-  fp_pipe #(.WIDTH($bits(scaled_t)), .ENABLED(STAGES >= 1)) u_scaled_pipe (
+  pipe #(.WIDTH($bits(scaled_t)), .ENABLED(STAGES >= 1)) u_scaled_pipe (
     .clk_i, .rst_ni, .data_i(scaled_d), .data_o(scaled_q)
   );
 
@@ -154,7 +154,7 @@ module fp_exp #(
   assign power_d.power    = exponent_t'(signed'({scaled_q.negative, scaled_q.integer_part}))
                             + exponent_t'(BIAS);
 
-  fp_pipe #(.WIDTH($bits(power_t)), .ENABLED(STAGES >= 2)) u_power_pipe (
+  pipe #(.WIDTH($bits(power_t)), .ENABLED(STAGES >= 2)) u_power_pipe (
     .clk_i, .rst_ni, .data_i(power_d), .data_o(power_q)
   );
 
@@ -202,7 +202,7 @@ module fp_exp #(
     .result_o   (result)
   );
 
-  fp_pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
+  pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
   );
 

@@ -89,7 +89,7 @@ module fp_max #(
 
   assign delayed[0] = result;
   for (genvar i = 0; i < 3; i++) begin : gen_stage
-    fp_pipe #(.WIDTH(WIDTH), .ENABLED(STAGES > i)) u_result_pipe (
+    pipe #(.WIDTH(WIDTH), .ENABLED(STAGES > i)) u_result_pipe (
       .clk_i, .rst_ni, .data_i(delayed[i]), .data_o(delayed[i+1])
     );
   end

@@ -113,7 +113,7 @@ module fp_mul #(
   assign product_d.a_exponent = a_exponent;
   assign product_d.b_exponent = b_exponent;
 
-  fp_pipe #(.WIDTH($bits(product_t)), .ENABLED(STAGES >= 1)) u_product_pipe (
+  pipe #(.WIDTH($bits(product_t)), .ENABLED(STAGES >= 1)) u_product_pipe (
     .clk_i, .rst_ni, .data_i(product_d), .data_o(product_q)
   );
 
@@ -183,7 +183,7 @@ module fp_mul #(
     assign {unrounded_d.mantissa, unrounded_d.guard} = normalised[WINDOW_WIDTH-2-:MAN_BITS+1];
     assign unrounded_d.sticky   = lost || normalised[WINDOW_WIDTH-MAN_BITS-3:0] != '0;
 
-    fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
+    pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
       .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
     );
 
@@ -240,7 +240,7 @@ module fp_mul #(
       sticky:     fraction[MAN_BITS-1:0] != '0
     };
 
-    fp_pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
+    pipe #(.WIDTH($bits(unrounded_t)), .ENABLED(STAGES >= 2)) u_unrounded_pipe (
       .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
     );
 
@@ -279,7 +279,7 @@ module fp_mul #(
     );
   end
 
-  fp_pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
+  pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
   );
 

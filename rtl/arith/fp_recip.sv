@@ -112,7 +112,7 @@ module fp_recip #(
       assign above = gen_row[row-1].below;
     end
 
-    fp_pipe #(.WIDTH($bits(division_t)), .ENABLED(is_cut(row))) u_pipe (
+    pipe #(.WIDTH($bits(division_t)), .ENABLED(is_cut(row))) u_pipe (
       .clk_i, .rst_ni, .data_i(above), .data_o(now)
     );
 
@@ -131,7 +131,7 @@ module fp_recip #(
   logic                normal, unused;
   logic [MAN_BITS+1:0] number;
 
-  fp_pipe #(.WIDTH($bits(division_t)), .ENABLED(is_cut(ROWS))) u_divided_pipe (
+  pipe #(.WIDTH($bits(division_t)), .ENABLED(is_cut(ROWS))) u_divided_pipe (
     .clk_i, .rst_ni, .data_i(gen_row[ROWS-1].below), .data_o(divided)
   );
 

@@ -97,7 +97,7 @@ module fp_widen #(
 
   assign delayed[0] = result;
   for (genvar i = 0; i < 3; i++) begin : gen_stage
-    fp_pipe #(.WIDTH(WIDE_WIDTH), .ENABLED(STAGES > i)) u_result_pipe (
+    pipe #(.WIDTH(WIDE_WIDTH), .ENABLED(STAGES > i)) u_result_pipe (
       .clk_i, .rst_ni, .data_i(delayed[i]), .data_o(delayed[i+1])
     );
   end

@@ -33,7 +33,7 @@
 //   zero.
 // * The write port takes no address. Words come in order on the bus, so the buffer counts them.
 // * Reads take a clock, so that a side can be a RAM macro. As a side is never written and read in the
-//   same clock, one with a single port will do (buffer_ram). A side of one word is a register instead,
+//   same clock, one with a single port will do (ram_1p). A side of one word is a register instead,
 //   which is looked at a clock late: even if it is given back with the read, nothing gets into it
 //   before the clock after.
 // * Hazards are impossible: the write port is ready only where its side is free, the read port only
@@ -175,7 +175,7 @@ module pingpong_buffer #(
 
       assign data[side] = word_q;
     end else begin : gen_ram
-      buffer_ram #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
+      ram_1p #(.WIDTH(WIDTH), .DEPTH(DEPTH)) u_ram (
         .clk_i,
         .write_i   (write[side]),
         .read_i    (select_d[side]),

@@ -33,7 +33,7 @@ module burst_source #(
   logic             valid, unused_valid;
   logic [7:0][63:0] beats;
 
-  rank_fifo #(.WIDTH(512), .DEPTH(DEPTH)) u_bursts (
+  fifo #(.WIDTH(512), .DEPTH(DEPTH)) u_bursts (
     .clk_i,
     .rst_ni,
     .push_i,

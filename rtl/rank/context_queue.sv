@@ -32,7 +32,7 @@ module context_queue #(
   logic [7:0][15:0] oldest, row;
   logic [2:0]       index_d, index_q;
 
-  rank_fifo #(.WIDTH(128), .DEPTH(DEPTH)) u_rows (
+  fifo #(.WIDTH(128), .DEPTH(DEPTH)) u_rows (
     .clk_i,
     .rst_ni,
     .push_i,

@@ -114,7 +114,7 @@ module pim_chip #(
     .last_o    (taken)
   );
 
-  rank_fifo #(.WIDTH(8), .DEPTH(DEPTH)) u_words (
+  fifo #(.WIDTH(8), .DEPTH(DEPTH)) u_words (
     .clk_i   (clk_tck_i),
     .rst_ni,
     .push_i  (write_shared_i),
@@ -138,7 +138,7 @@ module pim_chip #(
   // The shared buffer.
   logic [63:0] shared;
 
-  rank_ram #(.WIDTH(64), .ELEMENTS(1), .DEPTH(256)) u_shared (
+  ram #(.WIDTH(64), .ELEMENTS(1), .DEPTH(256)) u_shared (
     .clk_i           (clk_tck_i),
     .write_i         (write_o),
     .write_address_i (write_word_o),
@@ -242,7 +242,7 @@ module pim_chip #(
     .last_o    (drive_last)
   );
 
-  rank_fifo #(.WIDTH(64), .DEPTH(DEPTH)) u_results (
+  fifo #(.WIDTH(64), .DEPTH(DEPTH)) u_results (
     .clk_i   (clk_tck_i),
     .rst_ni,
     .push_i  (read_result_i),

@@ -385,7 +385,7 @@ module pim_rank #(
     complete: sum_complete_i
   };
 
-  rank_fifo #(.WIDTH($bits(read_t)), .DEPTH(QUEUE)) u_reads (
+  fifo #(.WIDTH($bits(read_t)), .DEPTH(QUEUE)) u_reads (
     .clk_i   (clk_pim),
     .rst_ni,
     .push_i  (array_taken_o && !array_close_i),
@@ -395,7 +395,7 @@ module pim_rank #(
     .data_o  (read)
   );
 
-  rank_fifo #(.WIDTH($bits(transfer_t)), .DEPTH(QUEUE)) u_transfers (
+  fifo #(.WIDTH($bits(transfer_t)), .DEPTH(QUEUE)) u_transfers (
     .clk_i   (clk_pim),
     .rst_ni,
     .push_i  (bus_taken_o),
@@ -556,7 +556,7 @@ module pim_rank #(
   );
 
   // The context: partial sums come back, complete ones go to the host.
-  rank_ram #(.WIDTH(16), .ELEMENTS(CHIPS), .DEPTH(256)) u_partial_sums (
+  ram #(.WIDTH(16), .ELEMENTS(CHIPS), .DEPTH(256)) u_partial_sums (
     .clk_i           (clk_pim),
     .write_i         ({CHIPS{sums_valid && !sums_complete}}),
     .write_address_i (sums_place),
@@ -608,7 +608,7 @@ module pim_rank #(
     end
   end
 
-  rank_ram #(.WIDTH(16), .ELEMENTS(4), .DEPTH(32768)) u_scores (
+  ram #(.WIDTH(16), .ELEMENTS(4), .DEPTH(32768)) u_scores (
     .clk_i           (clk_pim),
     .write_i         (4'(keeps) << kept_place[1:0]),
     .write_address_i (kept_place[16:2]),

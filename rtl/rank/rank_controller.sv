@@ -322,7 +322,7 @@ module rank_controller #(
   assign bus_ready_o   = configured_q && bus_room;
   assign idle_o        = !waiting && !bus_waiting;
 
-  rank_queue #(.WIDTH($bits(request_t))) u_array (
+  skid_buffer #(.WIDTH($bits(request_t))) u_array (
     .clk_i, .rst_ni,
     .push_i  (array_valid_i && array_ready_o),
     .data_i  ({array_kind_i, array_bank_i, array_row_i, array_column_i}),
@@ -331,7 +331,7 @@ module rank_controller #(
     .valid_o (waiting),
     .data_o  (head)
   );
-  rank_queue #(.WIDTH($bits(burst_t))) u_bus (
+  skid_buffer #(.WIDTH($bits(burst_t))) u_bus (
     .clk_i, .rst_ni,
     .push_i  (bus_valid_i && bus_ready_o),
     .data_i  ({bus_write_i, bus_address_i}),
@@ -430,7 +430,7 @@ module rank_controller #(
       endcase
     end
 
-    rank_timer #(.KEEP(1)) u_pre (
+    timer #(.KEEP(1)) u_pre (
       .clk_i, .rst_ni,
       .start_i  (act_here || rd_here || wr_here),
       .clocks_i (clocks),
@@ -443,13 +443,13 @@ module rank_controller #(
 
     assign here = group == GROUP_BITS'(g);
 
-    rank_timer u_column (
+    timer u_column (
       .clk_i, .rst_ni,
       .start_i  (rd_all || ((rd || wr) && here)),
       .clocks_i (timing_q.ccd_l),
       .over_o   (column_over[g])
     );
-    rank_timer u_read (
+    timer u_read (
       .clk_i, .rst_ni,
       .start_i  (wr && here),
       .clocks_i (timing_q.wr_to_rd_l),
@@ -461,20 +461,20 @@ module rank_controller #(
   logic any_read_over, data_over, write_over, row_over;
   logic refreshing, refreshing_d, refreshing_q;
 
-  rank_timer u_any_read (
+  timer u_any_read (
     .clk_i, .rst_ni, .start_i(wr), .clocks_i(timing_q.wr_to_rd_s), .over_o(any_read_over)
   );
-  rank_timer u_data (
+  timer u_data (
     .clk_i, .rst_ni,
     .start_i  (rd || wr || rd_result || wr_shared),
     .clocks_i (timing_q.ccd_s),
     .over_o   (data_over)
   );
-  rank_timer u_write (
+  timer u_write (
     .clk_i, .rst_ni, .start_i(rd || rd_result), .clocks_i(timing_q.rd_to_wr), .over_o(write_over)
   );
   // tRP and tRFC: no bank is open to be closed while the rank refreshes.
-  rank_timer #(.WIDTH(16)) u_row (
+  timer #(.WIDTH(16)) u_row (
     .clk_i, .rst_ni,
     .start_i  (pre || pre_all || refresh),
     .clocks_i (refresh ? timing_q.rfc : {8'd0, timing_q.rp}),
@@ -489,7 +489,7 @@ module rank_controller #(
   logic [1:0] fourth_d, fourth_q;
 
   for (genvar i = 0; i < 4; i++) begin : gen_faw
-    rank_timer u_faw (
+    timer u_faw (
       .clk_i, .rst_ni,
       .start_i  (act_all || (act && fourth_q == 2'(i))),
       .clocks_i (timing_q.faw),

@@ -140,7 +140,7 @@ module result_path #(
     .last_o    (last)
   );
 
-  rank_fifo #(.WIDTH($bits(burst_t)), .DEPTH(DEPTH)) u_bursts (
+  fifo #(.WIDTH($bits(burst_t)), .DEPTH(DEPTH)) u_bursts (
     .clk_i   (clk_tck_i),
     .rst_ni,
     .push_i  (read_result_i),

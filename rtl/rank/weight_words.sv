@@ -62,7 +62,7 @@ module weight_words #(
   end
 
   // How many weights the words have of which not all have come.
-  rank_fifo #(.WIDTH(3), .DEPTH(WORDS)) u_coming (
+  fifo #(.WIDTH(3), .DEPTH(WORDS)) u_coming (
     .clk_i,
     .rst_ni,
     .push_i  (begins),
@@ -85,7 +85,7 @@ module weight_words #(
     end
   end
 
-  rank_fifo #(.WIDTH(64), .DEPTH(WORDS)) u_ready (
+  fifo #(.WIDTH(64), .DEPTH(WORDS)) u_ready (
     .clk_i,
     .rst_ni,
     .push_i  (complete),

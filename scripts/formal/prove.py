@@ -68,10 +68,15 @@ PROOFS = [
 ]
 
 
+def arithmetic(rtl):
+    """The files of the arithmetic, and the cell outside that it uses."""
+    return [rtl / "prim/pipe.sv", *sorted(rtl.glob("arith/*.sv"))]
+
+
 def formula(proof, rtl, folder):
     """Elaborates the miter: its SMT-LIB text, and the number of gates of the comparison."""
     sources = [ROOT / "scripts/formal/miter.sv", ROOT / "golden/rtl/fp_exact.sv"]
-    sources += [ROOT / f"golden/rtl/{proof.module}_reference.sv", *sorted(rtl.glob("arith/*.sv"))]
+    sources += [ROOT / f"golden/rtl/{proof.module}_reference.sv", *arithmetic(rtl)]
     parameters = f"-G EXP_BITS={proof.exp_bits} -G MAN_BITS={proof.man_bits}"
     parameters += f" -G SUBNORMALS={proof.subnormals}"
     macros = f"-D MODULE={proof.module} -D REFERENCE={proof.module}_reference"
@@ -189,7 +194,7 @@ def main():
     for name in arguments.proofs:
         if name not in names:
             parser.error(f"no proof {name}; expected one of {', '.join(names)}")
-    for folder in ("arith", "bank"):
+    for folder in ("prim", "arith", "bank"):
         if not (arguments.rtl / folder).is_dir():
             parser.error(f"{arguments.rtl}: expected a folder with RTL, with {folder}/ in it")
     if arguments.proofs:

@@ -25,7 +25,7 @@ from common import ROOT, Refused, plant, yosys
 ABC = Path(pyosys.__file__).parent / "yosys-abc"
 LIMIT_S = 1800  # longest that abc may think
 
-RTL_FILES = ("bank/pingpong_buffer.sv", "bank/buffer_ram.sv")
+RTL_FILES = ("bank/pingpong_buffer.sv", "prim/ram_1p.sv")
 FAULTS = [
     # A side is filled while it is in use.
     (RTL_FILES[0], "|(write_select & ~full_q)", "1'b1"),

@@ -125,23 +125,17 @@ pub const RANK: &str = "pim_module";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
 no_inline -module "pim_chip"
 tracing_off -file "*/arith/*.sv"
+tracing_off -file "*/prim/pipe.sv"
 tracing_off -file "*/bank/bank_pu.sv"
 "#;
 
-/// Every SystemVerilog file below `dir`, sorted.
+/// The RTL's sources in order: those that `pimlico.f` in `dir` lists, with `dir` for its `rtl`.
 pub fn sources(dir: &Path) -> Result<Vec<PathBuf>, String> {
-    let mut files = Vec::new();
-    let mut dirs = vec![dir.to_owned()];
-    while let Some(dir) = dirs.pop() {
-        let entries = fs::read_dir(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
-        for path in entries.map(|entry| entry.expect("a readable folder").path()) {
-            match path.extension() {
-                _ if path.is_dir() => dirs.push(path),
-                Some(extension) if extension == "sv" => files.push(path),
-                _ => {}
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
+    let list = dir.join("pimlico.f");
+    let text = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+    Ok(text
+        .lines()
+        .filter_map(|line| line.strip_prefix("rtl/"))
+        .map(|file| dir.join(file))
+        .collect())
 }

@@ -38,9 +38,9 @@ int main() {
 
 /// Simulates the module with one text in it replaced. What is written to standard error if that fails.
 fn simulate(right: &str, wrong: &str) -> Result<(), String> {
-    let rtl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtl/bank");
+    let rtl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtl");
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let text = fs::read_to_string(rtl.join("pingpong_buffer.sv")).expect("it is there");
+    let text = fs::read_to_string(rtl.join("bank/pingpong_buffer.sv")).expect("it is there");
     assert_eq!(text.matches(right).count(), 1, "`{right}` stands once in the RTL");
     let module = folder.path().join("pingpong_buffer.sv");
     fs::write(&module, text.replace(right, wrong)).expect("writable");
@@ -50,7 +50,7 @@ fn simulate(right: &str, wrong: &str) -> Result<(), String> {
         .args(["--cc", "--exe", "--build", "--assert", "-Wno-fatal", "-GDEPTH=4"])
         .args(["-CFLAGS", "-O0", "--top-module", "pingpong_buffer", "-o", "simulation", "--Mdir"])
         .arg(folder.path().join("build"))
-        .args([&module, &rtl.join("buffer_ram.sv"), &main])
+        .args([&module, &rtl.join("prim/ram_1p.sv"), &main])
         .env_remove("CXXFLAGS") // those of .cargo/config.toml are for the crate `verilated`
         .output()
         .expect("verilator runs");

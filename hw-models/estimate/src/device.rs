@@ -59,8 +59,8 @@ const fn part(module: &'static str, count: u64) -> Part {
 
 /// What a chip has beside its banks: queues of words and of results, timers of both directions.
 pub const CHIP: [Part; 3] = [
-    Part { module: "rank_fifo", parameters: &[("WIDTH", 8), ("DEPTH", 16)], count: 1 },
-    Part { module: "rank_fifo", parameters: &[("WIDTH", 64), ("DEPTH", 16)], count: 1 },
+    Part { module: "fifo", parameters: &[("WIDTH", 8), ("DEPTH", 16)], count: 1 },
+    Part { module: "fifo", parameters: &[("WIDTH", 64), ("DEPTH", 16)], count: 1 },
     part("burst_timer", 2),
 ];
 

@@ -7,17 +7,12 @@ use std::path::{Path, PathBuf};
 
 static RTL: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../rtl");
 
-/// The sources, by path.
+/// The sources that `pimlico.f` lists, in its order.
 pub fn sources() -> Vec<(&'static Path, &'static [u8])> {
-    let mut sources = Vec::new();
-    let mut folders = vec![&RTL];
-    while let Some(folder) = folders.pop() {
-        folders.extend(folder.dirs());
-        let files = folder.files().filter(|f| f.path().extension().is_some_and(|e| e == "sv"));
-        sources.extend(files.map(|file| (file.path(), file.contents())));
-    }
-    sources.sort();
-    sources
+    let list = RTL.get_file("pimlico.f").and_then(|list| list.contents_utf8());
+    let paths = list.expect("a list of sources").lines().filter_map(|l| l.strip_prefix("rtl/"));
+    let file = |path: &str| RTL.get_file(path).unwrap_or_else(|| panic!("no {path}"));
+    paths.map(file).map(|file| (file.path(), file.contents())).collect()
 }
 
 /// Writes them to a folder; returns the files.

@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn toggle(page: &str, bit: &str, count: u64) -> String {
-        let file = "../rtl/arith/fp_pipe.sv";
+        let file = "../rtl/prim/pipe.sv";
         line(&[("f", file), ("l", "9"), ("n", "3"), ("page", page), ("o", bit)], count)
     }
 
@@ -171,19 +171,19 @@ mod tests {
     #[test]
     fn a_bit_is_reached_when_it_has_risen_and_fallen_in_any_instance() {
         let data = "# SystemC::Coverage-3\n".to_owned()
-            + &toggle("v_toggle/fp_pipe__W10", "data_o[0]", 1)
-            + &toggle("v_toggle/fp_pipe__W24", "data_o[0]", 1)
-            + &toggle("v_toggle/fp_pipe__W24", "data_o[1]", 1);
+            + &toggle("v_toggle/pipe__W10", "data_o[0]", 1)
+            + &toggle("v_toggle/pipe__W24", "data_o[0]", 1)
+            + &toggle("v_toggle/pipe__W24", "data_o[1]", 1);
         let points = parse("fp_mul", &data).expect("as Verilator writes it");
         assert_eq!(points.len(), 2);
-        assert_eq!(points[0].to_string(), "rtl/arith/fp_pipe.sv:9: data_o[0]");
+        assert_eq!(points[0].to_string(), "rtl/prim/pipe.sv:9: data_o[0]");
         assert_eq!(points.iter().map(Point::is_reached).collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]
     fn what_the_first_reset_changes_does_not_count() {
         let read = |changes, runs| {
-            let data = toggle("v_toggle/fp_pipe", "data_o[0]", changes) + &branch("5", "if", runs);
+            let data = toggle("v_toggle/pipe", "data_o[0]", changes) + &branch("5", "if", runs);
             parse("bank_pu", &data).expect("as Verilator writes it")
         };
         let counts = |points: Vec<Point>| points.iter().map(|p| p.count).collect::<Vec<_>>();
@@ -200,17 +200,17 @@ mod tests {
 
     #[test]
     fn what_nothing_reads_does_not_count() {
-        let data = toggle("v_toggle/fp_pipe", "unused_carry[3]", 0)
-            + &toggle("v_toggle/fp_pipe", "gen_lane[2].unused_zero", 0)
-            + &line(&[("page", "v_user/fp_pipe"), ("o", "cover")], 0);
+        let data = toggle("v_toggle/pipe", "unused_carry[3]", 0)
+            + &toggle("v_toggle/pipe", "gen_lane[2].unused_zero", 0)
+            + &line(&[("page", "v_user/pipe"), ("o", "cover")], 0);
         assert_eq!(parse("fp_mul", &data), Ok(Vec::new()));
     }
 
     #[test]
     fn data_of_another_format_is_an_error_with_its_place() {
-        let good = toggle("v_toggle/fp_pipe", "data_o[0]", 1);
+        let good = toggle("v_toggle/pipe", "data_o[0]", 1);
         for (bad, expected) in [
-            ("SF:rtl/arith/fp_pipe.sv", "a record \"C '...' count\""),
+            ("SF:rtl/prim/pipe.sv", "a record \"C '...' count\""),
             ("C 'x' many", "a count behind the record"),
             ("C '\u{1}page\u{2}v_line/a\u{1}f\u{2}a.sv' 1", "a number as field \"l\""),
         ] {

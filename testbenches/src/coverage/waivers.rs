@@ -77,7 +77,7 @@ const WAIVERS: &[Waiver] = &[
 
 const WIDEN: &str = "rtl/arith/fp_widen.sv";
 const WIDENED: &[&str] = &["result", "result_o"];
-const PIPE: &str = "rtl/arith/fp_pipe.sv";
+const PIPE: &str = "rtl/prim/pipe.sv";
 const PIPED: &[&str] = &["data_i", "data_o"];
 const SOFTMAX: &str = "rtl/rank/softmax_unit.sv";
 const EXPONENTIALS: &[&str] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A pipeline register that a parameter turns into a wire.
 
-module fp_pipe #(
+module pipe #(
   /// Width of the data.
   parameter int unsigned WIDTH   = 1,
   /// 1: a register; 0: a wire.

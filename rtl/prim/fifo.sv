@@ -9,7 +9,7 @@
 //
 // The entries are a memory, which is not reset.
 
-module rank_fifo #(
+module fifo #(
   /// Width of an entry.
   parameter int unsigned WIDTH = 8,
   /// Entries, a power of two, 2 or more.

@@ -11,7 +11,7 @@
 // Neither the words nor data_o are reset: a RAM macro, which takes this module's place, has no reset.
 // What was never written must not be looked at.
 
-module buffer_ram #(
+module ram_1p #(
   /// Width of a word.
   parameter  int unsigned WIDTH        = 64,
   /// Words.

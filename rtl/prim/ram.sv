@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A memory of the rank with a port to write and one to read. A word has several elements, which are
+// A memory with a port to write and one to read. A word has several elements, which are
 // written one by one.
 //
 //   clock            0    1
@@ -13,7 +13,7 @@
 // no time. A macro that takes a clock for it wants its address a tCK sooner: from the head of the
 // controller's queue, or from whoever asks for the weighing.
 
-module rank_ram #(
+module ram #(
   /// Width of an element.
   parameter  int unsigned WIDTH        = 16,
   /// Elements of a word.

@@ -8,7 +8,7 @@
 //   data_o         a
 //   pop_i          1
 
-module rank_queue #(
+module skid_buffer #(
   /// Width of an entry.
   parameter int unsigned WIDTH = 8
 ) (

@@ -7,7 +7,7 @@
 //
 // With clocks_i of 0 or 1 it may come in the next clock. Over after reset.
 
-module rank_timer #(
+module timer #(
   /// Width of the count.
   parameter int unsigned WIDTH = 8,
   /// 1: a start does not shorten the time that runs; 0: all are equally long.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The sources of the RTL, each file after those that it uses. Paths are relative to the folder above rtl/:
+//
+//   verilator --lint-only -Wall -f rtl/pimlico.f --top-module pim_module
+//
+// pimlico.core (FuseSoC) and Bender.yml list the same files in the same order.
+
+// types of the ports
+rtl/pimlico_pkg.sv
+
+// cells every room uses
+rtl/prim/clock_gate.sv
+rtl/prim/fifo.sv
+rtl/prim/pipe.sv
+rtl/prim/ram.sv
+rtl/prim/ram_1p.sv
+rtl/prim/skid_buffer.sv
+rtl/prim/timer.sv
+
+// floating-point arithmetic
+rtl/arith/full_adder.sv
+rtl/arith/ripple_adder.sv
+rtl/arith/significand_mul.sv
+rtl/arith/leading_zeros.sv
+rtl/arith/fp_unpack.sv
+rtl/arith/fp_pack.sv
+rtl/arith/fp_round.sv
+rtl/arith/exp2_fraction.sv
+rtl/arith/fp_add.sv
+rtl/arith/fp_mul.sv
+rtl/arith/fp_max.sv
+rtl/arith/fp_exp.sv
+rtl/arith/fp_recip.sv
+rtl/arith/fp_widen.sv
+rtl/arith/fp_narrow.sv
+
+// at a bank
+rtl/bank/bank_pu.sv
+rtl/bank/pingpong_buffer.sv
+
+// in a rank
+rtl/rank/adder_unit.sv
+rtl/rank/softmax_recip.sv
+rtl/rank/softmax_unit.sv
+rtl/rank/relayout_delay.sv
+rtl/rank/relayout_unit.sv
+rtl/rank/burst_timer.sv
+rtl/rank/slot_timer.sv
+rtl/rank/burst_source.sv
+rtl/rank/operand_path.sv
+rtl/rank/result_path.sv
+rtl/rank/context_queue.sv
+rtl/rank/refresh_manager.sv
+rtl/rank/rank_controller.sv
+rtl/rank/pim_chip.sv
+rtl/rank/pim_rank.sv
+rtl/rank/request_queue.sv
+rtl/rank/weight_words.sv
+rtl/rank/sequencer.sv
+
+// in a module
+rtl/module/dispatcher.sv
+rtl/module/pim_module.sv

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+//! The three lists of the RTL's sources hold the files that are there, each once and in one order, and a
+//! file holds the module or package that it is named after.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A list's name, and how its lines name a file.
+const LISTS: [(&str, &str); 3] =
+    [("pimlico.f", "rtl/"), ("pimlico.core", "- "), ("Bender.yml", "- ")];
+
+fn rtl() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtl")
+}
+
+/// The files that a list names, relative to `rtl/`.
+fn listed(list: &str, prefix: &str) -> Vec<String> {
+    let text = fs::read_to_string(rtl().join(list)).expect(list);
+    let file = |line: &str| line.trim().strip_prefix(prefix).map(str::to_owned);
+    text.lines().filter_map(file).filter(|file| is_source(file)).collect()
+}
+
+fn is_source(file: &str) -> bool {
+    [".sv", ".svh", ".v", ".vh"].iter().any(|extension| file.ends_with(extension))
+}
+
+/// The files below `rtl/`, sorted.
+fn present() -> Vec<String> {
+    let mut files = Vec::new();
+    let mut folders = vec![rtl()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a readable folder") {
+            let path = entry.expect("a readable folder").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let file = path.strip_prefix(rtl()).expect("it is below").to_str().expect("UTF-8");
+                files.push(file.to_owned());
+            }
+        }
+    }
+    files.retain(|file| is_source(file));
+    files.sort();
+    files
+}
+
+#[test]
+fn every_list_holds_every_file_once() {
+    for (list, prefix) in LISTS {
+        let mut files = listed(list, prefix);
+        files.sort();
+        assert_eq!(files, present(), "{list} (left) and the files in rtl/ (right)");
+    }
+}
+
+#[test]
+fn the_lists_have_one_order() {
+    let [first, others @ ..] = LISTS.map(|(list, prefix)| (list, listed(list, prefix)));
+    for (list, files) in others {
+        assert_eq!(files, first.1, "{list} (left) and {} (right)", first.0);
+    }
+}
+
+#[test]
+fn a_file_holds_the_module_or_package_that_it_is_named_after_and_no_other() {
+    for file in present() {
+        let text = fs::read_to_string(rtl().join(&file)).expect(&file);
+        let declared = |line: &str| {
+            let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let keyword = words.next().filter(|&w| w == "module" || w == "package");
+            keyword.and_then(|_| words.next()).map(str::to_owned)
+        };
+        let names: Vec<_> = text.lines().filter_map(declared).collect();
+        let stem = Path::new(&file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        assert_eq!(names, [stem], "{file}");
+    }
+}
+
+#[test]
+fn a_file_stands_behind_those_that_it_instantiates() {
+    let files = listed("pimlico.f", "rtl/");
+    let name = |file: &str| file.rsplit('/').next().unwrap_or(file).replace(".sv", "");
+    for (place, file) in files.iter().enumerate() {
+        let text = fs::read_to_string(rtl().join(file)).expect(file);
+        for later in &files[place + 1..] {
+            let later = name(later);
+            let instance = |line: &str| {
+                let mut words = line.split_whitespace();
+                words.next() == Some(later.as_str())
+                    && words.next().is_some_and(|word| word.starts_with(['#', 'u']))
+            };
+            assert!(!text.lines().any(instance), "{file} stands before {later}");
+        }
+    }
+}
