@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Named ports, and the macro that declares them.
 
-use crate::{BitReader, BitWriter};
+use crate::{BitReader, BitWriter, Shape};
 use bitvec::{field::BitField, order::Lsb0, slice::BitSlice};
 
 /// One port: its name in the RTL, its width and what it means.
@@ -11,6 +11,8 @@ pub struct PortInfo {
     pub name: &'static str,
     /// Width in bits.
     pub width: u32,
+    /// What its bits mean.
+    pub shape: Shape,
     /// The first line of its documentation.
     pub doc: &'static str,
 }
@@ -161,6 +163,7 @@ macro_rules! ports {
             const PORTS: &'static [$crate::PortInfo] = &[$($crate::PortInfo {
                 name: stringify!($port),
                 width: <$ty as $crate::Signal>::WIDTH,
+                shape: <$ty as $crate::Signal>::SHAPE,
                 doc: [$($doc),+][0],
             }),*];
             const DRAWS: usize = 0 $(+ <$ty as $crate::Signal>::DRAWS)*;

@@ -2,6 +2,8 @@
 //! What a hardware unit is, apart from what any unit does.
 //!
 //! * [`Signal`]: a value on a port (its width, its bits, how to draw a random one).
+//! * [`Shape`]: what those bits mean: a number, an array, a struct, an enum; `#[derive(Signal)]` makes
+//!   ports of structs and enums.
 //! * [`Bundle`]: a set of named ports; the [`ports!`] macro declares a unit's bundles, once.
 //! * [`Unit`]: the declaration of a unit: RTL module, parameters, inputs, outputs, probes.
 //! * [`Model`]: a clocked Rust model of a unit.
@@ -13,8 +15,12 @@
 //! binds its Verilated twin and the check that both have the same ports, its VCD scope and the
 //! report of a mismatch.
 
+// So that what `#[derive(Signal)]` makes compiles here as well.
+extern crate self as pimlico_ports;
+
 mod bundle;
 mod instances;
+mod shape;
 mod signal;
 pub mod stimulus;
 mod unit;
@@ -24,5 +30,7 @@ pub mod wave;
 pub use bundle::field;
 pub use bundle::{Bundle, PortInfo, hex, words_of};
 pub use instances::{Instances, Mismatch, Models, values};
-pub use signal::{BitReader, BitWriter, Signal, U};
+pub use pimlico_ports_derive::Signal;
+pub use shape::Shape;
+pub use signal::{BitReader, BitWriter, Enumerated, Signal, U, pack, unpack};
 pub use unit::{Model, Unit, UnitInfo};

@@ -1,13 +1,61 @@
 // SPDX-License-Identifier: MIT
 //! Values on ports.
 
+use crate::Shape;
+
 /// A value that a port carries.
 ///
 /// The bits of a signal stand in little-endian order: bit 0 of the value is bit 0 of the port,
 /// element 0 of an array is at the bottom, as in a packed SystemVerilog array `[N-1:0][W-1:0]`.
+///
+/// # Structs and enums
+///
+/// `#[derive(Signal)]` makes a port of a struct or an enum, the twin of a type in the RTL's package:
+///
+/// ```
+/// use pimlico_ports::{Signal, U, stimulus::one_in};
+///
+/// /// What is asked for.
+/// #[derive(Clone, Copy, Debug, Default, PartialEq, Signal)]
+/// #[signal(width = 2, sv = "array_kind_e", prefix = "Array")]
+/// pub enum ArrayKind {
+///     /// A column of one bank: `ArrayRd` in SystemVerilog.
+///     #[default]
+///     Rd = 1,
+///     /// All banks are closed: `ArrayCloseAll`.
+///     CloseAll = 3,
+/// }
+///
+/// /// A request: `array_request_t` in SystemVerilog, as it says nothing else.
+/// #[derive(Clone, Copy, Debug, Default, PartialEq, Signal)]
+/// pub struct ArrayRequest {
+///     /// What is asked for.
+///     pub kind: ArrayKind,
+///     /// The row.
+///     pub row: u16,
+///     /// The bank.
+///     pub bank: U<4>,
+///     /// Rare in random stimulus.
+///     #[draw(one_in(16))]
+///     pub last: bool,
+/// }
+///
+/// let request = ArrayRequest { kind: ArrayKind::CloseAll, row: 0x1234, bank: U::new(5), last: true };
+/// assert_eq!(pimlico_ports::pack(&request), 0b11_0001001000110100_0101_1);
+/// ```
+///
+/// * The **first field of a struct is the most significant**, as in a `struct packed`. Fields are signals:
+///   numbers, flags, arrays, enums, other structs. `#[draw(...)]` draws one otherwise, as `=>` does in
+///   [`ports!`](crate::ports!).
+/// * An enum says its width, and the code of each item. A code that no item has reads as the enum's
+///   [`Default`], so that a comparison of RTL and model compares bits, not values.
+/// * The type's name in SystemVerilog is given with `sv`; by default it is the Rust name in `snake_case`
+///   with `_t` (struct) or `_e` (enum). An item's name is its Rust name behind `prefix`.
 pub trait Signal: Copy + Default + PartialEq + std::fmt::Debug + 'static {
     /// Width in bits.
     const WIDTH: u32;
+    /// What the bits mean.
+    const SHAPE: Shape = Shape::Bits(Self::WIDTH);
     /// How many words of entropy [`draw`](Self::draw) takes.
     const DRAWS: usize = 1;
 
@@ -20,6 +68,35 @@ pub trait Signal: Copy + Default + PartialEq + std::fmt::Debug + 'static {
     /// Maps entropy (`DRAWS` words) to a value. Small words give simple values and zero gives the
     /// simplest, so that shrinking the entropy simplifies the value.
     fn draw(entropy: &[u64]) -> Self;
+}
+
+/// A signal that has one of a few values, each with a code: an enum with `#[derive(Signal)]`.
+pub trait Enumerated: Signal {
+    /// All of them, in the order of the declaration.
+    const ALL: &'static [Self];
+
+    /// The code on the port.
+    fn code(self) -> u64;
+
+    /// The value with this code, if one has it.
+    fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.iter().copied().find(|value| value.code() == code)
+    }
+}
+
+/// The bits of a signal of up to 64 bits.
+pub fn pack<T: Signal>(value: &T) -> u64 {
+    const { assert!(T::WIDTH <= 64) };
+    let mut words = [0; 2];
+    value.write(&mut BitWriter::new(&mut words));
+    u64::from(words[1]) << 32 | u64::from(words[0])
+}
+
+/// The signal of up to 64 bits that has these bits, the inverse of [`pack`]. Bits above the signal's do not
+/// count.
+pub fn unpack<T: Signal>(bits: u64) -> T {
+    const { assert!(T::WIDTH <= 64) };
+    T::read(&mut BitReader::new(&[bits as u32, (bits >> 32) as u32]))
 }
 
 /// Appends bit fields to a slice of words. A new port starts at a new word.
@@ -173,6 +250,7 @@ where
 {
     const WIDTH: u32 = T::WIDTH * N as u32;
     const DRAWS: usize = T::DRAWS * N;
+    const SHAPE: Shape = Shape::Array(&T::SHAPE, N);
 
     fn write(&self, bits: &mut BitWriter<'_>) {
         for element in self {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Waveforms (VCD, IEEE 1364-2005 section 18) of units, from the declaration of their ports.
 
-use crate::{Bundle, PortInfo, Unit};
+use crate::{Bundle, PortInfo, Shape, Unit};
 use bitvec::{order::Lsb0, slice::BitSlice};
 use std::io::{self, Write};
 use vcd::{IdCode, TimescaleUnit, Value, Writer};
@@ -114,8 +114,13 @@ impl Wire {
 
 /// Clock and reset, which every unit has beside its declared ports.
 const CLOCK_AND_RESET: [PortInfo; 2] = [
-    PortInfo { name: "clk_i", width: 1, doc: "Clock." },
-    PortInfo { name: "rst_ni", width: 1, doc: "Asynchronous reset, active low." },
+    PortInfo { name: "clk_i", width: 1, shape: Shape::Bits(1), doc: "Clock." },
+    PortInfo {
+        name: "rst_ni",
+        width: 1,
+        shape: Shape::Bits(1),
+        doc: "Asynchronous reset, active low.",
+    },
 ];
 
 /// A unit's scope: clock and reset, inputs, outputs and probes, under the RTL's names.

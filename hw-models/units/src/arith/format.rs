@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Floating-point formats, and values in them.
 
-use pimlico_ports::{BitReader, BitWriter, Signal};
+use pimlico_ports::{BitReader, BitWriter, Shape, Signal};
 use std::{fmt, marker::PhantomData};
 
 /// A binary interchange format (IEEE 754-2019 section 3.4) and what is done with its subnormals.
@@ -154,6 +154,7 @@ impl<F: Format> fmt::Debug for Fp<F> {
 
 impl<F: Format> Signal for Fp<F> {
     const WIDTH: u32 = F::WIDTH;
+    const SHAPE: Shape = Shape::Number { exponent_bits: F::EXP_BITS, mantissa_bits: F::MAN_BITS };
 
     fn write(&self, bits: &mut BitWriter<'_>) {
         bits.put(u64::from(self.bits), F::WIDTH);
