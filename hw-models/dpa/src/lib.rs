@@ -141,6 +141,7 @@ mod disassemble;
 mod expand;
 mod instruction;
 mod status;
+pub mod types;
 
 pub use assemble::{AssembleError, Assembled, assemble, assemble_lines};
 pub use disassemble::disassemble;

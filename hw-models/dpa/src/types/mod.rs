@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+//! Types of the ports: commands, requests, results, instruction words, configuration and timings.
+//!
+//! Each is the twin of a type of `rtl/pimlico_pkg.sv` (`ArrayRequest` of `array_request_t`, `PinCommand` of
+//! `pin_command_e`) and has its fields in the same order. The build of the RTL refuses to go on where the
+//! two differ in a field, a width, an order or a code. Every encoding of the device stands here, once.
+
+mod configuration;
+mod pins;
+mod program;
+mod requests;
+mod results;
+mod run;
+
+pub use configuration::{BankSize, Options, Timing};
+pub use pins::{PinCommand, Pins};
+pub use program::{
+    CommandWord, Condition, LoopSource, LoopWord, Modification, ModifyWord, Opcode, RequestChoice,
+    Target,
+};
+pub use requests::{
+    ArrayKind, ArrayRequest, BusRequest, Finish, Mac, ResultAddress, Sum, SumKind, Weigh,
+};
+pub use results::{Activity, CellWrite, Element, RankEvents, Score};
+pub use run::{Dispatch, Fault, Load, LoadKind, RunEnd, Start, Status};
+
+use pimlico_ports::U;
+
+/// Chips of a rank.
+pub const CHIPS: usize = 8;
+/// Banks of a chip.
+pub const BANKS: usize = 16;
+
+/// Bank of a chip: bank group in the upper two bits.
+pub type Bank = U<4>;
+/// Row of a bank.
+pub type Row = u16;
+/// Column of a row, counted in bursts.
+pub type Column = u8;
+/// Word of the shared buffers.
+pub type Word = u8;
+/// Query head.
+pub type Head = U<3>;
+/// Place in the score buffer, or among the partial sums.
+pub type Place = U<17>;
+/// A beat on the data bus: a byte of each chip.
+pub type Beat = u64;
+/// A burst on the data bus: eight beats, the first at the bottom.
+pub type Burst = [Beat; 8];
+/// A column of a logic bank: 64 bits of each chip.
+pub type Cells = [u64; CHIPS];
+/// The same column of every bank.
+pub type Columns = [Cells; BANKS];

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//! What happens in the rank, and what it makes.
+
+use super::{Bank, Cells, Column, Head};
+use pimlico_ports::Signal;
+
+/// What happens in the rank in a tCK, as the sequencer needs to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "rank_events_t")]
+pub struct RankEvents {
+    /// The array request is taken.
+    pub array_taken: bool,
+    /// The bus request is taken.
+    pub bus_taken: bool,
+    /// The finish is taken.
+    pub finish_taken: bool,
+    /// The weigh is taken: its last score goes into the softmax unit.
+    pub weigh_taken: bool,
+    /// An RD_ALL is on the pins.
+    pub read: bool,
+    /// An RD_RESULT is on the pins.
+    pub results_taken: bool,
+    /// A word of the shared buffers is written.
+    pub written: bool,
+    /// The bank PUs have new results.
+    pub results: bool,
+    /// A score is scaled, and in the buffer if it is kept.
+    pub scaled: bool,
+    /// A head can be weighed.
+    pub finished: bool,
+    /// A word of weights is complete.
+    pub word_made: bool,
+    /// An element of the context leaves.
+    pub context_made: bool,
+    /// An output of a matrix leaves.
+    pub output_made: bool,
+}
+
+/// Why the rank has not read in a tCK, and what is busy: for statistics alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "activity_t")]
+pub struct Activity {
+    /// A read could not be chosen for its row.
+    pub lost_row_switch: bool,
+    /// A read could not be chosen for a refresh.
+    pub lost_refresh: bool,
+    /// The RD_ALL on the pins is the first of an operator.
+    pub opens: bool,
+    /// The adder unit takes elements from the data bus.
+    pub adder: bool,
+    /// The softmax unit takes a score, a weight or a sum.
+    pub softmax: bool,
+    /// The controller has nothing queued.
+    pub idle: bool,
+    /// Nothing is on its way in the rank, and all banks are closed.
+    pub settled: bool,
+}
+
+/// A score, before scaling.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "score_t")]
+pub struct Score {
+    /// There is no such token.
+    pub masked: bool,
+    /// Its query head.
+    pub head: Head,
+    /// The score in binary16.
+    pub bits: u16,
+}
+
+/// A weight, or an element of the context, of a query head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "element_t")]
+pub struct Element {
+    /// Its query head.
+    pub head: Head,
+    /// The element in binary16.
+    pub bits: u16,
+}
+
+/// A column that is written to the cell arrays of a logic bank.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "cell_write_t")]
+pub struct CellWrite {
+    /// The bank.
+    pub bank: Bank,
+    /// The column.
+    pub column: Column,
+    /// What is written.
+    pub data: Cells,
+}
