@@ -48,11 +48,16 @@ rtl/rank/burst_timer.sv
 rtl/rank/slot_timer.sv
 rtl/rank/burst_source.sv
 rtl/rank/operand_path.sv
+rtl/rank/old_operand_path.sv
 rtl/rank/result_path.sv
+rtl/rank/old_result_path.sv
 rtl/rank/context_queue.sv
+rtl/rank/weight_path.sv
+rtl/rank/old_context_queue.sv
 rtl/rank/refresh_manager.sv
 rtl/rank/rank_controller.sv
 rtl/rank/pim_chip.sv
+rtl/rank/old_pim_chip.sv
 rtl/rank/pim_rank.sv
 rtl/rank/request_queue.sv
 rtl/rank/weight_words.sv

@@ -162,6 +162,24 @@ package pimlico_pkg;
     logic       complete;  // outputs, context: complete; else they become partial sums
   } sum_t;
 
+  /// Whose a sum over the chips is, as it comes out of the adder unit.
+  typedef struct packed {
+    logic   is_output;  // an output of a matrix; else a score
+    head_t  head;       // score: query head
+    logic   first;      // score: in the first chunk of its head
+    logic   masked;     // score: there is no such token
+    logic   keep;       // score: it is kept in the score buffer
+    logic   complete;   // output: complete; else it becomes a partial sum
+    place_t place;      // in the score buffer
+  } tree_sum_t;
+
+  /// Whose the sums of the chips are, as they come out of the adder unit: of the context.
+  typedef struct packed {
+    head_t      head;
+    logic       complete;  // else they become partial sums
+    logic [7:0] place;     // among the partial sums
+  } lane_sums_t;
+
   /// A request for the data bus.
   typedef struct packed {
     logic  write;    // WR_SHARED; else RD_RESULT

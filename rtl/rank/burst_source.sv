@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bursts that one side is going to drive on the data bus, in the order in which they came.
+// The bursts that one side is going to drive on its lines of the data bus, in the order in which they
+// came.
 //
 //   tCK       0          1          2          3          4
 //   push_i    burst
@@ -7,43 +8,47 @@
 //   index_i                         0          1          2
 //   second_i                        0    1     0    1     0    1    the tCK's second beat
 //   data_o    0                     b0   b1    b2   b3    b4   b5
+//
+// A burst leaves with the end of its last tCK.
 
 module burst_source #(
-  /// Bursts that wait.
+  /// Width of a beat.
+  parameter int unsigned WIDTH = 64,
+  /// Bursts that wait, the one on the bus included: a power of two, 2 or more.
   parameter int unsigned DEPTH = 16
 ) (
   /// Clock: tCK.
-  input  logic             clk_i,
+  input  logic                  clk_i,
   /// Asynchronous reset, active low: nothing waits.
-  input  logic             rst_ni,
-  /// A burst enters.
-  input  logic             push_i,
-  /// Its beats.
-  input  logic [7:0][63:0] beats_i,
-  /// The oldest burst is on the bus.
-  input  logic             busy_i,
+  input  logic                  rst_ni,
+  /// A burst enters. Only where there is room.
+  input  logic                  push_i,
+  /// Its beats, the first at the bottom.
+  input  logic [7:0][WIDTH-1:0] beats_i,
+  /// The oldest burst is on the bus. Only where there is one.
+  input  logic                  busy_i,
   /// Which of its tCK.
-  input  logic [1:0]       index_i,
+  input  logic [1:0]            index_i,
   /// The second of the tCK's two beats.
-  input  logic             second_i,
-  /// The beat; 0 if there is none.
-  output logic [63:0]      data_o
+  input  logic                  second_i,
+  /// A burst waits, or is on the bus.
+  output logic                  valid_o,
+  /// The beat; 0 without busy_i.
+  output logic [WIDTH-1:0]      data_o
 );
 
-  logic             valid, unused_valid;
-  logic [7:0][63:0] beats;
+  logic [7:0][WIDTH-1:0] beats;
 
-  fifo #(.WIDTH(512), .DEPTH(DEPTH)) u_bursts (
+  fifo #(.WIDTH(8 * WIDTH), .DEPTH(DEPTH)) u_bursts (
     .clk_i,
     .rst_ni,
     .push_i,
     .data_i  (beats_i),
     .pop_i   (busy_i && index_i == '1),
-    .valid_o (valid),
+    .valid_o,
     .data_o  (beats)
   );
 
-  assign unused_valid = valid;
-  assign data_o       = busy_i ? beats[{index_i, second_i}] : '0;
+  assign data_o = busy_i ? beats[{index_i, second_i}] : '0;
 
 endmodule

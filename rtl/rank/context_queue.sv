@@ -1,56 +1,175 @@
 // SPDX-License-Identifier: MIT
-// The sums of the context on their way to the host: eight at a time from the adder unit, one of each chip,
-// one by one in each tCK from then on.
+// The sums of the context on their way out of the adder unit: eight at a time, one of each chip, and one
+// by one in each tCK from then on.
 //
-//   tCK       0    1    2   ...  7    8
-//   push_i    a                       b
-//   valid_o   1    1    1        1    1
-//   data_o    a0   a1   a2       a7   b0
+// LATE = 0: to the host, as elements of the context. Sums of 32 bits are rounded to binary16.
 //
-// Eight sums come in five tCK at the most, and leave in eight: of rows that follow each other without a gap
-// three in eight wait. Eight heads of 256 elements are 256 rows, so that 128 places are enough.
+//   tCK          0    1    2   ...  7    8
+//   push_i       a                       b
+//   valid_o      1    1    1        1    1
+//   element_o    a0   a1   a2       a7   b0
+//
+// LATE = 1: to the softmax unit, widened to binary32; it normalises them, and gives them back as elements.
+//
+//   tCK              0    1    2    3    4   ...
+//   push_i           a
+//   sum_valid_o      1    1    1    1    1
+//   sum_o            a0   a0   a1   a2   a3
+//   sum_ready_i      0    1    1    1    1
+//   context_valid_i                 1    1        two tCK behind each, from softmax_unit
+//   valid_o                         1    1
+//   element_o                       a0   a1       with its head
+//
+// Eight sums come in five tCK at the most, and leave in eight, or a few more where scores take the softmax
+// unit's multiplier: of rows that follow each other without a gap less than half wait. Eight heads of 256
+// elements are 256 rows, so that 128 places are enough.
 
-module context_queue #(
+module context_queue import pimlico_pkg::*; #(
+  /// 0: the sums are the context; 1: they are normalised first.
+  parameter  int unsigned LATE         = 0,
+  /// Width of a sum's exponent field: 5, or 8 for sums of 32 bits.
+  parameter  int unsigned SUM_EXP_BITS = 5,
+  /// Width of a sum's trailing significand field: 10, or 23 for sums of 32 bits.
+  parameter  int unsigned SUM_MAN_BITS = 10,
   /// Rows of eight sums, a power of two, 2 or more.
-  parameter int unsigned DEPTH = 128
+  parameter  int unsigned DEPTH        = 128,
+  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
   /// Clock: tCK.
-  input  logic             clk_i,
+  input  logic                      clk_i,
   /// Asynchronous reset, active low: nothing waits.
-  input  logic             rst_ni,
-  /// Eight sums enter.
-  input  logic             push_i,
+  input  logic                      rst_ni,
+  /// Eight sums enter. Only where there is room.
+  input  logic                      push_i,
+  /// Their query head.
+  input  head_t                     head_i,
   /// The sums.
-  input  logic [7:0][15:0] sums_i,
-  /// There is a sum.
-  output logic             valid_o,
-  /// The oldest; it leaves with the end of the tCK.
-  output logic [15:0]      data_o
+  input  logic [7:0][SUM_WIDTH-1:0] sums_i,
+  /// LATE = 1: the softmax unit takes the sum, if there is one.
+  input  logic                      sum_ready_i,
+  /// LATE = 1: the softmax unit has normalised the oldest sum that it has taken.
+  input  logic                      context_valid_i,
+  /// LATE = 1: that element.
+  input  logic [15:0]               context_i,
+  /// LATE = 1: there is a sum for the softmax unit.
+  output logic                      sum_valid_o,
+  /// The sum in binary32; 0 if there is none, as what follows.
+  output logic [31:0]               sum_o,
+  /// Its head.
+  output head_t                     sum_head_o,
+  /// An element of the context leaves.
+  output logic                      valid_o,
+  /// The element; 0 if there is none.
+  output element_t                  element_o,
+  /// No sum waits as this tCK begins.
+  output logic                      idle_o
 );
 
-  logic             waiting;
-  logic [7:0][15:0] oldest, row;
-  logic [2:0]       index_d, index_q;
+  localparam bit WIDE = SUM_WIDTH == 32;
 
-  fifo #(.WIDTH(128), .DEPTH(DEPTH)) u_rows (
+  typedef struct packed {
+    head_t                     head;
+    logic [7:0][SUM_WIDTH-1:0] sums;
+  } row_t;
+
+  row_t                 entering, oldest, row;
+  logic                 waiting, offers, leaves;
+  logic [SUM_WIDTH-1:0] sum;
+  logic [2:0]           index_d, index_q;
+
+  assign entering = '{head: head_i, sums: sums_i};
+
+  fifo #(.WIDTH($bits(row_t)), .DEPTH(DEPTH)) u_rows (
     .clk_i,
     .rst_ni,
     .push_i,
-    .data_i  (sums_i),
-    .pop_i   (waiting && index_q == '1),
+    .data_i  (entering),
+    .pop_i   (leaves && index_q == '1),
     .valid_o (waiting),
     .data_o  (oldest)
   );
 
   // A row that finds none before it begins at once, and is in the queue from the next tCK on.
-  assign row     = waiting ? oldest : sums_i;
-  assign valid_o = waiting || push_i;
-  assign data_o  = valid_o ? row[index_q] : '0;
-  assign index_d = valid_o ? index_q + 3'd1 : index_q;
+  assign row     = waiting ? oldest : entering;
+  assign offers  = waiting || push_i;
+  assign sum     = row.sums[index_q];
+  assign index_d = leaves ? index_q + 3'd1 : index_q;
+  assign idle_o  = !waiting;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) index_q <= '0;
     else         index_q <= index_d;
+  end
+
+  if (LATE != 0) begin : gen_late
+    // The sums that the softmax unit has: two at the most.
+    logic        has_head;
+    head_t       head;
+    logic [31:0] widened;
+
+    if (WIDE) begin : gen_same
+      assign widened = sum;
+    end else begin : gen_widen
+      fp_widen #(
+        .EXP_BITS      (SUM_EXP_BITS),
+        .MAN_BITS      (SUM_MAN_BITS),
+        .WIDE_EXP_BITS (8),
+        .WIDE_MAN_BITS (23),
+        .STAGES        (0)
+      ) u_widen (
+        .clk_i,
+        .rst_ni,
+        .a_i      (sum),
+        .result_o (widened)
+      );
+    end
+
+    fifo #(.WIDTH($bits(head_t)), .DEPTH(4)) u_heads (
+      .clk_i,
+      .rst_ni,
+      .push_i  (leaves),
+      .data_i  (row.head),
+      .pop_i   (valid_o),
+      .valid_o (has_head),
+      .data_o  (head)
+    );
+
+    assign leaves      = offers && sum_ready_i;
+    assign sum_valid_o = offers;
+    assign sum_o       = offers ? widened : '0;
+    assign sum_head_o  = offers ? row.head : '0;
+    assign valid_o     = context_valid_i && has_head;
+    assign element_o   = valid_o ? {head, context_i} : '0;
+  end else begin : gen_early
+    logic [15:0] narrowed;
+    logic        unused_late;
+
+    if (WIDE) begin : gen_narrow
+      fp_narrow #(
+        .WIDE_EXP_BITS (SUM_EXP_BITS),
+        .WIDE_MAN_BITS (SUM_MAN_BITS),
+        .STAGES        (0)
+      ) u_narrow (
+        .clk_i,
+        .rst_ni,
+        .a_i      (sum),
+        .result_o (narrowed)
+      );
+    end else begin : gen_same
+      assign narrowed = sum;
+    end
+
+    assign leaves      = offers;
+    assign sum_valid_o = 1'b0;
+    assign sum_o       = '0;
+    assign sum_head_o  = '0;
+    assign valid_o     = offers;
+    assign element_o   = offers ? {row.head, narrowed} : '0;
+    assign unused_late = &{1'b0, sum_ready_i, context_valid_i, context_i};
+  end
+
+  if (SUM_WIDTH != 16 && SUM_WIDTH != 32) begin : gen_check
+    $error("sums of 16 or 32 bits");
   end
 
 endmodule

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Operands on their way to the shared buffers: from the host through the re-layout unit, from the rank
-// PU as they are.
+// All that passes between host, rank PU and the chips' data bus, with the rank's one re-layout unit.
+//
+//             memory mode: host_dq_i ──┐                              ┌──▶ host_dq_o
+//             host's bursts ──▶ queue ─┴──▶ re-layout unit, one tCK ──┤
+//             memory mode: chips_dq_i ─────────▶                      └─┬──▶ data_o, to the chips
+//             words of the rank PU ──▶ queue ───────────────────────────┘
+//
+// Processing in memory (memory_i = 0): operands for the shared buffers. A burst waits from push_i on for
+// its WR_SHARED; each side's leave in their order.
 //
 //   tCK             0          1    ...   C-1        C          C+1        C = cwl_i
 //   wr_shared_i     1
@@ -10,59 +17,99 @@
 //   valid_o                                          1    1     1    1
 //
 // The re-layout unit takes one tCK, so the host's burst begins that much sooner. A burst of the host
-// that follows one of the rank PU begins before that has ended: each has a queue of its own.
+// that follows one of the rank PU begins before that has ended: each has a queue of its own. A word of
+// the rank PU is for every chip alike: beat n has its byte n in each byte lane.
+//
+// Memory mode (memory_i = 1): what host or chips drive passes the re-layout unit to the other side. A burst
+// begins with the first beat that is driven, as its strobe tells, so no latency is known here.
+//
+//   beat              0    1    2    3
+//   host_dq_valid_i   1    1                  or chips_valid_i
+//   host_dq_i         h0   h1                 or chips_dq_i
+//   valid_o                     1    1        or host_dq_valid_o
+//   data_o                      r0   r1       or host_dq_o
+//
+// Only one side drives at a time, and a burst in whole groups of two beats. memory_i changes only while
+// nothing is on its way. clk_tck_i may stand still in memory mode; clk_i runs.
 
-module operand_path #(
-  /// Bursts of each side that wait.
+module operand_path import pimlico_pkg::*; #(
+  /// Bursts of each side that wait, a power of two, 2 or more.
   parameter int unsigned DEPTH = 16
 ) (
   /// Clock: a beat, half a tCK.
-  input  logic             clk_i,
+  input  logic        clk_i,
   /// Clock: tCK.
-  input  logic             clk_tck_i,
-  /// Asynchronous reset, active low.
-  input  logic             rst_ni,
+  input  logic        clk_tck_i,
+  /// Asynchronous reset, active low: nothing waits or is on its way.
+  input  logic        rst_ni,
   /// The second of the tCK's two beats.
-  input  logic             second_i,
-  /// CWL.
-  input  logic [7:0]       cwl_i,
+  input  logic        second_i,
+  /// CWL, 2 to 48.
+  input  logic [7:0]  cwl_i,
+  /// The host has the chips as its memory.
+  input  logic        memory_i,
   /// A burst is going to be written to the shared buffers.
-  input  logic             push_i,
-  /// It is the host's, in its order.
-  input  logic             host_i,
-  /// Its beats; of the rank PU's, 64 bits for each chip.
-  input  logic [7:0][63:0] burst_i,
+  input  logic        push_i,
+  /// It is the host's.
+  input  logic        host_i,
+  /// The host's, in its order.
+  input  burst_t      burst_i,
+  /// The rank PU's: 64 bits for every chip.
+  input  logic [63:0] word_i,
   /// A WR_SHARED is on the pins.
-  input  logic             wr_shared_i,
+  input  logic        wr_shared_i,
   /// It is for a burst of the host.
-  input  logic             wr_host_i,
+  input  logic        wr_host_i,
+  /// Memory mode: the host drives a beat.
+  input  logic        host_dq_valid_i,
+  /// The beat.
+  input  beat_t       host_dq_i,
+  /// Memory mode: the chips drive a beat.
+  input  logic        chips_valid_i,
+  /// The beat.
+  input  beat_t       chips_dq_i,
   /// data_o is on the chips' data bus.
-  output logic             valid_o,
-  /// A beat.
-  output logic [63:0]      data_o
+  output logic        valid_o,
+  /// A beat; 0 if there is none.
+  output beat_t       data_o,
+  /// Memory mode: host_dq_o is on the host's data bus.
+  output logic        host_dq_valid_o,
+  /// A beat; 0 if there is none.
+  output beat_t       host_dq_o
 );
 
-  logic             host_ahead, host_busy, host_relaid, pu_busy;
-  logic [1:0]       host_index, pu_index;
-  logic [63:0]      host_beat, relaid, pu_beat;
-  logic [7:0][63:0] pu_beats;
-  logic             host_last, pu_ahead, pu_last, unused_timers;
-  logic [7:0]       host_latency;
-
-  // The host's burst begins a tCK before that of the chips.
-  assign host_latency  = cwl_i - 8'd1;
-  assign unused_timers = &{1'b0, host_ahead, host_last, pu_ahead, pu_last};
+  // Bursts of the host: a tCK before they are on the chips' data bus.
+  logic       host_busy, host_ahead, host_last, host_waits;
+  logic [1:0] host_index;
+  beat_t      host_beat;
 
   burst_timer u_host_timer (
     .clk_i     (clk_tck_i),
     .rst_ni,
     .command_i (wr_shared_i && wr_host_i),
-    .latency_i (host_latency),
+    .latency_i (cwl_i - 8'd1),
     .ahead_o   (host_ahead),
     .busy_o    (host_busy),
     .index_o   (host_index),
     .last_o    (host_last)
   );
+
+  burst_source #(.DEPTH(DEPTH)) u_host (
+    .clk_i    (clk_tck_i),
+    .rst_ni,
+    .push_i   (push_i && host_i),
+    .beats_i  (burst_i),
+    .busy_i   (host_busy),
+    .index_i  (host_index),
+    .second_i,
+    .valid_o  (host_waits),
+    .data_o   (host_beat)
+  );
+
+  // Words of the rank PU.
+  logic       pu_busy, pu_ahead, pu_last, pu_waits;
+  logic [1:0] pu_index;
+  logic [7:0] pu_byte;
 
   burst_timer u_pu_timer (
     .clk_i     (clk_tck_i),
@@ -75,47 +122,70 @@ module operand_path #(
     .last_o    (pu_last)
   );
 
-  burst_source #(.DEPTH(DEPTH)) u_host (
-    .clk_i    (clk_tck_i),
-    .rst_ni,
-    .push_i   (push_i && host_i),
-    .beats_i  (burst_i),
-    .busy_i   (host_busy),
-    .index_i  (host_index),
-    .second_i,
-    .data_o   (host_beat)
-  );
-
-  // A beat has a byte of each chip.
-  for (genvar beat = 0; beat < 8; beat++) begin : gen_beat
-    for (genvar chip = 0; chip < 8; chip++) begin : gen_chip
-      assign pu_beats[beat][8*chip+:8] = burst_i[chip][8*beat+:8];
-    end
-  end
-
-  burst_source #(.DEPTH(DEPTH)) u_pu (
+  burst_source #(.WIDTH(8), .DEPTH(DEPTH)) u_pu (
     .clk_i    (clk_tck_i),
     .rst_ni,
     .push_i   (push_i && !host_i),
-    .beats_i  (pu_beats),
+    .beats_i  (word_i),
     .busy_i   (pu_busy),
     .index_i  (pu_index),
     .second_i,
-    .data_o   (pu_beat)
+    .valid_o  (pu_waits),
+    .data_o   (pu_byte)
   );
+
+  // Through the re-layout unit. A beat that goes there, and where to.
+  typedef struct packed {
+    logic to_chips;
+    logic to_host;
+  } way_t;
+
+  way_t       entering, leaving;
+  way_t [1:0] way_d, way_q;  // the older at the top
+  beat_t      entering_beat, relaid;
+  logic       relaid_valid;
+
+  assign entering.to_chips = memory_i ? host_dq_valid_i : host_busy;
+  assign entering.to_host  = memory_i && chips_valid_i && !host_dq_valid_i;
+
+  always_comb begin
+    entering_beat = '0;
+    if (entering.to_chips)     entering_beat = memory_i ? host_dq_i : host_beat;
+    else if (entering.to_host) entering_beat = chips_dq_i;
+  end
 
   relayout_unit u_relayout (
     .clk_i,
     .rst_ni,
-    .valid_i  (host_busy),
+    .valid_i  (|entering),
     .bypass_i (1'b0),
-    .to_host_i(1'b0),
-    .data_i   (host_beat),
-    .valid_o  (host_relaid),
+    .to_host_i(entering.to_host),
+    .data_i   (entering_beat),
+    .valid_o  (relaid_valid),
     .data_o   (relaid)
   );
 
-  assign valid_o = host_relaid || pu_busy;
-  assign data_o  = host_relaid ? relaid : pu_beat;
+  assign way_d   = {way_q[0], entering};
+  assign leaving = way_q[1];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) way_q <= '0;
+    else         way_q <= way_d;
+  end
+
+  assign valid_o         = leaving.to_chips || pu_busy;
+  assign data_o          = leaving.to_chips ? relaid : {8{pu_byte}};
+  assign host_dq_valid_o = leaving.to_host;
+  assign host_dq_o       = leaving.to_host ? relaid : '0;
+
+  logic unused;
+
+  assign unused = &{1'b0, host_ahead, host_last, host_waits, pu_ahead, pu_last, pu_waits,
+                    relaid_valid};
+
+  assert_one_driver : assert property (@(posedge clk_i)
+    !(memory_i && host_dq_valid_i && chips_valid_i));
+  assert_one_way : assert property (@(posedge clk_i) !(leaving.to_chips && pu_busy));
+  assert_group : assert property (@(posedge clk_i) relaid_valid == |leaving);
 
 endmodule

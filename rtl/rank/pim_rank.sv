@@ -411,7 +411,7 @@ module pim_rank #(
   logic        operand_valid;
   logic [63:0] operand;
 
-  operand_path #(.DEPTH(DEPTH)) u_operands (
+  old_operand_path #(.DEPTH(DEPTH)) u_operands (
     .clk_i,
     .clk_tck_i   (clk_pim),
     .rst_ni,
@@ -443,7 +443,7 @@ module pim_rank #(
       assign results[b] = unbuilt_results_i[b][c];
     end
 
-    pim_chip #(
+    old_pim_chip #(
       .BANKS_BUILT (c < CHIPS_BUILT ? BANKS_BUILT : 0),
       .DEPTH       (DEPTH)
     ) u_chip (
@@ -505,7 +505,7 @@ module pim_rank #(
 
   assign partial = transfer.kind == CONTEXT ? kept_sums : {64'd0, kept_scores};
 
-  result_path #(.DEPTH(DEPTH)) u_results (
+  old_result_path #(.DEPTH(DEPTH)) u_results (
     .clk_i,
     .clk_tck_i        (clk_pim),
     .rst_ni,
@@ -565,7 +565,7 @@ module pim_rank #(
     .data_o          (kept_sums)
   );
 
-  context_queue u_context (
+  old_context_queue u_context (
     .clk_i   (clk_pim),
     .rst_ni,
     .push_i  (sums_valid && sums_complete),

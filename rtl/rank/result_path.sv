@@ -3,131 +3,95 @@
 // each element of a burst, and whose a sum is that comes out of it.
 //
 //   tCK             0          ...   C-1       C         C+1       C+2       C+3       C = cl_i
-//   read_result_i   1, kind_i, partial_i, ...
+//   read_result_i   1, sum_i, partial sums
 //   data bus                                   e0        e1        e2        e3
 //   adder unit                       partial   e0        e1        e2        e3
 //
-// An element takes the two beats of a tCK, low byte first, so that it is whole in the second. What
-// each kind of burst is for:
+// An element of 16 bits takes the two beats of a tCK, low byte first, so that it is whole in the second.
+// What each kind of burst is for:
 //
-//   0   scores: each element is added up over the chips
-//   1   outputs: likewise; with goes_on_i the adder unit adds a partial sum to each element
-//   2   context: the burst's elements are added up for each chip. With first_i they begin a sum; with
-//       goes_on_i too it begins with the partial sums of the chips, in the tCK before the burst. With
-//       last_i they end it
+//   scores    each element is added up over the chips
+//   outputs   likewise; with goes_on the adder unit adds a partial sum to each element
+//   context   the burst's elements are added up for each chip. With first they begin a sum; with goes_on
+//             too it begins with the partial sums of the chips, in the tCK before the burst, which must be
+//             free: five tCK behind the last RD_RESULT. With last they end it
 //
-//   adder unit's input    tree, e_n                          context, e3 of a burst with last_i
+//   adder unit's input    tree, e_n                          context, the last of a burst with last
 //   tCK                   0    1    2    3    4              0    1
-//   tree_*_o, lanes_*_o                       whose it is         whose they are
+//   tree_o, lanes_o                           whose it is         whose they are
 //
-// partial_i is looked at in the tCK of the command.
+// Sums of 32 bits. Scores and outputs are elements of 16 bits, and so are the outputs' partial sums: all are
+// widened, exactly, on their way into the adder unit. The context's sums take two tCK each, and a burst has
+// two: nothing goes into the adder unit in its first and third tCK.
+//
+//   tCK                         C-1       C         C+1       C+2       C+3
+//   adder unit, context         partial             e0                  e1
 
-module result_path #(
-  /// Bursts between RD_RESULT and their data.
-  parameter int unsigned DEPTH = 16
+module result_path import pimlico_pkg::*; #(
+  /// Width of a sum's exponent field: 5, or 8 for sums of 32 bits.
+  parameter  int unsigned SUM_EXP_BITS = 5,
+  /// Width of a sum's trailing significand field: 10, or 23 for sums of 32 bits.
+  parameter  int unsigned SUM_MAN_BITS = 10,
+  /// Bursts between RD_RESULT and their data, a power of two, 2 or more.
+  parameter  int unsigned DEPTH        = 16,
+  localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
   /// Clock: a beat, half a tCK.
-  input  logic             clk_i,
+  input  logic                      clk_i,
   /// Clock: tCK.
-  input  logic             clk_tck_i,
-  /// Asynchronous reset, active low.
-  input  logic             rst_ni,
-  /// CL.
-  input  logic [7:0]       cl_i,
-  /// An RD_RESULT is on the pins. This and what follows belongs to it.
-  input  logic             read_result_i,
+  input  logic                      clk_tck_i,
+  /// Asynchronous reset, active low: nothing is on its way.
+  input  logic                      rst_ni,
+  /// CL, 2 to 48.
+  input  logic [7:0]                cl_i,
+  /// An RD_RESULT is on the pins. The three that follow belong to it.
+  input  logic                      read_result_i,
   /// What the burst is for.
-  input  logic [1:0]       kind_i,
-  /// Scores: query head.
-  input  logic [2:0]       head_i,
-  /// Scores: in the head's first chunk. Context: begins a sum.
-  input  logic             first_i,
-  /// Context: ends a sum.
-  input  logic             last_i,
-  /// Scores: tokens that there are, 0 to 4; the elements behind them are masked.
-  input  logic [2:0]       tokens_i,
-  /// Scores, outputs: place of the first in the score buffer. Context: among the partial sums.
-  input  logic [16:0]      place_i,
-  /// Scores: they are kept.
-  input  logic             keep_i,
-  /// Outputs, context: go on from a partial sum.
-  input  logic             goes_on_i,
-  /// Outputs, context: complete; otherwise they are partial sums.
-  input  logic             complete_i,
-  /// Context: the partial sum of each chip. Outputs: that of each element, in the low half.
-  input  logic [7:0][15:0] partial_i,
+  input  sum_t                      sum_i,
+  /// Context: the partial sum of each chip at its place.
+  input  logic [7:0][SUM_WIDTH-1:0] partial_sums_i,
+  /// Outputs: the partial sum of each element, from its place on.
+  input  logic [3:0][15:0]          partial_outputs_i,
   /// The data bus.
-  input  logic [63:0]      dq_i,
+  input  beat_t                     dq_i,
   /// To the adder unit, in the second beat.
-  output logic             valid_o,
-  /// Accumulator mode.
-  output logic             accumulate_o,
+  output logic                      valid_o,
+  /// Accumulator mode; 0 without valid_o, as what follows.
+  output logic                      accumulate_o,
   /// From +0.
-  output logic             first_o,
+  output logic                      first_o,
   /// The sum ends.
-  output logic             last_o,
+  output logic                      last_o,
   /// The partial sum of an output.
-  output logic [15:0]      partial_o,
+  output logic [SUM_WIDTH-1:0]      partial_o,
   /// An element of each chip.
-  output logic [7:0][15:0] x_o,
-  /// The adder unit's sum over the chips, if there is one, is an output; otherwise a score.
-  output logic             tree_output_o,
-  /// Score: query head.
-  output logic [2:0]       tree_head_o,
-  /// Score: in the head's first chunk.
-  output logic             tree_first_o,
-  /// Score: there is no such token.
-  output logic             tree_masked_o,
-  /// Score: it is kept.
-  output logic             tree_keep_o,
-  /// Output: it is complete.
-  output logic             tree_complete_o,
-  /// Its place.
-  output logic [16:0]      tree_place_o,
+  output logic [7:0][SUM_WIDTH-1:0] x_o,
+  /// Whose the adder unit's sum over the chips is, if there is one; else 0.
+  output tree_sum_t                 tree_o,
   /// The adder unit's sums of the chips are those of a burst that ends a sum.
-  output logic             lanes_valid_o,
-  /// They are complete.
-  output logic             lanes_complete_o,
-  /// Their place among the partial sums.
-  output logic [7:0]       lanes_place_o
+  output logic                      lanes_valid_o,
+  /// Whose they are; 0 if there are none.
+  output lane_sums_t                lanes_o,
+  /// No burst and no sum are on their way as this tCK begins.
+  output logic                      idle_o
 );
 
+  localparam bit          WIDE         = SUM_WIDTH == 32;
   localparam int unsigned TREE_LATENCY = 4;
-  localparam logic [1:0]  OUTPUTS      = 2'd1;
-  localparam logic [1:0]  CONTEXT      = 2'd2;
-
-  typedef struct packed {
-    logic [1:0]       kind;
-    logic [2:0]       head;
-    logic             first;
-    logic             last;
-    logic [2:0]       tokens;
-    logic [16:0]      place;
-    logic             keep;
-    logic             goes_on;
-    logic             complete;
-    logic [7:0][15:0] partial;
-  } burst_t;
-
-  typedef struct packed {
-    logic        is_output;
-    logic [2:0]  head;
-    logic        first;
-    logic        masked;
-    logic        keep;
-    logic        complete;
-    logic [16:0] place;
-  } tree_t;
 
   // The burst that is on the bus, or is going to be in the next tCK.
-  burst_t     entering, burst;
-  logic       ahead, busy, last, burst_valid, unused_valid;
-  logic [1:0] index;
+  typedef struct packed {
+    sum_t                      sum;
+    logic [7:0][SUM_WIDTH-1:0] partial;  // of an output the elements, from the bottom
+  } result_burst_t;
 
-  assign entering = '{
-    kind: kind_i, head: head_i, first: first_i, last: last_i, tokens: tokens_i, place: place_i,
-    keep: keep_i, goes_on: goes_on_i, complete: complete_i, partial: partial_i
-  };
+  result_burst_t entering, burst;
+  logic          ahead, busy, last, burst_valid;
+  logic [1:0]    index;
+
+  assign entering.sum     = sum_i;
+  assign entering.partial = sum_i.kind == SumContext ? partial_sums_i
+                                                     : ($bits(partial_sums_i))'(partial_outputs_i);
 
   burst_timer u_timer (
     .clk_i     (clk_tck_i),
@@ -140,7 +104,7 @@ module result_path #(
     .last_o    (last)
   );
 
-  fifo #(.WIDTH($bits(burst_t)), .DEPTH(DEPTH)) u_bursts (
+  fifo #(.WIDTH($bits(result_burst_t)), .DEPTH(DEPTH)) u_bursts (
     .clk_i   (clk_tck_i),
     .rst_ni,
     .push_i  (read_result_i),
@@ -150,26 +114,70 @@ module result_path #(
     .data_o  (burst)
   );
 
-  assign unused_valid = burst_valid;
+  // An element's bytes before the one on the bus: one of 16 bits, three of 32.
+  localparam int unsigned EARLIER = SUM_WIDTH / 8 - 1;
 
-  // The low bytes of the elements wait for the high ones.
-  logic [63:0]      low_q;
-  logic [7:0][15:0] element;
+  beat_t [EARLIER-1:0]       beats_d, beats_q;  // the last one at the bottom
+  logic [7:0][15:0]          element;
+  logic [7:0][SUM_WIDTH-1:0] tree_x, context_x;
+  logic [3:0][15:0]          partial_outputs;
+  logic [15:0]               partial_output;
+  logic [SUM_WIDTH-1:0]      tree_partial;
+
+  assign beats_d         = (beats_q << $bits(beat_t)) | ($bits(beats_d))'(dq_i);
+  assign partial_outputs = ($bits(partial_outputs))'(burst.partial);
+  assign partial_output  = partial_outputs[index];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) low_q <= '0;
-    else         low_q <= dq_i;
+    if (!rst_ni) beats_q <= '0;
+    else         beats_q <= beats_d;
   end
 
-  for (genvar chip = 0; chip < 8; chip++) begin : gen_element
-    assign element[chip] = {dq_i[8*chip+:8], low_q[8*chip+:8]};
+  for (genvar chip = 0; chip < CHIPS; chip++) begin : gen_element
+    assign element[chip] = {dq_i[8*chip+:8], beats_q[0][8*chip+:8]};
+  end
+
+  if (WIDE) begin : gen_wide
+    for (genvar chip = 0; chip < CHIPS; chip++) begin : gen_chip
+      assign context_x[chip] = {element[chip], beats_q[1][8*chip+:8], beats_q[2][8*chip+:8]};
+
+      fp_widen #(
+        .WIDE_EXP_BITS (SUM_EXP_BITS),
+        .WIDE_MAN_BITS (SUM_MAN_BITS),
+        .STAGES        (0)
+      ) u_widen (
+        .clk_i,
+        .rst_ni,
+        .a_i      (element[chip]),
+        .result_o (tree_x[chip])
+      );
+    end
+
+    fp_widen #(
+      .WIDE_EXP_BITS (SUM_EXP_BITS),
+      .WIDE_MAN_BITS (SUM_MAN_BITS),
+      .STAGES        (0)
+    ) u_widen_partial (
+      .clk_i,
+      .rst_ni,
+      .a_i      (partial_output),
+      .result_o (tree_partial)
+    );
+  end else begin : gen_narrow
+    assign context_x    = element;
+    assign tree_x       = element;
+    assign tree_partial = partial_output;
   end
 
   // The adder unit's input.
-  logic context_burst, partial_sums;
+  logic context_burst, partial_sums, whole, tree_busy;
+  logic first_element;  // of a burst of the context
 
-  assign context_burst = burst.kind == CONTEXT;
-  assign partial_sums  = context_burst && burst.first && burst.goes_on;
+  assign context_burst = burst.sum.kind == SumContext;
+  assign partial_sums  = context_burst && burst.sum.first && burst.sum.goes_on;
+  assign whole         = !WIDE || index[0];
+  assign first_element = !index[1] && (WIDE || !index[0]);
+  assign tree_busy     = busy && !context_burst;
 
   always_comb begin
     valid_o      = 1'b0;
@@ -178,19 +186,19 @@ module result_path #(
     last_o       = 1'b0;
     partial_o    = '0;
     x_o          = '0;
-    if (busy) begin
+    if (tree_busy) begin
+      valid_o = 1'b1;
+      first_o = burst.sum.kind != SumOutputs || !burst.sum.goes_on;
+      last_o  = 1'b1;
+      x_o     = tree_x;
+      if (!first_o) partial_o = tree_partial;
+    end else if (busy && whole) begin
       valid_o      = 1'b1;
-      accumulate_o = context_burst;
-      x_o          = element;
-      if (context_burst) begin
-        first_o = index == '0 && burst.first && !burst.goes_on;
-        last_o  = last && burst.last;
-      end else begin
-        first_o = burst.kind != OUTPUTS || !burst.goes_on;
-        last_o  = 1'b1;
-        if (!first_o) partial_o = burst.partial[{1'b0, index}];
-      end
-    end else if (ahead && partial_sums) begin
+      accumulate_o = 1'b1;
+      first_o      = first_element && burst.sum.first && !burst.sum.goes_on;
+      last_o       = last && burst.sum.last;
+      x_o          = context_x;
+    end else if (!busy && ahead && partial_sums) begin
       valid_o      = 1'b1;
       accumulate_o = 1'b1;
       first_o      = 1'b1;
@@ -199,46 +207,59 @@ module result_path #(
   end
 
   // Whose the sums are.
-  tree_t [TREE_LATENCY-1:0] tree_d, tree_q;
-  logic                     lanes_valid_q, lanes_complete_q;
-  logic [7:0]               lanes_place_q;
+  tree_sum_t [TREE_LATENCY-1:0] tree_d, tree_q;
+  logic      [TREE_LATENCY-1:0] tree_valid_d, tree_valid_q;
+  logic                         lanes_valid_d, lanes_valid_q;
+  lane_sums_t                   lanes_d, lanes_q;
 
   always_comb begin
-    tree_d    = tree_q << $bits(tree_t);
-    tree_d[0] = '{
-      is_output: burst.kind == OUTPUTS,
-      head:      burst.head,
-      first:     burst.first,
-      masked:    {1'b0, index} >= burst.tokens,
-      keep:      burst.keep,
-      complete:  burst.complete,
-      place:     burst.place + 17'(index)
-    };
+    tree_valid_d = {tree_valid_q[TREE_LATENCY-2:0], tree_busy};
+    tree_d       = tree_q << $bits(tree_sum_t);
+    if (tree_busy) begin
+      tree_d[0] = '{
+        is_output: burst.sum.kind == SumOutputs,
+        head:      burst.sum.head,
+        first:     burst.sum.first,
+        masked:    {1'b0, index} >= burst.sum.tokens,
+        keep:      burst.sum.keep,
+        complete:  burst.sum.complete,
+        place:     burst.sum.place + place_t'(index)
+      };
+    end
+    lanes_valid_d = accumulate_o && last_o;
+    lanes_d       = '0;
+    if (lanes_valid_d) begin
+      lanes_d = '{
+        head: burst.sum.head, complete: burst.sum.complete, place: burst.sum.place[7:0]
+      };
+    end
   end
 
   always_ff @(posedge clk_tck_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      tree_q           <= '0;
-      lanes_valid_q    <= 1'b0;
-      lanes_complete_q <= 1'b0;
-      lanes_place_q    <= '0;
+      tree_q        <= '0;
+      tree_valid_q  <= '0;
+      lanes_q       <= '0;
+      lanes_valid_q <= 1'b0;
     end else begin
-      tree_q           <= tree_d;
-      lanes_valid_q    <= accumulate_o && last_o;
-      lanes_complete_q <= burst.complete;
-      lanes_place_q    <= burst.place[7:0];
+      tree_q        <= tree_d;
+      tree_valid_q  <= tree_valid_d;
+      lanes_q       <= lanes_d;
+      lanes_valid_q <= lanes_valid_d;
     end
   end
 
-  assign tree_output_o    = tree_q[TREE_LATENCY-1].is_output;
-  assign tree_head_o      = tree_q[TREE_LATENCY-1].head;
-  assign tree_first_o     = tree_q[TREE_LATENCY-1].first;
-  assign tree_masked_o    = tree_q[TREE_LATENCY-1].masked;
-  assign tree_keep_o      = tree_q[TREE_LATENCY-1].keep;
-  assign tree_complete_o  = tree_q[TREE_LATENCY-1].complete;
-  assign tree_place_o     = tree_q[TREE_LATENCY-1].place;
-  assign lanes_valid_o    = lanes_valid_q;
-  assign lanes_complete_o = lanes_complete_q;
-  assign lanes_place_o    = lanes_place_q;
+  assign tree_o        = tree_q[TREE_LATENCY-1];
+  assign lanes_valid_o = lanes_valid_q;
+  assign lanes_o       = lanes_q;
+  assign idle_o        = !burst_valid && tree_valid_q == '0 && !lanes_valid_q;
+
+  if (SUM_WIDTH != 16 && SUM_WIDTH != 32) begin : gen_check
+    $error("sums of 16 or 32 bits");
+  end
+
+  // The tCK before a burst that goes on from partial sums is free.
+  assert_free : assert property (@(posedge clk_tck_i)
+    !($past(busy) && busy && index == '0 && partial_sums));
 
 endmodule

@@ -123,7 +123,7 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
 /// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
 pub const RANK: &str = "pim_module";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
-no_inline -module "pim_chip"
+no_inline -module "old_pim_chip"
 tracing_off -file "*/arith/*.sv"
 tracing_off -file "*/prim/pipe.sv"
 tracing_off -file "*/bank/bank_pu.sv"

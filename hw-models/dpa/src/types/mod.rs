@@ -19,7 +19,8 @@ pub use program::{
     Target,
 };
 pub use requests::{
-    ArrayKind, ArrayRequest, BusRequest, Finish, Mac, ResultAddress, Sum, SumKind, Weigh,
+    ArrayKind, ArrayRequest, BusRequest, Finish, LaneSums, Mac, ResultAddress, Sum, SumKind,
+    TreeSum, Weigh,
 };
 pub use results::{Activity, CellWrite, Element, RankEvents, Score};
 pub use run::{Dispatch, Fault, Load, LoadKind, RunEnd, Start, Status};

@@ -161,6 +161,38 @@ pub struct Sum {
     pub complete: bool,
 }
 
+/// Whose a sum over the chips is, as it comes out of the adder unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "tree_sum_t")]
+pub struct TreeSum {
+    /// An output of a matrix; else a score.
+    pub is_output: bool,
+    /// Score: query head.
+    pub head: Head,
+    /// Score: in the first chunk of its head.
+    pub first: bool,
+    /// Score: there is no such token.
+    pub masked: bool,
+    /// Score: it is kept in the score buffer.
+    pub keep: bool,
+    /// Output: complete; else it becomes a partial sum.
+    pub complete: bool,
+    /// Place in the score buffer.
+    pub place: Place,
+}
+
+/// Whose the sums of the chips are, as they come out of the adder unit: of the context.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "lane_sums_t")]
+pub struct LaneSums {
+    /// Query head.
+    pub head: Head,
+    /// Complete; else they become partial sums.
+    pub complete: bool,
+    /// Place among the partial sums.
+    pub place: u8,
+}
+
 /// A request for the data bus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "bus_request_t")]

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// Weights between score buffer, softmax unit and data bus: the scores of a weigh go into the softmax unit
+// one by one, and its weights, up to four, become a word.
+//
+//   tCK              0    1    2   ...  4    5    6    7
+//   weigh_valid_i    1    1                              a word of two
+//   place_o          p    p+1
+//   ready_i          1    1
+//   taken_o               1
+//   weight_valid_i                      1    1
+//   weight_o                            w0   w1
+//   made_o                                   1
+//   word_o                                        w      until taken_i
+//
+// A score that the softmax unit is not ready for stays. The sequencer counts the words: of WORDS at the
+// most the first score is shown before the oldest is taken.
+
+module weight_path import pimlico_pkg::*; #(
+  /// Words on their way, a power of two, 2 or more.
+  parameter int unsigned WORDS = 16
+) (
+  /// Clock: tCK.
+  input  logic        clk_i,
+  /// Asynchronous reset, active low: none is on its way.
+  input  logic        rst_ni,
+  /// Scores in the buffer become a word of weights.
+  input  logic        weigh_valid_i,
+  /// Which; stays until it is taken.
+  input  weigh_t      weigh_i,
+  /// The softmax unit takes a score, if there is one.
+  input  logic        ready_i,
+  /// The softmax unit has a weight.
+  input  logic        weight_valid_i,
+  /// The weight.
+  input  logic [15:0] weight_i,
+  /// The oldest word that is complete goes. Only where there is one.
+  input  logic        taken_i,
+  /// The weigh is taken, with its last score.
+  output logic        taken_o,
+  /// There is a score for the softmax unit.
+  output logic        score_valid_o,
+  /// Its place in the score buffer; 0 if there is none, as its head.
+  output place_t      place_o,
+  /// Its head.
+  output head_t       head_o,
+  /// A word is complete, with the weight of this tCK.
+  output logic        made_o,
+  /// There is a weight.
+  output logic        weight_valid_o,
+  /// The weight; 0 if there is none.
+  output element_t    weight_o,
+  /// The oldest word that is complete; 0 for what it has less than four weights.
+  output logic [63:0] word_o
+);
+
+  // A word whose weights have not all come.
+  typedef struct packed {
+    head_t      head;
+    logic [2:0] count;
+  } coming_t;
+
+  logic [1:0]       index_d, index_q, came_d, came_q;
+  logic             takes, coming_valid, word_valid, unused_valid;
+  coming_t          coming;
+  logic [3:0][15:0] word, word_d, word_q;
+
+  // Scores to the softmax unit.
+  assign takes         = weigh_valid_i && ready_i;
+  assign taken_o       = takes && {1'b0, index_q} + 3'd1 == weigh_i.count;
+  assign score_valid_o = weigh_valid_i;
+  assign place_o       = weigh_valid_i ? weigh_i.place + place_t'(index_q) : '0;
+  assign head_o        = weigh_valid_i ? weigh_i.head : '0;
+
+  always_comb begin
+    index_d = index_q;
+    if (takes) index_d = taken_o ? '0 : index_q + 2'd1;
+  end
+
+  fifo #(.WIDTH($bits(coming_t)), .DEPTH(WORDS)) u_coming (
+    .clk_i,
+    .rst_ni,
+    .push_i  (takes && index_q == '0),
+    .data_i  ({weigh_i.head, weigh_i.count}),
+    .pop_i   (made_o),
+    .valid_o (coming_valid),
+    .data_o  (coming)
+  );
+
+  // Weights from it.
+  assign weight_valid_o = weight_valid_i && coming_valid;
+  assign weight_o       = weight_valid_o ? {coming.head, weight_i} : '0;
+  assign made_o         = weight_valid_o && {1'b0, came_q} + 3'd1 == coming.count;
+
+  always_comb begin
+    word         = word_q;
+    word[came_q] = weight_i;
+    word_d       = word_q;
+    came_d       = came_q;
+    if (weight_valid_o) begin
+      word_d = made_o ? '0 : word;
+      came_d = made_o ? '0 : came_q + 2'd1;
+    end
+  end
+
+  fifo #(.WIDTH(64), .DEPTH(WORDS)) u_words (
+    .clk_i,
+    .rst_ni,
+    .push_i  (made_o),
+    .data_i  (word),
+    .pop_i   (taken_i),
+    .valid_o (word_valid),
+    .data_o  (word_o)
+  );
+
+  assign unused_valid = word_valid;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      index_q <= '0;
+      came_q  <= '0;
+      word_q  <= '0;
+    end else begin
+      index_q <= index_d;
+      came_q  <= came_d;
+      word_q  <= word_d;
+    end
+  end
+
+  assert_count : assert property (@(posedge clk_i)
+    !weigh_valid_i || weigh_i.count inside {[3'd1:3'd4]});
+
+endmodule
