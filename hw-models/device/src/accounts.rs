@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Which slots were used, and why the others were not.
 
-use crate::Statistics;
+use crate::statistics::Statistics;
 use pimlico_units::rank::RankControllerOut;
 
 /// Why no all-bank RD could be chosen, as the rank controller knows it.

@@ -12,15 +12,13 @@
 //! left of the one before; without one the next slot follows. After [`IDLE_SLOTS`] slots without an
 //! RD_ALL, when all sums have left the pipeline, the clock stands still until the next.
 
-use crate::rank::AllBankRead;
-use crate::{Burst, CHIPS, Config, LANES};
+use crate::config::Config;
+use crate::requests::AllBankRead;
+use crate::sizes::{Burst, CHIPS, LANES, SHARED_WORDS};
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Beat, SideBySide};
 use std::any::Any;
-
-/// Words of 64 bits in a shared buffer: 2 KB.
-pub const SHARED_WORDS: usize = 256;
 
 /// Slots without an RD_ALL after which no PU has anything left to do.
 const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;

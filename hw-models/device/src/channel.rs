@@ -15,7 +15,7 @@
 //! A vector that several ranks of a channel need crosses it once for each of them: no write to several
 //! ranks at once is assumed.
 
-use crate::rank::HostTransfer;
+use crate::traffic::HostTransfer;
 use std::ops::Range;
 
 /// What a rank does on the channel.

@@ -5,9 +5,12 @@
 //! They do what they are told when they are told it, take whatever is on the bus when written data are
 //! due, and judge nothing: that is for who watches the pins.
 
+use crate::command::DramCommand;
+use crate::config::{Config, ConfigError};
 use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};
+use crate::dram::Dram;
 use crate::mapping::Place;
-use crate::{Burst, CHIPS, Config, ConfigError, Dram, DramCommand};
+use crate::sizes::{Burst, CHIPS};
 
 /// The chips of a rank.
 #[derive(Clone, Debug)]

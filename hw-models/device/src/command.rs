@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Commands on the pins of a rank's chips.
 
-use crate::LANES;
+use crate::sizes::LANES;
 
 /// A command of DDR4, or one of processing in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

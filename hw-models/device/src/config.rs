@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Organisation and timing of a device, as data.
 
-use crate::CHIPS;
+use crate::sizes::CHIPS;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 

@@ -5,8 +5,9 @@
 //! The controller hears from the refresh manager a tCK late: a register is between them.
 
 use crate::accounts::Cause;
-use crate::rank::{Activation, controls};
-use crate::{DramCommand, Results, Timing};
+use crate::command::{DramCommand, Results};
+use crate::config::Timing;
+use crate::options::Activation;
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::rank::{
     ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
@@ -184,5 +185,35 @@ impl Control {
     /// Whether nothing is queued and no REF owed.
     pub fn is_settled(&self) -> bool {
         self.controlled.idle_o && self.refresh.owed_o.get() == 0
+    }
+}
+
+/// The rank controller's inputs without a request: its configuration.
+///
+/// # Panics
+///
+/// If a time is longer than the controller counts: see [`Config::check_rank`].
+pub fn controls(timing: &Timing, activation: Activation) -> RankControllerIn {
+    let byte = |tck: u64| tck.try_into().expect("checked with the configuration");
+    RankControllerIn {
+        ccd_s_i: byte(timing.ccd_s_tck),
+        ccd_l_i: byte(timing.ccd_l_tck),
+        rrd_s_i: byte(timing.rrd_s_tck),
+        rrd_l_i: byte(timing.rrd_l_tck),
+        rcd_i: byte(timing.rcd_tck),
+        rcd_wr_i: byte(timing.rcd_wr_tck),
+        rcd_mac_i: byte(timing.rcd_mac_tck),
+        ras_i: byte(timing.ras_tck),
+        rp_i: byte(timing.rp_tck),
+        rtp_i: byte(timing.rtp_tck),
+        rc_i: byte(timing.rc_tck),
+        faw_i: byte(timing.faw_tck),
+        rd_to_wr_i: byte(timing.rd_to_wr_tck()),
+        wr_to_rd_s_i: byte(timing.wr_to_rd_s_tck()),
+        wr_to_rd_l_i: byte(timing.wr_to_rd_l_tck()),
+        wr_to_pre_i: byte(timing.wr_to_pre_tck()),
+        rfc_i: timing.rfc_tck.try_into().expect("checked with the configuration"),
+        staggered_i: activation == Activation::Staggered,
+        ..Default::default()
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A clock is one beat: half a tCK. On the bus stands a beat, or nothing.
 
-use crate::{Burst, CHIPS};
+use crate::sizes::{Burst, CHIPS};
 use std::collections::VecDeque;
 
 /// Beats of a burst.

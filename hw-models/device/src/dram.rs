@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The cell arrays of a rank or of channels, behavioural: they hold data and know no time.
 
-use crate::Config;
-
-/// Chips of a rank.
-pub const CHIPS: usize = 8;
-
-/// Elements in the 64 bits that a chip takes from or gives to a column.
-pub const LANES: usize = 4;
-
-/// What a column of one logic bank holds: 64 bits in each chip, element `p` at bits `16 p`.
-pub type Burst = [u64; CHIPS];
+use crate::config::Config;
+use crate::sizes::Burst;
 
 /// The cells of a rank.
 pub type Dram = Cells<Burst>;
@@ -85,6 +77,7 @@ impl<B: Copy + Default> Cells<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sizes::CHIPS;
 
     #[test]
     fn what_is_written_is_read() {

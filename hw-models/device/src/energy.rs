@@ -18,7 +18,9 @@
 //! column. So is the standby current, which is less while all banks are closed. VPP is left out, as is
 //! the data bus's termination, which belongs to the board.
 
-use crate::{Config, DramCommand, Statistics};
+use crate::command::DramCommand;
+use crate::config::Config;
+use crate::statistics::Statistics;
 use serde::Deserialize;
 
 /// What the chips and units of a preset draw.

@@ -15,8 +15,9 @@
 //! With [`IoBuffers::PingPong`] one half of the shared buffer is filled while the other is in use. With
 //! [`IoBuffers::Single`] there is one half only, and the banks wait while it is filled.
 
+use crate::config::Config;
 use crate::mapping::{BURST, Place};
-use crate::{Config, SCORE_BUFFER, SHARED_WORDS};
+use crate::sizes::{SCORE_BUFFER, SHARED_WORDS};
 
 /// Words of a tile: half of a shared buffer.
 pub const TILE_WORDS: usize = SHARED_WORDS / 2;

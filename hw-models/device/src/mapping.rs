@@ -12,8 +12,9 @@
 //! * **Q** lies in the shared buffers: burst `j` of the vector is word `j`.
 //! * **Weights**: word `i` holds the weights of tokens `4 i` to `4 i + 3`, in every chip the same.
 
+use crate::config::Config;
 use crate::data_bus::Beats;
-use crate::{Burst, CHIPS, Config, LANES};
+use crate::sizes::{Burst, CHIPS, LANES};
 
 /// Elements in a burst.
 pub const BURST: usize = CHIPS * LANES;

@@ -13,9 +13,11 @@
 //!   are not modelled: loading and computing do not overlap.
 
 use crate::channel::{self, User};
-use crate::rank::HostTransfer;
+use crate::config::Config;
+use crate::rank::Rank;
+use crate::statistics::Statistics;
 use crate::topology::{Address, Topology};
-use crate::{Config, Rank, Statistics};
+use crate::traffic::HostTransfer;
 
 /// The ranks of a device.
 pub struct Ranks<'a> {
@@ -135,7 +137,8 @@ impl<'a> Ranks<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Options, RankUnits};
+    use crate::options::Options;
+    use crate::units::RankUnits;
 
     fn run(rank: usize, cycles: u64, operands: &[(u64, u64)]) -> RankRun {
         let transfers =

@@ -8,18 +8,12 @@
 //!   context (late normalisation) ◀── sums from the adder unit
 //! ```
 
-use crate::LANES;
-use crate::rank::{Score, Weigh};
+use crate::requests::{Score, Weigh};
+use crate::sizes::LANES;
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Binary32, Fp};
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
-
-/// Scores that the score buffer holds: 256 KB of binary16.
-pub const SCORE_BUFFER: usize = 128 * 1024;
-
-/// Query heads of which the softmax unit keeps maximum and sum.
-pub const HEADS: usize = 8;
 
 /// What executes the softmax unit.
 pub enum SoftmaxUnits {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What an operator cost: slots used and lost, and how busy the parts of the rank were.
 
-use crate::DramCommand;
+use crate::command::DramCommand;
 
 /// All-bank RD slots that stayed empty, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,13 @@
 //! The way of a sum: bank PUs, bursts of results on the data bus, adder unit. All of it is in one
 //! format, that of the sums.
 
+use crate::back_end::BackEnd;
 use crate::bank_pus::{BankPuPorts, BankPus};
-use crate::rank::{AllBankRead, BackEnd, Lanes, Outputs, Sum, TreeSum};
-use crate::{Burst, CHIPS, Config, LANES, RankWave, Results};
+use crate::command::Results;
+use crate::config::Config;
+use crate::requests::{AllBankRead, Lanes, Outputs, Sum, TreeSum};
+use crate::sizes::{Burst, CHIPS, LANES};
+use crate::wave::RankWave;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
 use pimlico_units::bank::BankPu;
@@ -102,7 +106,7 @@ pub trait SumPath {
     /// Has what it records, and its ports, show the bank PUs.
     fn show_ports(&mut self);
 
-    /// Records the tCK.
+    /// Records the tCK that has begun.
     fn record(&self, wave: &mut RankWave) -> io::Result<()>;
 
     /// The ports of its units in this tCK, with sums of binary16.

@@ -2,7 +2,7 @@
 //! What a device did over time, in stretches of equal length. Their number is bounded: where a run goes on
 //! longer, two become one.
 
-use crate::Statistics;
+use crate::statistics::Statistics;
 
 /// Stretches, at the most; there are at least half as many once a run is that long.
 pub const STRETCHES: usize = 1024;

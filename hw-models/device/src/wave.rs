@@ -3,8 +3,9 @@
 //! adder unit.
 
 use crate::bank_pus::BankPuPorts;
-use crate::sum_path::SumPath;
-use crate::{CHIPS, DramCommand, SumFormat};
+use crate::command::DramCommand;
+use crate::options::SumFormat;
+use crate::sizes::CHIPS;
 use pimlico_ports::wave::{ScopeId, Wave};
 use pimlico_ports::{Bundle, U, ports};
 use pimlico_units::arith::{Binary16, Binary32, Format};
@@ -39,6 +40,7 @@ ports! {
 pub struct RankWave {
     wave: Wave<BufWriter<File>>,
     commands: ScopeId,
+    signals: RankCommand,
     bank_pus: [ScopeId; CHIPS],
     adder_unit: ScopeId,
     bank: usize,
@@ -69,24 +71,15 @@ impl RankWave {
         let adder_unit = wave.declare("adder_unit", &ports)?;
         wave.close()?;
         wave.begin()?;
-        Ok(Self { wave, commands, bank_pus, adder_unit, bank, tck_ps, tck: 0 })
+        let signals = RankCommand::default();
+        Ok(Self { wave, commands, signals, bank_pus, adder_unit, bank, tck_ps, tck: 0 })
     }
 
-    /// Records a tCK.
-    pub(crate) fn record(
-        &mut self,
-        command: Option<DramCommand>,
-        sums: &dyn SumPath,
-    ) -> io::Result<()> {
-        let mut signals = command.map(command_signals).unwrap_or_default();
+    /// Begins a tCK, with the command on the pins.
+    pub(crate) fn begin(&mut self, command: Option<DramCommand>) -> io::Result<()> {
+        self.signals = command.map(command_signals).unwrap_or_default();
         self.wave.time(self.tck * self.tck_ps)?;
-        self.wave.change(self.commands, 0, &signals)?;
-        sums.record(self)?;
-        signals.clk = true;
-        self.wave.time(self.tck * self.tck_ps + self.tck_ps / 2)?;
-        self.wave.change(self.commands, 0, &signals)?;
-        self.tck += 1;
-        Ok(())
+        self.wave.change(self.commands, 0, &self.signals)
     }
 
     /// Records bank PUs and adder unit. The format of the sums must be that for which the waveform was
@@ -104,6 +97,15 @@ impl RankWave {
         }
         wave.change(self.adder_unit, 0, adder_unit.0)?;
         wave.change(self.adder_unit, AdderUnitIn::<Binary16, A>::PORTS.len(), adder_unit.1)
+    }
+
+    /// Ends the tCK.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.signals.clk = true;
+        self.wave.time(self.tck * self.tck_ps + self.tck_ps / 2)?;
+        self.wave.change(self.commands, 0, &self.signals)?;
+        self.tck += 1;
+        Ok(())
     }
 
     /// Finishes the file.

@@ -10,10 +10,17 @@
 //!   go through the global buffer, tile by tile; the sums stay in the PUs to the end, if the head has no
 //!   more elements than there are PUs.
 
-use super::layout::{AimLayout, LayoutError};
-use super::{AimError, AimOptions, GPR, Module, Operand, Requests, SoftmaxRequest, gemv};
-use crate::rank::{Score, Weigh};
-use crate::{Config, Statistics};
+use super::epu::SoftmaxRequest;
+use super::error::AimError;
+use super::gemv::{Operand, gemv};
+use super::layout::{AimLayout, GPR, LayoutError};
+use super::module::Module;
+use super::requests::Requests;
+use super::units::AimOptions;
+use crate::config::Config;
+use crate::requests::{Score, Weigh};
+use crate::softmax::Made;
+use crate::statistics::Statistics;
 
 /// Scores that the softmax unit takes as one chunk.
 const CHUNK: usize = 16;
@@ -173,10 +180,7 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
 }
 
 /// One tCK. What the softmax unit did, if it had a clock.
-fn step(
-    module: &mut Module,
-    softmax: SoftmaxRequest,
-) -> Result<Option<crate::softmax::Made>, AimError> {
+fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Made>, AimError> {
     let mut requests = Requests { softmax, ..Default::default() };
     Ok(module.step(&mut requests)?.softmax)
 }

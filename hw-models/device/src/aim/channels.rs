@@ -13,8 +13,9 @@
 //! (With 16 multipliers the tree takes 6 clocks from a beat to its result, clock 7 here; it can be read
 //! in clock 8.) After a column the clock goes on until the PUs have nothing left to do.
 
+use super::error::{AimError, Hazard};
+use super::layout;
 use super::units::{BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
-use super::{AimError, Hazard, layout};
 use pimlico_ports::Instances;
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::bank::{

@@ -16,7 +16,7 @@
 
 use super::layout::{self, GPR};
 use super::units::Word;
-use crate::rank::{Score, Weigh};
+use crate::requests::{Score, Weigh};
 use crate::softmax::{Given, Made, Softmax, SoftmaxUnits};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Fp};

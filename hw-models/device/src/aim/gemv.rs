@@ -23,15 +23,18 @@
 //!
 //! In both the hub knows the latencies of what it has sent, and holds a request back so that a word has
 //! been written before it is read, and a result as well. What it would do wrong, the ports of the buffers
-//! show ([`super::Hazard`]).
+//! show ([`Hazard`](super::Hazard)).
 
 use super::channels::{Beat, READ_TO_RESULT, WORD_TO_READ};
 use super::epu::Sum;
+use super::error::AimError;
 use super::layout::{self, AimLayout};
-use super::{AimError, AllBankRead, ArrayRequest, BusRequest, Events, Module, Requests};
-use crate::Statistics;
+use super::module::Module;
+use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
+use super::units::GLOBAL_WORDS;
 use crate::accounts::Gap;
 use crate::gemv::IoBuffers;
+use crate::statistics::Statistics;
 use pimlico_units::rank::RankController;
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -148,7 +151,7 @@ impl<'a> Queues<'a> {
         let fills = (0..tiles).flat_map(move |tile| {
             let words = layout.tile_words(tile);
             (0..words).map(move |number| {
-                let word = layout::word_of(vector, tile * super::GLOBAL_WORDS + number);
+                let word = layout::word_of(vector, tile * GLOBAL_WORDS + number);
                 let last = number + 1 == words;
                 Fill { tile, request: BusRequest::Operand { number, word, last }, last }
             })
@@ -318,9 +321,9 @@ impl<'a> Queues<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AimOptions, AimUnits};
     use super::*;
-    use crate::Config;
+    use crate::aim::{AimOptions, AimUnits};
+    use crate::config::Config;
 
     #[test]
     fn a_sum_waits_for_a_side_where_words_may_hold_results_up() {

@@ -19,7 +19,7 @@
 //! the room that was laid out for the most of them ([`AimLayout::part`]).
 
 use super::units::{AimOptions, BANKS, GLOBAL_WORDS, MULTIPLIERS, Word};
-use crate::Config;
+use crate::config::Config;
 
 /// Elements of binary16 in the HUB's registers, the GPR: 512 KB (LoL-PIM Table 5).
 pub const GPR: usize = 512 * 1024 / 2;

@@ -77,27 +77,3 @@ pub struct Events {
     /// What the softmax unit did, in a tCK in which it has a clock.
     pub softmax: Option<Made>,
 }
-
-/// What a sequence of requests would break: nothing of it is done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hazard {
-    /// A word for the global buffer while no side is free.
-    OperandOverwritten,
-    /// An all-bank RD while no side of the global buffer is filled.
-    OperandMissing,
-    /// A result while that of an earlier sum is in the only free side of the result registers.
-    ResultOverwritten,
-    /// An RD_RESULT without a result.
-    ResultMissing,
-}
-
-impl std::fmt::Display for Hazard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::OperandOverwritten => "WR_SHARED: no side of the global buffer is free",
-            Self::OperandMissing => "RD_ALL_BANK: no side of the global buffer is filled",
-            Self::ResultOverwritten => "RD_ALL_BANK: its sum finds the result registers full",
-            Self::ResultMissing => "RD_RESULT: the result registers are empty",
-        })
-    }
-}

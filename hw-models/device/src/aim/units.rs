@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! What executes the units of a module, and how it works.
 
+use crate::back_end::{BackEnd, ModelBackEnd};
+use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
-use crate::rank::{Activation, BackEnd, ModelBackEnd};
+use crate::options::Activation;
 use crate::softmax::SoftmaxUnits;
-use crate::{Config, ConfigError};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{BankPu, PingpongBuffer, PingpongBufferIn, PingpongBufferOut, Sixteen};

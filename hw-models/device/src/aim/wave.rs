@@ -4,7 +4,7 @@
 
 use super::channels::{Channels, PuIn, PuOut};
 use super::units::Word;
-use crate::DramCommand;
+use crate::command::DramCommand;
 use crate::wave::{RankCommand, command_signals};
 use pimlico_ports::Bundle;
 use pimlico_ports::wave::{ScopeId, Wave};

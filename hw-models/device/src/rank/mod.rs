@@ -23,71 +23,37 @@
 //! still while the host has the pins. It hears from the refresh manager a tCK late: a register is
 //! between them.
 
-mod observe;
-mod options;
-mod requests;
-mod traffic;
-mod units;
-
-pub use observe::{BusTraffic, Observed, Observer};
-pub use options::{Activation, Normalise, Options, SumFormat};
-pub use requests::{
-    AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Scores, Shared,
-    Sum, TreeSum, Weigh,
-};
-pub use traffic::HostTransfer;
-pub(crate) use units::ModelBackEnd;
-pub use units::{BackEnd, RankUnits, controls};
+mod run;
 
 use crate::accounts::{Accounts, Cause, Gap};
+use crate::buffer_chip::{BufferChip, DataPath, Sides};
+use crate::chips::Chips;
+use crate::command::DramCommand;
+use crate::config::Config;
 use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
-use crate::dispatch::{DispatchError, Module, Sequencer};
-use crate::softmax::{Given, SCORE_BUFFER, Softmax};
-use crate::sum_path::{Partial, SumPath, Sums};
-use crate::{
-    BufferChip, CHIPS, Chips, Config, DataPath, Dram, DramCommand, RankWave, Sides, Statistics,
-    Timeline,
+use crate::dispatcher::Module;
+use crate::dram::Dram;
+use crate::error::RankError;
+use crate::observe::{BusTraffic, Observed, Observer};
+use crate::options::Options;
+use crate::pins::{BusDriver, PinWatch};
+use crate::requests::{
+    AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Shared, Sum,
+    TreeSum,
 };
+use crate::sequencer::Sequencer;
+use crate::sizes::{CHIPS, PARTIAL_SUMS, SCORE_BUFFER};
+use crate::softmax::{Given, Softmax};
+use crate::statistics::Statistics;
+use crate::sum_path::{Partial, SumPath, Sums};
+use crate::timeline::Timeline;
+use crate::traffic::{HostTransfer, Traffic};
+use crate::units::RankUnits;
+use crate::wave::RankWave;
 use pimlico_ports::Mismatch;
 use pimlico_units::rank::ArrayKind;
 use std::collections::VecDeque;
-use traffic::Traffic;
-
-/// Who drives the chips' data bus.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BusDriver {
-    /// The chips: read data and results.
-    Chips,
-    /// The buffer chip: write data and operands.
-    BufferChip,
-}
-
-/// Watches the chips' pins.
-pub trait PinWatch {
-    /// A command.
-    fn command(&mut self, at_tck: u64, command: DramCommand);
-
-    /// Data were on the bus, from one tCK until before another.
-    fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver);
-}
-
-/// What ends a run of the rank.
-#[derive(Debug, thiserror::Error)]
-pub enum RankError {
-    /// RTL and model differ.
-    #[error(transparent)]
-    Mismatch(#[from] Box<Mismatch>),
-    /// A program was stopped.
-    #[error(transparent)]
-    Dispatch(#[from] DispatchError),
-    /// The waveform cannot be written.
-    #[error("waveform: {0}")]
-    Wave(#[from] std::io::Error),
-}
-
-/// Partial sums of the context: 256 elements of each of eight heads, for eight chips.
-pub const PARTIAL_SUMS: usize = 256;
 
 /// A rank.
 pub struct Rank {
@@ -302,7 +268,9 @@ impl Rank {
             self.traffic.result(self.tck);
         }
         if let Some(wave) = &mut self.wave {
-            wave.record(command, self.sum_path.as_ref())?;
+            wave.begin(command)?;
+            self.sum_path.record(wave)?;
+            wave.end()?;
         }
         self.tell_observer(requests, &events, read)?;
         if let Some(timeline) = &mut self.timeline {

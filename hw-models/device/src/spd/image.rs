@@ -12,34 +12,36 @@ const LATENCY_TCK: RangeInclusive<u64> = 4..=64;
 /// CAS latencies: bit 0 of byte 20 is 7, bit 5 of byte 23 is 36.
 const CL_TCK: RangeInclusive<u64> = 7..=36;
 
-/// The image of a module.
-pub fn image(description: &Description, values: Values) -> Result<Spd, SpdError> {
-    let Description { module, timing } = description;
-    let relayout_tck = match values {
-        Values::Honest => 0,
-        Values::Spoofed => RELAYOUT_TCK,
-    };
-    within("tCK", timing.tck_ps, field::TCK_PS, "ps")?;
-    within("WL", timing.wl_tck, 1 + RELAYOUT_TCK..=*LATENCY_TCK.end(), "tCK")?;
-    within("RTP", timing.rtp_tck, LATENCY_TCK, "tCK")?;
-    within("CL", timing.cl_tck, *CL_TCK.start()..=CL_TCK.end() - relayout_tck, "tCK")?;
-    for time in &field::TIMES {
-        // Checked before anything is added to it.
-        let mut timing = timing.clone();
-        within(time.name, *(time.of)(&mut timing), 0..=time.max_tck(timing.tck_ps), "tCK")?;
-    }
-    let mut timing = timing.spoofed(relayout_tck);
+impl Description {
+    /// The image of this module.
+    pub fn image(&self, values: Values) -> Result<Spd, SpdError> {
+        let Description { module, timing } = self;
+        let relayout_tck = match values {
+            Values::Honest => 0,
+            Values::Spoofed => RELAYOUT_TCK,
+        };
+        within("tCK", timing.tck_ps, field::TCK_PS, "ps")?;
+        within("WL", timing.wl_tck, 1 + RELAYOUT_TCK..=*LATENCY_TCK.end(), "tCK")?;
+        within("RTP", timing.rtp_tck, LATENCY_TCK, "tCK")?;
+        within("CL", timing.cl_tck, *CL_TCK.start()..=CL_TCK.end() - relayout_tck, "tCK")?;
+        for time in &field::TIMES {
+            // Checked before anything is added to it.
+            let mut timing = timing.clone();
+            within(time.name, *(time.of)(&mut timing), 0..=time.max_tck(timing.tck_ps), "tCK")?;
+        }
+        let mut timing = timing.spoofed(relayout_tck);
 
-    let mut image = [0; SPD_BYTES];
-    write_organisation(&mut image, module)?;
-    write_timing(&mut image, &mut timing)?;
-    BASE.seal(&mut image);
-    write_lrdimm(&mut image, module);
-    LRDIMM.seal(&mut image);
-    write_manufacture(&mut image, module)?;
-    write_own(&mut image, &timing, relayout_tck);
-    OWN.seal(&mut image);
-    Ok(Spd(image))
+        let mut image = [0; SPD_BYTES];
+        write_organisation(&mut image, module)?;
+        write_timing(&mut image, &mut timing)?;
+        BASE.seal(&mut image);
+        write_lrdimm(&mut image, module);
+        LRDIMM.seal(&mut image);
+        write_manufacture(&mut image, module)?;
+        write_own(&mut image, &timing, relayout_tck);
+        OWN.seal(&mut image);
+        Ok(Spd(image))
+    }
 }
 
 fn within(

@@ -58,7 +58,7 @@ mod field;
 mod image;
 mod parse;
 
-use crate::ConfigError;
+use crate::config::ConfigError;
 use pimlico_units::rank::RelayoutUnit;
 use serde::{Deserialize, Serialize};
 
@@ -227,11 +227,6 @@ impl Spd {
     pub fn as_bytes(&self) -> &[u8; SPD_BYTES] {
         &self.0
     }
-
-    /// What an image tells a host.
-    pub fn parse(image: &[u8]) -> Result<Advertised, SpdError> {
-        parse::parse(image)
-    }
 }
 
 impl Description {
@@ -243,11 +238,6 @@ impl Description {
     /// Reads a preset. Its values are checked when an image is made of it.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::syntax(text, &error))
-    }
-
-    /// The image of this module.
-    pub fn image(&self, values: Values) -> Result<Spd, SpdError> {
-        image::image(self, values)
     }
 }
 

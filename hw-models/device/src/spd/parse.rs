@@ -2,21 +2,23 @@
 //! Reads an image as a host does.
 
 use super::{
-    Advertised, BASE, LRDIMM, Module, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, SpdError, SpdTiming,
-    field,
+    Advertised, BASE, LRDIMM, Module, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, Spd, SpdError,
+    SpdTiming, field,
 };
 
 type Image = [u8; SPD_BYTES];
 
-/// What an image tells a host.
-pub fn parse(image: &[u8]) -> Result<Advertised, SpdError> {
-    let image: &Image = image.try_into().map_err(|_| SpdError::Length(image.len()))?;
-    check_type(image)?;
-    let crc = [BASE.check(image)?, LRDIMM.check(image)?];
-    let module = module(image)?;
-    let mut timing = timing(image)?;
-    let relayout_tck = own(image, &mut timing)?;
-    Ok(Advertised { module, timing, relayout_tck, crc })
+impl Spd {
+    /// What an image tells a host.
+    pub fn parse(image: &[u8]) -> Result<Advertised, SpdError> {
+        let image: &Image = image.try_into().map_err(|_| SpdError::Length(image.len()))?;
+        check_type(image)?;
+        let crc = [BASE.check(image)?, LRDIMM.check(image)?];
+        let module = module(image)?;
+        let mut timing = timing(image)?;
+        let relayout_tck = own(image, &mut timing)?;
+        Ok(Advertised { module, timing, relayout_tck, crc })
+    }
 }
 
 /// Checks that `bits` of a byte are `value`.

@@ -2,13 +2,16 @@
 //! The sequencer between the dispatcher and the rank's ports: what it asks the rank for, and what it is
 //! told of it. What it does stands in [`pimlico_units::rank::Sequencer`].
 
-use super::DispatchError;
+use crate::command::Results;
+use crate::config::Config;
 use crate::data_bus::Beats;
-use crate::rank::{
+use crate::dispatch::DispatchError;
+use crate::options::SumFormat;
+use crate::requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Scores, Shared, Sum,
     Weigh,
 };
-use crate::{CHIPS, Config, LANES, PARTIAL_SUMS, Results, SCORE_BUFFER, SumFormat};
+use crate::sizes::{CHIPS, LANES, PARTIAL_SUMS, SCORE_BUFFER};
 use pimlico_dpa::Kind;
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::module::DispatcherOut;

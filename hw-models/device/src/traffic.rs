@@ -28,7 +28,7 @@ impl HostTransfer {
 
 /// The transfers of an operator.
 #[derive(Debug, Default)]
-pub(super) struct Traffic {
+pub(crate) struct Traffic {
     begin_tck: u64,
     burst_tck: u64,
     transfers: Vec<HostTransfer>,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! What a rank is asked for in a tCK, and what happened in it.
 
+use crate::command::Results;
 use crate::data_bus::Beats;
-use crate::{Burst, Results};
+use crate::sizes::Burst;
 
 /// What the rank is asked for in one tCK. A request stays until it is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

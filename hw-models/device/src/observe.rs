@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! A rank as one who watches all of it sees it.
 
-use super::{Events, Requests};
-use crate::Burst;
-use crate::dispatch::SequencerPorts;
+use crate::requests::{Events, Requests};
+use crate::sequencer::SequencerPorts;
+use crate::sizes::Burst;
 use crate::sum_path::SumPorts;
 use pimlico_ports::Mismatch;
 use pimlico_units::arith::Binary16;

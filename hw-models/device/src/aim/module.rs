@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+//! The module: one tCK at a time.
+
+use super::channels::{Arriving, Beat, Channels};
+use super::epu::{Epu, SoftmaxRequest, Sum};
+use super::error::AimError;
+use super::layout::Write;
+use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
+use super::units::{AimOptions, AimUnits, BANKS, MOST_CHANNELS, Word, check};
+use super::wave::AimWave;
+use crate::accounts::{Accounts, Cause};
+use crate::command::DramCommand;
+use crate::config::Config;
+use crate::control::{ArrayPort, Asked, BusPort, Control};
+use crate::dram::Cells;
+use crate::pins::{BusDriver, PinWatch};
+use crate::softmax::Made;
+use crate::statistics::Statistics;
+use pimlico_units::rank::ArrayKind;
+use std::collections::VecDeque;
+
+/// A burst on the data lines of every channel, and what it is.
+struct Transfer {
+    from_tck: u64,
+    until_tck: u64,
+    what: Carried,
+}
+
+/// What a burst carries.
+enum Carried {
+    Operand(Word, bool),
+    Written(Write),
+    Results(Sum),
+}
+
+/// A module.
+pub struct Module {
+    config: Config,
+    options: AimOptions,
+    /// tCK since the reset.
+    tck: u64,
+    control: Control,
+    /// What the controller has taken and not issued.
+    reads: VecDeque<AllBankRead>,
+    writes: VecDeque<Write>,
+    bus_requests: VecDeque<BusRequest>,
+    /// The open row of each bank, the same in all channels.
+    open: [Option<usize>; BANKS],
+    /// The banks of all channels: bank `b` of channel `c` is number `16 c + b`.
+    cells: Cells<Word>,
+    /// The data lines.
+    transfers: VecDeque<Transfer>,
+    /// A column on its way to the PUs' next clock: what they do, row and column.
+    column: Option<(Beat, usize, usize)>,
+    /// A word on its way to the global buffers' next clock.
+    operand: Option<(Word, bool)>,
+    /// Whether the results are read in the PUs' next clock.
+    take_results: bool,
+    channels: Channels,
+    /// Results that were read and are on their way to the hub.
+    results: VecDeque<Box<[Word]>>,
+    epu: Epu,
+    accounts: Accounts,
+    /// The end of the last REF.
+    refreshed_tck: u64,
+    watch: Option<Box<dyn PinWatch>>,
+    wave: Option<AimWave>,
+}
+
+impl Module {
+    /// A module that has been reset, with empty arrays.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is not that of a channel ([`check`]) or there are no channels, or more than
+    /// [`MOST_CHANNELS`].
+    pub fn new(config: Config, units: AimUnits, options: AimOptions) -> Self {
+        check(&config).unwrap_or_else(|error| panic!("no channel: {error}"));
+        let channels = options.channels;
+        assert!((1..=MOST_CHANNELS).contains(&channels), "{channels} channels");
+        let AimOptions { activation, refresh, .. } = options;
+        Self {
+            tck: 0,
+            control: Control::new(
+                &config.timing,
+                activation,
+                refresh,
+                units.rank_controller,
+                units.refresh_manager,
+            ),
+            reads: VecDeque::with_capacity(4),
+            writes: VecDeque::with_capacity(4),
+            bus_requests: VecDeque::with_capacity(4),
+            open: [None; BANKS],
+            cells: Cells::of(&config, options.pus()),
+            transfers: VecDeque::with_capacity(32),
+            column: None,
+            operand: None,
+            take_results: false,
+            channels: Channels::new(
+                units.pus,
+                units.global_buffer,
+                units.result_registers,
+                channels,
+            ),
+            results: VecDeque::with_capacity(32),
+            epu: Epu::new(units.adder_units, units.softmax_unit, channels),
+            accounts: Accounts::new(config.timing.ccd_l_tck),
+            refreshed_tck: 0,
+            watch: None,
+            wave: None,
+            config,
+            options,
+        }
+    }
+
+    /// Organisation and timing of a channel.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// How it works.
+    pub fn options(&self) -> AimOptions {
+        self.options
+    }
+
+    /// tCK since the reset.
+    pub fn tck(&self) -> u64 {
+        self.tck
+    }
+
+    /// Elements of the GPR from a place on.
+    ///
+    /// # Panics
+    ///
+    /// If there are not so many.
+    pub fn gpr(&self, place: usize, count: usize) -> &[u16] {
+        self.epu.gpr(place, count)
+    }
+
+    /// Puts an element into the GPR.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such place.
+    pub fn keep(&mut self, place: usize, bits: u16) {
+        self.epu.keep(place, bits);
+    }
+
+    /// Sets the factor of the scores, a binary16 number.
+    pub fn set_scale(&mut self, scale: u16) {
+        self.epu.set_scale(scale);
+    }
+
+    /// Records what follows.
+    pub fn trace(&mut self, wave: AimWave) {
+        self.channels.show_ports();
+        self.wave = Some(wave);
+    }
+
+    /// Ends the recording.
+    pub fn finish_trace(&mut self) -> Result<(), AimError> {
+        Ok(self.wave.take().map_or(Ok(()), AimWave::finish)?)
+    }
+
+    /// Has the pins of a channel watched from here on: all have the same commands, and data at the same
+    /// time.
+    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch = Some(watch);
+    }
+
+    /// Starts an operator: statistics count from here.
+    pub fn begin(&mut self) {
+        self.accounts.restart(self.tck);
+    }
+
+    /// Ends an operator.
+    pub fn end(&mut self) -> Statistics {
+        self.accounts.finish(self.tck)
+    }
+
+    /// Writes columns. Ends as [`settle`](Self::settle).
+    pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), AimError> {
+        for write in writes {
+            let mut requests =
+                Requests { array: Some(ArrayRequest::Write(write)), ..Default::default() };
+            while !self.step(&mut requests)?.array_taken {}
+        }
+        self.settle()
+    }
+
+    /// Closes all banks and lets the REFs come that were postponed: the end of a head.
+    pub fn settle(&mut self) -> Result<(), AimError> {
+        let mut requests =
+            Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
+        while requests.array.is_some() || !self.is_settled() {
+            self.step(&mut requests)?;
+            requests.head_end = false;
+        }
+        Ok(())
+    }
+
+    /// Whether nothing is under way, no row is open and no REF owed.
+    fn is_settled(&self) -> bool {
+        self.control.is_settled()
+            && self.open == [None; BANKS]
+            && self.reads.is_empty()
+            && self.writes.is_empty()
+            && self.bus_requests.is_empty()
+            && self.transfers.is_empty()
+            && self.operand.is_none()
+            && self.channels.is_idle()
+            && self.epu.is_idle()
+    }
+
+    /// One tCK. Requests for arrays and data lines that are taken are taken out of `requests`.
+    ///
+    /// # Panics
+    ///
+    /// If a request is for a bank, row, column or place that does not exist.
+    pub fn step(&mut self, requests: &mut Requests) -> Result<Events, AimError> {
+        let mut events = Events::default();
+        self.step_control(requests, &mut events)?;
+        let command = self.control.command();
+        let read = command.and_then(|command| self.issue(command, &mut events));
+        self.account(read);
+        self.move_data();
+        if self.tck.is_multiple_of(self.config.timing.ccd_l_tck) {
+            events.softmax = Some(self.clock(&requests.softmax)?);
+        }
+        if let Some(wave) = &mut self.wave {
+            wave.record(command, &self.channels)?;
+        }
+        self.tck += 1;
+        Ok(events)
+    }
+
+    fn step_control(
+        &mut self,
+        requests: &mut Requests,
+        events: &mut Events,
+    ) -> Result<(), AimError> {
+        let asked = Asked {
+            array: requests.array.as_ref().map(|request| match request {
+                ArrayRequest::Read(AllBankRead { row, column, .. }) => {
+                    ArrayPort::all_banks(ArrayKind::ReadAll, *row, *column)
+                }
+                ArrayRequest::Write(Write { bank, row, column, .. }) => {
+                    ArrayPort { kind: ArrayKind::Wr, bank: *bank, row: *row, column: *column }
+                }
+                ArrayRequest::CloseAll => ArrayPort::all_banks(ArrayKind::CloseAll, 0, 0),
+            }),
+            bus: requests.bus.map(|request| match request {
+                BusRequest::Operand { number, .. } => BusPort::WrShared { word: number },
+                // There is but one: the results of all PUs.
+                BusRequest::Results(_) => BusPort::RdResult { address: 0 },
+            }),
+            head_end: requests.head_end,
+        };
+        let taken = self.control.step(&asked)?;
+        events.array_taken = taken.array;
+        events.bus_taken = taken.bus;
+        if taken.array {
+            match requests.array.take() {
+                Some(ArrayRequest::Read(read)) => self.reads.push_back(read),
+                Some(ArrayRequest::Write(write)) => self.writes.push_back(write),
+                _ => {}
+            }
+        }
+        if taken.bus {
+            self.bus_requests.extend(requests.bus.take());
+        }
+        Ok(())
+    }
+
+    /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
+    fn issue(&mut self, command: DramCommand, events: &mut Events) -> Option<AllBankRead> {
+        if let Some(watch) = &mut self.watch {
+            watch.command(self.tck, command);
+        }
+        self.accounts.statistics.commands[command.number()] += 1;
+        match command {
+            DramCommand::Act { bank, row } => self.open[bank] = Some(row),
+            DramCommand::ActAll { row } => self.open = [Some(row); BANKS],
+            DramCommand::Pre { bank } => self.open[bank] = None,
+            DramCommand::PreAll => self.open = [None; BANKS],
+            DramCommand::Ref => self.refreshed_tck = self.tck + self.config.timing.rfc_tck,
+            DramCommand::RdAll { column } => {
+                events.read = true;
+                let read = self.reads.pop_front()?;
+                debug_assert!(self.open == [Some(read.row); BANKS] && column == read.column);
+                self.column = Some((read.beat, read.row, read.column));
+                return Some(read);
+            }
+            DramCommand::Wr { bank, column } => {
+                let write = self.writes.pop_front()?;
+                debug_assert!(self.open[bank] == Some(write.row) && column == write.column);
+                self.transfer(self.config.timing.cwl_tck, Carried::Written(write));
+            }
+            DramCommand::WrShared { .. } | DramCommand::RdResult { .. } => {
+                match self.bus_requests.pop_front()? {
+                    BusRequest::Operand { word, last, .. } => {
+                        events.operand = true;
+                        self.transfer(self.config.timing.cwl_tck, Carried::Operand(word, last));
+                    }
+                    BusRequest::Results(sum) => {
+                        events.results = true;
+                        self.take_results = true;
+                        self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
+                    }
+                }
+            }
+            DramCommand::Rd { .. } => {}
+        }
+        None
+    }
+
+    fn transfer(&mut self, latency_tck: u64, what: Carried) {
+        let from_tck = self.tck + latency_tck;
+        let until_tck = from_tck + self.config.timing.burst_tck;
+        self.transfers.push_back(Transfer { from_tck, until_tck, what });
+    }
+
+    fn account(&mut self, read: Option<AllBankRead>) {
+        match read {
+            Some(read) => self.accounts.used(self.tck, read.gap),
+            None if self.tck < self.refreshed_tck => {
+                self.accounts.idle(self.tck, Some(Cause::Refresh));
+            }
+            None => self.accounts.idle(self.tck, self.control.cause()),
+        }
+    }
+
+    /// A burst that has come to its end is where it goes.
+    fn move_data(&mut self) {
+        if self.transfers.front().is_none_or(|transfer| transfer.until_tck > self.tck) {
+            return;
+        }
+        let Some(Transfer { from_tck, until_tck, what }) = self.transfers.pop_front() else {
+            return;
+        };
+        self.accounts.statistics.bus_cycles += until_tck - from_tck;
+        let mut driver = BusDriver::BufferChip;
+        match what {
+            Carried::Operand(word, last) => self.operand = Some((word, last)),
+            Carried::Written(Write { bank, row, column, words }) => {
+                for (channel, word) in words.into_iter().enumerate() {
+                    self.cells.write(channel * BANKS + bank, row, column, word);
+                }
+            }
+            Carried::Results(sum) => {
+                driver = BusDriver::Chips;
+                if let Some(results) = self.results.pop_front() {
+                    self.epu.take(sum, results);
+                }
+            }
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.data(from_tck, until_tck, driver);
+        }
+    }
+
+    /// A clock of the PUs, the I/O buffers and the EPU.
+    fn clock(&mut self, softmax: &SoftmaxRequest) -> Result<Made, AimError> {
+        let Self { column, operand, take_results, cells, channels, .. } = self;
+        let arriving = Arriving {
+            column: column
+                .take()
+                .map(|(beat, row, column)| (beat, cells.read_all_banks(row, column))),
+            word: operand.take(),
+            take_results: std::mem::take(take_results),
+        };
+        let results = channels.clock(&arriving)?;
+        self.results.extend(results);
+
+        let statistics = &mut self.accounts.statistics;
+        let slot_tck = self.config.timing.ccd_l_tck;
+        statistics.adder_unit_cycles += slot_tck * u64::from(self.epu.add()?);
+        let made = self.epu.softmax(softmax)?;
+        let busy = softmax.score.is_some() || made.weigh_taken;
+        statistics.softmax_unit_cycles += slot_tck * u64::from(busy);
+        Ok(made)
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//! What ends a run of the rank.
+
+use crate::dispatch::DispatchError;
+use pimlico_ports::Mismatch;
+
+/// What ends a run of the rank.
+#[derive(Debug, thiserror::Error)]
+pub enum RankError {
+    /// RTL and model differ.
+    #[error(transparent)]
+    Mismatch(#[from] Box<Mismatch>),
+    /// A program was stopped.
+    #[error(transparent)]
+    Dispatch(#[from] DispatchError),
+    /// The waveform cannot be written.
+    #[error("waveform: {0}")]
+    Wave(#[from] std::io::Error),
+}
