@@ -245,6 +245,18 @@ package pimlico_pkg;
     logic [15:0] bits;    // binary16
   } element_t;
 
+  /// What the rank makes in a tCK. What there is not is 0.
+  typedef struct packed {
+    logic        score_valid;
+    score_t      score;
+    logic        weight_valid;
+    element_t    weight;
+    logic        context_valid;
+    element_t    context_element;  // an element of the context, normalised
+    logic        output_valid;
+    logic [15:0] output_element;   // an output of a matrix, binary16
+  } rank_results_t;
+
   /// A column that is written to the cell arrays of a logic bank.
   typedef struct packed {
     bank_t   bank;

@@ -78,6 +78,28 @@ pub struct Element {
     pub bits: u16,
 }
 
+/// What the rank makes in a tCK. What there is not is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
+#[signal(sv = "rank_results_t")]
+pub struct RankResults {
+    /// There is a score.
+    pub score_valid: bool,
+    /// The score.
+    pub score: Score,
+    /// There is a weight.
+    pub weight_valid: bool,
+    /// The weight.
+    pub weight: Element,
+    /// There is an element of the context.
+    pub context_valid: bool,
+    /// The element, normalised.
+    pub context_element: Element,
+    /// There is an output of a matrix.
+    pub output_valid: bool,
+    /// The output in binary16.
+    pub output_element: u16,
+}
+
 /// A column that is written to the cell arrays of a logic bank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "cell_write_t")]
