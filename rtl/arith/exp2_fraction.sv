@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: MIT
-// 2^f - 1 for a fraction f in [0, 1): two tables and two subtractions (a bipartite table).
-//
-// 2^f is near 1 + f; what lies between them, g(f) = 1 + f - 2^f, is at most 0.0861 and is what the
-// tables hold. Numbers are in units of 2^-F, F = MAN_BITS + 2:
-//
-//   fraction_i      | j: A bits | 3 bits | q: A bits | F - 2A - 3 bits, used as they are |
-//                   | i: A + 3 bits      |
-//
-//   2^f - 1         = fraction_i - BASE[i] - step
-//   BASE[i]         = round(2^F g((i + 1/2) / 2^(A+3)))           g in the middle of interval i
-//   step            = STEP[j][q - 2^(A-1)]  if q >= 2^(A-1)       from there to f
-//                   = -STEP[j][2^(A-1) - 1 - q] - 1  otherwise
-//   STEP[j][m]      = floor(2^(F-2A-4) (2m + 1) s_j)
-//   s_j             = 1 - ln 2 * 2^((j + 1/2) / 2^A)              slope of g in the middle of j
-//
-// A is 4 for binary16 (BASE 128 x 9 bits, STEP 128 x 4 bits) and 2 for bfloat16 (32 x 6, 8 x 2).
-// The difference is in [0, 1) for every fraction. The header of fp_exp says why these sizes.
-//
-// Combinational.
+// 2^f - 1 for a fraction f in [0, 1): two tables and two subtractions. Contract: exp2_fraction.md.
 
 module exp2_fraction #(
-  /// Width of the trailing significand field: 10 or 7; for others there are no tables.
+  /// Width of the trailing significand field: 10 or 7, for which there are tables.
   parameter  int unsigned MAN_BITS = 10,
   localparam int unsigned F        = MAN_BITS + 2
 ) (
   /// f, in units of 2^-F.
   input  logic [F-1:0] fraction_i,
-  /// 2^f - 1, cut to units of 2^-(F-1).
+  /// 2^f - 1, truncated to units of 2^-(F-1).
   output logic [F-2:0] fraction_o
 );
 

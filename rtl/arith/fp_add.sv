@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addition of floating-point numbers, rounded to nearest even (IEEE 754-2019 section 4.3.1).
-//
-//   operands                             result
-//   NaN, any                             canonical NaN: sign 0, exponent all ones, 100...0
-//   +infinity, -infinity                 canonical NaN
-//   infinity, other                      that infinity
-//   -0, -0                               -0
-//   x, -x (zeros of two signs as well)   +0
-//   finite, finite                       rounded sum
-//     too large                          infinity
-//     below the smallest normal number   exact; SUBNORMALS = 0: zero of the sum's sign
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// Timing: result_o belongs to the operands STAGES clocks ago. A pair of operands is taken in every
-// clock.
+// Floating-point adder. Contract: fp_add.md.
 
 module fp_add #(
   /// Width of the exponent field.
@@ -22,7 +8,7 @@ module fp_add #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: behind the adder, then also the alignment, then the rounding.
+  /// Pipeline registers, 0 to 3: after the adder, the alignment, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -34,7 +20,7 @@ module fp_add #(
   input  logic [WIDTH-1:0] a_i,
   /// Second operand.
   input  logic [WIDTH-1:0] b_i,
-  /// Rounded sum.
+  /// Rounded sum of the operands STAGES cycles earlier.
   output logic [WIDTH-1:0] result_o
 );
 

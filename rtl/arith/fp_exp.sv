@@ -1,48 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exponential function e^x, to within one ULP; made to be small, for softmax.
-//
-//   operand x                            result
-//   NaN                                  canonical NaN: sign 0, exponent all ones, 100...0
-//   +infinity                            +infinity
-//   -infinity                            +0
-//   +0, -0                               1
-//   finite                               e^x, rounded as below
-//     too large                          +infinity
-//     below the smallest normal number   SUBNORMALS = 1: a subnormal number or +0
-//                                        SUBNORMALS = 0: +0 (tested after rounding)
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// With e^x = 2^y, y = x log2 e, and F = MAN_BITS + 2, m the significand of x as an integer:
-//
-//   1. scale     |y| = floor(m 23637 / 2^(12 - TOP)) in units of 2^-F for |x| in
-//                [2^TOP, 2^(TOP+1)), and shifted right, cutting bits off, for smaller ones: TOP is
-//                4 for binary16, 6 for bfloat16, and larger |x| give infinity or 0. The constant,
-//                23637 / 2^14, is log2 e (1 - 4.9e-6). For x < 0 every bit is inverted: y is
-//                rounded down for both signs.
-//   2. table     y = n + f; 2^f by exp2_fraction, which see; 2^n is the exponent.
-//   3. rounding  2^f is cut behind the guard bit (after the shift to a subnormal number), and the
-//                guard bit rounds up: e^x is irrational but for x = 0, so that nothing is half-way.
-//
-// Error over all finite operands against the exact e^x, in ULP:
-//
-//                            largest   mean      not the nearest number
-//   binary16                 0.888     0.1575    4246 of 63488
-//   binary16, SUBNORMALS = 0 0.888     0.1519    4226 of 63488
-//   bfloat16, both           0.853     0.0196     654 of 65280
-//
-// The result never falls where x rises.
-//
-// Decision. The sizes come of an exhaustive search with the error over all operands as its judge:
-// F from MAN_BITS + 1 to MAN_BITS + 3, every split of f with at most 4, 4 and 5 bits, tables
-// offset in steps of a quarter at the most, nine constants of 9 to 17 bits. Of what is within one
-// ULP and never falls, this is the smallest. Fewer slopes fall, fewer intervals take more bits in
-// STEP than they save. STEP without mirroring costs 50 gate equivalents (GE) more; linear
-// interpolation needs a multiplier of 400 to 500 GE, as much as both tables and both subtractions
-// together. Correct rounding would need 2^f to 27 bits: one binary16 number's e^x is 1.1e-5 ULP
-// from half-way.
-//
-// Timing: result_o belongs to the operand STAGES clocks ago; for STAGES clocks after a reset it is
-// +0. An operand is taken in every clock.
+// Floating-point exponential, e^x. Contract: fp_exp.md.
 
 module fp_exp #(
   /// Width of the exponent field.
@@ -51,7 +8,7 @@ module fp_exp #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: behind the scaling, the table, the rounding.
+  /// Pipeline registers, 0 to 3: after the scaling, the table, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -61,7 +18,7 @@ module fp_exp #(
   input  logic             rst_ni,
   /// Operand x.
   input  logic [WIDTH-1:0] a_i,
-  /// e^x.
+  /// e^x of the operand STAGES cycles earlier.
   output logic [WIDTH-1:0] result_o
 );
 

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The larger of two floating-point numbers: `maximum` of IEEE 754-2019 section 9.6.
-//
-//   operands       result
-//   NaN, any       canonical NaN: sign 0, exponent all ones, 100...0
-//   +0, -0         +0
-//   other          the larger operand as it is; nothing is rounded
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign, and that is what comes out.
-//
-// Timing: result_o belongs to the operands STAGES clocks ago. A pair of operands is taken in every
-// clock.
+// Floating-point maximum. Contract: fp_max.md.
 
 module fp_max #(
   /// Width of the exponent field.
@@ -17,7 +8,7 @@ module fp_max #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: subnormal operands are kept; 0: they are read as zeros of their sign.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: all behind the selection, which is too short to be cut.
+  /// Pipeline registers, 0 to 3, all after the selection.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -29,7 +20,7 @@ module fp_max #(
   input  logic [WIDTH-1:0] a_i,
   /// Second operand.
   input  logic [WIDTH-1:0] b_i,
-  /// The larger of the two.
+  /// Larger of the operands STAGES cycles earlier.
   output logic [WIDTH-1:0] result_o
 );
 

@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Multiplication of floating-point numbers, rounded to nearest even (IEEE 754-2019 section 4.3.1).
-//
-//   operands                             result
-//   NaN, any                             canonical NaN: sign 0, exponent all ones, 100...0
-//   infinity, zero                       canonical NaN
-//   infinity, other                      infinity, sign = xor of the signs
-//   zero, finite                         zero, sign = xor of the signs
-//   finite, finite                       rounded product, sign = xor of the signs
-//     too large                          infinity
-//     below the smallest normal number   SUBNORMALS = 1: rounded to a subnormal number or zero
-//                                        SUBNORMALS = 0: zero (tested after rounding)
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// Timing: result_o belongs to the operands STAGES clocks ago. A pair of operands is taken in every
-// clock.
+// Floating-point multiplier. Contract: fp_mul.md.
 
 module fp_mul #(
   /// Width of the exponent field.
@@ -22,7 +8,7 @@ module fp_mul #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: behind the multiplier, the shifter, the rounding.
+  /// Pipeline registers, 0 to 3: after the multiplier, the shifter, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -34,7 +20,7 @@ module fp_mul #(
   input  logic [WIDTH-1:0] a_i,
   /// Multiplier.
   input  logic [WIDTH-1:0] b_i,
-  /// Rounded product.
+  /// Rounded product of the operands STAGES cycles earlier.
   output logic [WIDTH-1:0] result_o
 );
 

@@ -1,17 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversion of a floating-point number to a narrower format, rounded to nearest even (IEEE 754-2019
-// section 5.4.2).
-//
-//   operand                              result
-//   NaN                                  canonical NaN: sign 0, exponent all ones, 100...0
-//   infinity, zero                       the same, with its sign
-//   finite                               rounded, with its sign
-//     too large                          infinity
-//     below the smallest normal number   SUBNORMALS = 1: rounded to a subnormal number or zero
-//                                        SUBNORMALS = 0: zero (tested after rounding)
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// Timing: result_o belongs to the operand STAGES clocks ago. An operand is taken in every clock.
+// Conversion of a floating-point number to a narrower format, rounded. Contract: fp_narrow.md.
 
 module fp_narrow #(
   /// Width of the exponent field of the result.
@@ -24,7 +12,7 @@ module fp_narrow #(
   parameter  int unsigned WIDE_EXP_BITS = 8,
   /// Width of the trailing significand field of the operand: at least MAN_BITS + 2.
   parameter  int unsigned WIDE_MAN_BITS = 23,
-  /// Pipeline registers, 0 to 3: all behind the conversion, which is too short to be cut.
+  /// Pipeline registers, 0 to 3, all after the conversion.
   parameter  int unsigned STAGES        = 0,
   localparam int unsigned WIDTH         = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned WIDE_WIDTH    = 1 + WIDE_EXP_BITS + WIDE_MAN_BITS
@@ -33,9 +21,9 @@ module fp_narrow #(
   input  logic                  clk_i,
   /// Asynchronous reset, active low.
   input  logic                  rst_ni,
-  /// A number in the wide format.
+  /// Operand in the wide format.
   input  logic [WIDE_WIDTH-1:0] a_i,
-  /// The number, rounded to the narrow format.
+  /// Operand of STAGES cycles earlier, rounded to the narrow format.
   output logic [WIDTH-1:0]      result_o
 );
 

@@ -1,26 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The reciprocal 1 / x, rounded to nearest even (IEEE 754-2019 section 4.3.1).
-//
-//   operand                              result
-//   NaN                                  canonical NaN: sign 0, exponent all ones, 100...0
-//   infinity                             zero of its sign
-//   zero                                 infinity of its sign
-//   finite                               rounded reciprocal, of its sign
-//     too large                          infinity (operands up to a quarter of the smallest normal)
-//     below the smallest normal number   SUBNORMALS = 1: rounded to a subnormal number
-//                                        SUBNORMALS = 0: zero (tested after rounding)
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// With x = 2^n d and d in [1, 2), 1 / d is in (1/2, 1]: a restoring division, MAN_BITS + 1 rows
-// for as many bits below the first, which is a 1. The reciprocal of 1 comes out as 0.1111...,
-// which rounds to 1, here and wherever it is shifted to a subnormal number; no other reciprocal
-// ends. So no result lies exactly between two numbers, and the remainder need not be looked at.
-//
-// Subnormal numbers take no shifter: an operand with two zeros at the top of its significand field
-// has a reciprocal beyond the largest number, and results are shifted by two places at the most.
-//
-// Timing: result_o belongs to the operand STAGES clocks ago; for STAGES clocks after a reset it is
-// +0. An operand is taken in every clock.
+// Floating-point reciprocal, 1 / x. Contract: fp_recip.md.
 
 module fp_recip #(
   /// Width of the exponent field.
@@ -29,8 +8,9 @@ module fp_recip #(
   parameter  int unsigned MAN_BITS   = 10,
   /// 1: gradual underflow; 0: subnormal operands and results are flushed to zero.
   parameter  int unsigned SUBNORMALS = 1,
-  /// Pipeline registers, 0 to 3: they cut the rows of the division, and the rounding, which takes
-  /// as long as two rows, into equal parts.
+  /// Pipeline registers, 0 to 3.
+  /// They divide the rows of the division, and the rounding, which takes as long as two rows, into
+  /// equal parts.
   parameter  int unsigned STAGES     = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -40,7 +20,7 @@ module fp_recip #(
   input  logic             rst_ni,
   /// Operand x.
   input  logic [WIDTH-1:0] a_i,
-  /// Rounded reciprocal.
+  /// Rounded reciprocal of the operand STAGES cycles earlier.
   output logic [WIDTH-1:0] result_o
 );
 

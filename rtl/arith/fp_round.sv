@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Rounding to nearest even and packing: the last step of every arithmetic operation.
-//
-// Exponent and trailing significand are rounded as one number, so that a carry out of the
-// significand raises the exponent, and the step above the largest finite number is infinity.
+// Rounding to nearest even, and packing. Contract: fp_round.md.
 
 module fp_round #(
   /// Width of the exponent field.

@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Conversion of a floating-point number to a wider format, which holds it exactly.
-//
-//   operand      result
-//   NaN          canonical NaN: sign 0, exponent all ones, 100...0
-//   other        the same number, with its sign
-//   With SUBNORMALS = 0 a subnormal operand is a zero of its sign.
-//
-// Either the exponents are of one width (bfloat16 to binary32): then only zeros are appended, and a
-// subnormal number stays one. Or the wider exponent reaches below the smallest subnormal number of
-// the narrow format (binary16 to binary32): then every number but zero comes out normal.
-//
-// Timing: result_o belongs to the operand STAGES clocks ago. An operand is taken in every clock.
+// Conversion of a floating-point number to a wider format. Contract: fp_widen.md.
 
 module fp_widen #(
   /// Width of the exponent field of the operand.
@@ -23,7 +12,7 @@ module fp_widen #(
   parameter  int unsigned WIDE_EXP_BITS = 8,
   /// Width of the trailing significand field of the result: more than MAN_BITS.
   parameter  int unsigned WIDE_MAN_BITS = 23,
-  /// Pipeline registers, 0 to 3: all behind the conversion, which is too short to be cut.
+  /// Pipeline registers, 0 to 3, all after the conversion.
   parameter  int unsigned STAGES        = 0,
   localparam int unsigned WIDTH         = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned WIDE_WIDTH    = 1 + WIDE_EXP_BITS + WIDE_MAN_BITS
@@ -32,9 +21,9 @@ module fp_widen #(
   input  logic                  clk_i,
   /// Asynchronous reset, active low.
   input  logic                  rst_ni,
-  /// A number in the narrow format.
+  /// Operand in the narrow format.
   input  logic [WIDTH-1:0]      a_i,
-  /// The number in the wide format.
+  /// Operand of STAGES cycles earlier in the wide format.
   output logic [WIDE_WIDTH-1:0] result_o
 );
 

@@ -1,62 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bank PU: multipliers and adders at a bank's row buffer, four of each in L3 (section 4.2), sixteen
-// in an AiM (LoL-PIM section 2.2).
-//
-// A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200; tCCD, 1 ns in an AiM): an element of row
-// buffer and one of shared buffer for each multiplier, 64 bits of both in L3, may arrive in every
-// clock. What follows is drawn for LANES = 4.
-//
-// Tree mode (accumulate_i = 0; score and FC). The beat adds
-// ((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3)) to accumulator 3; the running sum is the right
-// operand, and +0 where first_i is set. Four clocks, one beat in every clock:
-//
-//   clock        0         1         2         3           4
-//   inputs       beat
-//   product[k]             row*sh
-//   acc[0], [2]                      p0+p1, p2+p3
-//   acc[1]                                     acc0+acc2
-//   acc[3]                                                 acc1+acc3
-//   result[0]                                              acc1+acc3   if last_i was set
-//
-// Accumulator mode (accumulate_i = 1; context). Each acc[k] takes row_k * sh[select_i] + acc[k],
-// the accumulator being +0 where first_i is set:
-//
-//   clock        0         1         2
-//   inputs       beat
-//   product[k]             row*sh
-//   acc[k]                           p_k+acc_k
-//   result[k]                        p_k+acc_k             if last_i was set
-//
-// result_o holds the result until the next one, so it is read out while the accumulators take the
-// next beats; result_valid_o is set for the first clock. In tree mode result[1..] keep their values.
-//
-// Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
-// accumulator beat arrives, the latter has the adders and the former is lost: leave LEVELS clocks, two,
-// between the last tree beat and the first accumulator beat.
-//
-// More lanes. The tree is binary, and its nodes are numbered from left to right as they stand in it, so
-// that an adder has as many operands as can be in common to both modes: an even acc[k] is a product and
-// the next, acc[1], acc[5], acc[9] and so on are the sums of their neighbours, acc[3], acc[11] and so on
-// those of the accumulators two to their left and right, and so on; the last one accumulates. With
-// LANES = 16 that takes six clocks, LEVELS = 4.
-//
-// Reset. Only what says that something is valid is reset. What product, acc and result hold counts for
-// nothing before a beat has loaded them: a sum's first beat sets first_i, and result_o holds a result
-// from the first result_valid_o on. A product is loaded in every clock, and counts where its beat does.
-//
-// Clocks. Accumulators and results have clocks of their own, with those edges at which they are loaded:
-// a gate for each level of the tree and two for the results cost less than the multiplexers that would
-// hold each bit, and what holds takes no power. What opens them are registers, so that it is settled
-// when the clock falls, whenever the inputs change. Products, which follow inputs, have no gate.
-//
-// Formats. Elements and products are of the format that EXP_BITS and MAN_BITS give. Sums are of that
-// of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider one (binary32), which always
-// keeps its subnormal numbers. Then a product is still rounded to the element's format, so that a
-// multiplier and what it computes stay the same, and is widened, exactly, as it goes into an adder:
-// behind its register, which stays narrow. Adders, accumulators and result registers are wide, and
-// neither order of summation nor timing changes. Accumulator mode gives four wide results. Tree mode
-// gives one element: the sum is rounded before the result register (the clock of 5 ns has room for
-// it), whose low bits are then what the chip sends, with zeros above.
+// PU at a bank: multipliers and adders at the bank's row buffer. Contract: bank_pu.md.
 
 module bank_pu #(
   /// Multipliers, and elements of a beat: a power of two, at least 4.
@@ -65,20 +8,20 @@ module bank_pu #(
   parameter  int unsigned EXP_BITS     = 5,
   /// Width of an element's trailing significand field.
   parameter  int unsigned MAN_BITS     = 10,
-  /// 1: gradual underflow; 0: subnormal elements and products are flushed to zero, and so are sums
-  /// of the same format.
+  /// 1: gradual underflow; 0: subnormal elements and products are flushed to zero.
+  /// Sums of the same format are flushed too.
   parameter  int unsigned SUBNORMALS   = 1,
   /// Width of a sum's exponent field: at least EXP_BITS.
   parameter  int unsigned SUM_EXP_BITS = EXP_BITS,
-  /// Width of a sum's trailing significand field: that of an element's (with SUM_EXP_BITS =
-  /// EXP_BITS), or at least two bits more.
+  /// Width of a sum's trailing significand field.
+  /// It is MAN_BITS (with SUM_EXP_BITS = EXP_BITS), or at least MAN_BITS + 2.
   parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
   localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS,
-  /// Levels of the tree.
+  /// Levels of the adder tree.
   localparam int unsigned LEVELS       = $clog2(LANES)
 ) (
-  /// Clock: one edge in tCCD_L.
+  /// Clock: one edge per tCCD_L.
   input  logic                                  clk_i,
   /// Asynchronous reset, active low.
   input  logic                                  rst_ni,
@@ -90,16 +33,15 @@ module bank_pu #(
   input  logic                                  first_i,
   /// The sum with this beat is a result.
   input  logic                                  last_i,
-  /// Accumulator mode: which element of the shared buffer multiplies the row.
+  /// Accumulator mode: index of the shared element that multiplies the row.
   input  logic [LEVELS-1:0]                     select_i,
   /// Elements from the row buffer.
   input  logic [LANES-1:0][WIDTH-1:0]           row_i,
   /// Elements from the shared buffer.
   input  logic [LANES-1:0][WIDTH-1:0]           shared_i,
-  /// result_o is new in this clock.
+  /// result_o is new in this cycle.
   output logic                                  result_valid_o,
-  /// Tree mode: the sum, rounded to an element, in the low bits of element 0. Accumulator mode: a sum
-  /// for each multiplier.
+  /// Tree mode: the sum as an element, in the low bits; accumulator mode: a sum per lane.
   output logic [LANES-1:0][SUM_WIDTH-1:0]       result_o
 );
 

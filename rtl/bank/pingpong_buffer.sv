@@ -1,48 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A ping-pong buffer between the data bus and the dot products (LoL-PIM section 6): while one side is
-// read, the other is filled. It stands at the input (a chip's shared buffer, which feeds its bank PUs)
-// and at the output (a bank PU's result registers, a buffer of depth 1).
-//
-// A *filling* is what one command brings, 1 to DEPTH words. They are written in order; write_last_i
-// with the last word, or the word that fills the side, ends the filling. From the next clock on its
-// words may be read, in any order and as often as wanted, until release_i gives the side back. At
-// either port a ping-pong bit says which side is meant; the write port's flips with each filling, the
-// read port's with each release. DEPTH = 4:
-//
-//   clock            0    1    2    3    4    5    6    7    8
-//   write_valid_i    1    1    1    1    1    0    0    0    0
-//   write_data_i     a0   a1   b0   b1   c0   c0   c0   c0
-//   write_last_i     0    1    0    1
-//   write_ready_o    1    1    1    1    0    0    0    1    1     c0 waits for a's side
-//   read_ready_o     0    0    1    1    1    1    1    1    1
-//   read_words_o     0    0    2    2    2    2    2    2    2     a's; b's from clock 7 on
-//   read_valid_i               1    1    1    1    1    1    0
-//   read_address_i             0    1    0    1    7    1
-//   release_i                                      1    0
-//   data_valid_o                    1    1    1    1    1    1
-//   data_o                          a0   a1   a0   a1   0    b1
-//
-// Decisions:
-//
-// * The read port takes an address, and release_i is apart from it: a word of the shared buffer is
-//   read by many commands, each of which names it. Result registers are read by address as well
-//   (RD_RESULT); a reader that wants a stream counts up to read_words_o. release_i may come with the
-//   last read, so that no clock is lost, or without one. It counts only where read_ready_o is set.
-// * A word beyond the filling reads as zero: a last chunk is padded, and neither what an earlier
-//   command left there nor what a RAM holds after power-up ever comes out. Between reads data_o is
-//   zero.
-// * The write port takes no address. Words come in order on the bus, so the buffer counts them.
-// * Reads take a clock, so that a side can be a RAM macro. As a side is never written and read in the
-//   same clock, one with a single port will do (ram_1p). A side of one word is a register instead,
-//   which is looked at a clock late: even if it is given back with the read, nothing gets into it
-//   before the clock after.
-// * Hazards are impossible: the write port is ready only where its side is free, the read port only
-//   where its side holds a whole filling; no side is both. Ready depends on registers alone. A word
-//   that is offered while ready is low is not taken; nothing is overwritten.
-// * A side that is released in a clock can be filled from the next on, one that is filled can be read
-//   from the next on.
-//
-// PING_PONG = 0 is the baseline with a single buffer: one side, filled and read in turn.
+// Ping-pong buffer between the data bus and the dot products. Contract: pingpong_buffer.md.
 
 module pingpong_buffer #(
   /// Width of a word.
@@ -58,27 +15,27 @@ module pingpong_buffer #(
   input  logic                    clk_i,
   /// Asynchronous reset, active low: no side holds anything.
   input  logic                    rst_ni,
-  /// A word is offered.
+  /// A word is offered to the write port.
   input  logic                    write_valid_i,
-  /// The word.
+  /// Word to write.
   input  logic [WIDTH-1:0]        write_data_i,
-  /// It is the last of its filling.
+  /// The word to write is the last of its filling.
   input  logic                    write_last_i,
-  /// A word is read.
+  /// A word of the filling is read.
   input  logic                    read_valid_i,
-  /// Which word of the filling.
+  /// Address in the filling of the word to read.
   input  logic [ADDRESS_BITS-1:0] read_address_i,
-  /// The side that is read is given back, after this clock's read.
+  /// The side that is read is released, after this cycle's read.
   input  logic                    release_i,
-  /// There is a side to fill: a word that is offered is taken.
+  /// There is a side to fill: a word that is offered is accepted.
   output logic                    write_ready_o,
-  /// There is a filling to read: read_valid_i and release_i count.
+  /// There is a filling to read: read_valid_i and release_i have an effect.
   output logic                    read_ready_o,
-  /// Its words; 0 if there is none.
+  /// Words of the filling that can be read; 0 if there is none.
   output logic [ADDRESS_BITS:0]   read_words_o,
-  /// data_o is the word that was read in the last clock.
+  /// data_o is the word that was read in the last cycle.
   output logic                    data_valid_o,
-  /// The word, or zero.
+  /// Word that was read in the last cycle, or zero.
   output logic [WIDTH-1:0]        data_o
 );
 

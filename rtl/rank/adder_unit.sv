@@ -1,60 +1,23 @@
 // SPDX-License-Identifier: MIT
-// The rank PU's adder unit: eight adders over the eight chips of a rank (L3 section 4.2).
-//
-// A clock is one tCK: two beats of 64 bits on the data bus, so one element from each chip. A burst
-// of 32 elements takes four clocks.
-//
-// Tree mode (accumulate_i = 0; score and FC). One sum over the chips in each clock,
-// ((x0+x1)+(x2+x3)) + ((x4+x5)+(x6+x7)); the eighth adder adds partial_i, the sum of earlier
-// passes, or +0 where first_i is set:
-//
-//   clock          0        1          2          3          4
-//   inputs         x, partial
-//   sum[0], [2], [4], [6]   x0+x1 ...
-//   sum[1], [5]                        s0+s2, s4+s6
-//   sum[3]                                        s1+s5
-//   sum[7]                                                   s3+partial
-//   tree_o                                                   sum[7]        tree_valid_o
-//
-// Accumulator mode (accumulate_i = 1; context). Each chip's lane accumulates by itself,
-// sum[c] = x_c + sum[c], from +0 where first_i is set; last_i marks a complete sum:
-//
-//   clock          0        1
-//   inputs         x, last
-//   sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
-//
-// Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
-// they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums
-// are still on their way when an accumulator input arrives, the latter has the adders and the former are
-// lost: leave three clocks between the last tree input and the first accumulator input.
-//
-// Reset. Only what says that something is valid is reset. What sum[k] holds counts for nothing before
-// an input has been added up in it since the reset, which for a lane begins with first_i.
-//
-// Formats. Elements in memory are of the format that EXP_BITS and MAN_BITS give. Inputs, adders,
-// registers and lanes_o are of that of SUM_EXP_BITS and SUM_MAN_BITS: by default the same, or a wider
-// one (binary32), which always keeps its subnormal numbers. Then whoever feeds the tree with elements
-// (the chips' scores, the sums of earlier passes) widens them, exactly, and tree_o is sum[7] rounded
-// to an element: behind the register, so that the latency stays and an adder remains the longest path
-// of the short tCK. Order of summation and timing do not change.
+// Adder unit of the rank PU: eight adders over the eight chips of a rank. Contract: adder_unit.md.
 
 module adder_unit #(
   /// Width of an element's exponent field.
   parameter  int unsigned EXP_BITS     = 5,
   /// Width of an element's trailing significand field.
   parameter  int unsigned MAN_BITS     = 10,
-  /// 1: gradual underflow; 0: subnormal elements are flushed to zero, and so are operands and sums
-  /// of the same format.
+  /// 1: gradual underflow; 0: subnormal elements are flushed to zero.
+  /// Operands and sums of the same format are flushed too.
   parameter  int unsigned SUBNORMALS   = 1,
   /// Width of a sum's exponent field: at least EXP_BITS.
   parameter  int unsigned SUM_EXP_BITS = EXP_BITS,
-  /// Width of a sum's trailing significand field: that of an element's (with SUM_EXP_BITS =
-  /// EXP_BITS), or at least two bits more.
+  /// Width of a sum's trailing significand field.
+  /// It is MAN_BITS (with SUM_EXP_BITS = EXP_BITS), or at least MAN_BITS + 2.
   parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
   localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic                      clk_i,
   /// Asynchronous reset, active low.
   input  logic                      rst_ni,
@@ -66,7 +29,7 @@ module adder_unit #(
   input  logic                      first_i,
   /// Accumulator mode: the sums with this input are complete.
   input  logic                      last_i,
-  /// Tree mode: what earlier passes have summed up.
+  /// Tree mode: sum of earlier passes.
   input  logic [SUM_WIDTH-1:0]      partial_i,
   /// One element from each chip.
   input  logic [7:0][SUM_WIDTH-1:0] x_i,

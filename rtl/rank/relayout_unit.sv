@@ -1,46 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rank PU's re-layout unit: on the way from the host to the chips it puts each element whole
-// into one chip, and on the way back undoes it (L3 section 4.1).
-//
-// A clock is one beat of 64 bits on the data bus: half a tCK, as the bus moves data on both edges.
-//
-// A chip takes CHIP_BITS of each beat, on the same data lines, so an element of ELEMENT_BITS takes
-// GROUP = ELEMENT_BITS / CHIP_BITS beats of a chip. A group of so many beats holds as many elements
-// as there are chips, 64 / CHIP_BITS. The host sends an element on adjacent lines; chip c shall get
-// element c whole, its low part in the first beat. 16-bit elements e0 ... e7 on x8 chips, l and h
-// their low and high bytes:
-//
-//                 byte lane   7   6   5   4   3   2   1   0
-//   host side     beat 0      e3h e3l e2h e2l e1h e1l e0h e0l
-//                 beat 1      e7h e7l e6h e6l e5h e5l e4h e4l
-//   chips' side   beat 0      e7l e6l e5l e4l e3l e2l e1l e0l
-//                 beat 1      e7h e6h e5h e4h e3h e2h e1h e0h
-//
-//   ELEMENT_BITS  CHIP_BITS   GROUP   elements of a group
-//   16            8           2       8
-//   16            4           4       16
-//   8             4           2       16
-//   8             8           1       8: an element is whole already and nothing moves
-//
-// The first output needs parts of the last input, so a group leaves GROUP clocks after it arrives,
-// for 16-bit elements on x8 chips 2 clocks = one tCK, and not sooner:
-//
-//   clock        0         1         2         3         4         5
-//   valid_i      1         x         1         x         0
-//   data_i       a beat 0  a beat 1  b beat 0  b beat 1
-//   valid_o                          1         1         1         1
-//   data_o                           a beat 0  a beat 1  b beat 0  b beat 1
-//
-// The beats of a group arrive in GROUP clocks one after the other, as a burst does. valid_i,
-// bypass_i and to_host_i are looked at with a group's first beat, and not with the others. Groups
-// follow without a gap or with any, each in a direction of its own. A beat of a group that bypasses,
-// and what stands at data_i while there is no group, comes out unchanged as many clocks later.
-//
-// Inside, the group is transposed in flight. It is a square of GROUP beats by GROUP blocks of lanes.
-// Stage s exchanges block b of a beat with block b - 2^s of the beat 2^s clocks later, where bit s
-// of b is set and that of the first beat's number is not: half of the lanes wait 2^s clocks before
-// the exchange, the other half behind it. With the output register these are GROUP beats of
-// flip-flops, as many as are on their way: none is spent on a second buffer.
+// Re-layout unit of the rank PU: puts elements whole into one chip. Contract: relayout_unit.md.
 
 module relayout_unit #(
   /// Width of an element.
@@ -48,7 +7,7 @@ module relayout_unit #(
   /// Data lines of a chip. GROUP = ELEMENT_BITS / CHIP_BITS is a power of two, at most CHIP_COUNT.
   parameter int unsigned CHIP_BITS    = 8
 ) (
-  /// Clock: one edge per beat, two in a tCK.
+  /// Clock: one edge per beat, two per tCK.
   input  logic        clk_i,
   /// Asynchronous reset, active low.
   input  logic        rst_ni,
@@ -58,11 +17,11 @@ module relayout_unit #(
   input  logic        bypass_i,
   /// 0: from the host to the chips; 1: from the chips to the host.
   input  logic        to_host_i,
-  /// A beat of the data bus.
+  /// Beat of the data bus.
   input  logic [63:0] data_i,
   /// data_o is a beat of a group.
   output logic        valid_o,
-  /// A beat, GROUP clocks later.
+  /// Beat of the data bus, re-laid out, GROUP cycles later.
   output logic [63:0] data_o
 );
 
@@ -114,7 +73,7 @@ module relayout_unit #(
     assign dealt[lane] = mode_d.exchange && !mode_d.to_host ? data[FROM] : data[lane];
   end
 
-  // Transpose: GROUP - 1 clocks.
+  // Transpose: GROUP - 1 cycles.
   for (genvar s = 0; s < STAGES; s++) begin : gen_stage
     lanes_t from, to;
     logic   swap;
@@ -125,7 +84,7 @@ module relayout_unit #(
       assign from = gen_stage[s-1].to;
     end
 
-    // A beat is here 2^s - 1 clocks after it arrived: so long the stages before have taken.
+    // A beat is here 2^s - 1 cycles after it arrived: the stages before take that long.
     relayout_delay #(.WIDTH(1), .CLOCKS(2 ** s - 1)) u_swap (
       .clk_i, .rst_ni, .data_i(mode_d.exchange && beat_q[s]), .data_o(swap)
     );

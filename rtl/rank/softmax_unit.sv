@@ -1,95 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rank PU's softmax unit: softmax over chunks of 16 scores, one from each logic bank, in two
-// passes, an element in each clock (L3 section 4.3).
-//
-// A clock is one tCK. For each of HEADS query heads the unit keeps the running maximum M of the
-// scaled scores and, in one binary32 word, first the running sum S of exponentials, then, from
-// finish_i on, its reciprocal r. Heads of one key-value head share its chunks (grouped-query
-// attention), so that chunks of several heads take turns.
-//
-// Pass 1, score by score; a chunk is 16 of them. Every operation rounds by itself:
-//
-//   x_i = score_i * scale            -infinity where mask_i is set
-//   M'  = max(M, x_0, ..., x_15)
-//   e_i = e^(x_i - M')               +0 where x_i is -infinity
-//   s   = ((e_0 + e_1) + e_2) + ... + e_15        in binary32
-//   c   = e^(M - M') if M' differs from M (+0 where M is -infinity), else 1
-//   S'  = S * c + s                               in binary32
-//
-// A chunk with first_i starts from M = -infinity and S = 0. first_i and head_i are looked at with
-// the first score of a chunk. A row's last chunk is filled up with masked scores.
-//
-//   clock            0     1     2    15    16    17    18    19    20    34    35    36
-//   score_i          0     1     2    15    a chunk may follow at once
-//   scaled_o               x0    x1         x15
-//   max_valid_o, max_o                            M'
-//   difference_q                                        0     1     2
-//   exp_valid_o, exp_o                                        e0    e1    e15
-//   factor_o                                                              c
-//   sum_q                                                           e0          s
-//   S                                                                                 S'
-//
-// Exponentials leave without a gap, and factor_o is c with the last one. Scores may come with gaps.
-//
-// Finish: r = 1 / S, rounded, in place of S. A finish is taken where finish_i and finish_ready_o are
-// set; the division starts as soon as no chunk of the head is on its way, takes the place of S where
-// no chunk's sum does, and ends with finished_o, in which clock recip_o is r. Before the head's next
-// chunk, which is to have first_i set, leave the divider that time.
-//
-//   clock            0     1     2 ... 25    26    27
-//   finish_i         1
-//   divider                start rows        write
-//   finished_o                                     1     finish_ready_o is set again
-//
-// Pass 2, element by element, of finished heads: w = e^(x - M) * r with x from the score buffer,
-// rounded to binary32 and then to the format. With LATE = 1, w = e^(x - M), and what is multiplied
-// by r is the context's sums, at the end. A head's M and r stay until its next chunk is complete.
-//
-//   clock            0     1     2     3     4
-//   weigh_i          x
-//   difference_q           x-M
-//   exp_o                        e                 LATE = 1: weight_valid_o, weight_o
-//   product_q                          e*r
-//   narrow_q                                 w     LATE = 0: weight_valid_o, weight_o
-//
-//   clock            0     1     2
-//   sum_i            sum                           LATE = 1; with LATE = 0 the ports are dead
-//   product_q              sum*r
-//   narrow_q                     context_valid_o, context_o
-//
-// Special values come out as softmax in real numbers over the whole row would have them: a masked
-// chunk counts for nothing, wherever in the row it is; a row that is masked from end to end has
-// S = 0, r = infinity and weights of 0 * infinity = NaN; a score of NaN or +infinity makes S and r
-// NaN, and with them all weights (LATE = 1: the context).
-//
-// Decisions.
-//
-// - S is binary32. A row of 128K equal scores sums up to 131072, which is beyond binary16's largest
-//   number, and binary16 stops growing at 2048 already, where 1 is half of a unit in the last place.
-// - binary32 flushes subnormal numbers, which spares the shifter of a gradual multiplier. S is 0 or
-//   at least 1, as the maximum's own e is 1; c is 0 or at least 2^-24, e as well, and r is at most
-//   1: nothing comes near 2^-126. A sum_i below that counts as 0, as its context would anyway.
-// - One exponential unit does it all, though there are 17 exponentials in 16 clocks: where a chunk
-//   raises the maximum, the new maximum is among its elements, whose e is e^0 = 1 without any
-//   computation (NaN if it is not finite). In the slot of the first element that has it the unit
-//   computes c. Where the maximum stays, c is 1.
-// - Neither are there more than 16 additions: the first element of a chunk is loaded, not added, and
-//   S * c + s has the adder in that clock. The multiplier computes S * c with the chunk's last
-//   exponential, and is a pass-2 element's otherwise, so that the two never meet.
-// - The 16 scores of a chunk have 16 places, not twice as many: exponentials are computed without a
-//   pause, so the score in place i is read at the latest in the clock in which the next chunk's
-//   score i is written there.
-// - max_o, factor_o and recip_o are wires from registers. Whoever merges parts of a row that are in
-//   several ranks needs a head's M and r; the bench needs them too.
-// - Passes may overlap, also of different heads, as they share the subtractor and the exponential
-//   unit by the clock: pass 1 comes first, and weigh_ready_o is clear while it computes the 16
-//   exponentials of a chunk. An element that comes nevertheless is dropped. sum_ready_o is clear in
-//   the one clock in which a chunk takes the multiplier, and a sum that comes nevertheless is
-//   dropped.
-// - What breaks the contract ends in wrong numbers of that head, never in a halt: a chunk without
-//   first_i behind a finish takes r for S; weights before the finish are multiplied by S; a chunk's
-//   sum that is due in the middle of its head's division is lost. A finish of a head whose chunk is
-//   never completed waits for it, and further finishes behind it.
+// Softmax unit of the rank PU: chunks of 16 scores, in two passes. Contract: softmax_unit.md.
 
 module softmax_unit #(
   /// Width of the exponent field.
@@ -100,75 +10,75 @@ module softmax_unit #(
   parameter  int unsigned SUBNORMALS = 1,
   /// 0: weights are normalised; 1: they are exponentials, and the context's sums are normalised.
   parameter  int unsigned LATE       = 0,
-  /// Query heads whose state is kept: 2 or more.
+  /// Query heads whose state is kept, at least 2.
   parameter  int unsigned HEADS      = 8,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned HEAD_BITS  = $clog2(HEADS),
   localparam int unsigned SUM_WIDTH  = 32
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic                 clk_i,
   /// Asynchronous reset, active low.
   input  logic                 rst_ni,
   /// Pass 1: a score arrives.
   input  logic                 score_valid_i,
-  /// The score.
+  /// Pass 1: the score.
   input  logic [WIDTH-1:0]     score_i,
-  /// Factor of the score.
+  /// Pass 1: factor of the score.
   input  logic [WIDTH-1:0]     scale_i,
-  /// The score counts as -infinity.
+  /// Pass 1: the score is masked, which makes it -infinity.
   input  logic                 mask_i,
-  /// Head of the chunk that begins.
+  /// Pass 1: head of the chunk that begins.
   input  logic [HEAD_BITS-1:0] head_i,
-  /// The chunk that begins is the first of its head.
+  /// Pass 1: the chunk that begins is the first of its head.
   input  logic                 first_i,
-  /// The head's sum is complete with the chunks that have begun.
+  /// A finish is offered: the sum of a head is complete with the chunks that have begun.
   input  logic                 finish_i,
-  /// Which head.
+  /// Head of the finish.
   input  logic [HEAD_BITS-1:0] finish_head_i,
   /// Pass 2: a scaled score arrives.
   input  logic                 weigh_valid_i,
-  /// The scaled score.
+  /// Pass 2: the scaled score.
   input  logic [WIDTH-1:0]     weigh_i,
-  /// Its head.
+  /// Pass 2: head of the scaled score.
   input  logic [HEAD_BITS-1:0] weigh_head_i,
   /// LATE = 1: a sum of the context arrives.
   input  logic                 sum_valid_i,
-  /// The sum in binary32.
+  /// LATE = 1: the sum of the context, in binary32.
   input  logic [SUM_WIDTH-1:0] sum_i,
-  /// Its head.
+  /// LATE = 1: head of the sum.
   input  logic [HEAD_BITS-1:0] sum_head_i,
   /// scaled_o is a scaled score, for the score buffer.
   output logic                 scaled_valid_o,
-  /// The scaled score.
+  /// Pass 1: the scaled score.
   output logic [WIDTH-1:0]     scaled_o,
   /// max_o is the maximum of a head after a chunk.
   output logic                 max_valid_o,
-  /// The running maximum.
+  /// Running maximum of a head.
   output logic [WIDTH-1:0]     max_o,
   /// exp_o is an exponential of pass 1.
   output logic                 exp_valid_o,
-  /// The exponential; also that of pass 2, two clocks after its element.
+  /// Exponential of pass 1; also that of pass 2, two cycles after its element.
   output logic [WIDTH-1:0]     exp_o,
-  /// With the last exponential of a chunk: the factor of the head's sum.
+  /// With the last exponential of a chunk: factor of the head's sum.
   output logic [WIDTH-1:0]     factor_o,
-  /// A finish is taken in this clock.
+  /// A finish offered in this cycle is accepted.
   output logic                 finish_ready_o,
-  /// recip_o is the reciprocal of a finished head's sum, and in place.
+  /// recip_o is the reciprocal of a finished head's sum, which it has replaced.
   output logic                 finished_o,
-  /// The reciprocal in binary32.
+  /// Reciprocal of a finished head's sum, in binary32.
   output logic [SUM_WIDTH-1:0] recip_o,
-  /// An element of pass 2 is taken in this clock.
+  /// Pass 2: a scaled score offered in this cycle is accepted.
   output logic                 weigh_ready_o,
   /// weight_o is a weight.
   output logic                 weight_valid_o,
-  /// The weight.
+  /// Weight of a scaled score of pass 2.
   output logic [WIDTH-1:0]     weight_o,
-  /// A sum of the context is taken in this clock.
+  /// LATE = 1: a sum offered in this cycle is accepted.
   output logic                 sum_ready_o,
-  /// context_o is a normalised sum.
+  /// LATE = 1: context_o is a normalised sum.
   output logic                 context_valid_o,
-  /// The normalised sum.
+  /// LATE = 1: the normalised sum of the context.
   output logic [WIDTH-1:0]     context_o
 );
 
@@ -293,8 +203,8 @@ module softmax_unit #(
     if (complete) maximum_d[head_q] = larger;
   end
 
-  // Subtract the maximum, element by element of the complete chunk; in the place of a new maximum
-  // the old one. Pass 2 has the clocks between.
+  // Subtract the maximum, element by element of the complete chunk; instead of a new maximum the
+  // old one. Pass 2 has the cycles between.
   logic      active_d, active_q;
   position_t element_d, element_q;
   chunk_t    active_chunk_d, active_chunk_q;

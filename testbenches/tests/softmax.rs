@@ -14,7 +14,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 const CHUNK: usize = 16;
-/// What exponentials may miss, from the header of `rtl/arith/fp_exp.sv`.
+/// What exponentials may miss, from `rtl/arith/fp_exp.md`.
 const EXP_ULPS: f64 = 0.888;
 
 /// A unit in lockstep, and what went in and came out.

@@ -140,9 +140,9 @@ fn exp_error<F: Format>() -> (f64, f64, u32) {
     (largest, sum / f64::from(operands), not_nearest)
 }
 
-/// These figures stand in the header of the unit, the largest rounded up.
+/// These figures stand in the unit's contract, the largest rounded up.
 #[test]
-fn exp_error_is_what_the_header_says() {
+fn exp_error_is_what_the_contract_says() {
     let figures = |(largest, mean, not_nearest): (f64, f64, u32)| {
         let largest = (largest * 1e3).ceil() / 1e3;
         (format!("{largest:.3} {mean:.4}"), not_nearest)

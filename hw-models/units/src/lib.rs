@@ -4,6 +4,16 @@
 //! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
 //! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU,
 //! [`module`] for what is above the ranks.
+//!
+//! The contract of a unit (what it does, cycle by cycle, and why) is a Markdown file beside its
+//! RTL, which the documentation of its model includes.
+
+/// The contract of an RTL module: the Markdown file beside it, `contract!("bank/bank_pu")`.
+macro_rules! contract {
+    ($module:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/", $module, ".md"))
+    };
+}
 
 pub mod arith;
 pub mod bank;

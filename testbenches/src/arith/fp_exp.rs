@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `fp_exp`: every result is as near to e^x as the unit's header says, is exact where that
+//! Bench of `fp_exp`: every result is as near to e^x as the unit's contract says, is exact where that
 //! is special, and never falls where x rises.
 
 use super::Golden;
@@ -9,7 +9,7 @@ use crate::exhaustive::{self, Operands, Outcome};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, Fp, FpExp, FpExpIn, FpExpOut};
 
-/// The largest error in ULP, from the table in the header of `rtl/arith/fp_exp.sv`.
+/// The largest error in ULP, from the table in `rtl/arith/fp_exp.md`.
 pub(super) fn largest_error<F: Format>() -> f64 {
     if F::MAN_BITS == 10 { 0.888 } else { 0.853 }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-//! 2^f - 1 for a fraction f in [0, 1): two tables and two subtractions.
-//!
-//! Twin of `rtl/arith/exp2_fraction.sv`, which says what the tables hold.
+//! 2^f - 1 for a fraction f in [0, 1).
 
 use super::Format;
 
-/// The tables of a format.
+/// The tables of a format, as in `exp2_fraction`.
+///
+#[doc = contract!("arith/exp2_fraction")]
 #[derive(Clone, Copy, Debug)]
 pub struct Exp2Tables {
-    /// The A of the RTL's header: bits of the index of an interval of one slope.
+    /// A: bits of the index of an interval of one slope.
     pub a: u32,
     /// `BASE[i]`, 2^(A+3) entries.
     pub base: &'static [u16],
@@ -70,7 +70,7 @@ impl Exp2Tables {
     }
 }
 
-/// 2^f - 1 in units of 2^-(`MAN_BITS` + 1), cut, for f in units of 2^-(`MAN_BITS` + 2).
+/// 2^f - 1 in units of 2^-(`MAN_BITS` + 1), truncated, for f in units of 2^-(`MAN_BITS` + 2).
 #[inline]
 pub(super) fn exp2_fraction<F: Format>(f: u32) -> u32 {
     let tables = Exp2Tables::of::<F>();

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Addition of floating-point numbers.
-//!
-//! Twin of `rtl/arith/fp_add.sv`, which carries the table of special cases and the timing.
+//! Floating-point adder.
 
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
@@ -76,14 +74,16 @@ ports! {
             b_i: Fp<F>,
         }
         outputs FpAddOut {
-            /// The rounded sum of the operands `STAGES` cycles ago.
+            /// Rounded sum of the operands `STAGES` cycles earlier.
             result_o: Fp<F>,
         }
         probes FpAddProbe {}
     }
 }
 
-/// An adder with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point adder with `STAGES` pipeline registers (0 to 3).
+///
+#[doc = contract!("arith/fp_add")]
 #[derive(Clone)]
 pub struct FpAdd<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The exponential function.
-//!
-//! Twin of `rtl/arith/fp_exp.sv`, which carries the table of special cases, the steps and their
-//! widths, the error and the timing.
+//! Floating-point exponential, e^x.
 
 use super::exp2_fraction::exp2_fraction;
 use super::fp_round::Unrounded;
@@ -72,14 +69,16 @@ ports! {
             a_i: Fp<F>,
         }
         outputs FpExpOut {
-            /// e^x of the operand `STAGES` cycles ago.
+            /// e^x of the operand `STAGES` cycles earlier.
             result_o: Fp<F>,
         }
         probes FpExpProbe {}
     }
 }
 
-/// An exponential function with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point exponential with `STAGES` pipeline registers (0 to 3).
+///
+#[doc = contract!("arith/fp_exp")]
 #[derive(Clone)]
 pub struct FpExp<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,
@@ -121,7 +120,7 @@ mod tests {
     use super::*;
     use crate::arith::{Bfloat16, Binary16};
 
-    /// What all operands do is then a test of every entry of the tables, in the RTL too.
+    /// A test of all operands is then a test of every entry of the tables, in the RTL too.
     fn operands_reach_every_fraction<F: Format>() {
         let mut reached = vec![false; 1 << (F::MAN_BITS + 2)];
         for bits in 0..1 << F::WIDTH {
@@ -143,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_the_header() {
+    fn widths_are_those_of_the_contract() {
         assert_eq!((top::<Binary16>(), top::<Bfloat16>()), (4, 6));
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The larger of two floating-point numbers.
-//!
-//! Twin of `rtl/arith/fp_max.sv`, which carries the table of special cases and the timing.
+//! Floating-point maximum.
 
 use super::{Format, Fp, Pipeline};
 use pimlico_ports::{Model, Unit, ports};
@@ -36,14 +34,16 @@ ports! {
             b_i: Fp<F>,
         }
         outputs FpMaxOut {
-            /// The larger of the operands `STAGES` cycles ago.
+            /// Larger of the operands `STAGES` cycles earlier.
             result_o: Fp<F>,
         }
         probes FpMaxProbe {}
     }
 }
 
-/// A maximum with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point maximum with `STAGES` pipeline registers (0 to 3).
+///
+#[doc = contract!("arith/fp_max")]
 #[derive(Clone)]
 pub struct FpMax<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Multiplication of floating-point numbers.
-//!
-//! Twin of `rtl/arith/fp_mul.sv`, which carries the table of special cases and the timing.
+//! Floating-point multiplier.
 
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
@@ -73,14 +71,16 @@ ports! {
             b_i: Fp<F>,
         }
         outputs FpMulOut {
-            /// The rounded product of the operands `STAGES` cycles ago.
+            /// Rounded product of the operands `STAGES` cycles earlier.
             result_o: Fp<F>,
         }
         probes FpMulProbe {}
     }
 }
 
-/// A multiplier with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point multiplier with `STAGES` pipeline registers (0 to 3).
+///
+#[doc = contract!("arith/fp_mul")]
 #[derive(Clone)]
 pub struct FpMul<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Conversion to a narrower format.
-//!
-//! Twin of `rtl/arith/fp_narrow.sv`, which carries the table of special cases and the timing.
+//! Conversion of a floating-point number to a narrower format, rounded.
 
 use super::fp_round::Unrounded;
 use super::{Binary32, Format, Fp, Pipeline, same};
@@ -69,18 +67,21 @@ ports! {
     /// A conversion from binary32.
     unit FpNarrow<F: Format>: "fp_narrow" {
         inputs FpNarrowIn {
-            /// A number in binary32.
+            /// Operand in the wide format.
             a_i: Fp<Binary32> => near::<F, Binary32>,
         }
         outputs FpNarrowOut {
-            /// The operand of `STAGES` cycles ago, rounded to the narrow format.
+            /// Operand of `STAGES` cycles earlier, rounded to the narrow format.
             result_o: Fp<F>,
         }
         probes FpNarrowProbe {}
     }
 }
 
-/// A conversion from binary32 with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a conversion from binary32 to format `F` with `STAGES` pipeline registers (0
+/// to 3).
+///
+#[doc = contract!("arith/fp_narrow")]
 #[derive(Clone)]
 pub struct FpNarrow<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,

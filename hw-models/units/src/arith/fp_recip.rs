@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The reciprocal.
-//!
-//! Twin of `rtl/arith/fp_recip.sv`, which carries the table of special cases and the timing.
+//! Floating-point reciprocal, 1 / x.
 
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
@@ -69,14 +67,16 @@ ports! {
             a_i: Fp<F>,
         }
         outputs FpRecipOut {
-            /// The rounded reciprocal of the operand `STAGES` cycles ago.
+            /// Rounded reciprocal of the operand `STAGES` cycles earlier.
             result_o: Fp<F>,
         }
         probes FpRecipProbe {}
     }
 }
 
-/// A reciprocal with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point reciprocal with `STAGES` pipeline registers (0 to 3).
+///
+#[doc = contract!("arith/fp_recip")]
 #[derive(Clone)]
 pub struct FpRecip<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<F>, STAGES>,

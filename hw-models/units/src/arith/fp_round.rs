@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! Rounding to nearest even and packing: the last step of every arithmetic operation.
-//!
-//! Twin of `rtl/arith/fp_round.sv`. Exponent and trailing significand are rounded as one number, so
-//! that a carry out of the significand raises the exponent, and the step above the largest finite
-//! number is infinity.
+//! Rounding and packing.
 
 use super::{Format, Fp};
 
-/// A result before rounding.
+/// A result before rounding: the inputs of `fp_round`.
+///
+#[doc = contract!("arith/fp_round")]
 pub(super) struct Unrounded {
     /// Sign.
     pub negative: bool,

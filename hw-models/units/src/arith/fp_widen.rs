@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Conversion to a wider format.
-//!
-//! Twin of `rtl/arith/fp_widen.sv`, which carries the table of special cases and the timing.
+//! Conversion of a floating-point number to a wider format.
 
 use super::{Binary32, Format, Fp, Pipeline, same};
 use pimlico_ports::{Model, Unit, ports};
@@ -41,18 +39,21 @@ ports! {
     /// A conversion to binary32.
     unit FpWiden<F: Format>: "fp_widen" {
         inputs FpWidenIn {
-            /// A number in the narrow format.
+            /// Operand in the narrow format.
             a_i: Fp<F>,
         }
         outputs FpWidenOut {
-            /// The operand of `STAGES` cycles ago in binary32.
+            /// Operand of `STAGES` cycles earlier in the wide format.
             result_o: Fp<Binary32>,
         }
         probes FpWidenProbe {}
     }
 }
 
-/// A conversion to binary32 with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a conversion of format `F` to binary32 with `STAGES` pipeline registers (0 to
+/// 3).
+///
+#[doc = contract!("arith/fp_widen")]
 #[derive(Clone)]
 pub struct FpWiden<F, const STAGES: usize> {
     pipeline: Pipeline<Fp<Binary32>, STAGES>,

@@ -1,70 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The bank PU: multipliers and adders at a bank's row buffer, four of each in L3 (section 4.2),
-//! sixteen in an AiM (LoL-PIM section 2.2).
-//!
-//! Twin of `rtl/bank/bank_pu.sv`; this header is the contract of both.
-//!
-//! A clock is one all-bank RD (tCCD_L, 5 ns on DDR4-3200; tCCD, 1 ns in an AiM): an element of row
-//! buffer and one of shared buffer for each multiplier, 64 bits of both in L3, may arrive in every
-//! clock. What follows is drawn for four lanes.
-//!
-//! **Tree mode** (`accumulate_i` = 0; score and FC). The beat adds
-//! `((row0*sh0 + row1*sh1) + (row2*sh2 + row3*sh3))` to accumulator 3; the running sum is the right
-//! operand, and +0 where `first_i` is set. Four clocks, one beat in every clock:
-//!
-//! ```text
-//! clock        0         1         2         3           4
-//! inputs       beat
-//! product[k]             row*sh
-//! acc[0], [2]                      p0+p1, p2+p3
-//! acc[1]                                     acc0+acc2
-//! acc[3]                                                 acc1+acc3
-//! result[0]                                              acc1+acc3   if last_i was set
-//! ```
-//!
-//! **Accumulator mode** (`accumulate_i` = 1; context). Each `acc[k]` takes
-//! `row_k * sh[select_i] + acc[k]`, the accumulator being +0 where `first_i` is set:
-//!
-//! ```text
-//! clock        0         1         2
-//! inputs       beat
-//! product[k]             row*sh
-//! acc[k]                           p_k+acc_k
-//! result[k]                        p_k+acc_k             if last_i was set
-//! ```
-//!
-//! `result_o` holds the result until the next one, so it is read out while the accumulators take the
-//! next beats; `result_valid_o` is set for the first clock. In tree mode `result[1..]` keep their
-//! values.
-//!
-//! Both modes use the same adders and accumulators. Where a tree beat is still on its way when an
-//! accumulator beat arrives, the latter has the adders and the former is lost: leave `LEVELS` clocks,
-//! two, between the last tree beat and the first accumulator beat.
-//!
-//! **More lanes.** The tree is binary, and its nodes are numbered from left to right as they stand in it,
-//! so that an adder has as many operands as can be in common to both modes: an even `acc[k]` is a product
-//! and the next, `acc[1]`, `acc[5]`, `acc[9]` and so on are the sums of their neighbours, `acc[3]`,
-//! `acc[11]` and so on those of the accumulators two to their left and right, and so on; the last one
-//! accumulates. With sixteen lanes that takes six clocks, `LEVELS` = 4.
-//!
-//! **Reset.** Only what says that something is valid is reset. What `product`, `acc` and `result` hold
-//! counts for nothing before a beat has loaded them: a sum's first beat sets `first_i`, and `result_o`
-//! holds a result from the first `result_valid_o` on. A product is loaded in every clock, and counts
-//! where its beat does (the model leaves it alone where it does not).
-//!
-//! **Clocks.** Accumulators and results have clocks of their own, with those edges at which they are
-//! loaded: a gate for each level of the tree and two for the results cost less than the multiplexers
-//! that would hold each bit, and what holds takes no power. What opens them are registers, so that it
-//! is settled when the clock falls, whenever the inputs change. Products, which follow inputs, have no
-//! gate.
-//!
-//! **Formats.** Elements and products are of format `F`. Sums are of format `A`: by default `F`, or a
-//! wider one (binary32), which always keeps its subnormal numbers. Then a product is still rounded to
-//! `F`, so that a multiplier and what it computes stay the same, and is widened, exactly, as it goes
-//! into an adder: behind its register, which stays narrow. Adders, accumulators and result registers
-//! are of format `A`, and neither order of summation nor timing changes. Accumulator mode gives its
-//! results in `A`. Tree mode gives one element: the sum is rounded to `F` before the result register
-//! (the clock of 5 ns has room for it), whose low bits are then what the chip sends, with zeros above.
+//! PU at a bank.
 
 use super::{Four, Lanes, SideBySide, Sixteen};
 use crate::arith::{Binary16, Format, Fp, sum_parameters, sum_variant};
@@ -86,7 +21,7 @@ ports! {
             first_i: bool => one_in(6),
             /// The sum with this beat is a result.
             last_i: bool => one_in(4),
-            /// Accumulator mode: which element of the shared buffer multiplies the row.
+            /// Accumulator mode: index of the shared element that multiplies the row.
             select_i: L::Select,
             /// Elements from the row buffer.
             row_i: L::Of<Fp<F>>,
@@ -94,10 +29,9 @@ ports! {
             shared_i: L::Of<Fp<F>>,
         }
         outputs BankPuOut {
-            /// `result_o` is new in this clock.
+            /// `result_o` is new in this cycle.
             result_valid_o: bool,
-            /// Tree mode: the sum, rounded to `F`, in the low bits of element 0. Accumulator mode: a
-            /// sum for each multiplier.
+            /// Tree mode: the sum as an element, in the low bits; accumulator mode: a sum per lane.
             result_o: L::Of<Fp<A>>,
         }
         probes BankPuProbe {
@@ -109,7 +43,7 @@ ports! {
     }
 }
 
-/// Levels of the tree with the most lanes.
+/// Levels of the adder tree with the most lanes.
 pub(super) const MAX_LEVELS: usize = Sixteen::LEVELS;
 
 /// What accompanies a beat through the pipeline.
@@ -120,7 +54,9 @@ pub(super) struct Control {
     pub(super) last: bool,
 }
 
-/// The model of a bank PU.
+/// The cycle model of a bank PU with `L` lanes, elements of format `F` and sums of format `A`.
+///
+#[doc = contract!("bank/bank_pu")]
 #[derive(Clone)]
 pub struct BankPu<F: Format, A: Format = F, L: Lanes = Four> {
     pub(super) product: L::Of<Fp<F>>,
@@ -176,9 +112,9 @@ impl<F: Format, A: Format, L: Lanes> BankPuOut<F, A, L> {
 }
 
 impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
-    /// Clocks from a tree beat with `last_i` to its result.
+    /// Cycles from a tree beat with `last_i` to its result.
     pub const TREE_LATENCY: u64 = L::LEVELS as u64 + 2;
-    /// Clocks from an accumulator beat with `last_i` to its results.
+    /// Cycles from an accumulator beat with `last_i` to its results.
     pub const ACCUMULATE_LATENCY: u64 = 2;
 }
 
@@ -390,7 +326,7 @@ mod tests {
     }
 
     /// The last output of three beats, rows of 2048, 1 and 1 with a shared buffer of ones, and the
-    /// idle clocks that they need.
+    /// idle cycles that they need.
     fn large_and_ones<A: Format>(accumulate_i: bool) -> BankPuOut<Binary16, A> {
         let mut pu = BankPu::<Binary16, A>::new();
         for n in 0..3 {
@@ -405,7 +341,7 @@ mod tests {
             });
         }
         let idle = if accumulate_i { 2 } else { 4 };
-        (0..idle).map(|_| pu.step(&BankPuIn::default())).last().expect("some clocks")
+        (0..idle).map(|_| pu.step(&BankPuIn::default())).last().expect("some cycles")
     }
 
     // From 2048 on, binary16 counts in twos, and a one that is added is lost.

@@ -1,53 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A ping-pong buffer between the data bus and the dot products (LoL-PIM section 6): while one side
-//! is read, the other is filled. It stands at the input (a chip's shared buffer, which feeds its bank
-//! PUs) and at the output (a bank PU's result registers, a buffer of depth 1).
-//!
-//! Twin of `rtl/bank/pingpong_buffer.sv`; this header is the contract of both.
-//!
-//! A *filling* is what one command brings, 1 to `DEPTH` words. They are written in order;
-//! `write_last_i` with the last word, or the word that fills the side, ends the filling. From the next
-//! clock on its words may be read, in any order and as often as wanted, until `release_i` gives the
-//! side back. At either port a ping-pong bit says which side is meant; the write port's flips with
-//! each filling, the read port's with each release. `DEPTH` = 4:
-//!
-//! ```text
-//! clock            0    1    2    3    4    5    6    7    8
-//! write_valid_i    1    1    1    1    1    0    0    0    0
-//! write_data_i     a0   a1   b0   b1   c0   c0   c0   c0
-//! write_last_i     0    1    0    1
-//! write_ready_o    1    1    1    1    0    0    0    1    1     c0 waits for a's side
-//! read_ready_o     0    0    1    1    1    1    1    1    1
-//! read_words_o     0    0    2    2    2    2    2    2    2     a's; b's from clock 7 on
-//! read_valid_i               1    1    1    1    1    1    0
-//! read_address_i             0    1    0    1    7    1
-//! release_i                                      1    0
-//! data_valid_o                    1    1    1    1    1    1
-//! data_o                          a0   a1   a0   a1   0    b1
-//! ```
-//!
-//! Decisions:
-//!
-//! * The read port takes an address, and `release_i` is apart from it: a word of the shared buffer is
-//!   read by many commands, each of which names it. Result registers are read by address as well
-//!   (RD_RESULT); a reader that wants a stream counts up to `read_words_o`. `release_i` may come with
-//!   the last read, so that no clock is lost, or without one. It counts only where `read_ready_o` is
-//!   set.
-//! * A word beyond the filling reads as zero: a last chunk is padded, and neither what an earlier
-//!   command left there nor what a RAM holds after power-up ever comes out. Between reads `data_o` is
-//!   zero.
-//! * The write port takes no address. Words come in order on the bus, so the buffer counts them.
-//! * Reads take a clock, so that a side can be a RAM macro. As a side is never written and read in the
-//!   same clock, one with a single port will do (`ram_1p`). A side of one word is a register
-//!   instead, which is looked at a clock late: even if it is given back with the read, nothing gets
-//!   into it before the clock after.
-//! * Hazards are impossible: the write port is ready only where its side is free, the read port only
-//!   where its side holds a whole filling; no side is both. Ready depends on registers alone. A word
-//!   that is offered while ready is low is not taken; nothing is overwritten.
-//! * A side that is released in a clock can be filled from the next on, one that is filled can be read
-//!   from the next on.
-//!
-//! `PING_PONG` = 0 is the baseline with a single buffer: one side, filled and read in turn.
+//! Ping-pong buffer between the data bus and the dot products.
 
 use pimlico_ports::{
     Model, Signal, U, Unit, ports,
@@ -58,29 +10,29 @@ ports! {
     /// A ping-pong buffer.
     unit PingpongBuffer<W: Signal>: "pingpong_buffer" {
         inputs PingpongBufferIn {
-            /// A word is offered.
+            /// A word is offered to the write port.
             write_valid_i: bool => all_but_one_in(8),
-            /// The word.
+            /// Word to write.
             write_data_i: W,
-            /// It is the last of its filling.
+            /// The word to write is the last of its filling.
             write_last_i: bool => one_in(8),
-            /// A word is read.
+            /// A word of the filling is read.
             read_valid_i: bool => all_but_one_in(8),
-            /// Which word of the filling.
+            /// Address in the filling of the word to read.
             read_address_i: u8,
-            /// The side that is read is given back, after this clock's read.
+            /// The side that is read is released, after this cycle's read.
             release_i: bool => one_in(16),
         }
         outputs PingpongBufferOut {
-            /// There is a side to fill: a word that is offered is taken.
+            /// There is a side to fill: a word that is offered is accepted.
             write_ready_o: bool,
-            /// There is a filling to read: `read_valid_i` and `release_i` count.
+            /// There is a filling to read: `read_valid_i` and `release_i` have an effect.
             read_ready_o: bool,
-            /// Its words; 0 if there is none.
+            /// Words of the filling that can be read; 0 if there is none.
             read_words_o: U<9>,
-            /// `data_o` is the word that was read in the last clock.
+            /// `data_o` is the word that was read in the last cycle.
             data_valid_o: bool,
-            /// The word, or zero.
+            /// Word that was read in the last cycle, or zero.
             data_o: W,
         }
         probes PingpongBufferProbe {
@@ -95,13 +47,15 @@ ports! {
 /// Sides, of which a single buffer uses the first.
 const SIDES: usize = 2;
 
-/// The model of a buffer with sides of `DEPTH` words, two of them or one.
+/// The cycle model of a buffer with sides of `DEPTH` words, two of them or one.
+///
+#[doc = contract!("bank/pingpong_buffer")]
 #[derive(Clone)]
 pub struct PingpongBuffer<W, const DEPTH: usize, const PING_PONG: bool> {
     sides: [Side<W, DEPTH>; SIDES],
     write_side: usize,
     read_side: usize,
-    /// The word that was read in the last clock.
+    /// The word that was read in the last cycle.
     read: Option<W>,
 }
 
@@ -252,17 +206,16 @@ mod tests {
     fn the_diagram_of_the_contract() {
         let [a0, a1, b0, b1, c0] = [10, 11, 20, 21, 30];
         let waiting = write(c0, false);
-        let nothing = In::default();
         let inputs = [
             write(a0, false),
             write(a1, true),
             and_read(write(b0, false), 0, false),
             and_read(write(b1, true), 1, false),
             and_read(waiting, 0, false),
-            and_read(nothing, 1, false),
-            and_read(nothing, 7, true),
-            and_read(nothing, 1, false),
-            nothing,
+            and_read(waiting, 1, false),
+            and_read(waiting, 7, true),
+            and_read(waiting, 1, false),
+            In::default(),
         ];
         let outputs = run::<4, true>(inputs);
         assert_eq!(bits(&outputs, |o| o.write_ready_o), "111100011");
@@ -270,14 +223,16 @@ mod tests {
         let expected =
             [None, None, None, Some(a0), Some(a1), Some(a0), Some(a1), Some(0), Some(b1)];
         assert_eq!(data(&outputs), expected);
+        let words: Vec<_> = outputs.iter().map(|o| o.read_words_o.get()).collect();
+        assert_eq!(words, [0, 0, 2, 2, 2, 2, 2, 2, 2]);
     }
 
     #[test]
     fn a_command_fills_one_side_while_another_reads_the_other() {
-        // Fillings of four words, each read as the next is written: a word in every clock, no gap.
-        let inputs = (0..40).map(|clock| {
-            let last = clock % 4 == 3;
-            and_read(write(clock, last), (clock % 4) as u8, last)
+        // Fillings of four words, each read as the next is written: a word in every cycle.
+        let inputs = (0..40).map(|cycle| {
+            let last = cycle % 4 == 3;
+            and_read(write(cycle, last), (cycle % 4) as u8, last)
         });
         let outputs = run::<4, true>(inputs);
         assert!(outputs.iter().all(|o| o.write_ready_o));
@@ -287,9 +242,9 @@ mod tests {
 
     #[test]
     fn a_single_buffer_takes_turns() {
-        let inputs = (0..40).map(|clock| {
-            let last = clock % 4 == 3;
-            and_read(write(clock, last), (clock % 4) as u8, last)
+        let inputs = (0..40).map(|cycle| {
+            let last = cycle % 4 == 3;
+            and_read(write(cycle, last), (cycle % 4) as u8, last)
         });
         let outputs = run::<4, false>(inputs);
         let turns = ["11110000"; 5].concat();

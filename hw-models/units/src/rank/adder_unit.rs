@@ -1,48 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's adder unit: eight adders over the eight chips of a rank (L3 section 4.2).
-//!
-//! Twin of `rtl/rank/adder_unit.sv`; this header is the contract of both.
-//!
-//! A clock is one tCK: two beats of 64 bits on the data bus, so one element from each chip. A burst
-//! of 32 elements takes four clocks.
-//!
-//! **Tree mode** (`accumulate_i` = 0; score and FC). One sum over the chips in each clock,
-//! `((x0+x1)+(x2+x3)) + ((x4+x5)+(x6+x7))`; the eighth adder adds `partial_i`, the sum of earlier
-//! passes, or +0 where `first_i` is set:
-//!
-//! ```text
-//! clock          0        1          2          3          4
-//! inputs         x, partial
-//! sum[0], [2], [4], [6]   x0+x1 ...
-//! sum[1], [5]                        s0+s2, s4+s6
-//! sum[3]                                        s1+s5
-//! sum[7]                                                   s3+partial
-//! tree_o                                                   sum[7]        tree_valid_o
-//! ```
-//!
-//! **Accumulator mode** (`accumulate_i` = 1; context). Each chip's lane accumulates by itself,
-//! `sum[c] = x_c + sum[c]`, from +0 where `first_i` is set; `last_i` marks a complete sum:
-//!
-//! ```text
-//! clock          0        1
-//! inputs         x, last
-//! sum[c] = lanes_o[c]     x_c+sum_c      lanes_valid_o
-//! ```
-//!
-//! Both modes use the same adders and registers. The sums of the tree are numbered from left to right as
-//! they stand in it, so that half of the adders have an operand in common to both modes. Where tree sums
-//! are still on their way when an accumulator input arrives, the latter has the adders and the former are
-//! lost: leave three clocks between the last tree input and the first accumulator input.
-//!
-//! **Reset.** Only what says that something is valid is reset. What `sum[k]` holds counts for nothing
-//! before an input has been added up in it since the reset, which for a lane begins with `first_i`.
-//!
-//! **Formats.** Elements in memory are of format `F`; inputs, adders, registers and `lanes_o` are of
-//! format `A`: by default `F`, or a wider one (binary32), which always keeps its subnormal numbers.
-//! Then whoever feeds the tree with elements (the chips' scores, the sums of earlier passes) widens
-//! them, exactly, and `tree_o` is `sum[7]` rounded to `F`: behind the register, so that the latency
-//! stays and an adder remains the longest path of the short tCK. Order of summation and timing do not
-//! change.
+//! Adder unit of the rank PU: eight adders over the eight chips of a rank.
 
 use crate::arith::{Format, Fp, near, sum_parameters, sum_variant};
 use pimlico_ports::{
@@ -63,7 +20,7 @@ ports! {
             first_i: bool => one_in(5),
             /// Accumulator mode: the sums with this input are complete.
             last_i: bool => one_in(4),
-            /// Tree mode: what earlier passes have summed up.
+            /// Tree mode: sum of earlier passes.
             partial_i: Fp<A> => near::<F, A>,
             /// One element from each chip.
             x_i: [Fp<A>; 8] => |entropy: &[u64]| from_fn(|c| near::<F, A>(&entropy[c..])),
@@ -71,7 +28,7 @@ ports! {
         outputs AdderUnitOut {
             /// `tree_o` is a new sum.
             tree_valid_o: bool,
-            /// Tree mode: the sum over the chips, rounded to `F`.
+            /// Tree mode: the sum over the chips, rounded to an element.
             tree_o: Fp<F>,
             /// `lanes_o` are complete sums.
             lanes_valid_o: bool,
@@ -90,7 +47,9 @@ struct Stage<A> {
     partial: Fp<A>,
 }
 
-/// The model of an adder unit.
+/// The cycle model of an adder unit for elements of format `F` and sums of format `A`.
+///
+#[doc = contract!("rank/adder_unit")]
 #[derive(Clone)]
 pub struct AdderUnit<F, A = F> {
     /// Results of the eight adders.
@@ -118,9 +77,9 @@ impl<F: Format, A: Format> Unit for AdderUnit<F, A> {
 }
 
 impl<F: Format, A: Format> AdderUnit<F, A> {
-    /// Clocks from a tree input to its sum.
+    /// Cycles from a tree input to its sum.
     pub const TREE_LATENCY: u64 = 4;
-    /// Clocks from an accumulator input to its sums.
+    /// Cycles from an accumulator input to its sums.
     pub const ACCUMULATE_LATENCY: u64 = 1;
 }
 
@@ -218,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_takes_an_input_in_every_clock() {
+    fn the_tree_accepts_an_input_in_every_cycle() {
         let mut unit = AdderUnit::<Binary16>::new();
         let outputs: Vec<_> = (0..8u8)
             .map(|n| {
@@ -266,7 +225,7 @@ mod tests {
             ..Default::default()
         });
         let output = (0..4).map(|_| unit.step(&AdderUnitIn::default())).last();
-        let output = output.expect("some clocks");
+        let output = output.expect("some cycles");
         assert!(output.tree_valid_o);
         assert_eq!(output.lanes_o[7], 2051.25.into());
         assert_eq!(f16::from(output.tree_o).to_f32(), 2052.0);

@@ -1,41 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's refresh manager: counts the REFs that fall due and says when one is wanted, so
-//! that the rank refreshes between heads, or when idle, or at a row switch, and only at last by
-//! force.
-//!
-//! Twin of `rtl/rank/refresh_manager.sv`; this header is the contract of both.
-//!
-//! A clock is one tCK. In the first clock after reset `enable_i` and `refi_i` (tREFI) are latched;
-//! a tREFI of 0 switches refresh off like `enable_i` = 0. From the second clock on, called clock 0
-//! here, a REF falls due at every multiple of tREFI but 0, and each `done_i` pays one back:
-//!
-//! ```text
-//! clock      0  ...  R-1  R    R+1  ...  R+5  R+6            R = tREFI, rank idle from R+1 on
-//! owed_o     0       0    1    1         1    0
-//! idle_i     0       0    0    1         1    1
-//! refresh_o  0       0    0    1         1    0              refresh_o follows idle_i at once
-//! done_i                                 1                   the REF is on the pins
-//! ```
-//!
-//! A `done_i` while nothing is owed does not count: REFs are not pulled in. A REF that falls due as
-//! another is done leaves `owed_o` as it is. `owed_o` stops at 15: so many are lost anyway.
-//!
-//! JESD79-4 allows 8 REFs to be postponed at any time: at the multiple of tREFI where the ninth
-//! falls due, the first must have come. So `owed_o` = `MAX_POSTPONED` may stand until the next
-//! falls due.
-//!
-//! * `refresh_o`, a REF where it does no harm, while any is owed and
-//!   * `idle_i` is set; or
-//!   * a `head_end_i` was seen (in an earlier clock) since `owed_o` was last 0, so that all that is
-//!     owed is caught up on; or
-//!   * `owed_o` is `MAX_POSTPONED` - 1 or more, so that a row switch can take it: there is a whole
-//!     tREFI in which one may come.
-//! * `force_o`, a REF now, while `owed_o` is `MAX_POSTPONED` and fewer than `MARGIN` clocks remain
-//!   until the next falls due (in the last clock before it, one clock remains), or `owed_o` is more.
-//!
-//! `MARGIN` must cover what the rank controller needs from `force_o` to the REF: the longest wait
-//! before PRE, tRP, and three clocks for its registers. 256 does for every preset; with a tREFI
-//! below it `force_o` is set as soon as `MAX_POSTPONED` are owed.
+//! Refresh manager of the rank PU: counts the REFs due, requests them.
 
 use pimlico_ports::{
     Model, U, Unit, ports,
@@ -46,21 +10,21 @@ ports! {
     /// A refresh manager.
     unit RefreshManager: "refresh_manager" {
         inputs RefreshManagerIn {
-            /// Refresh is on. Latched in the first clock, as is `refi_i`.
+            /// Refresh is enabled; sampled in the first cycle after reset.
             enable_i: bool => all_but_one_in(16),
-            /// tREFI.
+            /// tREFI, in tCK; sampled in the first cycle after reset.
             refi_i: U<20> => |entropy: &[u64]| U::new(entropy[0] % 128),
-            /// A head is done.
+            /// A head ends.
             head_end_i: bool => one_in(128),
-            /// The rank has nothing to do.
+            /// The rank is idle.
             idle_i: bool => one_in(4),
             /// A REF is on the pins.
             done_i: bool => one_in(48),
         }
         outputs RefreshManagerOut {
-            /// A REF is wanted, where it does no harm.
+            /// A REF is requested, where it costs no bandwidth.
             refresh_o: bool,
-            /// A REF is wanted now.
+            /// A REF is requested now.
             force_o: bool,
             /// REFs that are due.
             owed_o: U<4>,
@@ -69,16 +33,18 @@ ports! {
     }
 }
 
-/// The most that `owed_o` can tell.
+/// The value at which `owed_o` saturates.
 const MOST_OWED: u32 = 15;
 
-/// The model of a refresh manager.
+/// The cycle model of a refresh manager.
+///
+#[doc = contract!("rank/refresh_manager")]
 #[derive(Clone)]
 pub struct RefreshManager<const MAX_POSTPONED: u32 = 8, const MARGIN: u32 = 256> {
     configured: bool,
     /// tREFI, 0 where refresh is off.
     refi: u32,
-    /// Clocks until the next REF falls due.
+    /// Cycles until the next REF becomes due.
     left: u32,
     owed: u32,
     head_ended: bool,
@@ -163,18 +129,18 @@ mod tests {
     #[test]
     fn it_postpones_to_the_last_moment() {
         let mut unit = configured();
-        for clock in 0..12 * REFI {
-            let (owed, left) = (clock / REFI, REFI - clock % REFI);
+        for cycle in 0..12 * REFI {
+            let (owed, left) = (cycle / REFI, REFI - cycle % REFI);
             let force = owed > 8 || owed == 8 && left < 256;
-            assert_eq!(step(&mut unit, |_| ()), (owed >= 7, force, owed), "clock {clock}");
+            assert_eq!(step(&mut unit, |_| ()), (owed >= 7, force, owed), "cycle {cycle}");
         }
     }
 
     #[test]
     fn it_refreshes_when_idle_and_after_a_head() {
         let mut unit = configured();
-        let busy = |unit: &mut _, clocks| {
-            for _ in 0..clocks {
+        let busy = |unit: &mut _, cycles| {
+            for _ in 0..cycles {
                 step(unit, |_| ());
             }
         };
@@ -186,7 +152,7 @@ mod tests {
         assert_eq!(step(&mut unit, |input| input.done_i = true), (true, false, 2));
         assert_eq!(step(&mut unit, |input| input.done_i = true), (true, false, 1));
         assert_eq!(step(&mut unit, |input| input.idle_i = true), (false, false, 0));
-        // The head's end is forgotten, and so is one that comes while nothing is owed.
+        // The head's end is cleared, and one that comes while no REF is due has no effect.
         assert_eq!(step(&mut unit, |input| input.head_end_i = true), (false, false, 0));
         busy(&mut unit, REFI);
         assert_eq!(step(&mut unit, |_| ()), (false, false, 1));

@@ -1,48 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's re-layout unit: on the way from the host to the chips it puts each element whole
-//! into one chip, and on the way back undoes it (L3 section 4.1).
-//!
-//! Twin of `rtl/rank/relayout_unit.sv`; this header is the contract of both.
-//!
-//! A clock is one beat of 64 bits on the data bus: half a tCK, as the bus moves data on both edges.
-//!
-//! A chip takes `CHIP_BITS` of each beat, on the same data lines, so an element of `ELEMENT_BITS`
-//! takes `GROUP = ELEMENT_BITS / CHIP_BITS` beats of a chip. A group of so many beats holds as many
-//! elements as there are chips, `64 / CHIP_BITS`. The host sends an element on adjacent lines; chip
-//! *c* shall get element *c* whole, its low part in the first beat. 16-bit elements `e0` ... `e7` on
-//! x8 chips, `l` and `h` their low and high bytes:
-//!
-//! ```text
-//!               byte lane   7   6   5   4   3   2   1   0
-//! host side     beat 0      e3h e3l e2h e2l e1h e1l e0h e0l
-//!               beat 1      e7h e7l e6h e6l e5h e5l e4h e4l
-//! chips' side   beat 0      e7l e6l e5l e4l e3l e2l e1l e0l
-//!               beat 1      e7h e6h e5h e4h e3h e2h e1h e0h
-//! ```
-//!
-//! | `ELEMENT_BITS` | `CHIP_BITS` | `GROUP` | elements of a group |
-//! | --- | --- | --- | --- |
-//! | 16 | 8 | 2 | 8 |
-//! | 16 | 4 | 4 | 16 |
-//! | 8 | 4 | 2 | 16 |
-//! | 8 | 8 | 1 | 8: an element is whole already and nothing moves |
-//!
-//! The first output needs parts of the last input, so a group leaves `GROUP` clocks after it
-//! arrives, for 16-bit elements on x8 chips 2 clocks = one tCK, and not sooner:
-//!
-//! ```text
-//! clock        0         1         2         3         4         5
-//! valid_i      1         x         1         x         0
-//! data_i       a beat 0  a beat 1  b beat 0  b beat 1
-//! valid_o                          1         1         1         1
-//! data_o                           a beat 0  a beat 1  b beat 0  b beat 1
-//! ```
-//!
-//! The beats of a group arrive in `GROUP` clocks one after the other, as a burst does. `valid_i`,
-//! `bypass_i` and `to_host_i` are looked at with a group's first beat, and not with the others.
-//! Groups follow without a gap or with any, each in a direction of its own. A beat of a group that
-//! bypasses, and what stands at `data_i` while there is no group, comes out unchanged as many clocks
-//! later.
+//! Re-layout unit of the rank PU: puts elements whole into one chip.
 
 use pimlico_ports::{
     Model, Unit, ports,
@@ -59,13 +16,13 @@ ports! {
             bypass_i: bool => one_in(4),
             /// 0: from the host to the chips; 1: from the chips to the host.
             to_host_i: bool,
-            /// A beat of the data bus.
+            /// Beat of the data bus.
             data_i: u64,
         }
         outputs RelayoutUnitOut {
             /// `data_o` is a beat of a group.
             valid_o: bool,
-            /// A beat, `GROUP` clocks later.
+            /// Beat of the data bus, re-laid out, `GROUP` cycles later.
             data_o: u64,
         }
         probes RelayoutUnitProbe {}
@@ -75,11 +32,13 @@ ports! {
 /// Beats in the longest group: 16-bit elements on x4 chips.
 const MAX_GROUP: usize = 4;
 
-/// The model of a re-layout unit for elements of `ELEMENT_BITS` (16 or 8) on chips of `CHIP_BITS`
-/// (8 or 4).
+/// The cycle model of a re-layout unit for elements of `ELEMENT_BITS` (16 or 8) on chips of
+/// `CHIP_BITS` (8 or 4).
 ///
-/// A line of `GROUP` beats. When the last beat of a group has gone in, the line holds the group and
-/// nothing else, and is rearranged in place.
+/// The model is a line of `GROUP` beats. When the last beat of a group has gone in, the line holds
+/// the group and nothing else, and is rearranged in place.
+///
+#[doc = contract!("rank/relayout_unit")]
 #[derive(Clone)]
 pub struct RelayoutUnit<const ELEMENT_BITS: usize, const CHIP_BITS: usize> {
     /// The beats on their way and whether they belong to a group, the oldest first; `GROUP` of them.
@@ -117,7 +76,7 @@ impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Unit
 }
 
 impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> RelayoutUnit<ELEMENT_BITS, CHIP_BITS> {
-    /// Beats of a group, and clocks from a beat to its place at the output.
+    /// Beats of a group, and cycles from a beat to its position at the output.
     pub const GROUP: usize = {
         assert!(matches!((ELEMENT_BITS, CHIP_BITS), (16 | 8, 8 | 4)));
         ELEMENT_BITS / CHIP_BITS
@@ -188,7 +147,7 @@ impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Model
 mod tests {
     use super::*;
 
-    /// The outputs of so many clocks.
+    /// The outputs of all cycles.
     fn run<M: Model<In = RelayoutUnitIn, Out = RelayoutUnitOut>>(
         inputs: impl IntoIterator<Item = RelayoutUnitIn>,
     ) -> Vec<Option<u64>> {

@@ -1,112 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's softmax unit: softmax over chunks of 16 scores, one from each logic bank, in two
-//! passes, an element in each clock (L3 section 4.3).
-//!
-//! Twin of `rtl/rank/softmax_unit.sv`; this header is the contract of both.
-//!
-//! A clock is one tCK. For each of `HEADS` query heads the unit keeps the running maximum M of the
-//! scaled scores and, in one binary32 word, first the running sum S of exponentials, then, from
-//! `finish_i` on, its reciprocal r. Heads of one key-value head share its chunks (grouped-query
-//! attention), so that chunks of several heads take turns.
-//!
-//! Pass 1, score by score; a chunk is 16 of them. Every operation rounds by itself:
-//!
-//! ```text
-//! x_i = score_i * scale            -infinity where mask_i is set
-//! M'  = max(M, x_0, ..., x_15)
-//! e_i = e^(x_i - M')               +0 where x_i is -infinity
-//! s   = ((e_0 + e_1) + e_2) + ... + e_15        in binary32
-//! c   = e^(M - M') if M' differs from M (+0 where M is -infinity), else 1
-//! S'  = S * c + s                               in binary32
-//! ```
-//!
-//! A chunk with `first_i` starts from M = -infinity and S = 0. `first_i` and `head_i` are looked at
-//! with the first score of a chunk. A row's last chunk is filled up with masked scores.
-//!
-//! ```text
-//! clock            0     1     2    15    16    17    18    19    20    34    35    36
-//! score_i          0     1     2    15    a chunk may follow at once
-//! scaled_o               x0    x1         x15
-//! max_valid_o, max_o                            M'
-//! difference_q                                        0     1     2
-//! exp_valid_o, exp_o                                        e0    e1    e15
-//! factor_o                                                              c
-//! sum_q                                                           e0          s
-//! S                                                                                 S'
-//! ```
-//!
-//! Exponentials leave without a gap, and `factor_o` is c with the last one. Scores may come with
-//! gaps.
-//!
-//! Finish: r = 1 / S, rounded, in place of S. A finish is taken where `finish_i` and
-//! `finish_ready_o` are set; the division starts as soon as no chunk of the head is on its way,
-//! takes the place of S where no chunk's sum does, and ends with `finished_o`, in which clock
-//! `recip_o` is r. Before the head's next chunk, which is to have `first_i` set, leave the divider
-//! that time.
-//!
-//! ```text
-//! clock            0     1     2 ... 25    26    27
-//! finish_i         1
-//! divider                start rows        write
-//! finished_o                                     1     finish_ready_o is set again
-//! ```
-//!
-//! Pass 2, element by element, of finished heads: w = e^(x - M) * r with x from the score buffer,
-//! rounded to binary32 and then to the format. With `LATE` = 1, w = e^(x - M), and what is
-//! multiplied by r is the context's sums, at the end. A head's M and r stay until its next chunk is
-//! complete.
-//!
-//! ```text
-//! clock            0     1     2     3     4
-//! weigh_i          x
-//! difference_q           x-M
-//! exp_o                        e                 LATE = 1: weight_valid_o, weight_o
-//! product_q                          e*r
-//! narrow_q                                 w     LATE = 0: weight_valid_o, weight_o
-//! ```
-//!
-//! ```text
-//! clock            0     1     2
-//! sum_i            sum                           LATE = 1; with LATE = 0 the ports are dead
-//! product_q              sum*r
-//! narrow_q                     context_valid_o, context_o
-//! ```
-//!
-//! Special values come out as softmax in real numbers over the whole row would have them: a masked
-//! chunk counts for nothing, wherever in the row it is; a row that is masked from end to end has
-//! S = 0, r = infinity and weights of 0 * infinity = NaN; a score of NaN or +infinity makes S and r
-//! NaN, and with them all weights (`LATE` = 1: the context).
-//!
-//! Decisions.
-//!
-//! - S is binary32. A row of 128K equal scores sums up to 131072, which is beyond binary16's
-//!   largest number, and binary16 stops growing at 2048 already, where 1 is half of a unit in the
-//!   last place.
-//! - binary32 flushes subnormal numbers, which spares the shifter of a gradual multiplier. S is 0
-//!   or at least 1, as the maximum's own e is 1; c is 0 or at least 2^-24, e as well, and r is at
-//!   most 1: nothing comes near 2^-126. A `sum_i` below that counts as 0, as its context would
-//!   anyway.
-//! - One exponential unit does it all, though there are 17 exponentials in 16 clocks: where a chunk
-//!   raises the maximum, the new maximum is among its elements, whose e is e^0 = 1 without any
-//!   computation (NaN if it is not finite). In the slot of the first element that has it the unit
-//!   computes c. Where the maximum stays, c is 1.
-//! - Neither are there more than 16 additions: the first element of a chunk is loaded, not added,
-//!   and S * c + s has the adder in that clock. The multiplier computes S * c with the chunk's last
-//!   exponential, and is a pass-2 element's otherwise, so that the two never meet.
-//! - The 16 scores of a chunk have 16 places, not twice as many: exponentials are computed without
-//!   a pause, so the score in place i is read at the latest in the clock in which the next chunk's
-//!   score i is written there.
-//! - `max_o`, `factor_o` and `recip_o` are wires from registers. Whoever merges parts of a row that
-//!   are in several ranks needs a head's M and r; the bench needs them too.
-//! - Passes may overlap, also of different heads, as they share the subtractor and the exponential
-//!   unit by the clock: pass 1 comes first, and `weigh_ready_o` is clear while it computes the 16
-//!   exponentials of a chunk. An element that comes nevertheless is dropped. `sum_ready_o` is clear
-//!   in the one clock in which a chunk takes the multiplier, and a sum that comes nevertheless is
-//!   dropped.
-//! - What breaks the contract ends in wrong numbers of that head, never in a halt: a chunk without
-//!   `first_i` behind a finish takes r for S; weights before the finish are multiplied by S; a
-//!   chunk's sum that is due in the middle of its head's division is lost. A finish of a head whose
-//!   chunk is never completed waits for it, and further finishes behind it.
+//! Softmax unit of the rank PU: chunks of 16 scores, in two passes.
 
 use crate::arith::{Binary32, Binary32Flush, Format, Fp};
 use pimlico_ports::{
@@ -120,65 +13,65 @@ ports! {
         inputs SoftmaxUnitIn {
             /// Pass 1: a score arrives.
             score_valid_i: bool => all_but_one_in(4),
-            /// The score.
+            /// Pass 1: the score.
             score_i: Fp<F> => moderate::<F, 4>,
-            /// Factor of the score.
+            /// Pass 1: factor of the score.
             scale_i: Fp<F> => moderate::<F, 1>,
-            /// The score counts as -infinity.
+            /// Pass 1: the score is masked, which makes it -infinity.
             mask_i: bool => one_in(8),
-            /// Head of the chunk that begins.
+            /// Pass 1: head of the chunk that begins.
             head_i: U<3> => few_heads,
-            /// The chunk that begins is the first of its head.
+            /// Pass 1: the chunk that begins is the first of its head.
             first_i: bool => all_but_one_in(3),
-            /// The head's sum is complete with the chunks that have begun.
+            /// A finish is offered: the sum of a head is complete with the chunks that have begun.
             finish_i: bool => one_in(32),
-            /// Which head.
+            /// Head of the finish.
             finish_head_i: U<3> => few_heads,
             /// Pass 2: a scaled score arrives.
             weigh_valid_i: bool,
-            /// The scaled score.
+            /// Pass 2: the scaled score.
             weigh_i: Fp<F> => moderate::<F, 4>,
-            /// Its head.
+            /// Pass 2: head of the scaled score.
             weigh_head_i: U<3> => few_heads,
             /// `LATE` = 1: a sum of the context arrives.
             sum_valid_i: bool,
-            /// The sum in binary32.
+            /// `LATE` = 1: the sum of the context, in binary32.
             sum_i: Fp<Binary32>,
-            /// Its head.
+            /// `LATE` = 1: head of the sum.
             sum_head_i: U<3> => few_heads,
         }
         outputs SoftmaxUnitOut {
             /// `scaled_o` is a scaled score, for the score buffer.
             scaled_valid_o: bool,
-            /// The scaled score.
+            /// Pass 1: the scaled score.
             scaled_o: Fp<F>,
             /// `max_o` is the maximum of a head after a chunk.
             max_valid_o: bool,
-            /// The running maximum.
+            /// Running maximum of a head.
             max_o: Fp<F>,
             /// `exp_o` is an exponential of pass 1.
             exp_valid_o: bool,
-            /// The exponential; also that of pass 2, two clocks after its element.
+            /// Exponential of pass 1; also that of pass 2, two cycles after its element.
             exp_o: Fp<F>,
-            /// With the last exponential of a chunk: the factor of the head's sum.
+            /// With the last exponential of a chunk: factor of the head's sum.
             factor_o: Fp<F>,
-            /// A finish is taken in this clock.
+            /// A finish offered in this cycle is accepted.
             finish_ready_o: bool,
-            /// `recip_o` is the reciprocal of a finished head's sum, and in place.
+            /// `recip_o` is the reciprocal of a finished head's sum, which it has replaced.
             finished_o: bool,
-            /// The reciprocal in binary32.
+            /// Reciprocal of a finished head's sum, in binary32.
             recip_o: Fp<Binary32>,
-            /// An element of pass 2 is taken in this clock.
+            /// Pass 2: a scaled score offered in this cycle is accepted.
             weigh_ready_o: bool,
             /// `weight_o` is a weight.
             weight_valid_o: bool,
-            /// The weight.
+            /// Weight of a scaled score of pass 2.
             weight_o: Fp<F>,
-            /// A sum of the context is taken in this clock.
+            /// `LATE` = 1: a sum offered in this cycle is accepted.
             sum_ready_o: bool,
-            /// `context_o` is a normalised sum.
+            /// `LATE` = 1: `context_o` is a normalised sum.
             context_valid_o: bool,
-            /// The normalised sum.
+            /// `LATE` = 1: the normalised sum of the context.
             context_o: Fp<F>,
         }
         probes SoftmaxUnitProbe {
@@ -243,7 +136,7 @@ enum Pass {
 #[derive(Clone, Copy)]
 struct Stage {
     pass: Option<Pass>,
-    /// Pass 1: the element's place in its chunk.
+    /// Pass 1: the element's index in its chunk.
     place: usize,
     /// Pass 1: the chunk is the head's first.
     first: bool,
@@ -259,18 +152,20 @@ enum Divider {
     Ready,
     /// Waits until no chunk of the head is on its way.
     Pending,
-    /// So many more clocks until the reciprocal is there.
+    /// Cycles left until the reciprocal is complete.
     Dividing(u8),
 }
 
-/// The model of a softmax unit for 8 heads.
+/// The cycle model of a softmax unit for 8 heads.
+///
+#[doc = contract!("rank/softmax_unit")]
 #[derive(Clone)]
 pub struct SoftmaxUnit<F, const LATE: bool> {
     maximum: [Fp<F>; HEADS],
     /// Running sums, or their reciprocals.
     total: [Fp<Binary32Flush>; HEADS],
 
-    /// Place of the next score, and the chunk that `scaled` belongs to.
+    /// Index of the next score in its chunk, and the chunk that `scaled` belongs to.
     position: usize,
     head: usize,
     first: bool,
@@ -307,7 +202,7 @@ pub struct SoftmaxUnit<F, const LATE: bool> {
 const CHUNK: usize = 16;
 const LAST: usize = CHUNK - 1;
 
-/// Clocks from the start of a division to its result.
+/// Cycles from the start of a division to its result.
 const DIVISION: u8 = Binary32::MAN_BITS as u8 + 2;
 
 impl<F: Format, const LATE: bool> Unit for SoftmaxUnit<F, LATE> {
@@ -334,23 +229,23 @@ impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
     pub const CHUNK: usize = CHUNK;
     /// Query heads whose state is kept.
     pub const HEADS: usize = HEADS;
-    /// Clocks from a score to its scaled score.
+    /// Cycles from a score to its scaled score.
     pub const SCALE_LATENCY: u64 = 1;
-    /// Clocks from the last score of a chunk to the head's maximum.
+    /// Cycles from the last score of a chunk to the head's maximum.
     pub const MAX_LATENCY: u64 = 2;
-    /// Clocks from the last score of a chunk to its first exponential; the others follow.
+    /// Cycles from the last score of a chunk to its first exponential; the others follow.
     pub const EXP_LATENCY: u64 = 4;
-    /// Clocks from the last score of a chunk to the first in which the head's sum is complete and a
+    /// Cycles from the last score of a chunk to the first in which the head's sum is complete and a
     /// division may start.
     pub const SCORE_LATENCY: u64 = 21;
-    /// Clocks from the start of a division to `finished_o`; one more if a chunk's sum is due in the
-    /// clock before.
+    /// Cycles from the start of a division to `finished_o`; one more if a chunk's sum is due in the
+    /// cycle before.
     pub const DIVISION_LATENCY: u64 = DIVISION as u64 + 1;
-    /// Clocks from a finish to `finished_o` if no chunk of the head is on its way; as above.
+    /// Cycles from a finish to `finished_o` if no chunk of the head is in flight; as above.
     pub const FINISH_LATENCY: u64 = 1 + Self::DIVISION_LATENCY;
-    /// Clocks from an element of pass 2 to its weight.
+    /// Cycles from an element of pass 2 to its weight.
     pub const WEIGH_LATENCY: u64 = if LATE { 2 } else { 4 };
-    /// Clocks from a sum of the context to its normalised value.
+    /// Cycles from a sum of the context to its normalised value.
     pub const CONTEXT_LATENCY: u64 = 2;
 
     const LOWEST: Fp<F> = Fp::infinity(true);
@@ -435,7 +330,7 @@ impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
                 self.divider = Divider::Ready;
                 self.finished = true;
             }
-            Divider::Dividing(clocks @ 1..) => self.divider = Divider::Dividing(clocks - 1),
+            Divider::Dividing(cycles @ 1..) => self.divider = Divider::Dividing(cycles - 1),
             _ => {}
         }
         self.combine = chunk_is_last.then_some(head);
@@ -644,8 +539,8 @@ mod tests {
         SoftmaxUnitIn::default()
     }
 
-    /// Clocks until `done`, the clock of `input` being the first.
-    fn clocks<M: Model<In = SoftmaxUnitIn<Binary16>, Out = SoftmaxUnitOut<Binary16>>>(
+    /// Cycles until `done`, that of `input` being the first.
+    fn cycles<M: Model<In = SoftmaxUnitIn<Binary16>, Out = SoftmaxUnitOut<Binary16>>>(
         unit: &mut M,
         input: SoftmaxUnitIn<Binary16>,
         done: impl Fn(&M::Out) -> bool,
@@ -664,46 +559,46 @@ mod tests {
     }
 
     #[test]
-    fn latencies_of_pass_1_are_the_headers() {
+    fn latencies_of_pass_1_are_the_contracts() {
         let unit = almost_a_chunk::<false>();
         let last = score(LAST as f32);
-        assert_eq!(clocks(&mut Early::new(), last, |o| o.scaled_valid_o), Early::SCALE_LATENCY);
-        assert_eq!(clocks(&mut unit.clone(), last, |o| o.max_valid_o), Early::MAX_LATENCY);
-        assert_eq!(clocks(&mut unit.clone(), last, |o| o.exp_valid_o), Early::EXP_LATENCY);
+        assert_eq!(cycles(&mut Early::new(), last, |o| o.scaled_valid_o), Early::SCALE_LATENCY);
+        assert_eq!(cycles(&mut unit.clone(), last, |o| o.max_valid_o), Early::MAX_LATENCY);
+        assert_eq!(cycles(&mut unit.clone(), last, |o| o.exp_valid_o), Early::EXP_LATENCY);
         // A finish with the last score waits for the chunk.
         let finish = SoftmaxUnitIn { finish_i: true, finish_head_i: U::new(3), ..last };
         let latency = Early::SCORE_LATENCY + Early::DIVISION_LATENCY;
-        assert_eq!(clocks(&mut unit.clone(), finish, |o| o.finished_o), latency);
-        // That of another head does not, but for the clock in which the chunk's sum is written.
+        assert_eq!(cycles(&mut unit.clone(), finish, |o| o.finished_o), latency);
+        // That of another head does not, but for the cycle in which the chunk's sum is written.
         let other = SoftmaxUnitIn { finish_head_i: U::new(4), ..finish };
-        assert_eq!(clocks(&mut unit.clone(), other, |o| o.finished_o), Early::FINISH_LATENCY);
+        assert_eq!(cycles(&mut unit.clone(), other, |o| o.finished_o), Early::FINISH_LATENCY);
     }
 
     #[test]
-    fn a_chunks_sum_delays_the_reciprocal_by_a_clock() {
+    fn a_chunks_sum_delays_the_reciprocal_by_a_cycle() {
         for (begin, delay) in [(6, 0), (7, 1), (8, 0)] {
             let mut unit = almost_a_chunk::<false>();
-            // The sum is written SCORE_LATENCY - 1 clocks behind the last score, and the reciprocal
-            // FINISH_LATENCY - 1 clocks behind the finish.
+            // The sum is written SCORE_LATENCY - 1 cycles after the last score, and the reciprocal
+            // FINISH_LATENCY - 1 cycles after the finish.
             let finish = SoftmaxUnitIn { finish_i: true, ..idle() };
             assert!(unit.step(&finish).finish_ready_o);
             for _ in 1..begin - 1 {
                 unit.step(&idle());
             }
-            let clocks = begin - 1 + clocks(&mut unit, score(0.0), |o| o.finished_o);
-            assert_eq!(clocks, Early::FINISH_LATENCY + delay, "{begin}");
+            let cycles = begin - 1 + cycles(&mut unit, score(0.0), |o| o.finished_o);
+            assert_eq!(cycles, Early::FINISH_LATENCY + delay, "{begin}");
         }
     }
 
     #[test]
-    fn latencies_of_pass_2_are_the_headers() {
+    fn latencies_of_pass_2_are_the_contracts() {
         let weigh = SoftmaxUnitIn { weigh_valid_i: true, ..idle() };
-        let latency = clocks(&mut Early::new(), weigh, |o| o.weight_valid_o);
+        let latency = cycles(&mut Early::new(), weigh, |o| o.weight_valid_o);
         assert_eq!(latency, Early::WEIGH_LATENCY);
-        let latency = clocks(&mut Late::new(), weigh, |o| o.weight_valid_o);
+        let latency = cycles(&mut Late::new(), weigh, |o| o.weight_valid_o);
         assert_eq!(latency, Late::WEIGH_LATENCY);
         let sum = SoftmaxUnitIn { sum_valid_i: true, ..idle() };
-        let latency = clocks(&mut Late::new(), sum, |o| o.context_valid_o);
+        let latency = cycles(&mut Late::new(), sum, |o| o.context_valid_o);
         assert_eq!(latency, Late::CONTEXT_LATENCY);
     }
 
@@ -711,7 +606,7 @@ mod tests {
     fn weights_are_exponentials_over_their_sum() {
         let mut unit = almost_a_chunk::<false>();
         let last = SoftmaxUnitIn { finish_i: true, finish_head_i: U::new(3), ..score(15.0) };
-        clocks(&mut unit, last, |o| o.finished_o);
+        cycles(&mut unit, last, |o| o.finished_o);
         let weigh = SoftmaxUnitIn {
             weigh_valid_i: true,
             weigh_i: number(7.0),
