@@ -3,10 +3,11 @@
 //! after it dispatches is what it would have been.
 #![cfg(feature = "rtl")]
 
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{Instruction, Status, assemble};
-use pimlico_ports::{Instances, U};
+use pimlico_ports::{Enumerated, Instances, U};
 use pimlico_testbenches::Lockstep;
-use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
 type Small = Dispatcher<4, 24, 64>;
 
@@ -58,7 +59,7 @@ impl Module {
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
         let input = DispatcherIn {
             load_valid_i: true,
-            load_kind_i: kind.code(),
+            load_kind_i: U::new(kind.code()),
             load_address_i: address,
             load_data_i: data,
             ..self.input
@@ -80,7 +81,7 @@ impl Module {
             let output = self.step(DispatcherIn { stop_i, ..self.input });
             rows.extend(output.dispatch_valid_o.then_some(output.dispatch_row_o));
             if output.done_o {
-                let status = Status::of(output.done_status_o.get() as u8);
+                let status = Status::from_code(output.done_status_o.get());
                 return (rows, status.expect("one of the codes"));
             }
         }

@@ -9,6 +9,7 @@ use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
     Activation, Config, Mismatch, Normalise, Options, Rank, RankError, RankUnits, SumFormat,
 };
+use pimlico_dpa::types::LoadKind;
 use pimlico_host::attention::{self, AttentionError};
 use pimlico_host::data::{Distribution, Head, Shape};
 use pimlico_host::driver::Driver;
@@ -16,7 +17,7 @@ use pimlico_host::gemv::{self, GemvError, Operands};
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_ports::{Bundle, Unit};
 use pimlico_testbenches::module::pim_module::{self, NoRank, Size};
-use pimlico_units::module::{LoadKind, PimModuleOut, PimModuleProbe, SmallPimModule};
+use pimlico_units::module::{PimModuleOut, PimModuleProbe, SmallPimModule};
 
 /// A rank with its RTL beside it, which may be configured otherwise.
 fn rank(config: &Config, rtl: &Config, options: Options) -> Rank {

@@ -4,13 +4,14 @@
 #![cfg(feature = "rtl")]
 
 use pimlico_device::{Activation, Config, Timing, controls};
+use pimlico_dpa::types::{ArrayKind, PinCommand};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
 use pimlico_host::pins::rules;
-use pimlico_ports::{Bundle, Instances, Model, U, Unit};
+use pimlico_ports::{Bundle, Enumerated, Instances, Model, U, Unit};
 use pimlico_testbenches::Lockstep;
 use pimlico_units::rank::{
-    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
-    RefreshManagerIn, RefreshManagerOut,
+    RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
+    RefreshManagerOut,
 };
 
 type Manager = RefreshManager<8, 256>;
@@ -58,10 +59,12 @@ fn request(traffic: Traffic, turn: u64, to: &mut RankControllerIn) {
     let hash = turn.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     let (kind, row) = match traffic {
         Traffic::Rows(columns) | Traffic::Heads(columns) => (ArrayKind::ReadAll, turn / columns),
-        Traffic::Mixed => (ArrayKind::of(U::new((hash & 7).min(2))), hash >> 12 & 1),
+        Traffic::Mixed => {
+            (ArrayKind::from_code((hash & 7).min(2)).unwrap_or_default(), hash >> 12 & 1)
+        }
         Traffic::Idle => (ArrayKind::ReadAll, 0),
     };
-    to.array_kind_i = kind.code();
+    to.array_kind_i = U::new(kind.code());
     to.array_bank_i = U::new(hash >> 4);
     to.array_row_i = row as u16;
     to.array_column_i = (turn % 128) as u8;
@@ -126,7 +129,8 @@ fn run(
         seen.owed = seen.owed.max(wishes.owed_o.get());
         seen.forced |= wishes.force_o;
         seen.violations.extend(check(&mut checker, timing, clock, &output));
-        seen.read_alls += u64::from(PinCommand::of(output.command_o) == Some(PinCommand::RdAll));
+        seen.read_alls +=
+            u64::from(PinCommand::from_code(output.command_o.get()) == Some(PinCommand::RdAll));
     }
     seen.violations.extend(checker.finish(seen.clocks));
     seen
@@ -141,7 +145,7 @@ fn check(
 ) -> Vec<Violation> {
     let (bank, column) = (output.bank_o.get() as usize, usize::from(output.column_o));
     let row = usize::from(output.row_o);
-    let pin = match PinCommand::of(output.command_o).expect("a command") {
+    let pin = match PinCommand::from_code(output.command_o.get()).expect("a command") {
         PinCommand::None => return Vec::new(),
         PinCommand::Act => Pin::Act { bank, row },
         PinCommand::ActAll => Pin::ActAll { row },

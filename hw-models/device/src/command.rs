@@ -2,6 +2,7 @@
 //! Commands on the pins of a rank's chips.
 
 use crate::sizes::LANES;
+use pimlico_dpa::types::{PinCommand, ResultAddress};
 
 /// A command of DDR4, or one of processing in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,17 +47,22 @@ impl DramCommand {
 
     /// Which of the commands it is.
     pub fn number(self) -> usize {
+        self.on_pins() as usize - PinCommand::Act as usize
+    }
+
+    /// What stands on the command pins for it.
+    pub fn on_pins(self) -> PinCommand {
         match self {
-            Self::Act { .. } => 0,
-            Self::ActAll { .. } => 1,
-            Self::Pre { .. } => 2,
-            Self::PreAll => 3,
-            Self::Rd { .. } => 4,
-            Self::Wr { .. } => 5,
-            Self::RdAll { .. } => 6,
-            Self::RdResult { .. } => 7,
-            Self::WrShared { .. } => 8,
-            Self::Ref => 9,
+            Self::Act { .. } => PinCommand::Act,
+            Self::ActAll { .. } => PinCommand::ActAll,
+            Self::Pre { .. } => PinCommand::Pre,
+            Self::PreAll => PinCommand::PreAll,
+            Self::Rd { .. } => PinCommand::Rd,
+            Self::Wr { .. } => PinCommand::Wr,
+            Self::RdAll { .. } => PinCommand::RdAll,
+            Self::RdResult { .. } => PinCommand::RdResult,
+            Self::WrShared { .. } => PinCommand::WrShared,
+            Self::Ref => PinCommand::Ref,
         }
     }
 }
@@ -81,29 +87,26 @@ pub enum Results {
     },
 }
 
-/// Bit of an address that tells context from scores.
-const CONTEXT: usize = 0x80;
-/// Bit of an address that tells the upper two bank groups from the lower.
-const UPPER: usize = 0x40;
-
 impl Results {
     /// The eight address bits of RD_RESULT.
     pub fn address(self) -> usize {
-        match self {
-            Self::Scores { group } => group,
+        let address = match self {
+            Self::Scores { group } => ResultAddress::scores(group as u8),
             Self::Context { bank, lane, from_group } => {
-                CONTEXT | if from_group == 0 { 0 } else { UPPER } | (bank * LANES + lane)
+                ResultAddress::context(bank as u8, lane as u8, from_group != 0)
             }
-        }
+        };
+        address.bits().into()
     }
 
     /// What an address stands for.
     pub fn from_address(address: usize) -> Self {
-        if address & CONTEXT == 0 {
-            Self::Scores { group: address % LANES }
-        } else {
-            let from_group = if address & UPPER == 0 { 0 } else { 2 };
-            Self::Context { bank: address / LANES % LANES, lane: address % LANES, from_group }
+        let ResultAddress { context_sums, upper, bank, lane, .. } =
+            ResultAddress::of_bits(address as u8);
+        let (bank, lane) = (bank.get() as usize, lane.get() as usize);
+        match context_sums {
+            true => Self::Context { bank, lane, from_group: if upper { LANES / 2 } else { 0 } },
+            false => Self::Scores { group: lane },
         }
     }
 }

@@ -8,10 +8,11 @@ use crate::accounts::Cause;
 use crate::command::{DramCommand, Results};
 use crate::config::Timing;
 use crate::options::Activation;
-use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_dpa::types::{ArrayKind, PinCommand};
+use pimlico_ports::{Enumerated, Instances, Mismatch, U};
 use pimlico_units::rank::{
-    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RefreshManager,
-    RefreshManagerIn, RefreshManagerOut,
+    RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
+    RefreshManagerOut,
 };
 
 /// A request at the controller's array port.
@@ -99,7 +100,7 @@ impl Control {
         };
         if let Some(ArrayPort { kind, bank, row, column }) = asked.array {
             input.array_valid_i = true;
-            input.array_kind_i = kind.code();
+            input.array_kind_i = U::new(kind.code());
             input.array_bank_i = U::new(bank as u64);
             input.array_row_i = row as u16;
             input.array_column_i = column as u8;
@@ -150,7 +151,7 @@ impl Control {
         let pins = &self.controlled;
         let bank = pins.bank_o.get() as usize;
         let (row, column) = (usize::from(pins.row_o), usize::from(pins.column_o));
-        Some(match PinCommand::of(pins.command_o)? {
+        Some(match PinCommand::from_code(pins.command_o.get())? {
             PinCommand::None => return None,
             PinCommand::Act => DramCommand::Act { bank, row },
             PinCommand::ActAll => DramCommand::ActAll { row },

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The dispatcher with the memories beside it: command buffer and Va2Pa table.
 
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
-use pimlico_ports::{Instances, Mismatch, U};
-use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use pimlico_ports::{Enumerated, Instances, Mismatch, U};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
 /// Clocks after which nothing moves in the dispatcher, where its target takes nothing and it fetches nothing:
 /// either its stages are full, or the end of the program has passed two of them.
@@ -39,7 +40,7 @@ impl Module {
 
     /// A clock in which the host writes.
     pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), Box<Mismatch>> {
-        let (load_valid_i, load_kind_i) = (true, kind.code());
+        let (load_valid_i, load_kind_i) = (true, U::new(kind.code()));
         let (load_address_i, load_data_i) = (address, data);
         let load =
             DispatcherIn { load_valid_i, load_kind_i, load_address_i, load_data_i, ..self.input };

@@ -12,10 +12,11 @@ use crate::requests::{
     Weigh,
 };
 use crate::sizes::{CHIPS, LANES, PARTIAL_SUMS, SCORE_BUFFER};
-use pimlico_dpa::Kind;
-use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_dpa::Opcode;
+use pimlico_dpa::types::{Fault, ResultAddress, SumKind};
+use pimlico_ports::{Enumerated, Instances, Mismatch, U};
 use pimlico_units::module::DispatcherOut;
-use pimlico_units::rank::{Sequencer as Unit, SequencerFault, SequencerIn, SequencerOut};
+use pimlico_units::rank::{Sequencer as Unit, SequencerIn, SequencerOut};
 
 /// The most bursts of the host that the sequencer is told of.
 const MOST_OPERANDS: usize = 127;
@@ -165,45 +166,40 @@ fn sum(asked: &SequencerOut) -> Sum {
     let (head, place) = (asked.sum_head_o.get() as usize, asked.sum_place_o.get() as usize);
     let (first, last) = (asked.sum_first_o, asked.sum_last_o);
     let (goes_on, complete) = (asked.sum_goes_on_o, asked.sum_complete_o);
-    match asked.sum_kind_o.get() {
-        0 => Sum::Tree(Scores {
+    match SumKind::from_code(asked.sum_kind_o.get()).unwrap_or_default() {
+        SumKind::Scores => Sum::Tree(Scores {
             head,
             first,
             tokens: asked.sum_tokens_o.get() as usize,
             place: asked.sum_keep_o.then_some(place),
         }),
-        1 => Sum::Outputs(Outputs { place, goes_on, complete }),
-        _ => Sum::Lanes(Lanes { head, first, last, place, goes_on, complete }),
+        SumKind::Outputs => Sum::Outputs(Outputs { place, goes_on, complete }),
+        SumKind::Context => Sum::Lanes(Lanes { head, first, last, place, goes_on, complete }),
     }
 }
 
-/// The error of a fault that came of a command.
-pub fn error(fault: SequencerFault, command: &DispatcherOut, config: &Config) -> DispatchError {
-    let kind = Kind::of(command.dispatch_kind_o.get() as u8);
+/// The error of a fault that came of a command, if it is one.
+pub fn error(fault: Fault, command: &DispatcherOut, config: &Config) -> Option<DispatchError> {
+    let kind = Opcode::from_code(command.dispatch_kind_o.get()).unwrap_or_default();
     let place = command.dispatch_place_o.get() as usize;
     let count = LANES.min(command.dispatch_tokens_o.get() as usize);
-    let field = |field, value: usize, limit| match kind {
-        Some(kind) => DispatchError::Field { command: kind.name(), field, value, limit },
-        None => DispatchError::UnknownCommand,
-    };
-    match fault {
-        SequencerFault::UnknownCommand => DispatchError::UnknownCommand,
-        SequencerFault::Row => {
-            field("row", command.dispatch_row_o.into(), config.organisation.rows)
-        }
-        SequencerFault::Column => {
-            field("column", command.dispatch_column_o.into(), config.columns())
-        }
-        SequencerFault::Place => match kind {
-            Some(Kind::RdResult) if command.dispatch_word_o & 0x80 != 0 => {
+    let field =
+        |field, value, limit| DispatchError::Field { command: kind.name(), field, value, limit };
+    Some(match fault {
+        Fault::None => return None,
+        Fault::UnknownCommand => DispatchError::UnknownCommand,
+        Fault::NoRow => field("row", command.dispatch_row_o.into(), config.organisation.rows),
+        Fault::NoColumn => field("column", command.dispatch_column_o.into(), config.columns()),
+        Fault::NoPlace => match kind {
+            Opcode::RdResult if ResultAddress::of_bits(command.dispatch_word_o).context_sums => {
                 field("place", place, PARTIAL_SUMS)
             }
-            Some(Kind::RdResult) => field("place", place + LANES - 1, SCORE_BUFFER),
+            Opcode::RdResult => field("place", place + LANES - 1, SCORE_BUFFER),
             _ => field("place", place + count.saturating_sub(1), SCORE_BUFFER),
         },
-        SequencerFault::NoTokens => DispatchError::NoTokens,
-        SequencerFault::Operands => DispatchError::Operands,
-        SequencerFault::Overwritten => DispatchError::Overwritten,
-        SequencerFault::Unpaired => DispatchError::Unpaired,
-    }
+        Fault::NoTokens => DispatchError::NoTokens,
+        Fault::NoOperand => DispatchError::Operands,
+        Fault::Overwritten => DispatchError::Overwritten,
+        Fault::Unpaired => DispatchError::Unpaired,
+    })
 }

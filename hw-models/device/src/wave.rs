@@ -127,7 +127,7 @@ pub(crate) fn command_signals(command: DramCommand) -> RankCommand {
         DramCommand::PreAll | DramCommand::Ref => (0, 0, 0),
     };
     RankCommand {
-        command: U::new(1 + command.number() as u64),
+        command: U::new(command.on_pins() as u64),
         bank: U::new(bank as u64),
         row: U::new(row as u64),
         column: U::new(column as u64),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Text to words.
 
-use crate::instruction::{
-    CommandWord, Condition, Instruction, Kind, Loop, Modification, Source, Target,
+use crate::types::{
+    CommandWord, Condition, LoopSource, LoopWord, Modification, ModifyWord, Opcode, RequestChoice,
+    Target,
 };
-use crate::{COMMANDS, DEPTH, SLOTS};
+use crate::{COMMANDS, DEPTH, Instruction, SLOTS};
+use pimlico_ports::U;
 
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +57,8 @@ pub fn assemble_lines(text: &str) -> Result<Assembled, AssembleError> {
                 if body == 0 {
                     return Err(at((cursor.column_of_last(), "the loop has no words".to_owned())));
                 }
-                words[begin] = Instruction::Loop(Loop { words: body as u16, ..of }).encode();
+                words[begin] =
+                    Instruction::Loop(LoopWord { words: U::new(body as u64), ..of }).encode();
             }
             Statement::Words(first, second) => {
                 words.push(first);
@@ -76,7 +79,7 @@ pub fn assemble_lines(text: &str) -> Result<Assembled, AssembleError> {
 }
 
 struct OpenLoop {
-    of: Loop,
+    of: LoopWord,
     at: usize,
     line: usize,
     column: usize,
@@ -91,7 +94,7 @@ pub(crate) fn words_of_line(text: &str, depth: usize) -> Option<(u64, Option<u64
 }
 
 /// The loop that a line begins, but for the number of its words.
-pub(crate) fn loop_of_line(text: &str, depth: usize) -> Option<Loop> {
+pub(crate) fn loop_of_line(text: &str, depth: usize) -> Option<LoopWord> {
     match statement(&mut Cursor { text, at: 0 }, depth) {
         Ok(Statement::Begin(of, _)) => Some(of),
         _ => None,
@@ -102,7 +105,7 @@ pub(crate) fn loop_of_line(text: &str, depth: usize) -> Option<Loop> {
 enum Statement {
     Nothing,
     Words(u64, Option<u64>),
-    Begin(Loop, usize),
+    Begin(LoopWord, usize),
     Close,
 }
 
@@ -208,7 +211,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Statement, Problem
                 cursor.skip_spaces();
                 Statement::Words(cursor.number(u64::MAX)?, None)
             }
-            name => match Kind::ALL.into_iter().find(|kind| kind.name() == name) {
+            name => match Opcode::COMMANDS.into_iter().find(|kind| kind.name() == name) {
                 Some(kind) => command(cursor, kind, depth)?,
                 None => return Err((column, expected_statement())),
             },
@@ -224,31 +227,36 @@ fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Statement, Problem
 }
 
 fn expected_statement() -> String {
-    let kinds = Kind::ALL.map(Kind::name).join(", ");
+    let kinds = Opcode::COMMANDS.map(Opcode::name).join(", ");
     format!("expected a command ({kinds}), loop, }}, nop, end or .word")
 }
 
 /// A loop behind its name: how often, and the brace.
-fn loop_bound(cursor: &mut Cursor<'_>, depth: usize) -> Result<Loop, Problem> {
+fn loop_bound(cursor: &mut Cursor<'_>, depth: usize) -> Result<LoopWord, Problem> {
     if depth == DEPTH {
         return Err((cursor.column_of_last(), format!("loops nest at most {DEPTH} deep")));
     }
     cursor.skip_spaces();
+    let mut request = RequestChoice::RUNNING;
     let source = if cursor.rest().starts_with(|c: char| c.is_ascii_digit()) {
-        Source::Count
+        LoopSource::Count
     } else {
         let column = cursor.column();
         let source = match cursor.name() {
-            "part" => Source::Part,
-            "all" if cursor.take(':') => Source::All(Some(cursor.number(15)? as u8)),
-            "all" => Source::All(None),
+            "part" => LoopSource::Part,
+            "all" => {
+                if cursor.take(':') {
+                    request = RequestChoice::fixed(cursor.number(15)? as u8);
+                }
+                LoopSource::All
+            }
             _ => return Err((column, "expected a number, `all/..` or `part/..`".to_owned())),
         };
         cursor.expect('/')?;
         source
     };
     let most = match source {
-        Source::Count => crate::MAX_REPETITIONS,
+        LoopSource::Count => crate::MAX_REPETITIONS,
         _ => (1 << crate::TOKEN_BITS) - 1,
     };
     let column = cursor.column();
@@ -258,13 +266,13 @@ fn loop_bound(cursor: &mut Cursor<'_>, depth: usize) -> Result<Loop, Problem> {
     }
     cursor.skip_spaces();
     cursor.expect('{')?;
-    Ok(Loop { source, words: 0, bound })
+    Ok(LoopWord { request, ..LoopWord::new(source, bound) })
 }
 
 /// A command behind its name.
-fn command(cursor: &mut Cursor<'_>, kind: Kind, depth: usize) -> Result<Statement, Problem> {
+fn command(cursor: &mut Cursor<'_>, kind: Opcode, depth: usize) -> Result<Statement, Problem> {
     let mut command = CommandWord::new(kind);
-    let mut slots = Slots { slots: [None; SLOTS], count: 0, depth };
+    let mut slots = Slots { slots: [Modification::default(); SLOTS], count: 0, depth };
     let mut given: Vec<&str> = Vec::new();
     loop {
         cursor.ends_word()?;
@@ -283,17 +291,17 @@ fn command(cursor: &mut Cursor<'_>, kind: Kind, depth: usize) -> Result<Statemen
             "opens" => command.opens = condition(cursor)?,
             "request" => {
                 cursor.expect('=')?;
-                command.request = Some(cursor.number(15)? as u8);
+                command.request = RequestChoice::fixed(cursor.number(15)? as u8);
             }
             "row" if kind.has_row() => {
-                command.place = slots.field(cursor, Field::Place, 0x3_FFFF)? as u32;
+                command.place = U::new(slots.field(cursor, Field::Place, 0x3_FFFF)?);
             }
             "place" if !kind.has_row() => {
-                command.place = slots.field(cursor, Field::Place, 0x3_FFFF)? as u32;
+                command.place = U::new(slots.field(cursor, Field::Place, 0x3_FFFF)?);
             }
             "column" => command.column = slots.field(cursor, Field::Column, 0xFF)? as u8,
             "word" => command.word = slots.field(cursor, Field::Word, 0xFF)? as u8,
-            "head" => command.head = slots.field(cursor, Field::Head, 7)? as u8,
+            "head" => command.head = U::new(slots.field(cursor, Field::Head, 7)?),
             _ => {
                 let place = if kind.has_row() { "row" } else { "place" };
                 let expected =
@@ -305,7 +313,10 @@ fn command(cursor: &mut Cursor<'_>, kind: Kind, depth: usize) -> Result<Statemen
     let command = Instruction::Command(command).encode();
     Ok(match slots.count {
         0 => Statement::Words(command, None),
-        _ => Statement::Words(Instruction::Modify(slots.slots).encode(), Some(command)),
+        _ => Statement::Words(
+            Instruction::Modify(ModifyWord::new(slots.slots)).encode(),
+            Some(command),
+        ),
     })
 }
 
@@ -344,7 +355,7 @@ enum Field {
 
 /// The modifications of a command.
 struct Slots {
-    slots: [Option<Modification>; SLOTS],
+    slots: [Modification; SLOTS],
     count: usize,
     depth: usize,
 }
@@ -380,7 +391,7 @@ impl Slots {
             };
             cursor.expect('@')?;
             let level = level(cursor, self.depth)?;
-            self.slots[self.count] = Some(Modification { target, level, coefficient });
+            self.slots[self.count] = Modification::new(target, level, coefficient);
             self.count += 1;
         }
     }

@@ -5,8 +5,10 @@
 //! written as numbers. So whatever the words are, the text gives them back.
 
 use crate::assemble::{loop_of_line, words_of_line};
-use crate::instruction::{CommandWord, Condition, Instruction, Loop, Modification, Source, Target};
-use crate::{DEPTH, SLOTS};
+use crate::types::{
+    CommandWord, Condition, LoopSource, LoopWord, Modification, ModifyWord, Target,
+};
+use crate::{DEPTH, Instruction, SLOTS};
 use std::fmt::Write;
 
 /// Makes the text of a program's words. [`assemble`](crate::assemble()) gives them back, if they are
@@ -59,24 +61,24 @@ fn line(word: u64, next: Option<u64>, depth: usize, room: usize) -> Line {
     match Instruction::decode(word) {
         Ok(Instruction::Loop(of)) => {
             let text = loop_text(&of);
-            let words = usize::from(of.words);
-            let same = loop_of_line(&text, depth).map(|it| Loop { words: of.words, ..it });
+            let words = of.words.get() as usize;
+            let same = loop_of_line(&text, depth).map(|it| LoopWord { words: of.words, ..it });
             if (1..=room).contains(&words) && same == Some(of) {
                 return Line::Loop(text, words);
             }
         }
-        Ok(Instruction::Modify(slots)) => {
+        Ok(Instruction::Modify(modify)) => {
             if let Some(next) = next
                 && let Ok(Instruction::Command(command)) = Instruction::decode(next)
             {
-                let text = command_text(&command, &slots);
+                let text = command_text(&command, &modify);
                 if words_of_line(&text, depth) == Some((word, Some(next))) {
                     return Line::Two(text);
                 }
             }
         }
         Ok(Instruction::Command(command)) => {
-            let text = command_text(&command, &[None; SLOTS]);
+            let text = command_text(&command, &ModifyWord::default());
             if words_of_line(&text, depth) == Some((word, None)) {
                 return Line::One(text);
             }
@@ -88,40 +90,39 @@ fn line(word: u64, next: Option<u64>, depth: usize, room: usize) -> Line {
     Line::Number
 }
 
-fn loop_text(of: &Loop) -> String {
-    let bound = of.bound;
+fn loop_text(of: &LoopWord) -> String {
+    let (bound, request) = (of.bound.get(), of.request.request.get());
     match of.source {
-        Source::Count => format!("loop {bound} {{"),
-        Source::Part => format!("loop part/{bound} {{"),
-        Source::All(None) => format!("loop all/{bound} {{"),
-        Source::All(Some(request)) => format!("loop all:{request}/{bound} {{"),
+        LoopSource::Count => format!("loop {bound} {{"),
+        LoopSource::Part => format!("loop part/{bound} {{"),
+        LoopSource::All if of.request.fixed => format!("loop all:{request}/{bound} {{"),
+        LoopSource::All => format!("loop all/{bound} {{"),
     }
 }
 
-fn command_text(command: &CommandWord, slots: &[Option<Modification>; SLOTS]) -> String {
-    let CommandWord { kind, request, first, last, opens, head, place, column, word } = *command;
-    let mut text = kind.name().to_owned();
-    let place_name = if kind.has_row() { "row" } else { "place" };
+fn command_text(command: &CommandWord, modify: &ModifyWord) -> String {
+    let CommandWord { opcode, request, first, last, opens, head, place, column, word, .. } =
+        *command;
+    let mut text = opcode.name().to_owned();
+    let place_name = if opcode.has_row() { "row" } else { "place" };
     // In the order in which the slots first need them, as the assembler fills slots in that of the
     // text.
     let mut fields = [
-        ("head", u32::from(head), &[Target::Head][..]),
-        (place_name, place, &[Target::Place, Target::Place64]),
+        ("head", head.get(), &[Target::Head][..]),
+        (place_name, place.get(), &[Target::Place, Target::Place64]),
         ("column", column.into(), &[Target::Column]),
         ("word", word.into(), &[Target::Word, Target::WordWraps]),
     ];
-    let changed = |targets: &[Target]| {
-        let is = |slot: &Option<Modification>| slot.is_some_and(|m| targets.contains(&m.target));
-        slots.iter().position(is)
-    };
+    let changed =
+        |targets: &[Target]| modify.slots.iter().position(|slot| targets.contains(&slot.target));
     fields.sort_by_key(|(_, _, targets)| changed(targets).unwrap_or(SLOTS));
     for (name, base, targets) in fields {
         if base == 0 && changed(targets).is_none() {
             continue;
         }
         let _ = write!(text, " {name}={base}");
-        for Modification { target, level, coefficient } in slots.iter().flatten() {
-            let loop_number = level + 1;
+        for Modification { target, level, coefficient } in modify.modifications() {
+            let (loop_number, coefficient) = (level.get() + 1, coefficient.get());
             let _ = match target {
                 target if !targets.contains(target) => Ok(()),
                 Target::Place64 => write!(text, "+{coefficient}x64@{loop_number}"),
@@ -133,14 +134,14 @@ fn command_text(command: &CommandWord, slots: &[Option<Modification>; SLOTS]) ->
     for (name, condition) in [("first", first), ("last", last), ("opens", opens)] {
         if condition != Condition::NEVER {
             let _ = write!(text, " {name}");
-            let loops = (0..DEPTH).filter(|level| condition.bits() >> level & 1 != 0);
+            let loops = (0..DEPTH).filter(|level| condition.loops.get() >> level & 1 != 0);
             for (n, level) in loops.enumerate() {
                 let _ = write!(text, "{}{}", if n == 0 { '@' } else { ',' }, level + 1);
             }
         }
     }
-    if let Some(request) = request {
-        let _ = write!(text, " request={request}");
+    if request.fixed {
+        let _ = write!(text, " request={}", request.request.get());
     }
     text
 }

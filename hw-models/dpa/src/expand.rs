@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! What the dispatcher makes of a program.
 
-use crate::instruction::{CommandWord, Instruction, Kind, Loop, Modification, Source, Target};
-use crate::{COMMANDS, DEPTH, ENTRIES, MAX_REPETITIONS, NO_ROW, REQUESTS, SLOTS, Status};
+use crate::types::{
+    CommandWord, Dispatch, LoopSource, LoopWord, Modification, ModifyWord, Opcode, Status, Target,
+};
+use crate::{COMMANDS, DEPTH, ENTRIES, Instruction, MAX_REPETITIONS, NO_ROW, REQUESTS};
+use pimlico_ports::U;
 
 /// What is configured for a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,38 +40,10 @@ impl Tables {
     }
 }
 
-/// A command as it is dispatched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// What it does.
-    pub kind: Kind,
-    /// Whose row it is.
-    pub request: u8,
-    /// Query head.
-    pub head: u8,
-    /// Row of a MAC, after the look-up; otherwise 0.
-    pub row: u16,
-    /// Place in the score buffer of any other; otherwise 0.
-    pub place: u32,
-    /// Column.
-    pub column: u8,
-    /// Word of the shared buffers, or bus address.
-    pub word: u8,
-    /// Begins a sum, or a head.
-    pub first: bool,
-    /// Ends it.
-    pub last: bool,
-    /// The first of an operator.
-    pub opens: bool,
-    /// Tokens of the present repetition of the innermost loop over tokens, or T_cur: what lies beyond
-    /// them is masked.
-    pub tokens: u32,
-}
-
 /// Why a request stopped, and at which word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("word {address}: {status}")]
-pub struct Fault {
+pub struct ExpandError {
     /// What is wrong.
     pub status: Status,
     /// Where.
@@ -81,7 +56,7 @@ pub fn expand(
     tables: &Tables,
     request: u8,
     limit: usize,
-) -> Result<Vec<Command>, Fault> {
+) -> Result<Vec<Dispatch>, ExpandError> {
     Expansion::new(program, tables, request).take(limit).collect()
 }
 
@@ -139,35 +114,35 @@ impl<'a> Expansion<'a> {
     }
 
     /// The next command, or `None` at END.
-    fn step(&mut self) -> Result<Option<Command>, Fault> {
+    fn step(&mut self) -> Result<Option<Dispatch>, ExpandError> {
         let overflow = self.program.len() > COMMANDS;
         let unknown = usize::from(self.request) >= REQUESTS;
         if overflow || unknown {
             let status = if overflow { Status::BufferOverflow } else { Status::UnknownRequest };
-            return Err(Fault { status, address: self.at });
+            return Err(ExpandError { status, address: self.at });
         }
         loop {
             let address = self.at;
-            let fault = |status| Fault { status, address };
+            let fault = |status| ExpandError { status, address };
             match self.word(address).map_err(fault)? {
                 Instruction::End => return Ok(None),
                 Instruction::Nop => self.advance(address + 1),
                 Instruction::Loop(of) => self.begin(address, of).map_err(fault)?,
                 Instruction::Command(command) => {
-                    let command = self.command(&command, &[None; SLOTS]).map_err(fault)?;
+                    let command = self.command(&command, &ModifyWord::default()).map_err(fault)?;
                     self.nest.iter_mut().for_each(|running| running.dispatched = true);
                     self.advance(address + 1);
                     return Ok(Some(command));
                 }
-                Instruction::Modify(slots) => {
-                    let fault_behind = |status| Fault { status, address: address + 1 };
-                    self.check_modify(address, &slots).map_err(fault)?;
+                Instruction::Modify(modify) => {
+                    let fault_behind = |status| ExpandError { status, address: address + 1 };
+                    self.check_modify(address, &modify).map_err(fault)?;
                     let Instruction::Command(command) =
                         self.word(address + 1).map_err(fault_behind)?
                     else {
                         return Err(fault(Status::UnknownTarget));
                     };
-                    let command = self.command(&command, &slots).map_err(fault_behind)?;
+                    let command = self.command(&command, &modify).map_err(fault_behind)?;
                     self.nest.iter_mut().for_each(|running| running.dispatched = true);
                     self.advance(address + 2);
                     return Ok(Some(command));
@@ -180,21 +155,23 @@ impl<'a> Expansion<'a> {
         Instruction::decode(*self.program.get(address).ok_or(Status::PastEnd)?)
     }
 
-    fn begin(&mut self, address: usize, of: Loop) -> Result<(), Status> {
+    fn begin(&mut self, address: usize, of: LoopWord) -> Result<(), Status> {
+        let bound = of.bound.get() as u32;
         let (step, total, over_tokens) = match of.source {
-            Source::Count => (1, of.bound, false),
-            Source::Part => (of.bound, self.part(), true),
-            Source::All(request) => (of.bound, self.tokens(request)?, true),
+            LoopSource::Count => (1, bound, false),
+            LoopSource::Part => (bound, self.part(), true),
+            LoopSource::All => (bound, self.tokens(of.request.of(self.request))?, true),
         };
         if self.nest.len() == DEPTH {
             return Err(Status::TooDeep);
         }
         let repetitions = if step == 0 { 0 } else { total.div_ceil(step) };
-        if of.words == 0 || !(1..=MAX_REPETITIONS).contains(&repetitions) {
+        let words = of.words.get() as usize;
+        if words == 0 || !(1..=MAX_REPETITIONS).contains(&repetitions) {
             return Err(Status::LoopBound);
         }
         let begin = address + 1;
-        let end = begin + usize::from(of.words);
+        let end = begin + words;
         if end > self.nest.last().map_or(self.program.len(), |around| around.end) {
             return Err(Status::LoopEnd);
         }
@@ -212,9 +189,12 @@ impl<'a> Expansion<'a> {
     }
 
     /// T_cur.
-    fn tokens(&self, request: Option<u8>) -> Result<u32, Status> {
-        let request = usize::from(request.unwrap_or(self.request));
-        self.tables.requests.get(request).map(|r| r.tokens).ok_or(Status::UnknownRequest)
+    fn tokens(&self, request: u8) -> Result<u32, Status> {
+        self.tables
+            .requests
+            .get(usize::from(request))
+            .map(|r| r.tokens)
+            .ok_or(Status::UnknownRequest)
     }
 
     /// Tokens of the present repetition of the nearest loop over tokens.
@@ -224,29 +204,28 @@ impl<'a> Expansion<'a> {
         around.map_or(all, |running| running.left.min(running.step))
     }
 
-    fn check_modify(&self, at: usize, slots: &[Option<Modification>]) -> Result<(), Status> {
-        let absent = |slot: &Modification| usize::from(slot.level) >= self.nest.len();
+    fn check_modify(&self, at: usize, modify: &ModifyWord) -> Result<(), Status> {
+        let absent = |slot: &Modification| slot.level.get() as usize >= self.nest.len();
         let end = self.nest.last().map_or(self.program.len(), |around| around.end);
         let next = self.program.get(at + 1).copied().unwrap_or(0);
-        let alone = at + 1 == end || Kind::of((next >> 60) as u8).is_none();
-        if alone || slots.iter().flatten().any(absent) {
+        let alone = at + 1 == end || !Opcode::of_word(next).is_command();
+        if alone || modify.modifications().any(absent) {
             return Err(Status::UnknownTarget);
         }
         Ok(())
     }
 
-    fn command(
-        &self,
-        word: &CommandWord,
-        slots: &[Option<Modification>; SLOTS],
-    ) -> Result<Command, Status> {
-        let mut place = u64::from(word.place);
-        let [mut column, mut index, mut head] = [word.column, word.word, word.head].map(u64::from);
+    fn command(&self, word: &CommandWord, modify: &ModifyWord) -> Result<Dispatch, Status> {
+        let CommandWord { opcode, .. } = *word;
+        let mut place = word.place.get();
+        let [mut column, mut index] = [word.column, word.word].map(u64::from);
+        let mut head = word.head.get();
         let mut wraps = false;
-        for Modification { target, level, coefficient } in slots.iter().flatten() {
-            let number = self.nest[self.nest.len() - 1 - usize::from(*level)].number;
-            let product = u64::from(number) * u64::from(*coefficient);
+        for Modification { target, level, coefficient } in modify.modifications() {
+            let number = self.nest[self.nest.len() - 1 - level.get() as usize].number;
+            let product = u64::from(number) * coefficient.get();
             match target {
+                Target::None => {}
                 Target::Place => place += product,
                 Target::Place64 => place += 64 * product,
                 Target::Column => column += product,
@@ -258,15 +237,15 @@ impl<'a> Expansion<'a> {
                 Target::Head => head += product,
             }
         }
-        let overflow = place > word.kind.max_place().into()
+        let overflow = place > opcode.max_place().into()
             || column > 0xFF
             || index > 0xFF && !wraps
             || head > 7;
         if overflow {
             return Err(Status::FieldOverflow);
         }
-        let request = word.request.unwrap_or(self.request);
-        let row = match word.kind.has_row() {
+        let request = word.request.of(self.request);
+        let row = match opcode.has_row() {
             true => self.tables.row(request, place as u16).ok_or(Status::Va2PaMiss)?,
             false => 0,
         };
@@ -275,18 +254,18 @@ impl<'a> Expansion<'a> {
             !inside.map(|(level, _)| 1 << level).sum::<u8>()
         };
         let firsts = loops(|running| running.number == 0);
-        Ok(Command {
-            kind: word.kind,
-            request,
-            head: head as u8,
+        Ok(Dispatch {
+            kind: opcode,
+            request: U::new(request.into()),
+            head: U::new(head),
             row,
-            place: if word.kind.has_row() { 0 } else { place as u32 },
+            place: U::new(if opcode.has_row() { 0 } else { place }),
             column: column as u8,
             word: index as u8,
             first: word.first.holds(firsts),
             last: word.last.holds(loops(Running::is_last)),
             opens: word.opens.holds(firsts),
-            tokens: self.part(),
+            tokens: U::new(self.part().into()),
         })
     }
 
@@ -308,7 +287,7 @@ impl<'a> Expansion<'a> {
 }
 
 impl Iterator for Expansion<'_> {
-    type Item = Result<Command, Fault>;
+    type Item = Result<Dispatch, ExpandError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {

@@ -5,6 +5,7 @@
 //! * [`Instruction`]: what a word of the command buffer says, and its [binary encoding](#encoding).
 //! * [`assemble`], [`disassemble`]: the [text form](#text) and back.
 //! * [`expand`], [`Expansion`]: what the dispatcher makes of a program.
+//! * [`types`]: what is on the ports of the units, each command, request and result with its encoding.
 //!
 //! # What runs
 //!
@@ -140,16 +141,16 @@ mod assemble;
 mod disassemble;
 mod expand;
 mod instruction;
-mod status;
 pub mod types;
 
 pub use assemble::{AssembleError, Assembled, assemble, assemble_lines};
 pub use disassemble::disassemble;
-pub use expand::{Command, Expansion, Fault, Request, Tables, expand};
-pub use instruction::{
-    CommandWord, Condition, Instruction, Kind, Loop, Modification, Source, Target,
+pub use expand::{ExpandError, Expansion, Request, Tables, expand};
+pub use instruction::Instruction;
+pub use types::{
+    CommandWord, Condition, Dispatch, LoopSource, LoopWord, Modification, ModifyWord, Opcode,
+    RequestChoice, Status, Target,
 };
-pub use status::Status;
 
 /// Words of the command buffer: 96 KB.
 pub const COMMANDS: usize = 12 << 10;

@@ -2,10 +2,11 @@
 //! Programs: text and words tell the same, and what they expand to.
 
 use pimlico_dpa::{
-    AssembleError, Command, CommandWord, Condition, Expansion, Fault, Instruction, Kind, Loop,
-    Modification, NO_ROW, Source, Status, Tables, Target, assemble, assemble_lines, disassemble,
-    expand,
+    AssembleError, CommandWord, Condition, Dispatch, ExpandError, Expansion, Instruction,
+    LoopSource, LoopWord, Modification, ModifyWord, NO_ROW, Opcode, RequestChoice, Status, Tables,
+    Target, assemble, assemble_lines, disassemble, expand,
 };
+use pimlico_ports::{Enumerated, U};
 use proptest::prelude::*;
 
 fn words(text: &str) -> Vec<u64> {
@@ -18,14 +19,15 @@ fn tables(tokens: u32) -> Tables {
     tables
 }
 
-fn commands(text: &str, tokens: u32) -> Vec<Command> {
+fn commands(text: &str, tokens: u32) -> Vec<Dispatch> {
     expand(&words(text), &tables(tokens), 3, usize::MAX).expect("no fault")
 }
 
 fn fault(text: &str, tokens: u32) -> (Status, usize) {
     let program = words(text);
     let tables = tables(tokens);
-    let faults: Vec<Fault> = Expansion::new(&program, &tables, 3).filter_map(Result::err).collect();
+    let faults: Vec<ExpandError> =
+        Expansion::new(&program, &tables, 3).filter_map(Result::err).collect();
     assert_eq!(faults.len(), 1, "{text}");
     (faults[0].status, faults[0].address)
 }
@@ -41,14 +43,14 @@ fn rows_and_chunks_end_with_the_last_token() {
         end";
     // The paper's example has 300 tokens in rows of 256; here 540 in rows of 512.
     let all = commands(text, 540);
-    let macs: Vec<_> = all.iter().filter(|c| c.kind == Kind::MacScore).collect();
-    let results: Vec<_> = all.iter().filter(|c| c.kind == Kind::RdResult).collect();
+    let macs: Vec<_> = all.iter().filter(|c| c.kind == Opcode::MacScore).collect();
+    let results: Vec<_> = all.iter().filter(|c| c.kind == Opcode::RdResult).collect();
     assert_eq!((macs.len(), results.len()), (34, 34));
     for (chunk, (mac, result)) in macs.iter().zip(&results).enumerate() {
-        assert_eq!((mac.row, mac.place), (7 + chunk as u16 / 32, 0));
+        assert_eq!((mac.row, mac.place.get()), (7 + chunk as u16 / 32, 0));
         assert_eq!(usize::from(mac.column), 1 + chunk % 32 * 4);
-        assert_eq!((result.row, result.place), (0, 16 * chunk as u32));
-        assert_eq!(mac.tokens, if chunk == 33 { 12 } else { 16 });
+        assert_eq!((result.row, result.place.get()), (0, 16 * chunk as u64));
+        assert_eq!(mac.tokens.get(), if chunk == 33 { 12 } else { 16 });
         assert_eq!((mac.first, mac.last, mac.opens), (true, true, chunk == 0));
         assert_eq!((result.first, result.last), (chunk == 0, chunk == 33));
     }
@@ -72,8 +74,8 @@ fn loops_count_and_nest_four_deep() {
     for (n, command) in all.iter().enumerate() {
         let word = n % 2 + n / 2 % 2 * 100 + n / 4 % 3 * 2 + n / 12 * 7;
         assert_eq!(usize::from(command.word), word % 256);
-        assert_eq!(command.tokens, [4, 3][n % 2], "the innermost goes over all");
-        assert_eq!((command.request, command.head, command.column), (2, 1, 3));
+        assert_eq!(command.tokens.get(), [4, 3][n % 2], "the innermost goes over all");
+        assert_eq!((command.request.get(), command.head.get(), command.column), (2, 1, 3));
     }
 }
 
@@ -87,7 +89,7 @@ fn a_virtual_row_is_looked_up() {
     let rows = |tables: &Tables| -> Vec<_> {
         Expansion::new(&program, tables, 3).map(|step| step.map(|c| c.row)).collect()
     };
-    let miss = Err(Fault { status: Status::Va2PaMiss, address: 2 });
+    let miss = Err(ExpandError { status: Status::Va2PaMiss, address: 2 });
     assert_eq!(rows(&tables), [Ok(33), Ok(4), Ok(90), Ok(4), miss], "no row in the table");
     tables.requests[3].rows = 1;
     assert_eq!(rows(&tables), [Ok(33), Ok(4), miss], "beyond the segment");
@@ -200,36 +202,52 @@ fn words_know_their_lines() {
 }
 
 fn condition() -> impl Strategy<Value = Condition> {
-    (0..32u8).prop_map(Condition::of_bits)
+    (any::<bool>(), 0..16u64)
+        .prop_map(|(enabled, loops)| Condition { enabled, loops: U::new(loops) })
 }
 
-fn request() -> impl Strategy<Value = Option<u8>> {
-    prop::option::of(0..16u8)
+fn request() -> impl Strategy<Value = RequestChoice> {
+    prop_oneof![Just(RequestChoice::RUNNING), (0..16u8).prop_map(RequestChoice::fixed)]
 }
 
 fn command() -> impl Strategy<Value = Instruction> {
-    let fields = (0..8u8, 0..1u32 << 18, any::<u8>(), any::<u8>());
+    let fields = (any::<u64>(), any::<u64>(), any::<u8>(), any::<u8>());
     ((0..8usize, request()), (condition(), condition(), condition()), fields).prop_map(
-        |((kind, request), (first, last, opens), (head, place, column, word))| {
-            let kind = Kind::ALL[kind];
-            let command =
-                CommandWord { kind, request, first, last, opens, head, place, column, word };
-            Instruction::Command(command)
+        |((opcode, request), (first, last, opens), (head, place, column, word))| {
+            Instruction::Command(CommandWord {
+                opcode: Opcode::COMMANDS[opcode],
+                request,
+                zero: U::new(0),
+                first,
+                last,
+                opens,
+                head: U::new(head),
+                place: U::new(place),
+                column,
+                word,
+            })
         },
     )
 }
 
 fn instruction() -> impl Strategy<Value = Instruction> {
-    let slot = (0..6usize, 0..4u8, 0..1024u16).prop_map(|(target, level, coefficient)| {
-        Modification { target: Target::ALL[target], level, coefficient }
-    });
-    let source =
-        prop_oneof![Just(Source::Count), Just(Source::Part), request().prop_map(Source::All)];
+    let slot =
+        (0..Target::ALL.len(), 0..4u8, 0..1024u16).prop_map(|(target, level, coefficient)| {
+            Modification::new(Target::ALL[target], level, coefficient)
+        });
+    let source = prop_oneof![
+        Just((LoopSource::Count, RequestChoice::RUNNING)),
+        Just((LoopSource::Part, RequestChoice::RUNNING)),
+        request().prop_map(|request| (LoopSource::All, request)),
+    ];
     prop_oneof![
         4 => command(),
-        3 => prop::array::uniform4(prop::option::of(slot)).prop_map(Instruction::Modify),
-        2 => (source, 0..8u16, 0..1u32 << 20)
-            .prop_map(|(source, words, bound)| Instruction::Loop(Loop { source, words, bound })),
+        3 => prop::array::uniform4(slot)
+            .prop_map(|slots| Instruction::Modify(ModifyWord::new(slots))),
+        2 => (source, 0..8u64, any::<u32>()).prop_map(|((source, request), words, bound)| {
+            let words = U::new(words);
+            Instruction::Loop(LoopWord { request, words, ..LoopWord::new(source, bound) })
+        }),
         1 => Just(Instruction::Nop),
         1 => Just(Instruction::End),
     ]

@@ -10,8 +10,8 @@ use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Rank, RankError};
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS};
-use pimlico_units::module::LoadKind;
 
 /// Why a request cannot be set up.
 #[derive(Debug, thiserror::Error)]

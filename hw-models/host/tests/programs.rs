@@ -5,8 +5,9 @@ use pimlico_device::dispatch::{DispatchError, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{Config, Options, Rank, RankError, RankUnits, SumFormat, Timing};
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{
-    Command, CommandWord, Condition, Instruction, Kind, REQUESTS, Status, Tables, expand,
+    CommandWord, Condition, Dispatch, Instruction, Opcode, REQUESTS, Status, Tables, expand,
 };
 use pimlico_host::allocator::{Allocator, Policy, RequestId};
 use pimlico_host::attention::{self, AttentionError, Requests};
@@ -15,7 +16,7 @@ use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention::{BLOCK_REQUEST, Passes};
 use pimlico_host::program::{Program, attention as program, gemv};
-use pimlico_units::module::LoadKind;
+use pimlico_ports::U;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -35,7 +36,7 @@ fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
 }
 
 /// What a program comes to by itself, and what the dispatcher's instructions make of its words.
-fn both(program: &Program, tokens: [u32; REQUESTS]) -> (Vec<Command>, Vec<Command>) {
+fn both(program: &Program, tokens: [u32; REQUESTS]) -> (Vec<Dispatch>, Vec<Dispatch>) {
     let mut spelled = Vec::new();
     program.spell(&tokens, 0, |command| spelled.push(command));
     let mut tables = Tables::default();
@@ -63,7 +64,7 @@ fn macs(
     longest: &HeadLayout,
     context: usize,
     heads: usize,
-) -> Vec<(Kind, usize, usize, [bool; 3])> {
+) -> Vec<(Opcode, usize, usize, [bool; 3])> {
     let now = layout(longest.head_dim, context);
     let (per_row, bursts, parts) = (now.chunks_per_row(), now.bursts(), now.parts());
     let mut macs = Vec::new();
@@ -74,7 +75,7 @@ fn macs(
                     let (row, column) = longest.k_column(chunk, burst);
                     let opens = (head, chunk, burst) == (0, 0, 0);
                     let flags = [burst == 0, burst + 1 == bursts, opens];
-                    macs.push((Kind::MacScore, row, column, flags));
+                    macs.push((Opcode::MacScore, row, column, flags));
                 }
             }
         }
@@ -91,7 +92,7 @@ fn macs(
                     let end = if whole { now.quads() } else { quads.end };
                     let opens = (head, part, quad) == (0, 0, 0);
                     let flags = [first, quad + 1 == end, opens];
-                    macs.push((Kind::MacContext, of_row, column, flags));
+                    macs.push((Opcode::MacContext, of_row, column, flags));
                 }
             }
         }
@@ -124,9 +125,9 @@ proptest! {
                 .collect();
             prop_assert_eq!(of_macs, macs(&longest, context, heads));
             // A shorter context needs no other commands than the longest: a part of them.
-            let scores = |command: &&Command| command.kind == Kind::MacScore && command.head == 0;
+            let scores = |command: &&Dispatch| command.kind == Opcode::MacScore && command.head.get() == 0;
             let whole = both(&program, tokens(longest.context, 0)).0;
-            let place = |c: &Command| (c.row, c.column, c.word);
+            let place = |c: &Dispatch| (c.row, c.column, c.word);
             if heads == 1 {
                 let short: Vec<_> = expanded.iter().filter(scores).map(place).collect();
                 let long = whole.iter().filter(scores).map(place).take(short.len());
@@ -149,8 +150,8 @@ proptest! {
         prop_assert!(spelled == expanded);
         // Every score is computed for the maximum, and all but those of the first block again.
         let scores = |all: bool| {
-            let of_scores = |c: &&Command| c.kind == Kind::RdResult && c.word < 4;
-            expanded.iter().filter(of_scores).filter(|c| all || c.head == 7).count()
+            let of_scores = |c: &&Dispatch| c.kind == Opcode::RdResult && c.word < 4;
+            expanded.iter().filter(of_scores).filter(|c| all || c.head.get() == 7).count()
         };
         let chunks = |tokens: usize| tokens.div_ceil(16);
         prop_assert_eq!(scores(true), 4 * heads * (chunks(block + beyond) + chunks(beyond)));
@@ -170,11 +171,11 @@ proptest! {
         // Each MAC takes the burst of the vector that was last written to its word.
         let (mut bursts, mut written) = (HashMap::new(), 0);
         let mut reads = expanded.iter().filter(|command| {
-            if command.kind == Kind::WrShared {
+            if command.kind == Opcode::WrShared {
                 bursts.insert(command.word, written);
                 written += 1;
             }
-            command.kind == Kind::MacScore
+            command.kind == Opcode::MacScore
         }).map(|c| (usize::from(c.row), usize::from(c.column), c.word)).collect::<Vec<_>>();
         prop_assert_eq!(written, columns.div_ceil(32));
         prop_assert_eq!(reads.len(), rows.div_ceil(16) * columns.div_ceil(32));
@@ -276,19 +277,18 @@ fn a_row_that_is_missing_stops_its_request_and_no_other() {
 
 /// A command with any fields.
 fn any_command() -> impl Strategy<Value = u64> {
-    let kinds = prop::sample::select(Kind::ALL.to_vec());
+    let kinds = prop::sample::select(Opcode::COMMANDS.to_vec());
     let flags = prop::array::uniform3(any::<bool>());
     let word = prop_oneof![0..4_u8, 0x40..0x44_u8, 0x80..0xA0_u8, any::<u8>()];
-    (kinds, flags, 0..8_u8, 0..600_u32, 0..130_u8, word).prop_map(
+    (kinds, flags, 0..8_u64, 0..600_u64, 0..130_u8, word).prop_map(
         |(kind, flags, head, place, column, word)| {
-            let [first, last, opens] =
-                flags.map(|set| if set { Condition::ALWAYS } else { Condition::NEVER });
+            let [first, last, opens] = flags.map(Condition::of_flag);
             let command = CommandWord {
                 first,
                 last,
                 opens,
-                head,
-                place,
+                head: U::new(head),
+                place: U::new(place),
                 column,
                 word,
                 ..CommandWord::new(kind)

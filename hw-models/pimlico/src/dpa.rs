@@ -7,7 +7,8 @@ use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use pimlico_dpa::{
-    COMMANDS, Command, ENTRIES, Expansion, Fault, NO_ROW, REQUESTS, Request, TOKEN_BITS, Tables,
+    COMMANDS, Dispatch, ENTRIES, ExpandError, Expansion, NO_ROW, REQUESTS, Request, TOKEN_BITS,
+    Tables,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -263,37 +264,36 @@ struct RequestDocument {
 #[derive(Serialize)]
 struct CommandDocument {
     command: &'static str,
-    request: u8,
-    head: u8,
+    request: u64,
+    head: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     row: Option<u16>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<u32>,
+    place: Option<u64>,
     column: u8,
     word: u8,
     first: bool,
     last: bool,
     opens: bool,
-    tokens: u32,
+    tokens: u64,
 }
 
-impl From<Command> for CommandDocument {
-    fn from(command: Command) -> Self {
-        let Command { kind, request, head, row, place, column, word, .. } = command;
-        let Command { first, last, opens, tokens, .. } = command;
+impl From<Dispatch> for CommandDocument {
+    fn from(command: Dispatch) -> Self {
+        let Dispatch { kind, row, column, word, first, last, opens, .. } = command;
         let has_row = kind.has_row();
         Self {
             command: kind.name(),
-            request,
-            head,
+            request: command.request.get(),
+            head: command.head.get(),
             row: has_row.then_some(row),
-            place: (!has_row).then_some(place),
+            place: (!has_row).then_some(command.place.get()),
             column,
             word,
             first,
             last,
             opens,
-            tokens,
+            tokens: command.tokens.get(),
         }
     }
 }
@@ -307,7 +307,7 @@ fn expand(
 ) -> Result<(), Failure> {
     let mut requests = Vec::new();
     for &(request, tcur) in tcur {
-        let fault = |fault: Fault| {
+        let fault = |fault: ExpandError| {
             let place = program.place(fault.address);
             Failure::Input(format!("{place}: request {request}: {}", fault.status))
         };

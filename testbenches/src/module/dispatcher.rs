@@ -10,13 +10,14 @@ use super::plan;
 use crate::coverage::Bins;
 use crate::random::Random;
 use crate::{Bench, OracleError};
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{
-    CommandWord, Condition, DEPTH, Instruction, Kind, Loop, Modification, NO_ROW, SLOTS, Source,
-    Target,
+    CommandWord, Condition, DEPTH, Instruction, LoopSource, LoopWord, Modification, ModifyWord,
+    NO_ROW, Opcode, RequestChoice, SLOTS, Target,
 };
 use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Run, status};
-use pimlico_ports::{Model, U};
-use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use pimlico_ports::{Enumerated, Model, U, unpack};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 use std::collections::VecDeque;
 
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
@@ -191,7 +192,7 @@ impl Host {
         let load = load.or_else(|| careless.then(|| self.any_load()));
         if let Some((kind, address, data)) = load {
             input.load_valid_i = true;
-            input.load_kind_i = kind.code();
+            input.load_kind_i = U::new(kind.code());
             (input.load_address_i, input.load_data_i) = (address as u16, data);
         }
     }
@@ -292,51 +293,59 @@ impl Host {
         }
     }
 
-    fn repetition(&mut self, length: usize) -> Loop {
+    fn repetition(&mut self, length: usize) -> LoopWord {
+        let mut request = RequestChoice::RUNNING;
         let source = match self.random.below(8) {
-            0 => Source::All(Some(self.random.below(5) as u8)),
-            1 | 2 => Source::All(None),
-            3 | 4 => Source::Part,
-            _ => Source::Count,
+            0 => {
+                request = RequestChoice::fixed(self.random.below(5) as u8);
+                LoopSource::All
+            }
+            1 | 2 => LoopSource::All,
+            3 | 4 => LoopSource::Part,
+            _ => LoopSource::Count,
         };
         let bound = match (source, self.random.one_in(64)) {
             (_, true) => self.random.below(1 << 20) >> self.random.below(20),
-            (Source::Count, _) => 1 + self.random.below(4),
+            (LoopSource::Count, _) => 1 + self.random.below(4),
             _ => 1 + self.random.below(40),
         };
-        let wrong = i64::from(self.random.one_in(64));
-        Loop { source, words: (length as i64 + wrong) as u16, bound: bound as u32 }
+        let wrong = u64::from(self.random.one_in(64));
+        let words = U::new(length as u64 + wrong);
+        LoopWord { request, words, ..LoopWord::new(source, bound as u32) }
     }
 
     fn command(&mut self, words: &mut Vec<u64>, depth: usize) {
         if depth > 0 && self.random.one_in(2) || self.random.one_in(64) {
             let slots = [(); SLOTS].map(|()| self.modification(depth));
-            words.push(Instruction::Modify(slots).encode());
+            words.push(Instruction::Modify(ModifyWord::new(slots)).encode());
         }
-        let kind = Kind::ALL[self.random.below(8) as usize];
-        let kind = if self.random.one_in(2) { Kind::MacScore } else { kind };
-        let condition = |bits: u64| Condition::of_bits(bits as u8);
-        let request = self.random.one_in(8).then(|| self.random.below(5) as u8);
+        let opcode = Opcode::COMMANDS[self.random.below(8) as usize];
+        let opcode = if self.random.one_in(2) { Opcode::MacScore } else { opcode };
+        let request = match self.random.one_in(8) {
+            true => RequestChoice::fixed(self.random.below(5) as u8),
+            false => RequestChoice::RUNNING,
+        };
         let place = self.random.below(1 << 18) >> self.random.below(18);
         let rows = if self.random.one_in(64) { 1 << 18 } else { 4 };
         let row = self.random.below(rows);
+        let [first, last, opens] = [(); 3].map(|()| unpack::<Condition>(self.random.next()));
         let command = CommandWord {
-            kind,
             request,
-            first: condition(self.random.next()),
-            last: condition(self.random.next()),
-            opens: condition(self.random.next()),
-            head: self.random.below(4) as u8,
-            place: if kind.has_row() { row } else { place } as u32,
+            first,
+            last,
+            opens,
+            head: U::new(self.random.below(4)),
+            place: U::new(if opcode.has_row() { row } else { place }),
             column: self.random.next() as u8 >> self.random.below(8),
             word: self.random.next() as u8 >> self.random.below(8),
+            ..CommandWord::new(opcode)
         };
         words.push(Instruction::Command(command).encode());
     }
 
-    fn modification(&mut self, depth: usize) -> Option<Modification> {
+    fn modification(&mut self, depth: usize) -> Modification {
         if self.random.one_in(3) {
-            return None;
+            return Modification::default();
         }
         let targets = [Target::Place, Target::Place, Target::Place64, Target::Column, Target::Word];
         let target = match self.random.below(8) {
@@ -351,7 +360,7 @@ impl Host {
         };
         let beyond = u64::from(self.random.one_in(64));
         let level = self.random.below(depth as u64 + beyond + u64::from(depth == 0)) as u8;
-        Some(Modification { target, level, coefficient: coefficient as u16 })
+        Modification::new(target, level, coefficient as u16)
     }
 }
 

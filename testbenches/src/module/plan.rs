@@ -3,7 +3,8 @@
 //! that the host writes, every depth of loops.
 
 use crate::coverage::Bins;
-use pimlico_dpa::Kind;
+use pimlico_dpa::Opcode;
+use pimlico_ports::Enumerated;
 use pimlico_units::module::{DispatcherIn, DispatcherOut};
 
 /// The end of a run, by its status.
@@ -38,7 +39,7 @@ const FLAGS: [&str; 8] = [
 
 /// Declares the bins.
 pub fn plan(requests: usize, bins: &mut Bins) {
-    let kinds = Kind::ALL.map(Kind::name);
+    let kinds = Opcode::COMMANDS.map(Opcode::name);
     bins.cross("command after command", &kinds, &kinds);
     bins.cross("command", &kinds, &["taken at once", "held up"]);
     bins.cross("command, flags", &kinds, &FLAGS);
@@ -60,9 +61,10 @@ pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins
     let mut waited = false;
     for (input, output) in inputs.iter().zip(outputs) {
         let runs = usize::from(!output.start_ready_o);
-        let kind = Kind::of(output.dispatch_kind_o.get() as u8).filter(|_| output.dispatch_valid_o);
+        let kind =
+            Opcode::from_code(output.dispatch_kind_o.get()).filter(|_| output.dispatch_valid_o);
         if let Some(kind) = kind.filter(|_| input.dispatch_ready_i) {
-            let kind = usize::from(kind.code()) - 1;
+            let kind = kind.code() as usize - 1;
             bins.hit_cross("command", kind, waited.into());
             let flags = [output.dispatch_first_o, output.dispatch_last_o, output.dispatch_opens_o];
             let flags = flags.iter().rev().fold(0, |all, flag| 2 * all + usize::from(*flag));

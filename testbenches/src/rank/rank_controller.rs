@@ -5,11 +5,10 @@
 use super::plans;
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
+use pimlico_dpa::types::{ArrayKind, PinCommand};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
-use pimlico_ports::U;
-use pimlico_units::rank::{
-    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut,
-};
+use pimlico_ports::{Enumerated, U};
+use pimlico_units::rank::{RankController, RankControllerIn, RankControllerOut};
 use std::collections::VecDeque;
 
 const BANK_GROUPS: usize = 4;
@@ -39,10 +38,10 @@ impl Bench for RankController {
                 (1 | 2, 15) if high == 0 => ArrayKind::CloseAll,
                 (1, 0..4) | (2, 0..6) => ArrayKind::Rd,
                 (1, 4..8) | (2, 6..15) => ArrayKind::Wr,
-                (3, _) => ArrayKind::of(input.array_kind_i),
+                (3, _) => ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default(),
                 _ => ArrayKind::ReadAll,
             };
-            input.array_kind_i = kind.code();
+            input.array_kind_i = U::new(kind.code());
             input.array_valid_i &= !thin_array || high == 0;
             input.bus_valid_i &= !thin_bus || low == 0;
             // A draw begins a level, which is held for a while.
@@ -337,7 +336,7 @@ impl Judge {
         input: &RankControllerIn,
         output: &RankControllerOut,
     ) -> Verdict<()> {
-        let command = PinCommand::of(output.command_o);
+        let command = PinCommand::from_code(output.command_o.get());
         let Some(command) = command else {
             let code = output.command_o.get() as u32;
             return self.error("command_o", code, 0, "no code of a command".to_owned());
@@ -407,7 +406,7 @@ impl Judge {
         self.flag("bus_ready_o", output.bus_ready_o, self.clock > 0 && bus < QUEUE)?;
         if input.array_valid_i && array_ready {
             self.array.push_back(ArrayRequest {
-                kind: ArrayKind::of(input.array_kind_i),
+                kind: ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default(),
                 bank: input.array_bank_i.get() as usize,
                 row: input.array_row_i,
                 column: input.array_column_i,

@@ -16,7 +16,7 @@ use crate::dram::Cells;
 use crate::pins::{BusDriver, PinWatch};
 use crate::softmax::Made;
 use crate::statistics::Statistics;
-use pimlico_units::rank::ArrayKind;
+use pimlico_dpa::types::ArrayKind;
 use std::collections::VecDeque;
 
 /// A burst on the data lines of every channel, and what it is.

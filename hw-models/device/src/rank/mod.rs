@@ -51,8 +51,8 @@ use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use crate::units::RankUnits;
 use crate::wave::RankWave;
+use pimlico_dpa::types::ArrayKind;
 use pimlico_ports::Mismatch;
-use pimlico_units::rank::ArrayKind;
 use std::collections::VecDeque;
 
 /// A rank.

@@ -16,8 +16,9 @@ use crate::error::RankError;
 use crate::requests::{Events, Requests};
 use crate::sequencer;
 use pimlico_dpa::Status;
-use pimlico_units::module::{DispatcherOut, LoadKind};
-use pimlico_units::rank::SequencerFault;
+use pimlico_dpa::types::{Fault, LoadKind};
+use pimlico_ports::Enumerated;
+use pimlico_units::module::DispatcherOut;
 use std::collections::VecDeque;
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
@@ -45,11 +46,10 @@ impl Rank {
         loop {
             let now = self.tck();
             let asked = self.sequencer().asks(operands)?;
-            let fault = SequencerFault::of(asked.fault_o.get() as u8);
+            let fault = Fault::from_code(asked.fault_o.get()).unwrap_or_default();
             let (takes, from_host, done) = (asked.dispatch_ready_o, asked.bus_host_o, asked.done_o);
             let requests = sequencer::requests(asked, operands.first());
-            let error = |fault| sequencer::error(fault, &last_command, self.config());
-            failed = failed.or(fault.map(error));
+            failed = failed.or(sequencer::error(fault, &last_command, self.config()));
             if done && self.is_settled() {
                 break;
             }
@@ -114,6 +114,6 @@ impl Weighed {
 
 /// How a run has ended, if it has, and at which word.
 fn end(output: &DispatcherOut) -> Option<(Status, u16)> {
-    let status = Status::of(output.done_status_o.get() as u8)?;
+    let status = Status::from_code(output.done_status_o.get())?;
     output.done_o.then_some((status, output.done_address_o.get() as u16))
 }

@@ -60,7 +60,8 @@
 use super::{Builder, Field, Index, Over, Program, Template};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{HEADS, LANES, SCORE_BUFFER, SumFormat};
-use pimlico_dpa::{Kind, TOKEN_BITS};
+use pimlico_dpa::types::ResultAddress;
+use pimlico_dpa::{Opcode, TOKEN_BITS};
 
 /// Tokens of a chunk: one in each logic bank.
 const CHUNK: usize = 16;
@@ -68,11 +69,8 @@ const CHUNK: usize = 16;
 pub const BLOCK_REQUEST: u8 = 15;
 /// Tokens of a context, at the most: T_cur has so many bits.
 pub const MAX_CONTEXT: usize = (1 << TOKEN_BITS) - 1;
-/// RD_RESULT's word for the sums of the context, and for those of the upper two bank groups.
-const CONTEXT: u32 = 0x80;
-const UPPER: u32 = 0x40;
 /// A place of the score buffer that there is not: what goes there is not kept.
-const NOWHERE: u32 = Kind::RdResult.max_place();
+const NOWHERE: u32 = Opcode::RdResult.max_place();
 /// The number of a head that is not in use.
 const SPARE_HEAD: u32 = HEADS as u32 - 1;
 
@@ -153,7 +151,7 @@ pub fn attention(longest: &HeadLayout, heads: usize, sums: SumFormat, passes: Pa
             Passes::One => shape.one_pass(program),
             Passes::Several => shape.several_passes(program),
         }
-        program.command(Template::new(Kind::CloseAll));
+        program.command(Template::new(Opcode::CloseAll));
     })
 }
 
@@ -264,7 +262,7 @@ impl<'a> Shape<'a> {
     /// Q, one burst in each word.
     fn queries(&self, program: &mut Builder) {
         program.times(self.heads * self.layout.bursts(), |program, word| {
-            program.command(Template::new(Kind::WrShared).word(word.times(1)));
+            program.command(Template::new(Opcode::WrShared).word(word.times(1)));
         });
     }
 
@@ -291,7 +289,7 @@ impl<'a> Shape<'a> {
             self.heads(program, block, |program, head| {
                 program.repeat(Over::Part(number(CHUNK)), |program, chunk| {
                     for burst in 0..bursts {
-                        let mut read = Template::new(Kind::MacScore)
+                        let mut read = Template::new(Opcode::MacScore)
                             .row(of.row.clone() + row.times(1))
                             .column(chunk.times(bursts) + burst)
                             .word(head.words(bursts) + burst);
@@ -326,7 +324,8 @@ impl<'a> Shape<'a> {
             + head.place.clone()
             + row.times(number(self.k_tokens))
             + number(group * LANES);
-        let results = Template::new(Kind::RdResult).word(number(group));
+        let scores = ResultAddress::scores(group as u8);
+        let results = Template::new(Opcode::RdResult).word(u32::from(scores.bits()));
         match keep {
             Keep::First => results.head(head.number.clone()).place(place).first(&[row, chunk]),
             Keep::No => results.head(head.number.clone()).place(NOWHERE),
@@ -337,7 +336,7 @@ impl<'a> Shape<'a> {
     /// The reciprocals of the heads' sums.
     fn finish(&self, program: &mut Builder) {
         program.times(self.heads, |program, head| {
-            program.command(Template::new(Kind::Finish).head(head.times(1)));
+            program.command(Template::new(Opcode::Finish).head(head.times(1)));
         });
     }
 
@@ -387,12 +386,12 @@ impl<'a> Shape<'a> {
             if part == 0 {
                 let place =
                     quad.times(groups) + head.place.clone() + row.times(number(self.v_tokens));
-                let weigh = Template::new(Kind::Weigh).head(head.number.clone()).place(place);
+                let weigh = Template::new(Opcode::Weigh).head(head.number.clone()).place(place);
                 program.command(weigh);
-                program.command(Template::new(Kind::WrWeights).wrapping_word(word.clone()));
+                program.command(Template::new(Opcode::WrWeights).wrapping_word(word.clone()));
             }
             let virtual_row = of.row.clone() + row.times(number(self.layout.parts()));
-            let read = Template::new(Kind::MacContext)
+            let read = Template::new(Opcode::MacContext)
                 .row(virtual_row + number(part))
                 .column(quad.times(1))
                 .wrapping_word(word)
@@ -413,14 +412,15 @@ impl<'a> Shape<'a> {
     ) {
         let parts = self.layout.parts();
         program.times(self.layout.bursts_of_part(part) * LANES, |program, sum| {
-            let halves: &[u32] = match self.sums {
-                SumFormat::Binary16 => &[0],
-                SumFormat::Binary32 => &[0, UPPER],
+            let halves: &[bool] = match self.sums {
+                SumFormat::Binary16 => &[false],
+                SumFormat::Binary32 => &[false, true],
             };
-            for half in halves {
+            for &upper in halves {
+                let of_first = ResultAddress::context(0, 0, upper);
                 let place = sum.times(1) + head.partial_sums(parts) + number(part * CHUNK);
-                let mut results = Template::new(Kind::RdResult)
-                    .word(sum.times(1) + (CONTEXT | half))
+                let mut results = Template::new(Opcode::RdResult)
+                    .word(sum.times(1) + u32::from(of_first.bits()))
                     .place(place)
                     .head(head.number.clone());
                 if let Some(first) = &first {

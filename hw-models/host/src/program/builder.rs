@@ -2,7 +2,8 @@
 //! How a program is described.
 
 use super::{Over, ProgramError};
-use pimlico_dpa::{CommandWord, Condition, Kind};
+use pimlico_dpa::{CommandWord, Condition, Opcode};
+use pimlico_ports::U;
 use std::ops::{Add, Mul};
 
 /// A part of a description.
@@ -80,7 +81,7 @@ fn when(loops: &[Index]) -> When {
 /// A command of a description.
 #[derive(Clone, Debug)]
 pub struct Template {
-    pub(super) kind: Kind,
+    pub(super) opcode: Opcode,
     pub(super) place: Field,
     pub(super) column: Field,
     pub(super) word: Field,
@@ -94,10 +95,10 @@ pub struct Template {
 
 impl Template {
     /// A command whose fields are 0, and flags not set.
-    pub fn new(kind: Kind) -> Self {
+    pub fn new(opcode: Opcode) -> Self {
         let [place, column, word, head] = std::array::from_fn(|_| Field::default());
         let [first, last, opens] = [None, None, None];
-        Self { kind, place, column, word, wraps: false, head, first, last, opens }
+        Self { opcode, place, column, word, wraps: false, head, first, last, opens }
     }
 
     /// Its virtual row.
@@ -149,7 +150,7 @@ impl Template {
     pub(super) fn word_in(&self, depth: usize) -> Result<CommandWord, ProgramError> {
         let field = |field, value: u32, most: u32| match value <= most {
             true => Ok(value),
-            false => Err(ProgramError::Field { command: self.kind.name(), field, value }),
+            false => Err(ProgramError::Field { command: self.opcode.name(), field, value }),
         };
         let condition = |when: &When| {
             let level = |of: &usize| 1 << (depth - 1 - of);
@@ -161,14 +162,14 @@ impl Template {
             first: condition(&self.first),
             last: condition(&self.last),
             opens: condition(&self.opens),
-            head: field("head", self.head.base, 7)? as u8,
-            place: field("row or place", self.place.base, self.kind.max_place())?,
+            head: U::new(field("head", self.head.base, 7)?.into()),
+            place: U::new(field("row or place", self.place.base, self.opcode.max_place())?.into()),
             column: field("column", self.column.base, 0xFF)? as u8,
             word: match self.wraps {
                 true => self.word.base as u8,
                 false => field("word", self.word.base, 0xFF)? as u8,
             },
-            ..CommandWord::new(self.kind)
+            ..CommandWord::new(self.opcode)
         })
     }
 }

@@ -17,11 +17,9 @@
 use super::{Builder, Field, Index, Program, Template};
 use pimlico_device::LANES;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout, TILE_WORDS};
-use pimlico_dpa::Kind;
+use pimlico_dpa::Opcode;
+use pimlico_dpa::types::ResultAddress;
 use std::ops::Range;
-
-/// RD_RESULT's word for outputs of a matrix: with it the bank group.
-const OUTPUTS: usize = 0x40;
 
 /// The program for a matrix.
 pub fn gemv(layout: &MatrixLayout, io_buffers: IoBuffers) -> Program {
@@ -30,7 +28,7 @@ pub fn gemv(layout: &MatrixLayout, io_buffers: IoBuffers) -> Program {
         for tile in 0..layout.tiles() {
             tiles.tile(program, tile);
         }
-        program.command(Template::new(Kind::CloseAll));
+        program.command(Template::new(Opcode::CloseAll));
     })
 }
 
@@ -118,7 +116,7 @@ impl Tiles<'_> {
         program.times(count, |program, chunk| {
             let column = column + chunk.times(number(bursts));
             program.times(bursts, |program, burst| {
-                let read = Template::new(Kind::MacScore)
+                let read = Template::new(Opcode::MacScore)
                     .row(row)
                     .column(column + burst.times(1))
                     .word(burst.times(1) + self.side(tile))
@@ -181,7 +179,7 @@ impl Tiles<'_> {
                 let Some(Fill { tile, from, each }) = fill else { return };
                 for n in 0..each {
                     let word = burst.times(each) + self.side(tile) + number(from) + n;
-                    let fill = Template::new(Kind::WrShared).word(word);
+                    let fill = Template::new(Opcode::WrShared).word(word);
                     // The first of a tile, where the MACs of the one before may be under way.
                     let first = from == 0 && n == 0 && self.io_buffers == IoBuffers::Single;
                     program.command(if first { fill.first(&[burst]) } else { fill });
@@ -191,7 +189,7 @@ impl Tiles<'_> {
             if is_own {
                 fills(program);
             }
-            let mut read = Template::new(Kind::MacScore)
+            let mut read = Template::new(Opcode::MacScore)
                 .row(number(row))
                 .column(burst.times(1) + number(column))
                 .word(burst.times(1) + self.side(tile) + number(macs.start));
@@ -217,8 +215,8 @@ impl Tiles<'_> {
         for group in 0..self.layout.groups() {
             // Without partial sums there is no place, and there may be more outputs than places.
             let place = if tiles == 1 { Field::default() } else { place.clone() };
-            let mut result = Template::new(Kind::RdResult)
-                .word(number(OUTPUTS | group))
+            let mut result = Template::new(Opcode::RdResult)
+                .word(u32::from(ResultAddress::outputs(group as u8).bits()))
                 .place(place + number(if tiles == 1 { 0 } else { group * LANES }));
             if tile == 0 {
                 result = result.first(&[]);

@@ -23,7 +23,11 @@ pub use builder::{Builder, Field, Index, Template};
 pub use spell::static_word;
 
 use builder::Step;
-use pimlico_dpa::{COMMANDS, DEPTH, Instruction, Loop, Modification, SLOTS, Source, Target};
+use pimlico_dpa::{
+    COMMANDS, DEPTH, Instruction, LoopSource, LoopWord, Modification, ModifyWord, RequestChoice,
+    SLOTS, Target,
+};
+use pimlico_ports::U;
 
 /// The largest coefficient of a modification.
 const COEFFICIENT: u32 = 0x3FF;
@@ -113,7 +117,7 @@ fn write(steps: &[Step], depth: usize, words: &mut Vec<u64>) -> Result<(), Progr
             Step::Command(template) => {
                 let slots = slots(template, depth)?;
                 if slots[0].is_some() {
-                    words.push(Instruction::Modify(slots).encode());
+                    words.push(Instruction::Modify(ModifyWord::new(slots)).encode());
                 }
                 words.push(Instruction::Command(template.word_in(depth)?).encode());
             }
@@ -127,23 +131,25 @@ fn write(steps: &[Step], depth: usize, words: &mut Vec<u64>) -> Result<(), Progr
 }
 
 fn loop_word(over: Over, words: usize) -> Result<u64, ProgramError> {
-    let (source, bound) = match over {
-        Over::Count(count) => (Source::Count, count),
-        Over::All(request, tokens) => (Source::All(request), tokens),
-        Over::Part(tokens) => (Source::Part, tokens),
+    let (of, bound) = match over {
+        Over::Count(count) => (LoopWord::new(LoopSource::Count, count), count),
+        Over::All(request, tokens) => {
+            let request = request.map_or(RequestChoice::RUNNING, RequestChoice::fixed);
+            (LoopWord { request, ..LoopWord::new(LoopSource::All, tokens) }, tokens)
+        }
+        Over::Part(tokens) => (LoopWord::new(LoopSource::Part, tokens), tokens),
     };
-    let too_long = ProgramError::Loop { words, bound };
-    if bound >> 20 != 0 || words >> 14 != 0 {
-        return Err(too_long);
+    let of = LoopWord { words: U::new(words as u64), ..of };
+    if of.bound.get() != u64::from(bound) || of.words.get() != words as u64 {
+        return Err(ProgramError::Loop { words, bound });
     }
-    let words = u16::try_from(words).map_err(|_| too_long)?;
-    Ok(Instruction::Loop(Loop { source, words, bound }).encode())
+    Ok(Instruction::Loop(of).encode())
 }
 
 /// The modifications of a command in so many loops.
-fn slots(template: &Template, depth: usize) -> Result<[Option<Modification>; SLOTS], ProgramError> {
-    let error = ProgramError::Slots(template.kind.name());
-    let mut slots = [None; SLOTS];
+fn slots(template: &Template, depth: usize) -> Result<[Modification; SLOTS], ProgramError> {
+    let error = ProgramError::Slots(template.opcode.name());
+    let mut slots = [Modification::default(); SLOTS];
     let mut free = slots.iter_mut();
     let fields = [
         (&template.place, Target::Place),
@@ -156,7 +162,7 @@ fn slots(template: &Template, depth: usize) -> Result<[Option<Modification>; SLO
             let level = (depth - 1 - of) as u8;
             let mut add = |target, coefficient: u32| {
                 let slot = free.next().filter(|_| coefficient <= COEFFICIENT).ok_or(error)?;
-                *slot = Some(Modification { target, level, coefficient: coefficient as u16 });
+                *slot = Modification::new(target, level, coefficient as u16);
                 Ok(())
             };
             if target == Target::Place && coefficient > COEFFICIENT {

@@ -3,7 +3,8 @@
 
 use super::builder::{Step, Template, When};
 use super::{Over, Program};
-use pimlico_dpa::{Command, CommandWord, Condition, Instruction, REQUESTS};
+use pimlico_dpa::{CommandWord, Condition, Dispatch, Instruction, REQUESTS};
+use pimlico_ports::U;
 
 /// A loop under way.
 #[derive(Clone, Copy)]
@@ -17,13 +18,13 @@ struct Spelling<'a> {
     request: u8,
     numbers: Vec<u32>,
     running: Vec<Running>,
-    then: &'a mut dyn FnMut(Command),
+    then: &'a mut dyn FnMut(Dispatch),
 }
 
 impl Program {
     /// Gives every command, in order, that the program comes to for a request, where `tokens` are those of
     /// each request. Rows are virtual.
-    pub fn spell(&self, tokens: &[u32; REQUESTS], request: u8, mut then: impl FnMut(Command)) {
+    pub fn spell(&self, tokens: &[u32; REQUESTS], request: u8, mut then: impl FnMut(Dispatch)) {
         let mut spelling =
             Spelling { tokens, request, numbers: Vec::new(), running: Vec::new(), then: &mut then };
         let all = tokens[usize::from(request)];
@@ -32,18 +33,18 @@ impl Program {
 }
 
 /// The word of a command that has neither loop nor modification: eight bytes of a static program.
-pub fn static_word(command: &Command) -> u64 {
-    let flag = |set: bool| if set { Condition::ALWAYS } else { Condition::NEVER };
+pub fn static_word(command: &Dispatch) -> u64 {
+    let row_or_place =
+        if command.kind.has_row() { U::new(command.row.into()) } else { command.place };
     Instruction::Command(CommandWord {
-        kind: command.kind,
-        request: None,
-        first: flag(command.first),
-        last: flag(command.last),
-        opens: flag(command.opens),
+        first: Condition::of_flag(command.first),
+        last: Condition::of_flag(command.last),
+        opens: Condition::of_flag(command.opens),
         head: command.head,
-        place: if command.kind.has_row() { command.row.into() } else { command.place },
+        place: row_or_place,
         column: command.column,
         word: command.word,
+        ..CommandWord::new(command.kind)
     })
     .encode()
 }
@@ -89,25 +90,25 @@ impl Spelling<'_> {
         self.numbers.pop();
     }
 
-    fn command(&self, template: &Template, tokens: u32) -> Command {
+    fn command(&self, template: &Template, tokens: u32) -> Dispatch {
         let value = |field: &super::Field| field.value(&self.numbers);
         let holds = |when: &When, of: fn(&Running) -> bool| {
             when.as_ref().is_some_and(|loops| loops.iter().all(|&at| of(&self.running[at])))
         };
-        let place = value(&template.place) as u32;
-        let has_row = template.kind.has_row();
-        Command {
-            kind: template.kind,
-            request: self.request,
-            head: value(&template.head) as u8,
+        let place = value(&template.place);
+        let has_row = template.opcode.has_row();
+        Dispatch {
+            kind: template.opcode,
+            request: U::new(self.request.into()),
+            head: U::new(value(&template.head)),
             row: if has_row { place as u16 } else { 0 },
-            place: if has_row { 0 } else { place },
+            place: U::new(if has_row { 0 } else { place }),
             column: value(&template.column) as u8,
             word: value(&template.word) as u8,
             first: holds(&template.first, |running| running.first),
             last: holds(&template.last, |running| running.last),
             opens: holds(&template.opens, |running| running.first),
-            tokens,
+            tokens: U::new(tokens.into()),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::model::Model;
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, LayoutError};
 use pimlico_device::{Config, LANES, Options, Rank, RankUnits, SumFormat};
-use pimlico_dpa::{COMMANDS, Command, Kind, REQUESTS};
+use pimlico_dpa::{COMMANDS, Dispatch, Opcode, REQUESTS};
 use serde::Serialize;
 
 /// Tokens over which the host's work is averaged: whole rows of K and V of every head dimension that is a
@@ -187,13 +187,14 @@ fn tokens(context: usize, kind: Passes, block: usize) -> [u32; REQUESTS] {
 /// The words of a static program, each with the tokens of what it works on.
 fn static_program(program: &Program, tokens: &[u32; REQUESTS]) -> Vec<(u64, u8)> {
     let mut words = Vec::new();
-    program.spell(tokens, REQUEST as u8, |command: Command| {
+    program.spell(tokens, REQUEST as u8, |command: Dispatch| {
+        let tokens = command.tokens.get();
         let lanes = match command.kind {
-            Kind::Weigh => command.tokens,
-            Kind::RdResult => command.tokens.saturating_sub(u32::from(command.word) * LANES as u32),
+            Opcode::Weigh => tokens,
+            Opcode::RdResult => tokens.saturating_sub(u64::from(command.word) * LANES as u64),
             _ => 0,
         };
-        words.push((static_word(&command), lanes.min(LANES as u32) as u8));
+        words.push((static_word(&command), lanes.min(LANES as u64) as u8));
     });
     words
 }

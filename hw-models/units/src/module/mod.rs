@@ -4,7 +4,7 @@
 mod dispatcher;
 mod pim_module;
 
-pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe, LoadKind};
+pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
 pub use pim_module::{
     FullPimModule, PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SmallPimModule,
     pim_modules,

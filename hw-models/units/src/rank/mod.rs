@@ -10,7 +10,7 @@ mod softmax_unit;
 
 pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
 pub use rank_controller::{
-    ArrayKind, PinCommand, RankController, RankControllerIn, RankControllerOut, RankControllerProbe,
+    RankController, RankControllerIn, RankControllerOut, RankControllerProbe,
 };
 pub use refresh_manager::{
     RefreshManager, RefreshManagerIn, RefreshManagerOut, RefreshManagerProbe,
@@ -18,5 +18,5 @@ pub use refresh_manager::{
 pub use relayout_unit::{
     Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut, RelayoutUnitProbe,
 };
-pub use sequencer::{Sequencer, SequencerFault, SequencerIn, SequencerOut, SequencerProbe};
+pub use sequencer::{Sequencer, SequencerIn, SequencerOut, SequencerProbe};
 pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};

@@ -120,8 +120,9 @@
 //! `idle_o`: both queues are empty. A request leaves its queue in the clock before its command is
 //! on the pins.
 
+use pimlico_dpa::types::{ArrayKind, PinCommand};
 use pimlico_ports::{
-    Model, U, Unit, ports,
+    Enumerated, Model, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 
@@ -223,90 +224,8 @@ const ALL_BANKS: u16 = u16::MAX;
 /// RD_RESULTs that a REF lets pass: those of two chunks.
 const READS_FIRST: u32 = 8;
 
-/// What an array request is for, with its code on the port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ArrayKind {
-    /// Reads a column of all banks to the bank PUs.
-    #[default]
-    ReadAll,
-    /// Reads a column of one bank to the data bus.
-    Rd,
-    /// Writes a column of one bank.
-    Wr,
-    /// Closes all banks.
-    CloseAll,
-}
-
-impl ArrayKind {
-    /// The kind with this code.
-    pub const fn of(code: U<2>) -> Self {
-        match code.get() {
-            0 => Self::ReadAll,
-            1 => Self::Rd,
-            2 => Self::Wr,
-            _ => Self::CloseAll,
-        }
-    }
-
-    /// The code on the port.
-    pub const fn code(self) -> U<2> {
-        U::new(self as u64)
-    }
-}
-
-/// A command on the pins, with its code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum PinCommand {
-    /// No command.
-    #[default]
-    None,
-    /// Opens a row of a bank.
-    Act,
-    /// Opens a row of all banks.
-    ActAll,
-    /// Closes a bank.
-    Pre,
-    /// Closes all banks.
-    PreAll,
-    /// Reads a column of a bank to the data bus.
-    Rd,
-    /// Writes a column of a bank from the data bus.
-    Wr,
-    /// Reads a column of all banks to the bank PUs.
-    RdAll,
-    /// Reads result registers to the data bus.
-    RdResult,
-    /// Writes the shared buffers from the data bus.
-    WrShared,
-    /// Refreshes.
-    Ref,
-}
-
-impl PinCommand {
-    /// The command with this code, if there is one.
-    pub const fn of(code: U<4>) -> Option<Self> {
-        Some(match code.get() {
-            0 => Self::None,
-            1 => Self::Act,
-            2 => Self::ActAll,
-            3 => Self::Pre,
-            4 => Self::PreAll,
-            5 => Self::Rd,
-            6 => Self::Wr,
-            7 => Self::RdAll,
-            8 => Self::RdResult,
-            9 => Self::WrShared,
-            10 => Self::Ref,
-            _ => return None,
-        })
-    }
-
-    /// The code on the pins.
-    pub const fn code(self) -> U<4> {
-        U::new(self as u64)
-    }
+fn kind_of(input: &RankControllerIn) -> ArrayKind {
+    ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default()
 }
 
 #[derive(Clone, Copy, Default)]
@@ -721,9 +640,7 @@ impl RankController {
         let Choice { command, bank, row, column } = choice;
 
         let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
-        let at_port = head.is_none()
-            && input.array_valid_i
-            && ArrayKind::of(input.array_kind_i) == ArrayKind::ReadAll;
+        let at_port = head.is_none() && input.array_valid_i && kind_of(input) == ArrayKind::ReadAll;
         let lost_refresh_o = (at_head || at_port) && (stop || refreshing);
         let row_ready = hit && self.since_act() >= self.timing.rcd_mac;
         let lost_row_switch_o = at_head && !lost_refresh_o && !row_ready;
@@ -743,7 +660,7 @@ impl RankController {
             self.bus.pop();
         }
         RankControllerOut {
-            command_o: command.code(),
+            command_o: U::new(command.code()),
             bank_o: U::new(bank as u64),
             row_o: row,
             column_o: column,
@@ -811,7 +728,7 @@ impl Model for RankController {
         }
         if input.array_valid_i && output.array_ready_o {
             self.array.push(ArrayRequest {
-                kind: ArrayKind::of(input.array_kind_i),
+                kind: kind_of(input),
                 bank: input.array_bank_i.get() as usize,
                 row: input.array_row_i,
                 column: input.array_column_i,
@@ -874,7 +791,7 @@ mod tests {
     impl Bench {
         fn ask(&mut self, kind: ArrayKind, bank: u64, row: u16, column: u8) {
             self.array.push_back(RankControllerIn {
-                array_kind_i: kind.code(),
+                array_kind_i: U::new(kind.code()),
                 array_bank_i: U::new(bank),
                 array_row_i: row,
                 array_column_i: column,
@@ -895,7 +812,7 @@ mod tests {
             if input.array_valid_i && output.array_ready_o {
                 self.array.pop_front();
             }
-            match PinCommand::of(output.command_o).expect("a code of a command") {
+            match PinCommand::from_code(output.command_o.get()).expect("a code of a command") {
                 PinCommand::None => {}
                 command => self.pins.push((self.clock, command)),
             }

@@ -3,7 +3,9 @@
 //! matter, every command after every other that may follow, and refresh in every state.
 
 use crate::coverage::Bins;
-use pimlico_units::rank::{ArrayKind, PinCommand, RankControllerIn, RankControllerOut};
+use pimlico_dpa::types::{ArrayKind, PinCommand};
+use pimlico_ports::Enumerated;
+use pimlico_units::rank::{RankControllerIn, RankControllerOut};
 
 const REQUESTS: [&str; 4] = ["READ_ALL", "RD", "WR", "CLOSE_ALL"];
 const BUS: [&str; 2] = ["RD_RESULT", "WR_SHARED"];
@@ -80,7 +82,7 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
             if let Some(before) = array.replace(input) {
                 after(before, input, bins);
             }
-            if ArrayKind::of(input.array_kind_i) == ArrayKind::ReadAll
+            if input.array_kind_i.get() == ArrayKind::ReadAll.code()
                 && let Some(before) = read.replace(input)
             {
                 let other = before.array_row_i != input.array_row_i;
@@ -98,7 +100,8 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
                 input.bus_write_i.into(),
             );
         }
-        let shown = PinCommand::of(output.command_o).filter(|shown| *shown != PinCommand::None);
+        let shown = PinCommand::from_code(output.command_o.get())
+            .filter(|shown| *shown != PinCommand::None);
         if let Some(shown) = shown
             && let Some(before) = command.replace(shown)
         {
@@ -122,7 +125,8 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
 
 /// Marks two array requests that follow each other.
 fn after(before: &RankControllerIn, now: &RankControllerIn, bins: &mut Bins) {
-    let kinds = [before, now].map(|request| ArrayKind::of(request.array_kind_i));
+    let kinds = [before, now]
+        .map(|request| ArrayKind::from_code(request.array_kind_i.get()).unwrap_or_default());
     let [first, second] = kinds.map(|kind| kind as usize);
     bins.hit_cross("request after request", first, second);
     if kinds.iter().all(|kind| matches!(kind, ArrayKind::Rd | ArrayKind::Wr)) {

@@ -3,8 +3,9 @@
 //! every request held up.
 
 use crate::coverage::Bins;
-use pimlico_dpa::Kind;
-use pimlico_units::rank::{SequencerFault, SequencerIn, SequencerOut};
+use pimlico_dpa::Opcode;
+use pimlico_ports::Enumerated;
+use pimlico_units::rank::{SequencerIn, SequencerOut};
 
 const FAULTS: [&str; 8] = [
     "unknown command",
@@ -22,7 +23,7 @@ const PORTS: [&str; 5] = ["array", "bus: host", "bus: weights", "bus: results", 
 
 /// Declares the bins.
 pub fn plan(bins: &mut Bins) {
-    let kinds = Kind::ALL.map(Kind::name);
+    let kinds = Opcode::COMMANDS.map(Opcode::name);
     bins.cross("command after command", &kinds, &kinds);
     bins.cross("command at the door", &kinds, &HANDS);
     bins.declare("fault", FAULTS);
@@ -50,9 +51,9 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
     let mut waited = [false; PORTS.len()];
     let mut at_door = false;
     for (input, output) in inputs.iter().zip(outputs) {
-        let kind = Kind::of(input.dispatch_kind_i.get() as u8).filter(|_| input.dispatch_valid_i);
-        if let Some(kind) = kind {
-            let number = usize::from(kind.code()) - 1;
+        let kind = Opcode::from_code(input.dispatch_kind_i.get()).filter(|kind| kind.is_command());
+        if let Some(kind) = kind.filter(|_| input.dispatch_valid_i) {
+            let number = kind.code() as usize - 1;
             if output.dispatch_ready_o {
                 bins.hit_cross("command at the door", number, at_door.into());
                 if let Some(before) = before.replace(number) {
@@ -61,8 +62,7 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
             }
             at_door = !output.dispatch_ready_o;
         }
-        let found =
-            SequencerFault::of(output.fault_o.get() as u8).map_or(0, |fault| fault as usize);
+        let found = output.fault_o.get() as usize;
         if found != fault && found > 0 {
             bins.hit("fault", found - 1);
         }

@@ -2,15 +2,16 @@
 //! Programs for a sequencer: streams of commands as the dispatcher sends them.
 
 use crate::random::Random;
-use pimlico_dpa::Kind;
-use pimlico_ports::U;
+use pimlico_dpa::Opcode;
+use pimlico_dpa::types::ResultAddress;
+use pimlico_ports::{Enumerated, U};
 use pimlico_units::rank::SequencerIn;
 
 /// A command at the dispatcher's ports.
-pub(super) fn blank(kind: Kind) -> SequencerIn {
+pub(super) fn blank(kind: Opcode) -> SequencerIn {
     SequencerIn {
         dispatch_valid_i: true,
-        dispatch_kind_i: U::new(kind.code().into()),
+        dispatch_kind_i: U::new(kind.code()),
         ..Default::default()
     }
 }
@@ -38,7 +39,7 @@ impl<'a> Author<'a> {
                 _ => self.context(),
             }
             if self.random.one_in(2) {
-                self.program.push(blank(Kind::CloseAll));
+                self.program.push(blank(Opcode::CloseAll));
             }
             if wild && self.random.one_in(2) {
                 self.anything();
@@ -58,13 +59,13 @@ impl<'a> Author<'a> {
         for _ in 0..count {
             let dispatch_word_i = self.word();
             let dispatch_first_i = self.random.one_in(4);
-            let command = blank(Kind::WrShared);
+            let command = blank(Opcode::WrShared);
             self.program.push(SequencerIn { dispatch_word_i, dispatch_first_i, ..command });
         }
     }
 
     /// The MACs of a sum.
-    fn sum(&mut self, kind: Kind, count: u64) {
+    fn sum(&mut self, kind: Opcode, count: u64) {
         for n in 0..count {
             let row = self.random.below(1 << 16) as u16;
             let command = SequencerIn {
@@ -88,7 +89,7 @@ impl<'a> Author<'a> {
             dispatch_first_i: self.random.one_in(2),
             dispatch_last_i: self.random.one_in(2),
             dispatch_tokens_i: U::new(tokens),
-            ..blank(Kind::RdResult)
+            ..blank(Opcode::RdResult)
         };
         self.program.push(command);
     }
@@ -107,10 +108,10 @@ impl<'a> Author<'a> {
         let operands = self.random.below(20);
         self.operands(operands);
         for _ in 0..count {
-            self.sum(Kind::MacScore, length);
+            self.sum(Opcode::MacScore, length);
             for group in 0..4 {
                 let place = self.random.below(1 << 12);
-                self.results(0x40 + group, 0, place);
+                self.results(ResultAddress::outputs(group).bits(), 0, place);
             }
         }
     }
@@ -120,7 +121,7 @@ impl<'a> Author<'a> {
         let operands = self.random.below(20);
         self.operands(operands);
         for _ in 0..chunks {
-            self.sum(Kind::MacScore, length);
+            self.sum(Opcode::MacScore, length);
             let tokens = match self.random.below(4) {
                 0 => self.random.below(1 << 20),
                 1 => self.random.below(17),
@@ -133,7 +134,7 @@ impl<'a> Author<'a> {
         }
         if self.random.one_in(2) {
             let dispatch_head_i = U::new(self.random.next());
-            self.program.push(SequencerIn { dispatch_head_i, ..blank(Kind::Finish) });
+            self.program.push(SequencerIn { dispatch_head_i, ..blank(Opcode::Finish) });
         }
     }
 
@@ -151,20 +152,22 @@ impl<'a> Author<'a> {
                     dispatch_head_i: U::new(self.random.next()),
                     dispatch_place_i: U::new(self.random.below(1 << 12)),
                     dispatch_tokens_i: U::new(tokens),
-                    ..blank(Kind::Weigh)
+                    ..blank(Opcode::Weigh)
                 };
                 self.program.push(command);
             }
             if n >= ahead {
                 let dispatch_word_i = self.word();
-                self.program.push(SequencerIn { dispatch_word_i, ..blank(Kind::WrWeights) });
+                self.program.push(SequencerIn { dispatch_word_i, ..blank(Opcode::WrWeights) });
             }
         }
         for _ in 0..1 + self.random.below(3) {
             let length = 1 + self.random.below(12);
-            self.sum(Kind::MacContext, length);
+            self.sum(Opcode::MacContext, length);
             for _ in 0..self.random.below(20) {
-                let word = 0x80 | self.random.below(128) as u8;
+                let bits = self.random.next() as u8;
+                let any = ResultAddress { context_sums: true, ..ResultAddress::of_bits(bits) };
+                let word = any.bits();
                 let place = self.random.below(256);
                 self.results(word, 0, place);
             }
@@ -174,7 +177,7 @@ impl<'a> Author<'a> {
     /// Commands that are right, where no program has them.
     fn scatter(&mut self) {
         for _ in 0..self.random.below(8) {
-            let kind = Kind::ALL[self.random.below(8) as usize];
+            let kind = Opcode::COMMANDS[self.random.below(8) as usize];
             let dispatch_tokens_i = U::new(1 + self.random.below(16));
             let at = self.random.below(self.program.len() as u64 + 1) as usize;
             self.program.insert(at, SequencerIn { dispatch_tokens_i, ..blank(kind) });

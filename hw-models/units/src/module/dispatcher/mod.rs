@@ -34,7 +34,7 @@
 //! clock after `done_o`, so that a fault can only stop the request whose it is. `done_o` tells the end
 //! of a run once, behind its last command, with its status and the address of the word at which it
 //! ended: END, the faulty word, or the next word where the host stopped it. `status_o` holds each
-//! request's last status; the codes are those of [`Status`]. `stop_i` ends a run before the next word;
+//! request's last status; the codes are those of [`Status`](pimlico_dpa::Status). `stop_i` ends a run before the next word;
 //! it is held until `done_o`, and what is on its way still leaves.
 //!
 //! # Pipeline
@@ -83,4 +83,4 @@ mod stage;
 mod tests;
 
 pub use model::Dispatcher;
-pub use ports::{DispatcherIn, DispatcherOut, DispatcherProbe, LoadKind};
+pub use ports::{DispatcherIn, DispatcherOut, DispatcherProbe};

@@ -4,9 +4,10 @@
 use super::nest::Nest;
 use super::sequence::Sequenced;
 use super::stage::{Products, Stage};
-use super::{DispatcherIn, DispatcherOut, DispatcherProbe, LoadKind};
+use super::{DispatcherIn, DispatcherOut, DispatcherProbe};
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{NO_ROW, Status};
-use pimlico_ports::{Model, U, Unit};
+use pimlico_ports::{Enumerated, Model, U, Unit};
 
 /// The model of a dispatcher for so many requests, words of the command buffer and entries of the
 /// Va2Pa table.
@@ -99,9 +100,9 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         }
     }
 
-    fn set_status(&mut self, status: u8) {
+    fn set_status(&mut self, status: Status) {
         if usize::from(self.request) < REQUESTS {
-            self.status[usize::from(self.request)] = U::new(status.into());
+            self.status[usize::from(self.request)] = U::new(status.code());
         }
     }
 }
@@ -145,7 +146,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let kind = LoadKind::of(input.load_kind_i).filter(|_| input.load_valid_i);
+        let kind = LoadKind::from_code(input.load_kind_i.get()).filter(|_| input.load_valid_i);
         let fits =
             kind.is_some_and(|kind| Self::fits(kind, input.load_address_i, input.load_data_i));
         let started = input.start_valid_i && !self.busy;
@@ -189,6 +190,8 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             false => self.pc,
         };
 
+        let ended = last.ends.unwrap_or_default();
+        let status = if missed { Status::Va2PaMiss } else { ended };
         let output = DispatcherOut {
             command_write_o: fits && kind == Some(LoadKind::Command),
             table_write_o: fits && kind == Some(LoadKind::Entry),
@@ -199,7 +202,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             table_read_o: looks_up && !beyond,
             table_address_o: entry as u16,
             dispatch_valid_o: valid,
-            dispatch_kind_o: U::new(last.kind.into()),
+            dispatch_kind_o: U::new(last.kind.code()),
             dispatch_request_o: U::new(last.request.into()),
             dispatch_head_o: U::new(last.head.into()),
             dispatch_row_o: if last.has_row() { row } else { 0 },
@@ -211,10 +214,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             dispatch_opens_o: last.opens,
             dispatch_tokens_o: U::new(last.tokens.into()),
             done_o: done,
-            done_status_o: {
-                let ended = last.ends.map_or(0, Status::code);
-                U::new(if missed { Status::Va2PaMiss.code() } else { ended }.into())
-            },
+            done_status_o: U::new(status.code()),
             done_address_o: U::new(last.address.into()),
             status_o: self.status,
         };
@@ -251,13 +251,13 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         }
         if done {
             self.busy = false;
-            self.set_status(output.done_status_o.get() as u8);
+            self.set_status(status);
         }
         if started {
             (self.busy, self.running) = (true, true);
             self.request = input.start_request_i.get() as u8;
             self.nest.depth = 0;
-            self.set_status(Status::Running.code());
+            self.set_status(Status::Running);
         }
         if let Some(kind) = kind {
             self.load(kind, input.load_address_i, input.load_data_i);

@@ -90,30 +90,3 @@ ports! {
         }
     }
 }
-
-/// What the host writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoadKind {
-    /// A word of the command buffer.
-    Command,
-    /// An entry of the Va2Pa table.
-    Entry,
-    /// T_cur of a request.
-    Tokens,
-    /// A request's segment of the Va2Pa table.
-    Segment,
-    /// Nothing: program and overflow are forgotten.
-    Clear,
-}
-
-impl LoadKind {
-    /// Its code at `load_kind_i`.
-    pub fn code(self) -> U<3> {
-        U::new(self as u64)
-    }
-
-    pub(super) fn of(code: U<3>) -> Option<Self> {
-        let kinds = [Self::Command, Self::Entry, Self::Tokens, Self::Segment, Self::Clear];
-        kinds.get(code.get() as usize).copied()
-    }
-}

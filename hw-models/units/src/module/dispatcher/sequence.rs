@@ -5,8 +5,8 @@ use super::Dispatcher;
 use super::nest::{Level, Nest};
 use super::stage::{Products, Stage};
 use pimlico_dpa::{
-    CommandWord, Condition, DEPTH, Instruction, Kind, Loop, MAX_REPETITIONS, Modification, SLOTS,
-    Source, Status,
+    CommandWord, DEPTH, Instruction, LoopSource, LoopWord, MAX_REPETITIONS, ModifyWord, Opcode,
+    RequestChoice, Status,
 };
 
 /// Loops that begin in a clock.
@@ -39,8 +39,8 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         nest.get(0).map_or(self.length, |level| level.limit)
     }
 
-    fn checked(&self, request: Option<u8>) -> Result<u8, Status> {
-        let request = request.unwrap_or(self.request);
+    fn checked(&self, request: RequestChoice) -> Result<u8, Status> {
+        let request = request.of(self.request);
         if usize::from(request) < REQUESTS { Ok(request) } else { Err(Status::UnknownRequest) }
     }
 
@@ -72,13 +72,13 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         if self.overflow {
             return Err(Status::BufferOverflow);
         }
-        self.checked(None)?;
+        self.checked(RequestChoice::RUNNING)?;
         let word = |at: u32| window[(at - self.pc) as usize];
         for begun in 0.. {
             if *at >= self.length {
                 return Err(Status::PastEnd);
             }
-            if begun == LOOPS && word(*at) >> 60 == Instruction::LOOP {
+            if begun == LOOPS && Opcode::of_word(word(*at)) == Opcode::DynLoop {
                 return Ok(None);
             }
             match Instruction::decode(word(*at))? {
@@ -98,10 +98,10 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
                     *at = nest.advance(*at + 1);
                     return Ok(Some((stage, Products::default())));
                 }
-                Instruction::Modify(slots) => {
-                    let products = Self::products(&slots, nest)?;
+                Instruction::Modify(modify) => {
+                    let products = Self::products(&modify, nest)?;
                     let next = word(*at + 1);
-                    if *at + 1 == self.limit(nest) || Kind::of((next >> 60) as u8).is_none() {
+                    if *at + 1 == self.limit(nest) || !Opcode::of_word(next).is_command() {
                         return Err(Status::UnknownTarget);
                     }
                     *at += 1;
@@ -118,21 +118,22 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     }
 
     /// A loop that begins.
-    fn begin(&self, of: &Loop, at: u32, nest: &Nest) -> Result<Level, Status> {
+    fn begin(&self, of: &LoopWord, at: u32, nest: &Nest) -> Result<Level, Status> {
         let part = self.part(nest);
+        let (words, bound) = (of.words.get() as u32, of.bound.get() as u32);
         let (left, step, over_tokens) = match of.source {
-            Source::Count => (of.bound, 1, false),
-            Source::Part => (part, of.bound, true),
-            Source::All(request) => (self.tokens(self.checked(request)?), of.bound, true),
+            LoopSource::Count => (bound, 1, false),
+            LoopSource::Part => (part, bound, true),
+            LoopSource::All => (self.tokens(self.checked(of.request)?), bound, true),
         };
         if nest.depth == DEPTH {
             return Err(Status::TooDeep);
         }
         let too_long = u64::from(left) > u64::from(step) * u64::from(MAX_REPETITIONS);
-        if of.words == 0 || left == 0 || step == 0 || too_long {
+        if words == 0 || left == 0 || step == 0 || too_long {
             return Err(Status::LoopBound);
         }
-        let (body, limit) = (at + 1, at + 1 + u32::from(of.words));
+        let (body, limit) = (at + 1, at + 1 + words);
         if limit > self.limit(nest) {
             return Err(Status::LoopEnd);
         }
@@ -140,13 +141,11 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         Ok(Level { body, limit, number: 0, left, step, over_tokens, tokens })
     }
 
-    fn products(slots: &[Option<Modification>; SLOTS], nest: &Nest) -> Result<Products, Status> {
+    fn products(modify: &ModifyWord, nest: &Nest) -> Result<Products, Status> {
         let mut products = Products::default();
-        for (product, slot) in products.iter_mut().zip(slots) {
-            if let Some(slot) = slot {
-                let level = nest.get(slot.level.into()).ok_or(Status::UnknownTarget)?;
-                *product = Some((*slot, level.number));
-            }
+        for (product, slot) in products.iter_mut().zip(modify.modifications()) {
+            let level = nest.get(slot.level.get() as usize).ok_or(Status::UnknownTarget)?;
+            *product = Some((*slot, level.number));
         }
         Ok(products)
     }
@@ -154,19 +153,18 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     fn command(&self, word: &CommandWord, at: u32, nest: &Nest) -> Result<Stage, Status> {
         let request = self.checked(word.request)?;
         let firsts = nest.which(|level| level.number == 0);
-        let met = |condition: Condition, loops| condition.holds(loops);
         Ok(Stage {
             ends: None,
             address: at,
-            kind: word.kind.code(),
+            kind: word.opcode,
             request,
-            head: word.head,
-            place: word.place,
+            head: word.head.get() as u8,
+            place: word.place.get() as u32,
             column: word.column,
             word: word.word,
-            first: met(word.first, firsts),
-            last: met(word.last, nest.which(Level::is_last)),
-            opens: met(word.opens, firsts),
+            first: word.first.holds(firsts),
+            last: word.last.holds(nest.which(Level::is_last)),
+            opens: word.opens.holds(firsts),
             tokens: self.part(nest),
         })
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A command in the pipeline.
 
-use pimlico_dpa::{Kind, Modification, SLOTS, Status, Target};
+use pimlico_dpa::{Modification, Opcode, SLOTS, Status, Target};
 
 /// Modifications, each with the number of its loop's repetition.
 pub(super) type Products = [Option<(Modification, u32)>; SLOTS];
@@ -12,8 +12,8 @@ pub(super) struct Stage {
     /// How the run ends, if it does.
     pub(super) ends: Option<Status>,
     pub(super) address: u32,
-    /// Opcode; 0 where there is no command.
-    pub(super) kind: u8,
+    /// Its opcode; none where there is no command.
+    pub(super) kind: Opcode,
     pub(super) request: u8,
     pub(super) head: u8,
     pub(super) place: u32,
@@ -36,7 +36,7 @@ impl Stage {
     }
 
     pub(super) fn has_row(&self) -> bool {
-        Kind::of(self.kind).is_some_and(Kind::has_row)
+        self.kind.has_row()
     }
 
     /// Adds the products.
@@ -45,8 +45,9 @@ impl Stage {
         let [mut column, mut word, mut head] = [self.column, self.word, self.head].map(u64::from);
         let mut wraps = false;
         for (Modification { target, coefficient, .. }, number) in products.iter().flatten() {
-            let product = u64::from(*coefficient) * u64::from(*number);
+            let product = coefficient.get() * u64::from(*number);
             match target {
+                Target::None => {}
                 Target::Place => place += product,
                 Target::Place64 => place += product << 6,
                 Target::Column => column += product,
@@ -58,8 +59,10 @@ impl Stage {
                 Target::Head => head += product,
             }
         }
-        let most = if self.has_row() { 0xFFFF } else { 0x3_FFFF };
-        let overflows = place > most || column > 0xFF || word > 0xFF && !wraps || head > 7;
+        let overflows = place > self.kind.max_place().into()
+            || column > 0xFF
+            || word > 0xFF && !wraps
+            || head > 7;
         if self.ends.is_none() && overflows {
             self.ends = Some(Status::FieldOverflow);
         }

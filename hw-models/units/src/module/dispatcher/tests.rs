@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Tests of the dispatcher.
 
-use super::{Dispatcher, DispatcherIn, DispatcherOut, LoadKind};
+use super::{Dispatcher, DispatcherIn, DispatcherOut};
+use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{Instruction, NO_ROW, Status};
-use pimlico_ports::{Model, U};
+use pimlico_ports::{Enumerated, Model, U};
 
 type Small = Dispatcher<16, 64, 64>;
 
@@ -64,7 +65,7 @@ impl Bench {
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
         self.step(|input| {
             input.load_valid_i = true;
-            input.load_kind_i = kind.code();
+            input.load_kind_i = U::new(kind.code());
             (input.load_address_i, input.load_data_i) = (address, data);
         });
     }
@@ -92,7 +93,7 @@ impl Bench {
                 commands.push((clock, output));
             }
             if output.done_o {
-                let status = Status::of(output.done_status_o.get() as u8).expect("a status");
+                let status = Status::from_code(output.done_status_o.get()).expect("a status");
                 let after = self.step(|_| ());
                 assert!(after.start_ready_o);
                 assert_eq!(after.status_o[request as usize], output.done_status_o);
@@ -200,7 +201,7 @@ fn a_fault_stops_its_request_and_harms_no_other() {
         let rows: Vec<_> = commands.iter().map(|(_, c)| c.dispatch_row_o).collect();
         assert_eq!(rows, [200, 201, 202], "{bad}");
         let status = bench.step(|_| ()).status_o;
-        assert_eq!(status[1].get(), u64::from(end.1.code()));
+        assert_eq!(status[1].get(), end.1.code());
         assert_eq!(bench.run(4, 0).1, (4, Status::Va2PaMiss, 2), "no row in the table");
     }
     let deep = "loop 1 {\n".repeat(4) + ".word 0xc000000000100001\nnop\n" + &"}\n".repeat(4);
@@ -213,7 +214,7 @@ fn a_fault_stops_its_request_and_harms_no_other() {
         ..Default::default()
     };
     let ends: Vec<_> = (0..5).map(|_| unit.step(&input)).filter(|o| o.done_o).collect();
-    assert_eq!(ends[0].done_status_o.get(), u64::from(Status::UnknownRequest.code()));
+    assert_eq!(ends[0].done_status_o.get(), Status::UnknownRequest.code());
 }
 
 #[test]

@@ -21,13 +21,9 @@
 //! | 1, x | sums of the context | as before | sums are complete | of the partial sums |
 
 use super::SequencerIn;
-use pimlico_dpa::Kind;
-
-/// Bit of RD_RESULT's word that tells outputs of a matrix from scores, and of the context the upper two
-/// bank groups from the lower.
-const OUTPUTS: u8 = 0x40;
-/// Bit of RD_RESULT's word that tells sums of the context from both.
-const CONTEXT: u8 = 0x80;
+use pimlico_dpa::Opcode;
+use pimlico_dpa::types::{Fault, ResultAddress, SumKind};
+use pimlico_ports::Enumerated;
 
 /// Scores that the score buffer holds.
 const SCORE_BUFFER: u32 = 128 * 1024;
@@ -37,44 +33,6 @@ const PARTIAL_SUMS: u32 = 256;
 const LANES: u32 = 4;
 /// Chips, and so elements that complete sums of the context have.
 const CHIPS: u16 = 8;
-
-/// What is wrong with a run; its code is that of `fault_o`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SequencerFault {
-    /// There is no such command.
-    UnknownCommand = 1,
-    /// There is no such row.
-    Row = 2,
-    /// There is no such column.
-    Column = 3,
-    /// There is no such place.
-    Place = 4,
-    /// A WEIGH where there are no tokens.
-    NoTokens = 5,
-    /// The host has fewer bursts than the program writes.
-    Operands = 6,
-    /// Results of a sum had not been read when those of the next came.
-    Overwritten = 7,
-    /// WEIGHs and WR_WEIGHTS do not match.
-    Unpaired = 8,
-}
-
-impl SequencerFault {
-    /// The fault of a code, if it is one.
-    pub fn of(code: u8) -> Option<Self> {
-        const ALL: [SequencerFault; 8] = [
-            SequencerFault::UnknownCommand,
-            SequencerFault::Row,
-            SequencerFault::Column,
-            SequencerFault::Place,
-            SequencerFault::NoTokens,
-            SequencerFault::Operands,
-            SequencerFault::Overwritten,
-            SequencerFault::Unpaired,
-        ];
-        ALL.get(usize::from(code).wrapping_sub(1)).copied()
-    }
-}
 
 /// A command at the door.
 #[derive(Clone, Copy, Debug)]
@@ -106,14 +64,6 @@ pub struct Read {
     pub first: bool,
     pub last: bool,
     pub opens: bool,
-}
-
-/// What results are; the code is that of `sum_kind_o`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SumKind {
-    Scores = 0,
-    Outputs = 1,
-    Context = 2,
 }
 
 /// RD_RESULT. What a kind of results does not have is 0.
@@ -156,52 +106,49 @@ pub struct Weigh {
 }
 
 /// Checks a dispatched command against what the rank has.
-pub fn decode(input: &SequencerIn) -> Result<Command, SequencerFault> {
-    let kind = Kind::of(input.dispatch_kind_i.get() as u8);
+pub fn decode(input: &SequencerIn) -> Result<Command, Fault> {
+    let kind = Opcode::from_code(input.dispatch_kind_i.get()).unwrap_or_default();
     let place = input.dispatch_place_i.get() as u32;
     let tokens = input.dispatch_tokens_i.get() as u32;
     let (word, head) = (input.dispatch_word_i, input.dispatch_head_i.get() as u8);
     let below = |value: u32, limit: u32, fault| if value < limit { Ok(()) } else { Err(fault) };
-    Ok(match kind.ok_or(SequencerFault::UnknownCommand)? {
-        kind @ (Kind::MacScore | Kind::MacContext) => {
+    Ok(match kind {
+        Opcode::MacScore | Opcode::MacContext => {
             let (row, column) = (input.dispatch_row_i, input.dispatch_column_i);
-            below(row.into(), input.rows_i.get() as u32, SequencerFault::Row)?;
-            below(column.into(), input.columns_i.get() as u32, SequencerFault::Column)?;
+            below(row.into(), input.rows_i.get() as u32, Fault::NoRow)?;
+            below(column.into(), input.columns_i.get() as u32, Fault::NoColumn)?;
             Command::Read(Read {
                 row,
                 column,
                 shared: word,
-                accumulate: kind == Kind::MacContext,
+                accumulate: kind == Opcode::MacContext,
                 first: input.dispatch_first_i,
                 last: input.dispatch_last_i,
                 opens: input.dispatch_opens_i,
             })
         }
-        Kind::CloseAll => Command::CloseAll,
-        Kind::WrShared => Command::Shared { word, behind_reads: input.dispatch_first_i },
-        Kind::WrWeights => Command::Weights { word },
-        Kind::Finish => Command::Finish { head },
-        Kind::Weigh => {
+        Opcode::CloseAll => Command::CloseAll,
+        Opcode::WrShared => Command::Shared { word, behind_reads: input.dispatch_first_i },
+        Opcode::WrWeights => Command::Weights { word },
+        Opcode::Finish => Command::Finish { head },
+        Opcode::Weigh => {
             let count = tokens.min(LANES);
-            below(0, count, SequencerFault::NoTokens)?;
-            below(place + count - 1, SCORE_BUFFER, SequencerFault::Place)?;
+            below(0, count, Fault::NoTokens)?;
+            below(place + count - 1, SCORE_BUFFER, Fault::NoPlace)?;
             Command::Weigh(Weigh { head, place, count: count as u8 })
         }
-        Kind::RdResult => Command::Result(decode_result(input, place, tokens)?),
+        Opcode::RdResult => Command::Result(decode_result(input, place, tokens)?),
+        _ => return Err(Fault::UnknownCommand),
     })
 }
 
-fn decode_result(
-    input: &SequencerIn,
-    place: u32,
-    tokens: u32,
-) -> Result<ResultCommand, SequencerFault> {
-    let (word, head) = (input.dispatch_word_i, input.dispatch_head_i.get() as u8);
+fn decode_result(input: &SequencerIn, place: u32, tokens: u32) -> Result<ResultCommand, Fault> {
+    let results = ResultAddress::of_bits(input.dispatch_word_i);
+    let (head, kind) = (input.dispatch_head_i.get() as u8, results.sum_kind());
     let (first, last) = (input.dispatch_first_i, input.dispatch_last_i);
-    let group = word & 3;
     let none = ResultCommand {
-        address: group,
-        kind: SumKind::Scores,
+        address: results.on_bus().bits(),
+        kind,
         head: 0,
         first: false,
         last: false,
@@ -211,38 +158,31 @@ fn decode_result(
         goes_on: false,
         complete: false,
     };
-    if word & CONTEXT != 0 {
-        if place >= PARTIAL_SUMS {
-            return Err(SequencerFault::Place);
-        }
-        let upper = word & OUTPUTS != 0;
-        return Ok(ResultCommand {
-            address: word & (CONTEXT | OUTPUTS | 0xF),
-            kind: SumKind::Context,
+    match kind {
+        SumKind::Context if place >= PARTIAL_SUMS => Err(Fault::NoPlace),
+        SumKind::Context => Ok(ResultCommand {
             head,
             // A burst holds four sums of 16 bits or two of 32, of as many bank groups.
-            first: !upper,
-            last: !input.wide_i || upper,
+            first: !results.upper,
+            last: !input.wide_i || results.upper,
             place,
             goes_on: !first,
             complete: last,
             ..none
-        });
-    }
-    if word & OUTPUTS != 0 {
-        if place + LANES > SCORE_BUFFER {
-            return Err(SequencerFault::Place);
+        }),
+        SumKind::Outputs if place + LANES > SCORE_BUFFER => Err(Fault::NoPlace),
+        SumKind::Outputs => Ok(ResultCommand { place, goes_on: !first, complete: last, ..none }),
+        SumKind::Scores => {
+            let before = results.lane.get() as u32 * LANES;
+            let keep = place + LANES <= SCORE_BUFFER;
+            Ok(ResultCommand {
+                head,
+                first,
+                tokens: tokens.saturating_sub(before).min(LANES) as u8,
+                place: if keep { place } else { 0 },
+                keep,
+                ..none
+            })
         }
-        let kind = SumKind::Outputs;
-        return Ok(ResultCommand { kind, place, goes_on: !first, complete: last, ..none });
     }
-    let keep = place + LANES <= SCORE_BUFFER;
-    Ok(ResultCommand {
-        head,
-        first,
-        tokens: tokens.saturating_sub(u32::from(group) * LANES).min(LANES) as u8,
-        place: if keep { place } else { 0 },
-        keep,
-        ..none
-    })
 }

@@ -62,7 +62,7 @@
 //!
 //! # Faults
 //!
-//! `fault_o` is the first since the start, [`SequencerFault`]. The command that has it enters no queue, and
+//! `fault_o` is the first since the start, [`Fault`](pimlico_dpa::types::Fault). The command that has it enters no queue, and
 //! those that are taken after it are dropped; what was in the queues goes on, and weights that nobody writes
 //! any more are dropped.
 //!
@@ -80,6 +80,5 @@ mod ports;
 mod queue;
 mod weights;
 
-pub use command::SequencerFault;
 pub use model::Sequencer;
 pub use ports::{SequencerIn, SequencerOut, SequencerProbe};

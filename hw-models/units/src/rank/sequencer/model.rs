@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! The sequencer's model.
 
-use super::command::{Command, Read, ResultCommand, SequencerFault, SumKind, Weigh, decode};
+use super::command::{Command, Read, ResultCommand, Weigh, decode};
 use super::queue::Queue;
 use super::weights::{self, Weights};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
-use pimlico_ports::{Model, U, Unit};
+use pimlico_dpa::types::{Fault, SumKind};
+use pimlico_ports::{Enumerated, Model, U, Unit};
 
 const ARRAY: usize = 32;
 const RESULTS: usize = 64;
@@ -72,7 +73,7 @@ pub struct Sequencer {
 
     /// Between a start and the end of its CLOSE_ALL, if it needs one.
     over: bool,
-    fault: Option<SequencerFault>,
+    fault: Option<Fault>,
     door: Option<Command>,
     array: Queue<ArrayEntry, ARRAY>,
     results: Queue<ResultEntry, RESULTS>,
@@ -200,7 +201,7 @@ impl Sequencer {
     fn requests(&self) -> SequencerOut {
         let mut output = SequencerOut {
             dispatch_ready_o: self.door.is_none() || self.enters(),
-            fault_o: U::new(self.fault.map_or(0, |fault| fault as u64)),
+            fault_o: U::new(self.fault.unwrap_or_default().code()),
             ..Default::default()
         };
         let over = self.over && self.is_drained();
@@ -257,7 +258,7 @@ impl Sequencer {
         let command = &entry.command;
         output.bus_valid_o = true;
         output.bus_address_o = command.address;
-        output.sum_kind_o = U::new(command.kind as u64);
+        output.sum_kind_o = U::new(command.kind.code());
         output.sum_head_o = U::new(command.head.into());
         output.sum_first_o = command.first;
         output.sum_last_o = command.last;
@@ -312,7 +313,7 @@ impl Sequencer {
         if input.bus_taken_i && asked.bus_valid_o {
             if !asked.bus_write_o {
                 self.results.send();
-                self.leaving |= asked.sum_kind_o.get() == SumKind::Context as u64;
+                self.leaving |= asked.sum_kind_o.get() == SumKind::Context.code();
             } else {
                 self.operands.send();
                 match asked.bus_host_o {
@@ -386,17 +387,17 @@ impl Sequencer {
     }
 
     /// What is wrong with a command that would enter now.
-    fn refuses(&self, command: &Command, operands: u64) -> Option<SequencerFault> {
+    fn refuses(&self, command: &Command, operands: u64) -> Option<Fault> {
         let unpaired = match command {
             Command::Shared { .. } if self.operands_asked >= operands => {
-                return Some(SequencerFault::Operands);
+                return Some(Fault::NoOperand);
             }
             Command::Weigh(_) => self.unpaired == weights::WORDS,
             Command::Weights { .. } => self.unpaired == 0,
             Command::CloseAll => self.unpaired > 0,
             _ => false,
         };
-        unpaired.then_some(SequencerFault::Unpaired)
+        unpaired.then_some(Fault::Unpaired)
     }
 
     /// Everything has been dispatched, and a word of weights has nobody who writes it.
@@ -540,8 +541,8 @@ impl Model for Sequencer {
         if let Ok(Some(command)) = decoded {
             self.door = Some(command);
         }
-        let overwritten = overwrites.then_some(SequencerFault::Overwritten);
-        let unpaired = ends_unpaired.then_some(SequencerFault::Unpaired);
+        let overwritten = overwrites.then_some(Fault::Overwritten);
+        let unpaired = ends_unpaired.then_some(Fault::Unpaired);
         self.fault = self.fault.or(overwritten).or(decoded.err()).or(refused).or(unpaired);
 
         self.over |= input.done_i;
