@@ -24,6 +24,7 @@
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
+//! | [`rank`] | what does a rank make of the commands, taken one by one? |
 //!
 //! ```
 //! use pimlico_golden::format::{Format, Subnormals};
@@ -45,6 +46,7 @@ pub mod format;
 pub mod llama;
 pub mod pingpong;
 pub mod pins;
+pub mod rank;
 pub mod reduction;
 pub mod relayout;
 pub mod sequencer;

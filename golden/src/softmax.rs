@@ -66,54 +66,107 @@ pub fn weights(x: &[f64]) -> Vec<f64> {
 /// or -infinity and not all of them -infinity, if exponentials miss theirs by at most `ulps` units in
 /// the last place.
 pub fn weight_bounds(f: Format, s: Subnormals, x: &[f64], ulps: f64) -> Vec<f64> {
-    let precision = f64::from(f.precision());
-    let smallest = exact::power_of_two(f.min_quantum());
-    let flushed = match s {
-        Subnormals::Gradual => 0.0,
-        Subnormals::Flush => exact::power_of_two(f.min_exponent()),
-    };
+    let sum = HeadSum::of(Exponential { format: f, subnormals: s, ulps }, x);
+    x.iter().map(|x| sum.weight(*x).1).collect()
+}
 
-    // e^d, and by how much that may be missed: the subtraction rounds d, the unit rounds e^d.
-    let exponential = |d: f64| {
+/// A unit's exponential of binary16 or a format like it.
+#[derive(Clone, Copy, Debug)]
+pub struct Exponential {
+    /// Format of arguments and results.
+    pub format: Format,
+    /// What becomes of subnormal numbers.
+    pub subnormals: Subnormals,
+    /// Units in the last place by which it may miss.
+    pub ulps: f64,
+}
+
+impl Exponential {
+    /// Numbers below this may become zero.
+    fn flushed(&self) -> f64 {
+        match self.subnormals {
+            Subnormals::Gradual => 0.0,
+            Subnormals::Flush => exact::power_of_two(self.format.min_exponent()),
+        }
+    }
+
+    /// e^d, and by how much that may be missed: the subtraction rounds d, the unit rounds e^d.
+    fn of(&self, d: f64) -> (f64, f64) {
         if d == 0.0 || d == f64::NEG_INFINITY {
             return (d.exp(), 0.0);
         }
+        let precision = f64::from(self.format.precision());
+        let smallest = exact::power_of_two(self.format.min_quantum());
         let half_ulp = (d.abs().log2().floor() - precision).exp2();
         let exp = d.exp();
-        let unit = ulps * (exp * half_ulp.exp() * (1.0 - precision).exp2()).max(smallest);
-        let vanishes = if exp < 2.0 * flushed { flushed } else { 0.0 };
+        let unit = self.ulps * (exp * half_ulp.exp() * (1.0 - precision).exp2()).max(smallest);
+        let vanishes = if exp < 2.0 * self.flushed() { self.flushed() } else { 0.0 };
         (exp, exp * half_ulp.exp_m1() + unit + vanishes)
-    };
+    }
+}
 
-    // The sum and its error, chunk by chunk.
-    let (mut max, mut sum, mut error) = (f64::NEG_INFINITY, 0.0, 0.0);
-    for chunk in x.chunks(CHUNK) {
-        let higher = chunk.iter().copied().fold(max, f64::max);
-        if higher == f64::NEG_INFINITY {
-            continue;
+/// Maximum and sum of a head's exponentials in `f64`, and how far off the sum may be.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadSum {
+    exponential: Exponential,
+    max: f64,
+    sum: f64,
+    error: f64,
+}
+
+impl HeadSum {
+    /// Of these scaled scores, chunk by chunk: finite or -infinity.
+    pub fn of(exponential: Exponential, x: &[f64]) -> Self {
+        let (mut max, mut sum, mut error) = (f64::NEG_INFINITY, 0.0, 0.0);
+        for chunk in x.chunks(CHUNK) {
+            let higher = chunk.iter().copied().fold(max, f64::max);
+            if higher == f64::NEG_INFINITY {
+                continue;
+            }
+            let (factor, factor_error) = exponential.of(max - higher);
+            error = error * (factor + factor_error) + sum * factor_error;
+            sum *= factor;
+            for &x in chunk {
+                let (exp, exp_error) = exponential.of(x - higher);
+                sum += exp;
+                error += exp_error;
+            }
+            // 15 additions in the chunk; a product and an addition for the head.
+            error += (sum + error) * 17.0 * (-24f64).exp2();
+            max = higher;
         }
-        let (factor, factor_error) = exponential(max - higher);
-        error = error * (factor + factor_error) + sum * factor_error;
-        sum *= factor;
-        for &x in chunk {
-            let (exp, exp_error) = exponential(x - higher);
-            sum += exp;
-            error += exp_error;
-        }
-        // 15 additions in the chunk; a product and an addition for the head.
-        error += (sum + error) * 17.0 * (-24f64).exp2();
-        max = higher;
+        Self { exponential, max, sum, error }
     }
 
-    let bound = |x: &f64| {
-        let (exp, exp_error) = exponential(x - max);
-        let weight = exp / sum;
-        let largest = (exp + exp_error) / (sum - error) * (1.0 + 3.0 * (-24f64).exp2());
+    /// Whether there is a score to divide by.
+    pub fn is_proper(&self) -> bool {
+        self.max.is_finite() && self.sum.is_finite()
+    }
+
+    /// The exponential of a scaled score, no larger than the largest, in the format, and by how much it
+    /// may be missed.
+    pub fn exponential(&self, x: f64) -> (f64, f64) {
+        self.exponential.of(x - self.max)
+    }
+
+    /// The weight of a scaled score in the format, and by how much it may be missed.
+    pub fn weight(&self, x: f64) -> (f64, f64) {
+        let (exp, error) = self.exponential(x);
+        self.normalised(exp, error)
+    }
+
+    /// A number that is off by `error` at most, divided by the sum and rounded to the format; and by how
+    /// much that may be missed.
+    pub fn normalised(&self, x: f64, error: f64) -> (f64, f64) {
+        let precision = f64::from(self.exponential.format.precision());
+        let smallest = exact::power_of_two(self.exponential.format.min_quantum());
+        let flushed = self.exponential.flushed();
+        let exact = x / self.sum;
+        let largest = (x.abs() + error) / (self.sum - self.error) * (1.0 + 3.0 * (-24f64).exp2());
         let rounding = (largest * (-precision).exp2()).max(smallest / 2.0);
-        let vanishes = if weight < 2.0 * flushed { flushed } else { 0.0 };
-        largest - weight + rounding + vanishes
-    };
-    x.iter().map(bound).collect()
+        let vanishes = if exact.abs() < 2.0 * flushed { flushed } else { 0.0 };
+        (exact, largest - exact.abs() + rounding + vanishes)
+    }
 }
 
 #[cfg(test)]
