@@ -328,7 +328,7 @@ impl Rank {
         let tree = self.tree(command)?;
         let [first, last, _] = command.flags;
         let place = command.place as usize;
-        if place % LANES != 0 && !(first && last) {
+        if !place.is_multiple_of(LANES) && !(first && last) {
             return Err(Stop::Open("partial sums that are not in one word"));
         }
         for (n, sum) in tree.into_iter().enumerate() {
