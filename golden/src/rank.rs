@@ -328,7 +328,8 @@ impl Rank {
         let tree = self.tree(command)?;
         let [first, last, _] = command.flags;
         let place = command.place as usize;
-        if !place.is_multiple_of(LANES) && !(first && last) {
+        let partial = !(first && last);
+        if partial && !place.is_multiple_of(LANES) {
             return Err(Stop::Open("partial sums that are not in one word"));
         }
         for (n, sum) in tree.into_iter().enumerate() {
