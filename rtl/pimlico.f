@@ -60,7 +60,6 @@ rtl/rank/pim_chip.sv
 rtl/rank/old_pim_chip.sv
 rtl/rank/pim_rank.sv
 rtl/rank/request_queue.sv
-rtl/rank/weight_words.sv
 rtl/rank/sequencer.sv
 
 // in a module

@@ -24,9 +24,8 @@ use opcode::{CLOSE_ALL, FINISH, MAC_CONTEXT, MAC_SCORE, RD_RESULT, WEIGH, WR_SHA
 
 /// tCK from the acceptance of a request to its command on the pins.
 const LATENCY: u64 = 2;
-const SCORE_BUFFER: u32 = 1 << 17;
 const PARTIAL_SUMS: u32 = 256;
-/// Words of weights on their way.
+/// Words of weights under way, at the most.
 const WORDS: usize = 16;
 
 /// What the rank has.
@@ -40,6 +39,8 @@ pub struct Sizes {
     pub burst_tck: u64,
     /// Sums are of 32 bits.
     pub wide: bool,
+    /// Places of the score buffer.
+    pub scores: u32,
 }
 
 /// A dispatched command.
@@ -58,7 +59,7 @@ pub struct Command {
     pub tokens: u32,
 }
 
-/// What happens in a clock.
+/// What happens in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Seen {
@@ -76,12 +77,12 @@ pub struct Seen {
     pub results: bool,
     pub scaled: bool,
     pub finished: bool,
-    pub weight: Option<u16>,
+    pub word_made: bool,
     pub context: bool,
     pub output: bool,
 }
 
-/// What is asked for in a clock.
+/// What is asked for in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
     /// The dispatcher's command is taken.
@@ -98,8 +99,10 @@ pub struct Asked {
     pub bus: Option<Bus>,
     /// A head's scores are complete.
     pub finish: Option<u32>,
-    /// Place and head of a score.
-    pub weigh: Option<(u32, u32)>,
+    /// Place of the first score of a word of weights, their head and number.
+    pub weigh: Option<[u32; 3]>,
+    /// A word of weights is dropped.
+    pub drops: bool,
 }
 
 /// An array request.
@@ -115,7 +118,7 @@ pub enum Array {
 #[allow(missing_docs)]
 pub enum Bus {
     Host { word: u32 },
-    Weights { word: u32, weights: u64 },
+    Weights { word: u32 },
     Results { address: u32, sum: Sum },
 }
 
@@ -160,7 +163,7 @@ pub struct History {
     over: bool,
     fault: u32,
     /// A command that has not entered its queue.
-    door: Option<Command>,
+    decoded: Option<Command>,
     /// What is not done, in the order of the program: array, results, operands, softmax.
     open: [VecDeque<Entry>; 4],
     entered: u64,
@@ -174,21 +177,22 @@ pub struct History {
     /// The same of results of the context.
     context_sent: Option<u64>,
     context_left: Option<u64>,
-    /// The last array command was a CLOSE_ALL; its head end was told.
+    /// The last array command was a CLOSE_ALL; its head end was signalled.
     closed: bool,
-    told: bool,
+    signalled: bool,
     scores: i64,
     elements: i64,
     finishing: i64,
-    /// Weights that each WEIGH has still to ask for and to get, and what it got.
+    /// A word of weights for each WEIGH, until it goes to the data bus.
     words: VecDeque<Word>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Word {
-    count: usize,
-    asked: usize,
-    weights: Vec<u16>,
+    /// The softmax unit has taken its scores.
+    weighed: bool,
+    /// All its weights are there.
+    made: bool,
 }
 
 const DEPTHS: [usize; 4] = [32, 64, 64, 16];
@@ -206,7 +210,7 @@ impl History {
             started: 0,
             over: false,
             fault: 0,
-            door: None,
+            decoded: None,
             open: Default::default(),
             entered: 0,
             writes: vec![[0; 2]; 256],
@@ -217,7 +221,7 @@ impl History {
             context_sent: None,
             context_left: None,
             closed: false,
-            told: false,
+            signalled: false,
             scores: 0,
             elements: 0,
             finishing: 0,
@@ -237,14 +241,14 @@ impl History {
     fn nothing_beside_the_array(&self) -> bool {
         self.open[RESULTS..].iter().all(VecDeque::is_empty)
             && [self.scores, self.elements, self.finishing] == [0; 3]
-            && self.words.iter().all(|word| word.asked == 0)
+            && self.words.iter().all(|word| !word.weighed)
     }
 
-    /// What is asked for in this clock.
+    /// What is asked for in this cycle.
     pub fn asked(&self) -> Asked {
         let mut asked = Asked { fault: self.fault, ..Asked::default() };
-        asked.ready = self.door.is_none_or(|command| self.may_enter(&command));
-        let empty = self.door.is_none() && self.open[ARRAY].is_empty();
+        asked.ready = self.decoded.is_none_or(|command| self.may_enter(&command));
+        let empty = self.decoded.is_none() && self.open[ARRAY].is_empty();
         let over = self.over && empty && self.nothing_beside_the_array();
         asked.done = over && self.closed;
         asked.array = match self.first_unsent(ARRAY) {
@@ -255,26 +259,26 @@ impl History {
             }
             None => (over && !self.closed).then_some(Array::Close),
         };
-        asked.head_end = asked.array == Some(Array::Close) && !self.told;
+        asked.head_end = asked.array == Some(Array::Close) && !self.signalled;
         asked.bus = self.results().or_else(|| self.operand());
         if self.scores == 0
             && let Some(entry) = self.open[SOFTMAX].front()
         {
-            let Command { opcode, head, place, .. } = entry.command;
+            let Command { opcode, head, place, tokens, .. } = entry.command;
             if opcode == FINISH {
                 asked.finish = Some(head);
             } else if self.finishing == 0 {
-                let begun = self.words.iter().filter(|word| word.asked > 0).count();
-                let asking = self.words.iter().find(|word| word.asked < word.count);
-                let place = place + asking.map_or(0, |word| word.asked as u32);
-                let goes_on = asking.is_some_and(|word| word.asked > 0);
-                asked.weigh = (goes_on || begun < WORDS).then_some((place, head));
+                let under_way = self.words.iter().filter(|word| word.weighed).count();
+                asked.weigh = (under_way < WORDS).then_some([place, head, tokens.min(4)]);
             }
         }
+        let no_entry_writes =
+            self.fault != 0 && self.decoded.is_none() && self.open[OPERANDS].is_empty();
+        asked.drops = no_entry_writes && self.has_word();
         asked
     }
 
-    /// Whether the command at the door enters in this clock.
+    /// Whether the decoded command enters in this cycle.
     fn may_enter(&self, command: &Command) -> bool {
         let room = |queue: usize| self.open[queue].len() < DEPTHS[queue];
         let closing = self.open[ARRAY].iter().any(|it| it.command.opcode == CLOSE_ALL);
@@ -315,7 +319,7 @@ impl History {
         Some(Array::Read { row, column, word, accumulate, flags: [first, last, opens] })
     }
 
-    /// Clocks since something that happened in this run.
+    /// Cycles since something that happened in this run.
     fn since(&self, clock: Option<u64>) -> Option<u64> {
         clock.filter(|&clock| clock >= self.started).map(|clock| self.clock - clock)
     }
@@ -348,7 +352,7 @@ impl History {
             Sum::Outputs { place, goes_on: !first, complete: last }
         } else {
             let tokens = tokens.saturating_sub(4 * group).min(4);
-            let place = Some(place).filter(|place| place + 4 <= SCORE_BUFFER);
+            let place = Some(place).filter(|place| place + 4 <= self.sizes.scores);
             Sum::Scores { head, first, tokens, place }
         };
         Some(Bus::Results { address: group, sum })
@@ -365,20 +369,18 @@ impl History {
         if entry.command.opcode == WR_SHARED {
             return Some(Bus::Host { word });
         }
-        let ready = self.words.front().filter(|it| it.count == it.weights.len())?;
-        let bits = ready.weights.iter().enumerate();
-        let weights = bits.map(|(n, bits)| u64::from(*bits) << (16 * n)).sum();
-        Some(Bus::Weights { word, weights })
+        self.has_word().then_some(Bus::Weights { word })
     }
 
-    /// The clock ends, with what was seen in it.
+    /// Whether the oldest word of weights is complete.
+    fn has_word(&self) -> bool {
+        self.words.front().is_some_and(|word| word.made)
+    }
+
+    /// The cycle ends, with what was seen in it.
     pub fn take(&mut self, seen: &Seen) {
         let asked = self.asked();
-        let ends_unpaired = self.over && self.door.is_none() && self.unpaired() > 0;
-        let nobody_writes =
-            self.fault != 0 && self.door.is_none() && self.open[OPERANDS].is_empty();
-        let dropped = nobody_writes
-            && self.words.front().is_some_and(|word| word.count == word.weights.len());
+        let ends_unpaired = self.over && self.decoded.is_none() && self.unpaired() > 0;
         let overwritten = seen.results && {
             let left = self.open[RESULTS].get(usize::from(seen.results_taken));
             left.is_some_and(|entry| entry.behind <= self.sums_made)
@@ -388,13 +390,13 @@ impl History {
         self.take_softmax(seen);
         let host = |it: &&Entry| it.command.opcode == WR_SHARED && !it.sent;
         let waiting = self.open[OPERANDS].iter().filter(host).count();
-        // The burst that goes in this clock is still counted, on both sides.
+        // The burst that goes in this cycle is still counted, on both sides.
         let goes = usize::from(seen.bus_taken && matches!(asked.bus, Some(Bus::Host { .. })));
         let mut fault = ends_unpaired.then_some(8);
-        if dropped {
+        if asked.drops {
             self.words.pop_front();
         }
-        if let Some(command) = self.door.take_if(|_| asked.ready) {
+        if let Some(command) = self.decoded.take_if(|_| asked.ready) {
             if command.opcode == WR_SHARED && waiting + goes >= seen.operands {
                 fault = Some(6);
             } else if self.breaks_pair(&command) {
@@ -405,7 +407,7 @@ impl History {
         }
         if let Some(command) = seen.command.filter(|_| asked.ready && self.fault == 0) {
             match self.wrong(&command) {
-                None => self.door = Some(command),
+                None => self.decoded = Some(command),
                 wrong => fault = wrong,
             }
         }
@@ -418,7 +420,7 @@ impl History {
         self.over |= seen.ends;
         self.clock += 1;
         if seen.starts {
-            (self.over, self.fault, self.closed, self.told) = (false, 0, false, false);
+            (self.over, self.fault, self.closed, self.signalled) = (false, 0, false, false);
             self.started = self.clock;
         }
     }
@@ -447,9 +449,9 @@ impl History {
             MAC_SCORE | MAC_CONTEXT if command.row >= self.sizes.rows => Some(2),
             MAC_SCORE | MAC_CONTEXT if command.column >= self.sizes.columns => Some(3),
             RD_RESULT if word & 0x80 != 0 => (place >= PARTIAL_SUMS).then_some(4),
-            RD_RESULT if word & 0x40 != 0 => (place + 4 > SCORE_BUFFER).then_some(4),
+            RD_RESULT if word & 0x40 != 0 => (place + 4 > self.sizes.scores).then_some(4),
             WEIGH if count == 0 => Some(5),
-            WEIGH => (place + count > SCORE_BUFFER).then_some(4),
+            WEIGH => (place + count > self.sizes.scores).then_some(4),
             1..=8 => None,
             _ => Some(1),
         }
@@ -465,7 +467,7 @@ impl History {
                 ARRAY
             }
             CLOSE_ALL => {
-                self.told = false;
+                self.signalled = false;
                 ARRAY
             }
             RD_RESULT => {
@@ -484,8 +486,7 @@ impl History {
             }
             _ => {
                 if command.opcode == WEIGH {
-                    let count = command.tokens.min(4) as usize;
-                    self.words.push_back(Word { count, asked: 0, weights: Vec::new() });
+                    self.words.push_back(Word::default());
                 }
                 SOFTMAX
             }
@@ -503,13 +504,13 @@ impl History {
 
     fn take_array(&mut self, asked: &Asked, seen: &Seen) {
         let closes = asked.array == Some(Array::Close);
-        self.told |= closes;
+        self.signalled |= closes;
         if seen.array_taken {
             self.closed = closes;
             if closes {
                 self.open[ARRAY].pop_front();
             } else if let Some(mac) = self.send(ARRAY) {
-                self.told = false;
+                self.signalled = false;
                 self.sum_sent = if mac.last { Some(self.clock) } else { self.sum_sent };
             }
         }
@@ -559,17 +560,15 @@ impl History {
             self.finishing += 1;
         }
         if seen.weigh_taken
-            && let Some(word) = self.words.iter_mut().find(|word| word.asked < word.count)
+            && let Some(word) = self.words.iter_mut().find(|word| !word.weighed)
         {
-            word.asked += 1;
-            if word.asked == word.count {
-                self.open[SOFTMAX].pop_front();
-            }
+            word.weighed = true;
+            self.open[SOFTMAX].pop_front();
         }
-        if let Some(bits) = seen.weight {
-            let mut words = self.words.iter_mut();
-            let word = words.find(|word| word.weights.len() < word.count);
-            word.into_iter().for_each(|word| word.weights.push(bits));
+        if seen.word_made
+            && let Some(word) = self.words.iter_mut().find(|word| !word.made)
+        {
+            word.made = true;
         }
         self.finishing -= i64::from(seen.finished);
         self.scores -= i64::from(seen.scaled);

@@ -216,28 +216,28 @@ module pim_module #(
   );
 
   // Commands.
-  logic        dispatch_ready, dispatch_valid, dispatch_first, dispatch_last, dispatch_opens;
-  logic [3:0]  dispatch_kind, dispatch_request;
-  logic [2:0]  dispatch_head;
-  logic [15:0] dispatch_row;
-  logic [17:0] dispatch_place;
-  logic [7:0]  dispatch_column, dispatch_word;
-  logic [19:0] dispatch_tokens;
+  pimlico_pkg::load_t     load;
+  pimlico_pkg::start_t    start;
+  pimlico_pkg::dispatch_t dispatch;
+  pimlico_pkg::run_end_t  ended;
+  logic                   dispatch_ready, dispatch_valid;
+
+  assign load  = '{
+    kind: pimlico_pkg::load_kind_e'(load_kind_i), address: load_address_i, data: load_data_i
+  };
+  assign start = '{request: start_request_i, address: start_address_i};
 
   dispatcher u_dispatcher (
-    .clk_i              (clk_module),
+    .clk_i            (clk_module),
     .rst_ni,
     .load_valid_i,
-    .load_kind_i,
-    .load_address_i,
-    .load_data_i,
+    .load_i           (load),
     .start_valid_i,
-    .start_request_i,
-    .start_address_i,
-    .stop_i             (fault_o != '0),
+    .start_i          (start),
+    .stop_i           (fault_o != '0),
     .fetch_data_i,
     .table_data_i,
-    .dispatch_ready_i   (dispatch_ready),
+    .dispatch_ready_i (dispatch_ready),
     .command_write_o,
     .table_write_o,
     .overflow_o,
@@ -246,131 +246,101 @@ module pim_module #(
     .fetch_address_o,
     .table_read_o,
     .table_address_o,
-    .dispatch_valid_o   (dispatch_valid),
-    .dispatch_kind_o    (dispatch_kind),
-    .dispatch_request_o (dispatch_request),
-    .dispatch_head_o    (dispatch_head),
-    .dispatch_row_o     (dispatch_row),
-    .dispatch_place_o   (dispatch_place),
-    .dispatch_column_o  (dispatch_column),
-    .dispatch_word_o    (dispatch_word),
-    .dispatch_first_o   (dispatch_first),
-    .dispatch_last_o    (dispatch_last),
-    .dispatch_opens_o   (dispatch_opens),
-    .dispatch_tokens_o  (dispatch_tokens),
-    .done_o             (ended_o),
-    .done_status_o      (ended_status_o),
-    .done_address_o     (ended_address_o),
+    .dispatch_valid_o (dispatch_valid),
+    .dispatch_o       (dispatch),
+    .end_valid_o      (ended_o),
+    .end_o            (ended),
     .status_o
   );
 
+  assign ended_status_o  = ended.status;
+  assign ended_address_o = ended.address;
+
   // Requests.
-  logic         array_valid;
-  logic         array_close;
-  logic [15:0]  array_row;
-  logic [7:0]   array_column;
-  logic [7:0]   array_shared;
-  logic         array_accumulate;
-  logic         array_first;
-  logic         array_last;
-  logic         bus_valid;
-  logic         bus_write;
-  logic [7:0]   bus_address;
-  logic         bus_host;
-  logic [1:0]   sum_kind;
-  logic [2:0]   sum_head;
-  logic         sum_first;
-  logic         sum_last;
-  logic [2:0]   sum_tokens;
-  logic [16:0]  sum_place;
-  logic         sum_keep;
-  logic         sum_goes_on;
-  logic         sum_complete;
-  logic         finish_valid;
-  logic [2:0]   finish_head;
-  logic         weigh_valid;
-  logic [16:0]  weigh_place;
-  logic [2:0]   weigh_head;
-  logic         head_end;
-  logic        array_opens;
-  logic [63:0] bus_weights;
+  pimlico_pkg::bank_size_t     size;
+  pimlico_pkg::rank_events_t   events;
+  pimlico_pkg::array_request_t array;
+  pimlico_pkg::bus_request_t   bus;
+  pimlico_pkg::finish_t        finish;
+  pimlico_pkg::weigh_t         weigh;
+  logic                        array_valid, bus_valid, finish_valid, weigh_valid, head_end;
+  logic                        weights_drop, word_taken, word_made, word_weighed;
+
+  assign size   = '{rows: bank_rows_i, columns: bank_columns_i};
+  assign events = '{
+    array_taken: array_taken_o, bus_taken: bus_taken_o, finish_taken: finish_taken_o,
+    weigh_taken: word_weighed, read: read_o, results_taken: results_taken_o, written: written_o,
+    results: results_o, scaled: scaled_o, finished: finished_o, word_made: word_made,
+    context_made: context_valid_o, output_made: output_valid_o
+  };
 
   sequencer u_sequencer (
-    .clk_i              (clk_module),
+    .clk_i            (clk_module),
     .rst_ni,
-    .rows_i             (bank_rows_i),
-    .columns_i          (bank_columns_i),
-    .burst_i            (8'd4),
-    .wide_i             (1'b0),
-    .start_i            (start_valid_i && start_ready_o),
-    .done_i             (ended_o),
+    .size_i           (size),
+    .burst_i          (8'd4),
+    .wide_i           (1'b0),
+    .start_i          (start_valid_i && start_ready_o),
+    .done_i           (ended_o),
     .operands_i,
-    .dispatch_valid_i   (dispatch_valid),
-    .dispatch_kind_i    (dispatch_kind),
-    .dispatch_head_i    (dispatch_head),
-    .dispatch_row_i     (dispatch_row),
-    .dispatch_place_i   (dispatch_place),
-    .dispatch_column_i  (dispatch_column),
-    .dispatch_word_i    (dispatch_word),
-    .dispatch_first_i   (dispatch_first),
-    .dispatch_last_i    (dispatch_last),
-    .dispatch_opens_i   (dispatch_opens),
-    .dispatch_tokens_i  (dispatch_tokens),
-    .array_taken_i      (array_taken_o),
-    .bus_taken_i        (bus_taken_o),
-    .finish_taken_i     (finish_taken_o),
-    .weigh_taken_i      (weigh_taken_o),
-    .read_i             (read_o),
-    .results_taken_i    (results_taken_o),
-    .written_i          (written_o),
-    .results_i          (results_o),
-    .scaled_i           (scaled_o),
-    .finished_i         (finished_o),
-    .weight_valid_i     (weight_valid_o),
-    .weight_i           (weight_o),
-    .context_valid_i    (context_valid_o),
-    .output_valid_i     (output_valid_o),
-    .dispatch_ready_o   (dispatch_ready),
+    .dispatch_valid_i (dispatch_valid),
+    .dispatch_i       (dispatch),
+    .events_i         (events),
+    .dispatch_ready_o (dispatch_ready),
     .fault_o,
-    .done_o             (over_o),
-    .array_valid_o      (array_valid),
-    .array_close_o      (array_close),
-    .array_row_o        (array_row),
-    .array_column_o     (array_column),
-    .array_shared_o     (array_shared),
-    .array_accumulate_o (array_accumulate),
-    .array_first_o      (array_first),
-    .array_last_o       (array_last),
-    .array_opens_o      (array_opens),
-    .bus_valid_o        (bus_valid),
-    .bus_write_o        (bus_write),
-    .bus_address_o      (bus_address),
-    .bus_host_o         (bus_host),
-    .bus_weights_o      (bus_weights),
-    .sum_kind_o         (sum_kind),
-    .sum_head_o         (sum_head),
-    .sum_first_o        (sum_first),
-    .sum_last_o         (sum_last),
-    .sum_tokens_o       (sum_tokens),
-    .sum_place_o        (sum_place),
-    .sum_keep_o         (sum_keep),
-    .sum_goes_on_o      (sum_goes_on),
-    .sum_complete_o     (sum_complete),
-    .finish_valid_o     (finish_valid),
-    .finish_head_o      (finish_head),
-    .weigh_valid_o      (weigh_valid),
-    .weigh_place_o      (weigh_place),
-    .weigh_head_o       (weigh_head),
-    .head_end_o         (head_end)
+    .done_o           (over_o),
+    .array_valid_o    (array_valid),
+    .array_o          (array),
+    .bus_valid_o      (bus_valid),
+    .bus_o            (bus),
+    .finish_valid_o   (finish_valid),
+    .finish_o         (finish),
+    .weigh_valid_o    (weigh_valid),
+    .weigh_o          (weigh),
+    .weights_drop_o   (weights_drop),
+    .head_end_o       (head_end)
+  );
+
+  // Weights. What passes them has the clock of the sequencer: the rank shows nothing while it stands still.
+  logic                  score_valid, weights_valid;
+  pimlico_pkg::place_t   score_place;
+  pimlico_pkg::head_t    score_head;
+  pimlico_pkg::element_t weights;
+  logic [63:0]           word;
+
+  assign word_taken = bus_taken_o && bus.write && !bus.host || weights_drop;
+
+  weight_path u_weights (
+    .clk_i          (clk_module),
+    .rst_ni,
+    .weigh_valid_i  (weigh_valid),
+    .weigh_i        (weigh),
+    .ready_i        (weigh_taken_o),
+    .weight_valid_i (weight_valid_o),
+    .weight_i       (weight_o),
+    .taken_i        (word_taken),
+    .taken_o        (word_weighed),
+    .score_valid_o  (score_valid),
+    .place_o        (score_place),
+    .head_o         (score_head),
+    .made_o         (word_made),
+    .weight_valid_o (weights_valid),
+    .weight_o       (weights),
+    .word_o         (word)
   );
 
   logic [7:0][63:0] bus_data;
   logic             unused_request;
 
-  assign bus_data        = bus_host ? operand_i : {8{bus_weights}};
-  assign operand_taken_o = bus_taken_o && bus_host;
+  always_comb begin
+    bus_data = '0;
+    if (bus.write) bus_data = {8{word}};
+    if (bus.host) bus_data = operand_i;
+  end
+
+  assign operand_taken_o = bus_taken_o && bus.host;
   // Whose row it is was of use for the look-up; the first of an operator is, for statistics.
-  assign unused_request  = &{1'b0, dispatch_request, array_opens};
+  assign unused_request  = &{1'b0, array.kind, array.bank, array.mac.opens, weights_valid, weights};
 
   pim_rank #(
     .CHIPS_BUILT (CHIPS_BUILT),
@@ -405,32 +375,32 @@ module pim_module #(
     .memory_i,
     .memory_refresh_i,
     .array_valid_i      (array_valid),
-    .array_close_i      (array_close),
-    .array_row_i        (array_row),
-    .array_column_i     (array_column),
-    .array_shared_i     (array_shared),
-    .array_accumulate_i (array_accumulate),
-    .array_first_i      (array_first),
-    .array_last_i       (array_last),
+    .array_close_i      (array.kind == pimlico_pkg::ArrayCloseAll),
+    .array_row_i        (array.row),
+    .array_column_i     (array.column),
+    .array_shared_i     (array.mac.word),
+    .array_accumulate_i (array.mac.accumulate),
+    .array_first_i      (array.mac.first),
+    .array_last_i       (array.mac.last),
     .bus_valid_i        (bus_valid),
-    .bus_write_i        (bus_write),
-    .bus_address_i      (bus_address),
-    .bus_host_i         (bus_host),
+    .bus_write_i        (bus.write),
+    .bus_address_i      (bus.address),
+    .bus_host_i         (bus.host),
     .bus_data_i         (bus_data),
-    .sum_kind_i         (sum_kind),
-    .sum_head_i         (sum_head),
-    .sum_first_i        (sum_first),
-    .sum_last_i         (sum_last),
-    .sum_tokens_i       (sum_tokens),
-    .sum_place_i        (sum_place),
-    .sum_keep_i         (sum_keep),
-    .sum_goes_on_i      (sum_goes_on),
-    .sum_complete_i     (sum_complete),
+    .sum_kind_i         (bus.sum.kind),
+    .sum_head_i         (bus.sum.head),
+    .sum_first_i        (bus.sum.first),
+    .sum_last_i         (bus.sum.last),
+    .sum_tokens_i       (bus.sum.tokens),
+    .sum_place_i        (bus.sum.place),
+    .sum_keep_i         (bus.sum.keep),
+    .sum_goes_on_i      (bus.sum.goes_on),
+    .sum_complete_i     (bus.sum.complete),
     .finish_valid_i     (finish_valid),
-    .finish_head_i      (finish_head),
-    .weigh_valid_i      (weigh_valid),
-    .weigh_place_i      (weigh_place),
-    .weigh_head_i       (weigh_head),
+    .finish_head_i      (finish.head),
+    .weigh_valid_i      (score_valid),
+    .weigh_place_i      (score_place),
+    .weigh_head_i       (score_head),
     .head_end_i         (head_end),
     .rows_i,
     .unbuilt_results_i,

@@ -11,10 +11,8 @@
 //                          ▲ │           │  ▲ │
 //                      score buffer ◀────┘  partial sums; context queue ──▶ host
 //
-// What is asked for goes in in the tCK in which it is taken; what is known of a request and needed with
-// its command waits in a queue beside the controller's: the word of the shared buffers and the mode of a
-// read, the burst of a WR_SHARED, the meaning of results. The cell arrays are outside: rows_i is what an
-// RD_ALL on the pins reads, in its tCK.
+// What is asked for goes in in the tCK in which it is taken, and passes the controller's queues whole. The
+// cell arrays are outside: rows_i is what an RD_ALL on the pins reads, in its tCK.
 //
 // Clocks. A beat on the data bus is half a tCK, and the re-layout unit takes each; so clk_i is the clock
 // of beats, and clock gates make the others of it. A tCK is two clocks, the first from the reset on:
@@ -236,7 +234,6 @@ module pim_rank #(
 
   localparam int unsigned CHIPS = 8;
   localparam int unsigned BANKS = 16;
-  localparam int unsigned QUEUE = 4;   // requests that are taken and not on the pins: two, and one
   localparam int unsigned DEPTH = 16;  // bursts on their way
 
   localparam logic [3:0] RD_ALL    = 4'd7;
@@ -266,50 +263,64 @@ module pim_rank #(
   logic [3:0] refresh_owed;
   logic       read_all, read_result, write_shared;
 
+  pimlico_pkg::timing_t        timing;
+  pimlico_pkg::array_request_t array_request;
+  pimlico_pkg::bus_request_t   bus_request, transfer;
+  pimlico_pkg::pins_t          pins;
+  pimlico_pkg::mac_t           read;
+
+  assign timing = '{
+    ccd_s: ccd_s_i, ccd_l: ccd_l_i, rrd_s: rrd_s_i, rrd_l: rrd_l_i, rcd: rcd_i, rcd_wr: rcd_wr_i,
+    rcd_mac: rcd_mac_i, ras: ras_i, rp: rp_i, rc: rc_i, rtp: rtp_i, faw: faw_i,
+    rd_to_wr: rd_to_wr_i, wr_to_rd_s: wr_to_rd_s_i, wr_to_rd_l: wr_to_rd_l_i,
+    wr_to_pre: wr_to_pre_i, cl: cl_i, cwl: cwl_i, rfc: rfc_i, refi: refi_i
+  };
+  assign array_request = '{
+    kind:   array_close_i ? pimlico_pkg::ArrayCloseAll : pimlico_pkg::ArrayReadAll,
+    bank:   '0,
+    row:    array_row_i,
+    column: array_column_i,
+    mac:    '{
+      word: array_shared_i, accumulate: array_accumulate_i, first: array_first_i,
+      last: array_last_i, opens: 1'b0
+    }
+  };
+  assign bus_request = '{
+    write:   bus_write_i,
+    address: bus_address_i,
+    host:    bus_host_i,
+    sum:     '{
+      kind: pimlico_pkg::sum_kind_e'(sum_kind_i), head: sum_head_i, first: sum_first_i,
+      last: sum_last_i, tokens: sum_tokens_i, place: sum_place_i, keep: sum_keep_i,
+      goes_on: sum_goes_on_i, complete: sum_complete_i
+    }
+  };
+
   rank_controller u_controller (
-    .clk_i             (clk_pim),
+    .clk_i            (clk_pim),
     .rst_ni,
-    .ccd_s_i,
-    .ccd_l_i,
-    .rrd_s_i,
-    .rrd_l_i,
-    .rcd_i,
-    .rcd_wr_i,
-    .rcd_mac_i,
-    .ras_i,
-    .rp_i,
-    .rtp_i,
-    .rd_to_wr_i,
-    .wr_to_rd_s_i,
-    .wr_to_rd_l_i,
-    .wr_to_pre_i,
-    .faw_i,
-    .rc_i,
-    .rfc_i,
+    .timing_i         (timing),
     .staggered_i,
     .array_valid_i,
-    .array_kind_i      (array_close_i ? 2'd3 : 2'd0),
-    .array_bank_i      ('0),
-    .array_row_i,
-    .array_column_i,
+    .array_i          (array_request),
     .bus_valid_i,
-    .bus_write_i,
-    .bus_address_i,
-    .refresh_i         (wanted_q),
-    .force_i           (forced_q),
-    .array_ready_o     (array_ready),
-    .bus_ready_o       (bus_ready),
-    .command_o,
-    .bank_o,
-    .row_o,
-    .column_o,
-    .array_issued_o    (array_issued),
-    .bus_issued_o      (bus_issued),
-    .refresh_issued_o  (refresh_issued),
+    .bus_i            (bus_request),
+    .refresh_i        (wanted_q),
+    .force_i          (forced_q),
+    .array_ready_o    (array_ready),
+    .bus_ready_o      (bus_ready),
+    .pins_o           (pins),
+    .mac_o            (read),
+    .transfer_o       (transfer),
+    .array_issued_o   (array_issued),
+    .bus_issued_o     (bus_issued),
+    .refresh_issued_o (refresh_issued),
     .lost_row_switch_o,
     .lost_refresh_o,
     .idle_o
   );
+
+  assign {command_o, bank_o, row_o, column_o} = pins;
 
   refresh_manager u_refresh (
     .clk_i      (clk_tck),
@@ -334,7 +345,8 @@ module pim_rank #(
     end
   end
 
-  assign unused_issued = &{1'b0, array_issued, bus_issued};
+  assign unused_issued = &{1'b0, array_issued, bus_issued, read.opens, transfer.write,
+                           transfer.address};
   assign read_all      = command_o == RD_ALL;
   assign read_result   = command_o == RD_RESULT;
   assign write_shared  = command_o == WR_SHARED;
@@ -349,63 +361,6 @@ module pim_rank #(
     .slot_i     (ccd_l_i),
     .begin_o    (slot_begins)
   );
-
-  // What goes with the commands.
-  typedef struct packed {
-    logic [7:0] shared;
-    logic       accumulate;
-    logic       first;
-    logic       last;
-  } read_t;
-
-  typedef struct packed {
-    logic        host;
-    logic [1:0]  kind;
-    logic [2:0]  head;
-    logic        first;
-    logic        last;
-    logic [2:0]  tokens;
-    logic [16:0] place;
-    logic        keep;
-    logic        goes_on;
-    logic        complete;
-  } transfer_t;
-
-  read_t     read_taken, read;
-  transfer_t transfer_taken, transfer;
-  logic      read_valid, transfer_valid, unused_valid;
-
-  assign read_taken = '{
-    shared: array_shared_i, accumulate: array_accumulate_i, first: array_first_i,
-    last: array_last_i
-  };
-  assign transfer_taken = '{
-    host: bus_host_i, kind: sum_kind_i, head: sum_head_i, first: sum_first_i, last: sum_last_i,
-    tokens: sum_tokens_i, place: sum_place_i, keep: sum_keep_i, goes_on: sum_goes_on_i,
-    complete: sum_complete_i
-  };
-
-  fifo #(.WIDTH($bits(read_t)), .DEPTH(QUEUE)) u_reads (
-    .clk_i   (clk_pim),
-    .rst_ni,
-    .push_i  (array_taken_o && !array_close_i),
-    .data_i  (read_taken),
-    .pop_i   (read_all),
-    .valid_o (read_valid),
-    .data_o  (read)
-  );
-
-  fifo #(.WIDTH($bits(transfer_t)), .DEPTH(QUEUE)) u_transfers (
-    .clk_i   (clk_pim),
-    .rst_ni,
-    .push_i  (bus_taken_o),
-    .data_i  (transfer_taken),
-    .pop_i   (read_result || write_shared),
-    .valid_o (transfer_valid),
-    .data_o  (transfer)
-  );
-
-  assign unused_valid = &{1'b0, read_valid, transfer_valid};
 
   // Operands.
   logic        operand_valid;
@@ -458,7 +413,7 @@ module pim_rank #(
       .read_result_i  (read_result),
       .write_shared_i (write_shared),
       .column_i       (column_o),
-      .shared_i       (read.shared),
+      .shared_i       (read.word),
       .accumulate_i   (read.accumulate),
       .first_i        (read.first),
       .last_i         (read.last),
@@ -503,7 +458,7 @@ module pim_rank #(
   logic                   sums_valid, sums_complete;
   logic [7:0]             sums_place;
 
-  assign partial = transfer.kind == CONTEXT ? kept_sums : {64'd0, kept_scores};
+  assign partial = transfer.sum.kind == CONTEXT ? kept_sums : {64'd0, kept_scores};
 
   old_result_path #(.DEPTH(DEPTH)) u_results (
     .clk_i,
@@ -511,15 +466,15 @@ module pim_rank #(
     .rst_ni,
     .cl_i,
     .read_result_i    (read_result),
-    .kind_i           (transfer.kind),
-    .head_i           (transfer.head),
-    .first_i          (transfer.first),
-    .last_i           (transfer.last),
-    .tokens_i         (transfer.tokens),
-    .place_i          (transfer.place),
-    .keep_i           (transfer.keep),
-    .goes_on_i        (transfer.goes_on),
-    .complete_i       (transfer.complete),
+    .kind_i           (transfer.sum.kind),
+    .head_i           (transfer.sum.head),
+    .first_i          (transfer.sum.first),
+    .last_i           (transfer.sum.last),
+    .tokens_i         (transfer.sum.tokens),
+    .place_i          (transfer.sum.place),
+    .keep_i           (transfer.sum.keep),
+    .goes_on_i        (transfer.sum.goes_on),
+    .complete_i       (transfer.sum.complete),
     .partial_i        (partial),
     .dq_i             (dq_o),
     .valid_o          (adder_valid),
@@ -561,7 +516,7 @@ module pim_rank #(
     .write_i         ({CHIPS{sums_valid && !sums_complete}}),
     .write_address_i (sums_place),
     .data_i          (lanes),
-    .read_address_i  (transfer.place[7:0]),
+    .read_address_i  (transfer.sum.place[7:0]),
     .data_o          (kept_sums)
   );
 
@@ -594,7 +549,7 @@ module pim_rank #(
   assign place_d    = score_valid_o ? tree_place : place_q;
   assign keeps      = partial_output || (scaled_o && keep_q);
   assign kept_place = partial_output ? tree_place : place_q;
-  assign read_word  = read_result && transfer.kind == OUTPUTS ? transfer.place[16:2]
+  assign read_word  = read_result && transfer.sum.kind == OUTPUTS ? transfer.sum.place[16:2]
                                                               : weigh_place_i[16:2];
   assign weigh      = weigh_valid_i ? kept_scores[weigh_place_i[1:0]] : '0;
 

@@ -1,351 +1,152 @@
 // SPDX-License-Identifier: MIT
-// The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every
-// timing.
-//
-// A clock is one tCK. The array port asks for what touches the banks: READ_ALL, RD, WR and
-// CLOSE_ALL. The bus port asks for bursts between the data bus and the chips' shared buffers
-// (WR_SHARED) or result registers (RD_RESULT). Each is served in the order of its requests; the two
-// share the command bus, and RD and WR share the data bus with the bus port.
-//
-//   clock          0          1          2          3
-//   array_valid_i  1                        accepted, as array_ready_o is 1
-//   queue          empty      request    empty      chosen in clock 1
-//   command_o                            RD_ALL     none       the pins are registers
-//   array_issued_o                       1
-//
-// A port's queue has two entries, so that requests follow without a gap however short tCCD is.
-// array_ready_o and bus_ready_o say whether there is room, which registers know. array_ready_o is
-// also 0 where refresh_i or force_i is set and the array queue is empty: what was accepted then
-// would open a row between two REFs, and take the rank's idleness from the refresh manager, on
-// which its wish may rest.
-//
-// Configuration. Timings are latched in the first clock after reset; in that clock nothing is
-// accepted or chosen, and afterwards the ports are not looked at. 0 counts as 1, as a command takes
-// a clock. The timings are those of a DRAM, that is rrd_s <= rrd_l <= faw and 2 <= rfc; nothing
-// else is assumed. (The refresh manager knows of a REF a clock after it is on the pins. With a
-// register more on the way to it or back, 3 <= rfc.)
-//
-//   command_o                    bank_o   row_o   column_o
-//    0      none                 0        0       0
-//    1      ACT                  bank     row     0
-//    2      ACT_ALL              0        row     0
-//    3      PRE                  bank     0       0
-//    4      PREA                 0        0       0
-//    5, 6   RD, WR               bank     0       column
-//    7      RD_ALL               0        0       column
-//    8, 9   RD_RESULT, WR_SHARED 0        0       bus_address_i
-//   10      REF                  0        0       0
-//
-// Bank b is in bank group b / BANKS_PER_GROUP. With staggered_i, a row for READ_ALL is opened by
-// one ACT for each bank, bank 0 of each group, then bank 1 of each group and so on; else by one
-// ACT_ALL.
-//
-// Rows stay open until another one is wanted. RD and WR close and open their bank alone. READ_ALL
-// finds its row open if an earlier READ_ALL opened it and nothing was closed since; otherwise it
-// closes all banks, if one is open, and opens them all. (Banks that single ACTs left open at the
-// right row could stay open, at the cost of a comparator for each; streams do not mix.) CLOSE_ALL
-// always shows a PREA, even if nothing is open, with array_issued_o; where a refresh wants one too
-// it is the same.
-//
-// Refresh. force_i stops the array commands at once. refresh_i stops them where that does no harm:
-// where the array queue is empty, or its head wants a row that is not open and has not begun to
-// open it. A CLOSE_ALL goes first. While they are stopped, PREA closes what is open and REF follows
-// after tRP, for as long as the level is held; the bus port goes on until the REF and waits for
-// tRFC. REFs follow each other if the level is still set tRFC later. The levels are looked at in
-// every clock and nothing of them is remembered.
-//
-// A REF that nothing else is in the way of lets RD_RESULTs go first, while there is one in the queue:
-// results that wait for tRFC could meet those of the next sum. It lets eight pass, the results of two
-// chunks, so that reads without end do not postpone it for ever. (Of results that are not asked for yet
-// it does not know: in the rank they are in the queue 19 tCK after the RD_ALL of the next sum, which
-// tRTP + tRP is not below in DDR4.)
-//
-//   before                 waits for
-//   any                    tRFC after REF
-//   ACT                    tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within
-//                          a staggered opening; tFAW after the fourth last
-//   ACT_ALL                tRP; tFAW after the last ACT or ACT_ALL, as it takes the place of four
-//   PRE, PREA              per bank: max(tRAS, tRC - tRP) after ACT, tRTP after RD and RD_ALL,
-//                          wr_to_pre after WR
-//   REF                    tRP; up to eight RD_RESULTs
-//   RD, WR                 tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the
-//                          group; tCCD_S after RD, WR, RD_RESULT, WR_SHARED
-//   RD                     wr_to_rd_s after WR, wr_to_rd_l in the group
-//   WR, WR_SHARED          rd_to_wr after RD, RD_RESULT: the data bus turns round
-//   RD_ALL                 tRCD_MAC after the last ACT; tCCD_L after RD, WR, RD_ALL; wr_to_rd_l
-//                          after WR
-//   RD_RESULT, WR_SHARED   tCCD_S after RD, WR, RD_RESULT, WR_SHARED
-//
-// tRC needs no count of its own: a bank stays open for tRC - tRP at least, where that is more than
-// tRAS, so that the next ACT comes no later for it. tRP, tRCD and tRRD are counted for the rank, as
-// the array port is served in order: a request's PRE, ACT and column command follow each other.
-// Within a staggered opening groups alternate, so that the last ACT of the same group is the fourth
-// last, and tFAW covers tRRD_L.
-//
-// Priority on the command bus. Where an array command and a bus command may both go, the array
-// command goes, and the bus command in the next clock before any other. Array commands that do not
-// move data are at least two clocks apart in any DRAM, so that RD_ALL is never late for the bus
-// port; bus commands are late by a clock, once, and then fall between the RD_ALLs.
-//
-// Priority on the data bus. While both wait, RD or WR and bus commands take turns: a bus command
-// stands back if the last to use the data bus was one, and the array's head is an RD or WR that
-// waits for nothing else; an RD or WR stands back if the last was one, and a bus request waits.
-// Else a stream of reads on one port could keep a write on the other waiting for the turnaround for
-// ever.
-//
-// Lost clocks. Like the pins, lost_row_switch_o and lost_refresh_o are registers and tell of the
-// choice a clock before. They are set where a READ_ALL is the next array request and could not be
-// chosen:
-//
-//   lost_refresh_o      it was at the head of the queue, or at the port with the queue empty, while
-//                       array commands were stopped for a refresh or tRFC ran: from the stop to the
-//                       end of tRFC.
-//   lost_row_switch_o   otherwise, it was at the head and its row was not open for tRCD_MAC: so
-//                       also the reopening after a REF, but not the closing before it.
-//
-// A READ_ALL that waits for tCCD_L, tWTR_L or the command bus sets neither.
-//
-// idle_o: both queues are empty. A request leaves its queue in the clock before its command is on
-// the pins.
+// Rank controller: makes DRAM commands of array and bus requests, keeps all timings. Contract: rank_controller.md.
 
-module rank_controller #(
+module rank_controller import pimlico_pkg::*; #(
   /// Bank groups, a power of two, 4 or more for tRRD_L within tFAW.
   parameter  int unsigned BANK_GROUPS     = 4,
-  /// Banks in a group, a power of two.
+  /// Banks in a group, a power of two; at most 16 banks in all.
   parameter  int unsigned BANKS_PER_GROUP = 4,
-  localparam int unsigned BANKS           = BANK_GROUPS * BANKS_PER_GROUP,
-  localparam int unsigned BANK_BITS       = $clog2(BANKS)
+  localparam int unsigned BANK_COUNT      = BANK_GROUPS * BANKS_PER_GROUP,
+  localparam int unsigned BANK_BITS       = $clog2(BANK_COUNT)
 ) (
-  /// Clock: tCK.
-  input  logic                 clk_i,
+  /// Clock: one edge per tCK.
+  input  logic           clk_i,
   /// Asynchronous reset, active low.
-  input  logic                 rst_ni,
-  /// tCCD_S. This and what follows to staggered_i is latched in the first clock.
-  input  logic [7:0]           ccd_s_i,
-  /// tCCD_L.
-  input  logic [7:0]           ccd_l_i,
-  /// tRRD_S.
-  input  logic [7:0]           rrd_s_i,
-  /// tRRD_L.
-  input  logic [7:0]           rrd_l_i,
-  /// tRCD of RD.
-  input  logic [7:0]           rcd_i,
-  /// tRCD of WR.
-  input  logic [7:0]           rcd_wr_i,
-  /// tRCD of RD_ALL.
-  input  logic [7:0]           rcd_mac_i,
-  /// tRAS.
-  input  logic [7:0]           ras_i,
-  /// tRP.
-  input  logic [7:0]           rp_i,
-  /// tRTP.
-  input  logic [7:0]           rtp_i,
-  /// From RD to WR: CL + BL + turnaround - CWL.
-  input  logic [7:0]           rd_to_wr_i,
-  /// From WR to RD of another bank group: CWL + BL + tWTR_S.
-  input  logic [7:0]           wr_to_rd_s_i,
-  /// From WR to RD of the same bank group: CWL + BL + tWTR_L.
-  input  logic [7:0]           wr_to_rd_l_i,
-  /// From WR to PRE: CWL + BL + tWR.
-  input  logic [7:0]           wr_to_pre_i,
-  /// tFAW.
-  input  logic [7:0]           faw_i,
-  /// tRC.
-  input  logic [7:0]           rc_i,
-  /// tRFC.
-  input  logic [15:0]          rfc_i,
-  /// 1: a row for READ_ALL is opened bank by bank; 0: by one ACT_ALL.
-  input  logic                 staggered_i,
-  /// An array request.
-  input  logic                 array_valid_i,
-  /// 0: READ_ALL; 1: RD; 2: WR; 3: CLOSE_ALL.
-  input  logic [1:0]           array_kind_i,
-  /// Bank of RD and WR.
-  input  logic [BANK_BITS-1:0] array_bank_i,
-  /// Row of all but CLOSE_ALL.
-  input  logic [15:0]          array_row_i,
-  /// Column of all but CLOSE_ALL.
-  input  logic [7:0]           array_column_i,
-  /// A bus request.
-  input  logic                 bus_valid_i,
-  /// 1: WR_SHARED; 0: RD_RESULT.
-  input  logic                 bus_write_i,
-  /// What the bus request is for; it appears at column_o.
-  input  logic [7:0]           bus_address_i,
-  /// A REF is wanted, where it does no harm.
-  input  logic                 refresh_i,
-  /// A REF is wanted now.
-  input  logic                 force_i,
-  /// The array request is accepted if there is one.
-  output logic                 array_ready_o,
-  /// The bus request is accepted if there is one.
-  output logic                 bus_ready_o,
-  /// Command on the pins.
-  output logic [3:0]           command_o,
-  /// Its bank.
-  output logic [BANK_BITS-1:0] bank_o,
-  /// Its row.
-  output logic [15:0]          row_o,
-  /// Its column or bus address.
-  output logic [7:0]           column_o,
+  input  logic           rst_ni,
+  /// Timings of the DRAM; sampled in the first cycle after reset.
+  input  timing_t        timing_i,
+  /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
+  input  logic           staggered_i,
+  /// There is an array request.
+  input  logic           array_valid_i,
+  /// The array request.
+  input  array_request_t array_i,
+  /// There is a bus request.
+  input  logic           bus_valid_i,
+  /// The bus request.
+  input  bus_request_t   bus_i,
+  /// A REF is requested, where it costs no bandwidth.
+  input  logic           refresh_i,
+  /// A REF is requested now.
+  input  logic           force_i,
+  /// The array request is accepted, if there is one.
+  output logic           array_ready_o,
+  /// The bus request is accepted, if there is one.
+  output logic           bus_ready_o,
+  /// The command pins.
+  output pins_t          pins_o,
+  /// What the bank PUs do with the column of an RD_ALL on the pins; 0 without one.
+  output mac_t           mac_o,
+  /// The bus request of an RD_RESULT or WR_SHARED on the pins; 0 without one.
+  output bus_request_t   transfer_o,
   /// The pins show the command of the oldest array request: RD_ALL, RD, WR, or a PREA.
-  output logic                 array_issued_o,
+  output logic           array_issued_o,
   /// The pins show the command of the oldest bus request.
-  output logic                 bus_issued_o,
+  output logic           bus_issued_o,
   /// The pins show a REF.
-  output logic                 refresh_issued_o,
-  /// A READ_ALL could not be chosen for its row.
-  output logic                 lost_row_switch_o,
-  /// A READ_ALL could not be chosen for a refresh.
-  output logic                 lost_refresh_o,
+  output logic           refresh_issued_o,
+  /// An all-bank read could not be chosen for its row.
+  output logic           lost_row_switch_o,
+  /// An all-bank read could not be chosen for a refresh.
+  output logic           lost_refresh_o,
   /// Nothing is queued.
-  output logic                 idle_o
+  output logic           idle_o
 );
 
   localparam int unsigned GROUP_BITS = $clog2(BANK_GROUPS);
   localparam int unsigned INDEX_BITS = $clog2(BANKS_PER_GROUP);
 
-  // RD_RESULTs that a REF lets pass: those of two chunks.
+  // RD_RESULTs that may issue ahead of a REF: those of two chunks.
   localparam logic [3:0] READS_FIRST = 4'd8;
 
-  typedef logic [BANK_BITS-1:0] bank_t;
-
-  typedef enum logic [1:0] {
-    ReadAll  = 2'd0,
-    Rd       = 2'd1,
-    Wr       = 2'd2,
-    CloseAll = 2'd3
-  } kind_e;
-
-  typedef enum logic [3:0] {
-    PinNone     = 4'd0,
-    PinAct      = 4'd1,
-    PinActAll   = 4'd2,
-    PinPre      = 4'd3,
-    PinPreAll   = 4'd4,
-    PinRd       = 4'd5,
-    PinWr       = 4'd6,
-    PinRdAll    = 4'd7,
-    PinRdResult = 4'd8,
-    PinWrShared = 4'd9,
-    PinRef      = 4'd10
-  } command_e;
-
-  typedef struct packed {
-    logic [1:0]  kind;
-    bank_t       bank;
-    logic [15:0] row;
-    logic [7:0]  column;
-  } request_t;
-
-  typedef struct packed {
-    logic       write;
-    logic [7:0] address;
-  } burst_t;
+  typedef logic [BANK_BITS-1:0] index_t;
 
   // The outputs that are registers.
   typedef struct packed {
-    command_e    command;
-    bank_t       bank;
-    logic [15:0] row;
-    logic [7:0]  column;
-    logic        array_issued;
-    logic        bus_issued;
-    logic        refresh_issued;
-    logic        lost_row_switch;
-    logic        lost_refresh;
-  } pins_t;
+    pins_t        pins;
+    mac_t         mac;
+    bus_request_t transfer;
+    logic         array_issued;
+    logic         bus_issued;
+    logic         refresh_issued;
+    logic         lost_row_switch;
+    logic         lost_refresh;
+  } output_t;
 
-  typedef struct packed {
-    logic [7:0]  ccd_s;
-    logic [7:0]  ccd_l;
-    logic [7:0]  rrd_s;
-    logic [7:0]  rrd_l;
-    logic [7:0]  rcd;
-    logic [7:0]  rcd_wr;
-    logic [7:0]  rcd_mac;
-    logic [7:0]  open;  // from ACT to PRE: tRAS, or so long that tRC is over when tRP is
-    logic [7:0]  rp;
-    logic [7:0]  rtp;
-    logic [7:0]  rd_to_wr;
-    logic [7:0]  wr_to_rd_s;
-    logic [7:0]  wr_to_rd_l;
-    logic [7:0]  wr_to_pre;
-    logic [7:0]  faw;
-    logic [15:0] rfc;
-    logic        staggered;
-  } timing_t;
+  if (BANK_GROUPS < 4 || BANK_COUNT > 16 || BANK_GROUPS != 1 << GROUP_BITS ||
+      BANKS_PER_GROUP != 1 << INDEX_BITS) begin : gen_check
+    $error("rank_controller: %0d groups of %0d banks", BANK_GROUPS, BANKS_PER_GROUP);
+  end
 
-  // Configuration.
-  logic       configured_q;
+  // Configuration. The time from ACT to PRE is so long that tRC is over when tRP is.
+  logic       configured_q, staggered_d, staggered_q, unused_timing;
   timing_t    timing_d, timing_q;
   logic [7:0] rc_less_rp;
 
-  assign rc_less_rp = rc_i > rp_i ? rc_i - rp_i : '0;
-  assign timing_d   = configured_q ? timing_q : '{
-    ccd_s:      ccd_s_i,
-    ccd_l:      ccd_l_i,
-    rrd_s:      rrd_s_i,
-    rrd_l:      rrd_l_i,
-    rcd:        rcd_i,
-    rcd_wr:     rcd_wr_i,
-    rcd_mac:    rcd_mac_i,
-    open:       rc_less_rp > ras_i ? rc_less_rp : ras_i,
-    rp:         rp_i,
-    rtp:        rtp_i,
-    rd_to_wr:   rd_to_wr_i,
-    wr_to_rd_s: wr_to_rd_s_i,
-    wr_to_rd_l: wr_to_rd_l_i,
-    wr_to_pre:  wr_to_pre_i,
-    faw:        faw_i,
-    rfc:        rfc_i,
-    staggered:  staggered_i
-  };
+  assign rc_less_rp = timing_i.rc > timing_i.rp ? timing_i.rc - timing_i.rp : '0;
+
+  always_comb begin
+    timing_d    = timing_q;
+    staggered_d = staggered_q;
+    if (!configured_q) begin
+      timing_d    = timing_i;
+      staggered_d = staggered_i;
+      if (rc_less_rp > timing_i.ras) timing_d.ras = rc_less_rp;
+    end
+  end
+
+  assign unused_timing = &{1'b0, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       configured_q <= 1'b0;
       timing_q     <= '0;
+      staggered_q  <= 1'b0;
     end else begin
       configured_q <= 1'b1;
       timing_q     <= timing_d;
+      staggered_q  <= staggered_d;
     end
   end
 
   // Queues.
-  logic     array_room, array_pop, waiting;
-  logic     bus_room, bus_pop, bus_waiting;
-  request_t head;
-  burst_t   burst;
+  logic           array_room, array_pop, waiting;
+  logic           bus_room, bus_pop, bus_waiting, unused_bank;
+  array_request_t head;
+  bus_request_t   burst;
+  index_t         head_bank;
 
   assign array_ready_o = configured_q && array_room && (waiting || !(refresh_i || force_i));
   assign bus_ready_o   = configured_q && bus_room;
   assign idle_o        = !waiting && !bus_waiting;
 
-  skid_buffer #(.WIDTH($bits(request_t))) u_array (
+  skid_buffer #(.WIDTH($bits(array_request_t))) u_array (
     .clk_i, .rst_ni,
     .push_i  (array_valid_i && array_ready_o),
-    .data_i  ({array_kind_i, array_bank_i, array_row_i, array_column_i}),
+    .data_i  (array_i),
     .ready_o (array_room),
     .pop_i   (array_pop),
     .valid_o (waiting),
     .data_o  (head)
   );
-  skid_buffer #(.WIDTH($bits(burst_t))) u_bus (
+  skid_buffer #(.WIDTH($bits(bus_request_t))) u_bus (
     .clk_i, .rst_ni,
     .push_i  (bus_valid_i && bus_ready_o),
-    .data_i  ({bus_write_i, bus_address_i}),
+    .data_i  (bus_i),
     .ready_o (bus_room),
     .pop_i   (bus_pop),
     .valid_o (bus_waiting),
     .data_o  (burst)
   );
 
-  // What is chosen in this clock, of what may go.
-  command_e array_command, bus_command, command;
-  bank_t    bank;
-  logic     bus_legal, bus_goes, array_goes;
-  logic     passed_over_d, passed_over_q;
+  assign head_bank   = index_t'(head.bank);
+  assign unused_bank = &{1'b0, head.bank};
+
+  // What is chosen in this cycle, of what may go.
+  pin_command_e array_command, bus_command, command;
+  index_t       bank;
+  logic         bus_legal, bus_goes, array_goes;
+  logic         passed_over_d, passed_over_q;
 
   // What is chosen, by effect.
   logic act, act_all, pre, pre_all, rd, wr, rd_all, rd_result, wr_shared, refresh;
@@ -363,14 +164,14 @@ module rank_controller #(
 
   // Rows. uniform_q: all banks are open at the row of bank 0. opened_q: ACTs of the staggered
   // opening that is under way.
-  logic [BANKS-1:0]       open_d, open_q;
-  logic [BANKS-1:0][15:0] row_d, row_q;
-  logic                   uniform_d, uniform_q;
-  bank_t                  opened_d, opened_q;
-  logic                   last_of_all, opening, hit;
+  logic [BANK_COUNT-1:0] open_d, open_q;
+  row_t [BANK_COUNT-1:0] row_d, row_q;
+  logic                  uniform_d, uniform_q;
+  index_t                opened_d, opened_q;
+  logic                  last_of_all, opening, hit;
 
   assign opening     = opened_q != '0;
-  assign last_of_all = opened_q == bank_t'(BANKS - 1);
+  assign last_of_all = opened_q == index_t'(BANK_COUNT - 1);
 
   always_comb begin
     open_d    = open_q;
@@ -380,14 +181,14 @@ module rank_controller #(
     if (act) begin
       open_d[bank] = 1'b1;
       row_d[bank]  = head.row;
-      if (head.kind == ReadAll) begin
-        opened_d  = opened_q + bank_t'(1);
+      if (head.kind == ArrayReadAll) begin
+        opened_d  = opened_q + index_t'(1);
         uniform_d = last_of_all;
       end
     end
     if (act_all) begin
       open_d    = '1;
-      row_d     = {BANKS{head.row}};
+      row_d     = {BANK_COUNT{head.row}};
       uniform_d = 1'b1;
     end
     if (pre || pre_all) uniform_d = 1'b0;
@@ -400,31 +201,31 @@ module rank_controller #(
 
   always_comb begin
     unique case (head.kind)
-      ReadAll: hit = waiting && uniform_q && row_q[0] == head.row;
-      Rd, Wr:  hit = waiting && open_q[head.bank] && row_q[head.bank] == head.row;
-      default: hit = 1'b0;
+      ArrayReadAll:     hit = waiting && uniform_q && row_q[0] == head.row;
+      ArrayRd, ArrayWr: hit = waiting && open_q[head_bank] && row_q[head_bank] == head.row;
+      default:          hit = 1'b0;
     endcase
   end
 
   // Timings of banks and of bank groups.
-  logic [BANKS-1:0]       pre_over;
+  logic [BANK_COUNT-1:0]  pre_over;
   logic [BANK_GROUPS-1:0] column_over, read_over;
   logic [GROUP_BITS-1:0]  group;
 
   assign group = bank[BANK_BITS-1:INDEX_BITS];
 
-  for (genvar b = 0; b < BANKS; b++) begin : gen_bank
+  for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_bank
     logic       here, act_here, rd_here, wr_here;
     logic [7:0] clocks;
 
-    assign here     = bank == bank_t'(b);
+    assign here     = bank == index_t'(b);
     assign act_here = act_all || (act && here);
     assign rd_here  = rd_all || (rd && here);
     assign wr_here  = wr && here;
 
     always_comb begin
       unique case (1'b1)
-        act_here: clocks = timing_q.open;
+        act_here: clocks = timing_q.ras;
         wr_here:  clocks = timing_q.wr_to_pre;
         default:  clocks = timing_q.rtp;
       endcase
@@ -499,7 +300,7 @@ module rank_controller #(
 
   assign fourth_d = fourth_q + 2'(act);
 
-  // Clocks since the last ACT: tRCD and tRRD, which are several.
+  // Cycles since the last ACT: tRCD and tRRD, which are several.
   logic [7:0] since_act_d, since_act_q;
 
   always_comb begin
@@ -514,9 +315,9 @@ module rank_controller #(
   logic [3:0] let_by_d, let_by_q;
 
   assign stop        = force_i ||
-                       (refresh_i && !(waiting && (hit || opening || head.kind == CloseAll)));
+                       (refresh_i && !(waiting && (hit || opening || head.kind == ArrayCloseAll)));
   assign may_refresh = stop && open_q == '0 && row_over;
-  assign reads_d     = reads_q + 2'(bus_valid_i && bus_ready_o && !bus_write_i) - 2'(rd_result);
+  assign reads_d     = reads_q + 2'(bus_valid_i && bus_ready_o && !bus_i.write) - 2'(rd_result);
   assign let_by_d    = may_refresh ? let_by_q + 4'(rd_result) : '0;
   assign held        = reads_q != '0 && let_by_q != READS_FIRST;
 
@@ -525,15 +326,15 @@ module rank_controller #(
   logic [7:0]            rcd;
   logic                  rcd_over, column_ready;
 
-  assign head_group = head.bank[BANK_BITS-1:INDEX_BITS];
+  assign head_group = head_bank[BANK_BITS-1:INDEX_BITS];
 
   always_comb begin
     unique case (head.kind)
-      Rd: begin
+      ArrayRd: begin
         rcd          = timing_q.rcd;
         column_ready = column_over[head_group] && read_over[head_group] && any_read_over;
       end
-      Wr: begin
+      ArrayWr: begin
         rcd          = timing_q.rcd_wr;
         column_ready = column_over[head_group];
       end
@@ -547,16 +348,16 @@ module rank_controller #(
   assign rcd_over = since_act_q >= rcd;
 
   // The array command that may go. Its bank is that of the request but in a staggered opening.
-  bank_t act_bank;
-  logic  act_legal, array_turn, of_data, data_legal, bus_was_last_d, bus_was_last_q;
+  index_t act_bank;
+  logic   act_legal, array_turn, of_data, data_legal, bus_was_last_d, bus_was_last_q;
 
-  assign act_bank   = head.kind == ReadAll ?
-                      {opened_q[GROUP_BITS-1:0], opened_q[BANK_BITS-1:GROUP_BITS]} : head.bank;
+  assign act_bank   = head.kind == ArrayReadAll ?
+                      {opened_q[GROUP_BITS-1:0], opened_q[BANK_BITS-1:GROUP_BITS]} : head_bank;
   assign act_legal  = row_over && faw_over[fourth_q] &&
                       since_act_q >= (opening ? timing_q.rrd_s : timing_q.rrd_l);
-  assign of_data    = head.kind == Rd || head.kind == Wr;
+  assign of_data    = head.kind == ArrayRd || head.kind == ArrayWr;
   assign array_turn = bus_was_last_q || !bus_waiting;
-  assign data_legal = array_turn && data_over && (write_over || head.kind == Rd);
+  assign data_legal = array_turn && data_over && (write_over || head.kind == ArrayRd);
 
   always_comb begin
     array_command = PinNone;
@@ -566,23 +367,23 @@ module rank_controller #(
     end else if (hit) begin
       if (rcd_over && column_ready) begin
         unique case (head.kind)
-          Rd:      array_command = data_legal ? PinRd : PinNone;
-          Wr:      array_command = data_legal ? PinWr : PinNone;
+          ArrayRd: array_command = data_legal ? PinRd : PinNone;
+          ArrayWr: array_command = data_legal ? PinWr : PinNone;
           default: array_command = PinRdAll;
         endcase
       end
     end else if (waiting) begin
       unique case (head.kind)
-        CloseAll: begin
+        ArrayCloseAll: begin
           if (&pre_over && !refreshing) array_command = PinPreAll;
         end
-        ReadAll: begin
+        ArrayReadAll: begin
           if (open_q != '0 && !opening) array_command = &pre_over ? PinPreAll : PinNone;
-          else if (timing_q.staggered)  array_command = act_legal ? PinAct : PinNone;
+          else if (staggered_q)           array_command = act_legal ? PinAct : PinNone;
           else if (row_over && &faw_over) array_command = PinActAll;
         end
         default: begin
-          if (open_q[head.bank]) array_command = pre_over[head.bank] ? PinPre : PinNone;
+          if (open_q[head_bank]) array_command = pre_over[head_bank] ? PinPre : PinNone;
           else if (act_legal)    array_command = PinAct;
         end
       endcase
@@ -608,8 +409,8 @@ module rank_controller #(
     else if (array_goes) command = array_command;
   end
 
-  assign bank      = act ? act_bank : head.bank;
-  assign array_pop = rd || wr || rd_all || (pre_all && waiting && head.kind == CloseAll);
+  assign bank      = act ? act_bank : head_bank;
+  assign array_pop = rd || wr || rd_all || (pre_all && waiting && head.kind == ArrayCloseAll);
   assign bus_pop   = bus_goes;
 
   always_comb begin
@@ -618,13 +419,13 @@ module rank_controller #(
     if (bus_goes) bus_was_last_d = 1'b1;
   end
 
-  // Pins and lost clocks.
-  pins_t      pins_d, pins_q;
+  // Outputs, and lost cycles.
+  output_t    output_d, output_q;
   logic [7:0] column;
   logic       at_head, at_port, lost_refresh;
 
-  assign at_head      = waiting && head.kind == ReadAll;
-  assign at_port      = !waiting && array_valid_i && array_kind_i == ReadAll;
+  assign at_head      = waiting && head.kind == ArrayReadAll;
+  assign at_port      = !waiting && array_valid_i && array_i.kind == ArrayReadAll;
   assign lost_refresh = configured_q && (at_head || at_port) && (stop || refreshing);
 
   always_comb begin
@@ -633,11 +434,15 @@ module rank_controller #(
     if (bus_goes)           column = burst.address;
   end
 
-  assign pins_d = '{
-    command:         command,
-    bank:            act || pre || rd || wr ? bank : '0,
-    row:             act || act_all ? head.row : '0,
-    column:          column,
+  assign output_d = '{
+    pins:            '{
+      command: command,
+      bank:    act || pre || rd || wr ? bank_t'(bank) : '0,
+      row:     act || act_all ? head.row : '0,
+      column:  column
+    },
+    mac:             rd_all ? head.mac : '0,
+    transfer:        bus_goes ? burst : '0,
     array_issued:    array_pop,
     bus_issued:      bus_pop,
     refresh_issued:  refresh,
@@ -658,7 +463,7 @@ module rank_controller #(
       bus_was_last_q <= 1'b0;
       reads_q        <= '0;
       let_by_q       <= '0;
-      pins_q         <= '0;
+      output_q       <= '0;
     end else begin
       open_q         <= open_d;
       row_q          <= row_d;
@@ -671,18 +476,17 @@ module rank_controller #(
       bus_was_last_q <= bus_was_last_d;
       reads_q        <= reads_d;
       let_by_q       <= let_by_d;
-      pins_q         <= pins_d;
+      output_q       <= output_d;
     end
   end
 
-  assign command_o         = pins_q.command;
-  assign bank_o            = pins_q.bank;
-  assign row_o             = pins_q.row;
-  assign column_o          = pins_q.column;
-  assign array_issued_o    = pins_q.array_issued;
-  assign bus_issued_o      = pins_q.bus_issued;
-  assign refresh_issued_o  = pins_q.refresh_issued;
-  assign lost_row_switch_o = pins_q.lost_row_switch;
-  assign lost_refresh_o    = pins_q.lost_refresh;
+  assign pins_o            = output_q.pins;
+  assign mac_o             = output_q.mac;
+  assign transfer_o        = output_q.transfer;
+  assign array_issued_o    = output_q.array_issued;
+  assign bus_issued_o      = output_q.bus_issued;
+  assign refresh_issued_o  = output_q.refresh_issued;
+  assign lost_row_switch_o = output_q.lost_row_switch;
+  assign lost_refresh_o    = output_q.lost_refresh;
 
 endmodule

@@ -3,9 +3,9 @@
 //! after it dispatches is what it would have been.
 #![cfg(feature = "rtl")]
 
-use pimlico_dpa::types::LoadKind;
+use pimlico_dpa::types::{Load, LoadKind, Start};
 use pimlico_dpa::{Instruction, Status, assemble};
-use pimlico_ports::{Enumerated, Instances, U};
+use pimlico_ports::{Instances, U};
 use pimlico_testbenches::Lockstep;
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
@@ -38,12 +38,13 @@ impl Module {
         let mut output = [DispatcherOut::default()];
         self.unit.step(&[input], &mut output).expect("RTL and model are equal");
         let [output] = output;
-        let address = usize::from(input.load_address_i);
+        let Load { address, data, .. } = input.load_i;
+        let address = usize::from(address);
         if output.command_write_o {
-            self.commands[address] = input.load_data_i;
+            self.commands[address] = data;
         }
         if output.table_write_o {
-            self.table[address] = input.load_data_i as u16;
+            self.table[address] = data as u16;
         }
         if output.fetch_read_o {
             let from = output.fetch_address_o.get() as usize;
@@ -57,32 +58,21 @@ impl Module {
     }
 
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
-        let input = DispatcherIn {
-            load_valid_i: true,
-            load_kind_i: U::new(kind.code()),
-            load_address_i: address,
-            load_data_i: data,
-            ..self.input
-        };
+        let input =
+            DispatcherIn { load_valid_i: true, load_i: Load { kind, address, data }, ..self.input };
         self.step(input);
     }
 
     /// Runs a request from a word on. Returns the rows that it dispatches, and its status.
     fn run(&mut self, request: u64, address: u64, stop_i: bool) -> (Vec<u16>, Status) {
-        let (start_request_i, start_address_i) = (U::new(request), U::new(address));
-        self.step(DispatcherIn {
-            start_valid_i: true,
-            start_request_i,
-            start_address_i,
-            ..self.input
-        });
+        let start_i = Start { request: U::new(request), address: U::new(address) };
+        self.step(DispatcherIn { start_valid_i: true, start_i, ..self.input });
         let mut rows = Vec::new();
         for _ in 0..1000 {
             let output = self.step(DispatcherIn { stop_i, ..self.input });
-            rows.extend(output.dispatch_valid_o.then_some(output.dispatch_row_o));
-            if output.done_o {
-                let status = Status::from_code(output.done_status_o.get());
-                return (rows, status.expect("one of the codes"));
+            rows.extend(output.dispatch_valid_o.then_some(output.dispatch_o.row));
+            if output.end_valid_o {
+                return (rows, output.end_o.status);
             }
         }
         panic!("it hangs");

@@ -4,7 +4,7 @@
 #![cfg(feature = "rtl")]
 
 use pimlico_device::{Activation, Config, Timing, controls};
-use pimlico_dpa::types::{ArrayKind, PinCommand};
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand, Pins};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
 use pimlico_host::pins::rules;
 use pimlico_ports::{Bundle, Enumerated, Instances, Model, U, Unit};
@@ -64,10 +64,13 @@ fn request(traffic: Traffic, turn: u64, to: &mut RankControllerIn) {
         }
         Traffic::Idle => (ArrayKind::ReadAll, 0),
     };
-    to.array_kind_i = U::new(kind.code());
-    to.array_bank_i = U::new(hash >> 4);
-    to.array_row_i = row as u16;
-    to.array_column_i = (turn % 128) as u8;
+    to.array_i = ArrayRequest {
+        kind,
+        bank: U::new(hash >> 4),
+        row: row as u16,
+        column: (turn % 128) as u8,
+        ..Default::default()
+    };
 }
 
 /// Runs controller and manager. With `shadow`, a model of the controller, its registers reach the
@@ -99,8 +102,8 @@ fn run(
         pause = u64::saturating_sub(pause, 1);
         // Writes and reads in runs, as operands go in and results come out.
         input.bus_valid_i = clock / 64 % 3 != 0;
-        input.bus_write_i = clock / 256 % 2 == 0;
-        input.bus_address_i = (clock % 16) as u8;
+        input.bus_i.write = clock / 256 % 2 == 0;
+        input.bus_i.address = (clock % 16) as u8;
 
         let manage = |manager: &mut _, output: &RankControllerOut| {
             let input = RefreshManagerIn {
@@ -129,8 +132,7 @@ fn run(
         seen.owed = seen.owed.max(wishes.owed_o.get());
         seen.forced |= wishes.force_o;
         seen.violations.extend(check(&mut checker, timing, clock, &output));
-        seen.read_alls +=
-            u64::from(PinCommand::from_code(output.command_o.get()) == Some(PinCommand::RdAll));
+        seen.read_alls += u64::from(output.pins_o.command == PinCommand::RdAll);
     }
     seen.violations.extend(checker.finish(seen.clocks));
     seen
@@ -143,9 +145,9 @@ fn check(
     clock: u64,
     output: &RankControllerOut,
 ) -> Vec<Violation> {
-    let (bank, column) = (output.bank_o.get() as usize, usize::from(output.column_o));
-    let row = usize::from(output.row_o);
-    let pin = match PinCommand::from_code(output.command_o.get()).expect("a command") {
+    let Pins { command, bank, row, column } = output.pins_o;
+    let (bank, row, column) = (bank.get() as usize, usize::from(row), usize::from(column));
+    let pin = match command {
         PinCommand::None => return Vec::new(),
         PinCommand::Act => Pin::Act { bank, row },
         PinCommand::ActAll => Pin::ActAll { row },

@@ -8,8 +8,8 @@ use crate::accounts::Cause;
 use crate::command::{DramCommand, Results};
 use crate::config::Timing;
 use crate::options::Activation;
-use pimlico_dpa::types::{ArrayKind, PinCommand};
-use pimlico_ports::{Enumerated, Instances, Mismatch, U};
+use pimlico_dpa::types::{self, ArrayKind, PinCommand, Pins};
+use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
     RefreshManagerOut,
@@ -100,20 +100,23 @@ impl Control {
         };
         if let Some(ArrayPort { kind, bank, row, column }) = asked.array {
             input.array_valid_i = true;
-            input.array_kind_i = U::new(kind.code());
-            input.array_bank_i = U::new(bank as u64);
-            input.array_row_i = row as u16;
-            input.array_column_i = column as u8;
+            input.array_i = types::ArrayRequest {
+                kind,
+                bank: U::new(bank as u64),
+                row: row as u16,
+                column: column as u8,
+                ..Default::default()
+            };
         }
         match asked.bus {
             Some(BusPort::WrShared { word }) => {
                 input.bus_valid_i = true;
-                input.bus_write_i = true;
-                input.bus_address_i = word as u8;
+                input.bus_i.write = true;
+                input.bus_i.address = word as u8;
             }
             Some(BusPort::RdResult { address }) => {
                 input.bus_valid_i = true;
-                input.bus_address_i = address as u8;
+                input.bus_i.address = address as u8;
             }
             None => {}
         }
@@ -148,10 +151,10 @@ impl Control {
 
     /// What the controller has on the pins.
     pub fn command(&self) -> Option<DramCommand> {
-        let pins = &self.controlled;
-        let bank = pins.bank_o.get() as usize;
-        let (row, column) = (usize::from(pins.row_o), usize::from(pins.column_o));
-        Some(match PinCommand::from_code(pins.command_o.get())? {
+        let Pins { command, bank, row, column } = self.controlled.pins_o;
+        let bank = bank.get() as usize;
+        let (row, column) = (usize::from(row), usize::from(column));
+        Some(match command {
             PinCommand::None => return None,
             PinCommand::Act => DramCommand::Act { bank, row },
             PinCommand::ActAll => DramCommand::ActAll { row },
@@ -196,25 +199,28 @@ impl Control {
 /// If a time is longer than the controller counts: see [`Config::check_rank`].
 pub fn controls(timing: &Timing, activation: Activation) -> RankControllerIn {
     let byte = |tck: u64| tck.try_into().expect("checked with the configuration");
-    RankControllerIn {
-        ccd_s_i: byte(timing.ccd_s_tck),
-        ccd_l_i: byte(timing.ccd_l_tck),
-        rrd_s_i: byte(timing.rrd_s_tck),
-        rrd_l_i: byte(timing.rrd_l_tck),
-        rcd_i: byte(timing.rcd_tck),
-        rcd_wr_i: byte(timing.rcd_wr_tck),
-        rcd_mac_i: byte(timing.rcd_mac_tck),
-        ras_i: byte(timing.ras_tck),
-        rp_i: byte(timing.rp_tck),
-        rtp_i: byte(timing.rtp_tck),
-        rc_i: byte(timing.rc_tck),
-        faw_i: byte(timing.faw_tck),
-        rd_to_wr_i: byte(timing.rd_to_wr_tck()),
-        wr_to_rd_s_i: byte(timing.wr_to_rd_s_tck()),
-        wr_to_rd_l_i: byte(timing.wr_to_rd_l_tck()),
-        wr_to_pre_i: byte(timing.wr_to_pre_tck()),
-        rfc_i: timing.rfc_tck.try_into().expect("checked with the configuration"),
-        staggered_i: activation == Activation::Staggered,
-        ..Default::default()
-    }
+    let timing_i = types::Timing {
+        ccd_s: byte(timing.ccd_s_tck),
+        ccd_l: byte(timing.ccd_l_tck),
+        rrd_s: byte(timing.rrd_s_tck),
+        rrd_l: byte(timing.rrd_l_tck),
+        rcd: byte(timing.rcd_tck),
+        rcd_wr: byte(timing.rcd_wr_tck),
+        rcd_mac: byte(timing.rcd_mac_tck),
+        ras: byte(timing.ras_tck),
+        rp: byte(timing.rp_tck),
+        rc: byte(timing.rc_tck),
+        rtp: byte(timing.rtp_tck),
+        faw: byte(timing.faw_tck),
+        rd_to_wr: byte(timing.rd_to_wr_tck()),
+        wr_to_rd_s: byte(timing.wr_to_rd_s_tck()),
+        wr_to_rd_l: byte(timing.wr_to_rd_l_tck()),
+        wr_to_pre: byte(timing.wr_to_pre_tck()),
+        cl: byte(timing.cl_tck),
+        cwl: byte(timing.cwl_tck),
+        rfc: timing.rfc_tck.try_into().expect("checked with the configuration"),
+        refi: U::new(timing.refi_tck),
+    };
+    let staggered_i = activation == Activation::Staggered;
+    RankControllerIn { timing_i, staggered_i, ..Default::default() }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! The dispatcher with the memories beside it: command buffer and Va2Pa table.
 
-use pimlico_dpa::types::LoadKind;
+use pimlico_dpa::types::{Load, LoadKind, Start};
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
-use pimlico_ports::{Enumerated, Instances, Mismatch, U};
+use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
 /// Clocks after which nothing moves in the dispatcher, where its target takes nothing and it fetches nothing:
@@ -40,11 +40,8 @@ impl Module {
 
     /// A clock in which the host writes.
     pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), Box<Mismatch>> {
-        let (load_valid_i, load_kind_i) = (true, U::new(kind.code()));
-        let (load_address_i, load_data_i) = (address, data);
-        let load =
-            DispatcherIn { load_valid_i, load_kind_i, load_address_i, load_data_i, ..self.input };
-        self.clock(load)
+        let load_i = Load { kind, address, data };
+        self.clock(DispatcherIn { load_valid_i: true, load_i, ..self.input })
     }
 
     /// A clock in which a run starts.
@@ -52,8 +49,7 @@ impl Module {
         self.stalled = 0;
         self.clock(DispatcherIn {
             start_valid_i: true,
-            start_request_i: U::new(request.into()),
-            start_address_i: U::new(address.into()),
+            start_i: Start { request: U::new(request.into()), address: U::new(address.into()) },
             ..self.input
         })
     }
@@ -84,12 +80,13 @@ impl Module {
         let output = std::slice::from_mut(&mut self.output);
         self.dispatcher.step(std::slice::from_ref(&input), output)?;
         let output = &self.output;
-        let address = usize::from(input.load_address_i);
+        let Load { address, data, .. } = input.load_i;
+        let address = usize::from(address);
         if output.command_write_o {
-            self.commands[address] = input.load_data_i;
+            self.commands[address] = data;
         }
         if output.table_write_o {
-            self.table[address] = input.load_data_i as u16;
+            self.table[address] = data as u16;
         }
         if output.fetch_read_o {
             let from = output.fetch_address_o.get() as usize;

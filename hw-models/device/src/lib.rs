@@ -18,6 +18,7 @@
 //! | `wave` | [`RankWave`]: a waveform of the rank |
 //! | `bank_pus` | [`BankPus`]: the PUs at their banks, with the shared buffers |
 //! | `softmax` | the softmax unit and the score buffer |
+//! | `weights` | words of weights, between the softmax unit and the data bus |
 //! | `sequencer` | the sequencer, between the dispatcher and the rank's ports |
 //! | `dispatcher` | the dispatcher, with the memories beside it |
 //! | `control` | rank controller and refresh manager |
@@ -80,6 +81,7 @@ mod topology;
 mod traffic;
 mod units;
 mod wave;
+mod weights;
 
 pub use accounts::Gap;
 pub use back_end::BackEnd;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A rank as one who watches all of it sees it.
 
-use crate::requests::{Events, Requests};
+use crate::requests::{Events, Requests, Weigh};
 use crate::sequencer::SequencerPorts;
 use crate::sizes::Burst;
 use crate::sum_path::SumPorts;
@@ -31,6 +31,8 @@ pub struct Observed<'a> {
     pub sequencer: SequencerPorts<'a>,
     /// What was asked for.
     pub requests: &'a Requests,
+    /// The score in the buffer that becomes a weight.
+    pub weigh: Option<Weigh>,
     /// What happened.
     pub events: &'a Events,
     /// The rank controller's ports, and so the command pins.

@@ -4,6 +4,7 @@
 use crate::command::Results;
 use crate::data_bus::Beats;
 use crate::sizes::Burst;
+use pimlico_dpa::types;
 
 /// What the rank is asked for in one tCK. A request stays until it is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -14,8 +15,10 @@ pub struct Requests {
     pub bus: Option<BusRequest>,
     /// The scores of this head are complete.
     pub finish: Option<usize>,
-    /// A score in the buffer becomes a weight.
-    pub weigh: Option<Weigh>,
+    /// Scores in the buffer become a word of weights.
+    pub weigh: Option<types::Weigh>,
+    /// The oldest word of weights is dropped.
+    pub drops_word: bool,
     /// A head ends here: REFs that were postponed come now.
     pub head_end: bool,
 }
@@ -185,7 +188,7 @@ pub struct Events {
     pub bus_taken: bool,
     /// The finish was taken.
     pub finish_taken: bool,
-    /// The weighing was taken.
+    /// The last score of a word of weights was taken.
     pub weigh_taken: bool,
     /// An all-bank RD was issued.
     pub read: bool,
@@ -201,8 +204,10 @@ pub struct Events {
     pub scaled: bool,
     /// A head can be weighed.
     pub finished: bool,
-    /// A weight.
-    pub weight: Option<u16>,
+    /// A weight, and its query head.
+    pub weight: Option<(u16, usize)>,
+    /// A word of weights is complete.
+    pub word_made: bool,
     /// An element of the context, and its query head.
     pub context: Option<(u16, usize)>,
     /// An output of a matrix.

@@ -9,12 +9,11 @@ use crate::dispatch::DispatchError;
 use crate::options::SumFormat;
 use crate::requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Scores, Shared, Sum,
-    Weigh,
 };
 use crate::sizes::{CHIPS, LANES, PARTIAL_SUMS, SCORE_BUFFER};
-use pimlico_dpa::Opcode;
-use pimlico_dpa::types::{Fault, ResultAddress, SumKind};
-use pimlico_ports::{Enumerated, Instances, Mismatch, U};
+use pimlico_dpa::types::{self, ArrayKind, BankSize, Fault, RankEvents, ResultAddress, SumKind};
+use pimlico_dpa::{Dispatch, Opcode};
+use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::module::DispatcherOut;
 use pimlico_units::rank::{Sequencer as Unit, SequencerIn, SequencerOut};
 
@@ -49,8 +48,10 @@ impl Sequencer {
     /// One that has been reset.
     pub fn new(unit: Box<dyn Instances<Unit>>, config: &Config, sums: SumFormat) -> Self {
         let controls = SequencerIn {
-            rows_i: U::new(config.organisation.rows as u64),
-            columns_i: U::new(config.columns() as u64),
+            size_i: BankSize {
+                rows: U::new(config.organisation.rows as u64),
+                columns: U::new(config.columns() as u64),
+            },
             burst_i: config.timing.burst_tck as u8,
             wide_i: sums == SumFormat::Binary32,
             ..Default::default()
@@ -85,32 +86,24 @@ impl Sequencer {
     /// The tCK ends, with the dispatcher's ports in it and what the rank did.
     pub fn step(&mut self, from: &DispatcherOut, events: &Events) -> Result<(), Box<Mismatch>> {
         let input = SequencerIn {
-            done_i: from.done_o,
+            done_i: from.end_valid_o,
             dispatch_valid_i: from.dispatch_valid_o,
-            dispatch_kind_i: from.dispatch_kind_o,
-            dispatch_head_i: from.dispatch_head_o,
-            dispatch_row_i: from.dispatch_row_o,
-            dispatch_place_i: from.dispatch_place_o,
-            dispatch_column_i: from.dispatch_column_o,
-            dispatch_word_i: from.dispatch_word_o,
-            dispatch_first_i: from.dispatch_first_o,
-            dispatch_last_i: from.dispatch_last_o,
-            dispatch_opens_i: from.dispatch_opens_o,
-            dispatch_tokens_i: from.dispatch_tokens_o,
-            array_taken_i: events.array_taken,
-            bus_taken_i: events.bus_taken,
-            finish_taken_i: events.finish_taken,
-            weigh_taken_i: events.weigh_taken,
-            read_i: events.read,
-            results_taken_i: events.results_taken,
-            written_i: events.written,
-            results_i: events.results,
-            scaled_i: events.scaled,
-            finished_i: events.finished,
-            weight_valid_i: events.weight.is_some(),
-            weight_i: events.weight.unwrap_or_default(),
-            context_valid_i: events.context.is_some(),
-            output_valid_i: events.output.is_some(),
+            dispatch_i: from.dispatch_o,
+            events_i: RankEvents {
+                array_taken: events.array_taken,
+                bus_taken: events.bus_taken,
+                finish_taken: events.finish_taken,
+                weigh_taken: events.weigh_taken,
+                read: events.read,
+                results_taken: events.results_taken,
+                written: events.written,
+                results: events.results,
+                scaled: events.scaled,
+                finished: events.finished,
+                word_made: events.word_made,
+                context_made: events.context.is_some(),
+                output_made: events.output.is_some(),
+            },
             ..self.controls
         };
         self.clock(input)
@@ -121,57 +114,55 @@ impl Sequencer {
     }
 }
 
-/// What the rank is asked for. `operand` is the host's next burst.
-pub fn requests(asked: &SequencerOut, operand: Option<&Beats>) -> Requests {
-    let number = |value: u64| value as usize;
-    let array = asked.array_valid_o.then(|| match asked.array_close_o {
-        true => ArrayRequest::CloseAll,
-        false => ArrayRequest::Read(AllBankRead {
-            row: asked.array_row_o.into(),
-            column: asked.array_column_o.into(),
-            shared: asked.array_shared_o.into(),
-            accumulate: asked.array_accumulate_o,
-            first: asked.array_first_o,
-            last: asked.array_last_o,
-            opens: asked.array_opens_o,
+/// What the rank is asked for. `operand` is the host's next burst, `word` the next word of weights.
+pub fn requests(asked: &SequencerOut, operand: Option<&Beats>, word: u64) -> Requests {
+    let types::ArrayRequest { kind, row, column, mac, .. } = asked.array_o;
+    let array = asked.array_valid_o.then(|| match kind {
+        ArrayKind::CloseAll => ArrayRequest::CloseAll,
+        _ => ArrayRequest::Read(AllBankRead {
+            row: row.into(),
+            column: column.into(),
+            shared: mac.word.into(),
+            accumulate: mac.accumulate,
+            first: mac.first,
+            last: mac.last,
+            opens: mac.opens,
         }),
     });
-    let bus = asked.bus_valid_o.then(|| match asked.bus_write_o {
+    let types::BusRequest { write, address, host, sum } = asked.bus_o;
+    let bus = asked.bus_valid_o.then(|| match write {
         true => BusRequest::Write {
-            word: asked.bus_address_o.into(),
-            data: match operand.filter(|_| asked.bus_host_o) {
+            word: address.into(),
+            data: match operand.filter(|_| host) {
                 Some(beats) => Shared::Host(*beats),
-                None => Shared::RankPu([asked.bus_weights_o; CHIPS]),
+                None => Shared::RankPu([word; CHIPS]),
             },
         },
         false => BusRequest::Results {
-            results: Results::from_address(asked.bus_address_o.into()),
-            sum: sum(asked),
+            results: Results::from_address(address.into()),
+            sum: sum_of(&sum),
         },
     });
     Requests {
         array,
         bus,
-        finish: asked.finish_valid_o.then(|| number(asked.finish_head_o.get())),
-        weigh: asked.weigh_valid_o.then(|| Weigh {
-            place: number(asked.weigh_place_o.get()),
-            head: number(asked.weigh_head_o.get()),
-        }),
+        finish: asked.finish_valid_o.then(|| asked.finish_o.head.get() as usize),
+        weigh: asked.weigh_valid_o.then_some(asked.weigh_o),
+        drops_word: asked.weights_drop_o,
         head_end: asked.head_end_o,
     }
 }
 
 /// What the adder unit does with the results that are asked for.
-fn sum(asked: &SequencerOut) -> Sum {
-    let (head, place) = (asked.sum_head_o.get() as usize, asked.sum_place_o.get() as usize);
-    let (first, last) = (asked.sum_first_o, asked.sum_last_o);
-    let (goes_on, complete) = (asked.sum_goes_on_o, asked.sum_complete_o);
-    match SumKind::from_code(asked.sum_kind_o.get()).unwrap_or_default() {
+fn sum_of(sum: &types::Sum) -> Sum {
+    let types::Sum { kind, first, last, goes_on, complete, .. } = *sum;
+    let (head, place) = (sum.head.get() as usize, sum.place.get() as usize);
+    match kind {
         SumKind::Scores => Sum::Tree(Scores {
             head,
             first,
-            tokens: asked.sum_tokens_o.get() as usize,
-            place: asked.sum_keep_o.then_some(place),
+            tokens: sum.tokens.get() as usize,
+            place: sum.keep.then_some(place),
         }),
         SumKind::Outputs => Sum::Outputs(Outputs { place, goes_on, complete }),
         SumKind::Context => Sum::Lanes(Lanes { head, first, last, place, goes_on, complete }),
@@ -179,19 +170,19 @@ fn sum(asked: &SequencerOut) -> Sum {
 }
 
 /// The error of a fault that came of a command, if it is one.
-pub fn error(fault: Fault, command: &DispatcherOut, config: &Config) -> Option<DispatchError> {
-    let kind = Opcode::from_code(command.dispatch_kind_o.get()).unwrap_or_default();
-    let place = command.dispatch_place_o.get() as usize;
-    let count = LANES.min(command.dispatch_tokens_o.get() as usize);
+pub fn error(fault: Fault, command: &Dispatch, config: &Config) -> Option<DispatchError> {
+    let Dispatch { kind, row, column, word, .. } = *command;
+    let place = command.place.get() as usize;
+    let count = LANES.min(command.tokens.get() as usize);
     let field =
         |field, value, limit| DispatchError::Field { command: kind.name(), field, value, limit };
     Some(match fault {
         Fault::None => return None,
         Fault::UnknownCommand => DispatchError::UnknownCommand,
-        Fault::NoRow => field("row", command.dispatch_row_o.into(), config.organisation.rows),
-        Fault::NoColumn => field("column", command.dispatch_column_o.into(), config.columns()),
+        Fault::NoRow => field("row", row.into(), config.organisation.rows),
+        Fault::NoColumn => field("column", column.into(), config.columns()),
         Fault::NoPlace => match kind {
-            Opcode::RdResult if ResultAddress::of_bits(command.dispatch_word_o).context_sums => {
+            Opcode::RdResult if ResultAddress::of_bits(word).context_sums => {
                 field("place", place, PARTIAL_SUMS)
             }
             Opcode::RdResult => field("place", place + LANES - 1, SCORE_BUFFER),

@@ -108,6 +108,7 @@ macro_rules! for_each_unit {
         $each!($crate::rank::RelayoutUnit<16, 4>);
         $each!($crate::rank::RelayoutUnit<8, 4>);
         $each!($crate::rank::Sequencer);
+        $each!($crate::rank::Sequencer<64>);
         $each!($crate::module::Dispatcher);
         $each!($crate::module::Dispatcher<4, 24, 64>);
     };

@@ -10,7 +10,7 @@ use super::plan;
 use crate::coverage::Bins;
 use crate::random::Random;
 use crate::{Bench, OracleError};
-use pimlico_dpa::types::LoadKind;
+use pimlico_dpa::types::{Load, LoadKind};
 use pimlico_dpa::{
     CommandWord, Condition, DEPTH, Instruction, LoopSource, LoopWord, Modification, ModifyWord,
     NO_ROW, Opcode, RequestChoice, SLOTS, Target,
@@ -26,7 +26,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
     fn arrange(inputs: &mut [DispatcherIn]) {
         let Some(first) = inputs.first() else { return };
         let sizes = Sizes { requests: REQUESTS, commands: COMMANDS, entries: ENTRIES };
-        let mut host = Host::new(sizes, first.load_data_i);
+        let mut host = Host::new(sizes, first.load_i.data);
         let mut memories = Memories::new(sizes);
         let mut unit = Self::new();
         for input in inputs {
@@ -94,12 +94,18 @@ impl Memories {
         if output.table_read_o {
             self.entry = self.table.get(usize::from(output.table_address_o)).copied().unwrap_or(0);
         }
-        let address = usize::from(input.load_address_i);
-        if output.command_write_o {
-            self.commands[address] = input.load_data_i;
+        // Where the unit has not asked whether it fits, nothing is written.
+        let Load { address, data, .. } = input.load_i;
+        let address = usize::from(address);
+        if output.command_write_o
+            && let Some(word) = self.commands.get_mut(address)
+        {
+            *word = data;
         }
-        if output.table_write_o {
-            self.table[address] = input.load_data_i as u16;
+        if output.table_write_o
+            && let Some(entry) = self.table.get_mut(address)
+        {
+            *entry = data as u16;
         }
     }
 }
@@ -158,15 +164,15 @@ impl Host {
         let started = output.start_ready_o && output.fetch_read_o;
         self.start_ready = output.start_ready_o && !started;
         self.starts = self.starts.saturating_sub(started.into());
-        self.stopping &= !output.done_o;
+        self.stopping &= !output.end_valid_o;
     }
 
     fn drive(&mut self, input: &mut DispatcherIn) {
         if self.raw {
-            input.load_address_i %= 80;
+            input.load_i.address %= 80;
             return;
         }
-        let seed = input.load_data_i;
+        let seed = input.load_i.data;
         input.dispatch_ready_i = self.slowness == 1 || self.random.one_in(self.slowness);
         input.start_valid_i = false;
         input.load_valid_i = false;
@@ -178,12 +184,12 @@ impl Host {
         }
         if (self.start_ready || self.eager) && self.loads.is_empty() && self.starts > 0 {
             input.start_valid_i = true;
-            input.start_request_i = U::new(match self.random.one_in(16) {
+            input.start_i.request = U::new(match self.random.one_in(16) {
                 true => self.random.below(16),
                 false => (self.request + self.random.below(4)) % self.sizes.requests as u64,
             });
             let elsewhere = self.random.one_in(8);
-            input.start_address_i = U::new(if elsewhere { self.random.below(16) } else { 0 });
+            input.start_i.address = U::new(if elsewhere { self.random.below(16) } else { 0 });
             return;
         }
         // While something runs, the host may only write to what it does not use: it rarely does not care.
@@ -192,8 +198,7 @@ impl Host {
         let load = load.or_else(|| careless.then(|| self.any_load()));
         if let Some((kind, address, data)) = load {
             input.load_valid_i = true;
-            input.load_kind_i = U::new(kind.code());
-            (input.load_address_i, input.load_data_i) = (address as u16, data);
+            input.load_i = Load { kind, address: address as u16, data };
         }
     }
 
@@ -437,7 +442,7 @@ impl<'a> Judge<'a> {
         check("start_ready_o", output.start_ready_o.into(), self.running.is_none().into(), "busy")?;
         check("overflow_o", output.overflow_o.into(), self.overflow.into(), "what was written")?;
         for (got, expected) in output.status_o.iter().zip(self.statuses) {
-            check("status_o", got.get(), expected.into(), "status of a request")?;
+            check("status_o", got.code(), expected.into(), "status of a request")?;
         }
 
         // What is at the output.
@@ -449,7 +454,7 @@ impl<'a> Judge<'a> {
                 None => (false, false),
             };
             check("dispatch_valid_o", output.dispatch_valid_o.into(), valid.into(), "in time")?;
-            check("done_o", output.done_o.into(), done.into(), "in time")?;
+            check("end_valid_o", output.end_valid_o.into(), done.into(), "in time")?;
             if let Some(Due { leaves, what, .. }) = now {
                 self.checked += 1;
                 for (port, got, expected) in fields(what, output) {
@@ -460,20 +465,21 @@ impl<'a> Judge<'a> {
                 }
             }
         }
-        if output.done_o {
+        if output.end_valid_o {
             if let Some(request) = self.running.take().filter(|&it| it < self.sizes.requests) {
-                self.statuses[request] = output.done_status_o.get() as u32;
+                self.statuses[request] = output.end_o.status as u32;
             }
             self.due = None;
         }
 
         // The host.
         let writes = self.load(input);
-        let [command, entry] = [writes == Some(0), writes == Some(1)];
+        let [command, entry] =
+            [LoadKind::Command, LoadKind::Entry].map(|kind| writes == Some(kind));
         check("command_write_o", output.command_write_o.into(), command.into(), "what fits")?;
         check("table_write_o", output.table_write_o.into(), entry.into(), "what fits")?;
         if input.start_valid_i && output.start_ready_o {
-            let request = input.start_request_i.get() as usize;
+            let request = input.start_i.request.get() as usize;
             self.running = Some(request);
             self.entry = None;
             self.due = (!input.load_valid_i).then(|| self.plan(clock, request));
@@ -485,7 +491,10 @@ impl<'a> Judge<'a> {
             self.window = output.fetch_address_o.get() as usize;
         }
         if output.table_read_o {
-            self.entry = Some(output.table_address_o.into());
+            let entry = usize::from(output.table_address_o);
+            let is_there = entry < self.machine.table.len();
+            check("table_address_o", u64::from(!is_there), 0, "beyond the table")?;
+            self.entry = Some(entry);
         }
         Ok(())
     }
@@ -500,16 +509,16 @@ impl<'a> Judge<'a> {
     }
 
     /// Takes what the host writes; returns the kind, if it fits.
-    fn load(&mut self, input: &DispatcherIn) -> Option<u64> {
-        let (kind, data) = (input.load_kind_i.get(), input.load_data_i);
-        let at = usize::from(input.load_address_i);
+    fn load(&mut self, input: &DispatcherIn) -> Option<LoadKind> {
+        let Load { kind, address, data } = input.load_i;
+        let at = usize::from(address);
         let Sizes { requests, commands, entries } = self.sizes;
         let (room, bits) = match kind {
-            0 => (commands, 64),
-            1 => (entries, 16),
-            2 => (requests, 20),
-            3 => (requests, 32),
-            _ => (usize::MAX, 64),
+            LoadKind::Command => (commands, 64),
+            LoadKind::Entry => (entries, 16),
+            LoadKind::Tokens => (requests, 20),
+            LoadKind::Segment => (requests, 32),
+            LoadKind::Clear => (usize::MAX, 64),
         };
         if !input.load_valid_i {
             return None;
@@ -519,23 +528,22 @@ impl<'a> Judge<'a> {
             return None;
         }
         match kind {
-            0 => {
+            LoadKind::Command => {
                 self.commands[at] = data;
                 let length = self.machine.words.len().max(at + 1);
                 self.machine.words.clear();
                 self.machine.words.extend_from_slice(&self.commands[..length]);
             }
-            1 => self.machine.table[at] = data as u16,
-            2 => self.machine.requests[at].0 = data as u32,
-            3 => {
+            LoadKind::Entry => self.machine.table[at] = data as u16,
+            LoadKind::Tokens => self.machine.requests[at].0 = data as u32,
+            LoadKind::Segment => {
                 self.machine.requests[at].1 = data as u16;
                 self.machine.requests[at].2 = (data >> 16) as u16;
             }
-            4 => {
+            LoadKind::Clear => {
                 self.machine.words.clear();
                 self.overflow = false;
             }
-            _ => {}
         }
         Some(kind)
     }
@@ -543,7 +551,7 @@ impl<'a> Judge<'a> {
     /// What a run puts out, and when: each thing goes through three registers, where it waits for the
     /// one before, and a turn is taken where the first register is free.
     fn plan(&self, start: usize, request: usize) -> VecDeque<Due> {
-        let address = self.inputs[start].start_address_i.get() as u32;
+        let address = self.inputs[start].start_i.address.get() as u32;
         let clocks = self.inputs.len() - start;
         let run = match self.overflow {
             true => {
@@ -584,31 +592,32 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Each port of what is due, as it is and as it should be.
+/// Each field of what is due, as it is and as it should be.
 fn fields(what: &What, output: &DispatcherOut) -> Vec<(&'static str, u64, u32)> {
     match what {
         What::Command(command) => {
             let Dispatched {
                 opcode, request, head, row, place, column, word, flags, tokens, ..
             } = *command;
+            let got = output.dispatch_o;
             vec![
-                ("dispatch_kind_o", output.dispatch_kind_o.get(), opcode),
-                ("dispatch_request_o", output.dispatch_request_o.get(), request),
-                ("dispatch_head_o", output.dispatch_head_o.get(), head),
-                ("dispatch_row_o", output.dispatch_row_o.into(), row),
-                ("dispatch_place_o", output.dispatch_place_o.get(), place),
-                ("dispatch_column_o", output.dispatch_column_o.into(), column),
-                ("dispatch_word_o", output.dispatch_word_o.into(), word),
-                ("dispatch_first_o", output.dispatch_first_o.into(), flags[0].into()),
-                ("dispatch_last_o", output.dispatch_last_o.into(), flags[1].into()),
-                ("dispatch_opens_o", output.dispatch_opens_o.into(), flags[2].into()),
-                ("dispatch_tokens_o", output.dispatch_tokens_o.get(), tokens),
+                ("dispatch_o.kind", got.kind.code(), opcode),
+                ("dispatch_o.request", got.request.get(), request),
+                ("dispatch_o.head", got.head.get(), head),
+                ("dispatch_o.row", got.row.into(), row),
+                ("dispatch_o.place", got.place.get(), place),
+                ("dispatch_o.column", got.column.into(), column),
+                ("dispatch_o.word", got.word.into(), word),
+                ("dispatch_o.first", got.first.into(), flags[0].into()),
+                ("dispatch_o.last", got.last.into(), flags[1].into()),
+                ("dispatch_o.opens", got.opens.into(), flags[2].into()),
+                ("dispatch_o.tokens", got.tokens.get(), tokens),
             ]
         }
         What::End(status, address) => {
-            let mut fields = vec![("done_status_o", output.done_status_o.get(), *status)];
-            let address = address.map(|it| ("done_address_o", output.done_address_o.get(), it));
-            fields.extend(address);
+            let got = output.end_o;
+            let mut fields = vec![("end_o.status", got.status.code(), *status)];
+            fields.extend(address.map(|it| ("end_o.address", got.address.get(), it)));
             fields
         }
     }

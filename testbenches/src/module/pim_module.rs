@@ -8,10 +8,10 @@
 use crate::{Rtl, Window, ffi};
 use pimlico_device::{
     ArrayRequest, BusRequest, Config, LANES, Normalise, Observed, Observer, Options, Requests,
-    Shared, Sum, SumFormat, SumPorts, controls,
+    Shared, Sum, SumFormat, SumPorts, Weigh, controls,
 };
 use pimlico_ports::wave::Cycle;
-use pimlico_ports::{Bundle, Instances, Mismatch, U, Unit};
+use pimlico_ports::{Bundle, Enumerated, Instances, Mismatch, U, Unit};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::module::{
     DispatcherIn, DispatcherOut, FullPimModule, PimModule, PimModuleIn, PimModuleOut,
@@ -224,7 +224,7 @@ impl<const CHIPS: usize, const BANKS: usize> ModuleLockstep<CHIPS, BANKS> {
             refresh_wanted: seen.refresh.refresh_o,
             refresh_forced: seen.refresh.force_o,
             refresh_owed: seen.refresh.owed_o,
-            ..requests(seen.requests)
+            ..requests(seen.requests, seen.weigh)
         }
     }
 }
@@ -277,51 +277,31 @@ impl<const CHIPS: usize, const BANKS: usize> Observer for ModuleLockstep<CHIPS, 
 
 /// The design's inputs without a request.
 fn configuration(config: &Config, options: Options) -> PimModuleIn {
-    let RankControllerIn {
-        ccd_s_i,
-        ccd_l_i,
-        rrd_s_i,
-        rrd_l_i,
-        rcd_i,
-        rcd_wr_i,
-        rcd_mac_i,
-        ras_i,
-        rp_i,
-        rtp_i,
-        rd_to_wr_i,
-        wr_to_rd_s_i,
-        wr_to_rd_l_i,
-        wr_to_pre_i,
-        faw_i,
-        rc_i,
-        rfc_i,
-        staggered_i,
-        ..
-    } = controls(&config.timing, options.activation);
-    let latency = |tck: u64| u8::try_from(tck).expect("no more than the design's longest");
+    let RankControllerIn { timing_i: timing, staggered_i, .. } =
+        controls(&config.timing, options.activation);
     PimModuleIn {
-        ccd_s_i,
-        ccd_l_i,
-        rrd_s_i,
-        rrd_l_i,
-        rcd_i,
-        rcd_wr_i,
-        rcd_mac_i,
-        ras_i,
-        rp_i,
-        rtp_i,
-        rd_to_wr_i,
-        wr_to_rd_s_i,
-        wr_to_rd_l_i,
-        wr_to_pre_i,
-        faw_i,
-        rc_i,
-        rfc_i,
+        ccd_s_i: timing.ccd_s,
+        ccd_l_i: timing.ccd_l,
+        rrd_s_i: timing.rrd_s,
+        rrd_l_i: timing.rrd_l,
+        rcd_i: timing.rcd,
+        rcd_wr_i: timing.rcd_wr,
+        rcd_mac_i: timing.rcd_mac,
+        ras_i: timing.ras,
+        rp_i: timing.rp,
+        rtp_i: timing.rtp,
+        rd_to_wr_i: timing.rd_to_wr,
+        wr_to_rd_s_i: timing.wr_to_rd_s,
+        wr_to_rd_l_i: timing.wr_to_rd_l,
+        wr_to_pre_i: timing.wr_to_pre,
+        faw_i: timing.faw,
+        rc_i: timing.rc,
+        rfc_i: timing.rfc,
         staggered_i,
-        cl_i: latency(config.timing.cl_tck),
-        cwl_i: latency(config.timing.cwl_tck),
+        cl_i: timing.cl,
+        cwl_i: timing.cwl,
         refresh_enable_i: options.refresh,
-        refi_i: U::new(config.timing.refi_tck),
+        refi_i: timing.refi,
         bank_rows_i: U::new(config.organisation.rows as u64),
         bank_columns_i: U::new(config.columns() as u64),
         ..Default::default()
@@ -332,12 +312,12 @@ fn configuration(config: &Config, options: Options) -> PimModuleIn {
 fn with_dispatcher(idle: &PimModuleIn, dispatcher: &DispatcherIn) -> PimModuleIn {
     PimModuleIn {
         load_valid_i: dispatcher.load_valid_i,
-        load_kind_i: dispatcher.load_kind_i,
-        load_address_i: dispatcher.load_address_i,
-        load_data_i: dispatcher.load_data_i,
+        load_kind_i: U::new(dispatcher.load_i.kind.code()),
+        load_address_i: dispatcher.load_i.address,
+        load_data_i: dispatcher.load_i.data,
         start_valid_i: dispatcher.start_valid_i,
-        start_request_i: dispatcher.start_request_i,
-        start_address_i: dispatcher.start_address_i,
+        start_request_i: dispatcher.start_i.request,
+        start_address_i: dispatcher.start_i.address,
         fetch_data_i: dispatcher.fetch_data_i,
         table_data_i: dispatcher.table_data_i,
         ..*idle
@@ -355,10 +335,10 @@ fn with_dispatched(outputs: PimModuleOut, dispatcher: &DispatcherOut) -> PimModu
         fetch_address_o: dispatcher.fetch_address_o,
         table_read_o: dispatcher.table_read_o,
         table_address_o: dispatcher.table_address_o,
-        ended_o: dispatcher.done_o,
-        ended_status_o: dispatcher.done_status_o,
-        ended_address_o: dispatcher.done_address_o,
-        status_o: dispatcher.status_o,
+        ended_o: dispatcher.end_valid_o,
+        ended_status_o: U::new(dispatcher.end_o.status.code()),
+        ended_address_o: dispatcher.end_o.address,
+        status_o: dispatcher.status_o.map(|status| U::new(status.code())),
         ..outputs
     }
 }
@@ -378,7 +358,7 @@ fn input(idle: &PimModuleIn, seen: &Observed<'_>, sums: &SumPorts<'_>) -> PimMod
 }
 
 /// The probes at the rank's request ports.
-fn requests(requests: &Requests) -> PimModuleProbe {
+fn requests(requests: &Requests, weigh: Option<Weigh>) -> PimModuleProbe {
     let mut probes = PimModuleProbe { head_end_i: requests.head_end, ..Default::default() };
     match requests.array {
         Some(ArrayRequest::Read(read)) => {
@@ -417,7 +397,7 @@ fn requests(requests: &Requests) -> PimModuleProbe {
         probes.finish_valid_i = true;
         probes.finish_head_i = U::new(head as u64);
     }
-    if let Some(weigh) = requests.weigh {
+    if let Some(weigh) = weigh {
         probes.weigh_valid_i = true;
         probes.weigh_place_i = U::new(weigh.place as u64);
         probes.weigh_head_i = U::new(weigh.head as u64);
@@ -464,19 +444,19 @@ fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimModuleOut; 2] {
         let dq = results.or(seen.bus.operands[beat]);
         let asked = seen.sequencer.asked;
         let of_rank = PimModuleOut {
-            fault_o: asked.fault_o,
+            fault_o: U::new(asked.fault_o.code()),
             over_o: asked.done_o,
-            operand_taken_o: events.bus_taken && asked.bus_host_o,
-            command_o: controller.command_o,
-            bank_o: controller.bank_o,
-            row_o: controller.row_o,
-            column_o: controller.column_o,
+            operand_taken_o: events.bus_taken && asked.bus_o.host,
+            command_o: U::new(controller.pins_o.command.code()),
+            bank_o: controller.pins_o.bank,
+            row_o: controller.pins_o.row,
+            column_o: controller.pins_o.column,
             dq_valid_o: dq.is_some(),
             dq_o: dq.unwrap_or(u64::MAX),
             array_taken_o: events.array_taken,
             bus_taken_o: events.bus_taken,
             finish_taken_o: events.finish_taken,
-            weigh_taken_o: events.weigh_taken,
+            weigh_taken_o: seen.softmax.0.weigh_valid_i && seen.softmax.1.weigh_ready_o,
             read_o: events.read,
             results_taken_o: events.results_taken,
             written_o: events.written,
@@ -486,7 +466,7 @@ fn outputs(seen: &Observed<'_>, sums: &SumPorts<'_>) -> [PimModuleOut; 2] {
             scaled_o: events.scaled,
             finished_o: events.finished,
             weight_valid_o: events.weight.is_some(),
-            weight_o: events.weight.unwrap_or_default(),
+            weight_o: events.weight.map_or(0, |(bits, _)| bits),
             context_valid_o: events.context.is_some(),
             context_o: events.context.map_or(0, |(bits, _)| bits),
             output_valid_o: events.output.is_some(),

@@ -61,34 +61,32 @@ pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins
     let mut waited = false;
     for (input, output) in inputs.iter().zip(outputs) {
         let runs = usize::from(!output.start_ready_o);
-        let kind =
-            Opcode::from_code(output.dispatch_kind_o.get()).filter(|_| output.dispatch_valid_o);
+        let command = output.dispatch_o;
+        let kind = Some(command.kind).filter(|_| output.dispatch_valid_o);
         if let Some(kind) = kind.filter(|_| input.dispatch_ready_i) {
             let kind = kind.code() as usize - 1;
             bins.hit_cross("command", kind, waited.into());
-            let flags = [output.dispatch_first_o, output.dispatch_last_o, output.dispatch_opens_o];
+            let flags = [command.first, command.last, command.opens];
             let flags = flags.iter().rev().fold(0, |all, flag| 2 * all + usize::from(*flag));
             bins.hit_cross("command, flags", kind, flags);
-            bins.hit("command of request", output.dispatch_request_o.get() as usize);
+            bins.hit("command of request", command.request.get() as usize);
             if let Some(before) = before.replace(kind) {
                 bins.hit_cross("command after command", before, kind);
             }
         }
         waited = kind.is_some() && !input.dispatch_ready_i;
-        if output.done_o {
-            let status = output.done_status_o.get() as usize;
-            bins.hit("run ends", status - FIRST_END);
+        if output.end_valid_o {
+            bins.hit("run ends", output.end_o.status as usize - FIRST_END);
             before = None;
         }
-        let load = input.load_kind_i.get() as usize;
-        if input.load_valid_i && load < LOADS.len() {
-            bins.hit_cross("host writes", load, runs);
+        if input.load_valid_i {
+            bins.hit_cross("host writes", input.load_i.kind as usize, runs);
         }
         bins.hit("host writes what does not fit", output.overflow_o.into());
         if input.start_valid_i {
-            let request = (input.start_request_i.get() as usize).min(4);
+            let request = (input.start_i.request.get() as usize).min(4);
             bins.hit_cross("start of request", request, runs);
-            bins.hit("start", usize::from(input.start_address_i.get() > 0));
+            bins.hit("start", usize::from(input.start_i.address.get() > 0));
         }
         if input.stop_i {
             bins.hit("stop", runs);

@@ -5,9 +5,9 @@
 use super::plans;
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
-use pimlico_dpa::types::{ArrayKind, PinCommand};
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins, Timing};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
-use pimlico_ports::{Enumerated, U};
+use pimlico_ports::U;
 use pimlico_units::rank::{RankController, RankControllerIn, RankControllerOut};
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ impl Bench for RankController {
     /// The first input is the configuration. What its row says decides of which sort the episode is.
     fn arrange(inputs: &mut [RankControllerIn]) {
         let Some(first) = inputs.first_mut() else { return };
-        let sort = first.array_row_i;
+        let sort = first.array_i.row;
         configure(first, sort % 8);
         let kinds = sort >> 3 & 3;
         let [thin_array, thin_bus, no_refresh, long_rows] =
@@ -29,26 +29,26 @@ impl Bench for RankController {
         let mut held = [0; 2];
         for input in inputs {
             // Bytes of the column that say nothing of another.
-            let (low, high) = (input.array_column_i & 15, input.array_column_i >> 4);
+            let column = input.array_i.column;
+            let (low, high) = (column & 15, column >> 4);
             let change = low == 0 && (!long_rows || high < 4);
-            row = if change { input.array_row_i } else { row };
-            input.array_row_i = row;
-            let kind = match (kinds, low) {
+            row = if change { input.array_i.row } else { row };
+            input.array_i.row = row;
+            input.array_i.kind = match (kinds, low) {
                 (0, _) => ArrayKind::ReadAll,
                 (1 | 2, 15) if high == 0 => ArrayKind::CloseAll,
                 (1, 0..4) | (2, 0..6) => ArrayKind::Rd,
                 (1, 4..8) | (2, 6..15) => ArrayKind::Wr,
-                (3, _) => ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default(),
+                (3, _) => input.array_i.kind,
                 _ => ArrayKind::ReadAll,
             };
-            input.array_kind_i = U::new(kind.code());
             input.array_valid_i &= !thin_array || high == 0;
             input.bus_valid_i &= !thin_bus || low == 0;
             // A draw begins a level, which is held for a while.
             let levels = [&mut input.refresh_i, &mut input.force_i];
             for (level, held) in levels.into_iter().zip(&mut held) {
                 if *level && *held == 0 && !no_refresh {
-                    *held = input.array_column_i.max(1);
+                    *held = column.max(1);
                 }
                 *level = *held > 0;
                 *held = held.saturating_sub(1);
@@ -82,83 +82,79 @@ impl Bench for RankController {
 
 /// Makes a DRAM's configuration of random bytes.
 fn configure(input: &mut RankControllerIn, sort: u16) {
-    let staggered_i = input.staggered_i;
+    let timing = &mut input.timing_i;
     match sort {
         0 => {
-            let preset = RankControllerIn {
-                ccd_s_i: 4,
-                ccd_l_i: 8,
-                rrd_s_i: 4,
-                rrd_l_i: 8,
-                rcd_i: 22,
-                rcd_wr_i: 22,
-                rcd_mac_i: 22,
-                ras_i: 52,
-                rp_i: 22,
-                rtp_i: 12,
-                rd_to_wr_i: 12,
-                wr_to_rd_s_i: 24,
-                wr_to_rd_l_i: 32,
-                wr_to_pre_i: 44,
-                faw_i: 34,
-                rc_i: 74,
-                rfc_i: 560,
-                staggered_i,
-                ..*input
+            *timing = Timing {
+                ccd_s: 4,
+                ccd_l: 8,
+                rrd_s: 4,
+                rrd_l: 8,
+                rcd: 22,
+                rcd_wr: 22,
+                rcd_mac: 22,
+                ras: 52,
+                rp: 22,
+                rtp: 12,
+                rd_to_wr: 12,
+                wr_to_rd_s: 24,
+                wr_to_rd_l: 32,
+                wr_to_pre: 44,
+                faw: 34,
+                rc: 74,
+                rfc: 560,
+                ..*timing
             };
-            *input = preset;
         }
         1 => {
-            let preset = RankControllerIn {
-                ccd_s_i: 2,
-                ccd_l_i: 2,
-                rrd_s_i: 11,
-                rrd_l_i: 11,
-                rcd_i: 36,
-                rcd_wr_i: 28,
-                rcd_mac_i: 56,
-                ras_i: 54,
-                rp_i: 32,
-                rtp_i: 12,
-                rd_to_wr_i: 48,
-                wr_to_rd_s_i: 17,
-                wr_to_rd_l_i: 19,
-                wr_to_pre_i: 41,
-                faw_i: 42,
-                rc_i: 89,
-                rfc_i: 210,
-                staggered_i,
-                ..*input
+            *timing = Timing {
+                ccd_s: 2,
+                ccd_l: 2,
+                rrd_s: 11,
+                rrd_l: 11,
+                rcd: 36,
+                rcd_wr: 28,
+                rcd_mac: 56,
+                ras: 54,
+                rp: 32,
+                rtp: 12,
+                rd_to_wr: 48,
+                wr_to_rd_s: 17,
+                wr_to_rd_l: 19,
+                wr_to_pre: 41,
+                faw: 42,
+                rc: 89,
+                rfc: 210,
+                ..*timing
             };
-            *input = preset;
         }
         // Any bytes, and mostly short ones, so that much happens.
         sort => {
             let most = if sort == 2 { 255 } else { 1 << (sort - 2) };
             for time in [
-                &mut input.ccd_s_i,
-                &mut input.ccd_l_i,
-                &mut input.rrd_s_i,
-                &mut input.rrd_l_i,
-                &mut input.rcd_i,
-                &mut input.rcd_wr_i,
-                &mut input.rcd_mac_i,
-                &mut input.ras_i,
-                &mut input.rp_i,
-                &mut input.rtp_i,
-                &mut input.rd_to_wr_i,
-                &mut input.wr_to_rd_s_i,
-                &mut input.wr_to_rd_l_i,
-                &mut input.wr_to_pre_i,
-                &mut input.faw_i,
-                &mut input.rc_i,
+                &mut timing.ccd_s,
+                &mut timing.ccd_l,
+                &mut timing.rrd_s,
+                &mut timing.rrd_l,
+                &mut timing.rcd,
+                &mut timing.rcd_wr,
+                &mut timing.rcd_mac,
+                &mut timing.ras,
+                &mut timing.rp,
+                &mut timing.rtp,
+                &mut timing.rd_to_wr,
+                &mut timing.wr_to_rd_s,
+                &mut timing.wr_to_rd_l,
+                &mut timing.wr_to_pre,
+                &mut timing.faw,
+                &mut timing.rc,
             ] {
                 *time = (u16::from(*time) % (most + 1)) as u8;
             }
-            input.rrd_l_i = input.rrd_l_i.max(input.rrd_s_i);
-            input.faw_i = input.faw_i.max(input.rrd_l_i);
-            let any = sort == 2 && input.rc_i.is_multiple_of(4);
-            input.rfc_i = if any { input.rfc_i } else { input.rfc_i % (2 * most) }.max(2);
+            timing.rrd_l = timing.rrd_l.max(timing.rrd_s);
+            timing.faw = timing.faw.max(timing.rrd_l);
+            let any = sort == 2 && timing.rc.is_multiple_of(4);
+            timing.rfc = if any { timing.rfc } else { timing.rfc % (2 * most) }.max(2);
         }
     }
 }
@@ -185,36 +181,37 @@ struct Times {
 /// The latched configuration, and the same as a DRAM's rules. The controller is told sums, which are
 /// taken apart as if a burst took a tCK and write data came with their command.
 fn configuration(first: &RankControllerIn) -> (Times, Rules) {
+    let timing = first.timing_i;
     let time = |port: u8| u64::from(port).max(1);
     let rules = Rules {
         bank_groups: BANK_GROUPS,
         banks_per_group: BANKS_PER_GROUP,
         burst: 1,
-        t_ccd_s: time(first.ccd_s_i),
-        t_ccd_l: time(first.ccd_l_i),
-        t_rrd_s: time(first.rrd_s_i),
-        t_rrd_l: time(first.rrd_l_i),
-        t_faw: time(first.faw_i),
-        t_rcd: time(first.rcd_i),
-        t_rcd_wr: time(first.rcd_wr_i),
-        t_rcd_mac: time(first.rcd_mac_i),
-        t_ras: time(first.ras_i),
-        t_rp: time(first.rp_i),
-        t_rc: time(first.rc_i),
-        cl: time(first.rd_to_wr_i) - 1,
+        t_ccd_s: time(timing.ccd_s),
+        t_ccd_l: time(timing.ccd_l),
+        t_rrd_s: time(timing.rrd_s),
+        t_rrd_l: time(timing.rrd_l),
+        t_faw: time(timing.faw),
+        t_rcd: time(timing.rcd),
+        t_rcd_wr: time(timing.rcd_wr),
+        t_rcd_mac: time(timing.rcd_mac),
+        t_ras: time(timing.ras),
+        t_rp: time(timing.rp),
+        t_rc: time(timing.rc),
+        cl: time(timing.rd_to_wr) - 1,
         cwl: 0,
         rtw_gap: 0,
-        t_wtr_s: time(first.wr_to_rd_s_i) - 1,
-        t_wtr_l: time(first.wr_to_rd_l_i) - 1,
-        t_wr: time(first.wr_to_pre_i) - 1,
-        t_rtp: time(first.rtp_i),
-        t_rfc: first.rfc_i.into(),
+        t_wtr_s: time(timing.wr_to_rd_s) - 1,
+        t_wtr_l: time(timing.wr_to_rd_l) - 1,
+        t_wr: time(timing.wr_to_pre) - 1,
+        t_rtp: time(timing.rtp),
+        t_rfc: timing.rfc.into(),
         t_refi: None,
         max_postponed: 8,
     };
     let [rd_to_wr, wr_to_rd_s, wr_to_rd_l] =
-        [first.rd_to_wr_i, first.wr_to_rd_s_i, first.wr_to_rd_l_i].map(time);
-    let close = rules.t_ras.max(rules.t_rc) + rules.t_rtp + time(first.wr_to_pre_i) + rules.t_rp;
+        [timing.rd_to_wr, timing.wr_to_rd_s, timing.wr_to_rd_l].map(time);
+    let close = rules.t_ras.max(rules.t_rc) + rules.t_rtp + time(timing.wr_to_pre) + rules.t_rp;
     let acts = if first.staggered_i { 4 } else { 1 };
     let open = acts * (rules.t_faw + 4 * (rules.t_rrd_l + 1));
     let rcd = rules.t_rcd.max(rules.t_rcd_wr).max(rules.t_rcd_mac);
@@ -237,26 +234,24 @@ fn configuration(first: &RankControllerIn) -> (Times, Rules) {
     (times, rules)
 }
 
-struct ArrayRequest {
-    kind: ArrayKind,
-    bank: usize,
-    row: u16,
-    column: u8,
+/// An array request that waits, and when it was accepted.
+struct Array {
+    request: ArrayRequest,
     accepted: u64,
 }
 
-struct BusRequest {
-    write: bool,
-    address: u8,
+/// A bus request that waits.
+struct Bus {
+    request: BusRequest,
     accepted: u64,
 }
 
-/// What the pins show.
-#[derive(Debug, Default, PartialEq)]
-struct Pins {
-    bank: u64,
-    row: u16,
-    column: u8,
+/// What the pins show, and what stands beside them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Shown {
+    pins: Pins,
+    mac: Mac,
+    transfer: BusRequest,
     array_issued: bool,
     bus_issued: bool,
     refresh_issued: bool,
@@ -283,12 +278,16 @@ struct Last {
     shared: Option<u64>,
 }
 
+fn bank_of(request: &ArrayRequest) -> usize {
+    request.bank.get() as usize
+}
+
 struct Judge {
     times: Times,
     checker: PinChecker,
     clock: u64,
-    array: VecDeque<ArrayRequest>,
-    bus: VecDeque<BusRequest>,
+    array: VecDeque<Array>,
+    bus: VecDeque<Bus>,
     rows: [Option<u16>; BANKS],
     /// The row that a `READ_ALL` opened in all banks, if none was closed since.
     uniform: Option<u16>,
@@ -336,18 +335,16 @@ impl Judge {
         input: &RankControllerIn,
         output: &RankControllerOut,
     ) -> Verdict<()> {
-        let command = PinCommand::from_code(output.command_o.get());
-        let Some(command) = command else {
-            let code = output.command_o.get() as u32;
-            return self.error("command_o", code, 0, "no code of a command".to_owned());
-        };
+        let command = output.pins_o.command;
         // What was in the queues when the pins were chosen.
         let chosen_from = |accepted: u64| accepted + 2 <= self.clock;
-        let head = self.array.front().filter(|request| chosen_from(request.accepted));
-        let burst = self.bus.front().filter(|request| chosen_from(request.accepted));
+        let head = self.array.front().filter(|waits| chosen_from(waits.accepted));
+        let head = head.map(|waits| waits.request);
+        let burst = self.bus.front().filter(|waits| chosen_from(waits.accepted));
+        let burst = burst.map(|waits| waits.request);
         let hit = head.is_some_and(|head| match head.kind {
             ArrayKind::ReadAll => self.uniform == Some(head.row),
-            ArrayKind::Rd | ArrayKind::Wr => self.rows[head.bank] == Some(head.row),
+            ArrayKind::Rd | ArrayKind::Wr => self.rows[bank_of(&head)] == Some(head.row),
             ArrayKind::CloseAll => false,
         });
         let opening = self.opened > 0;
@@ -357,17 +354,18 @@ impl Judge {
         let refreshing = self.last.refresh.is_some_and(|at| self.clock < at + self.times.rfc);
 
         let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
-        let at_port = head.is_none() && before.array_valid_i && before.array_kind_i == U::new(0);
+        let at_port =
+            head.is_none() && before.array_valid_i && before.array_i.kind == ArrayKind::ReadAll;
         let lost_refresh = configured && (at_head || at_port) && (stop || refreshing);
         let opened = hit && self.last.act.is_some_and(|at| self.clock >= at + self.times.rcd_mac);
         self.flag("lost_refresh_o", output.lost_refresh_o, lost_refresh)?;
         let lost_row_switch = at_head && !lost_refresh && !opened;
         self.flag("lost_row_switch_o", output.lost_row_switch_o, lost_row_switch)?;
 
-        let shown = Pins {
-            bank: output.bank_o.get(),
-            row: output.row_o,
-            column: output.column_o,
+        let shown = Shown {
+            pins: output.pins_o,
+            mac: output.mac_o,
+            transfer: output.transfer_o,
             array_issued: output.array_issued_o,
             bus_issued: output.bus_issued_o,
             refresh_issued: output.refresh_issued_o,
@@ -378,7 +376,7 @@ impl Judge {
                 None => format!("nobody asked for {command:?} with {shown:?}"),
                 Some(wanted) => format!("{command:?} with {shown:?} instead of {wanted:?}"),
             };
-            return self.error("command_o", command as u32, 0, what);
+            return self.error("pins_o", command as u32, 0, what);
         }
         let in_turn = hit
             && !stop
@@ -405,17 +403,10 @@ impl Judge {
         self.flag("array_ready_o", output.array_ready_o, array_ready)?;
         self.flag("bus_ready_o", output.bus_ready_o, self.clock > 0 && bus < QUEUE)?;
         if input.array_valid_i && array_ready {
-            self.array.push_back(ArrayRequest {
-                kind: ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default(),
-                bank: input.array_bank_i.get() as usize,
-                row: input.array_row_i,
-                column: input.array_column_i,
-                accepted: self.clock,
-            });
+            self.array.push_back(Array { request: input.array_i, accepted: self.clock });
         }
         if input.bus_valid_i && output.bus_ready_o {
-            let (write, address) = (input.bus_write_i, input.bus_address_i);
-            self.bus.push_back(BusRequest { write, address, accepted: self.clock });
+            self.bus.push_back(Bus { request: input.bus_i, accepted: self.clock });
         }
         Ok(())
     }
@@ -424,25 +415,31 @@ impl Judge {
     fn wanted(
         &self,
         command: PinCommand,
-        head: Option<&ArrayRequest>,
-        burst: Option<&BusRequest>,
+        head: Option<ArrayRequest>,
+        burst: Option<BusRequest>,
         hit: bool,
         stop: bool,
-    ) -> Option<Pins> {
+    ) -> Option<Shown> {
         let any_open = self.rows.iter().any(Option::is_some);
-        let none = Pins::default();
+        let none = Pins { command, ..Pins::default() };
+        let only = |pins: Pins| Shown { pins, ..Shown::default() };
         let of_head = |kind| head.filter(|head| head.kind == kind && !stop);
         let column = |kind| {
-            let head = of_head(kind).filter(|_| hit)?;
-            let bank = if kind == ArrayKind::ReadAll { 0 } else { head.bank as u64 };
-            Some(Pins { bank, column: head.column, array_issued: true, ..Pins::default() })
+            let ArrayRequest { bank, column, mac, .. } = of_head(kind).filter(|_| hit)?;
+            let (bank, mac) = match kind {
+                ArrayKind::ReadAll => (U::new(0), mac),
+                _ => (bank, Mac::default()),
+            };
+            let pins = Pins { bank, column, ..none };
+            Some(Shown { pins, mac, array_issued: true, ..Shown::default() })
         };
         let bus = |write| {
-            let burst = burst.filter(|burst| burst.write == write)?;
-            Some(Pins { column: burst.address, bus_issued: true, ..Pins::default() })
+            let transfer = burst.filter(|burst| burst.write == write)?;
+            let pins = Pins { column: transfer.address, ..none };
+            Some(Shown { pins, transfer, bus_issued: true, ..Shown::default() })
         };
         match command {
-            PinCommand::None => Some(none),
+            PinCommand::None => Some(only(none)),
             PinCommand::Act => {
                 let head = head.filter(|_| !stop && !hit)?;
                 let bank = match head.kind {
@@ -451,26 +448,26 @@ impl Judge {
                     ArrayKind::ReadAll if any_open && self.opened == 0 => return None,
                     ArrayKind::ReadAll => {
                         let (index, group) = (self.opened / BANK_GROUPS, self.opened % BANK_GROUPS);
-                        group * BANKS_PER_GROUP + index
+                        U::new((group * BANKS_PER_GROUP + index) as u64)
                     }
                     _ => head.bank,
                 };
-                Some(Pins { bank: bank as u64, row: head.row, ..none })
+                Some(only(Pins { bank, row: head.row, ..none }))
             }
             PinCommand::ActAll => {
                 let head = of_head(ArrayKind::ReadAll).filter(|_| !self.times.staggered)?;
-                Some(Pins { row: head.row, ..none })
+                Some(only(Pins { row: head.row, ..none }))
             }
             PinCommand::Pre => {
                 let head = of_head(ArrayKind::Rd).or(of_head(ArrayKind::Wr))?;
-                let other = self.rows[head.bank].is_some_and(|row| row != head.row);
-                other.then_some(Pins { bank: head.bank as u64, ..none })
+                let other = self.rows[bank_of(&head)].is_some_and(|row| row != head.row);
+                other.then_some(only(Pins { bank: head.bank, ..none }))
             }
             PinCommand::PreAll => {
                 let array_issued = head.is_some_and(|head| head.kind == ArrayKind::CloseAll);
                 let for_row = of_head(ArrayKind::ReadAll).is_some() && !hit && self.opened == 0;
                 let asked = any_open && (stop || for_row) || array_issued && !stop;
-                asked.then_some(Pins { array_issued, ..none })
+                asked.then_some(Shown { array_issued, ..only(none) })
             }
             PinCommand::Rd => column(ArrayKind::Rd),
             PinCommand::Wr => column(ArrayKind::Wr),
@@ -479,7 +476,8 @@ impl Judge {
             PinCommand::WrShared => bus(true),
             PinCommand::Ref => {
                 let in_turn = self.let_by >= 8 || !self.reads_wait();
-                (stop && !any_open && in_turn).then_some(Pins { refresh_issued: true, ..none })
+                let due = stop && !any_open && in_turn;
+                due.then_some(Shown { refresh_issued: true, ..only(none) })
             }
         }
     }
@@ -495,14 +493,15 @@ impl Judge {
     }
 
     /// No request waits longer than it has to.
-    fn check_in_time(&self, command: PinCommand, shown: &Pins) -> Verdict<()> {
+    fn check_in_time(&self, command: PinCommand, shown: &Shown) -> Verdict<()> {
         let Self { times, last, clock, .. } = self;
         let after = |at: Option<u64>, wait: u64| at.map_or(0, |at| at + wait);
         if let Some(head) = self.array.front() {
             // When its turn came.
             let turn = after(last.array, 1).max(head.accepted + 2).max(after(last.stopped, 1));
             if !shown.array_issued && *clock > turn + times.array_bound {
-                let what = format!("{:?} accepted at {} waits for ever", head.kind, head.accepted);
+                let Array { request, accepted } = head;
+                let what = format!("{:?} accepted at {accepted} waits for ever", request.kind);
                 return self.error("array_issued_o", 0, 1, what);
             }
             // One clock more, as a bus command may go first.
@@ -519,7 +518,8 @@ impl Judge {
         if let Some(burst) = self.bus.front() {
             let turn =
                 after(last.bus, 1).max(burst.accepted + 2).max(after(last.refresh, times.rfc));
-            let turnaround = if burst.write { after(last.read_data, times.rd_to_wr) } else { 0 };
+            let turnaround =
+                if burst.request.write { after(last.read_data, times.rd_to_wr) } else { 0 };
             let alone = turn.max(after(last.data, times.ccd_s)).max(turnaround) + 1;
             let shared = turn + times.bus_bound;
             // With RD and WR beside it, it may have to give way to one.
@@ -534,7 +534,7 @@ impl Judge {
 
     /// Whether an RD_RESULT was in the queue when the pins were chosen.
     fn reads_wait(&self) -> bool {
-        self.bus.iter().any(|burst| !burst.write && burst.accepted + 2 <= self.clock)
+        self.bus.iter().any(|burst| !burst.request.write && burst.accepted + 2 <= self.clock)
     }
 
     /// A REF comes as soon as it may, behind the reads of results that it lets pass.
@@ -552,16 +552,16 @@ impl Judge {
         // A bus command that stood back for the PREA goes first even so.
         if due && command == PinCommand::None {
             let what = "nothing is in the way of a REF".to_owned();
-            return self.error("command_o", 0, PinCommand::Ref as u32, what);
+            return self.error("pins_o", 0, PinCommand::Ref as u32, what);
         }
         self.let_by += usize::from(command == PinCommand::RdResult);
         Ok(())
     }
 
     /// Takes note of the command, and has `golden` check it.
-    fn obey(&mut self, command: PinCommand, shown: &Pins) -> Verdict<()> {
-        let &Pins { bank, row, column, .. } = shown;
-        let (bank, column) = (bank as usize, usize::from(column));
+    fn obey(&mut self, command: PinCommand, shown: &Shown) -> Verdict<()> {
+        let Pins { bank, row, column, .. } = shown.pins;
+        let (bank, column) = (bank.get() as usize, usize::from(column));
         let clock = Some(self.clock);
         let pin = match command {
             PinCommand::None => return Ok(()),
@@ -592,11 +592,12 @@ impl Judge {
             }
         }
         if let Some(violation) = found.first() {
-            return self.error("command_o", command as u32, 0, violation.to_string());
+            return self.error("pins_o", command as u32, 0, violation.to_string());
         }
         self.commands += 1;
 
-        let of_all = self.array.front().is_some_and(|head| head.kind == ArrayKind::ReadAll);
+        let head = self.array.front();
+        let of_all = head.is_some_and(|head| head.request.kind == ArrayKind::ReadAll);
         match command {
             PinCommand::Act => {
                 self.rows[bank] = Some(row);

@@ -31,7 +31,7 @@ use crate::chips::Chips;
 use crate::command::DramCommand;
 use crate::config::Config;
 use crate::control::{ArrayPort, Asked, BusPort, Control};
-use crate::data_bus::{Incoming, Outgoing, beats_of, burst_of};
+use crate::data_bus::{Beats, Incoming, Outgoing, beats_of, burst_of};
 use crate::dispatcher::Module;
 use crate::dram::Dram;
 use crate::error::RankError;
@@ -40,9 +40,9 @@ use crate::options::Options;
 use crate::pins::{BusDriver, PinWatch};
 use crate::requests::{
     AllBankRead, ArrayRequest, BusRequest, Events, Lanes, Outputs, Requests, Score, Shared, Sum,
-    TreeSum,
+    TreeSum, Weigh,
 };
-use crate::sequencer::Sequencer;
+use crate::sequencer::{self, Sequencer};
 use crate::sizes::{CHIPS, PARTIAL_SUMS, SCORE_BUFFER};
 use crate::softmax::{Given, Softmax};
 use crate::statistics::Statistics;
@@ -51,6 +51,7 @@ use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use crate::units::RankUnits;
 use crate::wave::RankWave;
+use crate::weights::Weights;
 use pimlico_dpa::types::ArrayKind;
 use pimlico_ports::Mismatch;
 use std::collections::VecDeque;
@@ -78,6 +79,7 @@ pub struct Rank {
     /// The words of the shared buffers that the chips are going to take.
     operands: Incoming<usize>,
     softmax: Softmax,
+    weights: Weights,
     /// Sums of the context that have more to come, a place for each chip.
     partial_sums: Box<[[u32; CHIPS]]>,
     /// Complete ones that wait for the softmax unit or for the host, with their head.
@@ -132,6 +134,7 @@ impl Rank {
             from_rank_pu: Outgoing::default(),
             operands: Incoming::default(),
             softmax: Softmax::new(units.softmax_unit, SCORE_BUFFER),
+            weights: Weights::default(),
             partial_sums: vec![[0; CHIPS]; PARTIAL_SUMS].into(),
             sums: VecDeque::with_capacity(64),
             accounts: Accounts::new(config.timing.ccd_l_tck),
@@ -166,6 +169,11 @@ impl Rank {
     /// The queues between the dispatcher and the rank's ports.
     pub(crate) fn sequencer(&mut self) -> &mut Sequencer {
         &mut self.sequencer
+    }
+
+    /// What the rank is asked for in this tCK; `operand` is the host's next burst.
+    pub(crate) fn requests(&self, operand: Option<&Beats>) -> Requests {
+        sequencer::requests(self.sequencer.ports().asked, operand, self.weights.oldest())
     }
 
     /// Both.
@@ -256,6 +264,7 @@ impl Rank {
     /// If a request is for a row, column or word that does not exist.
     pub fn step(&mut self, requests: &Requests) -> Result<Events, RankError> {
         let mut events = Events::default();
+        let weigh = requests.weigh.map(|of| self.weights.score(&of));
         self.step_control(requests, &mut events)?;
         let command = self.control.command();
         let read = self.issue(command, &mut events);
@@ -272,7 +281,7 @@ impl Rank {
             self.sum_path.record(wave)?;
             wave.end()?;
         }
-        self.tell_observer(requests, &events, read)?;
+        self.tell_observer(requests, weigh, &events, read)?;
         if let Some(timeline) = &mut self.timeline {
             timeline.tick(&self.accounts.statistics);
         }
@@ -289,6 +298,7 @@ impl Rank {
     fn tell_observer(
         &mut self,
         requests: &Requests,
+        weigh: Option<Weigh>,
         events: &Events,
         read: Option<AllBankRead>,
     ) -> Result<(), RankError> {
@@ -297,6 +307,7 @@ impl Rank {
             dispatcher: self.module.ports(),
             sequencer: self.sequencer.ports(),
             requests,
+            weigh,
             events,
             controller: self.control.controller(),
             refresh: self.control.refresh(),
@@ -365,6 +376,11 @@ impl Rank {
         }
         if let (true, Some(request)) = (taken.bus, requests.bus) {
             self.transfers.push_back(request);
+        }
+        let of_rank_pu =
+            matches!(requests.bus, Some(BusRequest::Write { data: Shared::RankPu(_), .. }));
+        if taken.bus && of_rank_pu || requests.drops_word {
+            self.weights.take_word();
         }
         Ok(())
     }
@@ -512,7 +528,8 @@ impl Rank {
         let sum = self.sums.front().copied();
         let late = self.softmax.is_late();
         let widened = sum.filter(|_| late).map(|(sum, head)| (self.sum_path.binary32(sum), head));
-        let given = Given { score, finish: requests.finish, weigh: requests.weigh, sum: widened };
+        let weigh = requests.weigh.map(|of| self.weights.score(&of));
+        let given = Given { score, finish: requests.finish, weigh, sum: widened };
         let made = self.softmax.step(&given)?;
         let narrow = sum.filter(|_| !late).map(|(sum, head)| (self.sum_path.binary16(sum), head));
         if made.sum_taken || narrow.is_some() {
@@ -523,8 +540,14 @@ impl Rank {
         events.scaled = made.scaled;
         events.finish_taken = made.finish_taken;
         events.finished = made.finished;
-        events.weigh_taken = made.weigh_taken;
-        events.weight = made.weight;
+        if let Some(of) = requests.weigh.filter(|_| made.weigh_taken) {
+            events.weigh_taken = self.weights.take_score(&of);
+        }
+        if let Some(bits) = made.weight {
+            let (head, complete) = self.weights.take_weight(bits);
+            events.weight = Some((bits, head));
+            events.word_made = complete;
+        }
         events.context = made.context.or(narrow);
         Ok(())
     }

@@ -13,13 +13,11 @@
 use super::Rank;
 use crate::dispatch::{DispatchError, Made, Start};
 use crate::error::RankError;
-use crate::requests::{Events, Requests};
+use crate::requests::Events;
 use crate::sequencer;
-use pimlico_dpa::Status;
-use pimlico_dpa::types::{Fault, LoadKind};
-use pimlico_ports::Enumerated;
+use pimlico_dpa::types::LoadKind;
+use pimlico_dpa::{Dispatch, Status};
 use pimlico_units::module::DispatcherOut;
-use std::collections::VecDeque;
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
 const PATIENCE_TCK: u64 = 1 << 16;
@@ -37,8 +35,7 @@ impl Rank {
     pub fn run(&mut self, start: Start, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
         let mut operands = start.operands;
         let (mut ended, mut failed) = (None, None);
-        let mut last_command = DispatcherOut::default();
-        let mut weighed = Weighed::default();
+        let mut last_command = Dispatch::default();
         let mut last_event_tck = self.tck();
         self.module().start(start.request, start.address)?;
         self.sequencer().start()?;
@@ -46,9 +43,9 @@ impl Rank {
         loop {
             let now = self.tck();
             let asked = self.sequencer().asks(operands)?;
-            let fault = Fault::from_code(asked.fault_o.get()).unwrap_or_default();
-            let (takes, from_host, done) = (asked.dispatch_ready_o, asked.bus_host_o, asked.done_o);
-            let requests = sequencer::requests(asked, operands.first());
+            let fault = asked.fault_o;
+            let (takes, from_host, done) = (asked.dispatch_ready_o, asked.bus_o.host, asked.done_o);
+            let requests = self.requests(operands.first());
             failed = failed.or(sequencer::error(fault, &last_command, self.config()));
             if done && self.is_settled() {
                 break;
@@ -61,12 +58,12 @@ impl Rank {
             sequencer.step(dispatcher, &events)?;
             let dispatched = takes && dispatcher.dispatch_valid_o;
             if dispatched {
-                last_command = *dispatcher;
+                last_command = dispatcher.dispatch_o;
             }
             if events.bus_taken && from_host {
                 operands = operands.get(1..).unwrap_or_default();
             }
-            weighed.tell(&requests, &events, made);
+            tell(&events, made);
             if events != Events::default() || dispatched {
                 last_event_tck = now;
             }
@@ -85,35 +82,25 @@ impl Rank {
     }
 }
 
-/// The heads of the weights that the softmax unit has not made yet.
-#[derive(Default)]
-struct Weighed(VecDeque<usize>);
-
-impl Weighed {
-    /// Tells what was made in a tCK.
-    fn tell(&mut self, requests: &Requests, events: &Events, made: &mut dyn FnMut(Made)) {
-        if let (true, Some(weigh)) = (events.weigh_taken, requests.weigh) {
-            self.0.push_back(weigh.head);
-        }
-        if let Some(bits) = events.weight {
-            made(Made::Weight { head: self.0.pop_front().unwrap_or_default(), bits });
-        }
-        if let Some((bits, score)) = events.score
-            && !score.masked
-        {
-            made(Made::Score { head: score.head, bits });
-        }
-        if let Some((bits, head)) = events.context {
-            made(Made::Context { head, bits });
-        }
-        if let Some(bits) = events.output {
-            made(Made::Output(bits));
-        }
+/// Tells what was made in a tCK.
+fn tell(events: &Events, made: &mut dyn FnMut(Made)) {
+    if let Some((bits, head)) = events.weight {
+        made(Made::Weight { head, bits });
+    }
+    if let Some((bits, score)) = events.score
+        && !score.masked
+    {
+        made(Made::Score { head: score.head, bits });
+    }
+    if let Some((bits, head)) = events.context {
+        made(Made::Context { head, bits });
+    }
+    if let Some(bits) = events.output {
+        made(Made::Output(bits));
     }
 }
 
 /// How a run has ended, if it has, and at which word.
 fn end(output: &DispatcherOut) -> Option<(Status, u16)> {
-    let status = Status::from_code(output.done_status_o.get())?;
-    output.done_o.then_some((status, output.done_address_o.get() as u16))
+    output.end_valid_o.then_some((output.end_o.status, output.end_o.address.get() as u16))
 }

@@ -1,128 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! The rank PU's controller: makes DRAM commands of the requests of two ports and keeps every
-//! timing.
-//!
-//! Twin of `rtl/rank/rank_controller.sv`; this header is the contract of both.
-//!
-//! A clock is one tCK. The *array port* asks for what touches the banks: `READ_ALL`, `RD`, `WR` and
-//! `CLOSE_ALL`. The *bus port* asks for bursts between the data bus and the chips' shared buffers
-//! (`WR_SHARED`) or result registers (`RD_RESULT`). Each is served in the order of its requests;
-//! the two share the command bus, and `RD` and `WR` share the data bus with the bus port.
-//!
-//! ```text
-//! clock          0          1          2          3
-//! array_valid_i  1                        accepted, as array_ready_o is 1
-//! queue          empty      request    empty      chosen in clock 1
-//! command_o                            RD_ALL     none       the pins are registers
-//! array_issued_o                       1
-//! ```
-//!
-//! A port's queue has two entries, so that requests follow without a gap however short tCCD is.
-//! `array_ready_o` and `bus_ready_o` say whether there is room, which registers know.
-//! `array_ready_o` is also 0 where `refresh_i` or `force_i` is set and the array queue is empty:
-//! what was accepted then would open a row between two REFs, and take the rank's idleness from the
-//! refresh manager, on which its wish may rest.
-//!
-//! # Configuration
-//!
-//! Timings are latched in the first clock after reset; in that clock nothing is accepted or chosen,
-//! and afterwards the ports are not looked at. 0 counts as 1, as a command takes a clock. The
-//! timings are those of a DRAM, that is `rrd_s` <= `rrd_l` <= `faw` and 2 <= `rfc`; nothing else is
-//! assumed. (The refresh manager knows of a REF a clock after it is on the pins. With a register
-//! more on the way to it or back, 3 <= `rfc`.)
-//!
-//! # Commands
-//!
-//! | `command_o` | | `bank_o` | `row_o` | `column_o` |
-//! | --- | --- | --- | --- | --- |
-//! | 0 | none | 0 | 0 | 0 |
-//! | 1 | ACT | bank | row | 0 |
-//! | 2 | ACT_ALL | 0 | row | 0 |
-//! | 3 | PRE | bank | 0 | 0 |
-//! | 4 | PREA | 0 | 0 | 0 |
-//! | 5, 6 | RD, WR | bank | 0 | column |
-//! | 7 | RD_ALL | 0 | 0 | column |
-//! | 8, 9 | RD_RESULT, WR_SHARED | 0 | 0 | `bus_address_i` |
-//! | 10 | REF | 0 | 0 | 0 |
-//!
-//! Bank *b* is in bank group *b* / 4. With `staggered_i`, a row for `READ_ALL` is opened by sixteen
-//! ACTs, bank 0 of each group, then bank 1 of each group and so on; else by one ACT_ALL.
-//!
-//! # Rows
-//!
-//! Rows stay open until another one is wanted. `RD` and `WR` close and open their bank alone.
-//! `READ_ALL` finds its row open if an earlier `READ_ALL` opened it and nothing was closed since;
-//! otherwise it closes all banks, if one is open, and opens them all. (Banks that single ACTs left
-//! open at the right row could stay open, at the cost of sixteen comparators; streams do not mix.)
-//! `CLOSE_ALL` always shows a PREA, even if nothing is open, with `array_issued_o`; where a refresh
-//! wants one too it is the same.
-//!
-//! # Refresh
-//!
-//! `force_i` stops the array commands at once. `refresh_i` stops them where that does no harm:
-//! where the array queue is empty, or its head wants a row that is not open and has not begun to
-//! open it. A `CLOSE_ALL` goes first. While they are stopped, PREA closes what is open and REF
-//! follows after tRP, for as long as the level is held; the bus port goes on until the REF and
-//! waits for tRFC. REFs follow each other if the level is still set tRFC later. The levels are
-//! looked at in every clock and nothing of them is remembered.
-//!
-//! A REF that nothing else is in the way of lets RD_RESULTs go first, while there is one in the queue:
-//! results that wait for tRFC could meet those of the next sum. It lets eight pass, the results of two
-//! chunks, so that reads without end do not postpone it for ever. (Of results that are not asked for yet
-//! it does not know: in the rank they are in the queue 19 tCK after the RD_ALL of the next sum, which
-//! tRTP + tRP is not below in DDR4.)
-//!
-//! # Timings
-//!
-//! | before | waits for |
-//! | --- | --- |
-//! | any | tRFC after REF |
-//! | ACT | tRP after the last PRE or PREA; tRRD_L after the last ACT, tRRD_S within a staggered opening; tFAW after the fourth last |
-//! | ACT_ALL | tRP; tFAW after the last ACT or ACT_ALL, as it takes the place of four |
-//! | PRE, PREA | per bank: max(tRAS, tRC - tRP) after ACT, tRTP after RD and RD_ALL, `wr_to_pre` after WR |
-//! | REF | tRP; up to eight RD_RESULTs |
-//! | RD, WR | tRCD, tRCD_WR after the last ACT; tCCD_L after RD, WR, RD_ALL in the group, tCCD_S after RD, WR, RD_RESULT, WR_SHARED |
-//! | RD | `wr_to_rd_s` after WR, `wr_to_rd_l` in the group |
-//! | WR, WR_SHARED | `rd_to_wr` after RD, RD_RESULT: the data bus turns round |
-//! | RD_ALL | tRCD_MAC after the last ACT; tCCD_L after RD, WR, RD_ALL; `wr_to_rd_l` after WR |
-//! | RD_RESULT, WR_SHARED | tCCD_S after RD, WR, RD_RESULT, WR_SHARED |
-//!
-//! tRC needs no count of its own: a bank stays open for tRC - tRP at least, where that is more than
-//! tRAS, so that the next ACT comes no later for it. tRP, tRCD and tRRD are counted for the rank,
-//! as the array port is served in order: a request's PRE, ACT and column command follow each other.
-//! Within a staggered opening groups alternate, so that the last ACT of the same group is the
-//! fourth last, and tFAW covers tRRD_L.
-//!
-//! # Priority
-//!
-//! *Command bus.* Where an array command and a bus command may both go, the array command goes, and
-//! the bus command in the next clock before any other. Array commands that do not move data are at
-//! least two clocks apart in any DRAM, so that RD_ALL is never late for the bus port; bus commands
-//! are late by a clock, once, and then fall between the RD_ALLs.
-//!
-//! *Data bus.* While both wait, RD or WR and bus commands take turns: a bus command stands back if the
-//! last to use the data bus was one, and the array's head is an RD or WR that waits for nothing
-//! else; an RD or WR stands back if the last was one, and a bus request waits. Else a stream of
-//! reads on one port could keep a write on the other waiting for the turnaround for ever.
-//!
-//! # Lost clocks
-//!
-//! Like the pins, `lost_row_switch_o` and `lost_refresh_o` are registers and tell of the choice a
-//! clock before. They are set where a `READ_ALL` is the next array request and could not be chosen:
-//!
-//! * `lost_refresh_o`: it was at the head of the queue, or at the port with the queue empty, while
-//!   array commands were stopped for a refresh or tRFC ran: from the stop to the end of tRFC.
-//! * `lost_row_switch_o`: otherwise, it was at the head and its row was not open for tRCD_MAC: so
-//!   also the reopening after a REF, but not the closing before it.
-//!
-//! A `READ_ALL` that waits for tCCD_L, tWTR_L or the command bus sets neither.
-//!
-//! `idle_o`: both queues are empty. A request leaves its queue in the clock before its command is
-//! on the pins.
+//! Rank controller of the rank PU: makes DRAM commands of the requests of two ports, keeps all timings.
 
-use pimlico_dpa::types::{ArrayKind, PinCommand};
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins, Timing};
 use pimlico_ports::{
-    Enumerated, Model, U, Unit, ports,
+    Model, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 
@@ -130,85 +11,43 @@ ports! {
     /// A rank controller.
     unit RankController: "rank_controller" {
         inputs RankControllerIn {
-            /// tCCD_S. This and what follows to `staggered_i` is latched in the first clock.
-            ccd_s_i: u8,
-            /// tCCD_L.
-            ccd_l_i: u8,
-            /// tRRD_S.
-            rrd_s_i: u8,
-            /// tRRD_L.
-            rrd_l_i: u8,
-            /// tRCD of RD.
-            rcd_i: u8,
-            /// tRCD of WR.
-            rcd_wr_i: u8,
-            /// tRCD of RD_ALL.
-            rcd_mac_i: u8,
-            /// tRAS.
-            ras_i: u8,
-            /// tRP.
-            rp_i: u8,
-            /// tRTP.
-            rtp_i: u8,
-            /// From RD to WR: CL + BL + turnaround - CWL.
-            rd_to_wr_i: u8,
-            /// From WR to RD of another bank group: CWL + BL + tWTR_S.
-            wr_to_rd_s_i: u8,
-            /// From WR to RD of the same bank group: CWL + BL + tWTR_L.
-            wr_to_rd_l_i: u8,
-            /// From WR to PRE: CWL + BL + tWR.
-            wr_to_pre_i: u8,
-            /// tFAW.
-            faw_i: u8,
-            /// tRC.
-            rc_i: u8,
-            /// tRFC.
-            rfc_i: u16,
-            /// 1: a row for `READ_ALL` is opened bank by bank; 0: by one ACT_ALL.
+            /// Timings of the DRAM; sampled in the first cycle after reset.
+            timing_i: Timing,
+            /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
             staggered_i: bool,
-            /// An array request.
+            /// There is an array request.
             array_valid_i: bool => all_but_one_in(8),
-            /// 0: `READ_ALL`; 1: `RD`; 2: `WR`; 3: `CLOSE_ALL`.
-            array_kind_i: U<2>,
-            /// Bank of `RD` and `WR`.
-            array_bank_i: U<4>,
-            /// Row of all but `CLOSE_ALL`.
-            array_row_i: u16,
-            /// Column of all but `CLOSE_ALL`.
-            array_column_i: u8,
-            /// A bus request.
+            /// The array request.
+            array_i: ArrayRequest,
+            /// There is a bus request.
             bus_valid_i: bool => all_but_one_in(8),
-            /// 1: `WR_SHARED`; 0: `RD_RESULT`.
-            bus_write_i: bool,
-            /// What the bus request is for; it appears at `column_o`.
-            bus_address_i: u8,
-            /// A REF is wanted, where it does no harm.
+            /// The bus request.
+            bus_i: BusRequest,
+            /// A REF is requested, where it costs no bandwidth.
             refresh_i: bool => one_in(128),
-            /// A REF is wanted now.
+            /// A REF is requested now.
             force_i: bool => one_in(256),
         }
         outputs RankControllerOut {
-            /// The array request is accepted if there is one.
+            /// The array request is accepted, if there is one.
             array_ready_o: bool,
-            /// The bus request is accepted if there is one.
+            /// The bus request is accepted, if there is one.
             bus_ready_o: bool,
-            /// Command on the pins.
-            command_o: U<4>,
-            /// Its bank.
-            bank_o: U<4>,
-            /// Its row.
-            row_o: u16,
-            /// Its column or bus address.
-            column_o: u8,
+            /// The command pins.
+            pins_o: Pins,
+            /// What the bank PUs do with the column of an RD_ALL on the pins; 0 without one.
+            mac_o: Mac,
+            /// The bus request of an RD_RESULT or WR_SHARED on the pins; 0 without one.
+            transfer_o: BusRequest,
             /// The pins show the command of the oldest array request: RD_ALL, RD, WR, or a PREA.
             array_issued_o: bool,
             /// The pins show the command of the oldest bus request.
             bus_issued_o: bool,
             /// The pins show a REF.
             refresh_issued_o: bool,
-            /// A `READ_ALL` could not be chosen for its row.
+            /// An all-bank read could not be chosen for its row.
             lost_row_switch_o: bool,
-            /// A `READ_ALL` could not be chosen for a refresh.
+            /// An all-bank read could not be chosen for a refresh.
             lost_refresh_o: bool,
             /// Nothing is queued.
             idle_o: bool,
@@ -221,25 +60,11 @@ const BANK_GROUPS: usize = 4;
 const BANKS_PER_GROUP: usize = 4;
 const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
 const ALL_BANKS: u16 = u16::MAX;
-/// RD_RESULTs that a REF lets pass: those of two chunks.
+/// RD_RESULTs that may issue ahead of a REF: those of two chunks.
 const READS_FIRST: u32 = 8;
 
-fn kind_of(input: &RankControllerIn) -> ArrayKind {
-    ArrayKind::from_code(input.array_kind_i.get()).unwrap_or_default()
-}
-
-#[derive(Clone, Copy, Default)]
-struct ArrayRequest {
-    kind: ArrayKind,
-    bank: usize,
-    row: u16,
-    column: u8,
-}
-
-#[derive(Clone, Copy, Default)]
-struct BusRequest {
-    write: bool,
-    address: u8,
+fn bank_of(request: ArrayRequest) -> usize {
+    request.bank.get() as usize
 }
 
 /// At most two requests, the oldest first.
@@ -274,54 +99,7 @@ impl<T: Copy> Queue<T> {
     }
 }
 
-/// The latched configuration, in tCK.
-#[derive(Clone, Copy, Default)]
-struct Timing {
-    ccd_s: u64,
-    ccd_l: u64,
-    rrd_s: u64,
-    rrd_l: u64,
-    rcd: u64,
-    rcd_wr: u64,
-    rcd_mac: u64,
-    /// From ACT to PRE: tRAS, or so long that tRC is over when tRP is.
-    open: u64,
-    rp: u64,
-    rtp: u64,
-    rd_to_wr: u64,
-    wr_to_rd_s: u64,
-    wr_to_rd_l: u64,
-    wr_to_pre: u64,
-    faw: u64,
-    rfc: u64,
-    staggered: bool,
-}
-
-impl Timing {
-    fn of(input: &RankControllerIn) -> Self {
-        Self {
-            ccd_s: input.ccd_s_i.into(),
-            ccd_l: input.ccd_l_i.into(),
-            rrd_s: input.rrd_s_i.into(),
-            rrd_l: input.rrd_l_i.into(),
-            rcd: input.rcd_i.into(),
-            rcd_wr: input.rcd_wr_i.into(),
-            rcd_mac: input.rcd_mac_i.into(),
-            open: input.ras_i.max(input.rc_i.saturating_sub(input.rp_i)).into(),
-            rp: input.rp_i.into(),
-            rtp: input.rtp_i.into(),
-            rd_to_wr: input.rd_to_wr_i.into(),
-            wr_to_rd_s: input.wr_to_rd_s_i.into(),
-            wr_to_rd_l: input.wr_to_rd_l_i.into(),
-            wr_to_pre: input.wr_to_pre_i.into(),
-            faw: input.faw_i.into(),
-            rfc: input.rfc_i.into(),
-            staggered: input.staggered_i,
-        }
-    }
-}
-
-/// Per bank or bank group, the clock from which something may be done; kept apart from what touches
+/// Per bank or bank group, the cycle from which something may be done; kept apart from what touches
 /// all of them at once, so that this does not have to visit each.
 #[derive(Clone, Copy)]
 struct Earliest<const N: usize> {
@@ -349,32 +127,33 @@ impl<const N: usize> Earliest<N> {
     }
 }
 
-/// What is put on the pins next.
-#[derive(Clone, Copy)]
+/// What is put on the pins next, and the request whose command it is.
+#[derive(Clone, Copy, Default)]
 struct Choice {
-    command: PinCommand,
-    bank: usize,
-    row: u16,
-    column: u8,
+    pins: Pins,
+    mac: Mac,
+    transfer: BusRequest,
 }
 
 impl Choice {
     fn new(command: PinCommand) -> Self {
-        Self { command, bank: 0, row: 0, column: 0 }
+        Self { pins: Pins { command, ..Pins::default() }, ..Self::default() }
     }
 }
 
-/// The first clock. Later than any timing, so that nothing seems to have happened just before.
+/// The first cycle. Later than any timing, so that nothing seems to have happened just before.
 const START: u64 = 1 << 8;
 
-/// The model of a rank controller.
+/// The cycle model of a rank controller. Where the RTL counts down, it keeps the cycle from which a
+/// command is legal.
 ///
-/// Where the RTL counts down, this writes down the clock from which a command is legal.
+#[doc = contract!("rank/rank_controller")]
 #[derive(Clone)]
 pub struct RankController {
     now: u64,
     configured: bool,
     timing: Timing,
+    staggered: bool,
     array: Queue<ArrayRequest>,
     bus: Queue<BusRequest>,
     /// A bit for each open bank.
@@ -406,7 +185,7 @@ pub struct RankController {
     write_from: u64,
     /// The last to use the data bus was the bus port.
     bus_was_last: bool,
-    /// A bus command had to stand back for an array command in the clock before.
+    /// A bus command had to yield to an array command in the cycle before.
     passed_over: bool,
     /// RD_RESULTs that have gone first since a REF could have come.
     let_by: u32,
@@ -424,7 +203,7 @@ impl Unit for RankController {
 }
 
 impl RankController {
-    /// Clocks from the acceptance of a request to its command on the pins, where nothing delays it.
+    /// Cycles from the acceptance of a request to its command on the pins, where nothing delays it.
     pub const LATENCY: u64 = 2;
 
     fn is_open(&self, bank: usize) -> bool {
@@ -436,7 +215,8 @@ impl RankController {
         match request.kind {
             ArrayKind::ReadAll => self.uniform && self.rows[0] == request.row,
             ArrayKind::Rd | ArrayKind::Wr => {
-                self.is_open(request.bank) && self.rows[request.bank] == request.row
+                let bank = bank_of(request);
+                self.is_open(bank) && self.rows[bank] == request.row
             }
             ArrayKind::CloseAll => false,
         }
@@ -448,8 +228,9 @@ impl RankController {
 
     /// Whether a request whose row is open may have its command, but for the data bus.
     fn column_ready(&self, request: ArrayRequest) -> bool {
-        let group = request.bank / BANKS_PER_GROUP;
+        let group = bank_of(request) / BANKS_PER_GROUP;
         let Timing { rcd, rcd_wr, rcd_mac, .. } = self.timing;
+        let [rcd, rcd_wr, rcd_mac] = [rcd, rcd_wr, rcd_mac].map(u64::from);
         match request.kind {
             ArrayKind::ReadAll => {
                 self.since_act() >= rcd_mac
@@ -472,7 +253,7 @@ impl RankController {
         stop && self.open == 0 && self.now >= self.row_from
     }
 
-    /// Whether a REF lets the bus port go first.
+    /// Whether a REF yields to the bus port.
     fn holds_refresh(&self) -> bool {
         self.let_by < READS_FIRST && self.bus.iter().any(|request| !request.write)
     }
@@ -494,7 +275,12 @@ impl RankController {
             return may_refresh.then(|| Choice::new(PinCommand::Ref));
         }
         let head = head?;
-        let ArrayRequest { kind, bank, row, column } = head;
+        let ArrayRequest { kind, row, column, .. } = head;
+        let bank = bank_of(head);
+        let on_pins = |command, bank: usize, row, column| Choice {
+            pins: Pins { command, bank: U::new(bank as u64), row, column },
+            ..Choice::default()
+        };
         if hit {
             let (ready, command) = match kind {
                 ArrayKind::ReadAll => (true, PinCommand::RdAll),
@@ -505,57 +291,62 @@ impl RankController {
                     (turn && self.data_ready(write), command)
                 }
             };
-            let bank = if kind == ArrayKind::ReadAll { 0 } else { bank };
-            return (ready && self.column_ready(head)).then_some(Choice {
-                bank,
-                column,
-                ..Choice::new(command)
+            let legal = ready && self.column_ready(head);
+            return legal.then(|| match kind {
+                ArrayKind::ReadAll => Choice { mac: head.mac, ..on_pins(command, 0, 0, column) },
+                _ => on_pins(command, bank, 0, column),
             });
         }
         let act = |bank, rrd| {
             let legal = self.now >= self.row_from
-                && self.since_act() >= rrd
+                && self.since_act() >= u64::from(rrd)
                 && self.now >= self.faw_from[0];
-            legal.then_some(Choice { bank, row, ..Choice::new(PinCommand::Act) })
+            legal.then(|| on_pins(PinCommand::Act, bank, row, 0))
         };
-        let Timing { rrd_s, rrd_l, staggered, .. } = self.timing;
+        let Timing { rrd_s, rrd_l, .. } = self.timing;
         match kind {
             ArrayKind::CloseAll if self.now < self.refreshed_from => None,
             ArrayKind::CloseAll => pre_all(),
             ArrayKind::ReadAll if !closed && self.opened == 0 => pre_all(),
-            ArrayKind::ReadAll if staggered => {
+            ArrayKind::ReadAll if self.staggered => {
                 let bank = self.opened % BANK_GROUPS * BANKS_PER_GROUP + self.opened / BANK_GROUPS;
                 act(bank, if self.opened == 0 { rrd_l } else { rrd_s })
             }
             ArrayKind::ReadAll => (self.now >= self.row_from && self.now >= self.faw_from[3])
-                .then_some(Choice { row, ..Choice::new(PinCommand::ActAll) }),
-            _ if self.is_open(bank) => (self.now >= self.pre_from.one(bank))
-                .then_some(Choice { bank, ..Choice::new(PinCommand::Pre) }),
+                .then(|| on_pins(PinCommand::ActAll, 0, row, 0)),
+            _ if self.is_open(bank) => {
+                (self.now >= self.pre_from.one(bank)).then(|| on_pins(PinCommand::Pre, bank, 0, 0))
+            }
             _ => act(bank, rrd_l),
         }
     }
 
     /// The bus command that may go, unless `yields`.
     fn choose_bus(&self, yields: bool) -> Option<Choice> {
-        let BusRequest { write, address } = self.bus.head()?;
+        let request = self.bus.head()?;
+        let BusRequest { write, address, .. } = request;
         let legal = !yields && self.now >= self.refreshed_from && self.data_ready(write);
         let command = if write { PinCommand::WrShared } else { PinCommand::RdResult };
-        legal.then_some(Choice { column: address, ..Choice::new(command) })
+        let pins = Pins { command, column: address, ..Pins::default() };
+        legal.then(|| Choice { pins, transfer: request, ..Choice::default() })
     }
 
     /// What a command forbids for how long.
     fn obey(&mut self, choice: &Choice) {
-        let Choice { command, bank, row, .. } = *choice;
-        let (t, now, group) = (self.timing, self.now, bank / BANKS_PER_GROUP);
+        let Pins { command, bank, row, .. } = choice.pins;
+        let (bank, now) = (bank.get() as usize, self.now);
+        let group = bank / BANKS_PER_GROUP;
+        let after = |tck: u8| now + u64::from(tck);
+        let t = self.timing;
         match command {
             PinCommand::None => {}
             PinCommand::Act => {
                 self.open |= 1 << bank;
                 self.rows[bank] = row;
                 self.act_at = now;
-                self.pre_from.delay_one(bank, now + t.open);
+                self.pre_from.delay_one(bank, after(t.ras));
                 self.faw_from.rotate_left(1);
-                self.faw_from[3] = now + t.faw;
+                self.faw_from[3] = after(t.faw);
                 let of_all = self.array.head().is_some_and(|r| r.kind == ArrayKind::ReadAll);
                 if of_all {
                     self.opened = (self.opened + 1) % BANKS;
@@ -567,51 +358,51 @@ impl RankController {
                 self.rows = [row; BANKS];
                 self.uniform = true;
                 self.act_at = now;
-                self.pre_from.delay_all(now + t.open);
-                self.faw_from = [now + t.faw; 4];
+                self.pre_from.delay_all(after(t.ras));
+                self.faw_from = [after(t.faw); 4];
             }
             PinCommand::Pre => {
                 self.open &= !(1 << bank);
                 self.uniform = false;
-                self.row_from = now + t.rp;
+                self.row_from = after(t.rp);
             }
             PinCommand::PreAll => {
                 self.open = 0;
                 self.uniform = false;
                 self.opened = 0;
-                self.row_from = now + t.rp;
+                self.row_from = after(t.rp);
             }
             PinCommand::Rd => {
-                self.column_from.delay_one(group, now + t.ccd_l);
-                self.data_from = now + t.ccd_s;
-                self.write_from = now + t.rd_to_wr;
-                self.pre_from.delay_one(bank, now + t.rtp);
+                self.column_from.delay_one(group, after(t.ccd_l));
+                self.data_from = after(t.ccd_s);
+                self.write_from = after(t.rd_to_wr);
+                self.pre_from.delay_one(bank, after(t.rtp));
                 self.bus_was_last = false;
             }
             PinCommand::Wr => {
-                self.column_from.delay_one(group, now + t.ccd_l);
-                self.read_from.delay_one(group, now + t.wr_to_rd_l);
-                self.any_read_from = now + t.wr_to_rd_s;
-                self.data_from = now + t.ccd_s;
-                self.pre_from.delay_one(bank, now + t.wr_to_pre);
+                self.column_from.delay_one(group, after(t.ccd_l));
+                self.read_from.delay_one(group, after(t.wr_to_rd_l));
+                self.any_read_from = after(t.wr_to_rd_s);
+                self.data_from = after(t.ccd_s);
+                self.pre_from.delay_one(bank, after(t.wr_to_pre));
                 self.bus_was_last = false;
             }
             PinCommand::RdAll => {
-                self.column_from.delay_all(now + t.ccd_l);
-                self.pre_from.delay_all(now + t.rtp);
+                self.column_from.delay_all(after(t.ccd_l));
+                self.pre_from.delay_all(after(t.rtp));
             }
             PinCommand::RdResult => {
-                self.data_from = now + t.ccd_s;
-                self.write_from = now + t.rd_to_wr;
+                self.data_from = after(t.ccd_s);
+                self.write_from = after(t.rd_to_wr);
                 self.bus_was_last = true;
             }
             PinCommand::WrShared => {
-                self.data_from = now + t.ccd_s;
+                self.data_from = after(t.ccd_s);
                 self.bus_was_last = true;
             }
             PinCommand::Ref => {
-                self.row_from = now + t.rfc;
-                self.refreshed_from = now + t.rfc;
+                self.row_from = now + u64::from(t.rfc);
+                self.refreshed_from = now + u64::from(t.rfc);
             }
         }
     }
@@ -636,13 +427,14 @@ impl RankController {
         let bus_goes = bus.is_some() && (array.is_none() || self.passed_over);
         self.passed_over = bus.is_some() && !bus_goes;
         let choice = if bus_goes { bus } else { array };
-        let choice = choice.unwrap_or(Choice::new(PinCommand::None));
-        let Choice { command, bank, row, column } = choice;
+        let choice = choice.unwrap_or_default();
+        let command = choice.pins.command;
 
         let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
-        let at_port = head.is_none() && input.array_valid_i && kind_of(input) == ArrayKind::ReadAll;
+        let at_port =
+            head.is_none() && input.array_valid_i && input.array_i.kind == ArrayKind::ReadAll;
         let lost_refresh_o = (at_head || at_port) && (stop || refreshing);
-        let row_ready = hit && self.since_act() >= self.timing.rcd_mac;
+        let row_ready = hit && self.since_act() >= self.timing.rcd_mac.into();
         let lost_row_switch_o = at_head && !lost_refresh_o && !row_ready;
 
         let reads = u32::from(command == PinCommand::RdResult);
@@ -660,10 +452,9 @@ impl RankController {
             self.bus.pop();
         }
         RankControllerOut {
-            command_o: U::new(command.code()),
-            bank_o: U::new(bank as u64),
-            row_o: row,
-            column_o: column,
+            pins_o: choice.pins,
+            mac_o: choice.mac,
+            transfer_o: choice.transfer,
             array_issued_o,
             bus_issued_o: bus_goes,
             refresh_issued_o: command == PinCommand::Ref,
@@ -680,6 +471,7 @@ impl Model for RankController {
             now: START,
             configured: false,
             timing: Timing::default(),
+            staggered: false,
             array: Queue::default(),
             bus: Queue::default(),
             open: 0,
@@ -711,31 +503,34 @@ impl Model for RankController {
         RankControllerProbe::default()
     }
 
-    fn step(&mut self, input: &Self::In) -> Self::Out {
+    fn settle(&self, input: &Self::In) -> Self::Out {
         let empty = self.array.len == 0;
         let for_refresh = empty && (input.refresh_i || input.force_i);
-        let output = RankControllerOut {
+        RankControllerOut {
             array_ready_o: self.configured && self.array.has_room() && !for_refresh,
             bus_ready_o: self.configured && self.bus.has_room(),
             idle_o: empty && self.bus.len == 0,
             ..self.pins
-        };
+        }
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let output = self.settle(input);
         if self.configured {
             self.pins = self.choose(input);
         } else {
-            self.timing = Timing::of(input);
+            // The time from ACT to PRE is so long that tRC is over when tRP is.
+            let timing = input.timing_i;
+            let ras = timing.ras.max(timing.rc.saturating_sub(timing.rp));
+            self.timing = Timing { ras, ..timing };
+            self.staggered = input.staggered_i;
             self.configured = true;
         }
         if input.array_valid_i && output.array_ready_o {
-            self.array.push(ArrayRequest {
-                kind: kind_of(input),
-                bank: input.array_bank_i.get() as usize,
-                row: input.array_row_i,
-                column: input.array_column_i,
-            });
+            self.array.push(input.array_i);
         }
         if input.bus_valid_i && output.bus_ready_o {
-            self.bus.push(BusRequest { write: input.bus_write_i, address: input.bus_address_i });
+            self.bus.push(input.bus_i);
         }
         self.now += 1;
         output
@@ -751,7 +546,7 @@ mod tests {
     struct Bench {
         unit: RankController,
         input: RankControllerIn,
-        array: VecDeque<RankControllerIn>,
+        array: VecDeque<ArrayRequest>,
         clock: u64,
         /// Clock and command.
         pins: Vec<(u64, PinCommand)>,
@@ -760,27 +555,27 @@ mod tests {
 
     /// DDR4-3200.
     fn ddr4(staggered_i: bool) -> Bench {
-        let input = RankControllerIn {
-            ccd_s_i: 4,
-            ccd_l_i: 8,
-            rrd_s_i: 4,
-            rrd_l_i: 8,
-            rcd_i: 22,
-            rcd_wr_i: 22,
-            rcd_mac_i: 22,
-            ras_i: 52,
-            rp_i: 22,
-            rtp_i: 12,
-            rd_to_wr_i: 12,
-            wr_to_rd_s_i: 24,
-            wr_to_rd_l_i: 32,
-            wr_to_pre_i: 44,
-            faw_i: 34,
-            rc_i: 74,
-            rfc_i: 560,
-            staggered_i,
-            ..Default::default()
+        let timing_i = Timing {
+            ccd_s: 4,
+            ccd_l: 8,
+            rrd_s: 4,
+            rrd_l: 8,
+            rcd: 22,
+            rcd_wr: 22,
+            rcd_mac: 22,
+            ras: 52,
+            rp: 22,
+            rtp: 12,
+            rd_to_wr: 12,
+            wr_to_rd_s: 24,
+            wr_to_rd_l: 32,
+            wr_to_pre: 44,
+            faw: 34,
+            rc: 74,
+            rfc: 560,
+            ..Timing::default()
         };
+        let input = RankControllerIn { timing_i, staggered_i, ..Default::default() };
         let unit = RankController::new();
         let (array, pins) = (VecDeque::new(), Vec::new());
         let mut bench = Bench { unit, input, array, clock: 0, pins, lost: [0; 2] };
@@ -790,29 +585,20 @@ mod tests {
 
     impl Bench {
         fn ask(&mut self, kind: ArrayKind, bank: u64, row: u16, column: u8) {
-            self.array.push_back(RankControllerIn {
-                array_kind_i: U::new(kind.code()),
-                array_bank_i: U::new(bank),
-                array_row_i: row,
-                array_column_i: column,
-                ..Default::default()
-            });
+            let (bank, mac) = (U::new(bank), Mac::default());
+            self.array.push_back(ArrayRequest { kind, bank, row, column, mac });
         }
 
         fn step(&mut self) -> RankControllerOut {
             let mut input = self.input;
             if let Some(request) = self.array.front() {
-                input.array_valid_i = true;
-                input.array_kind_i = request.array_kind_i;
-                input.array_bank_i = request.array_bank_i;
-                input.array_row_i = request.array_row_i;
-                input.array_column_i = request.array_column_i;
+                (input.array_valid_i, input.array_i) = (true, *request);
             }
             let output = self.unit.step(&input);
             if input.array_valid_i && output.array_ready_o {
                 self.array.pop_front();
             }
-            match PinCommand::from_code(output.command_o.get()).expect("a code of a command") {
+            match output.pins_o.command {
                 PinCommand::None => {}
                 command => self.pins.push((self.clock, command)),
             }
@@ -837,17 +623,17 @@ mod tests {
 
     #[test]
     fn an_open_row_is_read_in_every_slot_beside_a_full_bus() {
-        for bus_write_i in [false, true] {
+        for write in [false, true] {
             let mut bench = ddr4(false);
             (0..128).for_each(|column| bench.ask(ArrayKind::ReadAll, 0, 7, column));
-            (bench.input.bus_valid_i, bench.input.bus_write_i) = (true, bus_write_i);
+            (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, write);
             bench.run(1200);
             let reads = bench.times(PinCommand::RdAll);
             assert_eq!((reads.len(), reads[127] - reads[0]), (128, 127 * 8));
             // Accepted in clock 1; ACT_ALL on the pins in clock 3.
             assert_eq!((bench.times(PinCommand::ActAll), reads[0]), (vec![3], 25));
             assert_eq!(bench.lost, [22, 0]);
-            let bursts = [PinCommand::RdResult, PinCommand::WrShared][usize::from(bus_write_i)];
+            let bursts = [PinCommand::RdResult, PinCommand::WrShared][usize::from(write)];
             let bursts = bench.times(bursts);
             assert!(bursts.len() >= 1200 / 4 - 2);
             let late = bursts.windows(2).filter(|pair| pair[1] - pair[0] != 4).count();
@@ -931,7 +717,7 @@ mod tests {
         }
         // Writes have no results that could be lost.
         let mut bench = ddr4(false);
-        (bench.input.bus_valid_i, bench.input.bus_write_i) = (true, true);
+        (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, true);
         bench.run(50);
         bench.input.refresh_i = true;
         let asked = bench.clock;
@@ -958,10 +744,10 @@ mod tests {
         use PinCommand::{Rd, RdResult, Wr, WrShared};
         for (kind, column, burst) in [(ArrayKind::Rd, Rd, WrShared), (ArrayKind::Wr, Wr, RdResult)]
         {
-            let bus_write_i = burst == WrShared;
+            let write = burst == WrShared;
             let mut bench = ddr4(false);
             (0..20).for_each(|i| bench.ask(kind, i % 4 * 4, 1, 0));
-            (bench.input.bus_valid_i, bench.input.bus_write_i) = (true, bus_write_i);
+            (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, write);
             bench.run(1000);
             assert_eq!(bench.times(column).len(), 20);
             assert!(bench.times(burst).len() > 100);

@@ -3,8 +3,7 @@
 //! matter, every command after every other that may follow, and refresh in every state.
 
 use crate::coverage::Bins;
-use pimlico_dpa::types::{ArrayKind, PinCommand};
-use pimlico_ports::Enumerated;
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand};
 use pimlico_units::rank::{RankControllerIn, RankControllerOut};
 
 const REQUESTS: [&str; 4] = ["READ_ALL", "RD", "WR", "CLOSE_ALL"];
@@ -73,35 +72,35 @@ fn impossible() -> Vec<(PinCommand, PinCommand)> {
 /// Marks what an episode has reached.
 pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
     let Some(first) = inputs.first() else { return };
-    let mut array: Option<&RankControllerIn> = None;
-    let mut read: Option<&RankControllerIn> = None;
+    let mut array: Option<ArrayRequest> = None;
+    let mut read: Option<ArrayRequest> = None;
     let mut bus: Option<bool> = None;
     let mut command: Option<PinCommand> = None;
     for (input, output) in inputs.iter().zip(outputs).skip(1) {
         if input.array_valid_i && output.array_ready_o {
-            if let Some(before) = array.replace(input) {
-                after(before, input, bins);
+            let request = input.array_i;
+            if let Some(before) = array.replace(request) {
+                after(&before, &request, bins);
             }
-            if input.array_kind_i.get() == ArrayKind::ReadAll.code()
-                && let Some(before) = read.replace(input)
+            if request.kind == ArrayKind::ReadAll
+                && let Some(before) = read.replace(request)
             {
-                let other = before.array_row_i != input.array_row_i;
+                let other = before.row != request.row;
                 let point = "row of READ_ALL after READ_ALL";
                 bins.hit_cross(point, first.staggered_i.into(), other.into());
             }
         }
         if input.bus_valid_i
             && output.bus_ready_o
-            && let Some(before) = bus.replace(input.bus_write_i)
+            && let Some(before) = bus.replace(input.bus_i.write)
         {
             bins.hit_cross(
                 "bus request after bus request",
                 before.into(),
-                input.bus_write_i.into(),
+                input.bus_i.write.into(),
             );
         }
-        let shown = PinCommand::from_code(output.command_o.get())
-            .filter(|shown| *shown != PinCommand::None);
+        let shown = Some(output.pins_o.command).filter(|shown| *shown != PinCommand::None);
         if let Some(shown) = shown
             && let Some(before) = command.replace(shown)
         {
@@ -124,14 +123,13 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
 }
 
 /// Marks two array requests that follow each other.
-fn after(before: &RankControllerIn, now: &RankControllerIn, bins: &mut Bins) {
-    let kinds = [before, now]
-        .map(|request| ArrayKind::from_code(request.array_kind_i.get()).unwrap_or_default());
+fn after(before: &ArrayRequest, now: &ArrayRequest, bins: &mut Bins) {
+    let kinds = [before, now].map(|request| request.kind);
     let [first, second] = kinds.map(|kind| kind as usize);
     bins.hit_cross("request after request", first, second);
     if kinds.iter().all(|kind| matches!(kind, ArrayKind::Rd | ArrayKind::Wr)) {
-        let [bank, other_bank] = [before, now].map(|request| request.array_bank_i.get());
-        let same_row = before.array_row_i == now.array_row_i;
+        let [bank, other_bank] = [before, now].map(|request| request.bank.get());
+        let same_row = before.row == now.row;
         let place = match (bank == other_bank, bank / 4 == other_bank / 4, same_row) {
             (true, _, true) => 0,
             (true, _, false) => 1,

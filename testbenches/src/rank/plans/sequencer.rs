@@ -4,6 +4,7 @@
 
 use crate::coverage::Bins;
 use pimlico_dpa::Opcode;
+use pimlico_dpa::types::{ArrayKind, Fault, Sum, SumKind};
 use pimlico_ports::Enumerated;
 use pimlico_units::rank::{SequencerIn, SequencerOut};
 
@@ -25,7 +26,7 @@ const PORTS: [&str; 5] = ["array", "bus: host", "bus: weights", "bus: results", 
 pub fn plan(bins: &mut Bins) {
     let kinds = Opcode::COMMANDS.map(Opcode::name);
     bins.cross("command after command", &kinds, &kinds);
-    bins.cross("command at the door", &kinds, &HANDS);
+    bins.cross("command", &kinds, &HANDS);
     bins.declare("fault", FAULTS);
     bins.cross("request", &PORTS, &HANDS);
     bins.cross("read", &["scores", "context"], &["between", "first", "last", "first and last"]);
@@ -47,38 +48,39 @@ pub fn plan(bins: &mut Bins) {
 /// Marks what an episode has reached.
 pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) {
     let mut before: Option<usize> = None;
-    let mut fault = 0;
+    let mut fault = Fault::None;
     let mut waited = [false; PORTS.len()];
-    let mut at_door = false;
+    let mut waits = false;
     for (input, output) in inputs.iter().zip(outputs) {
-        let kind = Opcode::from_code(input.dispatch_kind_i.get()).filter(|kind| kind.is_command());
-        if let Some(kind) = kind.filter(|_| input.dispatch_valid_i) {
+        let kind = input.dispatch_i.kind;
+        if input.dispatch_valid_i && kind.is_command() {
             let number = kind.code() as usize - 1;
             if output.dispatch_ready_o {
-                bins.hit_cross("command at the door", number, at_door.into());
+                bins.hit_cross("command", number, waits.into());
                 if let Some(before) = before.replace(number) {
                     bins.hit_cross("command after command", before, number);
                 }
             }
-            at_door = !output.dispatch_ready_o;
+            waits = !output.dispatch_ready_o;
         }
-        let found = output.fault_o.get() as usize;
-        if found != fault && found > 0 {
-            bins.hit("fault", found - 1);
+        let found = output.fault_o;
+        if found != fault && found != Fault::None {
+            bins.hit("fault", found as usize - 1);
         }
         fault = found;
 
         requests(input, output, &mut waited, bins);
-        if output.array_valid_o && !output.array_close_o && input.array_taken_i {
-            let flags = usize::from(output.array_first_o) + 2 * usize::from(output.array_last_o);
-            bins.hit_cross("read", output.array_accumulate_o.into(), flags);
+        let (mac, taken) = (output.array_o.mac, output.array_valid_o && input.events_i.array_taken);
+        let closes = taken && output.array_o.kind == ArrayKind::CloseAll;
+        if taken && !closes {
+            let flags = usize::from(mac.first) + 2 * usize::from(mac.last);
+            bins.hit_cross("read", mac.accumulate.into(), flags);
         }
-        if output.bus_valid_o && !output.bus_write_o && input.bus_taken_i {
-            sums(output, bins);
+        if output.bus_valid_o && !output.bus_o.write && input.events_i.bus_taken {
+            sums(&output.bus_o.sum, bins);
         }
-        let closes = output.array_valid_o && output.array_close_o && input.array_taken_i;
-        let ends = output.done_o && found == 0;
-        let faulty = output.done_o && found > 0;
+        let ends = output.done_o && found == Fault::None;
+        let faulty = output.done_o && found != Fault::None;
         let events = [ends, input.start_i, faulty, output.head_end_o, closes];
         for (event, _) in events.into_iter().enumerate().filter(|(_, happens)| *happens) {
             bins.hit("run", event);
@@ -95,16 +97,17 @@ fn requests(
     waited: &mut [bool; PORTS.len()],
     bins: &mut Bins,
 ) {
-    let bus = |writes: bool, host: bool| {
-        output.bus_valid_o && output.bus_write_o == writes && (!writes || output.bus_host_o == host)
+    let (bus, events) = (output.bus_o, input.events_i);
+    let asked = |write: bool, host: bool| {
+        output.bus_valid_o && bus.write == write && (!write || bus.host == host)
     };
     let (finish, weigh) = (output.finish_valid_o, output.weigh_valid_o);
     let ports = [
-        (output.array_valid_o, input.array_taken_i),
-        (bus(true, true), input.bus_taken_i),
-        (bus(true, false), input.bus_taken_i),
-        (bus(false, false), input.bus_taken_i),
-        (finish || weigh, finish && input.finish_taken_i || weigh && input.weigh_taken_i),
+        (output.array_valid_o, events.array_taken),
+        (asked(true, true), events.bus_taken),
+        (asked(true, false), events.bus_taken),
+        (asked(false, false), events.bus_taken),
+        (finish || weigh, finish && events.finish_taken || weigh && events.weigh_taken),
     ];
     for (port, (asked, taken)) in ports.into_iter().enumerate() {
         if asked && taken {
@@ -114,12 +117,12 @@ fn requests(
     }
 }
 
-fn sums(output: &SequencerOut, bins: &mut Bins) {
-    let kind = output.sum_kind_o.get() as usize;
-    let part = 2 * usize::from(output.sum_goes_on_o) + usize::from(output.sum_complete_o);
+fn sums(sum: &Sum, bins: &mut Bins) {
+    let kind = sum.kind as usize;
+    let part = 2 * usize::from(sum.goes_on) + usize::from(sum.complete);
     bins.hit_cross("sum", kind, if kind == 0 { 0 } else { part });
-    if kind == 0 {
-        bins.hit("tokens of a burst of scores", output.sum_tokens_o.get() as usize);
-        bins.hit_cross("scores", usize::from(!output.sum_keep_o), output.sum_first_o.into());
+    if sum.kind == SumKind::Scores {
+        bins.hit("tokens of a burst of scores", sum.tokens.get() as usize);
+        bins.hit_cross("scores", usize::from(!sum.keep), sum.first.into());
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `sequencer`: in every clock it asks for what `golden::sequencer` finds due in the history, and
+//! Bench of `sequencer`: in every cycle it asks for what `golden::sequencer` finds due in the history, and
 //! for nothing else.
 //!
 //! The bench plays dispatcher and rank. To know what is asked for it runs the model once, as stimulus.
@@ -10,18 +10,20 @@ mod surroundings;
 use super::plans;
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
-use pimlico_golden::sequencer::{Array, Asked, Bus, Command, History, Seen, Sizes, Sum};
-use pimlico_ports::{Model, U, values};
+use pimlico_dpa::Dispatch;
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Fault, Mac, Sum, SumKind, Weigh};
+use pimlico_golden::sequencer::{self as golden, Array, Asked, Bus, Command, History, Seen, Sizes};
+use pimlico_ports::{Enumerated, Model, U, values};
 use pimlico_units::rank::{Sequencer, SequencerIn, SequencerOut};
 use surroundings::Surroundings;
 
-impl Bench for Sequencer {
+impl<const SCORES: usize> Bench for Sequencer<SCORES> {
     fn arrange(inputs: &mut [SequencerIn]) {
         let Some(first) = inputs.first() else { return };
-        let draws = [first.dispatch_row_i.into(), first.weight_i.into()];
-        let more = [first.dispatch_tokens_i.get(), first.rows_i.get()];
+        let draws = [first.dispatch_i.row.into(), first.dispatch_i.place.get()];
+        let more = [first.dispatch_i.tokens.get(), first.size_i.rows.get()];
         let seed = draws.into_iter().chain(more).fold(0, |seed, draw| seed << 16 ^ draw);
-        let mut surroundings = Surroundings::new(seed);
+        let mut surroundings = Surroundings::new(seed, SCORES as u64);
         let mut unit = Self::new();
         for input in inputs {
             let asked = unit.settle(input);
@@ -38,14 +40,15 @@ impl Bench for Sequencer {
         plans::sequencer::cover(inputs, outputs, bins);
     }
 
-    /// Compares all outputs in every clock; counts the requests and faults.
+    /// Compares all outputs in every cycle; counts the requests and faults.
     fn oracle(inputs: &[SequencerIn], outputs: &[SequencerOut]) -> Result<u64, OracleError> {
         let Some(first) = inputs.first() else { return Ok(0) };
         let mut history = History::new(Sizes {
-            rows: first.rows_i.get() as u32,
-            columns: first.columns_i.get() as u32,
+            rows: first.size_i.rows.get() as u32,
+            columns: first.size_i.columns.get() as u32,
             burst_tck: first.burst_i.into(),
             wide: first.wide_i,
+            scores: SCORES as u32,
         });
         let mut checked = 0;
         for (cycle, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
@@ -63,37 +66,40 @@ impl Bench for Sequencer {
     }
 }
 
-/// What happens in a clock with these inputs.
+/// What happens in a cycle with these inputs.
 fn seen(input: &SequencerIn) -> Seen {
+    let Dispatch { kind, head, row, place, column, word, first, last, opens, tokens, .. } =
+        input.dispatch_i;
+    let events = input.events_i;
     Seen {
         starts: input.start_i,
         ends: input.done_i,
         operands: input.operands_i.get() as usize,
         command: input.dispatch_valid_i.then(|| Command {
-            opcode: input.dispatch_kind_i.get() as u32,
-            head: input.dispatch_head_i.get() as u32,
-            row: input.dispatch_row_i.into(),
-            place: input.dispatch_place_i.get() as u32,
-            column: input.dispatch_column_i.into(),
-            word: input.dispatch_word_i.into(),
-            first: input.dispatch_first_i,
-            last: input.dispatch_last_i,
-            opens: input.dispatch_opens_i,
-            tokens: input.dispatch_tokens_i.get() as u32,
+            opcode: kind.code() as u32,
+            head: head.get() as u32,
+            row: row.into(),
+            place: place.get() as u32,
+            column: column.into(),
+            word: word.into(),
+            first,
+            last,
+            opens,
+            tokens: tokens.get() as u32,
         }),
-        array_taken: input.array_taken_i,
-        bus_taken: input.bus_taken_i,
-        finish_taken: input.finish_taken_i,
-        weigh_taken: input.weigh_taken_i,
-        read: input.read_i,
-        results_taken: input.results_taken_i,
-        written: input.written_i,
-        results: input.results_i,
-        scaled: input.scaled_i,
-        finished: input.finished_i,
-        weight: input.weight_valid_i.then_some(input.weight_i),
-        context: input.context_valid_i,
-        output: input.output_valid_i,
+        array_taken: events.array_taken,
+        bus_taken: events.bus_taken,
+        finish_taken: events.finish_taken,
+        weigh_taken: events.weigh_taken,
+        read: events.read,
+        results_taken: events.results_taken,
+        written: events.written,
+        results: events.results,
+        scaled: events.scaled,
+        finished: events.finished,
+        word_made: events.word_made,
+        context: events.context_made,
+        output: events.output_made,
     }
 }
 
@@ -101,65 +107,70 @@ fn seen(input: &SequencerIn) -> Seen {
 fn outputs_of(asked: &Asked) -> SequencerOut {
     let mut output = SequencerOut {
         dispatch_ready_o: asked.ready,
-        fault_o: U::new(asked.fault.into()),
+        fault_o: Fault::from_code(asked.fault.into()).expect("golden's faults have their codes"),
         done_o: asked.done,
-        array_valid_o: asked.array.is_some(),
-        array_close_o: asked.array == Some(Array::Close),
+        weights_drop_o: asked.drops,
         head_end_o: asked.head_end,
-        bus_valid_o: asked.bus.is_some(),
-        finish_valid_o: asked.finish.is_some(),
-        finish_head_o: U::new(asked.finish.unwrap_or_default().into()),
-        weigh_valid_o: asked.weigh.is_some(),
-        weigh_place_o: U::new(asked.weigh.unwrap_or_default().0.into()),
-        weigh_head_o: U::new(asked.weigh.unwrap_or_default().1.into()),
         ..Default::default()
     };
-    if let Some(Array::Read { row, column, word, accumulate, flags }) = asked.array {
-        output.array_row_o = row as u16;
-        output.array_column_o = column as u8;
-        output.array_shared_o = word as u8;
-        output.array_accumulate_o = accumulate;
-        [output.array_first_o, output.array_last_o, output.array_opens_o] = flags;
+    if let Some(array) = asked.array {
+        (output.array_valid_o, output.array_o) = (true, array_request(array));
     }
-    match asked.bus {
-        Some(Bus::Host { word }) => {
-            (output.bus_write_o, output.bus_host_o) = (true, true);
-            output.bus_address_o = word as u8;
-        }
-        Some(Bus::Weights { word, weights }) => {
-            output.bus_write_o = true;
-            output.bus_address_o = word as u8;
-            output.bus_weights_o = weights;
-        }
-        Some(Bus::Results { address, sum }) => {
-            output.bus_address_o = address as u8;
-            put_sum(&mut output, sum);
-        }
-        None => {}
+    if let Some(bus) = asked.bus {
+        (output.bus_valid_o, output.bus_o) = (true, bus_request(bus));
+    }
+    if let Some(head) = asked.finish {
+        (output.finish_valid_o, output.finish_o.head) = (true, U::new(head.into()));
+    }
+    if let Some([place, head, count]) = asked.weigh {
+        let (place, head, count) = (place.into(), head.into(), count.into());
+        let weigh = Weigh { place: U::new(place), head: U::new(head), count: U::new(count) };
+        (output.weigh_valid_o, output.weigh_o) = (true, weigh);
     }
     output
 }
 
-fn put_sum(output: &mut SequencerOut, sum: Sum) {
+fn array_request(array: Array) -> ArrayRequest {
+    match array {
+        Array::Close => ArrayRequest { kind: ArrayKind::CloseAll, ..Default::default() },
+        Array::Read { row, column, word, accumulate, flags: [first, last, opens] } => {
+            let mac = Mac { word: word as u8, accumulate, first, last, opens };
+            ArrayRequest { row: row as u16, column: column as u8, mac, ..Default::default() }
+        }
+    }
+}
+
+fn bus_request(bus: Bus) -> BusRequest {
+    match bus {
+        Bus::Host { word } | Bus::Weights { word } => {
+            let host = matches!(bus, Bus::Host { .. });
+            BusRequest { write: true, address: word as u8, host, sum: Sum::default() }
+        }
+        Bus::Results { address, sum } => {
+            BusRequest { write: false, address: address as u8, host: false, sum: sum_of(sum) }
+        }
+    }
+}
+
+fn sum_of(sum: golden::Sum) -> Sum {
     match sum {
-        Sum::Scores { head, first, tokens, place } => {
-            output.sum_head_o = U::new(head.into());
-            output.sum_first_o = first;
-            output.sum_tokens_o = U::new(tokens.into());
-            output.sum_place_o = U::new(place.unwrap_or_default().into());
-            output.sum_keep_o = place.is_some();
+        golden::Sum::Scores { head, first, tokens, place } => Sum {
+            kind: SumKind::Scores,
+            head: U::new(head.into()),
+            first,
+            tokens: U::new(tokens.into()),
+            place: U::new(place.unwrap_or_default().into()),
+            keep: place.is_some(),
+            ..Sum::default()
+        },
+        golden::Sum::Outputs { place, goes_on, complete } => {
+            let place = U::new(place.into());
+            Sum { kind: SumKind::Outputs, place, goes_on, complete, ..Sum::default() }
         }
-        Sum::Outputs { place, goes_on, complete } => {
-            output.sum_kind_o = U::new(1);
-            output.sum_place_o = U::new(place.into());
-            (output.sum_goes_on_o, output.sum_complete_o) = (goes_on, complete);
-        }
-        Sum::Context { head, first, last, place, goes_on, complete } => {
-            output.sum_kind_o = U::new(2);
-            output.sum_head_o = U::new(head.into());
-            (output.sum_first_o, output.sum_last_o) = (first, last);
-            output.sum_place_o = U::new(place.into());
-            (output.sum_goes_on_o, output.sum_complete_o) = (goes_on, complete);
+        golden::Sum::Context { head, first, last, place, goes_on, complete } => {
+            let (head, place) = (U::new(head.into()), U::new(place.into()));
+            let kind = SumKind::Context;
+            Sum { kind, head, first, last, place, goes_on, complete, ..Sum::default() }
         }
     }
 }
@@ -182,17 +193,17 @@ mod tests {
     fn the_stimulus_ends_runs_fills_queues_and_has_every_fault() {
         let (mut faults, mut runs, mut waits) = ([0; 9], 0, [0; 2]);
         for seed in 0..300 {
-            let mut surroundings = Surroundings::new(seed);
-            let mut unit = Sequencer::new();
+            let mut surroundings = Surroundings::new(seed, 1 << 17);
+            let mut unit = Sequencer::<{ 1 << 17 }>::new();
             let mut before = SequencerOut::default();
             for _ in 0..1000 {
                 let asked = unit.settle(&SequencerIn::default());
                 let input = surroundings.drive(&asked);
                 unit.step(&input);
-                faults[asked.fault_o.get() as usize] += u32::from(asked.fault_o != before.fault_o);
+                faults[asked.fault_o as usize] += u32::from(asked.fault_o != before.fault_o);
                 runs += u32::from(asked.done_o && !before.done_o);
                 waits[0] += u32::from(!asked.dispatch_ready_o);
-                waits[1] += u32::from(asked.weigh_valid_o && !input.weigh_taken_i);
+                waits[1] += u32::from(asked.weigh_valid_o && !input.events_i.weigh_taken);
                 before = asked;
             }
         }

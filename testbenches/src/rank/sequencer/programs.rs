@@ -2,36 +2,33 @@
 //! Programs for a sequencer: streams of commands as the dispatcher sends them.
 
 use crate::random::Random;
-use pimlico_dpa::Opcode;
 use pimlico_dpa::types::ResultAddress;
-use pimlico_ports::{Enumerated, U};
-use pimlico_units::rank::SequencerIn;
+use pimlico_dpa::{Dispatch, Opcode};
+use pimlico_ports::{U, unpack};
 
-/// A command at the dispatcher's ports.
-pub(super) fn blank(kind: Opcode) -> SequencerIn {
-    SequencerIn {
-        dispatch_valid_i: true,
-        dispatch_kind_i: U::new(kind.code()),
-        ..Default::default()
-    }
+/// A command whose fields are 0.
+fn blank(kind: Opcode) -> Dispatch {
+    Dispatch { kind, ..Dispatch::default() }
 }
 
 /// Writes programs.
 pub(super) struct Author<'a> {
-    pub random: &'a mut Random,
-    pub program: Vec<SequencerIn>,
+    random: &'a mut Random,
+    program: Vec<Dispatch>,
     /// Words of the shared buffers that are used.
     words: u64,
+    /// Places of the score buffer.
+    scores: u64,
 }
 
 impl<'a> Author<'a> {
-    pub fn new(random: &'a mut Random) -> Self {
+    pub fn new(random: &'a mut Random, scores: u64) -> Self {
         let words = [2, 8, 64, 256][random.below(4) as usize];
-        Self { random, program: Vec::new(), words }
+        Self { random, program: Vec::new(), words, scores }
     }
 
     /// A program with so many parts, and so many heads.
-    pub fn write(mut self, wild: bool) -> Vec<SequencerIn> {
+    pub fn write(mut self, wild: bool) -> Vec<Dispatch> {
         for _ in 0..1 + self.random.below(4) {
             match self.random.below(4) {
                 0 => self.matrix(),
@@ -55,12 +52,14 @@ impl<'a> Author<'a> {
         self.random.below(self.words) as u8
     }
 
+    fn head(&mut self) -> U<3> {
+        U::new(self.random.next())
+    }
+
     fn operands(&mut self, count: u64) {
         for _ in 0..count {
-            let dispatch_word_i = self.word();
-            let dispatch_first_i = self.random.one_in(4);
-            let command = blank(Opcode::WrShared);
-            self.program.push(SequencerIn { dispatch_word_i, dispatch_first_i, ..command });
+            let (word, first) = (self.word(), self.random.one_in(4));
+            self.program.push(Dispatch { word, first, ..blank(Opcode::WrShared) });
         }
     }
 
@@ -68,38 +67,54 @@ impl<'a> Author<'a> {
     fn sum(&mut self, kind: Opcode, count: u64) {
         for n in 0..count {
             let row = self.random.below(1 << 16) as u16;
-            let command = SequencerIn {
-                dispatch_row_i: if self.random.one_in(8) { row } else { row % 1024 },
-                dispatch_column_i: self.random.below(128) as u8,
-                dispatch_word_i: self.word(),
-                dispatch_first_i: n == 0,
-                dispatch_last_i: n == count - 1,
-                dispatch_opens_i: self.random.one_in(8),
+            let command = Dispatch {
+                row: if self.random.one_in(8) { row } else { row % 1024 },
+                column: self.random.below(128) as u8,
+                word: self.word(),
+                first: n == 0,
+                last: n == count - 1,
+                opens: self.random.one_in(8),
                 ..blank(kind)
             };
             self.program.push(command);
         }
     }
 
-    fn results(&mut self, word: u8, tokens: u64, place: u64) {
-        let command = SequencerIn {
-            dispatch_word_i: word,
-            dispatch_head_i: U::new(self.random.next()),
-            dispatch_place_i: U::new(place),
-            dispatch_first_i: self.random.one_in(2),
-            dispatch_last_i: self.random.one_in(2),
-            dispatch_tokens_i: U::new(tokens),
+    fn results(&mut self, which: ResultAddress, tokens: u64, place: u64) {
+        let command = Dispatch {
+            word: which.bits(),
+            head: self.head(),
+            place: U::new(place),
+            first: self.random.one_in(2),
+            last: self.random.one_in(2),
+            tokens: U::new(tokens),
             ..blank(Opcode::RdResult)
         };
         self.program.push(command);
     }
 
-    /// A place in the score buffer, now and then at its end.
+    /// A place of the score buffer, now and then at its end, where four may not fit.
     fn place(&mut self) -> u64 {
         match self.random.below(16) {
-            0 => (1 << 17) - self.random.below(8),
+            0 => self.scores - self.random.below(8).min(self.scores),
             1 => self.random.below(1 << 18),
-            _ => self.random.below(1 << 12),
+            _ => self.random.below(self.scores.min(1 << 12)),
+        }
+    }
+
+    /// A place where so many fit, often the last.
+    fn place_for(&mut self, count: u64) -> u64 {
+        let last = self.scores - count;
+        if self.random.one_in(8) { last } else { self.random.below(1 << 12).min(last) }
+    }
+
+    /// A place of a WEIGH for so many tokens: most are in the score buffer, as another ends the run.
+    fn weigh_place(&mut self, tokens: u64) -> u64 {
+        let count = tokens.min(4);
+        match self.random.below(256) {
+            0 => self.scores - count + 1,
+            1 => self.place(),
+            _ => self.place_for(count),
         }
     }
 
@@ -110,8 +125,8 @@ impl<'a> Author<'a> {
         for _ in 0..count {
             self.sum(Opcode::MacScore, length);
             for group in 0..4 {
-                let place = self.random.below(1 << 12);
-                self.results(ResultAddress::outputs(group).bits(), 0, place);
+                let place = if self.random.one_in(64) { self.place() } else { self.place_for(4) };
+                self.results(ResultAddress::outputs(group), 0, place);
             }
         }
     }
@@ -129,12 +144,12 @@ impl<'a> Author<'a> {
             };
             for group in 0..4 {
                 let place = self.place();
-                self.results(group, tokens, place);
+                self.results(ResultAddress::scores(group), tokens, place);
             }
         }
         if self.random.one_in(2) {
-            let dispatch_head_i = U::new(self.random.next());
-            self.program.push(SequencerIn { dispatch_head_i, ..blank(Opcode::Finish) });
+            let head = self.head();
+            self.program.push(Dispatch { head, ..blank(Opcode::Finish) });
         }
     }
 
@@ -148,28 +163,26 @@ impl<'a> Author<'a> {
                     0 => 1 + self.random.below(1 << 19),
                     _ => 1 + self.random.below(4),
                 };
-                let command = SequencerIn {
-                    dispatch_head_i: U::new(self.random.next()),
-                    dispatch_place_i: U::new(self.random.below(1 << 12)),
-                    dispatch_tokens_i: U::new(tokens),
+                let command = Dispatch {
+                    head: self.head(),
+                    place: U::new(self.weigh_place(tokens)),
+                    tokens: U::new(tokens),
                     ..blank(Opcode::Weigh)
                 };
                 self.program.push(command);
             }
             if n >= ahead {
-                let dispatch_word_i = self.word();
-                self.program.push(SequencerIn { dispatch_word_i, ..blank(Opcode::WrWeights) });
+                let word = self.word();
+                self.program.push(Dispatch { word, ..blank(Opcode::WrWeights) });
             }
         }
         for _ in 0..1 + self.random.below(3) {
             let length = 1 + self.random.below(12);
             self.sum(Opcode::MacContext, length);
             for _ in 0..self.random.below(20) {
-                let bits = self.random.next() as u8;
-                let any = ResultAddress { context_sums: true, ..ResultAddress::of_bits(bits) };
-                let word = any.bits();
+                let any: ResultAddress = unpack(self.random.next());
                 let place = self.random.below(256);
-                self.results(word, 0, place);
+                self.results(ResultAddress { context_sums: true, ..any }, 0, place);
             }
         }
     }
@@ -178,26 +191,26 @@ impl<'a> Author<'a> {
     fn scatter(&mut self) {
         for _ in 0..self.random.below(8) {
             let kind = Opcode::COMMANDS[self.random.below(8) as usize];
-            let dispatch_tokens_i = U::new(1 + self.random.below(16));
+            let tokens = U::new(1 + self.random.below(16));
             let at = self.random.below(self.program.len() as u64 + 1) as usize;
-            self.program.insert(at, SequencerIn { dispatch_tokens_i, ..blank(kind) });
+            self.program.insert(at, Dispatch { tokens, ..blank(kind) });
         }
     }
 
     /// A command that may be wrong.
     fn anything(&mut self) {
-        let command = SequencerIn {
-            dispatch_valid_i: true,
-            dispatch_kind_i: U::new(self.random.next()),
-            dispatch_head_i: U::new(self.random.next()),
-            dispatch_row_i: self.random.next() as u16,
-            dispatch_place_i: U::new(self.random.next()),
-            dispatch_column_i: self.random.next() as u8,
-            dispatch_word_i: self.random.next() as u8,
-            dispatch_first_i: self.random.one_in(2),
-            dispatch_last_i: self.random.one_in(2),
-            dispatch_tokens_i: U::new(self.random.next() >> self.random.below(64)),
-            ..Default::default()
+        let command = Dispatch {
+            kind: unpack(self.random.next()),
+            request: U::new(self.random.next()),
+            head: self.head(),
+            row: self.random.next() as u16,
+            place: U::new(self.random.next()),
+            column: self.random.next() as u8,
+            word: self.random.next() as u8,
+            first: self.random.one_in(2),
+            last: self.random.one_in(2),
+            opens: self.random.one_in(2),
+            tokens: U::new(self.random.next() >> self.random.below(64)),
         };
         self.program.push(command);
     }

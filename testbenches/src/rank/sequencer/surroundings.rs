@@ -4,6 +4,8 @@
 
 use super::programs::Author;
 use crate::random::Random;
+use pimlico_dpa::Dispatch;
+use pimlico_dpa::types::{ArrayKind, BankSize, BusRequest, Fault, RankEvents, SumKind};
 use pimlico_ports::U;
 use pimlico_units::rank::{SequencerIn, SequencerOut};
 use std::collections::VecDeque;
@@ -12,18 +14,20 @@ use std::collections::VecDeque;
 pub(super) struct Surroundings {
     random: Random,
     controls: SequencerIn,
-    habits: Habits,
+    pace: Pace,
+    /// Places of the score buffer.
+    scores: u64,
     clock: u64,
-    program: VecDeque<SequencerIn>,
+    program: VecDeque<Dispatch>,
     /// The dispatcher's run is over; the next may start in so many clocks.
     ended: bool,
     idle: u64,
     operands: u64,
-    rank: RankEvents,
+    rank: Coming,
 }
 
-/// How an episode is.
-struct Habits {
+/// How fast what is around the sequencer is in an episode, and how often it is wrong.
+struct Pace {
     /// The dispatcher has a command in one of so many clocks, and the ports take a request.
     dispatch: u64,
     array: u64,
@@ -39,14 +43,14 @@ struct Habits {
 
 /// What is to come of what the rank has taken, with the clock from which on it may, in order.
 #[derive(Default)]
-struct RankEvents {
+struct Coming {
     reads: VecDeque<(u64, bool)>,
     transfers: VecDeque<(u64, Transfer)>,
     written: VecDeque<u64>,
     results: VecDeque<u64>,
     scaled: VecDeque<u64>,
     finished: VecDeque<u64>,
-    weights: VecDeque<u64>,
+    words: VecDeque<u64>,
     context: VecDeque<u64>,
     outputs: VecDeque<u64>,
 }
@@ -69,11 +73,11 @@ fn next<T>(queue: &mut VecDeque<(u64, T)>, clock: u64) -> Option<T> {
 }
 
 impl Surroundings {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, scores: u64) -> Self {
         let mut random = Random(seed);
         let draws = [random.next() >> 8, random.next() >> 8];
         let mut pick = |from: &[u64]| from[random.below(from.len() as u64) as usize];
-        let habits = Habits {
+        let pace = Pace {
             dispatch: pick(&[1, 1, 2, 6]),
             array: pick(&[1, 2, 8, 8]),
             bus: pick(&[1, 2, 4, 5, 12]),
@@ -85,8 +89,10 @@ impl Surroundings {
         };
         let [rows, columns] = [pick(&[1 << 16, 1 << 16, 2000]), pick(&[128, 128, 256, 120])];
         let controls = SequencerIn {
-            rows_i: U::new(rows - if pick(&[0, 0, 1]) == 1 { draws[0] % rows } else { 0 }),
-            columns_i: U::new(columns - if pick(&[0, 0, 1]) == 1 { draws[1] % 100 } else { 0 }),
+            size_i: BankSize {
+                rows: U::new(rows - if pick(&[0, 0, 1]) == 1 { draws[0] % rows } else { 0 }),
+                columns: U::new(columns - if pick(&[0, 0, 1]) == 1 { draws[1] % 100 } else { 0 }),
+            },
             burst_i: pick(&[4, 4, 4, 1, 2, 8, 255]) as u8,
             wide_i: pick(&[0, 1]) == 1,
             ..Default::default()
@@ -94,13 +100,14 @@ impl Surroundings {
         Self {
             random,
             controls,
-            habits,
+            pace,
+            scores,
             clock: 0,
             program: VecDeque::new(),
             ended: true,
             idle: 0,
             operands: 0,
-            rank: RankEvents::default(),
+            rank: Coming::default(),
         }
     }
 
@@ -119,17 +126,17 @@ impl Surroundings {
         }
         self.dispatch(asked, &mut input);
         input.operands_i = U::new(self.operands.min(127));
-        self.happen(&mut input);
-        self.take(asked, &mut input);
+        self.happen(&mut input.events_i);
+        self.take(asked, &mut input.events_i);
         self.clock += 1;
         input
     }
 
     fn start(&mut self) {
-        self.program = Author::new(&mut self.random).write(self.habits.wild).into();
+        self.program = Author::new(&mut self.random, self.scores).write(self.pace.wild).into();
         self.ended = false;
         self.idle = self.random.below(30);
-        self.operands = if self.habits.poor { self.random.below(16) } else { 200 };
+        self.operands = if self.pace.poor { self.random.below(16) } else { 200 };
     }
 
     fn dispatch(&mut self, asked: &SequencerOut, input: &mut SequencerIn) {
@@ -137,7 +144,7 @@ impl Surroundings {
             return;
         }
         // A dispatcher that is told to stop has something on its way.
-        if asked.fault_o.get() != 0 && self.random.one_in(3) {
+        if asked.fault_o != Fault::None && self.random.one_in(3) {
             self.program.clear();
         }
         let Some(command) = self.program.front() else {
@@ -145,15 +152,8 @@ impl Surroundings {
             input.done_i = true;
             return;
         };
-        if self.random.one_in(self.habits.dispatch) {
-            let controls = self.controls;
-            *input = SequencerIn {
-                rows_i: controls.rows_i,
-                columns_i: controls.columns_i,
-                burst_i: controls.burst_i,
-                wide_i: controls.wide_i,
-                ..*command
-            };
+        if self.random.one_in(self.pace.dispatch) {
+            (input.dispatch_valid_i, input.dispatch_i) = (true, *command);
             if asked.dispatch_ready_o {
                 self.program.pop_front();
             }
@@ -161,74 +161,73 @@ impl Surroundings {
     }
 
     /// What was taken before, and comes now.
-    fn happen(&mut self, input: &mut SequencerIn) {
-        let (clock, habits) = (self.clock, &self.habits);
+    fn happen(&mut self, events: &mut RankEvents) {
+        let (clock, pace) = (self.clock, &self.pace);
         let rank = &mut self.rank;
         if let Some(last) = next(&mut rank.reads, clock) {
-            input.read_i = true;
+            events.read = true;
             if last {
                 let soonest = rank.results.back().map_or(0, |last| last + 1);
-                rank.results.push_back(soonest.max(clock + habits.results));
+                rank.results.push_back(soonest.max(clock + pace.results));
             }
         }
         if let Some(transfer) = next(&mut rank.transfers, clock) {
-            let through = clock + habits.through;
+            let through = clock + pace.through;
             match transfer {
                 Transfer::Write => rank.written.push_back(through),
                 Transfer::Results { scores, context, outputs } => {
-                    input.results_taken_i = true;
+                    events.results_taken = true;
                     rank.scaled.extend([through; 4].into_iter().take(scores));
                     rank.context.extend([through; 8].into_iter().take(context));
                     rank.outputs.extend([through; 4].into_iter().take(outputs));
                 }
             }
         }
-        input.written_i = due(&mut rank.written, clock);
-        input.results_i = due(&mut rank.results, clock);
-        input.scaled_i = due(&mut rank.scaled, clock);
-        input.finished_i = due(&mut rank.finished, clock);
-        input.weight_valid_i = due(&mut rank.weights, clock);
-        input.weight_i = if input.weight_valid_i { self.random.next() as u16 } else { 0 };
-        input.context_valid_i = due(&mut rank.context, clock);
-        input.output_valid_i = due(&mut rank.outputs, clock);
+        events.written = due(&mut rank.written, clock);
+        events.results = due(&mut rank.results, clock);
+        events.scaled = due(&mut rank.scaled, clock);
+        events.finished = due(&mut rank.finished, clock);
+        events.word_made = due(&mut rank.words, clock);
+        events.context_made = due(&mut rank.context, clock);
+        events.output_made = due(&mut rank.outputs, clock);
     }
 
     /// What is taken now.
-    fn take(&mut self, asked: &SequencerOut, input: &mut SequencerIn) {
-        let (clock, habits) = (self.clock, &self.habits);
+    fn take(&mut self, asked: &SequencerOut, events: &mut RankEvents) {
+        let (clock, pace) = (self.clock, &self.pace);
         let rank = &mut self.rank;
         let later = clock + 1 + self.random.below(4);
-        if asked.array_valid_o && rank.reads.len() < 4 && self.random.one_in(habits.array) {
-            input.array_taken_i = true;
-            if !asked.array_close_o {
-                rank.reads.push_back((later, asked.array_last_o));
+        if asked.array_valid_o && rank.reads.len() < 4 && self.random.one_in(pace.array) {
+            events.array_taken = true;
+            if asked.array_o.kind != ArrayKind::CloseAll {
+                rank.reads.push_back((later, asked.array_o.mac.last));
             }
         }
-        if asked.bus_valid_o && rank.transfers.len() < 4 && self.random.one_in(habits.bus) {
-            input.bus_taken_i = true;
-            let complete = asked.sum_complete_o;
-            let transfer = match (asked.bus_write_o, asked.sum_kind_o.get()) {
-                (true, _) => Transfer::Write,
-                (_, 0) => Transfer::Results { scores: 4, context: 0, outputs: 0 },
-                (_, 1) => {
-                    let outputs = if complete { 4 } else { 0 };
+        if asked.bus_valid_o && rank.transfers.len() < 4 && self.random.one_in(pace.bus) {
+            events.bus_taken = true;
+            let BusRequest { write, host, sum, .. } = asked.bus_o;
+            let transfer = match sum.kind {
+                _ if write => Transfer::Write,
+                SumKind::Scores => Transfer::Results { scores: 4, context: 0, outputs: 0 },
+                SumKind::Outputs => {
+                    let outputs = if sum.complete { 4 } else { 0 };
                     Transfer::Results { scores: 0, context: 0, outputs }
                 }
-                _ => {
-                    let context = if complete && asked.sum_last_o { 8 } else { 0 };
+                SumKind::Context => {
+                    let context = if sum.complete && sum.last { 8 } else { 0 };
                     Transfer::Results { scores: 0, context, outputs: 0 }
                 }
             };
-            self.operands -= u64::from(asked.bus_host_o);
+            self.operands -= u64::from(host);
             rank.transfers.push_back((later, transfer));
         }
-        if asked.finish_valid_o && self.random.one_in(habits.softmax) {
-            input.finish_taken_i = true;
-            rank.finished.push_back(clock + 1 + habits.through);
+        if asked.finish_valid_o && self.random.one_in(pace.softmax) {
+            events.finish_taken = true;
+            rank.finished.push_back(clock + 1 + pace.through);
         }
-        if asked.weigh_valid_o && self.random.one_in(habits.softmax) {
-            input.weigh_taken_i = true;
-            rank.weights.push_back(clock + 1 + habits.through / 2);
+        if asked.weigh_valid_o && self.random.one_in(pace.softmax) {
+            events.weigh_taken = true;
+            rank.words.push_back(clock + 1 + pace.through / 2);
         }
     }
 }

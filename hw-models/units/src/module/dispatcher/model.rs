@@ -5,12 +5,14 @@ use super::nest::Nest;
 use super::sequence::Sequenced;
 use super::stage::{Products, Stage};
 use super::{DispatcherIn, DispatcherOut, DispatcherProbe};
-use pimlico_dpa::types::LoadKind;
+use pimlico_dpa::types::{Dispatch, Load, LoadKind, RunEnd};
 use pimlico_dpa::{NO_ROW, Status};
-use pimlico_ports::{Enumerated, Model, U, Unit};
+use pimlico_ports::{Model, U, Unit};
 
-/// The model of a dispatcher for so many requests, words of the command buffer and entries of the
+/// The cycle model of a dispatcher for so many requests, words of the command buffer and entries of the
 /// Va2Pa table.
+///
+#[doc = contract!("module/dispatcher")]
 #[derive(Clone)]
 pub struct Dispatcher<
     const REQUESTS: usize = 16,
@@ -18,7 +20,7 @@ pub struct Dispatcher<
     const ENTRIES: usize = 49152,
 > {
     pub(super) requests: [Request; 16],
-    status: [U<4>; 16],
+    status: [Status; 16],
     /// Words of the program.
     pub(super) length: u32,
     pub(super) overflow: bool,
@@ -70,11 +72,11 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Unit
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     Dispatcher<REQUESTS, COMMANDS, ENTRIES>
 {
-    /// Clocks from a start to the first command.
+    /// Cycles from a start to the first command.
     pub const LATENCY: u64 = 4;
 
     /// Whether there is such an address, and room for the data.
-    fn fits(kind: LoadKind, address: u16, data: u64) -> bool {
+    fn fits(&Load { kind, address, data }: &Load) -> bool {
         let (addresses, bits) = match kind {
             LoadKind::Command => (COMMANDS, 64),
             LoadKind::Entry => (ENTRIES, 16),
@@ -85,11 +87,12 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         usize::from(address) < addresses && (bits == 64 || data >> bits == 0)
     }
 
-    fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
+    fn load(&mut self, load: &Load) {
+        let &Load { kind, address, data } = load;
         let request = usize::from(address) % self.requests.len();
         match kind {
             LoadKind::Clear => (self.length, self.overflow) = (0, false),
-            _ if !Self::fits(kind, address, data) => self.overflow = true,
+            _ if !Self::fits(load) => self.overflow = true,
             LoadKind::Command => self.length = self.length.max(u32::from(address) + 1),
             LoadKind::Entry => {}
             LoadKind::Tokens => self.requests[request].tokens = data as u32,
@@ -102,7 +105,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
 
     fn set_status(&mut self, status: Status) {
         if usize::from(self.request) < REQUESTS {
-            self.status[usize::from(self.request)] = U::new(status.code());
+            self.status[usize::from(self.request)] = status;
         }
     }
 }
@@ -117,7 +120,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         }
         Self {
             requests: [Request::default(); 16],
-            status: [U::default(); 16],
+            status: [Status::default(); 16],
             length: 0,
             overflow: false,
             busy: false,
@@ -146,9 +149,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let kind = LoadKind::from_code(input.load_kind_i.get()).filter(|_| input.load_valid_i);
-        let fits =
-            kind.is_some_and(|kind| Self::fits(kind, input.load_address_i, input.load_data_i));
+        let fits = input.load_valid_i && Self::fits(&input.load_i);
         let started = input.start_valid_i && !self.busy;
 
         // Dispatch.
@@ -185,16 +186,16 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         });
         let goes_on = matches!(sequenced, Some(Sequenced::Command(..) | Sequenced::Nothing));
         let fetch_address = match goes_on {
-            _ if started => input.start_address_i.get() as u32,
+            _ if started => input.start_i.address.get() as u32,
             true => next,
             false => self.pc,
         };
 
-        let ended = last.ends.unwrap_or_default();
-        let status = if missed { Status::Va2PaMiss } else { ended };
+        let status = if missed { Status::Va2PaMiss } else { last.ends.unwrap_or_default() };
+        let end = RunEnd { status, address: U::new(last.address.into()) };
         let output = DispatcherOut {
-            command_write_o: fits && kind == Some(LoadKind::Command),
-            table_write_o: fits && kind == Some(LoadKind::Entry),
+            command_write_o: fits && input.load_i.kind == LoadKind::Command,
+            table_write_o: fits && input.load_i.kind == LoadKind::Entry,
             overflow_o: self.overflow,
             start_ready_o: !self.busy,
             fetch_read_o: started || goes_on,
@@ -202,20 +203,9 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             table_read_o: looks_up && !beyond,
             table_address_o: entry as u16,
             dispatch_valid_o: valid,
-            dispatch_kind_o: U::new(last.kind.code()),
-            dispatch_request_o: U::new(last.request.into()),
-            dispatch_head_o: U::new(last.head.into()),
-            dispatch_row_o: if last.has_row() { row } else { 0 },
-            dispatch_place_o: U::new(if last.has_row() { 0 } else { last.place.into() }),
-            dispatch_column_o: last.column,
-            dispatch_word_o: last.word,
-            dispatch_first_o: last.first,
-            dispatch_last_o: last.last,
-            dispatch_opens_o: last.opens,
-            dispatch_tokens_o: U::new(last.tokens.into()),
-            done_o: done,
-            done_status_o: U::new(status.code()),
-            done_address_o: U::new(last.address.into()),
+            dispatch_o: if valid { last.dispatched(row) } else { Dispatch::default() },
+            end_valid_o: done,
+            end_o: if done { end } else { RunEnd::default() },
             status_o: self.status,
         };
 
@@ -255,12 +245,12 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         }
         if started {
             (self.busy, self.running) = (true, true);
-            self.request = input.start_request_i.get() as u8;
+            self.request = input.start_i.request.get() as u8;
             self.nest.depth = 0;
             self.set_status(Status::Running);
         }
-        if let Some(kind) = kind {
-            self.load(kind, input.load_address_i, input.load_data_i);
+        if input.load_valid_i {
+            self.load(&input.load_i);
         }
         output
     }

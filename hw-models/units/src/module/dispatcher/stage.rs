@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! A command in the pipeline.
 
-use pimlico_dpa::{Modification, Opcode, SLOTS, Status, Target};
+use pimlico_dpa::{Dispatch, Modification, Opcode, SLOTS, Status, Target};
+use pimlico_ports::U;
 
 /// Modifications, each with the number of its loop's repetition.
 pub(super) type Products = [Option<(Modification, u32)>; SLOTS];
@@ -37,6 +38,24 @@ impl Stage {
 
     pub(super) fn has_row(&self) -> bool {
         self.kind.has_row()
+    }
+
+    /// The command as it is dispatched, with the row that was looked up.
+    pub(super) fn dispatched(&self, row: u16) -> Dispatch {
+        let has_row = self.has_row();
+        Dispatch {
+            kind: self.kind,
+            request: U::new(self.request.into()),
+            head: U::new(self.head.into()),
+            row: if has_row { row } else { 0 },
+            place: U::new(if has_row { 0 } else { self.place.into() }),
+            column: self.column,
+            word: self.word,
+            first: self.first,
+            last: self.last,
+            opens: self.opens,
+            tokens: U::new(self.tokens.into()),
+        }
     }
 
     /// Adds the products.

@@ -2,9 +2,9 @@
 //! Tests of the dispatcher.
 
 use super::{Dispatcher, DispatcherIn, DispatcherOut};
-use pimlico_dpa::types::LoadKind;
-use pimlico_dpa::{Instruction, NO_ROW, Status};
-use pimlico_ports::{Enumerated, Model, U};
+use pimlico_dpa::types::{Load, LoadKind, Start};
+use pimlico_dpa::{Dispatch, Instruction, NO_ROW, Status};
+use pimlico_ports::{Model, U};
 
 type Small = Dispatcher<16, 64, 64>;
 
@@ -43,12 +43,13 @@ impl Bench {
         let mut input = self.input;
         change(&mut input);
         let output = self.unit.step(&input);
-        let address = usize::from(input.load_address_i);
+        let Load { address, data, .. } = input.load_i;
+        let address = usize::from(address);
         if output.command_write_o {
-            self.commands[address] = input.load_data_i;
+            self.commands[address] = data;
         }
         if output.table_write_o {
-            self.table[address] = input.load_data_i as u16;
+            self.table[address] = data as u16;
         }
         if output.fetch_read_o {
             let from = output.fetch_address_o.get() as usize;
@@ -65,24 +66,18 @@ impl Bench {
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
         self.step(|input| {
             input.load_valid_i = true;
-            input.load_kind_i = U::new(kind.code());
-            (input.load_address_i, input.load_data_i) = (address, data);
+            input.load_i = Load { kind, address, data };
         });
     }
 
-    /// Runs a request to its end. Returns the commands, each with the clock since the start, and
-    /// the clock, status and address of the end.
-    fn run(
-        &mut self,
-        request: u64,
-        address: u64,
-    ) -> (Vec<(u64, DispatcherOut)>, (u64, Status, u64)) {
+    /// Runs a request to its end. Returns the commands, each with the cycle since the start, and
+    /// the cycle, status and address of the end.
+    fn run(&mut self, request: u64, address: u64) -> (Vec<(u64, Dispatch)>, (u64, Status, u64)) {
         let mut commands = Vec::new();
         let start = self.clock;
         let taken = self.step(|input| {
             input.start_valid_i = true;
-            input.start_request_i = U::new(request);
-            input.start_address_i = U::new(address);
+            input.start_i = Start { request: U::new(request), address: U::new(address) };
         });
         assert!(taken.start_ready_o);
         loop {
@@ -90,14 +85,14 @@ impl Bench {
             assert!(clock < 10_000, "it hangs");
             let output = self.step(|_| ());
             if output.dispatch_valid_o && self.input.dispatch_ready_i {
-                commands.push((clock, output));
+                commands.push((clock, output.dispatch_o));
             }
-            if output.done_o {
-                let status = Status::from_code(output.done_status_o.get()).expect("a status");
+            if output.end_valid_o {
+                let status = output.end_o.status;
                 let after = self.step(|_| ());
                 assert!(after.start_ready_o);
-                assert_eq!(after.status_o[request as usize], output.done_status_o);
-                return (commands, (clock, status, output.done_address_o.get()));
+                assert_eq!(after.status_o[request as usize], status);
+                return (commands, (clock, status, output.end_o.address.get()));
             }
         }
     }
@@ -124,12 +119,12 @@ fn a_command_in_every_clock_as_the_request_grows() {
             for (n, (clock, command)) in (0..).zip(&commands) {
                 assert_eq!(*clock, Small::LATENCY + n);
                 let row = 100 * u64::from(request) + n / 64;
-                assert_eq!(u64::from(command.dispatch_row_o), row);
-                assert_eq!(u64::from(command.dispatch_column_o), n % 64);
+                assert_eq!(u64::from(command.row), row);
+                assert_eq!(u64::from(command.column), n % 64);
                 let left = tokens - n / 2 * 16;
-                assert_eq!(command.dispatch_tokens_o.get(), left.min(16));
-                assert_eq!(command.dispatch_first_o, n % 2 == 0);
-                assert_eq!(command.dispatch_last_o, n % 2 == 1);
+                assert_eq!(command.tokens.get(), left.min(16));
+                assert_eq!(command.first, n % 2 == 0);
+                assert_eq!(command.last, n % 2 == 1);
             }
         }
     }
@@ -155,20 +150,18 @@ fn a_slow_target_loses_and_repeats_nothing() {
     let expected = fast.run(1, 0).0;
     slow.step(|input| {
         input.start_valid_i = true;
-        input.start_request_i = U::new(1);
+        input.start_i.request = U::new(1);
     });
     let mut got = Vec::new();
     while got.len() < expected.len() {
         let ready = slow.clock % 7 < 2;
         let output = slow.step(|input| input.dispatch_ready_i = ready);
         if output.dispatch_valid_o && ready {
-            got.push(output);
+            got.push(output.dispatch_o);
         }
     }
     for (got, (_, expected)) in got.iter().zip(&expected) {
-        assert_eq!(got.dispatch_row_o, expected.dispatch_row_o);
-        assert_eq!(got.dispatch_column_o, expected.dispatch_column_o);
-        assert_eq!(got.dispatch_tokens_o, expected.dispatch_tokens_o);
+        assert_eq!(got, expected);
     }
 }
 
@@ -198,10 +191,10 @@ fn a_fault_stops_its_request_and_harms_no_other() {
         assert_eq!((commands.len(), got), (count, end), "{bad}");
         let (commands, got) = bench.run(2, 0);
         assert_eq!(got, (7, Status::Done, 3), "{bad}");
-        let rows: Vec<_> = commands.iter().map(|(_, c)| c.dispatch_row_o).collect();
+        let rows: Vec<_> = commands.iter().map(|(_, c)| c.row).collect();
         assert_eq!(rows, [200, 201, 202], "{bad}");
         let status = bench.step(|_| ()).status_o;
-        assert_eq!(status[1].get(), end.1.code());
+        assert_eq!(status[1], end.1);
         assert_eq!(bench.run(4, 0).1, (4, Status::Va2PaMiss, 2), "no row in the table");
     }
     let deep = "loop 1 {\n".repeat(4) + ".word 0xc000000000100001\nnop\n" + &"}\n".repeat(4);
@@ -209,12 +202,12 @@ fn a_fault_stops_its_request_and_harms_no_other() {
     let mut unit = Dispatcher::<2, 64, 64>::new();
     let input = DispatcherIn {
         start_valid_i: true,
-        start_request_i: U::new(2),
+        start_i: Start { request: U::new(2), ..Start::default() },
         dispatch_ready_i: true,
         ..Default::default()
     };
-    let ends: Vec<_> = (0..5).map(|_| unit.step(&input)).filter(|o| o.done_o).collect();
-    assert_eq!(ends[0].done_status_o.get(), Status::UnknownRequest.code());
+    let ends: Vec<_> = (0..5).map(|_| unit.step(&input)).filter(|o| o.end_valid_o).collect();
+    assert_eq!(ends[0].end_o.status, Status::UnknownRequest);
 }
 
 #[test]
@@ -249,10 +242,10 @@ fn the_host_stops_a_run() {
     for clock in 1.. {
         let output = bench.step(|input| input.stop_i = clock >= 7);
         count += u64::from(output.dispatch_valid_o);
-        if output.done_o {
+        if output.end_valid_o {
             // Six clocks of words have passed, and their six commands come.
             assert_eq!((clock, count), (10, 6));
-            assert_eq!(output.done_address_o.get(), 1);
+            assert_eq!(output.end_o.address.get(), 1);
             break;
         }
     }

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: MIT
 //! The sequencer's model.
 
-use super::command::{Command, Read, ResultCommand, Weigh, decode};
+use super::command::{Command, Results, decode};
 use super::queue::Queue;
-use super::weights::{self, Weights};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
-use pimlico_dpa::types::{Fault, SumKind};
-use pimlico_ports::{Enumerated, Model, U, Unit};
+use pimlico_dpa::types::{
+    ArrayKind, ArrayRequest, BusRequest, Fault, Finish, RankEvents, SumKind, Weigh,
+};
+use pimlico_ports::{Model, U, Unit};
 
 const ARRAY: usize = 32;
 const RESULTS: usize = 64;
 const OPERANDS: usize = 64;
 const SOFTMAX: usize = 16;
 /// Words of the shared buffers.
-const WORDS: usize = 256;
+const SHARED_WORDS: usize = 256;
+/// Words of weights under way, at the most.
+const WORDS: u8 = 16;
+/// Places of the score buffer, unless it is made with others.
+const PLACES: usize = 1 << 17;
 /// Bursts of a chunk's results.
 const CHUNK_BURSTS: u16 = 4;
 
@@ -29,26 +34,20 @@ fn is_before(one: SumNumber, other: SumNumber) -> bool {
 #[derive(Clone, Copy)]
 enum ArrayEntry {
     Read {
-        read: Read,
-        /// Which content of its word it works on.
+        request: ArrayRequest,
+        /// Which content of its word it uses.
         content: bool,
         /// The sum that it is part of.
-        sum: SumNumber,
+        number: SumNumber,
     },
     CloseAll,
 }
 
 #[derive(Clone, Copy)]
 struct ResultEntry {
-    command: ResultCommand,
-    /// The sum that it takes away.
-    sum: SumNumber,
-}
-
-impl ResultEntry {
-    fn is_context(&self) -> bool {
-        self.command.kind == SumKind::Context
-    }
+    results: Results,
+    /// The sum whose results it reads.
+    number: SumNumber,
 }
 
 #[derive(Clone, Copy)]
@@ -61,20 +60,23 @@ struct OperandEntry {
 
 #[derive(Clone, Copy)]
 enum SoftmaxEntry {
-    Finish { head: u8 },
+    Finish(Finish),
     Weigh(Weigh),
 }
 
-/// The model of a sequencer.
+/// The cycle model of a sequencer whose score buffer has `SCORES` places.
+///
+#[doc = contract!("rank/sequencer")]
 #[derive(Clone)]
-pub struct Sequencer {
+pub struct Sequencer<const SCORES: usize = PLACES> {
     /// What the registers put out.
     output: SequencerOut,
 
     /// Between a start and the end of its CLOSE_ALL, if it needs one.
     over: bool,
-    fault: Option<Fault>,
-    door: Option<Command>,
+    fault: Fault,
+    /// The decode register.
+    command: Option<Command>,
     array: Queue<ArrayEntry, ARRAY>,
     results: Queue<ResultEntry, RESULTS>,
     operands: Queue<OperandEntry, OPERANDS>,
@@ -82,22 +84,22 @@ pub struct Sequencer {
     /// Bursts of the host in the operands queue.
     operands_asked: u64,
     /// WEIGHs that have entered without their WR_WEIGHTS.
-    unpaired: usize,
+    unpaired: u8,
 
     /// Of each word of the shared buffers, which content the last write that has entered gives it, and
     /// which it has.
-    next_content: [bool; WORDS],
-    content: [bool; WORDS],
+    next_content: [bool; SHARED_WORDS],
+    content: [bool; SHARED_WORDS],
     /// Sums that have ended among the MACs that have entered, and those whose results have come.
     ended: SumNumber,
     made: SumNumber,
     /// A MAC that ends a sum is taken and not on the pins.
     ending: bool,
-    /// Clocks until a MAC that is a sum by itself may be asked for.
+    /// Cycles until a MAC that is a sum by itself may be requested.
     pace: u16,
     /// An RD_RESULT of the context is taken and not on the pins.
     leaving: bool,
-    /// Clocks until the next may be asked for.
+    /// Cycles until the next may be requested.
     gap: u16,
     head_ended: bool,
     /// The last array command was a CLOSE_ALL.
@@ -105,63 +107,56 @@ pub struct Sequencer {
     /// One is in the array queue.
     closing: bool,
 
-    /// Scores that are asked for and not in the score buffer.
+    /// Scores that are requested and not in the score buffer.
     scores: u16,
-    /// Elements of results that are asked for and have not come.
+    /// Elements of results that are requested and not there yet.
     elements: u16,
     /// Reciprocals under way.
     finishing: u8,
-    weights: Weights,
+    /// Words of weights from their weigh to their bus request, and those of them that are complete.
+    words: u8,
+    complete: u8,
 }
 
-impl Unit for Sequencer {
+impl<const SCORES: usize> Unit for Sequencer<SCORES> {
     const MODULE: &'static str = "sequencer";
-    const PARAMETERS: &'static [(&'static str, i64)] = &[];
+    const PARAMETERS: &'static [(&'static str, i64)] = &[("SCORES", SCORES as i64)];
     type In = SequencerIn;
     type Out = SequencerOut;
     type Probe = SequencerProbe;
+
+    fn variant() -> String {
+        if SCORES == PLACES { String::new() } else { format!("scores{SCORES}") }
+    }
 }
 
-impl Sequencer {
+impl<const SCORES: usize> Sequencer<SCORES> {
     /// Whether nothing but the array queue has anything to do.
     fn is_quiet(&self) -> bool {
         self.results.is_empty()
             && self.operands.is_empty()
             && self.softmax.is_empty()
             && (self.scores, self.elements, self.finishing) == (0, 0, 0)
-            && self.weights.is_idle()
+            && self.words == 0
     }
 
     /// Whether all that was dispatched is done.
     fn is_drained(&self) -> bool {
-        self.door.is_none() && self.array.is_empty() && self.is_quiet()
+        self.command.is_none() && self.array.is_empty() && self.is_quiet()
     }
 
-    /// Whether nothing has happened in this clock, and nothing is dispatched or enters: no register changes
+    /// Whether nothing happens in this cycle, and nothing is dispatched or enters: no register changes
     /// but those that count down.
     fn stands_still(&self, input: &SequencerIn) -> bool {
-        let happens = input.start_i
-            | input.done_i
-            | input.array_taken_i
-            | input.bus_taken_i
-            | input.finish_taken_i
-            | input.weigh_taken_i
-            | input.read_i
-            | input.results_taken_i
-            | input.written_i
-            | input.results_i
-            | input.scaled_i
-            | input.finished_i
-            | input.weight_valid_i
-            | input.context_valid_i
-            | input.output_valid_i;
-        // The door is open where it is empty or what is there enters.
-        let moves = self.output.dispatch_ready_o && (input.dispatch_valid_i || self.door.is_some());
-        let ends = self.output.array_close_o && !self.head_ended;
-        !happens && !moves && !ends && !self.ends_unpaired() && !self.drops_word()
+        let happens = input.start_i | input.done_i | (input.events_i != RankEvents::default());
+        // The decode register is free, or what is in it enters.
+        let moves =
+            self.output.dispatch_ready_o && (input.dispatch_valid_i || self.command.is_some());
+        let ends = self.output.head_end_o;
+        !happens && !moves && !ends && !self.ends_unpaired() && !self.output.weights_drop_o
     }
 
-    /// The clocks that are left. What may be asked for changes only where none are any more.
+    /// Counts the cycles that are left. What may be requested changes only where none are left.
     fn count_down(&mut self) {
         let over = self.pace == 1 || self.gap == 1;
         self.pace = self.pace.saturating_sub(1);
@@ -171,9 +166,9 @@ impl Sequencer {
         }
     }
 
-    /// Whether what is at the door goes into its queue in this clock.
+    /// Whether what is in the decode register goes into its queue in this cycle.
     fn enters(&self) -> bool {
-        let Some(command) = &self.door else { return false };
+        let Some(command) = &self.command else { return false };
         if self.closing {
             return false;
         }
@@ -183,15 +178,15 @@ impl Sequencer {
         };
         match *command {
             Command::Read(_) | Command::CloseAll => self.array.has_room(),
-            Command::Result(result) => {
-                self.results.has_room() && (result.scores() == 0 || self.softmax.is_empty())
+            Command::Results(results) => {
+                self.results.has_room() && (results.scores() == 0 || self.softmax.is_empty())
             }
             Command::Shared { word, behind_reads } => {
                 let clear = !behind_reads || self.array.is_empty();
                 self.operands.has_room() && word_is_written(word) && clear
             }
             Command::Weights { word } => self.operands.has_room() && word_is_written(word),
-            Command::Finish { .. } | Command::Weigh(_) => self.softmax.has_room(),
+            Command::Finish(_) | Command::Weigh(_) => self.softmax.has_room(),
         }
     }
 
@@ -200,15 +195,16 @@ impl Sequencer {
     /// What the registers put out.
     fn requests(&self) -> SequencerOut {
         let mut output = SequencerOut {
-            dispatch_ready_o: self.door.is_none() || self.enters(),
-            fault_o: U::new(self.fault.unwrap_or_default().code()),
+            dispatch_ready_o: self.command.is_none() || self.enters(),
+            fault_o: self.fault,
             ..Default::default()
         };
         let over = self.over && self.is_drained();
         output.done_o = over && self.closed;
+        output.weights_drop_o = self.drops_word();
         self.ask_array(over, &mut output);
-        if !self.ask_for_results(&mut output) {
-            self.ask_for_operand(&mut output);
+        if let Some(request) = self.results_request().or_else(|| self.operand_request()) {
+            (output.bus_valid_o, output.bus_o) = (true, request);
         }
         self.ask_softmax(&mut output);
         output
@@ -216,17 +212,10 @@ impl Sequencer {
 
     fn ask_array(&self, over: bool, output: &mut SequencerOut) {
         let closes = match self.array.next() {
-            Some(ArrayEntry::Read { read, content, sum }) => {
-                let has_word = self.content[usize::from(read.shared)] == *content;
-                if has_word && (!read.last || self.may_end(read, *sum)) {
-                    output.array_valid_o = true;
-                    output.array_row_o = read.row;
-                    output.array_column_o = read.column;
-                    output.array_shared_o = read.shared;
-                    output.array_accumulate_o = read.accumulate;
-                    output.array_first_o = read.first;
-                    output.array_last_o = read.last;
-                    output.array_opens_o = read.opens;
+            Some(ArrayEntry::Read { request, content, number }) => {
+                let has_word = self.content[usize::from(request.mac.word)] == *content;
+                if has_word && (!request.mac.last || self.may_end(request, *number)) {
+                    (output.array_valid_o, output.array_o) = (true, *request);
                 }
                 false
             }
@@ -236,70 +225,53 @@ impl Sequencer {
             }
             None => over && !self.closed,
         };
-        output.array_valid_o |= closes;
-        output.array_close_o = closes;
+        if closes {
+            output.array_valid_o = true;
+            output.array_o.kind = ArrayKind::CloseAll;
+        }
         output.head_end_o = closes && !self.head_ended;
     }
 
     /// Whether a sum may end: its results take the place of those before.
-    fn may_end(&self, read: &Read, sum: SumNumber) -> bool {
-        let before = self.results.oldest().filter(|oldest| is_before(oldest.sum, sum));
-        let waits = before.is_some_and(|before| read.accumulate || before.is_context());
-        !waits && (!read.first || !self.ending && self.pace == 0)
+    fn may_end(&self, request: &ArrayRequest, number: SumNumber) -> bool {
+        let before = self.results.oldest().filter(|oldest| is_before(oldest.number, number));
+        let waits =
+            before.is_some_and(|before| request.mac.accumulate || before.results.is_context());
+        !waits && (!request.mac.first || !self.ending && self.pace == 0)
     }
 
-    fn ask_for_results(&self, output: &mut SequencerOut) -> bool {
-        let Some(entry) = self.results.next() else { return false };
-        let is_there = !is_before(self.made, entry.sum);
-        let may_ask = !entry.is_context() || !self.leaving && self.gap == 0;
-        if !is_there || !may_ask {
-            return false;
-        }
-        let command = &entry.command;
-        output.bus_valid_o = true;
-        output.bus_address_o = command.address;
-        output.sum_kind_o = U::new(command.kind.code());
-        output.sum_head_o = U::new(command.head.into());
-        output.sum_first_o = command.first;
-        output.sum_last_o = command.last;
-        output.sum_tokens_o = U::new(command.tokens.into());
-        output.sum_place_o = U::new(command.place.into());
-        output.sum_keep_o = command.keep;
-        output.sum_goes_on_o = command.goes_on;
-        output.sum_complete_o = command.complete;
-        true
+    fn results_request(&self) -> Option<BusRequest> {
+        let ResultEntry { results, number } = *self.results.next()?;
+        let is_there = !is_before(self.made, number);
+        let may_ask = !results.is_context() || !self.leaving && self.gap == 0;
+        let Results { address, sum } = results;
+        (is_there && may_ask).then_some(BusRequest { write: false, address, host: false, sum })
     }
 
-    fn ask_for_operand(&self, output: &mut SequencerOut) {
-        let Some(&OperandEntry { word, from_host, content }) = self.operands.next() else { return };
-        let data = if from_host { Some(0) } else { self.weights.ready() };
-        let Some(weights) = data else { return };
+    fn operand_request(&self) -> Option<BusRequest> {
+        let &OperandEntry { word, from_host, content } = self.operands.next()?;
         let uses = |entry: &ArrayEntry| match entry {
-            ArrayEntry::Read { read, content: used, .. } => read.shared == word && *used != content,
+            ArrayEntry::Read { request, content: used, .. } => {
+                request.mac.word == word && *used != content
+            }
             ArrayEntry::CloseAll => false,
         };
-        if self.array.iter().any(uses) {
-            return;
+        let is_there = from_host || self.complete > 0;
+        if !is_there || self.array.iter().any(uses) {
+            return None;
         }
-        output.bus_valid_o = true;
-        output.bus_write_o = true;
-        output.bus_address_o = word;
-        output.bus_host_o = from_host;
-        output.bus_weights_o = weights;
+        Some(BusRequest { write: true, address: word, host: from_host, ..Default::default() })
     }
 
     fn ask_softmax(&self, output: &mut SequencerOut) {
         match self.softmax.next() {
-            Some(SoftmaxEntry::Finish { head }) if self.scores == 0 => {
-                output.finish_valid_o = true;
-                output.finish_head_o = U::new((*head).into());
+            Some(SoftmaxEntry::Finish(finish)) if self.scores == 0 => {
+                (output.finish_valid_o, output.finish_o) = (true, *finish);
             }
-            Some(SoftmaxEntry::Weigh(weigh)) if self.finishing == 0 && self.scores == 0 => {
-                if let Some(place) = self.weights.next(weigh) {
-                    output.weigh_valid_o = true;
-                    output.weigh_place_o = U::new(place.into());
-                    output.weigh_head_o = U::new(weigh.head.into());
-                }
+            Some(SoftmaxEntry::Weigh(weigh))
+                if self.finishing == 0 && self.scores == 0 && self.words != WORDS =>
+            {
+                (output.weigh_valid_o, output.weigh_o) = (true, *weigh);
             }
             _ => {}
         }
@@ -308,26 +280,28 @@ impl Sequencer {
     // ---------------------------------------------------------------------------------- edges
 
     fn see_bus(&mut self, input: &SequencerIn) {
-        let asked = self.output;
+        let (events, request) = (input.events_i, self.output.bus_o);
         self.gap = self.gap.saturating_sub(1);
-        if input.bus_taken_i && asked.bus_valid_o {
-            if !asked.bus_write_o {
+        if events.bus_taken && self.output.bus_valid_o {
+            if !request.write {
                 self.results.send();
-                self.leaving |= asked.sum_kind_o.get() == SumKind::Context.code();
+                self.leaving |= request.sum.kind == SumKind::Context;
             } else {
                 self.operands.send();
-                match asked.bus_host_o {
+                match request.host {
                     true => self.operands_asked = self.operands_asked.saturating_sub(1),
-                    false => self.weights.taken(),
+                    false => self.take_word(),
                 }
             }
         }
-        if input.results_taken_i && self.results.done().is_some_and(|entry| entry.is_context()) {
+        if events.results_taken
+            && self.results.done().is_some_and(|entry| entry.results.is_context())
+        {
             // A partial sum comes to the adder unit a tCK before the burst: leave room for it.
             self.leaving = false;
             self.gap = u16::from(input.burst_i).saturating_sub(RankController::LATENCY as u16);
         }
-        if input.written_i
+        if events.written
             && let Some(OperandEntry { word, content, .. }) = self.operands.done()
         {
             self.content[usize::from(word)] = content;
@@ -335,100 +309,102 @@ impl Sequencer {
     }
 
     fn see_array(&mut self, input: &SequencerIn) {
+        let (events, request) = (input.events_i, self.output.array_o);
         self.pace = self.pace.saturating_sub(1);
-        self.head_ended |= self.output.array_close_o;
-        if input.array_taken_i && self.output.array_valid_o {
-            self.closed = self.output.array_close_o;
+        self.head_ended |= self.output.head_end_o;
+        if events.array_taken && self.output.array_valid_o {
+            self.closed = request.kind == ArrayKind::CloseAll;
             if !self.closed {
                 self.array.send();
                 self.head_ended = false;
-                self.ending |= self.output.array_last_o;
+                self.ending |= request.mac.last;
             } else if !self.array.is_empty() {
                 self.array.send();
                 self.array.done(); // it was the oldest
                 self.closing = false;
             }
         }
-        if input.read_i
-            && let Some(ArrayEntry::Read { read, .. }) = self.array.done()
-            && read.last
+        if events.read
+            && let Some(ArrayEntry::Read { request, .. }) = self.array.done()
+            && request.mac.last
         {
             // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
             let chunk_tck = CHUNK_BURSTS * u16::from(input.burst_i);
             self.ending = false;
             self.pace = chunk_tck.saturating_sub(RankController::LATENCY as u16 + 1);
         }
-        if input.results_i {
+        if events.results {
             self.made = self.made.wrapping_add(1);
         }
     }
 
-    fn see_softmax(&mut self, input: &SequencerIn) {
-        if input.finish_taken_i && self.output.finish_valid_o {
+    fn see_softmax(&mut self, events: &RankEvents) {
+        if events.finish_taken && self.output.finish_valid_o {
             self.softmax.send();
             self.softmax.done();
             self.finishing += 1;
         }
-        self.finishing = self.finishing.wrapping_sub(input.finished_i.into()) & 15;
-        if input.weigh_taken_i
-            && self.output.weigh_valid_o
-            && let Some(SoftmaxEntry::Weigh(weigh)) = self.softmax.next()
-            && self.weights.asked(*weigh)
-        {
+        self.finishing = self.finishing.wrapping_sub(events.finished.into()) & 15;
+        if events.weigh_taken && self.output.weigh_valid_o {
             self.softmax.send();
             self.softmax.done();
+            self.words += 1;
         }
-        if input.weight_valid_i {
-            self.weights.came(input.weight_i);
-        }
-        self.scores = self.scores.wrapping_sub(input.scaled_i.into()) & 0x3FF;
-        let elements = u16::from(input.context_valid_i) + u16::from(input.output_valid_i);
+        self.complete = self.complete.wrapping_add(events.word_made.into()) & 31;
+        self.scores = self.scores.wrapping_sub(events.scaled.into()) & 0x3FF;
+        let elements = u16::from(events.context_made) + u16::from(events.output_made);
         self.elements = self.elements.wrapping_sub(elements);
     }
 
+    /// The oldest complete word of weights goes to the data bus, or is dropped.
+    fn take_word(&mut self) {
+        self.words = self.words.wrapping_sub(1) & 31;
+        self.complete = self.complete.wrapping_sub(1) & 31;
+    }
+
     /// What is wrong with a command that would enter now.
-    fn refuses(&self, command: &Command, operands: u64) -> Option<Fault> {
+    fn refuses(&self, command: &Command, operands: u64) -> Fault {
         let unpaired = match command {
             Command::Shared { .. } if self.operands_asked >= operands => {
-                return Some(Fault::NoOperand);
+                return Fault::NoOperand;
             }
-            Command::Weigh(_) => self.unpaired == weights::WORDS,
+            Command::Weigh(_) => self.unpaired == WORDS,
             Command::Weights { .. } => self.unpaired == 0,
             Command::CloseAll => self.unpaired > 0,
             _ => false,
         };
-        unpaired.then_some(Fault::Unpaired)
+        if unpaired { Fault::Unpaired } else { Fault::None }
     }
 
-    /// Everything has been dispatched, and a word of weights has nobody who writes it.
+    /// Everything has been dispatched, and a word of weights has no WR_WEIGHTS.
     fn ends_unpaired(&self) -> bool {
-        self.over && self.door.is_none() && self.unpaired > 0
+        self.over && self.command.is_none() && self.unpaired > 0
     }
 
-    /// After a fault nothing enters, so that a word which no entry is to write has nobody who will.
+    /// After a fault nothing enters, so that no entry will write a word that none has claimed.
     fn drops_word(&self) -> bool {
-        self.fault.is_some()
-            && self.door.is_none()
+        self.fault != Fault::None
+            && self.command.is_none()
             && self.operands.is_empty()
-            && self.weights.ready().is_some()
+            && self.complete > 0
     }
 
     fn enter(&mut self, command: Command) {
         match command {
-            Command::Read(read) => {
-                self.ended = self.ended.wrapping_add(read.last.into());
-                let content = self.next_content[usize::from(read.shared)];
-                self.array.push(ArrayEntry::Read { read, content, sum: self.ended });
+            Command::Read(request) => {
+                self.ended = self.ended.wrapping_add(request.mac.last.into());
+                let content = self.next_content[usize::from(request.mac.word)];
+                self.array.push(ArrayEntry::Read { request, content, number: self.ended });
             }
             Command::CloseAll => {
                 self.head_ended = false;
                 self.closing = true;
                 self.array.push(ArrayEntry::CloseAll);
             }
-            Command::Result(command) => {
-                self.scores = (self.scores + command.scores()) & 0x3FF;
-                self.elements = self.elements.wrapping_add(command.elements());
-                self.results.push(ResultEntry { command, sum: self.ended });
+            Command::Results(results) => {
+                self.scores = (self.scores + results.scores()) & 0x3FF;
+                self.elements = self.elements.wrapping_add(results.elements());
+                self.results.push(ResultEntry { results, number: self.ended });
             }
             Command::Shared { word, .. } => {
                 self.operands_asked += 1;
@@ -438,7 +414,7 @@ impl Sequencer {
                 self.unpaired -= 1;
                 self.write(word, false);
             }
-            Command::Finish { head } => self.softmax.push(SoftmaxEntry::Finish { head }),
+            Command::Finish(finish) => self.softmax.push(SoftmaxEntry::Finish(finish)),
             Command::Weigh(weigh) => {
                 self.unpaired += 1;
                 self.softmax.push(SoftmaxEntry::Weigh(weigh));
@@ -452,28 +428,29 @@ impl Sequencer {
         self.operands.push(OperandEntry { word, from_host, content: *content });
     }
 
-    /// The results of the oldest entry that is not done after this clock have come, and others come.
+    /// The results of the oldest entry that is not done after this cycle are there, and the next come.
     fn overwrites(&self, input: &SequencerIn) -> bool {
-        let oldest = self.results.get(input.results_taken_i.into());
-        input.results_i && oldest.is_some_and(|oldest| !is_before(self.made, oldest.sum))
+        let oldest = self.results.get(input.events_i.results_taken.into());
+        input.events_i.results && oldest.is_some_and(|oldest| !is_before(self.made, oldest.number))
     }
 }
 
-impl Model for Sequencer {
+impl<const SCORES: usize> Model for Sequencer<SCORES> {
     fn new() -> Self {
+        const { assert!(SCORES >= 4 && SCORES <= PLACES) };
         let mut new = Self {
             output: SequencerOut::default(),
             over: false,
-            fault: None,
-            door: None,
+            fault: Fault::None,
+            command: None,
             array: Queue::new(),
             results: Queue::new(),
             operands: Queue::new(),
             softmax: Queue::new(),
             operands_asked: 0,
             unpaired: 0,
-            next_content: [false; WORDS],
-            content: [false; WORDS],
+            next_content: [false; SHARED_WORDS],
+            content: [false; SHARED_WORDS],
             ended: 0,
             made: 0,
             ending: false,
@@ -486,7 +463,8 @@ impl Model for Sequencer {
             scores: 0,
             elements: 0,
             finishing: 0,
-            weights: Weights::new(),
+            words: 0,
+            complete: 0,
         };
         new.output = new.requests();
         new
@@ -498,12 +476,14 @@ impl Model for Sequencer {
 
     fn probe(&self) -> SequencerProbe {
         SequencerProbe {
-            door_valid_q: self.door.is_some(),
+            command_valid_q: self.command.is_some(),
             ended_q: self.ended,
             made_q: self.made,
             scores_q: U::new(self.scores.into()),
             elements_q: self.elements,
             finishing_q: U::new(self.finishing.into()),
+            words_q: U::new(self.words.into()),
+            complete_q: U::new(self.complete.into()),
         }
     }
 
@@ -518,37 +498,46 @@ impl Model for Sequencer {
             return output;
         }
         let enters = self.enters();
-        let refused = self.door.as_ref().filter(|_| enters);
-        let refused = refused.and_then(|command| self.refuses(command, input.operands_i.get()));
+        let refused = match &self.command {
+            Some(command) if enters => self.refuses(command, input.operands_i.get()),
+            _ => Fault::None,
+        };
         let overwrites = self.overwrites(input);
         let ends_unpaired = self.ends_unpaired();
-        let drops_word = self.drops_word();
 
         self.see_bus(input);
         self.see_array(input);
-        self.see_softmax(input);
-        if drops_word {
-            self.weights.taken();
+        self.see_softmax(&input.events_i);
+        if output.weights_drop_o {
+            self.take_word();
             self.unpaired -= 1;
         }
-        if let Some(command) = self.door.take_if(|_| enters)
-            && refused.is_none()
+        if let Some(command) = self.command.take_if(|_| enters)
+            && refused == Fault::None
         {
             self.enter(command);
         }
-        let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault.is_none();
-        let decoded = if taken { decode(input).map(Some) } else { Ok(None) };
-        if let Ok(Some(command)) = decoded {
-            self.door = Some(command);
+        let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault == Fault::None;
+        let mut decode_fault = Fault::None;
+        if taken {
+            match decode(input, SCORES as u64) {
+                Ok(command) => self.command = Some(command),
+                Err(fault) => decode_fault = fault,
+            }
         }
-        let overwritten = overwrites.then_some(Fault::Overwritten);
-        let unpaired = ends_unpaired.then_some(Fault::Unpaired);
-        self.fault = self.fault.or(overwritten).or(decoded.err()).or(refused).or(unpaired);
+        if self.fault == Fault::None {
+            self.fault = match (decode_fault, refused) {
+                _ if overwrites => Fault::Overwritten,
+                (Fault::None, Fault::None) if ends_unpaired => Fault::Unpaired,
+                (Fault::None, refused) => refused,
+                (fault, _) => fault,
+            };
+        }
 
         self.over |= input.done_i;
         if input.start_i {
             self.over = false;
-            self.fault = None;
+            self.fault = Fault::None;
             (self.closed, self.head_ended) = (false, false);
             (self.pace, self.gap) = (0, 0);
         }
