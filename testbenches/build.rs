@@ -30,6 +30,7 @@ fn main() {
     println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=PIMLICO_RTL");
     println!("cargo::rerun-if-env-changed=PIMLICO_RANK");
+    println!("cargo::rerun-if-env-changed=PIMLICO_UNITS");
     println!("cargo::rerun-if-env-changed=RUSTC_WORKSPACE_WRAPPER");
     #[cfg(feature = "rtl")]
     if !is_clippy() {
@@ -58,6 +59,11 @@ fn build() {
     // The whole rank takes minutes; a part of it stands for it where nobody asks.
     let full = std::env::var_os("PIMLICO_RANK").is_some_and(|size| size == "full");
     units.extend(pimlico_units::module::pim_modules(full));
+    // For work on a few modules, named with commas between them: the others are not there, and whoever asks for
+    // one panics.
+    if let Ok(modules) = std::env::var("PIMLICO_UNITS") {
+        units.retain(|unit| modules.split(',').any(|module| module == unit.module));
+    }
 
     let mut compiler = cc::Build::new();
     compiler

@@ -1,15 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bursts that one side is going to drive on its lines of the data bus, in the order in which they
-// came.
-//
-//   tCK       0          1          2          3          4
-//   push_i    burst
-//   busy_i                          1          1          1 ...     by a burst_timer
-//   index_i                         0          1          2
-//   second_i                        0    1     0    1     0    1    the tCK's second beat
-//   data_o    0                     b0   b1    b2   b3    b4   b5
-//
-// A burst leaves with the end of its last tCK.
+// Bursts that one side is going to drive on the data bus. Contract: burst_source.md.
 
 module burst_source #(
   /// Width of a beat.

@@ -1,14 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When the data of a command are on the bus: a burst of four tCK, CL or CWL after the command.
-//
-//   tCK         0    1   ...  L-1  L    L+1  L+2  L+3  L+4       L = latency_i
-//   command_i   1
-//   ahead_o                   1                                  the tCK before the burst
-//   busy_o                         1    1    1    1
-//   index_o                        0    1    2    3
-//   last_o                                        1
-//
-// Commands follow each other at a distance of four tCK or more. Reset: no command on its way.
+// Time of a burst on the data bus, CL or CWL after its command. Contract: burst_timer.md.
 
 module burst_timer #(
   /// The longest latency.
@@ -34,12 +25,12 @@ module burst_timer #(
 );
 
   // Bit n: a command n tCK ago.
-  logic [LONGEST:0]      line;
-  logic [LONGEST:1]      line_q;
+  logic [LONGEST:0]        line;
+  logic [LONGEST:1]        line_q;
   logic [LATENCY_BITS-1:0] latency;
-  logic                  start;
-  logic [1:0]            index_d, index_q;
-  logic                  unused_latency;
+  logic                    start;
+  logic [1:0]              index_d, index_q;
+  logic                    unused_latency;
 
   assign line           = {line_q, command_i};
   assign latency        = latency_i[LATENCY_BITS-1:0];
@@ -60,5 +51,9 @@ module burst_timer #(
       index_q <= index_d;
     end
   end
+
+  assert_latency : assert property (@(posedge clk_i)
+    !command_i || latency_i != '0 && latency_i <= 8'(LONGEST));
+  assert_distance : assert property (@(posedge clk_i) !command_i || line_q[3:1] == '0);
 
 endmodule

@@ -1,28 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The sums of the context on their way out of the adder unit: eight at a time, one of each chip, and one
-// by one in each tCK from then on.
-//
-// LATE = 0: to the host, as elements of the context. Sums of 32 bits are rounded to binary16.
-//
-//   tCK          0    1    2   ...  7    8
-//   push_i       a                       b
-//   valid_o      1    1    1        1    1
-//   element_o    a0   a1   a2       a7   b0
-//
-// LATE = 1: to the softmax unit, widened to binary32; it normalises them, and gives them back as elements.
-//
-//   tCK              0    1    2    3    4   ...
-//   push_i           a
-//   sum_valid_o      1    1    1    1    1
-//   sum_o            a0   a0   a1   a2   a3
-//   sum_ready_i      0    1    1    1    1
-//   context_valid_i                 1    1        two tCK behind each, from softmax_unit
-//   valid_o                         1    1
-//   element_o                       a0   a1       with its head
-//
-// Eight sums come in five tCK at the most, and leave in eight, or a few more where scores take the softmax
-// unit's multiplier: of rows that follow each other without a gap less than half wait. Eight heads of 256
-// elements are 256 rows, so that 128 places are enough.
+// Sums of the context on their way from the adder unit to the host. Contract: context_queue.md.
 
 module context_queue import pimlico_pkg::*; #(
   /// 0: the sums are the context; 1: they are normalised first.

@@ -1,36 +1,5 @@
 // SPDX-License-Identifier: MIT
-// All that passes between host, rank PU and the chips' data bus, with the rank's one re-layout unit.
-//
-//             memory mode: host_dq_i ──┐                              ┌──▶ host_dq_o
-//             host's bursts ──▶ queue ─┴──▶ re-layout unit, one tCK ──┤
-//             memory mode: chips_dq_i ─────────▶                      └─┬──▶ data_o, to the chips
-//             words of the rank PU ──▶ queue ───────────────────────────┘
-//
-// Processing in memory (memory_i = 0): operands for the shared buffers. A burst waits from push_i on for
-// its WR_SHARED; each side's leave in their order.
-//
-//   tCK             0          1    ...   C-1        C          C+1        C = cwl_i
-//   wr_shared_i     1
-//   host's beats                          h0   h1    h2   h3    h4   h5
-//   data_o, host                                     r0   r1    r2   r3    after re-layout
-//   data_o, rank PU                                  b0   b1    b2   b3
-//   valid_o                                          1    1     1    1
-//
-// The re-layout unit takes one tCK, so the host's burst begins that much sooner. A burst of the host
-// that follows one of the rank PU begins before that has ended: each has a queue of its own. A word of
-// the rank PU is for every chip alike: beat n has its byte n in each byte lane.
-//
-// Memory mode (memory_i = 1): what host or chips drive passes the re-layout unit to the other side. A burst
-// begins with the first beat that is driven, as its strobe tells, so no latency is known here.
-//
-//   beat              0    1    2    3
-//   host_dq_valid_i   1    1                  or chips_valid_i
-//   host_dq_i         h0   h1                 or chips_dq_i
-//   valid_o                     1    1        or host_dq_valid_o
-//   data_o                      r0   r1       or host_dq_o
-//
-// Only one side drives at a time, and a burst in whole groups of two beats. memory_i changes only while
-// nothing is on its way. clk_tck_i may stand still in memory mode; clk_i runs.
+// Operands and data of the host on their way to and from the chips. Contract: operand_path.md.
 
 module operand_path import pimlico_pkg::*; #(
   /// Bursts of each side that wait, a power of two, 2 or more.

@@ -1,45 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A chip of the rank: the PUs at its banks, its shared buffer, and its eight data lines.
-//
-//                                  ┌──▶ cells_write_o: WR
-//     dq_i ──▶ beats put together ─┴─▶ shared buffer ─┐     ┌── cells_i: RD_ALL
-//                                     [256 x 64 bits] ▼     ▼
-//                                                   bank PU (16)
-//     dq_o ◀── beats ◀── queue ◀─┬─ RD_RESULT ◀──── result registers
-//                                └─ RD ◀── cells_i
-//
-// The cell arrays and the open rows are not in here: cells_i is the column that the command on the pins
-// reads from the row buffers, in its tCK, and a WR's data leave where they are complete. Three clocks,
-// whose edges are edges of clk_i:
-//
-//   tCK            0         1                        8
-//   clk_i            |    |    |    |       ...         |    |       a beat
-//   clk_tck_i             |         |                        |       the end of a tCK
-//   clk_pu_i         |                                  |            the middle of a slot's first tCK
-//   RD_ALL         1                                  1
-//   the PUs' beat     of the first                      of the second
-//   result registers                                    with the first added
-//
-// The latches of the columns have the clock of the PUs: what an RD_ALL reads goes in with the edge that
-// begins its slot, and the PUs take it with the edge that ends the slot, so that the multipliers have the
-// whole of it. An RD_RESULT in the tCK in which a slot begins reads what this edge has brought.
-//
-//   WR_SHARED in tCK 0: beats from tCK CWL on, the word is written with the end of tCK CWL + 3 (written_o).
-//   WR in tCK 0: beats from tCK CWL on, the burst leaves in tCK CWL + 3 (cells_write_o).
-//   RD_RESULT, RD in tCK 0: results or column are taken with the end of it, beats from tCK CL on.
-//
-// Commands that write follow each other at a distance of four tCK or more, and so do those that read. What
-// else is on the pins is none of the chip's business here: it opens, closes or refreshes.
-//
-// A word has a byte in each beat of the chip's data lines, the lowest first. RD_RESULT, with the column on
-// the pins as a result_address_t:
-//
-//   scores                    the sums of the four banks of a group: four elements
-//   context, sums of 16 bits  a lane of the same bank of the four groups: four sums
-//   context, sums of 32 bits  a lane of the same bank of two groups: two sums
-//
-// What an RD_RESULT takes from a register that has no result yet is open, and so is what an RD_ALL gets from
-// a word that has not been written.
+// Chip of the rank: PUs at its banks, shared buffer and data lines. Contract: pim_chip.md.
 
 module pim_chip import pimlico_pkg::*; #(
   /// Width of a sum's exponent field: 5, or 8 for sums of 32 bits.

@@ -1,31 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results of the bank PUs on their way from the data bus through the adder unit: what the unit does with
-// each element of a burst, and whose a sum is that comes out of it.
-//
-//   tCK             0          ...   C-1       C         C+1       C+2       C+3       C = cl_i
-//   read_result_i   1, sum_i, partial sums
-//   data bus                                   e0        e1        e2        e3
-//   adder unit                       partial   e0        e1        e2        e3
-//
-// An element of 16 bits takes the two beats of a tCK, low byte first, so that it is whole in the second.
-// What each kind of burst is for:
-//
-//   scores    each element is added up over the chips
-//   outputs   likewise; with goes_on the adder unit adds a partial sum to each element
-//   context   the burst's elements are added up for each chip. With first they begin a sum; with goes_on
-//             too it begins with the partial sums of the chips, in the tCK before the burst, which must be
-//             free: five tCK behind the last RD_RESULT. With last they end it
-//
-//   adder unit's input    tree, e_n                          context, the last of a burst with last
-//   tCK                   0    1    2    3    4              0    1
-//   tree_o, lanes_o                           whose it is         whose they are
-//
-// Sums of 32 bits. Scores and outputs are elements of 16 bits, and so are the outputs' partial sums: all are
-// widened, exactly, on their way into the adder unit. The context's sums take two tCK each, and a burst has
-// two: nothing goes into the adder unit in its first and third tCK.
-//
-//   tCK                         C-1       C         C+1       C+2       C+3
-//   adder unit, context         partial             e0                  e1
+// Results on their way from the data bus through the adder unit. Contract: result_path.md.
 
 module result_path import pimlico_pkg::*; #(
   /// Width of a sum's exponent field: 5, or 8 for sums of 32 bits.
@@ -124,7 +98,7 @@ module result_path import pimlico_pkg::*; #(
   logic [15:0]               partial_output;
   logic [SUM_WIDTH-1:0]      tree_partial;
 
-  assign beats_d         = (beats_q << $bits(beat_t)) | ($bits(beats_d))'(dq_i);
+  assign beats_d         = ($bits(beats_d))'({beats_q, dq_i});
   assign partial_outputs = ($bits(partial_outputs))'(burst.partial);
   assign partial_output  = partial_outputs[index];
 

@@ -1,16 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The slots of the bank PUs, whose clock has an edge with the beginning of each.
-//
-// An RD_ALL begins a slot of tCCD_L, whatever is left of the one before; without one the next slot
-// follows. After IDLE_SLOTS slots without an RD_ALL, when all sums have left the PUs' pipeline, the clock
-// stands still until the next. tCCD_L = 8, IDLE_SLOTS = 2:
-//
-//   tCK           0 . . . . . . . 8 . . . . . . . 16. . . . . . . 24
-//   read_all_i    1
-//   begin_o       1               1               1
-//   left_q        x               2               1               0
-//
-// In a tCK where enable_i is clear no slot begins, but time goes on.
+// Slots of the bank PUs: each begins with an edge of their clock. Contract: slot_timer.md.
 
 module slot_timer #(
   /// Slots without an RD_ALL after which no PU has anything left to do: the pipeline of bank_pu, and one.

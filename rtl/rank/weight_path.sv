@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Weights between score buffer, softmax unit and data bus: the scores of a weigh go into the softmax unit
-// one by one, and its weights, up to four, become a word.
-//
-//   tCK              0    1    2   ...  4    5    6    7
-//   weigh_valid_i    1    1                              a word of two
-//   place_o          p    p+1
-//   ready_i          1    1
-//   taken_o               1
-//   weight_valid_i                      1    1
-//   weight_o                            w0   w1
-//   made_o                                   1
-//   word_o                                        w      until taken_i
-//
-// A score that the softmax unit is not ready for stays. The sequencer counts the words: of WORDS at the
-// most the first score is shown before the oldest is taken.
+// Scores on their way to the softmax unit, and its weights on their way to the data bus.
+// Contract: weight_path.md.
 
 module weight_path import pimlico_pkg::*; #(
   /// Words on their way, a power of two, 2 or more.
@@ -49,7 +36,7 @@ module weight_path import pimlico_pkg::*; #(
   output logic        weight_valid_o,
   /// The weight; 0 if there is none.
   output element_t    weight_o,
-  /// The oldest word that is complete; 0 for what it has less than four weights.
+  /// The oldest complete word; 0 for the weights that it lacks, and if there is none.
   output logic [63:0] word_o
 );
 
@@ -60,9 +47,10 @@ module weight_path import pimlico_pkg::*; #(
   } coming_t;
 
   logic [1:0]       index_d, index_q, came_d, came_q;
-  logic             takes, coming_valid, word_valid, unused_valid;
+  logic             takes, coming_valid, word_valid;
   coming_t          coming;
   logic [3:0][15:0] word, word_d, word_q;
+  logic [63:0]      oldest;
 
   // Scores to the softmax unit.
   assign takes         = weigh_valid_i && ready_i;
@@ -109,10 +97,10 @@ module weight_path import pimlico_pkg::*; #(
     .data_i  (word),
     .pop_i   (taken_i),
     .valid_o (word_valid),
-    .data_o  (word_o)
+    .data_o  (oldest)
   );
 
-  assign unused_valid = word_valid;
+  assign word_o = word_valid ? oldest : '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
 
-use pimlico_ports::UnitInfo;
+use pimlico_ports::{PortInfo, UnitInfo};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -18,18 +18,36 @@ pub fn scope(unit: &UnitInfo) -> String {
     }
 }
 
+/// Whether an input is a clock beside `clk_i`: 1 where it has an edge with that of `clk_i`.
+fn is_clock(port: &PortInfo) -> bool {
+    port.name.starts_with("clk_") && port.name.ends_with("_i")
+}
+
 /// One translation unit: Verilator's output for the unit and its binding.
 pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     let name = identifier(unit);
     let mut text = includes(dir);
     let class = format!("V{name}");
-    let ports = |ports: &[pimlico_ports::PortInfo], call: &str, of: &str| {
+    let ports = |ports: &[PortInfo], call: &str, of: &str| {
         ports
             .iter()
             .map(|p| format!("    {call}(top.{of}{}, words);\n", p.name))
             .collect::<String>()
     };
-    let inputs = ports(unit.inputs, "pimlico::take", "");
+    let inputs: String = unit
+        .inputs
+        .iter()
+        .map(|p| {
+            let of = if is_clock(p) { "clocks" } else { "top" };
+            format!("    pimlico::take({of}.{}, words);\n", p.name)
+        })
+        .collect();
+    let each_clock = |line: &dyn Fn(&str) -> String| -> String {
+        unit.inputs.iter().filter(|p| is_clock(p)).map(|p| line(p.name)).collect()
+    };
+    let clocks = each_clock(&|clock| format!("    CData {clock} = 0;\n"));
+    let lower = each_clock(&|clock| format!("    top.{clock} = 0;\n"));
+    let raise = each_clock(&|clock| format!("    top.{clock} = clocks.{clock};\n"));
     let outputs = ports(unit.outputs, "pimlico::put", "");
     let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}", scope(unit)));
     let _ = write!(
@@ -39,8 +57,15 @@ pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
 namespace {{
 struct Ports {{
   using Model = {class};
-  static void inputs(Model& top, [[maybe_unused]] const uint32_t* words) {{
+  struct Clocks {{
+{clocks}  }};
+  static void inputs([[maybe_unused]] Model& top, [[maybe_unused]] Clocks& clocks,
+                     [[maybe_unused]] const uint32_t* words) {{
 {inputs}  }}
+  static void lower([[maybe_unused]] Model& top) {{
+{lower}  }}
+  static void raise([[maybe_unused]] Model& top, [[maybe_unused]] const Clocks& clocks) {{
+{raise}  }}
   static void outputs(Model& top, [[maybe_unused]] uint32_t* words) {{
 {outputs}{probes}  }}
 }};

@@ -83,7 +83,7 @@ impl Verilator {
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
             .args(["--x-assign", "unique", "--x-initial", initial])
             .args(["--timescale-override", "1ps/1ps"])
-            .args(if *module == RANK { &["-fno-gate"][..] } else { &[] })
+            .args(if REPEATING.contains(module) { &["-fno-gate"][..] } else { &[] })
             .args(*options)
             .args(["--prefix", &format!("V{name}"), "--top-module", module])
             .arg("--Mdir")
@@ -114,14 +114,17 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
-    let repeated = if unit.module == RANK { REPEATED } else { "" };
+    let repeated = if REPEATING.contains(&unit.module) { REPEATED } else { "" };
     format!("`verilator_config\n{}{repeated}", lines.collect::<String>())
 }
 
-/// The module in which others are many times. They are compiled once each: not inlined, and without the
+/// The whole rank.
+pub const RANK: &str = "pim_module";
+
+/// The modules in which others are many times. They are compiled once each: not inlined, and without the
 /// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
 /// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
-pub const RANK: &str = "pim_module";
+const REPEATING: [&str; 2] = [RANK, "pim_chip"];
 const REPEATED: &str = r#"no_inline -module "bank_pu"
 no_inline -module "old_pim_chip"
 tracing_off -file "*/arith/*.sv"

@@ -24,9 +24,9 @@ struct PimlicoUnit {
   void (*destroy)(void* instance);
   // Asserts and releases the reset, the clock being low.
   void (*reset)(void* instance, int active);
-  // With the clock low: applies the inputs, settles, reads the outputs and the probed registers.
+  // With the clocks low: applies the inputs, settles, reads the outputs and the probed registers.
   void (*settle)(void* instance, const uint32_t* inputs, uint32_t* outputs);
-  // The rising edge of the clock. Not 0 where an assertion failed since the last edge.
+  // The rising edge of the clock, and of those beside it that have one. Not 0 where an assertion failed since the last edge.
   int (*edge)(void* instance);
   // Adds the instance to a waveform that is not yet open.
   void (*trace)(void* instance, VerilatedVcdC* vcd);
@@ -82,6 +82,8 @@ template <typename Ports>
 struct Instance {
   VerilatedContext context;
   std::unique_ptr<typename Ports::Model> top;
+  // Which of the clocks beside clk_i have an edge in this cycle.
+  typename Ports::Clocks clocks;
 
   explicit Instance(uint64_t seed) {
     Verilated::threadContextp(&context);
@@ -92,6 +94,7 @@ struct Instance {
     context.randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
     top = std::make_unique<typename Ports::Model>(&context);
     top->clk_i = 0;
+    Ports::lower(*top);
     top->rst_ni = 1;
     top->eval();
   }
@@ -113,6 +116,7 @@ constexpr PimlicoUnit unit(const char* name) {
       [](void* instance, int active) {
         auto& top = *static_cast<Instance<Ports>*>(instance)->top;
         top.clk_i = 0;
+        Ports::lower(top);
         top.rst_ni = !active;
         top.eval();
       },
@@ -121,7 +125,8 @@ constexpr PimlicoUnit unit(const char* name) {
         auto& top = *self.top;
         Verilated::threadContextp(&self.context);
         top.clk_i = 0;
-        Ports::inputs(top, inputs);
+        Ports::lower(top);
+        Ports::inputs(top, self.clocks, inputs);
         top.eval();
         Ports::outputs(top, outputs);
       },
@@ -129,6 +134,7 @@ constexpr PimlicoUnit unit(const char* name) {
         auto& self = *static_cast<Instance<Ports>*>(instance);
         Verilated::threadContextp(&self.context);
         self.top->clk_i = 1;
+        Ports::raise(*self.top, self.clocks);
         self.top->eval();
         if (!self.context.gotError()) return 0;
         self.context.gotError(false);

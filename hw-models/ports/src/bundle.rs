@@ -124,7 +124,8 @@ pub mod field {
 /// assert_eq!(AccumulatorOut::PORTS[0].width, 16);
 /// ```
 ///
-/// `clk_i` and `rst_ni` are not declared: every unit has them. *Probes* are registers inside the
+/// `clk_i` and `rst_ni` are not declared: every unit has them. Another clock, whose edges are edges of
+/// `clk_i`, is declared as an input `clk_..._i: bool`, which is set where it has an edge. *Probes* are registers inside the
 /// RTL module that lockstep compares too, so that a fault cannot hide behind a later rounding.
 /// A unit may have type parameters, `unit BankPu<F: Format, A: Format = F>: "bank_pu"`.
 ///

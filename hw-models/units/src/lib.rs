@@ -18,6 +18,7 @@ macro_rules! contract {
 pub mod arith;
 pub mod bank;
 pub mod module;
+mod prim;
 pub mod rank;
 
 use pimlico_ports::{Unit, UnitInfo};
@@ -107,6 +108,18 @@ macro_rules! for_each_unit {
         $each!($crate::rank::RelayoutUnit<8, 8>);
         $each!($crate::rank::RelayoutUnit<16, 4>);
         $each!($crate::rank::RelayoutUnit<8, 4>);
+        $each!($crate::rank::BurstTimer);
+        $each!($crate::rank::SlotTimer);
+        $each!($crate::rank::BurstSource<u64>);
+        $each!($crate::rank::BurstSource<u8>);
+        $each!($crate::rank::OperandPath);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary16>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary32>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true>);
+        $each!($crate::rank::WeightPath);
         $each!($crate::rank::Sequencer);
         $each!($crate::rank::Sequencer<64>);
         $each!($crate::module::Dispatcher);

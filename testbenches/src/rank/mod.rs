@@ -2,12 +2,21 @@
 //! Benches of what is in the rank PU, and the units of a whole rank as RTL and in lockstep.
 
 mod adder_unit;
+mod burst_source;
+mod burst_timer;
+mod context_queue;
+mod judge;
+mod operand_path;
+mod pim_chip;
 mod plans;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod result_path;
 mod sequencer;
+mod slot_timer;
 mod softmax_unit;
+mod weight_path;
 
 use crate::{Lockstep, Rtl, Window};
 use pimlico_device::{BackEnd, Config, Options, RankUnits};

@@ -161,12 +161,12 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
         }
     }
 
+    fn settle(&self, _: &Self::In) -> Self::Out {
+        BankPuOut { result_valid_o: self.result_valid, result_o: self.result, ..Default::default() }
+    }
+
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let output = BankPuOut {
-            result_valid_o: self.result_valid,
-            result_o: self.result,
-            ..Default::default()
-        };
+        let output = self.settle(input);
 
         self.result_valid = false;
         if self.beat.valid && self.beat_accumulates {

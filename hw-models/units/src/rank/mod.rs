@@ -2,13 +2,26 @@
 //! What stands in the rank PU, on the module's buffer chip.
 
 mod adder_unit;
+mod burst_source;
+mod burst_timer;
+mod context_queue;
+mod operand_path;
+mod pim_chip;
 mod rank_controller;
 mod refresh_manager;
 mod relayout_unit;
+mod result_path;
 mod sequencer;
+mod slot_timer;
 mod softmax_unit;
+mod weight_path;
 
 pub use adder_unit::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
+pub use burst_source::{BurstSource, BurstSourceIn, BurstSourceOut, BurstSourceProbe};
+pub use burst_timer::{BurstTimer, BurstTimerIn, BurstTimerOut, BurstTimerProbe};
+pub use context_queue::{ContextQueue, ContextQueueIn, ContextQueueOut, ContextQueueProbe};
+pub use operand_path::{OperandPath, OperandPathIn, OperandPathOut, OperandPathProbe};
+pub use pim_chip::{PimChip, PimChipIn, PimChipOut, PimChipProbe};
 pub use rank_controller::{
     RankController, RankControllerIn, RankControllerOut, RankControllerProbe,
 };
@@ -18,5 +31,8 @@ pub use refresh_manager::{
 pub use relayout_unit::{
     Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut, RelayoutUnitProbe,
 };
+pub use result_path::{ResultPath, ResultPathIn, ResultPathOut, ResultPathProbe};
 pub use sequencer::{Sequencer, SequencerIn, SequencerOut, SequencerProbe};
+pub use slot_timer::{SlotTimer, SlotTimerIn, SlotTimerOut, SlotTimerProbe};
 pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};
+pub use weight_path::{WeightPath, WeightPathIn, WeightPathOut, WeightPathProbe};

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+//! Time of a burst on the data bus, CL or CWL after its command.
+
+use pimlico_ports::{Model, U, Unit, ports, stimulus::one_in};
+
+ports! {
+    /// A burst timer.
+    unit BurstTimer: "burst_timer" {
+        inputs BurstTimerIn {
+            /// The command is on the pins.
+            command_i: bool => one_in(3),
+            /// From the command to its data: 1 to LONGEST.
+            latency_i: u8,
+        }
+        outputs BurstTimerOut {
+            /// The burst begins in the next tCK.
+            ahead_o: bool,
+            /// The burst is on the bus.
+            busy_o: bool,
+            /// Which of its tCK it is.
+            index_o: U<2>,
+            /// It is the last of them.
+            last_o: bool,
+        }
+        probes BurstTimerProbe {}
+    }
+}
+
+/// The cycle model of a burst timer.
+///
+#[doc = contract!("rank/burst_timer")]
+#[derive(Clone, Debug)]
+pub struct BurstTimer {
+    /// Bit n: a command n tCK ago.
+    line: u64,
+    index: u8,
+}
+
+impl BurstTimer {
+    /// The longest latency.
+    pub const LONGEST: u32 = 48;
+}
+
+impl Unit for BurstTimer {
+    const MODULE: &'static str = "burst_timer";
+    const PARAMETERS: &'static [(&'static str, i64)] = &[("LONGEST", Self::LONGEST as i64)];
+    type In = BurstTimerIn;
+    type Out = BurstTimerOut;
+    type Probe = BurstTimerProbe;
+}
+
+impl Model for BurstTimer {
+    fn new() -> Self {
+        Self { line: 0, index: 0 }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        BurstTimerProbe::default()
+    }
+
+    fn settle(&self, input: &Self::In) -> Self::Out {
+        let line = self.line | u64::from(input.command_i);
+        let ago = |tck: u8| line >> (tck % 64) & 1 != 0;
+        let start = ago(input.latency_i);
+        let index = if start { 0 } else { self.index };
+        BurstTimerOut {
+            ahead_o: ago(input.latency_i.wrapping_sub(1)),
+            busy_o: start || self.index != 0,
+            index_o: U::new(index.into()),
+            last_o: index == 3,
+        }
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let output = self.settle(input);
+        let line = self.line | u64::from(input.command_i);
+        self.line = line << 1 & ((2 << Self::LONGEST) - 1);
+        self.index = if output.busy_o { (output.index_o.get() as u8 + 1) % 4 } else { 0 };
+        output
+    }
+}

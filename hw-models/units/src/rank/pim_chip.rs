@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+//! Chip of the rank: PUs at its banks, shared buffer and data lines.
+
+use super::{BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn};
+use crate::arith::{Binary16, Format, Fp, sum_variant};
+use crate::bank::{BankPu, BankPuIn};
+use crate::prim::Fifo;
+use pimlico_dpa::types::{BANKS, Bank, Column, Mac, PinCommand, Pins, ResultAddress};
+use pimlico_ports::{Model, U, Unit, ports};
+use std::array::from_fn;
+
+ports! {
+    /// A chip with sums of format `A`.
+    unit PimChip<A: Format>: "pim_chip" {
+        inputs PimChipIn {
+            /// Clock: tCK. It runs in memory mode as well.
+            clk_tck_i: bool,
+            /// Clock of the PUs and of the columns' latches.
+            clk_pu_i: bool,
+            /// The second of the tCK's two beats.
+            second_i: bool,
+            /// CL, 1 to 48.
+            cl_i: u8,
+            /// CWL, 1 to 48.
+            cwl_i: u8,
+            /// The command pins.
+            pins_i: Pins,
+            /// RD_ALL: what the PUs do with the column.
+            mac_i: Mac,
+            /// RD_ALL, RD: the column, from each bank's row buffer.
+            cells_i: [[Fp<Binary16>; 4]; 16],
+            /// The data lines.
+            dq_i: u8,
+        }
+        outputs PimChipOut {
+            /// What the chip drives on them; 0 if nothing.
+            dq_o: u8,
+            /// It drives them.
+            drives_o: bool,
+            /// A word of the shared buffer is written.
+            written_o: bool,
+            /// A column of a bank is to be written: the burst of a WR is complete.
+            cells_write_o: bool,
+            /// Its bank; 0 if there is none, as what follows.
+            cells_write_bank_o: Bank,
+            /// Which column.
+            cells_write_column_o: Column,
+            /// What it gets.
+            cells_write_data_o: u64,
+            /// The PUs' results are new; stands for a slot.
+            result_valid_o: bool,
+            /// No data are on their way as this tCK begins.
+            idle_o: bool,
+        }
+        probes PimChipProbe {}
+    }
+}
+
+/// Where a burst goes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Target {
+    /// To the shared buffer: `column` is its word.
+    shared: bool,
+    bank: Bank,
+    column: Column,
+}
+
+/// The PUs' beat: what the last RD_ALL has brought.
+#[derive(Clone, Copy, Debug, Default)]
+struct Latch {
+    valid: bool,
+    mac: Mac,
+    shared: u64,
+    rows: [[Fp<Binary16>; 4]; BANKS],
+}
+
+/// The cycle model of a chip with sums of format `A`.
+///
+#[doc = contract!("rank/pim_chip")]
+#[derive(Clone)]
+pub struct PimChip<A: Format> {
+    take: BurstTimer,
+    targets: Fifo<Target, 16>,
+    /// The last seven bytes of the burst that is arriving, the last one at the top.
+    beats: u64,
+    shared: [u64; 256],
+    latch: Latch,
+    pus: [BankPu<Binary16, A>; BANKS],
+    drive: BurstTimer,
+    results: BurstSource<u8>,
+}
+
+impl<A: Format> Unit for PimChip<A> {
+    const MODULE: &'static str = "pim_chip";
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("SUM_EXP_BITS", A::EXP_BITS as i64),
+        ("SUM_MAN_BITS", A::MAN_BITS as i64),
+        ("DEPTH", 16),
+    ];
+    type In = PimChipIn<A>;
+    type Out = PimChipOut<A>;
+    type Probe = PimChipProbe<A>;
+
+    fn variant() -> String {
+        sum_variant::<Binary16, A>()
+    }
+}
+
+impl<A: Format> Model for PimChip<A> {
+    fn new() -> Self {
+        Self {
+            take: BurstTimer::new(),
+            targets: Fifo::new(),
+            beats: 0,
+            shared: [0; 256],
+            latch: Latch::default(),
+            pus: from_fn(|_| BankPu::new()),
+            drive: BurstTimer::new(),
+            results: BurstSource::new(),
+        }
+    }
+
+    fn reset(&mut self) {
+        *self = Self::new();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        PimChipProbe::default()
+    }
+
+    fn settle(&self, input: &Self::In) -> Self::Out {
+        let target = self.targets.oldest();
+        let idle = target.is_none() && !self.results.settle(&Default::default()).valid_o;
+        let taken = self.take.settle(&take_timer(input)).last_o;
+        let drives = self.drive.settle(&drive_timer(input)).busy_o;
+        let mut output = PimChipOut {
+            dq_o: self.results.settle(&self.source(input)).data_o,
+            drives_o: drives,
+            result_valid_o: self.pus[0].settle(&Default::default()).result_valid_o,
+            idle_o: idle,
+            ..Default::default()
+        };
+        match target.filter(|_| taken) {
+            Some(Target { shared: true, .. }) => output.written_o = true,
+            Some(Target { bank, column, .. }) => {
+                output.cells_write_o = true;
+                output.cells_write_bank_o = *bank;
+                output.cells_write_column_o = *column;
+                output.cells_write_data_o = self.word(input);
+            }
+            None => {}
+        }
+        output
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let output = self.settle(input);
+        let (source, word) = (self.source(input), self.word(input));
+        let read = self.latched(input);
+        if self.take.settle(&take_timer(input)).busy_o {
+            self.beats = word >> 8;
+        }
+        if input.clk_tck_i {
+            let taken = self.take.step(&take_timer(input)).last_o;
+            if let Some(target) = self.targets.oldest().filter(|_| output.written_o) {
+                self.shared[usize::from(target.column)] = word;
+            }
+            let Pins { command, bank, column, .. } = input.pins_i;
+            let shared = command == PinCommand::WrShared;
+            let target = Target { shared, bank, column };
+            self.targets.clock(taken, writes(command).then_some(target));
+            self.drive.step(&drive_timer(input));
+            self.results.step(&source);
+        }
+        if input.clk_pu_i {
+            let Latch { valid, mac, shared, rows } = self.latch;
+            for (bank, (pu, row_i)) in self.pus.iter_mut().zip(rows).enumerate() {
+                pu.step(&BankPuIn {
+                    valid_i: valid,
+                    accumulate_i: mac.accumulate,
+                    first_i: mac.first,
+                    last_i: mac.last,
+                    select_i: U::new(bank as u64 / 4),
+                    row_i,
+                    shared_i: elements(shared),
+                    ..Default::default()
+                });
+            }
+            self.latch = read.unwrap_or(Latch { valid: false, ..self.latch });
+        }
+        output
+    }
+}
+
+impl<A: Format> PimChip<A> {
+    /// The burst that is arriving, with the byte on the data lines.
+    fn word(&self, input: &PimChipIn<A>) -> u64 {
+        self.beats | u64::from(input.dq_i) << 56
+    }
+
+    /// What an RD_ALL brings to the PUs.
+    fn latched(&self, input: &PimChipIn<A>) -> Option<Latch> {
+        let mac = input.mac_i;
+        let shared = self.shared[usize::from(mac.word)];
+        let latch = Latch { valid: true, mac, shared, rows: input.cells_i };
+        (input.pins_i.command == PinCommand::RdAll).then_some(latch)
+    }
+
+    /// The bursts that leave, and what an RD or RD_RESULT adds to them.
+    fn source(&self, input: &PimChipIn<A>) -> BurstSourceIn<u8> {
+        let Pins { command, bank, column, .. } = input.pins_i;
+        let data = match command {
+            PinCommand::Rd => Some(word_of(input.cells_i[bank.get() as usize])),
+            PinCommand::RdResult => Some(self.results_at(ResultAddress::of_bits(column))),
+            _ => None,
+        };
+        let on_bus = self.drive.settle(&drive_timer(input));
+        BurstSourceIn {
+            push_i: data.is_some(),
+            beats_i: data.unwrap_or_default().to_le_bytes(),
+            busy_i: on_bus.busy_o,
+            index_i: on_bus.index_o,
+            second_i: input.second_i,
+            ..Default::default()
+        }
+    }
+
+    /// What an RD_RESULT reads.
+    fn results_at(&self, address: ResultAddress) -> u64 {
+        let ResultAddress { context_sums, upper, bank, lane, .. } = address;
+        let (bank, lane) = (bank.get() as usize, lane.get() as usize);
+        let sum = |bank: usize, lane: usize| {
+            u64::from(self.pus[bank].settle(&Default::default()).result_o[lane].to_bits())
+        };
+        if !context_sums {
+            return (0..4).map(|n| (sum(4 * lane + n, 0) & 0xFFFF) << (16 * n)).sum();
+        }
+        let sums = 64 / A::WIDTH as usize; // in a burst
+        let first = if upper { BANKS / 4 - sums } else { 0 };
+        let of_group = |n: usize| sum(4 * (first + n) + bank, lane) << (A::WIDTH as usize * n);
+        (0..sums).map(of_group).sum()
+    }
+}
+
+fn writes(command: PinCommand) -> bool {
+    matches!(command, PinCommand::WrShared | PinCommand::Wr)
+}
+
+fn take_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
+    BurstTimerIn { command_i: writes(input.pins_i.command), latency_i: input.cwl_i }
+}
+
+fn drive_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
+    let command_i = matches!(input.pins_i.command, PinCommand::RdResult | PinCommand::Rd);
+    BurstTimerIn { command_i, latency_i: input.cl_i }
+}
+
+/// The elements of a word.
+fn elements(word: u64) -> [Fp<Binary16>; 4] {
+    from_fn(|lane| Fp::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+}
+
+/// The word of four elements.
+fn word_of(elements: [Fp<Binary16>; 4]) -> u64 {
+    elements.iter().rev().fold(0, |word, element| word << 16 | u64::from(element.to_bits()))
+}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+//! Bench of `pim_chip`: what is on the data lines is what the cell arrays hold or what `golden` sums up of
+//! columns and shared buffer, and what is written arrives.
+
+use super::burst_timer::BURST;
+use super::judge::equal;
+use crate::arith::precision;
+use crate::coverage::{Bins, beats::Follow};
+use crate::{Bench, OracleError};
+use pimlico_dpa::types::{Mac, PinCommand, Pins, ResultAddress};
+use pimlico_golden::reduction::Precision;
+use pimlico_ports::Enumerated;
+use pimlico_units::arith::{Binary16, Format, Fp};
+use pimlico_units::rank::{PimChip, PimChipIn, PimChipOut};
+use std::collections::VecDeque;
+
+/// Banks, of four in a group.
+const BANKS: usize = 16;
+/// Edges of the PUs' clock from an RD_ALL to its result, in tree mode and in accumulator mode.
+const TREE_EDGES: usize = 4;
+const ACCUMULATE_EDGES: usize = 2;
+/// Slots that a tree beat needs the adders for after its own.
+const HAZARD: usize = 2;
+/// Slots that follow the one of an RD_ALL.
+const IDLE_SLOTS: usize = 5;
+
+const MODES: [&str; 2] = ["tree", "accumulator"];
+const FLAGS: [&str; 4] = ["between", "first", "last", "first and last"];
+const TRANSFERS: [&str; 4] = ["RD", "RD_RESULT", "WR", "WR_SHARED"];
+const LATENCIES: [&str; 4] = ["1", "2 to 31", "32 to 47", "48"];
+
+fn latency_bin(latency: u8) -> usize {
+    match latency {
+        1 => 0,
+        2..32 => 1,
+        32..48 => 2,
+        _ => 3,
+    }
+}
+
+fn latency(drawn: u8) -> u8 {
+    match drawn % 16 {
+        0 => 1,
+        1 => 48,
+        2..6 => 32 + drawn / 16,
+        _ => 1 + drawn / 16,
+    }
+}
+
+/// Which of `TRANSFERS` a command begins.
+fn transfer(command: PinCommand) -> Option<usize> {
+    let transfers = [PinCommand::Rd, PinCommand::RdResult, PinCommand::Wr, PinCommand::WrShared];
+    transfers.into_iter().position(|transfer| transfer == command)
+}
+
+/// What the arrangement knows of the unit.
+#[derive(Default)]
+struct Arrangement {
+    /// The first tCK in which a command that reads, writes, or is an RD_ALL may come.
+    reads_from: usize,
+    writes_from: usize,
+    all_from: usize,
+    /// The first tCK in which nothing is on its way.
+    idle_from: usize,
+    /// When a word of the shared buffer is there for an RD_ALL.
+    words: Vec<(usize, u8)>,
+    /// Edges of the PUs' clock, and the end of the present slot; slots that may follow it.
+    edges: usize,
+    slot_end: usize,
+    follow: usize,
+    /// Modes and edges of RD_ALLs that end a sum, and the first edge at which accumulator mode may begin.
+    results: Vec<(bool, usize)>,
+    accumulates_from: usize,
+    /// The mode of the sum that goes on.
+    open: Option<bool>,
+}
+
+impl Arrangement {
+    /// A command that may come in this tCK: the drawn one, another, or none.
+    fn command(&self, tck: usize, input: &PimChipIn<impl Format>) -> PinCommand {
+        let drawn = input.pins_i.command;
+        // Commands that the chip does not look at are drawn more often than they are of use.
+        let wanted = match drawn {
+            PinCommand::Act | PinCommand::ActAll => PinCommand::RdAll,
+            PinCommand::Pre | PinCommand::PreAll if self.words.len() < 2 => PinCommand::WrShared,
+            PinCommand::Pre => PinCommand::RdAll,
+            drawn => drawn,
+        };
+        let may = match wanted {
+            PinCommand::RdAll => {
+                tck >= self.all_from && self.words.iter().any(|(at, _)| *at <= tck)
+            }
+            PinCommand::RdResult => tck >= self.reads_from && self.has_result(input),
+            PinCommand::Rd => tck >= self.reads_from,
+            PinCommand::Wr | PinCommand::WrShared => tck >= self.writes_from,
+            _ => true,
+        };
+        if may { wanted } else { PinCommand::None }
+    }
+
+    /// Whether the registers that an RD_RESULT reads hold results, with the edge of this tCK.
+    fn has_result(&self, input: &PimChipIn<impl Format>) -> bool {
+        let sums = ResultAddress::of_bits(input.pins_i.column).context_sums;
+        let there = |(accumulate, edge): &(bool, usize)| {
+            let later = if *accumulate { ACCUMULATE_EDGES } else { TREE_EDGES };
+            (*accumulate || !sums) && edge + later <= self.edges
+        };
+        self.results.iter().any(there)
+    }
+
+    /// Fits an RD_ALL into what is going on, in the slot that begins with the next edge.
+    fn fit(&mut self, tck: usize, input: &mut PimChipIn<impl Format>) {
+        let there: Vec<u8> =
+            self.words.iter().filter(|(at, _)| *at <= tck).map(|(_, word)| *word).collect();
+        let Mac { word, accumulate, .. } = &mut input.mac_i;
+        *word = there[usize::from(*word) % there.len()];
+        *accumulate &= self.edges >= self.accumulates_from;
+        // Most sums are of several beats.
+        if let Some(mode) = self.open.filter(|_| !tck.is_multiple_of(4)) {
+            *accumulate = mode;
+        }
+        let accumulate = *accumulate;
+        input.mac_i.first |= self.open != Some(accumulate);
+        if input.mac_i.last {
+            self.results.push((accumulate, self.edges + 1));
+        }
+        if !accumulate {
+            self.accumulates_from = self.edges + 1 + HAZARD;
+        }
+        // A tree sum goes on behind its last beat, as an accumulator does.
+        self.open = Some(accumulate);
+    }
+}
+
+impl<A: Format> Bench for PimChip<A> {
+    /// CL, CWL and tCCD_L; commands at a distance; RD_ALLs of words that are written, in sums that begin with
+    /// a first beat; RD_RESULTs where there are results.
+    fn arrange(inputs: &mut [PimChipIn<A>]) {
+        let Some(first) = inputs.first() else { return };
+        let (cl_i, cwl_i) = (latency(first.cl_i), latency(first.cwl_i));
+        let slot = 4 * (1 + usize::from(first.dq_i % 3));
+        let mut state = Arrangement::default();
+        for (tck, pair) in inputs.chunks_mut(2).enumerate() {
+            let first = &mut pair[0];
+            (first.cl_i, first.cwl_i) = (cl_i, cwl_i);
+            (first.second_i, first.clk_tck_i) = (false, false);
+            // The clocks of a held tCK stand still, and so does the time of the slots.
+            let held = first.dq_i % 32 == 31 && tck >= state.idle_from && tck >= state.slot_end;
+            if held {
+                first.pins_i.command = PinCommand::None;
+            }
+            let reads_all = !held && state.command(tck, first) == PinCommand::RdAll;
+            let ends = state.follow > 0 && tck >= state.slot_end;
+            first.clk_pu_i = !held && (reads_all || ends);
+            if reads_all {
+                state.fit(tck, first);
+            }
+            if first.clk_pu_i {
+                state.edges += 1;
+                state.slot_end = tck + slot;
+                state.follow = if reads_all { IDLE_SLOTS } else { state.follow - 1 };
+            }
+            let command = if reads_all {
+                state.all_from = tck + slot;
+                PinCommand::RdAll
+            } else {
+                // What this tCK's edge brings counts.
+                match state.command(tck, first) {
+                    PinCommand::RdAll => PinCommand::None,
+                    command => command,
+                }
+            };
+            first.pins_i.command = command;
+            match transfer(command) {
+                Some(0 | 1) => {
+                    state.reads_from = tck + BURST;
+                    state.idle_from = state.idle_from.max(tck + usize::from(cl_i) + BURST);
+                }
+                Some(kind) => {
+                    let end = tck + usize::from(cwl_i) + BURST;
+                    state.writes_from = tck + BURST;
+                    state.idle_from = state.idle_from.max(end);
+                    if kind == 3 {
+                        state.words.push((end, first.pins_i.column));
+                    }
+                }
+                None => {}
+            }
+            let tck_inputs = *first;
+            if let [_, second] = pair {
+                // The upper byte of an element: mostly of numbers that do not overflow.
+                let byte = second.dq_i;
+                let dq_i = if byte % 8 == 0 { byte } else { byte & 0x87 | 0x30 | byte >> 1 & 8 };
+                let (second_i, clk_tck_i, clk_pu_i) = (true, !held, false);
+                *second = PimChipIn { second_i, clk_tck_i, clk_pu_i, dq_i, ..tck_inputs };
+            }
+        }
+    }
+
+    fn plan(bins: &mut Bins) {
+        bins.cross("beat of the PUs", &MODES, &FLAGS);
+        Follow::plan("order of RD_ALLs, in slots", &MODES, bins);
+        for gap in 0..HAZARD {
+            bins.leave_out("order of RD_ALLs, in slots", 4 + gap); // accumulator after tree
+        }
+        bins.cross("latency of", &TRANSFERS, &LATENCIES);
+        Follow::plan("order of transfers that read", &TRANSFERS[..2], bins);
+        Follow::plan("order of transfers that write", &TRANSFERS[2..], bins);
+        bins.declare("RD_RESULT of scores, group", (0..4).map(|group| group.to_string()));
+        let context = (0..16).map(|n| format!("{}, {}", n / 4, n % 4));
+        bins.declare("RD_RESULT of context, bank, lane", context);
+        bins.declare("RD_RESULT of context, upper", ["0", "1"]);
+        bins.declare("bank of RD", (0..BANKS).map(|bank| bank.to_string()));
+        bins.declare("RD_ALL of a word", ["just written", "written before"]);
+        bins.declare("RD_RESULT of results", ["just new", "some time old"]);
+        bins.declare("a tCK is held", ["no", "yes"]);
+    }
+
+    fn cover(inputs: &[PimChipIn<A>], outputs: &[PimChipOut<A>], bins: &mut Bins) {
+        let mut all = Follow::new("order of RD_ALLs, in slots", &MODES);
+        let mut reads = Follow::new("order of transfers that read", &TRANSFERS[..2]);
+        let mut writes = Follow::new("order of transfers that write", &TRANSFERS[2..]);
+        let mut edges = 0;
+        let mut written: VecDeque<(usize, u8)> = VecDeque::new();
+        for (tck, pair) in inputs.chunks_exact(2).enumerate() {
+            let input = &pair[0];
+            let Pins { command, bank, column, .. } = input.pins_i;
+            bins.hit("a tCK is held", usize::from(!pair[1].clk_tck_i));
+            if command == PinCommand::RdAll {
+                let Mac { word, accumulate, first, last, .. } = input.mac_i;
+                let mode = usize::from(accumulate);
+                let flags = usize::from(first) + 2 * usize::from(last);
+                bins.hit_cross("beat of the PUs", mode, flags);
+                all.beat(mode, edges, 1, bins);
+                let just = written.contains(&(tck, word));
+                bins.hit("RD_ALL of a word", usize::from(!just));
+            }
+            edges += usize::from(input.clk_pu_i);
+            let Some(kind) = transfer(command) else { continue };
+            let latency = if kind < 2 { input.cl_i } else { input.cwl_i };
+            bins.hit_cross("latency of", kind, latency_bin(latency));
+            if kind < 2 {
+                reads.beat(kind, tck, BURST, bins);
+            } else {
+                writes.beat(kind - 2, tck, BURST, bins);
+            }
+            match command {
+                PinCommand::Rd => bins.hit("bank of RD", bank.get() as usize),
+                PinCommand::WrShared => {
+                    written.push_back((tck + usize::from(input.cwl_i) + BURST, column));
+                }
+                PinCommand::RdResult => {
+                    let address = ResultAddress::of_bits(column);
+                    let (bank, lane) = (address.bank.get() as usize, address.lane.get() as usize);
+                    if address.context_sums {
+                        bins.hit("RD_RESULT of context, bank, lane", 4 * bank + lane);
+                        bins.hit("RD_RESULT of context, upper", usize::from(address.upper));
+                    } else {
+                        bins.hit("RD_RESULT of scores, group", lane);
+                    }
+                    let new = input.clk_pu_i
+                        && outputs.get(2 * tck + 1).is_some_and(|output| output.result_valid_o);
+                    bins.hit("RD_RESULT of results", usize::from(!new));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn oracle(inputs: &[PimChipIn<A>], outputs: &[PimChipOut<A>]) -> Result<u64, OracleError> {
+        let mut chip = Chip::<A>::new(inputs.len());
+        for (tck, pair) in inputs.chunks(2).enumerate() {
+            chip.tck(tck, &pair[0], inputs);
+        }
+        for (beat, got) in outputs.iter().enumerate() {
+            let (tck, second) = (beat / 2, beat % 2 == 1);
+            let what = || format!("tCK {tck}, beat {}", beat % 2);
+            let driven = chip.driven[beat];
+            equal(beat, "drives_o", got.drives_o, driven.is_some(), what)?;
+            equal(beat, "dq_o", got.dq_o, driven.unwrap_or(0), what)?;
+            equal(beat, "idle_o", got.idle_o, !chip.busy[tck], what)?;
+            equal(beat, "written_o", got.written_o, chip.written[tck], what)?;
+            let write = chip.writes[tck];
+            equal(beat, "cells_write_o", got.cells_write_o, write.is_some(), what)?;
+            let (bank, column, data) = write.unwrap_or_default();
+            equal(beat, "cells_write_bank_o", got.cells_write_bank_o.get(), bank, what)?;
+            equal(beat, "cells_write_column_o", got.cells_write_column_o, column, what)?;
+            if second {
+                equal(beat, "cells_write_data_o", got.cells_write_data_o, data, what)?;
+            }
+            // New with an edge, until the next: the one in this tCK's first beat has come in its second.
+            let edge = chip.edges[tck] + usize::from(second && inputs[beat - 1].clk_pu_i);
+            let new = chip.result_edges.contains(&edge);
+            equal(beat, "result_valid_o", got.result_valid_o, new, what)?;
+        }
+        Ok(outputs.len() as u64)
+    }
+}
+
+/// The sums of a bank.
+#[derive(Clone, Default)]
+struct Bank {
+    tree: u32,
+    sums: [u32; 4],
+    /// What the result register gets, and with which edge.
+    results: Vec<(usize, Registered)>,
+}
+
+/// What a result register gets.
+#[derive(Clone, Copy)]
+enum Registered {
+    Score(u32),
+    Sums([u32; 4]),
+}
+
+/// What is known of the chip, tCK by tCK; what it drives, beat by beat.
+struct Chip<A: Format> {
+    golden: Precision,
+    format: std::marker::PhantomData<A>,
+    banks: Vec<Bank>,
+    /// Words of the shared buffer, and the tCK from which on each is there.
+    shared: Vec<(usize, u8, u64)>,
+    /// Edges of the PUs' clock before each tCK.
+    edges: Vec<usize>,
+    /// The edges with which results are new.
+    result_edges: Vec<usize>,
+    driven: Vec<Option<u8>>,
+    busy: Vec<bool>,
+    written: Vec<bool>,
+    writes: Vec<Option<(u64, u8, u64)>>,
+}
+
+impl<A: Format> Chip<A> {
+    fn new(beats: usize) -> Self {
+        let tck = beats / 2 + 128;
+        Self {
+            golden: precision::<Binary16, A>(),
+            format: std::marker::PhantomData,
+            banks: vec![Bank::default(); BANKS],
+            shared: Vec::new(),
+            edges: vec![0],
+            result_edges: Vec::new(),
+            driven: vec![None; 2 * tck],
+            busy: vec![false; tck],
+            written: vec![false; tck],
+            writes: vec![None; tck],
+        }
+    }
+
+    /// A command, and what comes of it later.
+    fn tck(&mut self, tck: usize, input: &PimChipIn<A>, inputs: &[PimChipIn<A>]) {
+        let Pins { command, bank, column, .. } = input.pins_i;
+        let edges = self.edges[tck] + usize::from(input.clk_pu_i);
+        self.edges.push(edges);
+        let cwl = usize::from(input.cwl_i);
+        let data = || {
+            let bytes = inputs.iter().skip(2 * (tck + cwl)).take(2 * BURST);
+            bytes.enumerate().map(|(n, input)| u64::from(input.dq_i) << (8 * n)).sum()
+        };
+        let end = tck + cwl + BURST;
+        match command {
+            PinCommand::RdAll => self.read_all(tck, edges, input),
+            PinCommand::Rd => {
+                let elements = input.cells_i[bank.get() as usize];
+                self.drive(tck, input, elements.map(|element| (16, element.to_bits())).into());
+            }
+            PinCommand::RdResult => self.drive(tck, input, self.results(column, edges)),
+            PinCommand::WrShared => {
+                self.shared.push((end, column, data()));
+                self.written[end - 1] = true;
+            }
+            PinCommand::Wr => self.writes[end - 1] = Some((bank.get(), column, data())),
+            _ => {}
+        }
+        if matches!(command, PinCommand::Wr | PinCommand::WrShared) {
+            self.busy[tck + 1..end].fill(true);
+        }
+    }
+
+    /// Drives numbers of so many bits, the first first.
+    fn drive(&mut self, tck: usize, input: &PimChipIn<A>, numbers: Vec<(u32, u32)>) {
+        let begin = tck + usize::from(input.cl_i);
+        let bytes = numbers
+            .into_iter()
+            .flat_map(|(bits, number)| number.to_le_bytes().into_iter().take(bits as usize / 8));
+        let beats = &mut self.driven[2 * begin..2 * (begin + BURST)];
+        beats.iter_mut().zip(bytes).for_each(|(beat, byte)| *beat = Some(byte));
+        self.busy[tck + 1..begin + BURST].fill(true);
+    }
+
+    /// The numbers of an RD_RESULT, as its address bits are documented.
+    fn results(&self, address: u8, edges: usize) -> Vec<(u32, u32)> {
+        let (group, bank, lane) = (address & 3, address >> 2 & 3, address & 3);
+        if address & 0x80 == 0 {
+            let score =
+                |n: u8| (16, self.banks[usize::from(4 * group + n)].lane(0, edges) & 0xFFFF);
+            return (0..4).map(score).collect();
+        }
+        let groups = match (A::WIDTH, address & 0x40) {
+            (16, _) => 0..4,
+            (_, 0) => 0..2,
+            _ => 2..4,
+        };
+        let sum = |group: u8| self.banks[usize::from(4 * group + bank)].lane(lane.into(), edges);
+        groups.map(|group| (A::WIDTH, sum(group))).collect()
+    }
+
+    /// An RD_ALL whose column goes into the latches with this edge.
+    fn read_all(&mut self, tck: usize, edge: usize, input: &PimChipIn<A>) {
+        let Mac { word, accumulate, first, last, .. } = input.mac_i;
+        let written = self.shared.iter().filter(|(at, of, _)| *at <= tck && *of == word);
+        // The last one that was written.
+        let word = written.max_by_key(|(at, ..)| *at).map_or(0, |(.., word)| *word);
+        let factor = |lane: usize| (word >> (16 * lane)) as u32 & 0xFFFF;
+        let later = if accumulate { ACCUMULATE_EDGES } else { TREE_EDGES };
+        let golden = self.golden;
+        for (number, (bank, row)) in self.banks.iter_mut().zip(&input.cells_i).enumerate() {
+            let row = row.map(Fp::to_bits);
+            let result = if accumulate {
+                for (sum, x) in bank.sums.iter_mut().zip(row) {
+                    let product = golden.product(x, factor(number / 4));
+                    *sum = golden.add(product, if first { 0 } else { *sum });
+                }
+                Registered::Sums(bank.sums)
+            } else {
+                let products = std::array::from_fn(|k| golden.product(row[k], factor(k)));
+                let sum = if first { 0 } else { bank.tree };
+                bank.tree = golden.add(golden.lanes_sum(products), sum);
+                Registered::Score(golden.element(bank.tree))
+            };
+            if last {
+                bank.results.push((edge + later, result));
+            }
+        }
+        if last {
+            self.result_edges.push(edge + later);
+        }
+    }
+}
+
+impl Bank {
+    /// What a lane of the result register holds after so many edges.
+    fn lane(&self, lane: usize, edges: usize) -> u32 {
+        let there = self.results.iter().filter(|(edge, _)| *edge <= edges);
+        let of_lane = there.filter_map(|(edge, result)| match result {
+            Registered::Score(score) if lane == 0 => Some((*edge, *score)),
+            Registered::Score(_) => None,
+            Registered::Sums(sums) => Some((*edge, sums[lane])),
+        });
+        of_lane.max_by_key(|(edge, _)| *edge).map_or(0, |(_, bits)| bits)
+    }
+}
+
+/// All commands are known here.
+const _: () = assert!(PinCommand::ALL.len() == 11);
