@@ -18,6 +18,9 @@ mod header;
 #[path = "build/lanes.rs"]
 mod lanes;
 #[cfg(feature = "rtl")]
+#[path = "build/library.rs"]
+mod library;
+#[cfg(feature = "rtl")]
 #[path = "build/objects.rs"]
 mod objects;
 #[cfg(feature = "rtl")]
@@ -29,7 +32,6 @@ fn main() {
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=shim");
     println!("cargo::rerun-if-env-changed=PIMLICO_RTL");
-    println!("cargo::rerun-if-env-changed=PIMLICO_RANK");
     println!("cargo::rerun-if-env-changed=PIMLICO_UNITS");
     println!("cargo::rerun-if-env-changed=RUSTC_WORKSPACE_WRAPPER");
     #[cfg(feature = "rtl")]
@@ -56,9 +58,6 @@ fn build() {
     println!("cargo::rerun-if-changed={}", rtl.display());
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
     let mut units = pimlico_units::units();
-    // The whole rank takes minutes; a part of it stands for it where nobody asks.
-    let full = std::env::var_os("PIMLICO_RANK").is_some_and(|size| size == "full");
-    units.extend(pimlico_units::module::pim_modules(full));
     // For work on a few modules, named with commas between them: the others are not there, and whoever asks for
     // one panics.
     if let Ok(modules) = std::env::var("PIMLICO_UNITS") {
@@ -81,6 +80,17 @@ fn build() {
         compiler.define("VM_COVERAGE", "1").opt_level(1);
     }
     let mut dirs = Vec::new();
+    // What a design has many of comes first: the design is made around it.
+    let has_rank = units.iter().any(|unit| unit.module == verilate::RANK);
+    let libraries = if has_rank { library::libraries(&out) } else { Vec::new() };
+    for library in &libraries {
+        let dir = out.join(&library.name);
+        let (module, sources) = library.module(&sources);
+        let made = verilator.run(&module, &library.name, &sources, &dir);
+        made.unwrap_or_else(|error| fail(&error));
+        write(&dir.join(objects::SOURCE), library.translation_unit(&dir));
+        dirs.push(dir);
+    }
     for unit in &units {
         let name = binding::identifier(unit);
         let dir = out.join(&name);
@@ -90,8 +100,16 @@ fn build() {
             configuration: verilate::probe_configuration(unit)
                 + &coverage::left_out(unit, &sources),
             options: coverage::options(unit),
+            library: None,
         };
-        verilator.run(&module, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
+        let made = match unit.module {
+            verilate::RANK => {
+                let sources = library::sources(&sources, &libraries, &out);
+                verilator.run(&module, &name, &sources, &dir)
+            }
+            _ => verilator.run(&module, &name, &sources, &dir),
+        };
+        made.unwrap_or_else(|error| fail(&error));
         let verilated = header::Verilated::read(&dir, &name, &binding::scope(unit));
         let differences = verilated.differences(unit);
         if !differences.is_empty() {
@@ -107,9 +125,6 @@ fn build() {
         let dir = out.join(&name);
         let mut sources = sources.clone();
         sources.push(out.join(format!("{name}.sv")));
-        let write = |path: &Path, text: String| {
-            std::fs::write(path, text).expect("OUT_DIR is writable");
-        };
         write(sources.last().expect("just pushed"), lanes::module(unit));
         let module = verilate::Module { name: &name, ..Default::default() };
         verilator.run(&module, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
@@ -125,9 +140,15 @@ fn build() {
     }
     compiler
         .file(verilator.include().join("verilated_threads.cpp"))
+        .file(verilator.include().join("verilated_dpi.cpp"))
         .file(table)
         .objects(objects)
         .compile("pimlico_rtl");
+}
+
+#[cfg(feature = "rtl")]
+fn write(file: &std::path::Path, text: String) {
+    std::fs::write(file, text).expect("OUT_DIR is writable");
 }
 
 /// Ends the build with a message.

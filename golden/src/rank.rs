@@ -31,6 +31,8 @@ const WORDS: usize = 256;
 const PARTIAL_SUMS: usize = 256;
 /// Query heads.
 const HEADS: usize = 8;
+/// Words of weights that may wait for whoever writes them.
+const MOST_WORDS: usize = 16;
 /// Units in the last place by which an exponential of binary16 may be off.
 const EXP_ULPS: f64 = 0.888;
 const H: Format = Format::BINARY16;
@@ -48,12 +50,16 @@ pub struct Kind {
     pub late: bool,
     /// Places of the score buffer.
     pub places: usize,
+    /// Sums that must end before a partial output can be gone on from: until then it is on its way.
+    pub outputs_settle: u64,
+    /// The same of a partial sum of the context.
+    pub context_settles: u64,
 }
 
 /// What goes into a program.
 pub trait Source {
     /// A column of every bank, in a row that is open in all.
-    fn column(&self, row: u32, column: u32) -> [Column; BANKS];
+    fn column(&mut self, row: u32, column: u32) -> Option<[Column; BANKS]>;
 
     /// The host's next burst, in its order.
     fn operand(&mut self) -> Option<[u64; 8]>;
@@ -153,7 +159,13 @@ pub struct Rank {
     chunk: usize,
     chunk_head: usize,
     buffer: Vec<Option<u32>>,
-    partial_sums: Vec<Option<[u32; CHIPS]>>,
+    /// How many sums had ended when a place got a partial output, if it has one.
+    outputs_at: Vec<Option<u64>>,
+    /// Partial sums of the context, and how many sums had ended then.
+    partial_sums: Vec<Option<([u32; CHIPS], u64)>>,
+    /// Sums that have ended, and whether the last RD_RESULT was one of scores that are kept.
+    ended: u64,
+    keeps: bool,
     /// What the adder unit sums up of the context.
     lanes: Option<[u32; CHIPS]>,
     words: VecDeque<Word>,
@@ -182,6 +194,9 @@ impl Rank {
             chunk: 0,
             chunk_head: 0,
             buffer: vec![None; kind.places],
+            outputs_at: vec![None; kind.places],
+            ended: 0,
+            keeps: false,
             partial_sums: vec![None; PARTIAL_SUMS],
             lanes: None,
             words: VecDeque::new(),
@@ -213,15 +228,21 @@ impl Rank {
             WR_WEIGHTS => self.write_weights(command, source),
             FINISH => self.finish(command.head as usize),
             WEIGH => self.weigh(command),
-            CLOSE_ALL => {
+            CLOSE_ALL if self.words.is_empty() => {
                 self.tree_under_way = false;
                 Ok(())
             }
+            CLOSE_ALL => Err(Stop::Open("words of weights that nobody writes")),
             _ => Err(Stop::Open("no command")),
         }
     }
 
-    fn mac(&mut self, command: &Dispatched, source: &impl Source) -> Result<(), Stop> {
+    /// Whether all words of weights are written.
+    pub fn is_paired(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    fn mac(&mut self, command: &Dispatched, source: &mut impl Source) -> Result<(), Stop> {
         let accumulate = command.opcode == MAC_CONTEXT;
         let [first, last, _] = command.flags;
         let word = command.word as usize;
@@ -242,13 +263,14 @@ impl Rank {
         if making.accumulate != accumulate {
             return Err(NO_SUM);
         }
-        let columns = source.column(command.row, command.column);
+        let columns = source.column(command.row, command.column).ok_or(Stop::Waits)?;
         for (bank, (sums, column)) in making.sums.iter_mut().zip(&columns).enumerate() {
             for (sums, (row, word)) in sums.iter_mut().zip(column.iter().zip(&shared)) {
                 self.beat(sums, elements(*row), elements(*word), accumulate.then_some(bank / 4));
             }
         }
         if last {
+            self.ended += 1;
             self.complete = Some(making);
         } else {
             self.making = Some(making);
@@ -279,7 +301,8 @@ impl Rank {
     }
 
     /// The sums of the tree over chips of the four banks of a group.
-    fn tree(&self, command: &Dispatched) -> Result<[u32; LANES], Stop> {
+    fn tree(&mut self, command: &Dispatched) -> Result<[u32; LANES], Stop> {
+        self.lanes = None;
         let complete = self.complete.as_ref().filter(|sums| !sums.accumulate).ok_or(NO_SUM)?;
         let precision = &self.precision;
         let group = command.word as usize % GROUPS;
@@ -317,9 +340,11 @@ impl Rank {
             self.made.scores.push(Score { masked, head: command.head, bits: bits as u16 });
             self.heads[head].push(scaled);
             if keep {
-                self.buffer[place + n as usize] = Some(scaled);
+                let place = place + n as usize;
+                (self.buffer[place], self.outputs_at[place]) = (Some(scaled), None);
             }
         }
+        self.keeps = keep;
         self.chunk = (self.chunk + LANES) % CHUNK;
         Ok(())
     }
@@ -332,18 +357,25 @@ impl Rank {
         if partial && !place.is_multiple_of(LANES) {
             return Err(Stop::Open("partial sums that are not in one word"));
         }
+        if partial && (self.keeps || !self.words.is_empty()) {
+            return Err(Stop::Open("scores and partial sums meet in the buffer"));
+        }
+        self.keeps = false;
         for (n, sum) in tree.into_iter().enumerate() {
-            let kept = self.buffer.get(place + n).copied().flatten();
-            let before = match kept {
+            let at = self.outputs_at.get(place + n).copied().flatten();
+            let settled = at.is_some_and(|at| self.ended - at >= self.kind.outputs_settle);
+            let before = match self.buffer.get(place + n).copied().flatten() {
                 _ if first => self.precision.sums.zero(false),
-                Some(before) => self.precision.term(before),
-                None => return Err(Stop::Open("a partial sum that is not there")),
+                Some(before) if settled => self.precision.term(before),
+                _ => return Err(Stop::Open("a partial sum that is not there")),
             };
             let output = self.precision.element(self.precision.add(sum, before));
             if last {
                 self.made.outputs.push(output as u16);
             } else {
-                self.buffer[place + n] = Some(output);
+                let place = place + n;
+                let kept = self.buffer.get_mut(place).ok_or(Stop::Open("no such place"))?;
+                (*kept, self.outputs_at[place]) = (Some(output), Some(self.ended));
             }
         }
         Ok(())
@@ -361,8 +393,10 @@ impl Rank {
             (true, _) => self.lanes.take().ok_or(Stop::Open("the upper groups come first"))?,
             (false, true) => [zero; CHIPS],
             (false, false) => {
-                let before = self.partial_sums[place];
-                let before = before.ok_or(Stop::Open("a partial sum that is not there"))?;
+                let before = self.partial_sums.get(place).copied().flatten();
+                let settled = |at: &u64| self.ended - at >= self.kind.context_settles;
+                let before = before.filter(|(_, at)| settled(at));
+                let (before, _) = before.ok_or(Stop::Open("a partial sum that is not there"))?;
                 before.map(|sum| self.precision.add(sum, zero))
             }
         };
@@ -383,7 +417,8 @@ impl Rank {
             let elements = lanes.map(|sum| (head, self.element_of_context(head as usize, sum)));
             self.made.context.extend(elements);
         } else {
-            self.partial_sums[place] = Some(lanes);
+            let kept = self.partial_sums.get_mut(place).ok_or(Stop::Open("no such place"))?;
+            *kept = Some((lanes, self.ended));
         }
         Ok(())
     }
@@ -412,6 +447,9 @@ impl Rank {
 
     fn weigh(&mut self, command: &Dispatched) -> Result<(), Stop> {
         let sum = self.sums[command.head as usize].ok_or(Stop::Open("a head without its sum"))?;
+        if self.words.len() == MOST_WORDS {
+            return Err(Stop::Open("more words of weights than are kept"));
+        }
         let count = LANES.min(command.tokens as usize);
         let place = command.place as usize;
         for n in 0..count {
@@ -496,8 +534,8 @@ mod tests {
     }
 
     impl Source for Host {
-        fn column(&self, row: u32, column: u32) -> [Column; BANKS] {
-            std::array::from_fn(|bank| {
+        fn column(&mut self, row: u32, column: u32) -> Option<[Column; BANKS]> {
+            Some(std::array::from_fn(|bank| {
                 let token = match row {
                     0 => 16 * column as usize + bank,
                     _ if bank % 4 == 0 => 4 * column as usize + bank / 4,
@@ -505,7 +543,7 @@ mod tests {
                 };
                 let is = token < TOKENS;
                 burst(|e| if is { element(row, token, e) } else { 0 })
-            })
+            }))
         }
 
         fn operand(&mut self) -> Option<[u64; 8]> {
@@ -558,13 +596,16 @@ mod tests {
         rank.made
     }
 
+    const KIND: Kind =
+        Kind { wide: false, late: false, places: 64, outputs_settle: 3, context_settles: 1 };
+
     #[test]
     fn a_head_is_that_of_the_reductions() {
         let q: Vec<u16> = (0..32).map(query).collect();
         let weights: Vec<u16> =
             (0..TOKENS).map(|t| exact::from_f64(H, GRADUAL, 1.0 / (t + 2) as f64) as u16).collect();
         for wide in [false, true] {
-            let kind = Kind { wide, late: false, places: 64 };
+            let kind = Kind { wide, ..KIND };
             let sums = if wide { Format::BINARY32 } else { H };
             let precision = Precision { elements: H, subnormals: GRADUAL, sums };
             let made = attend(kind, &weights);
@@ -587,24 +628,23 @@ mod tests {
 
     #[test]
     fn weights_are_those_of_real_numbers() {
-        let made = attend(Kind { wide: false, late: false, places: 64 }, &[ONE; TOKENS]);
+        let made = attend(KIND, &[ONE; TOKENS]);
         let scores = made.scores.iter().take(TOKENS);
         let scores: Vec<f64> = scores.map(|score| exact::to_f64(H, score.bits.into())).collect();
         for ((_, expected), weight) in made.weights.iter().zip(crate::softmax::weights(&scores)) {
             let bits = |x: f64| exact::from_f64(H, GRADUAL, x) as u16;
             assert!(expected.holds(bits(weight)) && !expected.holds(bits(weight * 1.02)));
         }
-        let late = attend(Kind { wide: true, late: true, places: 64 }, &[ONE; TOKENS]);
+        let late = attend(Kind { wide: true, late: true, ..KIND }, &[ONE; TOKENS]);
         assert!(late.weights.iter().any(|(_, weight)| *weight == Expected::Near(1.0, 0.0)));
         assert!(late.context.iter().all(|(_, e)| matches!(e, Expected::Near(_, b) if *b < 0.01)));
     }
 
     #[test]
     fn what_is_open_is_not_judged() {
-        let kind = Kind { wide: false, late: false, places: 64 };
         let mut host = Host { queries: 1, weights: Vec::new() };
         let mut stops = |commands: &[Dispatched]| {
-            let mut rank = Rank::new(kind);
+            let mut rank = Rank::new(KIND);
             commands.iter().find_map(|command| rank.execute(command, &mut host).err())
         };
         let open = |stop| matches!(stop, Some(Stop::Open(_)));

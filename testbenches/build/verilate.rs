@@ -17,12 +17,14 @@ pub struct Module<'a> {
     pub configuration: String,
     /// Options of its own.
     pub options: &'a [&'a str],
+    /// It becomes a library of this name.
+    pub library: Option<&'a str>,
 }
 
 impl Default for Module<'_> {
     fn default() -> Self {
         let configuration = "`verilator_config\n".to_owned();
-        Self { name: "", parameters: &[], configuration, options: &[] }
+        Self { name: "", parameters: &[], configuration, options: &[], library: None }
     }
 }
 
@@ -70,20 +72,23 @@ impl Verilator {
         sources: &[PathBuf],
         dir: &Path,
     ) -> Result<(), String> {
-        let Module { name: module, parameters, configuration, options } = module;
+        let Module { name: module, parameters, configuration, options, library } = module;
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let file = dir.join("configuration.vlt");
         fs::write(&file, configuration).map_err(|e| e.to_string())?;
         // Registers hold random bits before the reset, so that one that it misses shows. Of those without
         // reset the units' benches know when they count; the rank's begins where the models' do.
-        let initial = if *module == RANK { "0" } else { "unique" };
+        let is_rank = *module == RANK || library.is_some();
+        let initial = if is_rank { "0" } else { "unique" };
+        let is_repeating = *module == REPEATING || library.is_some();
         let mut command = Command::new("verilator");
         command
             .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
             .args(["--x-assign", "unique", "--x-initial", initial])
             .args(["--timescale-override", "1ps/1ps"])
-            .args(if REPEATING.contains(module) { &["-fno-gate"][..] } else { &[] })
+            .args(if is_repeating { &["-fno-gate"][..] } else { &[] })
+            .args(library.iter().flat_map(|name| ["--lib-create", *name]))
             .args(*options)
             .args(["--prefix", &format!("V{name}"), "--top-module", module])
             .arg("--Mdir")
@@ -114,19 +119,22 @@ pub fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
-    let repeated = if REPEATING.contains(&unit.module) { REPEATED } else { "" };
+    let repeated = match unit.module {
+        RANK => crate::library::USER,
+        REPEATING => REPEATED,
+        _ => "",
+    };
     format!("`verilator_config\n{}{repeated}", lines.collect::<String>())
 }
 
 /// The whole rank.
 pub const RANK: &str = "pim_module";
 
-/// The modules in which others are many times. They are compiled once each: not inlined, and without the
+/// The module in which others are many times. They are compiled once each: not inlined, and without the
 /// optimisation that ties an instance's inputs to the registers around it, which makes five times as much
-/// C++ of a whole rank. Neither are they in its waveforms, which would be most of what is left.
-const REPEATING: [&str; 2] = [RANK, "pim_chip"];
+/// C++. Neither are they in its waveforms, which would be most of what is left.
+const REPEATING: &str = "pim_chip";
 const REPEATED: &str = r#"no_inline -module "bank_pu"
-no_inline -module "old_pim_chip"
 tracing_off -file "*/arith/*.sv"
 tracing_off -file "*/prim/pipe.sv"
 tracing_off -file "*/bank/bank_pu.sv"

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "verilated.h"
 #include "verilated_vcd_c.h"
@@ -85,7 +86,9 @@ struct Instance {
   // Which of the clocks beside clk_i have an edge in this cycle.
   typename Ports::Clocks clocks;
 
-  explicit Instance(uint64_t seed) {
+  uint64_t seed;
+
+  explicit Instance(uint64_t seed) : seed(seed) {
     Verilated::threadContextp(&context);
     context.traceEverOn(true);
     // An assertion that fails is reported by `edge`, and does not end the process.
@@ -99,9 +102,18 @@ struct Instance {
     top->eval();
   }
 
+  // Empties the memories, which no reset does: in a design with those of a whole rank nobody knows which
+  // words count.
+  void renew() {
+    const uint64_t same = seed;
+    this->~Instance();
+    new (this) Instance(same);
+  }
+
   // A model takes leave of the thread's context, so that must be its own, and must not outlive it.
   ~Instance() {
     Verilated::threadContextp(&context);
+    top->final();
     top.reset();
     Verilated::threadContextp(Verilated::defaultContextp());
   }
@@ -114,7 +126,9 @@ constexpr PimlicoUnit unit(const char* name) {
       [](uint64_t seed) -> void* { return new Instance<Ports>(seed); },
       [](void* instance) { delete static_cast<Instance<Ports>*>(instance); },
       [](void* instance, int active) {
-        auto& top = *static_cast<Instance<Ports>*>(instance)->top;
+        auto& self = *static_cast<Instance<Ports>*>(instance);
+        if (Ports::kHasMemories && active) self.renew();
+        auto& top = *self.top;
         top.clk_i = 0;
         Ports::lower(top);
         top.rst_ni = !active;

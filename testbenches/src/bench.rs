@@ -3,8 +3,12 @@
 
 use crate::coverage::{Bins, ports};
 use crate::exhaustive::{self, Operands};
-use pimlico_ports::Model;
+use pimlico_ports::{Model, stimulus};
+use proptest::strategy::{BoxedStrategy, Strategy};
 use std::fmt;
+
+/// Cycles in an episode, at the most, unless the bench says otherwise.
+pub const EPISODE: usize = 1000;
 
 /// A unit that can be tested.
 ///
@@ -18,6 +22,15 @@ pub trait Bench: Model {
     /// Makes the random inputs of an episode ones that belong together, where draws that know nothing of
     /// each other would hardly ever be: a configuration, a level that is held, a stream of requests.
     fn arrange(_inputs: &mut [Self::In]) {}
+
+    /// Random inputs of an episode: those of cycles that know nothing of each other, arranged.
+    fn episodes() -> BoxedStrategy<Vec<Self::In>> {
+        let arranged = |mut inputs: Vec<Self::In>| {
+            Self::arrange(&mut inputs);
+            inputs
+        };
+        stimulus::cycles::<Self::In>(EPISODE).prop_map(arranged).boxed()
+    }
 
     /// Declares what a run is to reach. Unless the bench says better, every port takes values of every sort.
     fn plan(bins: &mut Bins) {

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! Random co-simulation of a unit: RTL against model, both against the oracle.
 //!
-//! A run is a sequence of *episodes*, each a reset and up to [`EPISODE`] cycles of random input. All
+//! A run is a sequence of *episodes*, each a reset and some cycles of random input. All
 //! of it follows from the seed. The first episode that fails is shrunk to the shortest and simplest
 //! input that still fails, and both waveforms of that are written.
 
 use crate::coverage::{Bins, Coverage, points};
 use crate::rtl::Window;
 use crate::{Bench, Lockstep, OracleError};
-use pimlico_ports::{Instances, Mismatch, Model, stimulus};
+use pimlico_ports::{Instances, Mismatch, Model};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Cycles in an episode, at the most.
-pub const EPISODE: usize = 1000;
 
 /// Steps of shrinking, at the most.
 const SHRINKING: usize = 20_000;
@@ -116,8 +113,8 @@ pub fn reach<M: Bench>(cycles: u64, seed: u64) -> Bins {
     let mut model = M::new();
     let mut done = 0;
     while done < cycles {
-        let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
-        let inputs = arranged::<M>(tree.expect("the strategy rejects nothing").current());
+        let tree = M::episodes().new_tree(&mut runner);
+        let inputs = tree.expect("the strategy rejects nothing").current();
         model.reset();
         let outputs: Vec<M::Out> = inputs.iter().map(|input| model.step(input)).collect();
         M::cover(&inputs, &outputs, &mut bins);
@@ -137,10 +134,10 @@ fn compare<M: Bench>(
         Outcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
     let mut runner = runner::<M>(seed);
     while outcome.cycles < cycles {
-        let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner);
+        let tree = M::episodes().new_tree(&mut runner);
         let tree = tree.expect("the strategy rejects nothing");
         // Drawn in full and then cut, so that a shorter run is the beginning of a longer one.
-        let mut inputs = arranged::<M>(tree.current());
+        let mut inputs = tree.current();
         inputs.truncate(usize::try_from(cycles - outcome.cycles).unwrap_or(usize::MAX));
         match bench.run(&inputs) {
             Ok(checked) => {
@@ -157,11 +154,6 @@ fn compare<M: Bench>(
         }
     }
     Ok(outcome)
-}
-
-fn arranged<M: Bench>(mut inputs: Vec<M::In>) -> Vec<M::In> {
-    M::arrange(&mut inputs);
-    inputs
 }
 
 /// The random generator of a unit's run.
@@ -186,7 +178,7 @@ struct Episode<M: Model> {
 
 impl<M: Bench> Episode<M> {
     fn new(seed: u64) -> Self {
-        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::with_capacity(EPISODE), bins: None }
+        Self { lockstep: Lockstep::new(1, seed), outputs: Vec::new(), bins: None }
     }
 
     /// Runs an episode. Returns how many values the oracle has checked, or the cycle of the failure.
@@ -216,27 +208,36 @@ fn investigate<M: Bench>(
     first: Failure,
     report: &Path,
 ) -> io::Result<Report> {
-    let (mut shortest, mut shrunk) = (arranged::<M>(tree.current()), first.clone());
+    let (mut shortest, mut shrunk) = (tree.current(), first.clone());
+    cut(&mut shortest, &shrunk);
     // Verilator writes a line each time an assertion fails.
     let steps = if first.is_assertion() { 0 } else { SHRINKING };
     for _ in 0..steps {
         if !tree.simplify() {
             break;
         }
-        let mut inputs = arranged::<M>(tree.current());
+        let mut inputs = tree.current();
         loop {
             match bench.run(&inputs) {
                 Err((_, failure)) => {
                     (shortest, shrunk) = (inputs, failure);
+                    cut(&mut shortest, &shrunk);
                     break;
                 }
-                Ok(_) if tree.complicate() => inputs = arranged::<M>(tree.current()),
+                Ok(_) if tree.complicate() => inputs = tree.current(),
                 Ok(_) => break,
             }
         }
     }
     let [model_vcd, rtl_vcd] = write_waves::<M>(&shortest, report)?;
     Ok(Report { first, cycle, shrunk, model_vcd, rtl_vcd })
+}
+
+/// What comes behind a mismatch has no part in it. A judge may want more than the cycle that it names.
+fn cut<I>(inputs: &mut Vec<I>, failure: &Failure) {
+    if let Failure::Mismatch(mismatch) = failure {
+        inputs.truncate(mismatch.cycle as usize + 1);
+    }
 }
 
 /// Writes the waveforms of model and RTL under `inputs` to `folder`, which is made if need be.
@@ -254,7 +255,7 @@ fn write_waves<M: Model>(inputs: &[M::In], folder: &Path) -> io::Result<[PathBuf
 
 /// Writes both waveforms of the first episode of a run to `folder`, which is made if need be.
 pub fn trace_first<M: Bench>(seed: u64, folder: &Path) -> io::Result<()> {
-    let tree = stimulus::cycles::<M::In>(EPISODE).new_tree(&mut runner::<M>(seed));
-    let inputs = arranged::<M>(tree.expect("the strategy rejects nothing").current());
+    let tree = M::episodes().new_tree(&mut runner::<M>(seed));
+    let inputs = tree.expect("the strategy rejects nothing").current();
     write_waves::<M>(&inputs, folder).map(|_| ())
 }

@@ -124,6 +124,12 @@ macro_rules! for_each_unit {
         $each!($crate::rank::Sequencer<64>);
         $each!($crate::module::Dispatcher);
         $each!($crate::module::Dispatcher<4, 24, 64>);
+        $each!($crate::module::PimModule<$crate::arith::Binary16, false>);
+        $each!($crate::module::PimModule<$crate::arith::Binary16, true>);
+        $each!($crate::module::PimModule<$crate::arith::Binary32, false>);
+        $each!($crate::module::PimModule<$crate::arith::Binary32, true>);
+        $each!($crate::module::PimModule<$crate::arith::Binary16, false, 64>);
+        $each!($crate::module::PimModule<$crate::arith::Binary32, true, 64>);
     };
 }
 

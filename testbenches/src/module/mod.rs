@@ -2,5 +2,5 @@
 //! Benches of what is on the module, above its ranks.
 
 mod dispatcher;
-pub mod pim_module;
+mod pim_module;
 mod plan;

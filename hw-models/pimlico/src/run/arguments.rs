@@ -2,7 +2,6 @@
 //! The arguments of `pimlico run`, and the job that they ask for.
 
 use super::backend::Backend;
-use super::whole::Whole;
 use super::{Job, decode};
 use crate::dpa;
 use crate::failure::Failure;
@@ -79,9 +78,6 @@ pub struct Arguments {
     /// What executes the units
     #[arg(long, value_enum, default_value_t = Backend::Model)]
     pub(super) backend: Backend,
-    /// Run the rank's RTL as one design beside the device, every port compared in every tCK
-    #[arg(long, value_enum)]
-    pub(super) lockstep: Option<Whole>,
     /// Rows of the matrix, with --op gemv
     #[arg(long, value_name = "R")]
     pub(super) rows: Option<usize>,

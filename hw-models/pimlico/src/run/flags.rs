@@ -75,7 +75,6 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("distribution", Both, OF_SCORES),
     ("normalise", L3, &[Attention, Layer, Decode]),
     ("sums", L3, ALL),
-    ("lockstep", L3, ALL),
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
@@ -180,7 +179,6 @@ mod tests {
             "distribution" => "peaked",
             "normalise" => "late",
             "sums" => "binary32",
-            "lockstep" => "rank",
             "io-buffers" => "single",
             _ => "1",
         }

@@ -9,7 +9,6 @@
 //! * [`backend`]: what executes the units.
 //! * [`plot`]: a picture of it.
 //! * [`text`]: the report for people.
-//! * [`whole`]: the rank's RTL as one design.
 
 mod aim;
 mod arguments;
@@ -19,7 +18,6 @@ mod flags;
 mod plot;
 mod ranks;
 mod text;
-mod whole;
 
 pub use arguments::{MOST_MODULES, Switch, channels, find_model};
 pub use flags::Given;
@@ -73,9 +71,6 @@ fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failu
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
     let mut rank = Rank::new(config.clone(), units, options);
-    if let Some(whole) = arguments.lockstep {
-        whole.join(&mut rank, arguments.seed, None)?;
-    }
     if let Some(file) = &arguments.vcd {
         let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
         rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
@@ -129,8 +124,7 @@ fn simulate(
 /// A report that says what executed the units.
 fn ran_by(mut report: Report, arguments: &Arguments) -> Report {
     report.backend = arguments.backend.name().to_owned();
-    let lockstep = arguments.backend == Backend::Lockstep || arguments.lockstep.is_some();
-    report.mismatches = lockstep.then_some(0);
+    report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
     report
 }
 
@@ -226,12 +220,8 @@ fn show(
     (job, setup): (&Job, &Setup),
     arguments: &Arguments,
 ) -> String {
-    use pimlico_testbenches::{module, rank};
+    use pimlico_testbenches::rank;
     let options = arguments.options();
-    if module::pim_module::is_in_module(mismatch) {
-        return show_rank(mismatch, config, (job, setup), arguments)
-            .unwrap_or_else(|error| error.to_string());
-    }
     match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
         Ok((units, files)) => {
             let mut rank = Rank::new(config.clone(), units, options);
@@ -240,26 +230,6 @@ fn show(
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),
     }
-}
-
-/// The same for a mismatch in the rank as one design.
-#[cfg(feature = "rtl")]
-fn show_rank(
-    mismatch: &Mismatch,
-    config: &Config,
-    (job, setup): (&Job, &Setup),
-    arguments: &Arguments,
-) -> Result<String, Failure> {
-    let options = arguments.options();
-    let units = arguments.backend.units(config, options, arguments.seed)?;
-    let mut rank = Rank::new(config.clone(), units, options);
-    let wave = Some((arguments.report.as_path(), mismatch.cycle));
-    let mut file = None;
-    if let Some(whole) = arguments.lockstep {
-        file = whole.join(&mut rank, arguments.seed, wave)?;
-    }
-    let _ = run_job(&mut rank, job, setup, arguments); // ends in the same mismatch
-    Ok(file.map(|file| file.display().to_string()).unwrap_or_default())
 }
 
 /// Without the RTL there is no mismatch.
@@ -304,10 +274,8 @@ fn again(job: &Job, arguments: &Arguments) -> String {
     if arguments.timing_only {
         what += " --timing-only";
     }
-    let lockstep = arguments.lockstep.map(|whole| format!(" --lockstep {}", whole.name()));
-    let lockstep = lockstep.unwrap_or_default();
     format!(
-        "pimlico run --op {what} --activation {} --refresh {} --backend {}{lockstep} --seed {}",
+        "pimlico run --op {what} --activation {} --refresh {} --backend {} --seed {}",
         activation.name(),
         if refresh { "on" } else { "off" },
         arguments.backend.name(),

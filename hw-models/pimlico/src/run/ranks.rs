@@ -17,11 +17,7 @@ pub(super) fn run(topology: Topology, job: &Job, arguments: &Arguments) -> Resul
     let (config, options) = (Config::ddr4_3200(), arguments.options());
     let new_rank = || {
         let units = arguments.backend.units(&config, options, arguments.seed)?;
-        let mut rank = Rank::new(config.clone(), units, options);
-        if let Some(whole) = arguments.lockstep {
-            whole.join(&mut rank, arguments.seed, None)?;
-        }
-        Ok(rank)
+        Ok(Rank::new(config.clone(), units, options))
     };
     new_rank()?; // what cannot be had is told here
     let at = |address: Address| -> Rank {

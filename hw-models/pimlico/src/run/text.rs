@@ -4,7 +4,6 @@
 use super::arguments::Arguments;
 use super::decode;
 use super::ranks;
-use super::whole::Whole;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
     AttentionReport, DecoderReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost,
@@ -198,11 +197,7 @@ pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
     }
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(mismatches) = report.mismatches {
-        let rtl = arguments.lockstep.map_or("RTL", |whole| match whole {
-            Whole::Rank => "RTL, with that of the rank as one design",
-            Whole::FullRank => "RTL, with that of the whole rank as one design",
-        });
-        let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and {rtl}");
+        let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");
     }
     if let Some(file) = &arguments.vcd {
         let _ = writeln!(text, "waveform: {}", file.display());

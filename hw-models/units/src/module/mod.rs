@@ -5,7 +5,4 @@ mod dispatcher;
 mod pim_module;
 
 pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
-pub use pim_module::{
-    FullPimModule, PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SmallPimModule,
-    pim_modules,
-};
+pub use pim_module::{PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER};

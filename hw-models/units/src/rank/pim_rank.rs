@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+//! A rank as one design: eight chips with bank PUs, and the rank PU.
+
+use super::{
+    AdderUnit, AdderUnitIn, AdderUnitOut, CommandPath, CommandPathIn, CommandPathOut,
+    CommandPathProbe, ContextQueue, ContextQueueIn, ContextQueueOut, OperandPath, OperandPathIn,
+    OperandPathOut, PimChip, PimChipIn, PimChipOut, ResultPath, ResultPathIn, ResultPathOut,
+    SlotTimer, SlotTimerIn, SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut,
+};
+use crate::arith::{Binary16, Format, Fp};
+use pimlico_dpa::types::{
+    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Finish, Options,
+    PinCommand, Pins, RankEvents, RankResults, SumKind, Timing, Weigh,
+};
+use pimlico_ports::{Model, Unit, ports};
+use std::array::from_fn;
+
+/// Places of the partial sums of the context.
+const PARTIAL_SUMS: usize = 256;
+
+ports! {
+    /// A rank.
+    unit PimRank: "pim_rank" {
+        inputs PimRankIn {
+            /// Timings of the DRAM.
+            timing_i: Timing,
+            /// Options of the rank: activation and refresh.
+            options_i: Options,
+            /// Factor of the scores in binary16.
+            scale_i: u16,
+            /// The rank stands still: the tCK does not exist for it.
+            hold_i: bool,
+            /// Memory mode: the host uses the chips as its memory.
+            memory_i: bool,
+            /// Memory mode: the host's command.
+            host_pins_i: Pins,
+            /// Memory mode: the host drives its data bus.
+            host_dq_valid_i: bool,
+            /// Memory mode: the beat that the host drives.
+            host_dq_i: Beat,
+            /// There is a request for the banks.
+            array_valid_i: bool,
+            /// The request for the banks.
+            array_i: ArrayRequest,
+            /// There is a request for the data bus.
+            bus_valid_i: bool,
+            /// The request for the data bus.
+            bus_i: BusRequest,
+            /// The host's burst for its next WR_SHARED, in the host's order.
+            operand_i: Burst,
+            /// The scores of a head are complete.
+            finish_valid_i: bool,
+            /// The head whose scores are complete.
+            finish_i: Finish,
+            /// Scores in the buffer are to become a word of weights.
+            weigh_valid_i: bool,
+            /// The scores of the word; stable until they are taken.
+            weigh_i: Weigh,
+            /// The oldest complete word of weights is dropped.
+            weights_drop_i: bool,
+            /// A head ends: REFs that were postponed are issued now.
+            head_end_i: bool,
+            /// The column that the RD_ALL or RD on the pins reads, of every bank.
+            cells_i: Columns,
+        }
+        outputs PimRankOut {
+            /// Second beat of the tCK.
+            second_o: bool,
+            /// The command pins.
+            pins_o: Pins,
+            /// The chips' data bus is driven.
+            dq_valid_o: bool,
+            /// A beat on the chips' data bus, which is pulled up.
+            dq_o: Beat,
+            /// Memory mode: the rank drives the host's data bus.
+            host_dq_valid_o: bool,
+            /// Memory mode: the beat that the rank drives, else 0.
+            host_dq_o: Beat,
+            /// A column is written to the cell arrays with the end of this beat.
+            cells_write_valid_o: bool,
+            /// The column that is written, else 0.
+            cells_write_o: CellWrite,
+            /// Events of the tCK, for the sequencer.
+            events_o: RankEvents,
+            /// Busy units and lost slots, for statistics.
+            activity_o: Activity,
+            /// Scores, weights, context and outputs of the tCK.
+            results_o: RankResults,
+        }
+        probes PimRankProbe {}
+    }
+}
+
+/// The cycle model of a rank, with sums of format `A`.
+///
+#[doc = contract!("rank/pim_rank")]
+#[derive(Clone)]
+pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize> {
+    /// The next beat is the second of its tCK.
+    second: bool,
+    commands: CommandPath,
+    slots: SlotTimer,
+    operands: OperandPath,
+    chips: [PimChip<A>; CHIPS],
+    results: ResultPath<A>,
+    adder: AdderUnit<Binary16, A>,
+    partial_sums: Box<[[Fp<A>; CHIPS]]>,
+    context: ContextQueue<A, LATE>,
+    softmax: SoftmaxPath<LATE, SCORES>,
+}
+
+impl<A: Format, const LATE: bool, const SCORES: usize> Unit for PimRank<A, LATE, SCORES> {
+    const MODULE: &'static str = "pim_rank";
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("SUM_EXP_BITS", A::EXP_BITS as i64),
+        ("SUM_MAN_BITS", A::MAN_BITS as i64),
+        ("LATE", LATE as i64),
+        ("SCORES", SCORES as i64),
+    ];
+    type In = PimRankIn;
+    type Out = PimRankOut;
+    type Probe = CommandPathProbe;
+}
+
+/// What stands on the wires between the parts of a rank in a beat: the inputs and outputs of each.
+struct Wires<A: Format> {
+    /// Processing in memory: neither memory mode nor a tCK that is none of the rank's.
+    runs: bool,
+    slot_begins: bool,
+    commands: (CommandPathIn, CommandPathOut),
+    slots: SlotTimerIn,
+    operands: (OperandPathIn, OperandPathOut),
+    chips: [PimChipIn<A>; CHIPS],
+    chips_out: [PimChipOut<A>; CHIPS],
+    /// The chips' data bus, and whether it is driven.
+    dq: (bool, Beat),
+    results: (ResultPathIn<A>, ResultPathOut<A>),
+    adder: (AdderUnitIn<Binary16, A>, AdderUnitOut<Binary16, A>),
+    context: (ContextQueueIn<A>, ContextQueueOut<A>),
+    softmax: (SoftmaxPathIn, SoftmaxPathOut),
+}
+
+impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimRank<A, LATE, SCORES> {
+    fn new() -> Self {
+        Self {
+            second: false,
+            commands: CommandPath::new(),
+            slots: SlotTimer::new(),
+            operands: OperandPath::new(),
+            chips: from_fn(|_| PimChip::new()),
+            results: ResultPath::new(),
+            adder: AdderUnit::new(),
+            partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
+            context: ContextQueue::new(),
+            softmax: SoftmaxPath::new(),
+        }
+    }
+
+    fn reset(&mut self) {
+        self.second = false;
+        self.commands.reset();
+        self.slots.reset();
+        self.operands.reset();
+        self.chips.iter_mut().for_each(PimChip::reset);
+        self.results.reset();
+        self.adder.reset();
+        self.partial_sums.fill([Fp::ZERO; CHIPS]);
+        self.context.reset();
+        self.softmax.reset();
+    }
+
+    fn probe(&self) -> Self::Probe {
+        self.commands.probe()
+    }
+
+    fn settle(&self, input: &Self::In) -> Self::Out {
+        self.output(input, &self.wires(input))
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let wires = self.wires(input);
+        let output = self.output(input, &wires);
+        if !input.hold_i {
+            self.operands.step(&wires.operands.0);
+            for (chip, input) in self.chips.iter_mut().zip(&wires.chips) {
+                chip.step(input);
+            }
+            self.results.step(&wires.results.0);
+        }
+        if self.second && !input.hold_i {
+            self.slots.step(&wires.slots);
+            self.commands.step(&wires.commands.0);
+        }
+        if self.second && wires.runs {
+            self.adder.step(&wires.adder.0);
+            let ResultPathOut { lanes_valid_o, lanes_o, .. } = wires.results.1;
+            if lanes_valid_o && !lanes_o.complete {
+                self.partial_sums[usize::from(lanes_o.place)] = wires.adder.1.lanes_o;
+            }
+            self.context.step(&wires.context.0);
+            self.softmax.step(&wires.softmax.0);
+        }
+        self.second = !self.second;
+        output
+    }
+}
+
+impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> {
+    /// What stands on the wires under `input`. Each part is settled behind those whose outputs it depends
+    /// on; an input that only the part's registers take is put in place later.
+    fn wires(&self, input: &PimRankIn) -> Wires<A> {
+        let runs = !input.memory_i && !input.hold_i;
+        let clk_pim = self.second && runs;
+        let commands_in = commands_in(input, clk_pim);
+        let commands = self.commands.settle(&commands_in);
+        let Pins { command, .. } = commands.pins_o;
+        let slots = SlotTimerIn {
+            enable_i: runs,
+            read_all_i: command == PinCommand::RdAll,
+            slot_i: input.timing_i.ccd_l,
+        };
+        let slot_begins = self.slots.settle(&slots).begin_o;
+
+        // The chips and their data bus.
+        let mut chips = self.chips_in(input, &commands, slot_begins);
+        let mut chips_out = from_fn(|c| self.chips[c].settle(&chips[c]));
+        let mut operands_in = self.operands_in(input, &commands, &chips_out, clk_pim);
+        let operands = self.operands.settle(&operands_in);
+        let dq = match (chips_out[0].drives_o, operands.valid_o) {
+            (true, _) => (true, operands_in.chips_dq_i),
+            (_, true) => (true, operands.data_o),
+            _ => (false, Beat::MAX),
+        };
+        for (chip, dq_i) in chips.iter_mut().zip(dq.1.to_le_bytes()) {
+            chip.dq_i = dq_i;
+        }
+        if chips_out[0].cells_write_o {
+            chips_out = from_fn(|c| self.chips[c].settle(&chips[c]));
+        }
+
+        // Results and what they become.
+        let adder = self.adder.settle(&AdderUnitIn::default());
+        let mut results_in = self.results_in(input, &commands, dq.1, clk_pim);
+        let results = self.results.settle(&results_in);
+        let mut softmax_in = softmax_in(input, &commands, &adder, &results);
+        let mut softmax = self.softmax.settle(&softmax_in);
+        let context_in = context_in(&adder, &results, &softmax);
+        let context = self.context.settle(&context_in);
+        softmax_in.sum_valid_i = context.sum_valid_o;
+        softmax_in.sum_i = context.sum_o;
+        softmax_in.sum_head_i = context.sum_head_o;
+        softmax.busy_o |= context.sum_valid_o && softmax.sum_ready_o;
+        results_in.partial_outputs_i =
+            softmax.partial_outputs_o.map(|bits| Fp::from_bits(bits.into()));
+        operands_in.word_i = softmax.word_o;
+        Wires {
+            runs,
+            slot_begins,
+            commands: (commands_in, commands),
+            slots,
+            operands: (operands_in, operands),
+            chips,
+            chips_out,
+            dq,
+            adder: (adder_in(&results), adder),
+            results: (results_in, results),
+            context: (context_in, context),
+            softmax: (softmax_in, softmax),
+        }
+    }
+
+    fn chips_in(
+        &self,
+        input: &PimRankIn,
+        commands: &CommandPathOut,
+        slot_begins: bool,
+    ) -> [PimChipIn<A>; CHIPS] {
+        from_fn(|c| PimChipIn {
+            clk_tck_i: self.second && !input.hold_i,
+            clk_pu_i: !self.second && slot_begins,
+            second_i: self.second,
+            cl_i: input.timing_i.cl,
+            cwl_i: input.timing_i.cwl,
+            pins_i: commands.pins_o,
+            mac_i: commands.mac_o,
+            cells_i: from_fn(|bank| elements(input.cells_i[bank][c])),
+            dq_i: 0,
+            ..Default::default()
+        })
+    }
+
+    fn operands_in(
+        &self,
+        input: &PimRankIn,
+        commands: &CommandPathOut,
+        chips: &[PimChipOut<A>; CHIPS],
+        clk_tck_i: bool,
+    ) -> OperandPathIn {
+        OperandPathIn {
+            clk_tck_i,
+            second_i: self.second,
+            cwl_i: input.timing_i.cwl,
+            memory_i: input.memory_i,
+            push_i: commands.bus_taken_o && input.bus_i.write,
+            host_i: input.bus_i.host,
+            burst_i: input.operand_i,
+            word_i: 0,
+            wr_shared_i: commands.pins_o.command == PinCommand::WrShared,
+            wr_host_i: commands.transfer_o.host,
+            host_dq_valid_i: input.host_dq_valid_i,
+            host_dq_i: input.host_dq_i,
+            chips_valid_i: chips[0].drives_o,
+            chips_dq_i: Beat::from_le_bytes(from_fn(|c| chips[c].dq_o)),
+        }
+    }
+
+    fn results_in(
+        &self,
+        input: &PimRankIn,
+        commands: &CommandPathOut,
+        dq_i: Beat,
+        clk_tck_i: bool,
+    ) -> ResultPathIn<A> {
+        let sum = commands.transfer_o.sum;
+        ResultPathIn {
+            clk_tck_i,
+            cl_i: input.timing_i.cl,
+            read_result_i: commands.pins_o.command == PinCommand::RdResult,
+            sum_i: sum,
+            partial_sums_i: self.partial_sums[sum.place.get() as usize % PARTIAL_SUMS],
+            dq_i,
+            ..Default::default()
+        }
+    }
+
+    fn output(&self, input: &PimRankIn, wires: &Wires<A>) -> PimRankOut {
+        let commands = &wires.commands.1;
+        let Pins { command, .. } = commands.pins_o;
+        let (chips, softmax, context) = (&wires.chips_out, &wires.softmax.1, &wires.context.1);
+        let [chip, ..] = chips;
+        let events = RankEvents {
+            array_taken: commands.array_taken_o,
+            bus_taken: commands.bus_taken_o,
+            finish_taken: softmax.finish_taken_o,
+            weigh_taken: softmax.weigh_taken_o,
+            read: command == PinCommand::RdAll,
+            results_taken: command == PinCommand::RdResult,
+            written: chip.written_o,
+            results: wires.slot_begins && chip.result_valid_o,
+            scaled: softmax.scaled_o,
+            finished: softmax.finished_o,
+            word_made: softmax.word_made_o,
+            context_made: context.valid_o,
+            output_made: softmax.output_valid_o,
+        };
+        let busy = Activity {
+            lost_row_switch: commands.lost_row_switch_o,
+            lost_refresh: commands.lost_refresh_o,
+            opens: command == PinCommand::RdAll && commands.mac_o.opens,
+            adder: chip.drives_o,
+            softmax: softmax.busy_o,
+            ..Default::default()
+        };
+        let writes = self.second && !input.hold_i && chip.cells_write_o;
+        let write = CellWrite {
+            bank: chip.cells_write_bank_o,
+            column: chip.cells_write_column_o,
+            data: from_fn(|c| chips[c].cells_write_data_o),
+        };
+        PimRankOut {
+            second_o: self.second,
+            pins_o: commands.pins_o,
+            dq_valid_o: wires.dq.0,
+            dq_o: wires.dq.1,
+            host_dq_valid_o: wires.operands.1.host_dq_valid_o,
+            host_dq_o: wires.operands.1.host_dq_o,
+            cells_write_valid_o: writes,
+            cells_write_o: if writes { write } else { CellWrite::default() },
+            events_o: if wires.runs { events } else { RankEvents::default() },
+            activity_o: Activity {
+                idle: commands.idle_o,
+                settled: commands.settled_o
+                    && chip.idle_o
+                    && wires.results.1.idle_o
+                    && context.idle_o,
+                ..if wires.runs { busy } else { Activity::default() }
+            },
+            results_o: RankResults {
+                score_valid: softmax.score_valid_o,
+                score: softmax.score_o,
+                weight_valid: softmax.weight_valid_o,
+                weight: softmax.weight_o,
+                context_valid: context.valid_o,
+                context_element: context.element_o,
+                output_valid: softmax.output_valid_o,
+                output_element: softmax.output_o,
+            },
+        }
+    }
+}
+
+fn commands_in(input: &PimRankIn, clk_pim_i: bool) -> CommandPathIn {
+    CommandPathIn {
+        clk_pim_i,
+        timing_i: input.timing_i,
+        options_i: input.options_i,
+        hold_i: input.hold_i,
+        memory_i: input.memory_i,
+        host_pins_i: input.host_pins_i,
+        array_valid_i: input.array_valid_i,
+        array_i: input.array_i,
+        bus_valid_i: input.bus_valid_i,
+        bus_i: input.bus_i,
+        head_end_i: input.head_end_i,
+    }
+}
+
+fn adder_in<A: Format>(results: &ResultPathOut<A>) -> AdderUnitIn<Binary16, A> {
+    AdderUnitIn {
+        valid_i: results.valid_o,
+        accumulate_i: results.accumulate_o,
+        first_i: results.first_o,
+        last_i: results.last_o,
+        partial_i: results.partial_o,
+        x_i: results.x_o,
+        ..Default::default()
+    }
+}
+
+/// The inputs but for the sum of the context.
+fn softmax_in<A: Format>(
+    input: &PimRankIn,
+    commands: &CommandPathOut,
+    adder: &AdderUnitOut<Binary16, A>,
+    results: &ResultPathOut<A>,
+) -> SoftmaxPathIn {
+    let BusRequest { write, host, .. } = input.bus_i;
+    let takes_word = commands.bus_taken_o && write && !host;
+    let reads = commands.pins_o.command == PinCommand::RdResult;
+    let sum = commands.transfer_o.sum;
+    SoftmaxPathIn {
+        scale_i: input.scale_i,
+        tree_valid_i: adder.tree_valid_o,
+        tree_i: adder.tree_o.to_bits() as u16,
+        tree_of_i: results.tree_o,
+        partial_read_i: reads && sum.kind == SumKind::Outputs,
+        partial_place_i: sum.place,
+        finish_valid_i: input.finish_valid_i,
+        finish_i: input.finish_i,
+        weigh_valid_i: input.weigh_valid_i,
+        weigh_i: input.weigh_i,
+        word_taken_i: input.weights_drop_i || takes_word,
+        ..Default::default()
+    }
+}
+
+fn context_in<A: Format>(
+    adder: &AdderUnitOut<Binary16, A>,
+    results: &ResultPathOut<A>,
+    softmax: &SoftmaxPathOut,
+) -> ContextQueueIn<A> {
+    ContextQueueIn {
+        push_i: results.lanes_valid_o && results.lanes_o.complete,
+        head_i: results.lanes_o.head,
+        sums_i: adder.lanes_o,
+        sum_ready_i: softmax.sum_ready_o,
+        context_valid_i: softmax.context_valid_o,
+        context_i: Fp::from_bits(softmax.context_o.into()),
+        ..Default::default()
+    }
+}
+
+/// The elements of a word.
+fn elements(word: u64) -> [Fp<Binary16>; 4] {
+    from_fn(|lane| Fp::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+}

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+//! The judge of a module: the DRAM's pins by `golden::pins`, data on both data buses by `golden::relayout`,
+//! what a run makes by `golden::dispatch` and `golden::rank`.
+
+use super::scenario;
+use crate::OracleError;
+use pimlico_dpa::types::{
+    Burst, Cells, Columns, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
+};
+use pimlico_dpa::{ENTRIES, NO_ROW};
+use pimlico_golden::dispatch::{self, Dispatched, Machine};
+use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
+use pimlico_golden::rank::{Column, Kind, Rank, Source, Stop, relaid};
+use pimlico_golden::relayout::Widths;
+use pimlico_golden::sequencer::opcode::{RD_RESULT, WR_SHARED, WR_WEIGHTS};
+use pimlico_units::module::{PimModuleIn, PimModuleOut};
+use std::collections::{HashMap, VecDeque};
+
+/// A burst on the data bus, in tCK.
+const BURST: u64 = 4;
+/// Idle tCK of the data bus when its driver changes.
+const TURNAROUND: u64 = 2;
+/// Turns of a program that are looked at.
+const TURNS: u64 = 1 << 16;
+const WIDTHS: Widths = Widths { element_bits: 16, chip_bits: 8 };
+
+/// Something that was seen, and in which cycle.
+type Seen<T> = (u64, T);
+
+/// What an RD_ALL reads: the row that is open in all banks, the column, and what they hold.
+type Read = (Option<Row>, u8, Box<Columns>);
+
+/// What is expected on the chips' data bus in a tCK.
+#[derive(Clone, Copy)]
+struct Transfer {
+    /// Beats, if they are known.
+    beats: Option<[u64; 2]>,
+}
+
+/// A run of a program, and what was seen of it.
+struct Run {
+    commands: Vec<Dispatched>,
+    /// Status and address of its end, as expected, and as seen.
+    ending: Option<(u32, u32)>,
+    end: Option<Seen<(u32, u32)>>,
+    /// What RD_ALLs have read.
+    reads: VecDeque<Seen<Read>>,
+    /// Which results an RD_RESULT has read.
+    results: VecDeque<Seen<u8>>,
+    operands: VecDeque<Seen<Burst>>,
+    /// Words that a WR_SHARED has written, and how many of them with a burst of the host.
+    writes: VecDeque<Seen<u8>>,
+    hosts: usize,
+    scores: Vec<Seen<(bool, u32, u16)>>,
+    weights: Vec<Seen<(u32, u16)>>,
+    context: Vec<Seen<(u32, u16)>>,
+    outputs: Vec<Seen<u16>>,
+    /// What is wrong with it.
+    fault: Option<Seen<Fault>>,
+    /// From here on results are open: one was read in the very tCK in which the next came.
+    open_from: Option<u64>,
+}
+
+/// What went into a run, as the judge of a rank takes it.
+struct Inputs<'a> {
+    run: &'a mut Run,
+    weights: usize,
+    /// A difference between what was asked for and what was read.
+    wrong: Option<(u64, &'static str, u32, u32)>,
+}
+
+impl Source for Inputs<'_> {
+    fn column(&mut self, row: u32, column: u32) -> Option<[Column; 16]> {
+        let (cycle, (open, at, columns)) = self.run.reads.pop_front()?;
+        if open.map(u32::from) != Some(row) {
+            self.wrong = Some((cycle, "row of an RD_ALL", open.map_or(!0, u32::from), row));
+        } else if u32::from(at) != column {
+            self.wrong = Some((cycle, "column of an RD_ALL", at.into(), column));
+        }
+        Some(*columns)
+    }
+
+    fn operand(&mut self) -> Option<[u64; 8]> {
+        self.run.operands.pop_front().map(|(_, burst)| burst)
+    }
+
+    fn weight(&mut self) -> Option<u16> {
+        self.weights += 1;
+        self.run.weights.get(self.weights - 1).map(|(_, (_, bits))| *bits)
+    }
+}
+
+/// The judge of an episode.
+pub(super) struct Judge {
+    timing: Timing,
+    /// tCK that were the rank's.
+    now: u64,
+    checker: PinChecker,
+    open: [Option<Row>; 16],
+    bus: HashMap<u64, Transfer>,
+    /// Writes of the host whose data are not complete: the tCK of the command, bank and column.
+    host_writes: VecDeque<(u64, u8, u8)>,
+    /// Beats that the host has driven, by their number.
+    driven: HashMap<u64, u64>,
+    /// Beats that the host is to get.
+    host_reads: HashMap<u64, u64>,
+    kind: Kind,
+    rank: Rank,
+    machine: Machine,
+    commands: Vec<u64>,
+    run: Option<Run>,
+    /// What has been checked.
+    pub checked: u64,
+    /// Results of runs among it.
+    pub results: u64,
+}
+
+fn rules(timing: &Timing, options: Options) -> Rules {
+    let tck = |n: u8| u64::from(n);
+    let [cl, cwl] = [timing.cl, timing.cwl].map(tck);
+    Rules {
+        bank_groups: 4,
+        banks_per_group: 4,
+        burst: BURST,
+        t_ccd_s: tck(timing.ccd_s),
+        t_ccd_l: tck(timing.ccd_l),
+        t_rrd_s: tck(timing.rrd_s),
+        t_rrd_l: tck(timing.rrd_l),
+        t_faw: tck(timing.faw),
+        t_rcd: tck(timing.rcd),
+        t_rcd_wr: tck(timing.rcd_wr),
+        t_rcd_mac: tck(timing.rcd_mac),
+        t_ras: tck(timing.ras),
+        t_rp: tck(timing.rp),
+        t_rc: tck(timing.rc),
+        cl,
+        cwl,
+        rtw_gap: TURNAROUND,
+        t_wtr_s: tck(timing.wr_to_rd_s).saturating_sub(cwl + BURST),
+        t_wtr_l: tck(timing.wr_to_rd_l).saturating_sub(cwl + BURST),
+        t_wr: tck(timing.wr_to_pre).saturating_sub(cwl + BURST),
+        t_rtp: tck(timing.rtp),
+        t_rfc: timing.rfc.into(),
+        t_refi: Some(timing.refi.get()).filter(|refi| options.refresh && *refi > 0),
+        max_postponed: 8,
+    }
+}
+
+fn pin(pins: &Pins) -> Option<Pin> {
+    let bank = pins.bank.get() as usize;
+    let (row, column) = (usize::from(pins.row), usize::from(pins.column));
+    Some(match pins.command {
+        PinCommand::None => return None,
+        PinCommand::Act => Pin::Act { bank, row },
+        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::Pre => Pin::Pre { bank },
+        PinCommand::PreAll => Pin::PreAll,
+        PinCommand::Rd => Pin::Rd { bank, column },
+        PinCommand::Wr => Pin::Wr { bank, column },
+        PinCommand::RdAll => Pin::RdAll { column },
+        PinCommand::RdResult => Pin::RdResult { bank: 0 },
+        PinCommand::WrShared => Pin::WrShared { word: column },
+        PinCommand::Ref => Pin::Ref,
+    })
+}
+
+fn error(cycle: u64, port: &'static str, got: u32, expected: u32, what: &str) -> OracleError {
+    OracleError { cycle, port, got, expected, what: what.to_owned() }
+}
+
+/// The beats of a column on the chips' data bus.
+fn beats_of(cells: &Cells) -> Burst {
+    std::array::from_fn(|beat| {
+        u64::from_le_bytes(std::array::from_fn(|chip| cells[chip].to_le_bytes()[beat]))
+    })
+}
+
+impl Judge {
+    pub fn new(first: &PimModuleIn, wide: bool, late: bool, places: usize) -> Self {
+        let timing = first.timing_i;
+        let [outputs_settle, context_settles] = scenario::settles(&timing);
+        let kind = Kind { wide, late, places, outputs_settle, context_settles };
+        Self {
+            timing,
+            now: 0,
+            checker: PinChecker::new(rules(&timing, first.options_i)),
+            open: [None; 16],
+            bus: HashMap::new(),
+            host_writes: VecDeque::new(),
+            driven: HashMap::new(),
+            host_reads: HashMap::new(),
+            kind,
+            rank: Rank::new(kind),
+            machine: Machine {
+                words: Vec::new(),
+                table: vec![NO_ROW; ENTRIES],
+                requests: vec![(0, 0, 0); 16],
+            },
+            commands: vec![0; pimlico_dpa::COMMANDS],
+            run: None,
+            checked: 0,
+            results: 0,
+        }
+    }
+
+    /// A tCK: its two beats, the first of which is this cycle.
+    pub fn tck(
+        &mut self,
+        cycle: u64,
+        inputs: &[PimModuleIn],
+        outputs: &[PimModuleOut],
+    ) -> Result<(), OracleError> {
+        let ([input, _], [first, output]) = (inputs, outputs) else { return Ok(()) };
+        if input.load_valid_i {
+            self.load(&input.load_i);
+            return Ok(());
+        }
+        if input.start_valid_i {
+            return self.start(cycle, input, output);
+        }
+        self.pins(cycle, &output.pins_o, &input.cells_i)?;
+        if first.cells_write_valid_o {
+            return Err(error(cycle, "cells_write_valid_o", 1, 0, "in the first beat"));
+        }
+        if input.memory_i {
+            self.memory(cycle, inputs, outputs)?;
+        } else if output.host_dq_valid_o || output.cells_write_valid_o {
+            let what = "the host's data in processing in memory";
+            return Err(error(cycle, "host_dq_valid_o", 1, 0, what));
+        } else {
+            self.see(cycle, input, output);
+        }
+        self.data_bus(cycle, [first, output])?;
+        self.now += 1;
+        let is_over = output.over_o && output.activity_o.settled;
+        if is_over { self.finish(cycle, true) } else { Ok(()) }
+    }
+
+    /// The end of the episode.
+    pub fn end(&mut self, cycle: u64) -> Result<(), OracleError> {
+        self.finish(cycle, false)
+    }
+
+    // --------------------------------------------------------------------------- pins and data
+
+    fn pins(&mut self, cycle: u64, pins: &Pins, cells: &Columns) -> Result<(), OracleError> {
+        let Some(on_pins) = pin(pins) else { return Ok(()) };
+        let violations = self.checker.command(self.now, on_pins);
+        if let Some(violation) = violations.first() {
+            let code = pins.command as u32;
+            return Err(error(cycle, "pins_o", code, 0, &violation.to_string()));
+        }
+        self.checked += 1;
+        let bank = pins.bank.get() as usize;
+        let (cl, cwl) = (u64::from(self.timing.cl), u64::from(self.timing.cwl));
+        match pins.command {
+            PinCommand::Act => self.open[bank] = Some(pins.row),
+            PinCommand::ActAll => self.open = [Some(pins.row); 16],
+            PinCommand::Pre => self.open[bank] = None,
+            PinCommand::PreAll => self.open = [None; 16],
+            PinCommand::Rd => {
+                let beats = beats_of(&cells[bank]);
+                self.transfer(cycle, self.now + cl, Driver::Dram, Some(beats))?;
+                let host = beats.chunks(2).flat_map(|group| WIDTHS.to_host(group));
+                let from = 2 * (self.now + cl + 1);
+                self.host_reads.extend((from..).zip(host));
+            }
+            PinCommand::Wr => {
+                self.transfer(cycle, self.now + cwl, Driver::Controller, None)?;
+                self.host_writes.push_back((self.now, bank as u8, pins.column));
+            }
+            PinCommand::RdResult => self.transfer(cycle, self.now + cl, Driver::Dram, None)?,
+            PinCommand::WrShared => self.write_shared(cycle, pins.column)?,
+            PinCommand::RdAll => {
+                if let Some(run) = &mut self.run {
+                    let open = self.open[0].filter(|_| self.open == [self.open[0]; 16]);
+                    run.reads.push_back((cycle, (open, pins.column, Box::new(*cells))));
+                }
+            }
+            _ => {}
+        }
+        if let (PinCommand::RdResult, Some(run)) = (pins.command, &mut self.run) {
+            run.results.push_back((cycle, pins.column));
+        }
+        Ok(())
+    }
+
+    fn transfer(
+        &mut self,
+        cycle: u64,
+        from: u64,
+        driver: Driver,
+        beats: Option<Burst>,
+    ) -> Result<(), OracleError> {
+        for (n, tck) in (0..).zip(from..from + BURST) {
+            let beats = beats.map(|beats| [beats[2 * n], beats[2 * n + 1]]);
+            self.bus.insert(tck, Transfer { beats });
+        }
+        match self.checker.data(from, from + BURST, driver).first() {
+            Some(violation) => Err(error(cycle, "dq_o", 0, 0, &violation.to_string())),
+            None => Ok(()),
+        }
+    }
+
+    /// A WR_SHARED: its data are the host's next burst, or the next word of weights.
+    fn write_shared(&mut self, cycle: u64, word: u8) -> Result<(), OracleError> {
+        let from = self.now + u64::from(self.timing.cwl);
+        let mut beats = None;
+        if let Some(run) = &mut self.run {
+            let is_write = |it: &&Dispatched| [WR_SHARED, WR_WEIGHTS].contains(&it.opcode);
+            let mut writes = run.commands.iter().filter(is_write).skip(run.writes.len());
+            if writes.next().is_some_and(|it| it.opcode == WR_SHARED) {
+                let burst = run.operands.get(run.hosts);
+                beats = burst.map(|(_, burst)| beats_of(&relaid(burst)));
+                run.hosts += 1;
+            }
+            run.writes.push_back((cycle, word));
+        }
+        self.transfer(cycle, from, Driver::Controller, beats)
+    }
+
+    /// The chips' data bus: driven where somebody has to, by what is known.
+    fn data_bus(&mut self, cycle: u64, beats: [&PimModuleOut; 2]) -> Result<(), OracleError> {
+        let expected = self.bus.remove(&self.now);
+        for (n, output) in beats.into_iter().enumerate() {
+            let at = cycle + n as u64;
+            let valid = output.dq_valid_o;
+            if valid != expected.is_some() {
+                let what = "the data bus is driven where data are due, and nowhere else";
+                return Err(error(at, "dq_valid_o", valid.into(), expected.is_some().into(), what));
+            }
+            let beat = match expected {
+                None => Some(u64::MAX),
+                Some(transfer) => transfer.beats.map(|beats| beats[n]),
+            };
+            if let Some(beat) = beat.filter(|beat| *beat != output.dq_o) {
+                let (got, beat) = low_difference(output.dq_o, beat);
+                return Err(error(at, "dq_o", got, beat, "a beat on the chips' data bus"));
+            }
+            self.checked += u64::from(valid);
+        }
+        Ok(())
+    }
+
+    /// Memory mode: the host's data bus, and what the cell arrays get.
+    fn memory(
+        &mut self,
+        cycle: u64,
+        inputs: &[PimModuleIn],
+        outputs: &[PimModuleOut],
+    ) -> Result<(), OracleError> {
+        for (n, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
+            let beat = 2 * self.now + n;
+            let expected = self.host_reads.remove(&beat);
+            let got = output.host_dq_valid_o.then_some(output.host_dq_o);
+            if got != expected {
+                let pair = low_difference(got.unwrap_or_default(), expected.unwrap_or_default());
+                let what = "a beat on the host's data bus";
+                return Err(error(cycle + n, "host_dq_o", pair.0, pair.1, what));
+            }
+            self.checked += u64::from(got.is_some());
+            if input.host_dq_valid_i {
+                self.driven.insert(beat, input.host_dq_i);
+            }
+        }
+        let cwl = u64::from(self.timing.cwl);
+        let due = |(at, ..): &(u64, u8, u8)| at + cwl + BURST - 1 == self.now;
+        let complete = if self.host_writes.front().is_some_and(due) {
+            self.host_writes.pop_front()
+        } else {
+            None
+        };
+        let output = &outputs[1];
+        let expected = complete.map(|(at, bank, column)| {
+            let from = 2 * (at + cwl - 1);
+            let beats = (from..).take(8).map(|beat| self.driven.remove(&beat).unwrap_or(u64::MAX));
+            let beats: Vec<u64> = beats.collect();
+            (bank, column, relaid(&beats.try_into().expect("eight beats")))
+        });
+        let write = &output.cells_write_o;
+        let got = (write.bank.get() as u8, write.column, write.data);
+        let got = output.cells_write_valid_o.then_some(got);
+        if got != expected {
+            let code =
+                |write: Option<(u8, u8, Cells)>| write.map_or(0, |(.., data)| data[0] as u32);
+            let what = "the column that a WR of the host writes";
+            return Err(error(cycle + 1, "cells_write_o", code(got), code(expected), what));
+        }
+        Ok(())
+    }
+
+    // -------------------------------------------------------------------------------------- runs
+
+    fn load(&mut self, load: &Load) {
+        let Load { kind, address, data } = *load;
+        let at = usize::from(address);
+        match kind {
+            LoadKind::Command => {
+                self.commands[at] = data;
+                let length = self.machine.words.len().max(at + 1);
+                self.machine.words.clear();
+                self.machine.words.extend_from_slice(&self.commands[..length]);
+            }
+            LoadKind::Entry => self.machine.table[at] = data as u16,
+            LoadKind::Tokens => self.machine.requests[at].0 = data as u32,
+            LoadKind::Segment => {
+                let request = &mut self.machine.requests[at];
+                (request.1, request.2) = (data as u16, (data >> 16) as u16);
+            }
+            LoadKind::Clear => self.machine.words.clear(),
+        }
+    }
+
+    fn start(
+        &mut self,
+        cycle: u64,
+        input: &PimModuleIn,
+        output: &PimModuleOut,
+    ) -> Result<(), OracleError> {
+        self.finish(cycle, false)?;
+        if !output.start_ready_o {
+            return Err(error(cycle, "start_ready_o", 0, 1, "no run goes on"));
+        }
+        let (request, address) = (input.start_i.request.get(), input.start_i.address.get());
+        let run = dispatch::run(&self.machine, request as usize, address as usize, TURNS);
+        self.rank.set_scale(input.scale_i);
+        self.rank.made = Default::default();
+        self.run = Some(Run {
+            commands: run.commands,
+            ending: run.ending.map(|ending| (ending.status, ending.address)),
+            end: None,
+            reads: VecDeque::new(),
+            results: VecDeque::new(),
+            operands: VecDeque::new(),
+            writes: VecDeque::new(),
+            hosts: 0,
+            scores: Vec::new(),
+            weights: Vec::new(),
+            context: Vec::new(),
+            outputs: Vec::new(),
+            fault: None,
+            open_from: None,
+        });
+        Ok(())
+    }
+
+    /// What a tCK of processing in memory shows.
+    fn see(&mut self, cycle: u64, input: &PimModuleIn, output: &PimModuleOut) {
+        let Some(run) = &mut self.run else { return };
+        let at = cycle + 1;
+        let made = &output.results_o;
+        if made.score_valid {
+            let score = made.score;
+            run.scores.push((at, (score.masked, score.head.get() as u32, score.bits)));
+        }
+        if made.weight_valid {
+            run.weights.push((at, (made.weight.head.get() as u32, made.weight.bits)));
+        }
+        if made.context_valid {
+            let element = made.context_element;
+            run.context.push((at, (element.head.get() as u32, element.bits)));
+        }
+        if made.output_valid {
+            run.outputs.push((at, made.output_element));
+        }
+        if output.operand_taken_o {
+            run.operands.push_back((at, input.operand_i));
+        }
+        if output.events_o.results && output.events_o.results_taken {
+            run.open_from.get_or_insert(at);
+        }
+        if run.fault.is_none() && output.fault_o != Fault::None {
+            run.fault = Some((at, output.fault_o));
+        }
+        if output.end_valid_o {
+            let end = output.end_o;
+            run.end = Some((at, (end.status as u32, end.address.get() as u32)));
+        }
+    }
+
+    /// The end of a run, which may not have come to its end.
+    fn finish(&mut self, cycle: u64, over: bool) -> Result<(), OracleError> {
+        let Some(mut run) = self.run.take() else { return Ok(()) };
+        let commands = std::mem::take(&mut run.commands);
+        addresses(&commands, &run)?;
+        // Behind a fault results may have been overwritten before they were read, and nobody tells.
+        let ends = [run.fault.map(|(at, _)| at), run.open_from];
+        let before = |at: u64| ends.iter().flatten().all(|end| at < *end);
+        run.scores.retain(|(at, _)| before(*at));
+        run.weights.retain(|(at, _)| before(*at));
+        run.context.retain(|(at, _)| before(*at));
+        run.outputs.retain(|(at, _)| before(*at));
+        let mut inputs = Inputs { run: &mut run, weights: 0, wrong: None };
+        let mut stop = None;
+        for command in &commands {
+            if let Err(why) = self.rank.execute(command, &mut inputs) {
+                stop = Some(why);
+                break;
+            }
+            if let Some((cycle, what, got, expected)) = inputs.wrong {
+                return Err(error(cycle, "pins_o", got, expected, what));
+            }
+        }
+        let whole = over && run.fault.is_none() && run.open_from.is_none();
+        if let Some((at, (status, address))) = run.end.filter(|_| run.fault.is_none())
+            && run.ending != Some((status, address))
+        {
+            let (expected, _) = run.ending.unwrap_or_default();
+            let what = format!("status of the end at word {address}; expected {:?}", run.ending);
+            return Err(error(at, "end_o", status, expected, &what));
+        }
+        if whole && run.end.is_none() {
+            return Err(error(cycle, "over_o", 1, 0, "the program has not ended"));
+        }
+        self.compare(cycle, &run, whole && stop.is_none())?;
+        if whole && stop == Some(Stop::Waits) {
+            return Err(error(cycle, "over_o", 1, 0, "not all that was dispatched is done"));
+        }
+        if let Some((at, fault)) = run.fault
+            && over
+            && stop.is_none()
+            && self.rank.is_paired()
+            && fault != Fault::Overwritten
+        {
+            return Err(error(at, "fault_o", fault as u32, 0, "nothing is wrong"));
+        }
+        if stop.is_some() || !whole {
+            self.rank = Rank::new(self.kind); // nobody knows what the memories hold
+        }
+        Ok(())
+    }
+
+    /// Compares what a run has made with what it should have: all of it, or as much as there is.
+    fn compare(&mut self, end: u64, run: &Run, whole: bool) -> Result<(), OracleError> {
+        let made = &self.rank.made;
+        let counts = [
+            ("score", run.scores.len(), made.scores.len()),
+            ("weight", run.weights.len(), made.weights.len()),
+            ("context", run.context.len(), made.context.len()),
+            ("output", run.outputs.len(), made.outputs.len()),
+        ];
+        for ((cycle, got), expected) in run.scores.iter().zip(&made.scores) {
+            let (masked, head, bits) = *got;
+            if (masked, head) != (expected.masked, expected.head) || bits != expected.bits {
+                let what = format!("score of {expected:?}");
+                return Err(error(*cycle, "results_o", bits.into(), expected.bits.into(), &what));
+            }
+        }
+        let elements =
+            |seen: &[Seen<(u32, u16)>], made: &[(u32, pimlico_golden::rank::Expected)], what| {
+                for ((cycle, (head, bits)), (of, expected)) in seen.iter().zip(made) {
+                    if head != of || !expected.holds(*bits) {
+                        let what = format!("{what} of head {of}: {expected:?}");
+                        return Err(error(*cycle, "results_o", (*bits).into(), 0, &what));
+                    }
+                }
+                Ok(())
+            };
+        elements(&run.weights, &made.weights, "weight")?;
+        elements(&run.context, &made.context, "element of the context")?;
+        for ((cycle, got), expected) in run.outputs.iter().zip(&made.outputs) {
+            if got != expected {
+                let what = "output of a matrix";
+                return Err(error(*cycle, "results_o", (*got).into(), (*expected).into(), what));
+            }
+        }
+        for (what, got, expected) in counts {
+            if whole && got != expected {
+                let what = format!("number of {what}s in a run");
+                return Err(error(end, "results_o", got as u32, expected as u32, &what));
+            }
+            self.results += got.min(expected) as u64;
+            self.checked += got.min(expected) as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Compares the words that were written and the results that were read with those of the commands.
+fn addresses(commands: &[Dispatched], run: &Run) -> Result<(), OracleError> {
+    let of = |kinds: &[u32]| -> Vec<u32> {
+        let commands = commands.iter().filter(|command| kinds.contains(&command.opcode));
+        commands.map(|command| command.word).collect()
+    };
+    let writes = of(&[WR_SHARED, WR_WEIGHTS]);
+    for ((cycle, word), expected) in run.writes.iter().zip(writes) {
+        if u32::from(*word) != expected {
+            return Err(error(*cycle, "pins_o", (*word).into(), expected, "word of a WR_SHARED"));
+        }
+    }
+    // Scores and outputs are read by their group alone.
+    let bus = |word: u32| if word & 0x80 != 0 { word & 0xCF } else { word & 3 };
+    for ((cycle, address), word) in run.results.iter().zip(of(&[RD_RESULT])) {
+        if u32::from(*address) != bus(word) {
+            let what = "address of an RD_RESULT";
+            return Err(error(*cycle, "pins_o", (*address).into(), bus(word), what));
+        }
+    }
+    Ok(())
+}
+
+/// The halves of two words in which they differ.
+fn low_difference(got: u64, expected: u64) -> (u32, u32) {
+    let shift = if got as u32 == expected as u32 { 32 } else { 0 };
+    ((got >> shift) as u32, (expected >> shift) as u32)
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+//! A host with its memories and a module between them: what goes into the module, beat by beat. To know what
+//! it asks for, the model of the module runs along.
+
+use super::arrays::{Arrays, Gates, HostTck, Traffic};
+use super::programs::{Author, Program, Target};
+use crate::random::Random;
+use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, Pins, Timing};
+use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
+use pimlico_ports::{Model, U};
+use pimlico_units::arith::Format;
+use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+use std::collections::VecDeque;
+
+/// tCK after which a run is left alone: it waits for what does not come.
+const PATIENCE_TCK: u64 = 6000;
+
+/// What the host does next.
+enum Action {
+    /// It writes and starts a program.
+    Program(Box<Program>),
+    /// It starts the program that is there once more, with other operands.
+    Again(Vec<Burst>),
+    /// It accesses the chips as its memory.
+    Traffic(Traffic),
+    /// Nothing, for so many tCK.
+    Idle(u64),
+    /// A run goes on.
+    Run(u64),
+}
+
+/// The host and what it has.
+pub(super) struct Scenario {
+    /// The inputs of a tCK in which nothing happens.
+    idle: PimModuleIn,
+    target: Target,
+    seeds: VecDeque<u64>,
+    wild: bool,
+    action: Action,
+    /// The last program.
+    program: Option<Box<Program>>,
+    loads: VecDeque<Load>,
+    operands: VecDeque<Burst>,
+    commands: Vec<u64>,
+    table: Vec<u16>,
+    arrays: Arrays,
+    gates: Gates,
+}
+
+/// Timings of a DRAM, as DDR4's are or about.
+fn timing(random: &mut Random) -> Timing {
+    let ddr4 = Timing {
+        ccd_s: 4,
+        ccd_l: 8,
+        rrd_s: 4,
+        rrd_l: 8,
+        rcd: 22,
+        rcd_wr: 22,
+        rcd_mac: 22,
+        ras: 52,
+        rp: 22,
+        rc: 74,
+        rtp: 12,
+        faw: 34,
+        rd_to_wr: 12,
+        wr_to_rd_s: 24,
+        wr_to_rd_l: 32,
+        wr_to_pre: 44,
+        cl: 22,
+        cwl: 16,
+        rfc: 560,
+        refi: U::new(12480),
+    };
+    let mut draw = |from: u64, to: u64| (from + random.below(to - from + 1)) as u8;
+    let mut timing = ddr4;
+    if draw(0, 2) > 0 {
+        timing.ccd_l = draw(5, 12);
+        timing.rrd_l = draw(4, 10);
+        timing.faw = draw(16, 40).max(timing.rrd_l);
+        (timing.rcd, timing.rcd_wr, timing.rcd_mac) = (draw(8, 30), draw(8, 30), draw(8, 30));
+        (timing.ras, timing.rp, timing.rtp) = (draw(20, 60), draw(12, 30), draw(6, 16));
+        timing.rc = timing.ras + timing.rp + draw(0, 4);
+        timing.cwl = if draw(0, 3) == 0 { draw(2, 46) } else { draw(8, 20) };
+        timing.cl = if draw(0, 3) == 0 {
+            draw(timing.cwl.into(), 46) + 2
+        } else {
+            timing.cwl + draw(2, 10)
+        };
+        timing.cl = timing.cl.min(48);
+        timing.rd_to_wr = timing.cl + 6 - timing.cwl;
+        timing.wr_to_rd_s = timing.cwl + 4 + draw(2, 6);
+        timing.wr_to_rd_l = timing.wr_to_rd_s + draw(0, 10);
+        timing.wr_to_pre = timing.cwl + 4 + draw(10, 30);
+    }
+    // REFs are short and come often, so that there are some.
+    let rfc = 60 + random.below(160);
+    timing.rfc = rfc as u16;
+    timing.refi = U::new(match random.below(4) {
+        0 => 12480,
+        _ => 3 * rfc + 400 + random.below(800),
+    });
+    timing
+}
+
+/// Sums that must end before a partial sum has come back, of outputs and of the context: their results are
+/// at least so far apart, the data come CL later, and the adder unit takes its time.
+pub(super) fn settles(timing: &Timing) -> [u64; 2] {
+    let (cl, slot) = (u64::from(timing.cl), u64::from(timing.ccd_l));
+    [(cl + 9).div_ceil(16) + 1, (cl + 6).div_ceil(2 * slot + 15)]
+}
+
+impl Scenario {
+    pub fn new(seed: u64, actions: &[u64], wide: bool, places: usize) -> Self {
+        let mut random = Random(seed);
+        let timing_i = timing(&mut random);
+        let options_i = Options { staggered: random.one_in(2), refresh: !random.one_in(6) };
+        let rows = if random.one_in(3) { 1 << 16 } else { 1 + random.below(1 << 15) };
+        let columns = if random.one_in(3) { 24 + random.below(200) } else { 128 };
+        let size_i = BankSize { rows: U::new(rows), columns: U::new(columns) };
+        let scale_i = 0x2C00 + random.below(0x1000) as u16; // 2^-4 to 1
+        let settles = settles(&timing_i);
+        Self {
+            idle: PimModuleIn { timing_i, options_i, size_i, scale_i, ..Default::default() },
+            target: Target { size: size_i, wide, places: places as u64, settles },
+            seeds: actions.iter().copied().collect(),
+            wild: random.one_in(4),
+            action: Action::Idle(random.below(4)),
+            program: None,
+            loads: VecDeque::new(),
+            operands: VecDeque::new(),
+            commands: vec![0; COMMANDS],
+            table: vec![NO_ROW; ENTRIES],
+            arrays: Arrays::new(random.next()),
+            gates: Gates::new(timing_i),
+        }
+    }
+
+    /// The inputs until all is done, or of so many beats.
+    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize>(
+        mut self,
+        beats: usize,
+    ) -> Vec<PimModuleIn> {
+        let mut unit = PimModule::<A, LATE, SCORES>::new();
+        let mut inputs = Vec::with_capacity(beats);
+        while inputs.len() + 2 <= beats {
+            let now = unit.settle(&self.idle);
+            let Some((mut input, driven)) = self.next(&now) else { break };
+            let held = input.load_valid_i || input.start_valid_i;
+            let pins = match (held, input.memory_i) {
+                (true, _) => Pins::default(),
+                (_, true) => input.host_pins_i,
+                (_, false) => now.pins_o,
+            };
+            input.cells_i = self.arrays.read(&pins);
+            let mut output = PimModuleOut::default();
+            for beat in driven {
+                input.host_dq_valid_i = beat.is_some();
+                input.host_dq_i = beat.unwrap_or_default();
+                output = unit.step(&input);
+                inputs.push(input);
+            }
+            self.see(&input, &output);
+            if !held {
+                self.arrays.command(&pins);
+                self.gates.tick(&pins);
+            }
+        }
+        inputs
+    }
+
+    /// The inputs of a tCK, and the beats that the host drives in it.
+    fn next(&mut self, now: &PimModuleOut) -> Option<(PimModuleIn, [Option<u64>; 2])> {
+        let settled = now.activity_o.settled && (now.over_o || self.program.is_none());
+        loop {
+            let mut input = self.idle;
+            input.operands_i = U::new(self.operands.len().min(127) as u64);
+            input.operand_i = self.operands.front().copied().unwrap_or_default();
+            match &mut self.action {
+                Action::Run(0) => return None,
+                Action::Run(left) => {
+                    *left -= 1;
+                    if !settled {
+                        return Some((input, [None; 2]));
+                    }
+                }
+                Action::Idle(0) => {}
+                Action::Idle(left) => {
+                    *left -= 1;
+                    return Some((input, [None; 2]));
+                }
+                Action::Program(program) => {
+                    if let Some(load_i) = self.loads.pop_front() {
+                        (input.load_valid_i, input.load_i) = (true, load_i);
+                        return Some((input, [None; 2]));
+                    }
+                    let program = program.clone();
+                    self.operands = program.operands.iter().copied().collect();
+                    self.program = Some(program);
+                    return Some((self.start(), [None; 2]));
+                }
+                Action::Again(operands) => {
+                    self.operands = operands.drain(..).collect();
+                    return Some((self.start(), [None; 2]));
+                }
+                Action::Traffic(traffic) => {
+                    if let Some(HostTck { pins, driven }) = traffic.drive(&self.gates) {
+                        (input.memory_i, input.host_pins_i) = (true, pins);
+                        return Some((input, driven));
+                    }
+                }
+            }
+            if !settled {
+                return Some((input, [None; 2])); // an idle rank refreshes
+            }
+            self.action = self.choose()?;
+        }
+    }
+
+    /// A start of the program that is there.
+    fn start(&mut self) -> PimModuleIn {
+        let start_i = self.program.as_ref().map(|program| program.start).unwrap_or_default();
+        self.action = Action::Run(PATIENCE_TCK);
+        PimModuleIn { start_valid_i: true, start_i, ..self.idle }
+    }
+
+    /// What the host does where nothing is under way.
+    fn choose(&mut self) -> Option<Action> {
+        let mut random = Random(self.seeds.pop_front()?);
+        self.idle.scale_i ^= random.below(4) as u16;
+        Some(match random.below(8) {
+            0..4 => {
+                let program = Author::new(&mut random, self.target).write(self.wild);
+                self.loads = program.loads.iter().copied().collect();
+                Action::Program(Box::new(program))
+            }
+            4 | 5 if self.program.is_some() => {
+                let count = self.program.as_ref().map_or(0, |program| program.operands.len());
+                let operand =
+                    |_| std::array::from_fn(|_| super::arrays::moderate_word(&mut random));
+                Action::Again((0..count).map(operand).collect())
+            }
+            6 => Action::Idle(random.below(400)),
+            _ => Action::Traffic(Traffic::new(random)),
+        })
+    }
+
+    /// The end of a tCK.
+    fn see(&mut self, input: &PimModuleIn, output: &PimModuleOut) {
+        if output.operand_taken_o {
+            self.operands.pop_front();
+        }
+        if output.cells_write_valid_o {
+            self.arrays.write(&output.cells_write_o);
+        }
+        let Load { kind, address, data } = input.load_i;
+        let address = usize::from(address);
+        if output.command_write_o && kind == LoadKind::Command {
+            self.commands[address] = data;
+        }
+        if output.table_write_o && kind == LoadKind::Entry {
+            self.table[address] = data as u16;
+        }
+        if output.fetch_read_o {
+            let from = output.fetch_address_o.get() as usize;
+            let word = |n| self.commands.get(from + n).copied().unwrap_or_default();
+            self.idle.fetch_data_i = std::array::from_fn(word);
+        }
+        if output.table_read_o {
+            let at = usize::from(output.table_address_o);
+            self.idle.table_data_i = self.table.get(at).copied().unwrap_or(NO_ROW);
+        }
+    }
+}
