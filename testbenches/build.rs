@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Verilates every unit of `pimlico-units` and compiles the result, with a binding, into one library.
 //!
-//! For each unit: Verilator makes C++ of the RTL; its ports and probed registers are checked against
-//! the unit's declaration; a binding is generated that moves all of them at once; one translation
-//! unit holds it all. It is compiled anew only where Verilator's output for it has changed.
+//! The structs and enums of the models are checked against the RTL's package. For each unit: Verilator
+//! makes C++ of the RTL; its ports and probed registers are checked against the unit's declaration; a
+//! binding is generated that moves all of them at once; one translation unit holds it all. It is compiled anew only where Verilator's output for it has changed.
 
 #[cfg(feature = "rtl")]
 #[path = "build/binding.rs"]
@@ -23,6 +23,12 @@ mod library;
 #[cfg(feature = "rtl")]
 #[path = "build/objects.rs"]
 mod objects;
+#[cfg(feature = "rtl")]
+#[path = "build/package.rs"]
+mod package;
+#[cfg(feature = "rtl")]
+#[path = "build/source.rs"]
+mod source;
 #[cfg(feature = "rtl")]
 #[path = "build/verilate.rs"]
 mod verilate;
@@ -62,6 +68,13 @@ fn build() {
     // one panics.
     if let Ok(modules) = std::env::var("PIMLICO_UNITS") {
         units.retain(|unit| modules.split(',').any(|module| module == unit.module));
+    }
+
+    let differences = package::differences(&units, pimlico_units::TYPES, &sources, &out);
+    let differences = differences.unwrap_or_else(|error| fail(&error));
+    if !differences.is_empty() {
+        let list = differences.join("\n  ");
+        fail(&format!("rtl and hw-models declare types differently:\n  {list}"));
     }
 
     let mut compiler = cc::Build::new();

@@ -21,6 +21,8 @@ pub mod module;
 mod prim;
 pub mod rank;
 
+/// The structs and enums of the RTL's package.
+pub use pimlico_dpa::types::SHAPES as TYPES;
 use pimlico_ports::{Unit, UnitInfo};
 
 /// Every unit, in every set of parameters that is built and proven: calls the macro `$each` with

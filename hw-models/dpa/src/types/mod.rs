@@ -25,7 +25,7 @@ pub use requests::{
 pub use results::{Activity, CellWrite, Element, RankEvents, RankResults, Score};
 pub use run::{Dispatch, Fault, Load, LoadKind, RunEnd, Start, Status};
 
-use pimlico_ports::U;
+use pimlico_ports::{Shape, Signal, U};
 
 /// Chips of a rank.
 pub const CHIPS: usize = 8;
@@ -52,3 +52,30 @@ pub type Burst = [Beat; 8];
 pub type Cells = [u64; CHIPS];
 /// The same column of every bank.
 pub type Columns = [Cells; BANKS];
+
+/// All of them, those that others are made of within these: what is compared with the package.
+pub const SHAPES: &[Shape] = &[
+    Timing::SHAPE,
+    Options::SHAPE,
+    BankSize::SHAPE,
+    Pins::SHAPE,
+    ArrayRequest::SHAPE,
+    BusRequest::SHAPE,
+    ResultAddress::SHAPE,
+    TreeSum::SHAPE,
+    LaneSums::SHAPE,
+    Finish::SHAPE,
+    Weigh::SHAPE,
+    RankEvents::SHAPE,
+    Activity::SHAPE,
+    RankResults::SHAPE,
+    CellWrite::SHAPE,
+    CommandWord::SHAPE,
+    LoopWord::SHAPE,
+    ModifyWord::SHAPE,
+    Dispatch::SHAPE,
+    Load::SHAPE,
+    Start::SHAPE,
+    RunEnd::SHAPE,
+    Fault::SHAPE,
+];
