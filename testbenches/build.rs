@@ -3,7 +3,8 @@
 //!
 //! The structs and enums of the models are checked against the RTL's package. For each unit: Verilator
 //! makes C++ of the RTL; its ports and probed registers are checked against the unit's declaration; a
-//! binding is generated that moves all of them at once; one translation unit holds it all. It is compiled anew only where Verilator's output for it has changed.
+//! binding is generated that moves all of them at once; one translation unit holds it all. Verilator runs
+//! only where a source of the unit has changed, the compiler only where Verilator's output has.
 
 #[cfg(feature = "rtl")]
 #[path = "build/binding.rs"]
@@ -14,6 +15,9 @@ mod coverage;
 #[cfg(feature = "rtl")]
 #[path = "build/header.rs"]
 mod header;
+#[cfg(feature = "rtl")]
+#[path = "build/inputs.rs"]
+mod inputs;
 #[cfg(feature = "rtl")]
 #[path = "build/lanes.rs"]
 mod lanes;
@@ -64,17 +68,17 @@ fn build() {
     println!("cargo::rerun-if-changed={}", rtl.display());
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
     let mut units = pimlico_units::units();
-    // For work on a few modules, named with commas between them: the others are not there, and whoever asks for
-    // one panics.
-    if let Ok(modules) = std::env::var("PIMLICO_UNITS") {
-        units.retain(|unit| modules.split(',').any(|module| module == unit.module));
-    }
-
     let differences = package::differences(&units, pimlico_units::TYPES, &sources, &out);
     let differences = differences.unwrap_or_else(|error| fail(&error));
     if !differences.is_empty() {
         let list = differences.join("\n  ");
         fail(&format!("rtl and hw-models declare types differently:\n  {list}"));
+    }
+
+    // For work on a few modules, named with commas between them: the others are not there, and whoever asks for
+    // one panics.
+    if let Ok(modules) = std::env::var("PIMLICO_UNITS") {
+        units.retain(|unit| modules.split(',').any(|module| module == unit.module));
     }
 
     let mut compiler = cc::Build::new();
@@ -92,61 +96,46 @@ fn build() {
         // Its C++ is the larger by far: less is spent on each line of it.
         compiler.define("VM_COVERAGE", "1").opt_level(1);
     }
-    let mut dirs = Vec::new();
+    let sources = inputs::Sources::read(sources).unwrap_or_else(|error| fail(&error));
     // What a design has many of comes first: the design is made around it.
     let has_rank = units.iter().any(|unit| unit.module == verilate::RANK);
     let libraries = if has_rank { library::libraries(&out) } else { Vec::new() };
+    let jobs = libraries.iter().map(|library| library.job(&sources)).collect::<Result<Vec<_>, _>>();
+    let jobs = jobs.unwrap_or_else(|error| fail(&error));
+    verilator.run_all(&jobs, &out).unwrap_or_else(|error| fail(&error));
+
+    let own = units.iter().map(|unit| verilate::job(unit, &sources, &libraries, &out));
+    let lanes = units.iter().filter(|unit| lanes::has(unit));
+    let lanes = lanes.map(|unit| lanes::job(unit, &sources, &out));
+    let jobs = own.chain(lanes).collect::<Result<Vec<_>, _>>();
+    let jobs = jobs.unwrap_or_else(|error| fail(&error));
+    verilator.run_all(&jobs, &out).unwrap_or_else(|error| fail(&error));
+
+    let mut dirs = Vec::new();
     for library in &libraries {
         let dir = out.join(&library.name);
-        let (module, sources) = library.module(&sources);
-        let made = verilator.run(&module, &library.name, &sources, &dir);
-        made.unwrap_or_else(|error| fail(&error));
         write(&dir.join(objects::SOURCE), library.translation_unit(&dir));
         dirs.push(dir);
     }
     for unit in &units {
         let name = binding::identifier(unit);
         let dir = out.join(&name);
-        let module = verilate::Module {
-            name: unit.module,
-            parameters: unit.parameters,
-            configuration: verilate::probe_configuration(unit)
-                + &coverage::left_out(unit, &sources),
-            options: coverage::options(unit),
-            library: None,
-        };
-        let made = match unit.module {
-            verilate::RANK => {
-                let sources = library::sources(&sources, &libraries, &out);
-                verilator.run(&module, &name, &sources, &dir)
-            }
-            _ => verilator.run(&module, &name, &sources, &dir),
-        };
-        made.unwrap_or_else(|error| fail(&error));
         let verilated = header::Verilated::read(&dir, &name, &binding::scope(unit));
         let differences = verilated.differences(unit);
         if !differences.is_empty() {
             let list = differences.join("\n  ");
             fail(&format!("rtl and hw-models declare {} differently:\n  {list}", unit.name));
         }
-        let text = binding::translation_unit(unit, &dir);
-        std::fs::write(dir.join(objects::SOURCE), text).expect("OUT_DIR is writable");
+        write(&dir.join(objects::SOURCE), binding::translation_unit(unit, &dir));
         dirs.push(dir);
     }
     for unit in units.iter().filter(|unit| lanes::has(unit)) {
-        let name = lanes::identifier(unit);
-        let dir = out.join(&name);
-        let mut sources = sources.clone();
-        sources.push(out.join(format!("{name}.sv")));
-        write(sources.last().expect("just pushed"), lanes::module(unit));
-        let module = verilate::Module { name: &name, ..Default::default() };
-        verilator.run(&module, &name, &sources, &dir).unwrap_or_else(|error| fail(&error));
+        let dir = out.join(lanes::identifier(unit));
         write(&dir.join(objects::SOURCE), lanes::translation_unit(unit, &dir));
         dirs.push(dir);
     }
     let table = out.join("table.cpp");
-    let text = binding::table(&units) + &lanes::table(&units);
-    std::fs::write(&table, text).expect("OUT_DIR is writable");
+    write(&table, binding::table(&units) + &lanes::table(&units));
     let objects = objects::compile(&compiler, Path::new("shim"), &dirs);
     if coverage::COUNTED {
         compiler.file(verilator.include().join("verilated_cov.cpp"));

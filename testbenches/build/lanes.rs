@@ -3,6 +3,8 @@
 //! makes it possible to try all pairs of operands.
 
 use crate::binding;
+use crate::inputs::Sources;
+use crate::verilate::Module;
 use pimlico_ports::{PortInfo, UnitInfo};
 use std::path::Path;
 
@@ -20,6 +22,20 @@ pub fn has(unit: &UnitInfo) -> bool {
 /// Name of the module.
 pub fn identifier(unit: &UnitInfo) -> String {
     format!("{}_lanes", binding::identifier(unit))
+}
+
+/// How Verilator makes it.
+pub fn job(
+    unit: &UnitInfo,
+    sources: &Sources,
+    out: &Path,
+) -> Result<(Module<'static>, String), String> {
+    let name = identifier(unit);
+    let file = out.join(format!("{name}.sv"));
+    crate::write(&file, module(unit));
+    let mut sources = sources.of(unit.module)?;
+    sources.push(file);
+    Ok((Module { name: name.clone(), sources, ..Default::default() }, name))
 }
 
 /// The module: one operand for all lanes, one for each.

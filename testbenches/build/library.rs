@@ -9,6 +9,7 @@
 //! parameters. A library's ports are vectors: the wrapper that Verilator makes has no types of a package.
 
 use crate::binding::{self, identifier};
+use crate::inputs::Sources;
 use crate::verilate::Module;
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
 use pimlico_units::arith::{Binary16, Binary32};
@@ -54,19 +55,19 @@ pub fn libraries(out: &Path) -> Vec<Library> {
 }
 
 impl Library {
-    /// How Verilator makes it, and of which sources.
-    pub fn module(&self, sources: &[PathBuf]) -> (Module<'_>, Vec<PathBuf>) {
+    /// How Verilator makes it, and in which folder.
+    pub fn job(&self, sources: &Sources) -> Result<(Module<'_>, String), String> {
         crate::write(&self.flat, self.flat());
-        let sources = sources.iter().chain([&self.flat]).cloned().collect();
-        let configuration = CONFIGURATION.to_owned();
+        let mut sources = sources.of(MODULE)?;
+        sources.push(self.flat.clone());
         let module = Module {
-            name: &self.top,
-            parameters: &[],
-            configuration,
-            options: &[],
+            name: self.top.clone(),
+            configuration: CONFIGURATION.to_owned(),
             library: Some(&self.name),
+            sources,
+            ..Default::default()
         };
-        (module, sources)
+        Ok((module, self.name.clone()))
     }
 
     fn flat(&self) -> String {
@@ -86,14 +87,18 @@ impl Library {
     }
 }
 
-/// The sources of a design that uses `libraries`, in place of those with the module.
-pub fn sources(design: &[PathBuf], libraries: &[Library], out: &Path) -> Vec<PathBuf> {
+/// The sources of the design `top` that uses `libraries`, in place of those of the module.
+pub fn sources(
+    top: &str,
+    sources: &Sources,
+    libraries: &[Library],
+    out: &Path,
+) -> Result<Vec<PathBuf>, String> {
     let chooser = out.join(format!("{MODULE}_chosen_library.sv"));
     crate::write(&chooser, choose(libraries));
-    let is_module = |file: &&PathBuf| file.file_stem().is_some_and(|stem| stem == MODULE);
     let wrappers = libraries.iter().map(|it| out.join(&it.name).join(format!("{}.sv", it.name)));
-    let others = design.iter().filter(|file| !is_module(file));
-    others.cloned().chain(wrappers).chain([chooser]).collect()
+    let own = sources.of_without(top, MODULE)?;
+    Ok(own.into_iter().chain(wrappers).chain([chooser]).collect())
 }
 
 /// The module in place of the RTL's.

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! Finding and running Verilator.
 
+use crate::inputs::{self, Sources, Stamp};
+use crate::library::{self, Library};
+use crate::{binding, coverage};
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, thread};
 
 /// The oldest Verilator that the generated code is known to work with.
 const OLDEST: (u32, u32) = (5, 6);
 
 /// What is to be Verilated.
 pub struct Module<'a> {
-    pub name: &'a str,
+    pub name: String,
     pub parameters: &'a [(&'a str, i64)],
     /// Verilator's configuration file.
     pub configuration: String,
@@ -19,18 +24,28 @@ pub struct Module<'a> {
     pub options: &'a [&'a str],
     /// It becomes a library of this name.
     pub library: Option<&'a str>,
+    /// The files that it is made of, in order.
+    pub sources: Vec<PathBuf>,
 }
 
 impl Default for Module<'_> {
     fn default() -> Self {
         let configuration = "`verilator_config\n".to_owned();
-        Self { name: "", parameters: &[], configuration, options: &[], library: None }
+        Self {
+            name: String::new(),
+            parameters: &[],
+            configuration,
+            options: &[],
+            library: None,
+            sources: Vec::new(),
+        }
     }
 }
 
 /// An installed Verilator.
 pub struct Verilator {
     root: PathBuf,
+    version: String,
 }
 
 impl Verilator {
@@ -56,7 +71,7 @@ impl Verilator {
             Some(root) => PathBuf::from(root),
             None => PathBuf::from(output("--getenv VERILATOR_ROOT")?),
         };
-        Ok(Self { root })
+        Ok(Self { root, version })
     }
 
     /// Where Verilator's headers and run-time sources are.
@@ -64,46 +79,91 @@ impl Verilator {
         self.root.join("include")
     }
 
-    /// Makes C++ of a module in an empty `dir`, every class being prefixed with `V{name}`.
-    pub fn run(
-        &self,
-        module: &Module<'_>,
-        name: &str,
-        sources: &[PathBuf],
-        dir: &Path,
-    ) -> Result<(), String> {
-        let Module { name: module, parameters, configuration, options, library } = module;
+    /// Makes C++ of modules, each in the folder of its name in `out`, as many at a time as cargo allows.
+    pub fn run_all(&self, jobs: &[(Module<'_>, String)], out: &Path) -> Result<(), String> {
+        let at_a_time = env::var("NUM_JOBS").ok().and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(Ok(())));
+        let work = || {
+            while let Some((module, name)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if let Err(error) = self.run(module, name, &out.join(name)) {
+                    next.store(jobs.len(), Ordering::Relaxed);
+                    *failed.lock().expect("nobody panics with it") = Err(error);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..at_a_time {
+                scope.spawn(work);
+            }
+        });
+        failed.into_inner().expect("nobody panics with it")
+    }
+
+    /// Makes C++ of a module in `dir`, every class being prefixed with `V{name}`. What is there already
+    /// stays if nothing that it was made from has changed.
+    fn run(&self, module: &Module<'_>, name: &str, dir: &Path) -> Result<(), String> {
+        let Module { name: module, parameters, configuration, options, library, sources } = module;
+        // Registers hold random bits before the reset, so that one that it misses shows. Of those without
+        // reset the units' benches know when they count; the rank's begins where the models' do.
+        let is_rank = module == RANK || library.is_some();
+        let initial = if is_rank { "0" } else { "unique" };
+        let is_repeating = module == REPEATING || library.is_some();
+        let mut arguments: Vec<String> = ["--cc", "--trace", "--assert", "-O3", "-Wall"]
+            .into_iter()
+            .chain(["--x-assign", "unique", "--x-initial", initial])
+            .chain(["--timescale-override", "1ps/1ps"])
+            .chain(is_repeating.then_some("-fno-gate"))
+            .chain(library.iter().flat_map(|name| ["--lib-create", *name]))
+            .chain(options.iter().copied())
+            .chain(["--prefix", &format!("V{name}"), "--top-module", module])
+            .map(str::to_owned)
+            .collect();
+        arguments.extend(parameters.iter().map(|(name, value)| format!("-G{name}={value}")));
+        arguments.extend(sources.iter().map(|source| source.display().to_string()));
+
+        let stamp = Stamp::of(dir);
+        let made_with = [&arguments[..], &[configuration.clone(), self.version.clone()]].concat();
+        if stamp.holds(&made_with) {
+            return Ok(());
+        }
+        stamp.remove();
         let _ = fs::remove_dir_all(dir);
         fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))?;
         let file = dir.join("configuration.vlt");
         fs::write(&file, configuration).map_err(|e| e.to_string())?;
-        // Registers hold random bits before the reset, so that one that it misses shows. Of those without
-        // reset the units' benches know when they count; the rank's begins where the models' do.
-        let is_rank = *module == RANK || library.is_some();
-        let initial = if is_rank { "0" } else { "unique" };
-        let is_repeating = *module == REPEATING || library.is_some();
         let mut command = Command::new("verilator");
-        command
-            .args(["--cc", "--trace", "--assert", "-O3", "-Wall"])
-            .args(["--x-assign", "unique", "--x-initial", initial])
-            .args(["--timescale-override", "1ps/1ps"])
-            .args(if is_repeating { &["-fno-gate"][..] } else { &[] })
-            .args(library.iter().flat_map(|name| ["--lib-create", *name]))
-            .args(*options)
-            .args(["--prefix", &format!("V{name}"), "--top-module", module])
-            .arg("--Mdir")
-            .arg(dir)
-            .args(parameters.iter().map(|(name, value)| format!("-G{name}={value}")))
-            .arg(file)
-            .args(sources);
+        command.arg("--Mdir").arg(dir).arg(file).args(&arguments);
         let output = command.output().map_err(|e| format!("cannot run verilator: {e}"))?;
-        if output.status.success() {
-            Ok(())
-        } else {
+        if !output.status.success() {
             let messages = String::from_utf8_lossy(&output.stderr);
-            Err(format!("verilator rejects {name}:\n{messages}"))
+            return Err(format!("verilator rejects {name}:\n{messages}"));
         }
+        let list = dir.join(format!("V{name}__ver.d"));
+        let list = fs::read_to_string(&list).map_err(|e| format!("{}: {e}", list.display()))?;
+        stamp.write(&made_with, &inputs::dependencies(&list))
     }
+}
+
+/// How a unit is made, and in which folder.
+pub fn job(
+    unit: &UnitInfo,
+    sources: &Sources,
+    libraries: &[Library],
+    out: &Path,
+) -> Result<(Module<'static>, String), String> {
+    let configuration = probe_configuration(unit) + &coverage::left_out(unit, sources.files());
+    let module = Module {
+        name: unit.module.to_owned(),
+        parameters: unit.parameters,
+        configuration,
+        options: coverage::options(unit),
+        library: None,
+        sources: match unit.module {
+            RANK => library::sources(RANK, sources, libraries, out)?,
+            module => sources.of(module)?,
+        },
+    };
+    Ok((module, binding::identifier(unit)))
 }
 
 /// The part of Verilator's version before and after the point.
@@ -115,7 +175,7 @@ fn parse_version(text: &str) -> Option<(u32, u32)> {
 
 /// What is said to Verilator about a unit, without a word about it in the RTL: the probed registers are
 /// visible from C++.
-pub fn probe_configuration(unit: &UnitInfo) -> String {
+fn probe_configuration(unit: &UnitInfo) -> String {
     let lines = unit.probes.iter().map(|probe| {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
