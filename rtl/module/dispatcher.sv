@@ -27,15 +27,15 @@ module dispatcher import pimlico_pkg::*; #(
   input  logic [3:0][63:0] fetch_data_i,
   /// Entry of the Va2Pa table at the last table_address_o.
   input  logic [15:0]      table_data_i,
-  /// The target takes the command, if there is one.
+  /// The target accepts the command, if there is one.
   input  logic             dispatch_ready_i,
-  /// The command buffer takes the host's data.
+  /// The command buffer stores the host's data.
   output logic             command_write_o,
-  /// The Va2Pa table takes the host's data.
+  /// The Va2Pa table stores the host's data.
   output logic             table_write_o,
   /// The host has written what does not fit.
   output logic             overflow_o,
-  /// A start is taken, if there is one.
+  /// A start is accepted, if there is one.
   output logic             start_ready_o,
   /// The command buffer is read.
   output logic             fetch_read_o,

@@ -7,23 +7,23 @@ module burst_source #(
   /// Bursts that wait, the one on the bus included: a power of two, 2 or more.
   parameter int unsigned DEPTH = 16
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic                  clk_i,
   /// Asynchronous reset, active low: nothing waits.
   input  logic                  rst_ni,
-  /// A burst enters. Only where there is room.
+  /// A burst enters, only where there is room.
   input  logic                  push_i,
-  /// Its beats, the first at the bottom.
+  /// Beats of the burst that enters, the first at the bottom.
   input  logic [7:0][WIDTH-1:0] beats_i,
-  /// The oldest burst is on the bus. Only where there is one.
+  /// The oldest burst is on the bus, only where there is one.
   input  logic                  busy_i,
-  /// Which of its tCK.
+  /// tCK of the burst on the bus, 0 to 3.
   input  logic [1:0]            index_i,
-  /// The second of the tCK's two beats.
+  /// The second of the two beats of a tCK.
   input  logic                  second_i,
   /// A burst waits, or is on the bus.
   output logic                  valid_o,
-  /// The beat; 0 without busy_i.
+  /// Beat on the bus; 0 without busy_i.
   output logic [WIDTH-1:0]      data_o
 );
 

@@ -2,25 +2,25 @@
 // Time of a burst on the data bus, CL or CWL after its command. Contract: burst_timer.md.
 
 module burst_timer #(
-  /// The longest latency.
+  /// The longest latency, in tCK.
   parameter  int unsigned LONGEST      = 48,
   localparam int unsigned LATENCY_BITS = $clog2(LONGEST + 1)
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic       clk_i,
   /// Asynchronous reset, active low.
   input  logic       rst_ni,
   /// The command is on the pins.
   input  logic       command_i,
-  /// From the command to its data: 1 to LONGEST.
+  /// Latency from the command to its data, in tCK: 1 to LONGEST.
   input  logic [7:0] latency_i,
   /// The burst begins in the next tCK.
   output logic       ahead_o,
   /// The burst is on the bus.
   output logic       busy_o,
-  /// Which of its tCK it is.
+  /// tCK of the burst on the bus, 0 to 3.
   output logic [1:0] index_o,
-  /// It is the last of them.
+  /// The burst is in its last tCK.
   output logic       last_o
 );
 

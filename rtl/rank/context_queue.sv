@@ -12,31 +12,31 @@ module context_queue import pimlico_pkg::*; #(
   parameter  int unsigned DEPTH        = 128,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic                      clk_i,
   /// Asynchronous reset, active low: nothing waits.
   input  logic                      rst_ni,
-  /// Eight sums enter. Only where there is room.
+  /// Eight sums enter, only where there is room.
   input  logic                      push_i,
-  /// Their query head.
+  /// Query head of the sums that enter.
   input  head_t                     head_i,
-  /// The sums.
+  /// The sums that enter, one of each chip.
   input  logic [7:0][SUM_WIDTH-1:0] sums_i,
-  /// LATE = 1: the softmax unit takes the sum, if there is one.
+  /// LATE = 1: the softmax unit accepts the sum, if there is one.
   input  logic                      sum_ready_i,
-  /// LATE = 1: the softmax unit has normalised the oldest sum that it has taken.
+  /// LATE = 1: the softmax unit has normalised the oldest sum that it has accepted.
   input  logic                      context_valid_i,
-  /// LATE = 1: that element.
+  /// LATE = 1: the normalised sum.
   input  logic [15:0]               context_i,
   /// LATE = 1: there is a sum for the softmax unit.
   output logic                      sum_valid_o,
-  /// The sum in binary32; 0 if there is none, as what follows.
+  /// LATE = 1: the sum in binary32; 0 if there is none.
   output logic [31:0]               sum_o,
-  /// Its head.
+  /// LATE = 1: query head of the sum; 0 if there is none.
   output head_t                     sum_head_o,
   /// An element of the context leaves.
   output logic                      valid_o,
-  /// The element; 0 if there is none.
+  /// The element of the context that leaves; 0 if there is none.
   output element_t                  element_o,
   /// No sum waits as this tCK begins.
   output logic                      idle_o

@@ -5,45 +5,45 @@ module operand_path import pimlico_pkg::*; #(
   /// Bursts of each side that wait, a power of two, 2 or more.
   parameter int unsigned DEPTH = 16
 ) (
-  /// Clock: a beat, half a tCK.
+  /// Clock: one edge per beat, half a tCK.
   input  logic        clk_i,
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic        clk_tck_i,
   /// Asynchronous reset, active low: nothing waits or is on its way.
   input  logic        rst_ni,
-  /// The second of the tCK's two beats.
+  /// The second of the two beats of a tCK.
   input  logic        second_i,
   /// CWL, 2 to 48.
   input  logic [7:0]  cwl_i,
   /// The host has the chips as its memory.
   input  logic        memory_i,
-  /// A burst is going to be written to the shared buffers.
+  /// A burst for the shared buffers enters.
   input  logic        push_i,
-  /// It is the host's.
+  /// The burst that enters is the host's; else the rank PU's.
   input  logic        host_i,
-  /// The host's, in its order.
+  /// The host's burst, in its order.
   input  burst_t      burst_i,
-  /// The rank PU's: 64 bits for every chip.
+  /// The rank PU's word: 64 bits for every chip.
   input  logic [63:0] word_i,
   /// A WR_SHARED is on the pins.
   input  logic        wr_shared_i,
-  /// It is for a burst of the host.
+  /// The WR_SHARED on the pins is for a burst of the host.
   input  logic        wr_host_i,
   /// Memory mode: the host drives a beat.
   input  logic        host_dq_valid_i,
-  /// The beat.
+  /// Memory mode: the beat that the host drives.
   input  beat_t       host_dq_i,
   /// Memory mode: the chips drive a beat.
   input  logic        chips_valid_i,
-  /// The beat.
+  /// Memory mode: the beat that the chips drive.
   input  beat_t       chips_dq_i,
   /// data_o is on the chips' data bus.
   output logic        valid_o,
-  /// A beat; 0 if there is none.
+  /// Beat on the chips' data bus; 0 if there is none.
   output beat_t       data_o,
   /// Memory mode: host_dq_o is on the host's data bus.
   output logic        host_dq_valid_o,
-  /// A beat; 0 if there is none.
+  /// Memory mode: beat on the host's data bus; 0 if there is none.
   output beat_t       host_dq_o
 );
 

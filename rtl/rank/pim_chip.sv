@@ -9,15 +9,15 @@ module pim_chip import pimlico_pkg::*; #(
   /// Bursts between a command and its data, a power of two, 2 or more.
   parameter int unsigned DEPTH        = 16
 ) (
-  /// Clock: a beat, half a tCK.
+  /// Clock: one edge per beat, half a tCK.
   input  logic              clk_i,
-  /// Clock: tCK. It runs in memory mode as well.
+  /// Clock: one edge per tCK, in memory mode as well.
   input  logic              clk_tck_i,
   /// Clock of the PUs and of the columns' latches.
   input  logic              clk_pu_i,
   /// Asynchronous reset, active low.
   input  logic              rst_ni,
-  /// The second of the tCK's two beats.
+  /// The second of the two beats of a tCK.
   input  logic              second_i,
   /// CL, 1 to 48.
   input  logic [7:0]        cl_i,
@@ -31,23 +31,23 @@ module pim_chip import pimlico_pkg::*; #(
   input  logic [15:0][63:0] cells_i,
   /// The data lines.
   input  logic [7:0]        dq_i,
-  /// What the chip drives on them; 0 if nothing.
+  /// What the chip drives on the data lines; 0 if nothing.
   output logic [7:0]        dq_o,
-  /// It drives them.
+  /// The chip drives the data lines.
   output logic              drives_o,
   /// A word of the shared buffer is written.
   output logic              written_o,
   /// A column of a bank is to be written: the burst of a WR is complete.
   output logic              cells_write_o,
-  /// Its bank; 0 if there is none, as what follows.
+  /// Bank of the column to be written; 0 if there is none.
   output bank_t             cells_write_bank_o,
-  /// Which column.
+  /// Column to be written; 0 if there is none.
   output column_t           cells_write_column_o,
-  /// What it gets.
+  /// Data of the column to be written; 0 if there is none.
   output logic [63:0]       cells_write_data_o,
-  /// The PUs' results are new; stands for a slot.
+  /// The PUs' results are new; set for a slot.
   output logic              result_valid_o,
-  /// No data are on their way as this tCK begins.
+  /// No data are in flight as this tCK begins.
   output logic              idle_o
 );
 

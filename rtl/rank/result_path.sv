@@ -10,17 +10,17 @@ module result_path import pimlico_pkg::*; #(
   parameter  int unsigned DEPTH        = 16,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
-  /// Clock: a beat, half a tCK.
+  /// Clock: one edge per beat, half a tCK.
   input  logic                      clk_i,
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic                      clk_tck_i,
   /// Asynchronous reset, active low: nothing is on its way.
   input  logic                      rst_ni,
   /// CL, 2 to 48.
   input  logic [7:0]                cl_i,
-  /// An RD_RESULT is on the pins. The three that follow belong to it.
+  /// An RD_RESULT is on the pins: sum_i and the partial sums belong to it.
   input  logic                      read_result_i,
-  /// What the burst is for.
+  /// What the adder unit does with the burst.
   input  sum_t                      sum_i,
   /// Context: the partial sum of each chip at its place.
   input  logic [7:0][SUM_WIDTH-1:0] partial_sums_i,
@@ -28,25 +28,25 @@ module result_path import pimlico_pkg::*; #(
   input  logic [3:0][15:0]          partial_outputs_i,
   /// The data bus.
   input  beat_t                     dq_i,
-  /// To the adder unit, in the second beat.
+  /// An input of the adder unit, in the second beat of a tCK.
   output logic                      valid_o,
-  /// Accumulator mode; 0 without valid_o, as what follows.
+  /// The input is for accumulator mode; 0 without valid_o.
   output logic                      accumulate_o,
-  /// From +0.
+  /// The sum starts from +0; 0 without valid_o.
   output logic                      first_o,
-  /// The sum ends.
+  /// The sum ends with the input; 0 without valid_o.
   output logic                      last_o,
-  /// The partial sum of an output.
+  /// Partial sum of an output; 0 without valid_o.
   output logic [SUM_WIDTH-1:0]      partial_o,
-  /// An element of each chip.
+  /// An element of each chip; 0 without valid_o.
   output logic [7:0][SUM_WIDTH-1:0] x_o,
-  /// Whose the adder unit's sum over the chips is, if there is one; else 0.
+  /// Owner of the adder unit's sum over the chips; 0 if there is none.
   output tree_sum_t                 tree_o,
   /// The adder unit's sums of the chips are those of a burst that ends a sum.
   output logic                      lanes_valid_o,
-  /// Whose they are; 0 if there are none.
+  /// Owner of the sums of the chips; 0 if there are none.
   output lane_sums_t                lanes_o,
-  /// No burst and no sum are on their way as this tCK begins.
+  /// No burst and no sum are in flight as this tCK begins.
   output logic                      idle_o
 );
 

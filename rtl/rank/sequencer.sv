@@ -27,9 +27,9 @@ module sequencer import pimlico_pkg::*; #(
   input  dispatch_t      dispatch_i,
   /// What happens in the rank in this cycle.
   input  rank_events_t   events_i,
-  /// The dispatcher's command is taken, if there is one.
+  /// The dispatcher's command is accepted, if there is one.
   output logic           dispatch_ready_o,
-  /// What is wrong with the run.
+  /// The first fault of the run.
   output fault_e         fault_o,
   /// The run has ended, and all that was dispatched is done.
   output logic           done_o,

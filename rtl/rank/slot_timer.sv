@@ -6,9 +6,9 @@ module slot_timer #(
   parameter  int unsigned IDLE_SLOTS = 5,
   localparam int unsigned LEFT_BITS  = $clog2(IDLE_SLOTS + 1)
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic       clk_i,
-  /// Asynchronous reset, active low: the clock stands still.
+  /// Asynchronous reset, active low: no slot begins.
   input  logic       rst_ni,
   /// A slot may begin.
   input  logic       enable_i,

@@ -6,37 +6,37 @@ module weight_path import pimlico_pkg::*; #(
   /// Words on their way, a power of two, 2 or more.
   parameter int unsigned WORDS = 16
 ) (
-  /// Clock: tCK.
+  /// Clock: one edge per tCK.
   input  logic        clk_i,
   /// Asynchronous reset, active low: none is on its way.
   input  logic        rst_ni,
-  /// Scores in the buffer become a word of weights.
+  /// Scores in the buffer are to become a word of weights.
   input  logic        weigh_valid_i,
-  /// Which; stays until it is taken.
+  /// The scores that are to become a word; stable until weigh is accepted.
   input  weigh_t      weigh_i,
-  /// The softmax unit takes a score, if there is one.
+  /// The softmax unit accepts a score, if there is one.
   input  logic        ready_i,
   /// The softmax unit has a weight.
   input  logic        weight_valid_i,
-  /// The weight.
+  /// The weight from the softmax unit.
   input  logic [15:0] weight_i,
-  /// The oldest word that is complete goes. Only where there is one.
+  /// The oldest complete word leaves, only where there is one.
   input  logic        taken_i,
-  /// The weigh is taken, with its last score.
+  /// The weigh is accepted, with its last score.
   output logic        taken_o,
   /// There is a score for the softmax unit.
   output logic        score_valid_o,
-  /// Its place in the score buffer; 0 if there is none, as its head.
+  /// Place of the score in the score buffer; 0 if there is none.
   output place_t      place_o,
-  /// Its head.
+  /// Query head of the score; 0 if there is none.
   output head_t       head_o,
-  /// A word is complete, with the weight of this tCK.
+  /// A word becomes complete, with the weight of this tCK.
   output logic        made_o,
   /// There is a weight.
   output logic        weight_valid_o,
-  /// The weight; 0 if there is none.
+  /// The weight with its head; 0 if there is none.
   output element_t    weight_o,
-  /// The oldest complete word; 0 for the weights that it lacks, and if there is none.
+  /// The oldest complete word, 0 in the weights that it lacks; 0 if there is none.
   output logic [63:0] word_o
 );
 

@@ -8,21 +8,21 @@ ports! {
     /// A source of bursts whose beats are of type `B`.
     unit BurstSource<B: Signal>: "burst_source" {
         inputs BurstSourceIn {
-            /// A burst enters. Only where there is room.
+            /// A burst enters, only where there is room.
             push_i: bool => one_in(5),
-            /// Its beats, the first at the bottom.
+            /// Beats of the burst that enters, the first at the bottom.
             beats_i: [B; 8],
-            /// The oldest burst is on the bus. Only where there is one.
+            /// The oldest burst is on the bus, only where there is one.
             busy_i: bool => one_in(6),
-            /// Which of its tCK.
+            /// tCK of the burst on the bus, 0 to 3.
             index_i: U<2>,
-            /// The second of the tCK's two beats.
+            /// The second of the two beats of a tCK.
             second_i: bool,
         }
         outputs BurstSourceOut {
             /// A burst waits, or is on the bus.
             valid_o: bool,
-            /// The beat; 0 without `busy_i`.
+            /// Beat on the bus; 0 without `busy_i`.
             data_o: B,
         }
         probes BurstSourceProbe {}

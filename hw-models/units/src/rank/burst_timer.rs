@@ -9,7 +9,7 @@ ports! {
         inputs BurstTimerIn {
             /// The command is on the pins.
             command_i: bool => one_in(3),
-            /// From the command to its data: 1 to LONGEST.
+            /// Latency from the command to its data, in tCK: 1 to `LONGEST`.
             latency_i: u8,
         }
         outputs BurstTimerOut {
@@ -17,9 +17,9 @@ ports! {
             ahead_o: bool,
             /// The burst is on the bus.
             busy_o: bool,
-            /// Which of its tCK it is.
+            /// tCK of the burst on the bus, 0 to 3.
             index_o: U<2>,
-            /// It is the last of them.
+            /// The burst is in its last tCK.
             last_o: bool,
         }
         probes BurstTimerProbe {}

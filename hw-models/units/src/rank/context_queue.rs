@@ -14,29 +14,29 @@ ports! {
     /// A queue for the context with sums of format `A`.
     unit ContextQueue<A: Format>: "context_queue" {
         inputs ContextQueueIn {
-            /// Eight sums enter. Only where there is room.
+            /// Eight sums enter, only where there is room.
             push_i: bool => one_in(3),
-            /// Their query head.
+            /// Query head of the sums that enter.
             head_i: Head,
-            /// The sums.
+            /// The sums that enter, one of each chip.
             sums_i: [Fp<A>; 8] => |entropy: &[u64]| from_fn(|c| near::<Binary16, A>(&entropy[c..])),
-            /// LATE = 1: the softmax unit takes the sum, if there is one.
+            /// `LATE` = 1: the softmax unit accepts the sum, if there is one.
             sum_ready_i: bool => all_but_one_in(16),
-            /// LATE = 1: the softmax unit has normalised the oldest sum that it has taken.
+            /// `LATE` = 1: the softmax unit has normalised the oldest sum that it has accepted.
             context_valid_i: bool,
-            /// LATE = 1: that element.
+            /// `LATE` = 1: the normalised sum.
             context_i: Fp<Binary16>,
         }
         outputs ContextQueueOut {
             /// LATE = 1: there is a sum for the softmax unit.
             sum_valid_o: bool,
-            /// The sum in binary32; 0 if there is none, as what follows.
+            /// `LATE` = 1: the sum in binary32; 0 if there is none.
             sum_o: Fp<Binary32>,
-            /// Its head.
+            /// `LATE` = 1: query head of the sum; 0 if there is none.
             sum_head_o: Head,
             /// An element of the context leaves.
             valid_o: bool,
-            /// The element; 0 if there is none.
+            /// The element of the context that leaves; 0 if there is none.
             element_o: Element,
             /// No sum waits as this tCK begins.
             idle_o: bool,

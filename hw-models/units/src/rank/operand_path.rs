@@ -12,43 +12,43 @@ ports! {
     /// A way of operands, and of the host's data.
     unit OperandPath: "operand_path" {
         inputs OperandPathIn {
-            /// Clock: tCK.
+            /// Clock: one edge per tCK.
             clk_tck_i: bool,
-            /// The second of the tCK's two beats.
+            /// The second of the two beats of a tCK.
             second_i: bool,
             /// CWL, 2 to 48.
             cwl_i: u8,
             /// The host has the chips as its memory.
             memory_i: bool,
-            /// A burst is going to be written to the shared buffers.
+            /// A burst for the shared buffers enters.
             push_i: bool => one_in(4),
-            /// It is the host's.
+            /// The burst that enters is the host's; else the rank PU's.
             host_i: bool,
-            /// The host's, in its order.
+            /// The host's burst, in its order.
             burst_i: Burst,
-            /// The rank PU's: 64 bits for every chip.
+            /// The rank PU's word: 64 bits for every chip.
             word_i: u64,
             /// A WR_SHARED is on the pins.
             wr_shared_i: bool => one_in(3),
-            /// It is for a burst of the host.
+            /// The WR_SHARED on the pins is for a burst of the host.
             wr_host_i: bool,
             /// Memory mode: the host drives a beat.
             host_dq_valid_i: bool => one_in(4),
-            /// The beat.
+            /// Memory mode: the beat that the host drives.
             host_dq_i: Beat,
             /// Memory mode: the chips drive a beat.
             chips_valid_i: bool => one_in(4),
-            /// The beat.
+            /// Memory mode: the beat that the chips drive.
             chips_dq_i: Beat,
         }
         outputs OperandPathOut {
             /// `data_o` is on the chips' data bus.
             valid_o: bool,
-            /// A beat; 0 if there is none.
+            /// Beat on the chips' data bus; 0 if there is none.
             data_o: Beat,
             /// Memory mode: `host_dq_o` is on the host's data bus.
             host_dq_valid_o: bool,
-            /// A beat; 0 if there is none.
+            /// Memory mode: beat on the host's data bus; 0 if there is none.
             host_dq_o: Beat,
         }
         probes OperandPathProbe {}

@@ -13,11 +13,11 @@ ports! {
     /// A chip with sums of format `A`.
     unit PimChip<A: Format>: "pim_chip" {
         inputs PimChipIn {
-            /// Clock: tCK. It runs in memory mode as well.
+            /// Clock: one edge per tCK, in memory mode as well.
             clk_tck_i: bool,
             /// Clock of the PUs and of the columns' latches.
             clk_pu_i: bool,
-            /// The second of the tCK's two beats.
+            /// The second of the two beats of a tCK.
             second_i: bool,
             /// CL, 1 to 48.
             cl_i: u8,
@@ -33,23 +33,23 @@ ports! {
             dq_i: u8,
         }
         outputs PimChipOut {
-            /// What the chip drives on them; 0 if nothing.
+            /// What the chip drives on the data lines; 0 if nothing.
             dq_o: u8,
-            /// It drives them.
+            /// The chip drives the data lines.
             drives_o: bool,
             /// A word of the shared buffer is written.
             written_o: bool,
             /// A column of a bank is to be written: the burst of a WR is complete.
             cells_write_o: bool,
-            /// Its bank; 0 if there is none, as what follows.
+            /// Bank of the column to be written; 0 if there is none.
             cells_write_bank_o: Bank,
-            /// Which column.
+            /// Column to be written; 0 if there is none.
             cells_write_column_o: Column,
-            /// What it gets.
+            /// Data of the column to be written; 0 if there is none.
             cells_write_data_o: u64,
-            /// The PUs' results are new; stands for a slot.
+            /// The PUs' results are new; set for a slot.
             result_valid_o: bool,
-            /// No data are on their way as this tCK begins.
+            /// No data are in flight as this tCK begins.
             idle_o: bool,
         }
         probes PimChipProbe {}

@@ -12,13 +12,13 @@ ports! {
     /// A way of results with sums of format `A`.
     unit ResultPath<A: Format>: "result_path" {
         inputs ResultPathIn {
-            /// Clock: tCK.
+            /// Clock: one edge per tCK.
             clk_tck_i: bool,
             /// CL, 2 to 48.
             cl_i: u8,
-            /// An RD_RESULT is on the pins. The three that follow belong to it.
+            /// An RD_RESULT is on the pins: `sum_i` and the partial sums belong to it.
             read_result_i: bool => one_in(3),
-            /// What the burst is for.
+            /// What the adder unit does with the burst.
             sum_i: Sum,
             /// Context: the partial sum of each chip at its place.
             partial_sums_i: [Fp<A>; 8] => |entropy: &[u64]| {
@@ -30,25 +30,25 @@ ports! {
             dq_i: Beat,
         }
         outputs ResultPathOut {
-            /// To the adder unit, in the second beat.
+            /// An input of the adder unit, in the second beat of a tCK.
             valid_o: bool,
-            /// Accumulator mode; 0 without `valid_o`, as what follows.
+            /// The input is for accumulator mode; 0 without `valid_o`.
             accumulate_o: bool,
-            /// From +0.
+            /// The sum starts from +0; 0 without `valid_o`.
             first_o: bool,
-            /// The sum ends.
+            /// The sum ends with the input; 0 without `valid_o`.
             last_o: bool,
-            /// The partial sum of an output.
+            /// Partial sum of an output; 0 without `valid_o`.
             partial_o: Fp<A>,
-            /// An element of each chip.
+            /// An element of each chip; 0 without `valid_o`.
             x_o: [Fp<A>; 8],
-            /// Whose the adder unit's sum over the chips is, if there is one; else 0.
+            /// Owner of the adder unit's sum over the chips; 0 if there is none.
             tree_o: TreeSum,
             /// The adder unit's sums of the chips are those of a burst that ends a sum.
             lanes_valid_o: bool,
-            /// Whose they are; 0 if there are none.
+            /// Owner of the sums of the chips; 0 if there are none.
             lanes_o: LaneSums,
-            /// No burst and no sum are on their way as this tCK begins.
+            /// No burst and no sum are in flight as this tCK begins.
             idle_o: bool,
         }
         probes ResultPathProbe {}

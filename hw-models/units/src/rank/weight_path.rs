@@ -12,35 +12,35 @@ ports! {
     /// A way of weights.
     unit WeightPath: "weight_path" {
         inputs WeightPathIn {
-            /// Scores in the buffer become a word of weights.
+            /// Scores in the buffer are to become a word of weights.
             weigh_valid_i: bool => all_but_one_in(4),
-            /// Which; stays until it is taken.
+            /// The scores that are to become a word; stable until weigh is accepted.
             weigh_i: Weigh,
-            /// The softmax unit takes a score, if there is one.
+            /// The softmax unit accepts a score, if there is one.
             ready_i: bool => all_but_one_in(3),
             /// The softmax unit has a weight.
             weight_valid_i: bool,
-            /// The weight.
+            /// The weight from the softmax unit.
             weight_i: u16,
-            /// The oldest word that is complete goes. Only where there is one.
+            /// The oldest complete word leaves, only where there is one.
             taken_i: bool => one_in(3),
         }
         outputs WeightPathOut {
-            /// The weigh is taken, with its last score.
+            /// The weigh is accepted, with its last score.
             taken_o: bool,
             /// There is a score for the softmax unit.
             score_valid_o: bool,
-            /// Its place in the score buffer; 0 if there is none, as its head.
+            /// Place of the score in the score buffer; 0 if there is none.
             place_o: Place,
-            /// Its head.
+            /// Query head of the score; 0 if there is none.
             head_o: Head,
-            /// A word is complete, with the weight of this tCK.
+            /// A word becomes complete, with the weight of this tCK.
             made_o: bool,
             /// There is a weight.
             weight_valid_o: bool,
-            /// The weight; 0 if there is none.
+            /// The weight with its head; 0 if there is none.
             weight_o: Element,
-            /// The oldest complete word; 0 for the weights that it lacks, and if there is none.
+            /// The oldest complete word, 0 in the weights that it lacks; 0 if there is none.
             word_o: u64,
         }
         probes WeightPathProbe {}

@@ -22,17 +22,17 @@ ports! {
             fetch_data_i: [u64; 4],
             /// Entry of the Va2Pa table at the last `table_address_o`.
             table_data_i: u16,
-            /// The target takes the command, if there is one.
+            /// The target accepts the command, if there is one.
             dispatch_ready_i: bool,
         }
         outputs DispatcherOut {
-            /// The command buffer takes the host's data.
+            /// The command buffer stores the host's data.
             command_write_o: bool,
-            /// The Va2Pa table takes the host's data.
+            /// The Va2Pa table stores the host's data.
             table_write_o: bool,
             /// The host has written what does not fit.
             overflow_o: bool,
-            /// A start is taken, if there is one.
+            /// A start is accepted, if there is one.
             start_ready_o: bool,
             /// The command buffer is read.
             fetch_read_o: bool,

@@ -30,9 +30,9 @@ ports! {
             events_i: RankEvents,
         }
         outputs SequencerOut {
-            /// The dispatcher's command is taken, if there is one.
+            /// The dispatcher's command is accepted, if there is one.
             dispatch_ready_o: bool,
-            /// What is wrong with the run.
+            /// The first fault of the run.
             fault_o: Fault,
             /// The run has ended, and all that was dispatched is done.
             done_o: bool,
