@@ -2,7 +2,8 @@
 //! What a port or a parameter is stands in the RTL and in the declaration of its unit in the same words.
 
 use pimlico_ports::{PortInfo, UnitInfo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// The folder of the RTL.
 const RTL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl");
@@ -50,19 +51,40 @@ fn name(line: &str) -> &str {
     declaration.split_whitespace().last().expect("a declaration has a name")
 }
 
-/// The source of a module: the file that has its name, in one of the folders.
+/// Every module with its room, `bank/bank_pu`, and its file. Modules of checks alone are left out.
+fn modules() -> BTreeMap<String, PathBuf> {
+    let mut modules = BTreeMap::new();
+    for room in std::fs::read_dir(RTL).expect("the RTL is there") {
+        let room = room.expect("an entry").path();
+        let files = std::fs::read_dir(&room).into_iter().flatten();
+        for file in files.map(|file| file.expect("an entry").path()) {
+            let name = file.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+            if file.extension().is_some_and(|end| end == "sv") && !name.ends_with("_checks") {
+                let room = room.file_name().and_then(|room| room.to_str()).expect("a name");
+                modules.insert(format!("{room}/{name}"), file);
+            }
+        }
+    }
+    modules
+}
+
+/// The source of a module.
 fn source(module: &str) -> String {
-    let rooms = std::fs::read_dir(RTL).expect("the RTL is there");
-    let mut files = rooms.map(|room| room.expect("a folder").path().join(format!("{module}.sv")));
-    let file = files.find(|file| file.is_file()).expect("a file has the module's name");
+    let mut modules = modules().into_iter();
+    let file = modules.find(|(name, _)| name.ends_with(&format!("/{module}")));
+    let (_, file) = file.expect("a file has the module's name");
     std::fs::read_to_string(file).expect("a file can be read")
 }
 
 /// What is wrong with the first line of a documentation, which lists and reports show by itself.
 fn complaint(doc: &[String]) -> Option<&'static str> {
+    let vague = ["Its", "Their", "They", "It", "Which", "Whose", "The same"];
     match doc.first() {
         None => Some("is not documented"),
         Some(line) if !line.ends_with('.') => Some("does not end in its first line"),
+        Some(line) if vague.iter().any(|word| line.starts_with(&format!("{word} "))) => {
+            Some("does not name its object")
+        }
         Some(_) => None,
     }
 }
@@ -138,6 +160,10 @@ fn a_difference_is_found() {
         ["fp_max.a_i is not documented", "fp_max.a_i has no documentation in the RTL"]
     );
     assert_eq!(
+        differences("/// Width of the exponent field.", "/// Its width."),
+        ["fp_max.EXP_BITS does not name its object"]
+    );
+    assert_eq!(
         differences("/// Width of the exponent field.", "/// Width of the\n  /// exponent field."),
         ["fp_max.EXP_BITS does not end in its first line"]
     );
@@ -146,4 +172,23 @@ fn a_difference_is_found() {
         ["fp_max.STAGES is a parameter of the declaration alone"]
     );
     assert_eq!(differences("WIDTH-1:0] b_i", "WIDTH-1:0] c_i").len(), 2);
+}
+
+#[test]
+fn the_table_of_the_rtl_has_every_module() {
+    let text = std::fs::read_to_string(format!("{RTL}/README.md")).expect("the README is there");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
+    let (mut listed, mut with_bench) = (BTreeSet::new(), BTreeSet::new());
+    for row in rows {
+        let (name, cells) = row.split_once("` |").expect("a row begins with a module");
+        assert!(listed.insert(name.to_owned()), "{name} is listed twice");
+        let checked = cells.trim_end_matches(" |").rsplit(" | ").next().expect("a last cell");
+        if checked.starts_with("`cosim`") {
+            let (_, module) = name.split_once('/').expect("a room");
+            with_bench.insert(module.to_owned());
+        }
+    }
+    assert_eq!(listed, modules().into_keys().collect());
+    let units = pimlico_units::units().into_iter().map(|unit| unit.module.to_owned());
+    assert_eq!(with_bench, units.collect());
 }
