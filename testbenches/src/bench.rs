@@ -50,7 +50,7 @@ pub trait Bench: Model {
     fn all_operands(
         _operands: Operands,
         _progress: &(dyn Fn(f64) + Sync),
-    ) -> Option<exhaustive::Outcome> {
+    ) -> Option<exhaustive::ExhaustiveOutcome> {
         None
     }
 }

@@ -10,10 +10,10 @@ use std::io;
 use std::path::Path;
 
 /// `cosim::run` of a unit.
-type Run = fn(u64, u64, &Path, &mut dyn FnMut(u64)) -> io::Result<cosim::Outcome>;
+type Run = fn(u64, u64, &Path, &mut dyn FnMut(u64)) -> io::Result<cosim::CosimOutcome>;
 
 /// `Bench::all_operands` of a unit.
-type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::Outcome>;
+type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::ExhaustiveOutcome>;
 
 /// The bench of a unit in one set of parameters.
 pub struct AnyBench {
@@ -38,7 +38,7 @@ pub fn benches() -> Vec<AnyBench> {
         seed: u64,
         report: &Path,
         progress: &mut dyn FnMut(u64),
-    ) -> io::Result<cosim::Outcome> {
+    ) -> io::Result<cosim::CosimOutcome> {
         cosim::run::<M>(cycles, seed, report, progress)
     }
     fn run_covered<M: Bench>(
@@ -46,7 +46,7 @@ pub fn benches() -> Vec<AnyBench> {
         seed: u64,
         report: &Path,
         progress: &mut dyn FnMut(u64),
-    ) -> io::Result<cosim::Outcome> {
+    ) -> io::Result<cosim::CosimOutcome> {
         cosim::run_covered::<M>(cycles, seed, report, progress)
     }
     let mut benches = Vec::new();

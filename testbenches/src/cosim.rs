@@ -45,7 +45,7 @@ impl Failure {
 
 /// A failure, shrunk and written down.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct MismatchReport {
     /// The failure as it occurred first. Its cycle counts from the episode's reset.
     pub first: Failure,
     /// Cycle of the run in which it occurred.
@@ -60,7 +60,7 @@ pub struct Report {
 
 /// Result of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct CosimOutcome {
     /// Name of the unit.
     pub unit: String,
     /// Cycles compared.
@@ -68,7 +68,7 @@ pub struct Outcome {
     /// Values that the oracle has checked.
     pub checked: u64,
     /// The first failure.
-    pub failure: Option<Report>,
+    pub failure: Option<MismatchReport>,
     /// What was reached up to there, if that was asked for.
     pub coverage: Option<Coverage>,
 }
@@ -80,7 +80,7 @@ pub fn run<M: Bench>(
     seed: u64,
     report: &Path,
     progress: impl FnMut(u64),
-) -> io::Result<Outcome> {
+) -> io::Result<CosimOutcome> {
     compare(&mut Episode::<M>::new(seed), cycles, seed, report, progress)
 }
 
@@ -94,7 +94,7 @@ pub fn run_covered<M: Bench>(
     seed: u64,
     report: &Path,
     progress: impl FnMut(u64),
-) -> io::Result<Outcome> {
+) -> io::Result<CosimOutcome> {
     let mut bins = Bins::default();
     M::plan(&mut bins);
     let mut bench = Episode::<M> { bins: Some(bins), ..Episode::new(seed) };
@@ -129,9 +129,9 @@ fn compare<M: Bench>(
     seed: u64,
     report: &Path,
     mut progress: impl FnMut(u64),
-) -> io::Result<Outcome> {
+) -> io::Result<CosimOutcome> {
     let mut outcome =
-        Outcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
+        CosimOutcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
     let mut runner = runner::<M>(seed);
     while outcome.cycles < cycles {
         let tree = M::episodes().new_tree(&mut runner);
@@ -207,7 +207,7 @@ fn investigate<M: Bench>(
     cycle: u64,
     first: Failure,
     report: &Path,
-) -> io::Result<Report> {
+) -> io::Result<MismatchReport> {
     let (mut shortest, mut shrunk) = (tree.current(), first.clone());
     cut(&mut shortest, &shrunk);
     // Verilator writes a line each time an assertion fails.
@@ -230,7 +230,7 @@ fn investigate<M: Bench>(
         }
     }
     let [model_vcd, rtl_vcd] = write_waves::<M>(&shortest, report)?;
-    Ok(Report { first, cycle, shrunk, model_vcd, rtl_vcd })
+    Ok(MismatchReport { first, cycle, shrunk, model_vcd, rtl_vcd })
 }
 
 /// What comes behind a mismatch has no part in it. A judge may want more than the cycle that it names.

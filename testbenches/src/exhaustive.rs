@@ -179,7 +179,7 @@ pub struct Difference {
 
 /// Result of a run.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct ExhaustiveOutcome {
     /// Operands, or pairs of them, that were compared.
     pub cases: u64,
     /// What was compared with the oracle for each of them, by name.
@@ -192,7 +192,10 @@ pub struct Outcome {
 /// `progress` is told of each part of 1 that has been compared. A difference ends the run.
 ///
 /// None if the unit has registers, or operands of more than 16 bits.
-pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(f64) + Sync) -> Option<Outcome> {
+pub fn run<B: Binary + Unit>(
+    operands: Operands,
+    progress: impl Fn(f64) + Sync,
+) -> Option<ExhaustiveOutcome> {
     let lanes = ffi::lanes(&B::name())?;
     let progress = |pairs| progress(pairs as f64 / operands.pairs() as f64);
     let subjects = || {
@@ -208,7 +211,7 @@ pub fn run<B: Binary + Unit>(operands: Operands, progress: impl Fn(f64) + Sync) 
 /// Compares reference, model and RTL on all operands.
 ///
 /// None if the unit has registers.
-pub fn run_unary<U: Unary + Unit>() -> Option<Outcome> {
+pub fn run_unary<U: Unary + Unit>() -> Option<ExhaustiveOutcome> {
     if !U::PARAMETERS.contains(&("STAGES", 0)) {
         return None;
     }
@@ -227,7 +230,7 @@ pub fn run_unary<U: Unary + Unit>() -> Option<Outcome> {
         cases += 1;
     }
     assert!(difference.is_some() || cases == 1 << 16);
-    Some(Outcome { cases, subjects: vec!["model", "rtl"], difference })
+    Some(ExhaustiveOutcome { cases, subjects: vec!["model", "rtl"], difference })
 }
 
 /// Something that computes rows of results, by name.
@@ -263,7 +266,7 @@ fn compare(
     model: impl Fn(u32, u32) -> u32 + Sync,
     subjects: impl Fn() -> Vec<Subject> + Sync,
     progress: impl Fn(u64) + Sync,
-) -> Outcome {
+) -> ExhaustiveOutcome {
     assert!(operands.len().is_multiple_of(LANES));
     let names: Vec<_> = once("model").chain(subjects().iter().map(|(name, _)| *name)).collect();
     let pairs = AtomicU64::new(0);
@@ -308,7 +311,7 @@ fn compare(
     let cases = pairs.into_inner();
     let all = (operands.len() as u64).pow(2);
     assert!(difference.is_some() || cases == all && cases > 0, "{cases} of {all} pairs");
-    Outcome { cases, subjects: names, difference }
+    ExhaustiveOutcome { cases, subjects: names, difference }
 }
 
 /// Verilated lanes.

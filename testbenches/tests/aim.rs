@@ -10,7 +10,7 @@ use pimlico_golden::llama;
 use pimlico_host::aim::attention;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{llama2c, tiny};
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::decode;
 use pimlico_host::gemv::Operands;
 use pimlico_host::pins::PinLog;
@@ -47,7 +47,8 @@ fn back_ends_agree_on_attention() {
     for options in all_options(1) {
         for (head_dim, context) in [(128, 70), (20, 1030)] {
             let distribution = Distribution::Random;
-            let head = Head::synthetic(Shape { head_dim, context, group: 1, distribution }, 5, 0);
+            let head =
+                Head::synthetic(HeadShape { head_dim, context, group: 1, distribution }, 5, 0);
             agree(options, |module| {
                 let layout = AimHead::new(module.config(), &options, head_dim, context, 0);
                 let layout = layout.expect("it fits");
@@ -62,7 +63,7 @@ fn back_ends_agree_on_attention() {
 fn back_ends_agree_on_decoded_text() {
     let checkpoint = llama2c::read(tiny::WEIGHTS).expect("a checkpoint");
     let vocab = checkpoint.shape.vocab;
-    let job = decode::Job {
+    let job = decode::DecodeJob {
         model: tiny::NAME.to_owned(),
         checkpoint,
         reference: llama::read(tiny::WEIGHTS).expect("a checkpoint").0,

@@ -7,7 +7,7 @@ use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
 use pimlico_host::attention;
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, Operands};
 use pimlico_host::kv_cache::{self, HostPort};
@@ -26,7 +26,7 @@ fn back_ends_agree() {
         (96, 33, 1, Late, Binary32),
         (256, 20, 1, Early, Binary16),
     ] {
-        let shape = Shape { head_dim, context, group, distribution: Distribution::Random };
+        let shape = HeadShape { head_dim, context, group, distribution: Distribution::Random };
         let head = Head::synthetic(shape, 5, 0);
         let options = Options { normalise, sums, ..Options::default() };
         let run = |units: RankUnits| {

@@ -5,7 +5,7 @@
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, Options, Rank, RankUnits, Ranks, Topology};
 use pimlico_host::data::Distribution;
-use pimlico_host::layer::{self, Job};
+use pimlico_host::layer::{self, LayerJob};
 use pimlico_host::model::Model;
 use pimlico_testbenches::rank;
 
@@ -22,7 +22,7 @@ fn back_ends_agree_on_a_layer_on_two_ranks() {
         gated: false,
         vocab: 10,
     };
-    let job = Job {
+    let job = LayerJob {
         model: "small".to_owned(),
         shape,
         layers: 1,

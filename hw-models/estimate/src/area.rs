@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A unit in one set of parameters.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct UnitSpec {
     /// Its name, as `pimlico cosim --list` has it.
     pub unit: String,
     /// The module.
@@ -21,7 +21,7 @@ pub struct Job {
     pub parameters: &'static [(&'static str, i64)],
 }
 
-impl From<UnitInfo> for Job {
+impl From<UnitInfo> for UnitSpec {
     fn from(info: UnitInfo) -> Self {
         Self { unit: info.name, module: info.module, parameters: info.parameters }
     }
@@ -70,18 +70,18 @@ impl<'a> Estimator<'a> {
     }
 
     /// A unit's area.
-    pub fn area(&self, job: &Job) -> Result<Area, ToolError> {
+    pub fn area(&self, spec: &UnitSpec) -> Result<Area, ToolError> {
         let Self { tools, library, clock_ns, sizing, cache } = self;
-        let key = key(&rtl::sources(), &tools.yosys, job, library, *clock_ns, *sizing);
+        let key = key(&rtl::sources(), &tools.yosys, spec, library, *clock_ns, *sizing);
         if let Some(area) = cache.area(&key) {
             return Ok(area);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        let cells = yosys::synthesise(tools, job, library, folder.path(), *sizing)?;
-        let analyse = || timing::analyse(tools, job, library, folder.path(), *clock_ns);
+        let cells = yosys::synthesise(tools, spec, library, folder.path(), *sizing)?;
+        let analyse = || timing::analyse(tools, spec, library, folder.path(), *clock_ns);
         let timing = library.has_timing.then(analyse).transpose()?;
-        let area = self.sum_up(job, cells, timing)?;
+        let area = self.sum_up(spec, cells, timing)?;
         cache.put_area(&key, &area);
         Ok(area)
     }
@@ -100,13 +100,13 @@ impl<'a> Estimator<'a> {
 
     fn sum_up(
         &self,
-        job: &Job,
+        spec: &UnitSpec,
         cells: BTreeMap<String, u64>,
         timing: Option<Timing>,
     ) -> Result<Area, ToolError> {
         let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
         for (name, &count) in &cells {
-            let unmapped = || ToolError::Unmapped { unit: job.unit.clone(), cell: name.clone() };
+            let unmapped = || ToolError::Unmapped { unit: spec.unit.clone(), cell: name.clone() };
             let cell = self.library.cells.get(name).ok_or_else(unmapped)?;
             let area = cell.area_um2 * count as f64;
             um2 += area;

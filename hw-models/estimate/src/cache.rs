@@ -2,7 +2,7 @@
 //! Results that have been computed before, by the content of all that they come from.
 
 use crate::yosys::Sizing;
-use crate::{Area, Inverter, Job, Library, fo4, timing, yosys};
+use crate::{Area, Inverter, Library, UnitSpec, fo4, timing, yosys};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -82,7 +82,7 @@ impl Hash {
 pub(crate) fn key(
     sources: &[(&Path, &[u8])],
     yosys: &str,
-    job: &Job,
+    spec: &UnitSpec,
     library: &Library,
     clock_ns: f64,
     sizing: Sizing,
@@ -97,9 +97,9 @@ pub(crate) fn key(
     add(yosys.as_bytes());
     // Of the library what it says counts, and not where it is.
     let file = library.file.display().to_string();
-    let script = yosys::script(job, library, Path::new(""), &[""; 0]);
+    let script = yosys::script(spec, library, Path::new(""), &[""; 0]);
     add(script.replace(&file, "").as_bytes());
-    let script = timing::script(job, library, Path::new(""), clock_ns);
+    let script = timing::script(spec, library, Path::new(""), clock_ns);
     add(script.replace(&file, "").as_bytes());
     add(yosys::abc_script(sizing).as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
@@ -123,43 +123,50 @@ mod tests {
     use crate::NANGATE45_AREAS;
     use std::collections::BTreeMap;
 
-    const JOB: Job = Job { unit: String::new(), module: "fp_mul", parameters: &[("STAGES", 0)] };
+    const SPEC: UnitSpec =
+        UnitSpec { unit: String::new(), module: "fp_mul", parameters: &[("STAGES", 0)] };
 
     fn library(text: &str) -> Library {
         Library::from_text(Path::new("x.lib"), text.into()).expect("a library")
     }
 
     /// The key of a unit in RTL of one file.
-    fn key_of(source: (&str, &str), yosys: &str, job: &Job, text: &str, clock_ns: f64) -> String {
+    fn key_of(
+        source: (&str, &str),
+        yosys: &str,
+        spec: &UnitSpec,
+        text: &str,
+        clock_ns: f64,
+    ) -> String {
         let source = (Path::new(source.0), source.1.as_bytes());
-        key(&[source], yosys, job, &library(text), clock_ns, Sizing::AsMapped)
+        key(&[source], yosys, spec, &library(text), clock_ns, Sizing::AsMapped)
     }
 
     #[test]
     fn whatever_changes_a_result_changes_its_key() {
         let source = ("rtl/fp_mul.sv", "module fp_mul; endmodule");
-        let same = || key_of(source, "0.70", &JOB, NANGATE45_AREAS, 5.0);
+        let same = || key_of(source, "0.70", &SPEC, NANGATE45_AREAS, 5.0);
         assert_eq!(same(), same());
-        let stages = Job { parameters: &[("STAGES", 1)], ..JOB };
-        let module = Job { module: "fp_add", ..JOB };
+        let stages = UnitSpec { parameters: &[("STAGES", 1)], ..SPEC };
+        let module = UnitSpec { module: "fp_add", ..SPEC };
         let text = NANGATE45_AREAS.replace("0.532", "0.533");
         let others = [
             key_of(
                 (source.0, "module fp_mul; wire a; endmodule"),
                 "0.70",
-                &JOB,
+                &SPEC,
                 NANGATE45_AREAS,
                 5.0,
             ),
-            key_of(("rtl/fp_mul2.sv", source.1), "0.70", &JOB, NANGATE45_AREAS, 5.0),
-            key_of(source, "0.71", &JOB, NANGATE45_AREAS, 5.0),
+            key_of(("rtl/fp_mul2.sv", source.1), "0.70", &SPEC, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.71", &SPEC, NANGATE45_AREAS, 5.0),
             key_of(source, "0.70", &stages, NANGATE45_AREAS, 5.0),
             key_of(source, "0.70", &module, NANGATE45_AREAS, 5.0),
-            key_of(source, "0.70", &JOB, &text, 5.0),
-            key_of(source, "0.70", &JOB, NANGATE45_AREAS, 4.0),
+            key_of(source, "0.70", &SPEC, &text, 5.0),
+            key_of(source, "0.70", &SPEC, NANGATE45_AREAS, 4.0),
             {
                 let source = [(Path::new(source.0), source.1.as_bytes())];
-                key(&source, "0.70", &JOB, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
+                key(&source, "0.70", &SPEC, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
             },
         ];
         for (n, other) in others.iter().enumerate() {
@@ -170,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_library_is_known_by_what_it_says_wherever_it_is() {
-        let key = |library| key(&[], "0.70", &JOB, &library, 5.0, Sizing::AsMapped);
+        let key = |library| key(&[], "0.70", &SPEC, &library, 5.0, Sizing::AsMapped);
         let (a, b) = (library(NANGATE45_AREAS), library(NANGATE45_AREAS));
         assert_ne!(a.file, b.file);
         assert_eq!(key(a), key(b));

@@ -14,7 +14,7 @@
 //! Not counted: the latches of the columns (a chip has them as a memory), clock gates, what `operand_path`
 //! has around its queues, and `pim_rank`'s own registers and two short queues.
 
-use crate::{Job, memory};
+use crate::{UnitSpec, memory};
 
 /// Bank PUs of a chip.
 pub const BANKS: u64 = 16;
@@ -29,9 +29,9 @@ const TCK_NS: f64 = 0.625;
 /// The clock period in ns that a unit has in the devices, as the head of its RTL says: a beat on the data
 /// bus, a tCK, or the time from one read of all banks to the next (tCCD_L of DDR4-3200; the PUs of sixteen
 /// lanes are an AiM's, whose tCCD is 1 ns). None for a part of a unit.
-pub fn clock_ns(job: &Job) -> Option<f64> {
-    let is_aim = job.parameters.contains(&("LANES", 16));
-    match job.module {
+pub fn clock_ns(spec: &UnitSpec) -> Option<f64> {
+    let is_aim = spec.parameters.contains(&("LANES", 16));
+    match spec.module {
         "relayout_unit" => Some(TCK_NS / 2.0),
         "adder_unit" | "softmax_unit" | "rank_controller" | "refresh_manager" | "dispatcher" => {
             Some(TCK_NS)
@@ -78,7 +78,7 @@ pub const RANK_PU: [Part; 7] = [
 /// What a buffer chip has beside its rank PUs.
 pub const MODULE: [Part; 1] = [part("dispatcher", 1)];
 
-impl From<Part> for Job {
+impl From<Part> for UnitSpec {
     fn from(Part { module, parameters, .. }: Part) -> Self {
         let values = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
         Self { unit: module.to_owned() + &values.collect::<String>(), module, parameters }
@@ -215,15 +215,15 @@ mod tests {
 
     #[test]
     fn a_unit_has_the_clock_that_its_rtl_says() {
-        let job = |unit: &str| {
+        let spec = |unit: &str| {
             let units = pimlico_units::units();
-            units.into_iter().find(|info| info.name == unit).map(Job::from).expect("a unit")
+            units.into_iter().find(|info| info.name == unit).map(UnitSpec::from).expect("a unit")
         };
-        assert_eq!(clock_ns(&job("bank_pu")), Some(5.0));
-        assert_eq!(clock_ns(&job("bank_pu:x16")), Some(1.0));
-        assert_eq!(clock_ns(&job("adder_unit")), Some(0.625));
-        assert_eq!(clock_ns(&job("relayout_unit")), Some(0.3125));
-        assert_eq!(clock_ns(&job("fp_mul")), None);
+        assert_eq!(clock_ns(&spec("bank_pu")), Some(5.0));
+        assert_eq!(clock_ns(&spec("bank_pu:x16")), Some(1.0));
+        assert_eq!(clock_ns(&spec("adder_unit")), Some(0.625));
+        assert_eq!(clock_ns(&spec("relayout_unit")), Some(0.3125));
+        assert_eq!(clock_ns(&spec("fp_mul")), None);
     }
     use crate::rtl;
 

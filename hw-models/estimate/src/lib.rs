@@ -28,7 +28,7 @@ mod timing;
 mod tools;
 mod yosys;
 
-pub use area::{Area, Estimator, Job};
+pub use area::{Area, Estimator, UnitSpec};
 
 pub use liberty::{CellInfo, FullAdder, Inverter, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;

@@ -2,7 +2,7 @@
 //! Static timing analysis of a netlist.
 
 use crate::tools::{ToolError, Tools};
-use crate::{Job, Library};
+use crate::{Library, UnitSpec};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -46,8 +46,8 @@ impl PathReport {
 /// The script of OpenSTA. Inputs come with the edge of the clock and outputs are due with the next;
 /// wires have no load, as there is no layout. Gated clocks are as early as the clock, those that come by a
 /// port of their own (`clk_tck_i`) too. Times are ns, whatever the library's unit.
-pub(crate) fn script(job: &Job, library: &Library, folder: &Path, clock_ns: f64) -> String {
-    let (top, liberty, folder) = (job.module, library.file.display(), folder.display());
+pub(crate) fn script(spec: &UnitSpec, library: &Library, folder: &Path, clock_ns: f64) -> String {
+    let (top, liberty, folder) = (spec.module, library.file.display(), folder.display());
     format!(
         "read_liberty \"{liberty}\"\n\
          set_cmd_units -time ns\n\
@@ -65,18 +65,18 @@ pub(crate) fn script(job: &Job, library: &Library, folder: &Path, clock_ns: f64)
 /// What the paths of the netlist in `folder` allow.
 pub fn analyse(
     tools: &Tools,
-    job: &Job,
+    spec: &UnitSpec,
     library: &Library,
     folder: &Path,
     clock_ns: f64,
 ) -> Result<Timing, ToolError> {
     let file = folder.join("timing.tcl");
     let paths = |clock_ns: f64| {
-        std::fs::write(&file, script(job, library, folder, clock_ns))
+        std::fs::write(&file, script(spec, library, folder, clock_ns))
             .map_err(|error| ToolError::File { file: file.clone(), error })?;
         let what = "path";
-        let none = ToolError::Output { tool: "OpenSTA", unit: job.unit.clone(), what };
-        parse(&tools.sta(&job.unit, &file)?).ok_or(none)
+        let none = ToolError::Output { tool: "OpenSTA", unit: spec.unit.clone(), what };
+        parse(&tools.sta(&spec.unit, &file)?).ok_or(none)
     };
     let at_clock = paths(clock_ns)?;
     let period_ns = shortest_period(clock_ns, at_clock.clone(), paths)?;

@@ -2,7 +2,7 @@
 //! Synthesis: from RTL to a netlist of cells, and its area.
 
 use crate::tools::{ToolError, Tools};
-use crate::{FullAdder, Job, Library, rtl};
+use crate::{FullAdder, Library, UnitSpec, rtl};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -70,11 +70,16 @@ pub fn full_adder_map(adder: Option<&FullAdder>) -> String {
 /// The script of Yosys. Full adders that the RTL names become cells before anything else looks at them:
 /// those that Yosys finds or makes by itself (in what `booth` or `alumacc` make of a `*`) stay logic, as
 /// a cell for each of them costs area.
-pub fn script(job: &Job, library: &Library, folder: &Path, sources: &[impl AsRef<Path>]) -> String {
-    let (top, liberty) = (job.module, library.file.display());
+pub fn script(
+    spec: &UnitSpec,
+    library: &Library,
+    folder: &Path,
+    sources: &[impl AsRef<Path>],
+) -> String {
+    let (top, liberty) = (spec.module, library.file.display());
     let folder = folder.display();
     let mut script = format!("read_slang --blackboxed-module {FULL_ADDER} --top {top}");
-    for (name, value) in job.parameters {
+    for (name, value) in spec.parameters {
         let _ = write!(script, " -G {name}={value}");
     }
     for source in sources {
@@ -103,7 +108,7 @@ pub fn script(job: &Job, library: &Library, folder: &Path, sources: &[impl AsRef
 /// Synthesises a unit into `folder`, where its netlist is then.
 pub fn synthesise(
     tools: &Tools,
-    job: &Job,
+    spec: &UnitSpec,
     library: &Library,
     folder: &Path,
     sizing: Sizing,
@@ -117,12 +122,12 @@ pub fn synthesise(
         rtl::write(folder).map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script(sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
-    write("synthesis.ys", &script(job, library, folder, &sources))?;
-    tools.yosys(&job.unit, &file("synthesis.ys"))?;
+    write("synthesis.ys", &script(spec, library, folder, &sources))?;
+    tools.yosys(&spec.unit, &file("synthesis.ys"))?;
     let text = std::fs::read_to_string(file("stat.json"))
         .map_err(|error| ToolError::File { file: file("stat.json"), error })?;
     let what = "counts of cells";
-    cells(&text).ok_or(ToolError::Output { tool: "Yosys", unit: job.unit.clone(), what })
+    cells(&text).ok_or(ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what })
 }
 
 /// The cells that Yosys counted.

@@ -5,7 +5,7 @@
 //! For each of them the host writes K and V of all requests through its memory controller; the device
 //! computes score, softmax and context of the query heads that share them.
 
-use crate::data::{Distribution, Head, Shape};
+use crate::data::{Distribution, Head, HeadShape};
 use crate::driver::{Driver, DriverError, KvRows, Results};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
@@ -31,7 +31,7 @@ use pimlico_golden::format::Format;
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct AttentionJob {
     /// Name of the language model, for the report.
     pub model: String,
     /// Elements of a head's vectors.
@@ -301,7 +301,7 @@ impl Requests {
 
 /// What the dispatcher is set up with, where it is not what the job needs.
 #[derive(Clone, Debug, Default)]
-pub struct Setup {
+pub struct AttentionSetup {
     /// The longest context that program and Va2Pa table provide for; by default that of the job.
     pub longest: Option<usize>,
     /// The program; by default it is built.
@@ -311,17 +311,17 @@ pub struct Setup {
 /// Runs a job. `progress` is told after each K and V head how many query heads are done.
 pub fn run(
     rank: &mut Rank,
-    job: &Job,
+    job: &AttentionJob,
     progress: impl FnMut(usize),
 ) -> Result<Report, AttentionError> {
-    run_with(rank, job, &Setup::default(), progress)
+    run_with(rank, job, &AttentionSetup::default(), progress)
 }
 
 /// Runs a job with a set-up of the dispatcher of its own.
 pub fn run_with(
     rank: &mut Rank,
-    job: &Job,
-    setup: &Setup,
+    job: &AttentionJob,
+    setup: &AttentionSetup,
     mut progress: impl FnMut(usize),
 ) -> Result<Report, AttentionError> {
     // Before data are made.
@@ -345,8 +345,8 @@ pub fn run_with(
         let heads: Vec<_> = (number..)
             .zip(&layouts)
             .map(|(number, layout)| {
-                let Job { head_dim, distribution, seed, .. } = *job;
-                let shape = Shape { head_dim, context: layout.context, group, distribution };
+                let AttentionJob { head_dim, distribution, seed, .. } = *job;
+                let shape = HeadShape { head_dim, context: layout.context, group, distribution };
                 Head::synthetic(shape, seed, number)
             })
             .collect();
@@ -377,25 +377,25 @@ pub fn run_with(
 pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
-    job: &Job,
+    job: &AttentionJob,
     how: impl Into<How>,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
-    let Job { head_dim, heads, group, ref contexts, distribution, seed, .. } = *job;
+    let AttentionJob { head_dim, heads, group, ref contexts, distribution, seed, .. } = *job;
     let layout = |&context: &usize| HeadLayout::new(ranks.config(), head_dim, context, 0);
     let layouts = contexts.iter().map(layout).collect::<Result<Vec<_>, _>>();
     let layouts = layouts.map_err(AttentionError::from)?;
     let contexts = contexts.clone();
     let tasks = vec![Task::Attention { head_dim, heads, group, contexts, distribution, seed }];
     let spread =
-        spread::Job { tasks, layers: 1, io_buffers: IoBuffers::default(), how: how.into() };
+        spread::SpreadJob { tasks, layers: 1, io_buffers: IoBuffers::default(), how: how.into() };
     let done = spread::run(ranks, &spread, progress)?;
     let attention = JobReport::Attention(job.report(&layouts, done.stages));
     let system = System::ranks(ranks.config(), options, ranks.topology());
     Ok(done.report(&system, attention, seed))
 }
 
-impl Job {
+impl AttentionJob {
     fn report(&self, layouts: &[HeadLayout], stages: Stages) -> AttentionReport {
         AttentionReport {
             model: self.model.clone(),
@@ -411,7 +411,7 @@ impl Job {
 }
 
 /// How full the score buffer is, in the longest of the contexts.
-fn score_buffer(job: &Job, layouts: &[HeadLayout]) -> ScoreBuffer {
+fn score_buffer(job: &AttentionJob, layouts: &[HeadLayout]) -> ScoreBuffer {
     let of_layout = |layout: &HeadLayout| {
         let heads = job.group.min(job.heads).min(program::heads_at_once(layout.context));
         program::score_buffer_use(layout, heads)

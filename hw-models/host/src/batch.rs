@@ -68,7 +68,7 @@ impl Footprint {
 
 /// Lengths of a task's prompts in tokens.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Task {
+pub struct LongBenchTask {
     /// Name of the task.
     pub name: &'static str,
     /// Mean of the normal distribution.
@@ -82,10 +82,10 @@ pub struct Task {
 }
 
 /// Tasks of LongBench, after LoL-PIM's Table 2.
-pub const LONGBENCH: [Task; 3] = [
-    Task { name: "qmsum", mean: 13966.0, deviation: 6182.0, min: 2651, max: 30456 },
-    Task { name: "hotpotqa", mean: 13465.0, deviation: 3921.0, min: 1917, max: 17674 },
-    Task { name: "musique", mean: 16362.0, deviation: 1651.0, min: 6820, max: 17917 },
+pub const LONGBENCH: [LongBenchTask; 3] = [
+    LongBenchTask { name: "qmsum", mean: 13966.0, deviation: 6182.0, min: 2651, max: 30456 },
+    LongBenchTask { name: "hotpotqa", mean: 13465.0, deviation: 3921.0, min: 1917, max: 17674 },
+    LongBenchTask { name: "musique", mean: 16362.0, deviation: 1651.0, min: 6820, max: 17917 },
 ];
 
 /// What to simulate.
@@ -98,7 +98,7 @@ pub struct Settings<'a> {
     /// The language model.
     pub model: &'a Footprint,
     /// The prompts.
-    pub task: Task,
+    pub task: LongBenchTask,
     /// Tokens of the longest request that static allocation provides for. No request becomes longer.
     pub max_context: u64,
     /// Mean of the tokens that follow a prompt.
@@ -172,7 +172,7 @@ pub enum BatchError {
 
 /// What came of one policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Outcome {
+pub struct BatchOutcome {
     /// Average batch size.
     pub batch: f64,
     /// Share of the rows that weights leave which holds tokens.
@@ -187,12 +187,12 @@ pub struct Outcome {
 
 /// Static and lazy allocation, compared on the same requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Comparison {
+pub struct BatchComparison {
     /// The static baseline.
     #[serde(rename = "static")]
-    pub fixed: Outcome,
+    pub fixed: BatchOutcome,
     /// Lazy allocation.
-    pub lazy: Outcome,
+    pub lazy: BatchOutcome,
     /// By how much the average batch grows, in percent.
     pub increase_percent: f64,
     /// The growth if requests had no rounding to rows and whole requests: what the lengths alone allow.
@@ -200,13 +200,13 @@ pub struct Comparison {
 }
 
 /// Compares the two policies.
-pub fn compare(settings: &Settings<'_>) -> Result<Comparison, BatchError> {
+pub fn compare(settings: &Settings<'_>) -> Result<BatchComparison, BatchError> {
     let layout = Layout::new(settings)?;
     let max_rows = layout.rows_for(settings.max_context);
     let fixed = simulate(settings, &layout, Policy::Static { max_rows })?;
     let lazy = simulate(settings, &layout, Policy::Lazy)?;
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
-    Ok(Comparison {
+    Ok(BatchComparison {
         increase_percent: percent(lazy.batch / fixed.batch),
         lengths_percent: percent(settings.max_context as f64 / lazy.mean_tokens),
         fixed,
@@ -244,7 +244,7 @@ impl Layout {
             return Err(BatchError::Generate { generate, max_context });
         }
         if task.max >= max_context {
-            let Task { name, max: longest, .. } = task;
+            let LongBenchTask { name, max: longest, .. } = task;
             return Err(BatchError::Prompts { task: name, longest, max_context });
         }
         let organisation = &rank.organisation;
@@ -300,7 +300,7 @@ struct Arrivals {
     random: Xoshiro256PlusPlus,
     prompt: Normal<f64>,
     generate: Uniform<u64>,
-    task: Task,
+    task: LongBenchTask,
     max_context: u64,
     next: u32,
 }
@@ -352,7 +352,7 @@ fn simulate(
     settings: &Settings<'_>,
     layout: &Layout,
     policy: Policy,
-) -> Result<Outcome, BatchError> {
+) -> Result<BatchOutcome, BatchError> {
     let mut allocator = Allocator::new(layout.rows, settings.chunk_rows, policy)?;
     let mut arrivals = Arrivals::new(settings);
     let mut waiting = VecDeque::new();
@@ -413,7 +413,7 @@ fn simulate(
     let Sums { steps, live, tokens, generated, updates, preempted } = sums;
     let held = layout.streams * tokens;
     let room = u64::from(layout.rows) * layout.tokens_per_row * steps;
-    Ok(Outcome {
+    Ok(BatchOutcome {
         batch: live as f64 / steps as f64,
         utilisation: held as f64 / room as f64,
         mean_tokens: tokens as f64 / live as f64,
@@ -470,7 +470,7 @@ mod tests {
         // 32 layers x 32 heads x K and V over 256 channels: 8 streams; 128 tokens in a row.
         assert_eq!((layout.streams, layout.tokens_per_row, layout.rows_for(129)), (8, 128, 16));
         let comparison = compare(&settings).expect("it fits");
-        let Comparison { fixed, lazy, .. } = comparison;
+        let BatchComparison { fixed, lazy, .. } = comparison;
         assert_eq!(fixed.batch, f64::from(layout.rows / layout.rows_for(32768)));
         assert_eq!(fixed.preempted, 0);
         assert!(fixed.utilisation < 0.5 && lazy.utilisation > 0.9, "{comparison:?}");
@@ -494,7 +494,8 @@ mod tests {
     #[test]
     fn requests_that_outgrow_the_device_wait_and_finish() {
         let (rank, model) = (Config::gddr6_aim(), &presets()["qwen1.5-7b"]);
-        let task = Task { name: "short", mean: 500.0, deviation: 100.0, min: 1, max: 1000 };
+        let task =
+            LongBenchTask { name: "short", mean: 500.0, deviation: 100.0, min: 1, max: 1000 };
         let long =
             Settings { task, generate: 10_000, requests: 50, ..settings(&rank, model, 32768) };
         let comparison = compare(&long).expect("it fits");

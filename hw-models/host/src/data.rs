@@ -48,7 +48,7 @@ impl Distribution {
 
 /// What a head's data are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct HeadShape {
     /// Elements of a vector.
     pub head_dim: usize,
     /// Tokens.
@@ -62,12 +62,12 @@ pub struct Shape {
 impl Head {
     /// Data of a head whose elements are normally distributed. It follows from `seed` and the head's
     /// number.
-    pub fn synthetic(shape: Shape, seed: u64, head: usize) -> Self {
+    pub fn synthetic(shape: HeadShape, seed: u64, head: usize) -> Self {
         let mut random = generator(seed);
         for _ in 0..head {
             random.jump();
         }
-        let Shape { head_dim, context, group, distribution } = shape;
+        let HeadShape { head_dim, context, group, distribution } = shape;
         let mut vector = |deviation| normal_vector(&mut random, head_dim, deviation);
         let queries = (0..group).map(|_| vector(distribution.of_query())).collect();
         let (k, v) = (0..context).map(|_| (vector(1.0), vector(1.0))).unzip();
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn a_seed_reproduces_its_data_and_heads_differ() {
         let shape =
-            Shape { head_dim: 64, context: 10, group: 2, distribution: Distribution::Random };
+            HeadShape { head_dim: 64, context: 10, group: 2, distribution: Distribution::Random };
         let head = |seed, head| Head::synthetic(shape, seed, head);
         assert_eq!(head(1, 3), head(1, 3));
         assert_ne!(head(1, 3), head(1, 2));

@@ -6,7 +6,7 @@ use crate::gemv::{self, GemvError};
 use crate::kv_cache::{HostPort, TransferError};
 use crate::model::Model;
 use crate::pins::PinLog;
-use crate::report::{JobReport, LayerReport, Load, Report, System};
+use crate::report::{FcReport, JobReport, Load, Report, System};
 use crate::spread::{self, How, SpreadError, Task};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::{Options, Rank, Ranks, Statistics};
@@ -14,7 +14,7 @@ use rand_xoshiro::rand_core::RngCore;
 
 /// An operator: a matrix times a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct MatrixShape {
     /// Its name.
     pub operator: &'static str,
     /// Rows of the matrix: outputs.
@@ -25,18 +25,18 @@ pub struct Shape {
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct FcJob {
     /// Name of the language model, for the report.
     pub model: String,
     /// Modules that share the layer out among them.
     pub tp: usize,
     /// The operators.
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<MatrixShape>,
     /// Seed of the data.
     pub seed: u64,
 }
 
-impl Job {
+impl FcJob {
     /// A layer of a model.
     pub fn new(name: &str, model: &Model, tp: usize, lm_head: bool, seed: u64) -> Self {
         Self { model: name.to_owned(), tp, shapes: shapes(model, tp, lm_head), seed }
@@ -50,8 +50,8 @@ impl Job {
 
     /// What was run, for the report.
     pub fn report(&self) -> JobReport {
-        let shape = |shape: &Shape| (shape.operator, [shape.rows, shape.columns]);
-        JobReport::Layer(LayerReport {
+        let shape = |shape: &MatrixShape| (shape.operator, [shape.rows, shape.columns]);
+        JobReport::Layer(FcReport {
             model: self.model.clone(),
             tp: self.tp,
             shapes: self.shapes.iter().map(shape).collect(),
@@ -67,7 +67,7 @@ impl Job {
 /// # Panics
 ///
 /// If `tp` is 0.
-pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<Shape> {
+pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<MatrixShape> {
     let share = |dimension: usize| dimension.div_ceil(tp);
     let Model { heads, head_dim, hidden, ffn, .. } = *model;
     let kv_heads = model.kv_heads.unwrap_or(heads);
@@ -81,7 +81,7 @@ pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<Shape> {
     ]
     .into_iter()
     .chain(head)
-    .map(|(operator, rows, columns)| Shape { operator, rows, columns })
+    .map(|(operator, rows, columns)| MatrixShape { operator, rows, columns })
     .collect()
 }
 
@@ -89,19 +89,19 @@ pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<Shape> {
 /// each.
 pub fn run(
     rank: &mut Rank,
-    job: &Job,
+    job: &FcJob,
     io_buffers: IoBuffers,
     mut progress: impl FnMut(),
 ) -> Result<Report, GemvError> {
-    for &Shape { rows, columns, .. } in &job.shapes {
+    for &MatrixShape { rows, columns, .. } in &job.shapes {
         MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
     }
     let mut host = HostPort::new().map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let mut operators = Vec::new();
     let (mut load, mut bytes) = (Statistics::default(), 0);
-    for (seed, &Shape { operator, rows, columns }) in job.seeds().zip(&job.shapes) {
-        let job = gemv::Job { rows, columns, io_buffers, seed };
+    for (seed, &MatrixShape { operator, rows, columns }) in job.seeds().zip(&job.shapes) {
+        let job = gemv::GemvJob { rows, columns, io_buffers, seed };
         let product = gemv::product(rank, &mut host, operator, &job, None)?;
         operators.push(product.operator);
         load = load.and(product.load);
@@ -116,14 +116,16 @@ pub fn run(
 pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
-    job: &Job,
+    job: &FcJob,
     (io_buffers, how): (IoBuffers, impl Into<How>),
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
-    let tasks = job.seeds().zip(&job.shapes).map(|(seed, &Shape { operator, rows, columns })| {
-        Task::Matrix { operator, rows, columns, seed }
-    });
-    let spread = spread::Job { tasks: tasks.collect(), layers: 1, io_buffers, how: how.into() };
+    let tasks =
+        job.seeds().zip(&job.shapes).map(|(seed, &MatrixShape { operator, rows, columns })| {
+            Task::Matrix { operator, rows, columns, seed }
+        });
+    let spread =
+        spread::SpreadJob { tasks: tasks.collect(), layers: 1, io_buffers, how: how.into() };
     let system = System::ranks(ranks.config(), options, ranks.topology());
     Ok(spread::run(ranks, &spread, progress)?.report(&system, job.report(), job.seed))
 }

@@ -16,7 +16,7 @@ use pimlico_device::{Options, Ranks};
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct LayerJob {
     /// Name of the language model, for the report.
     pub model: String,
     /// Its shapes.
@@ -35,13 +35,13 @@ pub struct Job {
     pub how: How,
 }
 
-impl Job {
+impl LayerJob {
     /// The operators of a layer, in their order.
     fn tasks(&self) -> Vec<Task> {
         let Self { shape, context, distribution, seed, .. } = self;
         let shapes = fc::shapes(shape, 1, false);
         let task = |kind: Kind| match shapes.iter().find(|shape| shape.operator == kind.name()) {
-            Some(&fc::Shape { operator, rows, columns }) => {
+            Some(&fc::MatrixShape { operator, rows, columns }) => {
                 // Seeds of heads are this one's jumps; these are others.
                 let seed = seed.wrapping_add(1 + kind as u64);
                 Task::Matrix { operator, rows, columns, seed }
@@ -65,11 +65,11 @@ impl Job {
 pub fn run(
     ranks: &Ranks,
     options: Options,
-    job: &Job,
+    job: &LayerJob,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
-    let Job { layers, io_buffers, how, .. } = *job;
-    let spread = spread::Job { tasks: job.tasks(), layers, io_buffers, how };
+    let LayerJob { layers, io_buffers, how, .. } = *job;
+    let spread = spread::SpreadJob { tasks: job.tasks(), layers, io_buffers, how };
     let done = spread::run(ranks, &spread, progress)?;
     let of_layers =
         |layers| LayersReport::new(ranks.config(), layers, &done.operators, done.bytes_per_rank);

@@ -50,7 +50,7 @@ pub struct Transfer {
 
 /// What transactions did.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct PathOutcome {
     /// What the host read, in the order of its transactions.
     pub read: Vec<Beats>,
     /// What the chips hold.
@@ -72,7 +72,7 @@ pub fn run(
     path: DataPath,
     config: &Config,
     transactions: impl IntoIterator<Item = Transaction>,
-) -> Result<Outcome, PathError> {
+) -> Result<PathOutcome, PathError> {
     let mut host = MemoryController::from_spd(image)?;
     let mut chips = Chips::new(config)?;
     let mut buffer = BufferChip::new(path);
@@ -102,7 +102,7 @@ pub fn run(
         at_tck += 1;
         idle_tck = if host.is_idle() && chips.is_idle() { idle_tck + 1 } else { 0 };
     }
-    Ok(Outcome {
+    Ok(PathOutcome {
         read: host.read().to_vec(),
         dram: chips.dram().clone(),
         commands,
@@ -134,7 +134,7 @@ impl Watch {
     }
 }
 
-impl Outcome {
+impl PathOutcome {
     /// What the checker finds at the chips' pins.
     pub fn violations_at_chips(&self, rules: Rules) -> Vec<Violation> {
         self.violations(rules, &self.chip_bus)

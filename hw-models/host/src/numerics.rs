@@ -3,7 +3,7 @@
 //! of each kind.
 
 use crate::attention::{self, AttentionError};
-use crate::data::{Distribution, Head, Shape};
+use crate::data::{Distribution, Head, HeadShape};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
 use crate::report::Stages;
@@ -21,7 +21,7 @@ pub const KINDS: [(Normalise, SumFormat); 4] = [
 
 /// The comparison.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct NumericsComparison {
     /// Name of the preset.
     pub system: String,
     /// Elements of the head's vectors.
@@ -29,12 +29,12 @@ pub struct Comparison {
     /// Seed of the data.
     pub seed: u64,
     /// A row for each context, distribution and kind.
-    pub rows: Vec<Row>,
+    pub rows: Vec<NumericsRow>,
 }
 
 /// A head on a rank of one kind.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct NumericsRow {
     /// Tokens.
     pub context: usize,
     /// How the scores are distributed.
@@ -60,7 +60,7 @@ pub fn compare(
     contexts: &[usize],
     seed: u64,
     progress: impl FnMut(),
-) -> Result<Comparison, AttentionError> {
+) -> Result<NumericsComparison, AttentionError> {
     compare_kinds(head_dim, contexts, seed, &KINDS, progress)
 }
 
@@ -71,7 +71,7 @@ pub fn compare_kinds(
     seed: u64,
     kinds: &[(Normalise, SumFormat)],
     mut progress: impl FnMut(),
-) -> Result<Comparison, AttentionError> {
+) -> Result<NumericsComparison, AttentionError> {
     let config = Config::ddr4_3200();
     for &context in contexts {
         HeadLayout::new(&config, head_dim, context, 0)?; // before any data are made
@@ -79,7 +79,7 @@ pub fn compare_kinds(
     let mut rows = Vec::new();
     for &context in contexts {
         for distribution in [Distribution::Random, Distribution::Peaked] {
-            let shape = Shape { head_dim, context, group: 1, distribution };
+            let shape = HeadShape { head_dim, context, group: 1, distribution };
             let head = Head::synthetic(shape, seed, 0);
             let of_kinds = std::thread::scope(|scope| {
                 let run = |&kind| {
@@ -98,15 +98,15 @@ pub fn compare_kinds(
             progress();
         }
     }
-    Ok(Comparison { system: config.name, head_dim, seed, rows })
+    Ok(NumericsComparison { system: config.name, head_dim, seed, rows })
 }
 
 fn row(
     config: &Config,
-    shape: Shape,
+    shape: HeadShape,
     head: &Head,
     (normalise, sums): (Normalise, SumFormat),
-) -> Result<Row, AttentionError> {
+) -> Result<NumericsRow, AttentionError> {
     let options = Options { normalise, sums, ..Options::default() };
     let mut rank = Rank::new(config.clone(), RankUnits::models(config, options), options);
     let pins = PinLog::of(&mut rank);
@@ -115,7 +115,7 @@ fn row(
     host.transfer(&mut rank, kv_cache::writes(&layout, head))?;
     let result = attention::run_head(&mut rank, &layout, &head.queries)?;
     let slot_tck = config.timing.ccd_l_tck;
-    Ok(Row {
+    Ok(NumericsRow {
         context: shape.context,
         distribution: shape.distribution.name(),
         normalise: normalise.name(),

@@ -145,7 +145,7 @@ pub enum JobReport {
     /// A matrix times a vector.
     Gemv(GemvReport),
     /// The fully-connected operators of a layer.
-    Layer(LayerReport),
+    Layer(FcReport),
     /// A decoder layer.
     Decoder(DecoderReport),
     /// A text that was decoded.
@@ -205,7 +205,7 @@ pub struct ModuleReport {
 
 /// The fully-connected operators of a decoder layer.
 #[derive(Clone, Debug, Serialize)]
-pub struct LayerReport {
+pub struct FcReport {
     /// Name of the language model.
     pub model: String,
     /// Modules that share the layer out among them (tensor parallelism).

@@ -12,7 +12,7 @@
 //! and both are told here.
 
 use crate::memory_controller::Transaction;
-use crate::memory_path::{self, Outcome, PathError, Transfer};
+use crate::memory_path::{self, PathError, PathOutcome, Transfer};
 use crate::pins;
 use pimlico_device::data_bus::{self, BEATS, Beats};
 use pimlico_device::mapping::{self, Place};
@@ -34,7 +34,7 @@ const RANDOM_TRANSACTIONS: usize = 4096;
 
 /// A module, and what it tells its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct SpdSetup {
     /// What the SPD image holds.
     pub values: Values,
     /// How data pass the buffer chip.
@@ -42,15 +42,15 @@ pub struct Setup {
 }
 
 /// A module without re-layout, which tells the truth: what the others are measured by.
-pub const PLAIN: Setup = Setup { values: Values::Honest, path: DataPath::Wires };
+pub const PLAIN: SpdSetup = SpdSetup { values: Values::Honest, path: DataPath::Wires };
 /// A module with re-layout that tells the chips' own timing.
-pub const HONEST: Setup = Setup { values: Values::Honest, path: DataPath::Relayout };
+pub const HONEST: SpdSetup = SpdSetup { values: Values::Honest, path: DataPath::Relayout };
 /// A module with re-layout whose image makes up for it.
-pub const SPOOFED: Setup = Setup { values: Values::Spoofed, path: DataPath::Relayout };
+pub const SPOOFED: SpdSetup = SpdSetup { values: Values::Spoofed, path: DataPath::Relayout };
 
 /// The comparison.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct SpdComparison {
     /// Name of the preset.
     pub system: String,
     /// Seed of data and random stream.
@@ -83,7 +83,7 @@ pub struct Measured {
     /// From one command to the next, at the least.
     pub commands_tck: Spacing,
     /// Share of the time from the first to the last beat in which the host's data bus moves data.
-    pub utilisation: Utilisation,
+    pub utilisation: BusUtilisation,
     /// Duration of the random stream in tCK.
     pub random_tck: u64,
 }
@@ -113,7 +113,7 @@ pub struct Spacing {
 
 /// Shares from 0 to 1.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Utilisation {
+pub struct BusUtilisation {
     /// Writes to rows that stay open.
     pub write_open_rows: f64,
     /// Reads of rows that stay open.
@@ -125,11 +125,11 @@ pub struct Utilisation {
 }
 
 /// Compares the three on the rank of L3's DIMM-PIM.
-pub fn compare(seed: u64) -> Result<Comparison, PathError> {
+pub fn compare(seed: u64) -> Result<SpdComparison, PathError> {
     let config = Config::ddr4_3200();
     let measured = |setup| Measured::new(setup, &config, seed);
     let configurations = [measured(PLAIN)?, measured(HONEST)?, measured(SPOOFED)?];
-    Ok(Comparison {
+    Ok(SpdComparison {
         seed,
         tck_ns: config.tck_ps as f64 / 1000.0,
         failures: failures(&configurations),
@@ -138,7 +138,7 @@ pub fn compare(seed: u64) -> Result<Comparison, PathError> {
     })
 }
 
-impl Comparison {
+impl SpdComparison {
     /// By how many tCK a read reaches the host later, spoofed with re-layout than without.
     pub fn read_penalty_tck(&self) -> u64 {
         let [plain, _, spoofed] = &self.configurations;
@@ -199,13 +199,13 @@ pub struct Judgement {
     /// Whether the host reads what it wrote.
     pub read_right: bool,
     /// What they did.
-    pub outcome: Outcome,
+    pub outcome: PathOutcome,
 }
 
 /// Runs transactions on a module that holds nothing, with the image of L3's module and the chips of
 /// `config`, and checks all that can be checked.
 pub fn judge(
-    setup: Setup,
+    setup: SpdSetup,
     config: &Config,
     transactions: &[Transaction],
 ) -> Result<Judgement, PathError> {
@@ -251,7 +251,7 @@ fn in_chips(path: DataPath, beats: &Beats) -> Burst {
 }
 
 impl Measured {
-    fn new(setup: Setup, config: &Config, seed: u64) -> Result<Self, PathError> {
+    fn new(setup: SpdSetup, config: &Config, seed: u64) -> Result<Self, PathError> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut bench = Bench::new(setup, config);
         let (latency_tck, commands_tck) = bench.single_bursts(&mut random)?;
@@ -268,7 +268,7 @@ impl Measured {
             read_right,
             latency_tck,
             commands_tck,
-            utilisation: Utilisation { write_open_rows, read_open_rows, write_long, read_long },
+            utilisation: BusUtilisation { write_open_rows, read_open_rows, write_long, read_long },
             random_tck,
         })
     }
@@ -276,7 +276,7 @@ impl Measured {
 
 /// Runs transactions, each time on a new module, and sums up what is found.
 struct Bench<'a> {
-    setup: Setup,
+    setup: SpdSetup,
     config: &'a Config,
     chip_violations: BTreeMap<&'static str, u64>,
     host_violations: BTreeMap<&'static str, u64>,
@@ -285,7 +285,7 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(setup: Setup, config: &'a Config) -> Self {
+    fn new(setup: SpdSetup, config: &'a Config) -> Self {
         let [chip_violations, host_violations] = [BTreeMap::new(), BTreeMap::new()];
         Self {
             setup,
@@ -297,7 +297,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn run(&mut self, transactions: &[Transaction]) -> Result<Outcome, PathError> {
+    fn run(&mut self, transactions: &[Transaction]) -> Result<PathOutcome, PathError> {
         let judgement = judge(self.setup, self.config, transactions)?;
         for (counts, found) in [
             (&mut self.chip_violations, &judgement.chip_violations),
@@ -398,13 +398,13 @@ fn is_precharge(command: DramCommand) -> bool {
 }
 
 /// From the last command that makes `driver` send data to the end of these data on a bus.
-fn latency(outcome: &Outcome, driver: Driver, bus: &[Transfer]) -> u64 {
+fn latency(outcome: &PathOutcome, driver: Driver, bus: &[Transfer]) -> u64 {
     let is_it = if driver == Driver::Dram { is_read } else { is_write };
     let last = bus.iter().rfind(|transfer| transfer.driver == driver).expect("data follow");
     last.until_tck - last_before(outcome, u64::MAX, is_it)
 }
 
-fn last_before(outcome: &Outcome, tck: u64, is_it: fn(DramCommand) -> bool) -> u64 {
+fn last_before(outcome: &PathOutcome, tck: u64, is_it: fn(DramCommand) -> bool) -> u64 {
     let mut commands = outcome.commands.iter();
     let last = commands.rfind(|event| event.at_tck < tck && is_it(event.command));
     last.expect("the transactions ask for it").at_tck
@@ -412,7 +412,7 @@ fn last_before(outcome: &Outcome, tck: u64, is_it: fn(DramCommand) -> bool) -> u
 
 /// From the last of the one kind before the first of the other to that.
 fn spacing(
-    outcome: &Outcome,
+    outcome: &PathOutcome,
     earlier: fn(DramCommand) -> bool,
     later: fn(DramCommand) -> bool,
 ) -> u64 {

@@ -11,7 +11,7 @@
 //! the next one needs the results of all ranks. An operator takes as long as its last rank.
 
 use crate::attention::{self, AttentionError};
-use crate::data::{Distribution, Head, Shape};
+use crate::data::{Distribution, Head, HeadShape};
 use crate::gemv::{self, GemvError, Synthetic};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::parallel;
@@ -93,7 +93,7 @@ impl From<usize> for How {
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct SpreadJob {
     /// The operators, one after the other.
     pub tasks: Vec<Task>,
     /// Layers of these operators for which there must be room.
@@ -106,7 +106,7 @@ pub struct Job {
 
 /// What became of it.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct SpreadOutcome {
     /// Each operator.
     pub operators: Vec<Operator>,
     /// Where the error of attention comes from; the worst of all heads.
@@ -121,7 +121,7 @@ pub struct Outcome {
     pub sample: Option<(usize, usize)>,
 }
 
-impl Outcome {
+impl SpreadOutcome {
     /// The report of a job that was spread.
     pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
         let Self { violations, load, operators, sample, .. } = self;
@@ -224,7 +224,7 @@ enum Judged {
     Head(Stages),
 }
 
-impl Job {
+impl SpreadJob {
     /// The pieces, task by task and in a task rank by rank; what does not fit is found here, before any data
     /// are made.
     fn pieces(&self, ranks: &Ranks) -> Result<Vec<Piece>, SpreadError> {
@@ -294,7 +294,7 @@ impl Job {
                 &Task::Attention { head_dim, distribution, seed, .. },
                 &Work::Head { number, group, layout },
             ) => {
-                let shape = Shape { head_dim, context: layout.context, group, distribution };
+                let shape = HeadShape { head_dim, context: layout.context, group, distribution };
                 Ok(run_head(rank, &layout, &Head::synthetic(shape, seed, number))?)
             }
             _ => unreachable!("the work of a task is of its kind"),
@@ -339,9 +339,9 @@ fn run_head(mut rank: Rank, layout: &HeadLayout, head: &Head) -> Result<Done, At
 /// are.
 pub fn run(
     ranks: &Ranks,
-    job: &Job,
+    job: &SpreadJob,
     progress: impl Fn(u64, u64) + Sync,
-) -> Result<Outcome, SpreadError> {
+) -> Result<SpreadOutcome, SpreadError> {
     let pieces = job.pieces(ranks)?;
     let mut bank_rows = vec![0u64; ranks.topology().count()];
     for Piece { rank, work, .. } in &pieces {
@@ -374,7 +374,7 @@ pub fn run(
         let of_task = of_task.filter(|(piece, _)| piece.task == number);
         operator(ranks, task, &of_task.collect::<Vec<_>>())
     };
-    Ok(Outcome {
+    Ok(SpreadOutcome {
         operators: job.tasks.iter().enumerate().map(operator).collect(),
         stages,
         load: load(ranks, &pieces, &done),

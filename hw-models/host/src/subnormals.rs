@@ -6,8 +6,8 @@
 //! numbers kept every bit is the device's, which a test shows. Clocks do not depend on what is computed.
 
 use crate::attention::{self, Attention, AttentionError};
-use crate::data::{Distribution, Head, Shape};
-use crate::numerics::{self, Row};
+use crate::data::{Distribution, Head, HeadShape};
+use crate::numerics::{self, NumericsRow};
 use pimlico_device::{Normalise, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::{exact, reduction, softmax};
@@ -22,7 +22,7 @@ pub fn compare(
     contexts: &[usize],
     seed: u64,
     mut progress: impl FnMut(),
-) -> Result<Vec<[Row; 2]>, AttentionError> {
+) -> Result<Vec<[NumericsRow; 2]>, AttentionError> {
     let kind = [(Normalise::Early, SumFormat::Binary16)];
     let kept = numerics::compare_kinds(head_dim, contexts, seed, &kind, &mut progress)?.rows;
     let mut rows = Vec::new();
@@ -30,11 +30,11 @@ pub fn compare(
         let distributions = [Distribution::Random, Distribution::Peaked];
         let of_name = |distribution: &Distribution| distribution.name() == row.distribution;
         let distribution = distributions.into_iter().find(of_name).unwrap_or_default();
-        let shape = Shape { head_dim, context: row.context, group: 1, distribution };
+        let shape = HeadShape { head_dim, context: row.context, group: 1, distribution };
         let head = Head::synthetic(shape, seed, 0);
         let result = attention(&head, Subnormals::Flush);
         let stages = attention::errors(&head, &result, Normalise::Early);
-        let flushed = Row { stages, ..row.clone() };
+        let flushed = NumericsRow { stages, ..row.clone() };
         rows.push([row, flushed]);
     }
     Ok(rows)
@@ -93,7 +93,7 @@ mod tests {
     use pimlico_device::{Config, Options, Rank, RankUnits};
 
     fn head(context: usize, distribution: Distribution) -> Head {
-        Head::synthetic(Shape { head_dim: 64, context, group: 1, distribution }, 7, 0)
+        Head::synthetic(HeadShape { head_dim: 64, context, group: 1, distribution }, 7, 0)
     }
 
     #[test]

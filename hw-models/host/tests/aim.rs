@@ -12,8 +12,8 @@ use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::softmax;
 use pimlico_host::aim::{attention, matrix};
-use pimlico_host::attention::Job;
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::attention::AttentionJob;
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::fc;
 use pimlico_host::gemv::Operands;
 use pimlico_host::model;
@@ -136,7 +136,7 @@ fn attention_is_scores_weights_and_context() {
         let mut module = module(options);
         let pins = PinLog::of_module(&mut module);
         let distribution = Distribution::Random;
-        let head = Head::synthetic(Shape { head_dim, context, group: 2, distribution }, 7, 0);
+        let head = Head::synthetic(HeadShape { head_dim, context, group: 2, distribution }, 7, 0);
         let layout = AimHead::new(module.config(), &options, head_dim, context, 3);
         let layout = layout.expect("it fits");
         attention::load(&mut module, &layout, &head).expect("models alone");
@@ -177,7 +177,7 @@ fn attention_is_scores_weights_and_context() {
 
 #[test]
 fn a_batch_of_heads_is_reported() {
-    let job = Job {
+    let job = AttentionJob {
         model: "llama".to_owned(),
         head_dim: 64,
         heads: 3,
@@ -213,7 +213,7 @@ fn a_layer_has_its_operators() {
         gated: true,
         vocab: 300,
     };
-    let job = fc::Job::new("small", &model, 2, true, 1);
+    let job = fc::FcJob::new("small", &model, 2, true, 1);
     let options = AimOptions { channels: 1, ..AimOptions::default() };
     let report = matrix::run_layer(&mut module(options), &job, || {}).expect("it fits");
     let macs: Vec<_> = report.operators.iter().map(|o| (o.operator, o.macs)).collect();

@@ -12,8 +12,8 @@ use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::{attention as golden, exact};
-use pimlico_host::attention::{self, Attention, Job, Requests};
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::attention::{self, Attention, AttentionJob, Requests};
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::memory_controller::Transaction;
@@ -33,7 +33,7 @@ fn rank() -> Rank {
 }
 
 fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
-    let shape = Shape { head_dim, context, group, distribution: Distribution::Random };
+    let shape = HeadShape { head_dim, context, group, distribution: Distribution::Random };
     Head::synthetic(shape, seed, 0)
 }
 
@@ -174,7 +174,7 @@ fn there_is_no_bubble_in_the_steady_state() {
 
 #[test]
 fn a_long_context_has_nine_tenths_of_the_bandwidth() {
-    let job = Job { contexts: vec![16 * 1024], ..job(128, 1) };
+    let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
     let report = attention::run(&mut rank(), &job, |_| {}).expect("it fits");
     let share = report.total.gb_per_s / report.total.peak_gb_per_s;
     assert_eq!(report.total.peak_gb_per_s, 204.8);
@@ -374,8 +374,8 @@ fn keys_and_values_come_back_as_they_were_written() {
     }
 }
 
-fn job(head_dim: usize, heads: usize) -> Job {
-    Job {
+fn job(head_dim: usize, heads: usize) -> AttentionJob {
+    AttentionJob {
         model: "test".into(),
         head_dim,
         heads,
@@ -404,7 +404,7 @@ fn a_long_context_stays_close_to_float64() {
 fn late_normalisation_and_wide_sums_are_ten_times_closer() {
     let error = |normalise, sums| {
         let mut rank = rank_with(Options { normalise, sums, ..Options::default() });
-        let job = Job { contexts: vec![16 * 1024], ..job(128, 1) };
+        let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
         let report = attention::run(&mut rank, &job, |_| {}).expect("it fits");
         report.attention().expect("attention").stages.output_from_scores.max_relative
     };
@@ -426,7 +426,7 @@ fn what_a_longer_head_left_behind_does_not_show() {
 #[test]
 fn requests_of_a_batch_lie_side_by_side() {
     let contexts = vec![100, 2000, 1, 515];
-    let job = Job { contexts: contexts.clone(), group: 2, ..job(64, 3) };
+    let job = AttentionJob { contexts: contexts.clone(), group: 2, ..job(64, 3) };
     let mut rank = rank();
     let layouts = attention::layouts(&rank, 64, &contexts).expect("they fit");
     assert!(layouts.windows(2).all(|pair| pair[0].end_row() <= pair[1].k(0, 0).row));
@@ -445,7 +445,7 @@ fn jobs_that_do_not_fit_are_refused() {
     for (head_dim, context, expected) in
         [(0, 1, "head dimension 0"), (257, 1, "head dimension 257"), (128, 0, "context of 0")]
     {
-        let job = Job { contexts: vec![context], ..job(head_dim, 1) };
+        let job = AttentionJob { contexts: vec![context], ..job(head_dim, 1) };
         let error = attention::run(&mut rank(), &job, |_| {}).expect_err("it does not fit");
         assert!(error.to_string().contains(expected), "{error}");
     }

@@ -7,13 +7,13 @@ use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
 use pimlico_golden::llama;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{Gate, Pairs, llama2c, tiny};
-use pimlico_host::decode::{self, DecodeError, Job};
+use pimlico_host::decode::{self, DecodeError, DecodeJob};
 use pimlico_host::report::{JobReport, Report};
 use std::path::{Path, PathBuf};
 
-fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> Job {
+fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJob {
     let checkpoint = llama2c::read(weights).expect("a checkpoint");
-    Job {
+    DecodeJob {
         model: "tiny".to_owned(),
         tokenizer: Tokenizer::read(tokenizer, checkpoint.shape.vocab).expect("a tokenizer"),
         reference: llama::read(weights).expect("a checkpoint").0,
@@ -26,7 +26,7 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> Job {
     }
 }
 
-fn run(job: &Job, options: Options) -> Result<Report, DecodeError> {
+fn run(job: &DecodeJob, options: Options) -> Result<Report, DecodeError> {
     let config = Config::ddr4_3200();
     let mut rank = Rank::new(config.clone(), RankUnits::models(&config, options), options);
     decode::run(&mut rank, job, |_| {})
@@ -182,12 +182,12 @@ fn other_weights_part_from_the_reference() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let refused = |prompt: &str, tokens, spoil: fn(&mut Job)| {
+    let refused = |prompt: &str, tokens, spoil: fn(&mut DecodeJob)| {
         let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, prompt, tokens);
         spoil(&mut job);
         run(&job, Options::default()).expect_err("refused").to_string()
     };
-    let none: fn(&mut Job) = |_| {};
+    let none: fn(&mut DecodeJob) = |_| {};
     assert!(refused("a", 191, none).contains("at most 192 together"));
     assert!(refused("a", 0, none).contains("1 or more to decode"));
     assert!(refused("a", usize::MAX, none).contains("at most 192"));

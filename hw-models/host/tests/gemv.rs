@@ -6,7 +6,7 @@ use pimlico_device::{Config, Options, Rank, RankUnits, Statistics, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_host::driver::Driver;
-use pimlico_host::gemv::{self, Job, Operands};
+use pimlico_host::gemv::{self, GemvJob, Operands};
 use pimlico_host::kv_cache::HostPort;
 use pimlico_host::pins::PinLog;
 
@@ -83,13 +83,13 @@ fn ping_pong_buffers_hide_the_vector() {
 
 #[test]
 fn a_job_is_reported() {
-    let job = Job { rows: 100, columns: 5000, io_buffers: IoBuffers::PingPong, seed: 1 };
+    let job = GemvJob { rows: 100, columns: 5000, io_buffers: IoBuffers::PingPong, seed: 1 };
     let report = gemv::run(&mut rank(SumFormat::Binary16), &job).expect("it fits");
     let operator = &report.operators[0];
     assert_eq!((operator.operator, operator.macs), ("gemv", 500_000));
     assert_eq!(report.pin_violations, 0);
     assert!(operator.error.max_relative > 0.0 && operator.error.max_relative < 0.02);
-    let empty = Job { rows: 0, ..job };
+    let empty = GemvJob { rows: 0, ..job };
     let error = gemv::run(&mut rank(SumFormat::Binary16), &empty).expect_err("no matrix");
     assert!(error.to_string().contains("at least 1 x 1"), "{error}");
 }

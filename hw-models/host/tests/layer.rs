@@ -4,13 +4,13 @@
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, Options, Rank, RankUnits, Ranks, Topology};
 use pimlico_host::data::Distribution;
-use pimlico_host::layer::{self, Job};
+use pimlico_host::layer::{self, LayerJob};
 use pimlico_host::model::Model;
 use pimlico_host::report::{JobReport, Report};
 use pimlico_host::spread::{How, SpreadError};
 use pimlico_host::{attention, fc, gemv};
 
-fn job() -> Job {
+fn job() -> LayerJob {
     let shape = Model {
         layers: 1,
         heads: 6,
@@ -21,7 +21,7 @@ fn job() -> Job {
         gated: true,
         vocab: 10,
     };
-    Job {
+    LayerJob {
         model: "small".to_owned(),
         shape,
         layers: 1,
@@ -44,26 +44,26 @@ fn on<T>((channels, dimms, ranks): (usize, usize, usize), run: impl FnOnce(&Rank
     run(&Ranks::new(&config, topology, &new_rank))
 }
 
-fn run_on(device: (usize, usize, usize), job: &Job) -> Result<Report, SpreadError> {
+fn run_on(device: (usize, usize, usize), job: &LayerJob) -> Result<Report, SpreadError> {
     on(device, |ranks| layer::run(ranks, Options::default(), job, |_, _| {}))
 }
 
-fn run(job: &Job) -> Result<Report, SpreadError> {
+fn run(job: &LayerJob) -> Result<Report, SpreadError> {
     run_on((1, 1, 1), job)
 }
 
 #[test]
 fn threads_change_nothing() {
     let whole = |threads: usize| {
-        format!("{:?}", run(&Job { how: threads.into(), ..job() }).expect("it runs"))
+        format!("{:?}", run(&LayerJob { how: threads.into(), ..job() }).expect("it runs"))
     };
     let one = whole(1);
     assert_eq!(whole(3), one);
     assert_eq!(whole(100), one);
-    let other = format!("{:?}", run(&Job { seed: 6, ..job() }).expect("it runs"));
+    let other = format!("{:?}", run(&LayerJob { seed: 6, ..job() }).expect("it runs"));
     assert_ne!(other, one);
     let spread = |threads: usize| {
-        let job = Job { how: threads.into(), ..job() };
+        let job = LayerJob { how: threads.into(), ..job() };
         format!("{:?}", run_on((2, 2, 1), &job).expect("it runs"))
     };
     assert_eq!(spread(3), spread(1));
@@ -74,7 +74,7 @@ fn a_layer_is_its_operators() {
     let report = run(&job()).expect("it runs");
     let of = |name: &str| report.operators.iter().find(|o| o.operator == name).expect(name);
     let alone = |rows, columns| {
-        let job = gemv::Job { rows, columns, io_buffers: IoBuffers::PingPong, seed: 1 };
+        let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 1 };
         gemv::run(&mut rank(), &job).expect("it runs").total.cycles
     };
     for (name, rows, columns) in
@@ -86,7 +86,7 @@ fn a_layer_is_its_operators() {
     }
     let of_heads = of("attention");
     assert_eq!(of_heads.macs, 2 * 6 * 70 * 40);
-    let head = attention::Job {
+    let head = attention::AttentionJob {
         model: String::new(),
         head_dim: 40,
         heads: 2,
@@ -105,18 +105,18 @@ fn a_layer_is_its_operators() {
 
 #[test]
 fn what_does_not_fit_is_refused() {
-    let refused = |job: Job| run(&job).expect_err("refused").to_string();
+    let refused = |job: LayerJob| run(&job).expect_err("refused").to_string();
     let wide = Model { ffn: 1 << 40, ..job().shape };
-    assert!(refused(Job { shape: wide, ..job() }).starts_with("ffn1: matrix of"));
-    assert!(refused(Job { context: 0, ..job() }).starts_with("attention: context of 0"));
+    assert!(refused(LayerJob { shape: wide, ..job() }).starts_with("ffn1: matrix of"));
+    assert!(refused(LayerJob { context: 0, ..job() }).starts_with("attention: context of 0"));
     // Four rows of the banks for a matrix, two for each of three heads: 131072 bytes a row.
-    let full = refused(Job { layers: 65536, ..job() });
+    let full = refused(LayerJob { layers: 65536, ..job() });
     assert!(full.starts_with("rank 0 of 1: weights, K and V of 65536 layer(s) take "), "{full}");
     assert!(full.ends_with(" bytes, a rank has 8589934592"), "{full}");
 }
 
 fn gemv_on(device: (usize, usize, usize), rows: usize, columns: usize) -> Report {
-    let job = gemv::Job { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
+    let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
     on(device, |ranks| gemv::run_on_ranks(ranks, Options::default(), &job, How::from(2), |_, _| {}))
         .expect("it runs")
 }
@@ -148,7 +148,7 @@ fn ranks_with_as_much_to_do_take_as_long_as_one() {
 #[test]
 fn ranks_compute_what_one_computes() {
     let heads = |device, threads: usize| {
-        let job = attention::Job {
+        let job = attention::AttentionJob {
             model: String::new(),
             head_dim: 64,
             heads: 6,
@@ -168,7 +168,7 @@ fn ranks_compute_what_one_computes() {
     assert_eq!(one.operators[0].commands, many.operators[0].commands);
     // Six K and V heads of two contexts on six ranks: as long as the longest.
     let [long, short] = [100, 40].map(|context| {
-        let shape = attention::Job {
+        let shape = attention::AttentionJob {
             model: String::new(),
             head_dim: 64,
             heads: 2,
@@ -188,12 +188,12 @@ fn ranks_compute_what_one_computes() {
 #[test]
 fn more_ranks_never_take_longer() {
     let devices = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (4, 2, 1), (16, 2, 2)];
-    let layer = Job { shape: Model { heads: 12, ..job().shape }, context: 300, ..job() };
+    let layer = LayerJob { shape: Model { heads: 12, ..job().shape }, context: 300, ..job() };
     let totals = devices.map(|device| run_on(device, &layer).expect("it runs").total.cycles);
     assert!(totals.is_sorted_by(|fewer, more| fewer >= more), "{totals:?}");
     assert!(totals[0] > 3 * totals[4]);
     let fc = devices.map(|device| {
-        let job = fc::Job::new("", &job().shape, 1, true, 1);
+        let job = fc::FcJob::new("", &job().shape, 1, true, 1);
         let how = (IoBuffers::PingPong, How::from(2));
         on(device, |ranks| fc::run_on_ranks(ranks, Options::default(), &job, how, |_, _| {}))
             .expect("it runs")
@@ -206,7 +206,8 @@ fn more_ranks_never_take_longer() {
 #[test]
 fn layers_roll_up() {
     let layers = Model { layers: 4, ..job().shape };
-    let report = run_on((2, 1, 1), &Job { shape: layers, layers: 3, ..job() }).expect("it runs");
+    let report =
+        run_on((2, 1, 1), &LayerJob { shape: layers, layers: 3, ..job() }).expect("it runs");
     let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
     let roll_up = layer.roll_up;
     assert_eq!(roll_up.layer.cycles, report.total.cycles);

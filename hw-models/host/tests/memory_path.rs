@@ -7,12 +7,12 @@ use pimlico_device::spd::Values;
 use pimlico_device::{Config, DataPath};
 use pimlico_golden::pins::Violation;
 use pimlico_host::memory_controller::Transaction;
-use pimlico_host::spd_check::{HONEST, Judgement, PLAIN, SPOOFED, Setup, compare, judge};
+use pimlico_host::spd_check::{HONEST, Judgement, PLAIN, SPOOFED, SpdSetup, compare, judge};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn judged(setup: Setup, transactions: &[Transaction]) -> Judgement {
+fn judged(setup: SpdSetup, transactions: &[Transaction]) -> Judgement {
     judge(setup, &Config::ddr4_3200(), transactions).expect("presets, and places that are there")
 }
 
@@ -45,7 +45,7 @@ proptest! {
 
     #[test]
     fn only_the_spoofed_image_keeps_the_chips_timing(transactions in transactions()) {
-        let held = Setup { path: DataPath::Bypass, ..SPOOFED };
+        let held = SpdSetup { path: DataPath::Bypass, ..SPOOFED };
         for setup in [PLAIN, SPOOFED, held] {
             let judgement = judged(setup, &transactions);
             prop_assert_eq!(&judgement.chip_violations, &[]);
@@ -60,7 +60,7 @@ proptest! {
         prop_assert_eq!(of_rule(&late.host_violations, "CL"), transactions.len() - written);
         prop_assert_eq!(late.stored_right, written == 0);
         // The other way round: a module that spoofs and does not hold the data.
-        let early = judged(Setup { values: Values::Spoofed, path: DataPath::Wires }, &transactions);
+        let early = judged(SpdSetup { values: Values::Spoofed, path: DataPath::Wires }, &transactions);
         prop_assert_eq!(of_rule(&early.chip_violations, "CWL"), written);
     }
 }

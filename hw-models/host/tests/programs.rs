@@ -11,7 +11,7 @@ use pimlico_dpa::{
 };
 use pimlico_host::allocator::{Allocator, Policy, RequestId};
 use pimlico_host::attention::{self, AttentionError, Requests};
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention::{BLOCK_REQUEST, Passes};
@@ -31,7 +31,7 @@ fn rank() -> Rank {
 }
 
 fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
-    let shape = Shape { head_dim, context, group, distribution: Distribution::Random };
+    let shape = HeadShape { head_dim, context, group, distribution: Distribution::Random };
     Head::synthetic(shape, seed, 0)
 }
 
@@ -374,7 +374,7 @@ fn short_sums(
     change: impl FnOnce(&mut Timing),
     refresh: bool,
 ) -> Result<Vec<Vec<u16>>, AttentionError> {
-    let shape = Shape { head_dim: 8, context, group: 2, distribution: Distribution::Random };
+    let shape = HeadShape { head_dim: 8, context, group: 2, distribution: Distribution::Random };
     let head = Head::synthetic(shape, 3, 0);
     let mut config = Config::ddr4_3200();
     config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often

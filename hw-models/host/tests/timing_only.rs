@@ -53,7 +53,7 @@ fn a_layer_takes_as_long() {
         vocab: 10,
     };
     for device in [[1, 1, 1], [2, 1, 2]] {
-        let job = layer::Job {
+        let job = layer::LayerJob {
             model: "small".to_owned(),
             shape: shape.clone(),
             layers: 1,
@@ -65,7 +65,7 @@ fn a_layer_takes_as_long() {
         };
         let options = Options::default();
         let run = |how| {
-            let job = layer::Job { how, ..job.clone() };
+            let job = layer::LayerJob { how, ..job.clone() };
             on(device, options, |ranks| layer::run(ranks, options, &job, |_, _| {}))
         };
         let ([all, sample], left_out) = compared(|how| run(how).expect("it runs"));
@@ -89,7 +89,7 @@ proptest! {
     ) {
         let activation = if staggered { Activation::Staggered } else { Activation::AllBank };
         let options = Options { refresh, activation, ..Options::default() };
-        let job = attention::Job {
+        let job = attention::AttentionJob {
             model: String::new(),
             head_dim,
             heads,
@@ -119,7 +119,7 @@ proptest! {
     ) {
         let options = Options { refresh, ..Options::default() };
         let io_buffers = if single { IoBuffers::Single } else { IoBuffers::PingPong };
-        let job = gemv::Job { rows, columns, io_buffers, seed: 3 };
+        let job = gemv::GemvJob { rows, columns, io_buffers, seed: 3 };
         let run = |how| {
             on(device, options, |ranks| gemv::run_on_ranks(ranks, options, &job, how, |_, _| {}))
         };

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico dpa`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct DpaArguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -30,7 +30,7 @@ enum Action {
         output: PathBuf,
     },
     /// Write the program of an operator: one for every context, as `pimlico run` runs it
-    Build(build::Arguments),
+    Build(build::BuildArguments),
     /// Show the text of a program's words
     Disassemble {
         /// The words
@@ -63,7 +63,7 @@ const MAX_TEXT: usize = 4 << 20;
 const MAX_BYTES: usize = 8 * COMMANDS;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &DpaArguments) -> Result<(), Failure> {
     match &arguments.action {
         Action::Assemble { input, output } => assemble(input, output),
         Action::Build(arguments) => build::run(arguments),

@@ -26,7 +26,7 @@ use std::process::ExitCode;
     after_help = "Exit status: 0 all that was checked held, 1 a check failed, 2 wrong usage \
                         or input."
 )]
-struct Arguments {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
@@ -36,21 +36,21 @@ enum Command {
     /// Run an operator of a language model on the device
     Run(Box<run::Given>),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit
-    Cosim(cosim::Arguments),
+    Cosim(cosim::CosimArguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
-    Fp(fp::Arguments),
+    Fp(fp::FpArguments),
     /// Build, assemble, disassemble or expand programs of the module's dispatcher
-    Dpa(dpa::Arguments),
+    Dpa(dpa::DpaArguments),
     /// Estimate what the units cost in area and power, from their RTL
-    Estimate(estimate::Arguments),
+    Estimate(estimate::EstimateArguments),
     /// Write, show or check the SPD image, from which a host takes the module's timing
-    Spd(spd::Arguments),
+    Spd(spd::SpdArguments),
     /// Compare choices of the design over a range
-    Sweep(sweep::Arguments),
+    Sweep(sweep::SweepArguments),
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let result = match Cli::parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),

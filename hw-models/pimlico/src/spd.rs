@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
-use pimlico_host::spd_check::{self, Comparison, Measured};
+use pimlico_host::spd_check::{self, Measured, SpdComparison};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico spd`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct SpdArguments {
     #[command(subcommand)]
     action: Action,
 }
@@ -51,7 +51,7 @@ enum Action {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &SpdArguments) -> Result<(), Failure> {
     match &arguments.action {
         Action::Write { file, honest } => {
             write(file, if *honest { Values::Honest } else { Values::Spoofed })
@@ -200,8 +200,8 @@ fn check(seed: u64, json: bool) -> Result<(), Failure> {
 }
 
 /// The comparison for people.
-fn comparison_text(comparison: &Comparison) -> String {
-    let Comparison { system, seed, tck_ns, configurations, .. } = comparison;
+fn comparison_text(comparison: &SpdComparison) -> String {
+    let SpdComparison { system, seed, tck_ns, configurations, .. } = comparison;
     let mut text = format!(
         "re-layout on {system}, tCK {tck_ns} ns, seed {seed}: a host that programs itself from the \
          SPD image\n\n"

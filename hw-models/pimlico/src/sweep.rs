@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 /// Arguments of `pimlico sweep`.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
-pub struct Arguments {
+pub struct SweepArguments {
     #[command(subcommand)]
     study: Study,
 }
@@ -21,17 +21,17 @@ pub struct Arguments {
 enum Study {
     /// Average batch size with static and with lazy allocation of KV caches: memory is simulated, time
     /// is not
-    Batch(batch::Arguments),
+    Batch(batch::BatchArguments),
     /// Ping-pong I/O buffers or single ones on a module of AiM channels: cycles, and slots by cause
-    IoBuffers(io_buffers::Arguments),
+    IoBuffers(io_buffers::IoBuffersArguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
-    Numerics(numerics::Arguments),
+    Numerics(numerics::NumericsArguments),
     /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
-    Programs(programs::Arguments),
+    Programs(programs::ProgramsArguments),
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
     match &arguments.study {
         Study::Batch(arguments) => batch::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),

@@ -5,7 +5,7 @@
 use super::Golden;
 use super::plan::{CLASSES, class};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Operands, Outcome};
+use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, Fp, FpExp, FpExpIn, FpExpOut};
 
@@ -94,7 +94,7 @@ impl<F: Format, const STAGES: usize> Bench for FpExp<F, STAGES> {
         Ok(checked)
     }
 
-    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<ExhaustiveOutcome> {
         exhaustive::run_unary::<Self>()
     }
 }

@@ -4,7 +4,7 @@
 use super::plan::{self, CLASSES, class};
 use super::{Golden, binary_oracle};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Binary, Operands, Outcome};
+use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpMax, FpMaxIn, FpMaxOut};
 
@@ -39,7 +39,10 @@ where
         binary_oracle(operands, results, STAGES, |a, b| golden.max(a, b))
     }
 
-    fn all_operands(operands: Operands, progress: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+    fn all_operands(
+        operands: Operands,
+        progress: &(dyn Fn(f64) + Sync),
+    ) -> Option<ExhaustiveOutcome> {
         exhaustive::run::<Self>(operands, progress)
     }
 }

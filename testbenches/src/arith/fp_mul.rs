@@ -4,7 +4,7 @@
 use super::plan::{self, CLASSES, class};
 use super::{Golden, binary_oracle};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Binary, Operands, Outcome};
+use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpMul, FpMulIn, FpMulOut};
 
@@ -43,7 +43,10 @@ where
         binary_oracle(operands, results, STAGES, |a, b| golden.mul(a, b))
     }
 
-    fn all_operands(operands: Operands, progress: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+    fn all_operands(
+        operands: Operands,
+        progress: &(dyn Fn(f64) + Sync),
+    ) -> Option<ExhaustiveOutcome> {
         exhaustive::run::<Self>(operands, progress)
     }
 }

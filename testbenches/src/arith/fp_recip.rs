@@ -4,7 +4,7 @@
 use super::plan::{CLASSES, class, plan_results};
 use super::{Golden, unary_oracle};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Operands, Outcome};
+use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
 
@@ -41,7 +41,7 @@ impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {
         unary_oracle(operands, results, STAGES, |a| golden.recip(a))
     }
 
-    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<Outcome> {
+    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<ExhaustiveOutcome> {
         exhaustive::run_unary::<Self>()
     }
 }

@@ -6,7 +6,7 @@ use super::{Options, UnitPower};
 use crate::cache::{Hash, key};
 use crate::tools::{ToolError, Tools};
 use crate::yosys::Sizing;
-use crate::{Job, Library, rtl, yosys};
+use crate::{Library, UnitSpec, rtl, yosys};
 use std::path::{Path, PathBuf};
 
 /// Changes with what is computed from the same netlist and workload.
@@ -26,17 +26,17 @@ impl Store {
     pub fn netlist(
         &self,
         tools: &Tools,
-        job: &Job,
+        spec: &UnitSpec,
         library: &Library,
     ) -> Result<String, ToolError> {
         // What an area comes from, but for the clock.
-        let name = key(&rtl::sources(), &tools.yosys, job, library, 0.0, Sizing::AsMapped) + ".v";
+        let name = key(&rtl::sources(), &tools.yosys, spec, library, 0.0, Sizing::AsMapped) + ".v";
         if let Some(netlist) = self.get(&name) {
             return Ok(netlist);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        yosys::synthesise(tools, job, library, folder.path(), Sizing::AsMapped)?;
+        yosys::synthesise(tools, spec, library, folder.path(), Sizing::AsMapped)?;
         let file = folder.path().join("netlist.v");
         let netlist =
             std::fs::read_to_string(&file).map_err(|error| ToolError::File { file, error })?;

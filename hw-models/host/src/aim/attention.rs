@@ -2,8 +2,8 @@
 //! Attention of a layer's heads on a module, K and V head after K and V head, request after request.
 
 use super::{RunError, bytes, compare, golden_output, is_compared};
-use crate::attention::{self, Job};
-use crate::data::{Head, Shape};
+use crate::attention::{self, AttentionJob};
+use crate::data::{Head, HeadShape};
 use crate::pins::PinLog;
 use crate::report::{
     AttentionReport, Exact, JobReport, Load, Operator, Report, ScoreBuffer, Stages,
@@ -14,7 +14,7 @@ use pimlico_device::aim::{GPR, LayoutError, Module};
 use pimlico_device::{Normalise, Statistics};
 
 /// Where the K and V of each request lie, one behind the other.
-fn layouts(module: &Module, job: &Job) -> Result<Vec<AimHead>, LayoutError> {
+fn layouts(module: &Module, job: &AttentionJob) -> Result<Vec<AimHead>, LayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
         let head = AimHead::new(module.config(), &module.options(), job.head_dim, context, row)?;
@@ -58,7 +58,7 @@ struct Sum {
 /// Runs a job. `progress` is told after each K and V head how many query heads are done.
 pub fn run(
     module: &mut Module,
-    job: &Job,
+    job: &AttentionJob,
     mut progress: impl FnMut(usize),
 ) -> Result<Report, RunError> {
     let layouts = layouts(module, job)?; // before data are made
@@ -72,8 +72,8 @@ pub fn run(
         let group = job.group.min(job.heads - done);
         let number = done / job.group * layouts.len();
         for (number, layout) in (number..).zip(&layouts) {
-            let Job { head_dim, distribution, seed, .. } = *job;
-            let shape = Shape { head_dim, context: layout.context(), group, distribution };
+            let AttentionJob { head_dim, distribution, seed, .. } = *job;
+            let shape = HeadShape { head_dim, context: layout.context(), group, distribution };
             let head = Head::synthetic(shape, seed, number);
             module.begin();
             load(module, layout, &head)?;

@@ -3,7 +3,7 @@
 
 pub use super::RunError;
 use super::{attention, matrix};
-use crate::data::{Distribution, Head, Shape};
+use crate::data::{Distribution, Head, HeadShape};
 use crate::fc;
 use crate::model::Model;
 use crate::pins::PinLog;
@@ -36,7 +36,7 @@ pub struct Study {
 
 /// The comparison.
 #[derive(Clone, Debug, Serialize)]
-pub struct Comparison {
+pub struct BufferComparison {
     /// Name of the preset.
     pub system: String,
     /// Name of the language model.
@@ -50,12 +50,12 @@ pub struct Comparison {
     /// Seed of the data.
     pub seed: u64,
     /// A row for each operator and context, or operator and number of modules.
-    pub rows: Vec<Row>,
+    pub rows: Vec<BufferRow>,
 }
 
 /// An operator with either kind of buffers.
 #[derive(Clone, Debug, Serialize)]
-pub struct Row {
+pub struct BufferRow {
     /// Its name.
     pub operator: &'static str,
     /// Tokens, of an operator of attention.
@@ -105,7 +105,7 @@ fn paper_percent(operator: &str) -> f64 {
 #[derive(Clone, Copy)]
 enum Task {
     Attention { head_dim: usize, context: usize },
-    Product { tp: usize, shape: fc::Shape },
+    Product { tp: usize, shape: fc::MatrixShape },
 }
 
 /// An operator's part of a row.
@@ -144,7 +144,7 @@ impl Study {
 }
 
 /// Compares. `progress` is told after each pair of runs.
-pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<Comparison, RunError> {
+pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<BufferComparison, RunError> {
     let config = Config::gddr6_aim();
     for task in study.tasks() {
         fits(&config, &study.options(IoBuffers::Single), task)?; // before any data are made
@@ -167,7 +167,7 @@ pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<Comparison, 
             let Part { operator, matrix, side: single } = single;
             let ping_pong = ping_pong.side;
             let less = single.cycles as f64 - ping_pong.cycles as f64;
-            Row {
+            BufferRow {
                 operator,
                 context,
                 tp,
@@ -182,7 +182,7 @@ pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<Comparison, 
     }
     let Study { model, channels, refresh, seed, .. } = study.clone();
     let tck_ns = config.tck_ps as f64 / 1000.0;
-    Ok(Comparison { system: config.name, model, channels, tck_ns, refresh, seed, rows })
+    Ok(BufferComparison { system: config.name, model, channels, tck_ns, refresh, seed, rows })
 }
 
 fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), LayoutError> {
@@ -211,12 +211,12 @@ fn run(config: &Config, options: AimOptions, task: Task, seed: u64) -> Result<Ve
             let product = matrix::product(&mut module, shape, seed)?;
             let differing = product.operator.exact.map_or(0, |exact| exact.differing);
             let side = side(&product.cost, differing, &module);
-            let fc::Shape { operator, rows, columns } = shape;
+            let fc::MatrixShape { operator, rows, columns } = shape;
             Ok(vec![Part { operator, matrix: [rows, columns], side }])
         }
         Task::Attention { head_dim, context } => {
             let distribution = Distribution::Random;
-            let shape = Shape { head_dim, context, group: 1, distribution };
+            let shape = HeadShape { head_dim, context, group: 1, distribution };
             let head = Head::synthetic(shape, seed, 0);
             let layout = AimHead::new(config, &options, head_dim, context, 0)?;
             attention::load(&mut module, &layout, &head)?;

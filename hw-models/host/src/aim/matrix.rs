@@ -2,7 +2,7 @@
 //! Matrices times vectors on a module: bare, or the fully-connected operators of a layer.
 
 use super::{RunError, bytes, compare, golden_output, is_compared};
-use crate::fc::{self, Shape};
+use crate::fc::{self, MatrixShape};
 use crate::gemv::{self, Operands};
 use crate::pins::PinLog;
 use crate::report::{Error, GemvReport, JobReport, Load, Operator, Report};
@@ -19,7 +19,7 @@ pub fn run(
     seed: u64,
 ) -> Result<Report, RunError> {
     let pins = PinLog::of_module(module);
-    let shape = Shape { operator: "gemv", rows, columns };
+    let shape = MatrixShape { operator: "gemv", rows, columns };
     let Product { operator, load, bytes, .. } = product(module, shape, seed)?;
     let io_buffers = module.options().io_buffers.name();
     let job = JobReport::Gemv(GemvReport { rows, columns, io_buffers });
@@ -31,10 +31,10 @@ pub fn run(
 /// after each.
 pub fn run_layer(
     module: &mut Module,
-    job: &fc::Job,
+    job: &fc::FcJob,
     mut progress: impl FnMut(),
 ) -> Result<Report, RunError> {
-    for &Shape { rows, columns, .. } in &job.shapes {
+    for &MatrixShape { rows, columns, .. } in &job.shapes {
         AimLayout::new(module.config(), &module.options(), rows, columns, 0)?;
     }
     let pins = PinLog::of_module(module);
@@ -61,8 +61,12 @@ pub(super) struct Product {
 
 /// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group at a
 /// time.
-pub(super) fn product(module: &mut Module, shape: Shape, seed: u64) -> Result<Product, RunError> {
-    let Shape { operator, rows, columns } = shape;
+pub(super) fn product(
+    module: &mut Module,
+    shape: MatrixShape,
+    seed: u64,
+) -> Result<Product, RunError> {
+    let MatrixShape { operator, rows, columns } = shape;
     let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0)?;
     let (vector, mut matrix) = Operands::one_by_one(columns, seed);
     let in_float64 = gemv::decoded(&vector);

@@ -5,7 +5,7 @@
 //! What is not understood is an error where it would change the result: shapes are taken of the model
 //! types in [`TYPES`]; weights run with RoPE without scaling, and without biases but those of q, k, v.
 
-use super::{Arithmetic, Gate, Malformed, Pairs, Shape};
+use super::{Arithmetic, CheckpointShape, Gate, Malformed, Pairs};
 use crate::model::Model;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ pub struct Config {
     keys: Map<String, Value>,
     gated: bool,
     /// Its shapes; of a model whose heads share no K and V, as many K and V heads as heads.
-    pub shape: Shape,
+    pub shape: CheckpointShape,
 }
 
 impl Config {
@@ -133,7 +133,7 @@ impl<'de> Deserialize<'de> for Keys {
     }
 }
 
-fn shape(keys: &Map<String, Value>) -> Result<Shape, Malformed> {
+fn shape(keys: &Map<String, Value>) -> Result<CheckpointShape, Malformed> {
     let wanted = |key: &str| size(keys, key)?.ok_or_else(|| absent(key, "a size"));
     let dim = wanted("hidden_size")?;
     let heads = wanted("num_attention_heads")?;
@@ -155,7 +155,7 @@ fn shape(keys: &Map<String, Value>) -> Result<Shape, Malformed> {
         _ => size(keys, "sliding_window")?,
     };
     let context = size(keys, "max_position_embeddings")?.unwrap_or(2048);
-    Shape {
+    CheckpointShape {
         dim,
         hidden,
         layers: wanted("num_hidden_layers")?,

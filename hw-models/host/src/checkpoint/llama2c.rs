@@ -9,7 +9,7 @@
 //!          w2 (down), w3 (up); the last norm; cosines and sines of RoPE, which nobody reads; classifier
 //! ```
 
-use super::{Arithmetic, Checkpoint, Gate, Layer, Malformed, Pairs, Shape};
+use super::{Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs};
 
 /// Names of the header's numbers.
 const HEADER: [&str; 7] =
@@ -22,7 +22,7 @@ pub const ARITHMETIC: Arithmetic =
 /// Reads a checkpoint.
 pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
     let (shape, own_classifier) = header(bytes)?;
-    let Shape { dim, hidden, layers, vocab, context, head_dim, .. } = shape;
+    let CheckpointShape { dim, hidden, layers, vocab, context, head_dim, .. } = shape;
     let weights = &bytes[4 * HEADER.len()..];
     let expected = floats(&shape, own_classifier);
     if weights.len() as u128 != 4 * expected {
@@ -74,7 +74,7 @@ pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
 }
 
 /// The header, and whether the classifier is not the embedding.
-fn header(bytes: &[u8]) -> Result<(Shape, bool), Malformed> {
+fn header(bytes: &[u8]) -> Result<(CheckpointShape, bool), Malformed> {
     let mut sizes = [0; HEADER.len()];
     for (number, (size, name)) in sizes.iter_mut().zip(HEADER).enumerate() {
         let place = format!("byte {}", 4 * number);
@@ -97,12 +97,12 @@ fn header(bytes: &[u8]) -> Result<(Shape, bool), Malformed> {
         return Err(Malformed::new("byte 0", found, "dim a multiple of n_heads"));
     }
     let head_dim = dim / heads;
-    let shape = Shape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, context };
+    let shape = CheckpointShape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, context };
     Ok((shape.check()?, own_classifier))
 }
 
 /// Float32 numbers of a model.
-fn floats(shape: &Shape, own_classifier: bool) -> u128 {
+fn floats(shape: &CheckpointShape, own_classifier: bool) -> u128 {
     let wide = |size: usize| size as u128;
     let (dim, hidden, vocab) = (wide(shape.dim), wide(shape.hidden), wide(shape.vocab));
     let kv = wide(shape.kv_heads) * wide(shape.head_dim);

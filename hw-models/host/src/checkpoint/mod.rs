@@ -45,7 +45,7 @@ impl Malformed {
 
 /// Sizes of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Shape {
+pub struct CheckpointShape {
     /// Elements of the vector that goes from layer to layer.
     pub dim: usize,
     /// Elements between the matrices of the feed-forward network.
@@ -64,7 +64,7 @@ pub struct Shape {
     pub context: usize,
 }
 
-impl Shape {
+impl CheckpointShape {
     /// Elements of the query heads' vectors together.
     pub fn q_width(&self) -> usize {
         self.heads * self.head_dim
@@ -95,9 +95,9 @@ impl Shape {
     }
 }
 
-impl From<Shape> for Model {
-    fn from(shape: Shape) -> Self {
-        let Shape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, .. } = shape;
+impl From<CheckpointShape> for Model {
+    fn from(shape: CheckpointShape) -> Self {
+        let CheckpointShape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, .. } = shape;
         Self {
             layers,
             heads,
@@ -171,7 +171,7 @@ pub struct Layer {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
     /// Its sizes.
-    pub shape: Shape,
+    pub shape: CheckpointShape,
     /// What it computes between the matrices.
     pub arithmetic: Arithmetic,
     /// `vocab` x `dim`.
@@ -187,7 +187,8 @@ pub struct Checkpoint {
 impl Checkpoint {
     /// The reference's model of the same weights.
     pub fn reference(&self) -> llama::Llama {
-        let Shape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, .. } = self.shape;
+        let CheckpointShape { dim, hidden, layers, heads, kv_heads, head_dim, vocab, .. } =
+            self.shape;
         let Arithmetic { theta, epsilon, pairs, gate } = self.arithmetic;
         let layer = |layer: &Layer| {
             let Layer { attention_norm, q, k, v, bias, o, ffn_norm, gate, up, down } =

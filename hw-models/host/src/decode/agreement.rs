@@ -5,7 +5,7 @@ use super::report::{Agreement, Choice, Parted};
 
 /// Compares choice by choice.
 #[derive(Default)]
-pub struct Comparison {
+pub struct TokenComparison {
     so_far: Agreement,
     squares: f64,
     logits: usize,
@@ -19,7 +19,7 @@ pub struct Chosen<'a> {
     pub logits: &'a [f64],
 }
 
-impl Comparison {
+impl TokenComparison {
     /// The choice for this position: the device's and the reference's, after the same tokens.
     ///
     /// # Panics
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_kept() {
-        let mut comparison = Comparison::default();
+        let mut comparison = TokenComparison::default();
         let mut see = |position, device: (usize, [f64; 2]), reference: (usize, [f64; 2])| {
             let device = Chosen { token: device.0, logits: &device.1 };
             let reference = Chosen { token: reference.0, logits: &reference.1 };

@@ -13,7 +13,7 @@ use super::tally::{Cost, Kind, Tally};
 use super::weights::Weights;
 use super::{DecodeError, between};
 use crate::attention;
-use crate::checkpoint::{Arithmetic, Checkpoint, Shape};
+use crate::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use crate::data::Head;
 use crate::gemv;
 use half::f16;
@@ -31,7 +31,7 @@ pub struct Engine<'a, M> {
 impl<'a, M: Machine> Engine<'a, M> {
     /// Of a model whose weights have been written into the banks.
     pub fn new(machine: M, model: &'a Checkpoint, weights: &'a Weights) -> Self {
-        let Shape { layers, kv_heads, .. } = model.shape;
+        let CheckpointShape { layers, kv_heads, .. } = model.shape;
         let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
         Self { machine, model, weights, past, tally: Tally::new(layers) }

@@ -26,7 +26,7 @@ use crate::checkpoint::tokenizer::{BEGIN, END, EncodeError, Tokenizer};
 use crate::gemv::GemvError;
 use crate::kv_cache::TransferError;
 use crate::report::{JobReport, Load, Report};
-use agreement::{Chosen, Comparison};
+use agreement::{Chosen, TokenComparison};
 use engine::Engine;
 use machine::Machine;
 use on_module::OnModule;
@@ -42,7 +42,7 @@ use weights::Weights;
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct DecodeJob {
     /// Name of the language model, for the report.
     pub model: String,
     /// The model.
@@ -173,7 +173,11 @@ impl From<TransferError> for DecodeError {
 }
 
 /// Runs a job on a rank. `progress` is told after each token how many have gone through the layers.
-pub fn run(rank: &mut Rank, job: &Job, progress: impl FnMut(usize)) -> Result<Report, DecodeError> {
+pub fn run(
+    rank: &mut Rank,
+    job: &DecodeJob,
+    progress: impl FnMut(usize),
+) -> Result<Report, DecodeError> {
     let (prompt, weights) = prepare(job)?;
     let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
     let machine = OnRank::new(rank, &weights, shape, tokens, job.io_buffers)?;
@@ -184,7 +188,7 @@ pub fn run(rank: &mut Rank, job: &Job, progress: impl FnMut(usize)) -> Result<Re
 /// job's, to say.
 pub fn run_on_module(
     module: &mut Module,
-    job: &Job,
+    job: &DecodeJob,
     progress: impl FnMut(usize),
 ) -> Result<Report, DecodeError> {
     let (prompt, weights) = prepare(job)?;
@@ -194,7 +198,7 @@ pub fn run_on_module(
 }
 
 /// The prompt's tokens, and the weights as the device has them.
-fn prepare(job: &Job) -> Result<(Vec<usize>, Weights), DecodeError> {
+fn prepare(job: &DecodeJob) -> Result<(Vec<usize>, Weights), DecodeError> {
     let prompt = job.tokenizer.encode(&job.prompt)?;
     let limit = job.checkpoint.shape.context;
     if job.tokens == 0 || prompt.len().saturating_add(job.tokens) > limit {
@@ -205,17 +209,17 @@ fn prepare(job: &Job) -> Result<(Vec<usize>, Weights), DecodeError> {
 
 fn decode(
     mut machine: impl Machine,
-    job: &Job,
+    job: &DecodeJob,
     prompt: Vec<usize>,
     weights: &Weights,
     mut progress: impl FnMut(usize),
 ) -> Result<Report, DecodeError> {
-    let Job { checkpoint, reference, tokenizer, .. } = job;
+    let DecodeJob { checkpoint, reference, tokenizer, .. } = job;
     let (load, load_bytes) = machine.load()?;
 
     let mut engine = Engine::new(machine, checkpoint, weights);
     let mut sampler = Sampler::new(job.temperature, job.seed);
-    let mut comparison = Comparison::default();
+    let mut comparison = TokenComparison::default();
     let mut past = Past::default();
     let mut tokens = prompt.clone();
     let text = |token: usize| tokenizer.decode(&[token]);

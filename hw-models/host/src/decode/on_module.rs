@@ -8,7 +8,7 @@ use super::weights::{Matrix, Weights};
 use super::{DecodeError, Room};
 use crate::aim::{self, attention as on_channels};
 use crate::attention::Attention;
-use crate::checkpoint::Shape;
+use crate::checkpoint::CheckpointShape;
 use crate::data::Head;
 use crate::pins::PinLog;
 use crate::report::{Error, JobReport, Load, Operator, Report};
@@ -37,7 +37,7 @@ impl<'a> OnModule<'a> {
     pub fn new(
         module: &'a mut Module,
         weights: &'a Weights,
-        shape: &Shape,
+        shape: &CheckpointShape,
         tokens: usize,
     ) -> Result<Self, DecodeError> {
         let mut row = 0;

@@ -7,7 +7,7 @@ use super::tally::Kind;
 use super::weights::{Matrix, Weights};
 use super::{DecodeError, Room};
 use crate::attention::{self, Attention};
-use crate::checkpoint::Shape;
+use crate::checkpoint::CheckpointShape;
 use crate::data::Head;
 use crate::driver::Driver;
 use crate::gemv;
@@ -42,7 +42,7 @@ impl<'a> OnRank<'a> {
     pub fn new(
         rank: &'a mut Rank,
         weights: &'a Weights,
-        shape: &Shape,
+        shape: &CheckpointShape,
         tokens: usize,
         io_buffers: IoBuffers,
     ) -> Result<Self, DecodeError> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of a text that was decoded.
 
-use crate::checkpoint::Shape;
+use crate::checkpoint::CheckpointShape;
 use crate::report::{Error, Load};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ pub struct DecodeReport {
     /// Name of the language model.
     pub model: String,
     /// Its sizes.
-    pub shape: Shape,
+    pub shape: CheckpointShape,
     /// What it went on from.
     pub prompt: String,
     /// The prompt and what was decoded.

@@ -19,7 +19,7 @@ pub fn places(layout: &MatrixLayout, chunk: usize) -> impl Iterator<Item = (usiz
 
 /// Writes of a matrix whose rows are made as they are wanted: in the order of the rows, those of a chunk
 /// together.
-pub struct Writes<'a, F> {
+pub struct ChunkWrites<'a, F> {
     layout: &'a MatrixLayout,
     make: F,
     /// The chunk that is being written.
@@ -30,7 +30,7 @@ pub struct Writes<'a, F> {
     left: Box<dyn Iterator<Item = (usize, usize)>>,
 }
 
-impl<'a, F: FnMut(&mut [u16])> Writes<'a, F> {
+impl<'a, F: FnMut(&mut [u16])> ChunkWrites<'a, F> {
     /// Of rows that `make` makes.
     pub fn new(layout: &'a MatrixLayout, make: F) -> Self {
         let mut writes =
@@ -49,7 +49,7 @@ impl<'a, F: FnMut(&mut [u16])> Writes<'a, F> {
     }
 }
 
-impl<F: FnMut(&mut [u16])> Iterator for Writes<'_, F> {
+impl<F: FnMut(&mut [u16])> Iterator for ChunkWrites<'_, F> {
     type Item = Transaction;
 
     fn next(&mut self) -> Option<Transaction> {
@@ -81,7 +81,7 @@ mod tests {
             let Operands { matrix, vector } = Operands::synthetic(rows, columns, 9);
             let mut data = Synthetic::new(columns, 9);
             assert_eq!(data.vector(), vector);
-            let made: Vec<_> = Writes::new(&layout, |row| data.next_row(row)).collect();
+            let made: Vec<_> = ChunkWrites::new(&layout, |row| data.next_row(row)).collect();
             assert_eq!(made, writes(&layout, &matrix).collect::<Vec<_>>());
             assert_eq!(made.len(), rows * columns.div_ceil(BURST));
         }

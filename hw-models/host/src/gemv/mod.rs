@@ -27,7 +27,7 @@ const SLOT: u8 = 0;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Job {
+pub struct GemvJob {
     /// Rows of the matrix: outputs.
     pub rows: usize,
     /// Columns of the matrix: inputs.
@@ -215,13 +215,17 @@ pub fn load(
 }
 
 /// Runs a job.
-pub fn run(rank: &mut Rank, job: &Job) -> Result<Report, GemvError> {
+pub fn run(rank: &mut Rank, job: &GemvJob) -> Result<Report, GemvError> {
     run_with(rank, job, None)
 }
 
 /// Runs a job, with a program in place of the one that would be built.
-pub fn run_with(rank: &mut Rank, job: &Job, program: Option<&[u64]>) -> Result<Report, GemvError> {
-    let Job { rows, columns, io_buffers, seed } = *job;
+pub fn run_with(
+    rank: &mut Rank,
+    job: &GemvJob,
+    program: Option<&[u64]>,
+) -> Result<Report, GemvError> {
+    let GemvJob { rows, columns, io_buffers, seed } = *job;
     let mut host = HostPort::new().map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let Product { operator, load, bytes } = product(rank, &mut host, "gemv", job, program)?;
@@ -234,13 +238,13 @@ pub fn run_with(rank: &mut Rank, job: &Job, program: Option<&[u64]>) -> Result<R
 pub fn run_on_ranks(
     ranks: &Ranks,
     options: Options,
-    job: &Job,
+    job: &GemvJob,
     how: impl Into<How>,
     progress: impl Fn(u64, u64) + Sync,
 ) -> Result<Report, SpreadError> {
-    let Job { rows, columns, io_buffers, seed } = *job;
+    let GemvJob { rows, columns, io_buffers, seed } = *job;
     let tasks = vec![Task::Matrix { operator: "gemv", rows, columns, seed }];
-    let spread = spread::Job { tasks, layers: 1, io_buffers, how: how.into() };
+    let spread = spread::SpreadJob { tasks, layers: 1, io_buffers, how: how.into() };
     let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };
     let system = System::ranks(ranks.config(), options, ranks.topology());
     Ok(spread::run(ranks, &spread, progress)?.report(&system, JobReport::Gemv(gemv), seed))
@@ -258,10 +262,10 @@ pub(crate) fn product(
     rank: &mut Rank,
     host: &mut HostPort,
     name: &'static str,
-    job: &Job,
+    job: &GemvJob,
     program: Option<&[u64]>,
 ) -> Result<Product, GemvError> {
-    let Job { rows, columns, io_buffers, seed } = *job;
+    let GemvJob { rows, columns, io_buffers, seed } = *job;
     let layout = MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
     let data = Synthetic::new(columns, seed);
     let Block { outputs, expected, cost, load } =
@@ -295,7 +299,7 @@ pub(crate) fn block(
 ) -> Result<Block, GemvError> {
     let in_float64 = decoded(&data.vector);
     let mut expected = Vec::with_capacity(layout.rows);
-    let mut writes = chunk::Writes::new(layout, |row| {
+    let mut writes = chunk::ChunkWrites::new(layout, |row| {
         data.next_row(row);
         expected.push(dot(row, &in_float64));
     })

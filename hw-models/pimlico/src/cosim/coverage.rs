@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! What `cosim --coverage` says.
 
-use super::jobs::Job;
+use super::duts::Dut;
 use crate::failure::Failure;
-use pimlico_testbenches::cosim::Outcome;
+use pimlico_testbenches::cosim::CosimOutcome;
 use pimlico_testbenches::coverage::{Coverage, Share};
 use serde::Serialize;
 use std::fs;
@@ -48,12 +48,16 @@ fn percent(share: Share) -> String {
 
 /// Writes what each unit's run has not reached to a file in `folder`, which is made if need be. Without
 /// `--coverage` it writes nothing.
-pub fn write_missing(jobs: &[Job], outcomes: &[Outcome], folder: &Path) -> Result<(), Failure> {
-    for (job, outcome) in jobs.iter().zip(outcomes) {
+pub fn write_missing(
+    duts: &[Dut],
+    outcomes: &[CosimOutcome],
+    folder: &Path,
+) -> Result<(), Failure> {
+    for (dut, outcome) in duts.iter().zip(outcomes) {
         let Some(coverage) = &outcome.coverage else { continue };
         fs::create_dir_all(folder).map_err(|e| Failure::file(folder, &e))?;
-        let file = folder.join(format!("{}.coverage.txt", job.name.replace(':', ".")));
-        fs::write(&file, coverage.missing(&job.name)).map_err(|e| Failure::file(&file, &e))?;
+        let file = folder.join(format!("{}.coverage.txt", dut.name.replace(':', ".")));
+        fs::write(&file, coverage.missing(&dut.name)).map_err(|e| Failure::file(&file, &e))?;
     }
     Ok(())
 }

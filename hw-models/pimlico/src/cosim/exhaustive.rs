@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! All operands of arithmetic units: oracle against model against RTL.
 
-use super::Arguments;
-use super::jobs::{self, Job};
+use super::CosimArguments;
+use super::duts::{self, Dut};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use pimlico_testbenches::exhaustive::{Difference, Operands, Outcome};
+use pimlico_testbenches::exhaustive::{Difference, ExhaustiveOutcome, Operands};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -44,15 +44,15 @@ struct DifferenceDocument {
 }
 
 /// Compares the chosen units, one after the other, each on all cores.
-pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
+pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     let operands = if arguments.exhaustive { Operands::All } else { Operands::Stratified };
     let mut outcomes = Vec::new();
     let mut left_out = Vec::new();
-    for job in jobs::chosen(arguments)? {
-        let bar = output::progress(PARTS, &job.name);
-        match (job.bench.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
-            Some(outcome) => outcomes.push((job, outcome)),
-            None => left_out.push(job.name),
+    for dut in duts::chosen(arguments)? {
+        let bar = output::progress(PARTS, &dut.name);
+        match (dut.bench.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
+            Some(outcome) => outcomes.push((dut, outcome)),
+            None => left_out.push(dut.name),
         }
         bar.finish_and_clear();
     }
@@ -64,12 +64,12 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
 
     let differences: Vec<_> = outcomes
         .iter()
-        .filter_map(|(job, outcome)| Some(describe(&job.name, outcome.difference.as_ref()?)))
+        .filter_map(|(dut, outcome)| Some(describe(&dut.name, outcome.difference.as_ref()?)))
         .collect();
     if arguments.json {
         let name = if arguments.exhaustive { "all" } else { "stratified" };
         let mismatches = differences.len();
-        let units = outcomes.iter().map(|(job, outcome)| document(job, outcome)).collect();
+        let units = outcomes.iter().map(|(dut, outcome)| document(dut, outcome)).collect();
         output::print_json(&Document { operands: name, mismatches, units, left_out })?;
     } else {
         output::print(&table(&outcomes, &left_out))?;
@@ -77,13 +77,13 @@ pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
     if differences.is_empty() { Ok(()) } else { Err(Failure::Check(differences.join("\n"))) }
 }
 
-fn table(outcomes: &[(Job, Outcome)], left_out: &[String]) -> String {
+fn table(outcomes: &[(Dut, ExhaustiveOutcome)], left_out: &[String]) -> String {
     let mut text = output::table(
         &["unit", "cases compared", "mismatches", "oracle against"],
-        outcomes.iter().map(|(job, outcome)| {
+        outcomes.iter().map(|(dut, outcome)| {
             let mismatches = usize::from(outcome.difference.is_some());
             let subjects = outcome.subjects.join(", ");
-            vec![job.name.clone(), grouped(outcome.cases), mismatches.to_string(), subjects]
+            vec![dut.name.clone(), grouped(outcome.cases), mismatches.to_string(), subjects]
         }),
     );
     if !left_out.is_empty() {
@@ -95,11 +95,11 @@ fn table(outcomes: &[(Job, Outcome)], left_out: &[String]) -> String {
     text
 }
 
-fn document(job: &Job, outcome: &Outcome) -> UnitDocument {
+fn document(dut: &Dut, outcome: &ExhaustiveOutcome) -> UnitDocument {
     UnitDocument {
-        unit: job.unit,
-        name: job.name.clone(),
-        parameters: job.parameters(),
+        unit: dut.unit,
+        name: dut.name.clone(),
+        parameters: dut.parameters(),
         cases: outcome.cases,
         subjects: outcome.subjects.clone(),
         mismatches: usize::from(outcome.difference.is_some()),

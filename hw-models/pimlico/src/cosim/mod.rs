@@ -4,9 +4,9 @@
 #[cfg(feature = "rtl")]
 mod coverage;
 #[cfg(feature = "rtl")]
-mod exhaustive;
+mod duts;
 #[cfg(feature = "rtl")]
-mod jobs;
+mod exhaustive;
 #[cfg(feature = "rtl")]
 mod random;
 
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Arguments of `pimlico cosim`.
 #[derive(Args)]
 #[cfg_attr(not(feature = "rtl"), allow(dead_code))]
-pub struct Arguments {
+pub struct CosimArguments {
     /// Units by name: `fp_mul` (in all its variants), `fp_mul:bfloat16` or `fp_mul:` (its defaults)
     #[arg(value_name = "UNIT", required_unless_present_any = ["all", "list"])]
     units: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &CosimArguments) -> Result<(), Failure> {
     if arguments.list {
         return output::print(&list());
     }
@@ -65,12 +65,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 #[cfg(not(feature = "rtl"))]
-fn compare(_: &Arguments) -> Result<(), Failure> {
+fn compare(_: &CosimArguments) -> Result<(), Failure> {
     Err(Failure::without_rtl("cosim"))
 }
 
 #[cfg(feature = "rtl")]
-fn compare(arguments: &Arguments) -> Result<(), Failure> {
+fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     if arguments.coverage && !pimlico_testbenches::coverage::AVAILABLE {
         return Err(Failure::Input(
             "--coverage needs RTL that counts: run `scripts/coverage`, or build with `cargo build \

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Random input: RTL against model in every cycle.
 
-use super::Arguments;
+use super::CosimArguments;
 use super::coverage::{self, CoverageDocument};
-use super::jobs::{self, Job};
+use super::duts::{self, Dut};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use pimlico_testbenches::cosim::{Failure as CosimFailure, Outcome, Report};
+use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -46,45 +46,45 @@ struct MismatchDocument {
 }
 
 /// Compares the chosen units, on all cores.
-pub fn compare(arguments: &Arguments) -> Result<(), Failure> {
-    let jobs = jobs::chosen(arguments)?;
+pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
+    let duts = duts::chosen(arguments)?;
     if arguments.cycles == 0 {
         return Err(Failure::Input("--cycles 0: nothing would be compared".to_owned()));
     }
-    let bar = output::progress(arguments.cycles * jobs.len() as u64, "cycles");
+    let bar = output::progress(arguments.cycles * duts.len() as u64, "cycles");
     let progress = |cycles| bar.inc(cycles);
-    let outcomes: io::Result<Vec<Outcome>> =
-        jobs.par_iter().map(|job| job.random(arguments, &progress)).collect();
+    let outcomes: io::Result<Vec<CosimOutcome>> =
+        duts.par_iter().map(|dut| dut.random(arguments, &progress)).collect();
     bar.finish_and_clear();
     let outcomes = outcomes.map_err(|e| Failure::Input(format!("waveform: {e}")))?;
 
-    coverage::write_missing(&jobs, &outcomes, &arguments.report)?;
+    coverage::write_missing(&duts, &outcomes, &arguments.report)?;
     if arguments.json {
-        output::print_json(&document(&jobs, &outcomes, arguments))?;
+        output::print_json(&document(&duts, &outcomes, arguments))?;
     } else {
-        output::print(&table(&jobs, &outcomes))?;
+        output::print(&table(&duts, &outcomes))?;
     }
-    let failures: Vec<_> = jobs
+    let failures: Vec<_> = duts
         .iter()
         .zip(&outcomes)
-        .filter_map(|(job, outcome)| {
+        .filter_map(|(dut, outcome)| {
             let failure = outcome.failure.as_ref()?;
-            Some(describe(failure, &again(job, outcome, arguments)))
+            Some(describe(failure, &again(dut, outcome, arguments)))
         })
         .collect();
     if failures.is_empty() { Ok(()) } else { Err(Failure::Check(failures.join("\n"))) }
 }
 
-fn table(jobs: &[Job], outcomes: &[Outcome]) -> String {
+fn table(duts: &[Dut], outcomes: &[CosimOutcome]) -> String {
     let mut header = vec!["unit", "cycles compared", "checked by oracle", "mismatches"];
     if outcomes.iter().any(|outcome| outcome.coverage.is_some()) {
         header.extend(coverage::COLUMNS);
     }
     output::table(
         &header,
-        jobs.iter().zip(outcomes).map(|(job, outcome)| {
+        duts.iter().zip(outcomes).map(|(dut, outcome)| {
             let mut row = vec![
-                job.name.clone(),
+                dut.name.clone(),
                 grouped(outcome.cycles),
                 grouped(outcome.checked),
                 usize::from(outcome.failure.is_some()).to_string(),
@@ -95,21 +95,21 @@ fn table(jobs: &[Job], outcomes: &[Outcome]) -> String {
     )
 }
 
-fn document(jobs: &[Job], outcomes: &[Outcome], arguments: &Arguments) -> Document {
-    let units: Vec<_> = jobs
+fn document(duts: &[Dut], outcomes: &[CosimOutcome], arguments: &CosimArguments) -> Document {
+    let units: Vec<_> = duts
         .iter()
         .zip(outcomes)
-        .map(|(job, outcome)| UnitDocument {
-            unit: job.unit,
-            name: job.name.clone(),
-            parameters: job.parameters(),
+        .map(|(dut, outcome)| UnitDocument {
+            unit: dut.unit,
+            name: dut.name.clone(),
+            parameters: dut.parameters(),
             cycles: outcome.cycles,
             oracle_checks: outcome.checked,
             mismatches: usize::from(outcome.failure.is_some()),
             first_mismatch: outcome
                 .failure
                 .as_ref()
-                .map(|report| mismatch(report, again(job, outcome, arguments))),
+                .map(|report| mismatch(report, again(dut, outcome, arguments))),
             coverage: outcome.coverage.as_ref().map(CoverageDocument::of),
         })
         .collect();
@@ -117,7 +117,7 @@ fn document(jobs: &[Job], outcomes: &[Outcome], arguments: &Arguments) -> Docume
     Document { seed: arguments.seed, mismatches, units }
 }
 
-fn mismatch(report: &Report, again: String) -> MismatchDocument {
+fn mismatch(report: &MismatchReport, again: String) -> MismatchDocument {
     let (port, model, rtl, expected) = match &report.first {
         CosimFailure::Mismatch(m) => (m.port, m.model.clone(), m.rtl.clone(), None),
         CosimFailure::Oracle { error, .. } => {
@@ -138,12 +138,12 @@ fn mismatch(report: &Report, again: String) -> MismatchDocument {
 }
 
 /// The command that fails in the same way, and no later.
-fn again(job: &Job, outcome: &Outcome, arguments: &Arguments) -> String {
-    format!("pimlico cosim {} --seed {} --cycles {}", job.name, arguments.seed, outcome.cycles)
+fn again(dut: &Dut, outcome: &CosimOutcome, arguments: &CosimArguments) -> String {
+    format!("pimlico cosim {} --seed {} --cycles {}", dut.name, arguments.seed, outcome.cycles)
 }
 
-fn describe(report: &Report, again: &str) -> String {
-    let Report { first, cycle, shrunk, model_vcd, rtl_vcd } = report;
+fn describe(report: &MismatchReport, again: &str) -> String {
+    let MismatchReport { first, cycle, shrunk, model_vcd, rtl_vcd } = report;
     format!(
         "{first}\n  found in cycle {cycle} of the run; again: {again}\nthe shortest that still \
          fails, from reset: {shrunk}\n  waveforms: {} {}",

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Arguments of `pimlico dpa build`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct BuildArguments {
     /// The operator
     #[arg(long, value_enum)]
     op: Op,
@@ -98,7 +98,7 @@ struct Built {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &BuildArguments) -> Result<(), Failure> {
     let Built { program, tokens, what } = match arguments.op {
         Op::Attention => arguments.attention()?,
         Op::Gemv => arguments.gemv()?,
@@ -125,7 +125,7 @@ fn wrong(error: impl std::fmt::Display) -> Failure {
     Failure::Input(error.to_string())
 }
 
-impl Arguments {
+impl BuildArguments {
     fn attention(&self) -> Result<Built, Failure> {
         if self.rows.or(self.cols).is_some() {
             return Err(wrong("--rows and --cols: they go with --op gemv"));

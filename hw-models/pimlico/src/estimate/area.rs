@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use clap::Args;
 use pimlico_estimate::fo4::{self, AtNode};
-use pimlico_estimate::{Area, Job, device, memory, paper};
+use pimlico_estimate::{Area, UnitSpec, device, memory, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Arguments of `pimlico estimate area`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct AreaArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
     /// FO4 in ps, the delay of an inverter that drives four, of the process that the clock is meant for; by
@@ -45,7 +45,7 @@ struct Node {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report {
+struct AreaReport {
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
@@ -112,8 +112,8 @@ struct MemoryReport {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let jobs = flow::jobs(&arguments.units)?;
+pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
+    let specs = flow::specs(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
     if !(fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS) {
@@ -127,32 +127,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let library_ns = flow.fo4_ns()?;
     let node = Node { clock_ns: flow.clock_ns, library_ns, fo4_ps };
-    let areas = flow.areas(&jobs)?;
-    let sized = if arguments.sized { flow.sized_areas(&jobs)? } else { Vec::new() };
+    let areas = flow.areas(&specs)?;
+    let sized = if arguments.sized { flow.sized_areas(&specs)? } else { Vec::new() };
     let sized = sized.into_iter().map(Some).chain(std::iter::repeat(None));
-    let units = jobs.iter().zip(areas.into_iter().zip(sized));
+    let units = specs.iter().zip(areas.into_iter().zip(sized));
     let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {
         memory: name,
         per,
         bytes,
         area_mm2_28nm: memory::area_mm2(bytes, 28.0),
     });
-    let report = Report {
+    let report = AreaReport {
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
         clock_ns: flow.clock_ns,
         library_fo4_ps: library_ns.map(|ns| 1e3 * ns),
         fo4_ps,
         corrections: flow.library.corrections.clone(),
-        units: units.map(|(job, areas)| unit_report(job, areas, node)).collect(),
+        units: units.map(|(spec, areas)| unit_report(spec, areas, node)).collect(),
         memories: memories.into(),
     };
     arguments.plot.write(|| picture(&report))?;
     sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
 }
 
-fn unit_report(job: &Job, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
-    let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16")).map(|figure| {
+fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
+    let paper = paper::figure(spec.module).filter(|_| !spec.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
             area_um2: figure.um2,
@@ -162,11 +162,11 @@ fn unit_report(job: &Job, (mapped, sized): (Area, Option<Area>), node: Node) -> 
         }
     });
     UnitReport {
-        unit: job.unit.clone(),
-        parameters: job.parameters.iter().copied().collect(),
+        unit: spec.unit.clone(),
+        parameters: spec.parameters.iter().copied().collect(),
         mapped: netlist_report(mapped, node),
         sized: sized.map(|area| netlist_report(area, node)),
-        device_clock_ns: device::clock_ns(job),
+        device_clock_ns: device::clock_ns(spec),
         power_mw: None,
         paper,
     }
@@ -193,8 +193,8 @@ fn netlist_report(area: Area, node: Node) -> NetlistReport {
     }
 }
 
-fn units_sheet(report: &Report) -> Sheet {
-    let Report { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
+fn units_sheet(report: &AreaReport) -> Sheet {
+    let AreaReport { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
     let rows = units.iter().flat_map(|unit| {
         let sized = unit.sized.as_ref().map(|sized| row(unit, ", sized", sized));
         std::iter::once(row(unit, "", &unit.mapped)).chain(sized)
@@ -249,8 +249,8 @@ fn row(unit: &UnitReport, what: &str, netlist: &NetlistReport) -> Vec<String> {
 }
 
 /// What has to be known to read the table of units.
-fn units_notes(report: &Report) -> Vec<String> {
-    let Report { liberty, corrections, .. } = report;
+fn units_notes(report: &AreaReport) -> Vec<String> {
+    let AreaReport { liberty, corrections, .. } = report;
     let [least, used, most] = paper::NAND2_28NM_UM2;
     let mut notes: Vec<String> = misses(report).into_iter().collect();
     notes.push(format!(
@@ -270,8 +270,8 @@ fn units_notes(report: &Report) -> Vec<String> {
 
 /// How many units are too slow at the node, for the clock and for that of the device; none if the library
 /// has no timing.
-fn misses(report: &Report) -> Option<String> {
-    let Report { clock_ns, library_fo4_ps, fo4_ps, units, .. } = report;
+fn misses(report: &AreaReport) -> Option<String> {
+    let AreaReport { clock_ns, library_fo4_ps, fo4_ps, units, .. } = report;
     let library_fo4_ps = (*library_fo4_ps)?;
     let count = |netlist: fn(&UnitReport) -> Option<&NetlistReport>| {
         let netlists = units.iter().filter_map(|unit| Some((netlist(unit)?, unit.device_clock_ns)));
@@ -295,7 +295,7 @@ fn misses(report: &Report) -> Option<String> {
     ))
 }
 
-fn memories_sheet(report: &Report) -> Sheet {
+fn memories_sheet(report: &AreaReport) -> Sheet {
     let rows = report.memories.iter().map(|memory| {
         let MemoryReport { memory, per, bytes, area_mm2_28nm } = memory;
         let (memory, per) = ((*memory).to_owned(), (*per).to_owned());
@@ -310,7 +310,7 @@ fn memories_sheet(report: &Report) -> Sheet {
 }
 
 /// Logic and flip-flops of each unit, and below it the paper's figure; what clocks come to at the node.
-fn picture(report: &Report) -> Picture {
+fn picture(report: &AreaReport) -> Picture {
     let [logic, flip_flops, paper] = [0, 1, 2];
     let whole = |value: f64| grouped(value.round() as u64);
     let (mut areas, mut periods) = (Vec::new(), Vec::new());
@@ -370,11 +370,11 @@ mod tests {
             cells: BTreeMap::new(),
             timing,
         };
-        unit_report(&flow::job(name).expect("a unit"), (area, None), node)
+        unit_report(&flow::spec(name).expect("a unit"), (area, None), node)
     }
 
-    fn report(units: Vec<UnitReport>, node: Node) -> Report {
-        Report {
+    fn report(units: Vec<UnitReport>, node: Node) -> AreaReport {
+        AreaReport {
             liberty: "small".to_owned(),
             nand2_um2: 1.0,
             clock_ns: node.clock_ns,

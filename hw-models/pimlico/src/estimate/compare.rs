@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use clap::Args;
 use pimlico_estimate::device::{self, Level, Part, Parts, Total};
 use pimlico_estimate::paper::{self, lol_pim};
-use pimlico_estimate::{Job, memory};
+use pimlico_estimate::{UnitSpec, memory};
 use serde::Serialize;
 
 /// The units that L3's Table 5 has, ours in the sets of parameters that come near.
@@ -23,7 +23,7 @@ const RESULTS: [&str; 3] =
 
 /// Arguments of `pimlico estimate compare`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct CompareArguments {
     /// The bank PU that totals are made of
     #[arg(long, default_value = "bank_pu", value_name = "UNIT", value_parser = UNITS[3..].to_vec())]
     bank_pu: String,
@@ -38,7 +38,7 @@ type Range = [f64; 3];
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report {
+struct CompareReport {
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
@@ -96,9 +96,9 @@ struct TotalReport {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let named = |names: &[&str]| names.iter().map(|name| flow::job(name)).collect();
-    let (units, results): (Result<Vec<Job>, _>, Result<Vec<Job>, _>) =
+pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
+    let named = |names: &[&str]| names.iter().map(|name| flow::spec(name)).collect();
+    let (units, results): (Result<Vec<UnitSpec>, _>, Result<Vec<UnitSpec>, _>) =
         (named(&UNITS), named(&RESULTS));
     let (units, results) = (units?, results?);
     let flow = arguments.flow.flow()?;
@@ -115,13 +115,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         module: ge(&device::MODULE)?,
     };
     let results: Vec<f64> = flow.areas(&results)?.iter().map(|area| area.ge).collect();
-    let report = Report {
+    let report = CompareReport {
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
         clock_ns: flow.clock_ns,
         nand2_28nm_um2: paper::NAND2_28NM_UM2,
         bank_pu: arguments.bank_pu.clone(),
-        units: units.iter().zip(&areas).filter_map(|(job, area)| unit(job, area)).collect(),
+        units: units.iter().zip(&areas).filter_map(|(spec, area)| unit(spec, area)).collect(),
         lol_pim: lol_pim(parts.module, [results[0], results[1], results[2]]),
         totals: Level::ALL.map(|level| total(level, parts.total(level))).into(),
     };
@@ -137,11 +137,11 @@ fn mm2_28nm(ge: f64) -> Range {
     um2_28nm(ge).map(|um2| um2 * 1e-6)
 }
 
-fn unit(job: &Job, area: &pimlico_estimate::Area) -> Option<UnitReport> {
-    let paper = paper::figure(job.module)?;
+fn unit(spec: &UnitSpec, area: &pimlico_estimate::Area) -> Option<UnitReport> {
+    let paper = paper::figure(spec.module)?;
     let area_um2_28nm = um2_28nm(area.ge);
     Some(UnitReport {
-        unit: job.unit.clone(),
+        unit: spec.unit.clone(),
         flip_flops: area.flip_flops,
         area_ge: area.ge,
         area_um2_28nm,
@@ -218,7 +218,7 @@ fn range([a, _, b]: Range, digits: usize) -> String {
     format!("{least:.digits$} to {most:.digits$}")
 }
 
-fn units_sheet(report: &Report) -> Sheet {
+fn units_sheet(report: &CompareReport) -> Sheet {
     let rows = report.units.iter().map(|unit| {
         let UnitReport { area_um2_28nm, paper_um2_28nm, paper_ge, ratio, .. } = *unit;
         vec![
@@ -243,7 +243,7 @@ fn units_sheet(report: &Report) -> Sheet {
     }
 }
 
-fn totals_sheet(report: &Report) -> Sheet {
+fn totals_sheet(report: &CompareReport) -> Sheet {
     let rows = report.totals.iter().map(|total| {
         let share = |share: Range| format!("{} %", range(share, 2));
         vec![
@@ -287,7 +287,7 @@ fn totals_sheet(report: &Report) -> Sheet {
     }
 }
 
-fn lol_pim_sheet(report: &Report) -> Sheet {
+fn lol_pim_sheet(report: &CompareReport) -> Sheet {
     let LolPim {
         dispatcher_ge,
         dispatcher_logic_mm2_28nm,

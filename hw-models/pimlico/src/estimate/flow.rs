@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
-use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Job, Library, Sizing, Tools};
+use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Library, Sizing, Tools, UnitSpec};
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -77,18 +77,18 @@ impl Flow {
     }
 
     /// The areas of units, one after the other.
-    pub fn areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
-        self.areas_by(self.estimator(&self.library), jobs)
+    pub fn areas(&self, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
+        self.areas_by(self.estimator(&self.library), specs)
     }
 
     /// The same with another library.
-    pub fn areas_in(&self, library: &Library, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
-        self.areas_by(self.estimator(library), jobs)
+    pub fn areas_in(&self, library: &Library, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
+        self.areas_by(self.estimator(library), specs)
     }
 
     /// The same with cells sized for their loads. The library must have timing.
-    pub fn sized_areas(&self, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
-        self.areas_by(self.estimator(&self.library).with_sizing(Sizing::ForLoads), jobs)
+    pub fn sized_areas(&self, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
+        self.areas_by(self.estimator(&self.library).with_sizing(Sizing::ForLoads), specs)
     }
 
     fn estimator<'a>(&'a self, library: &'a Library) -> Estimator<'a> {
@@ -96,10 +96,10 @@ impl Flow {
         Estimator::new(tools, library, *clock_ns, cache.as_deref())
     }
 
-    fn areas_by(&self, estimator: Estimator<'_>, jobs: &[Job]) -> Result<Vec<Area>, Failure> {
-        let bar = output::progress(jobs.len() as u64, "units");
-        let areas = jobs.iter().map(|job| {
-            let area = estimator.area(job).map_err(|e| Failure::Input(e.to_string()));
+    fn areas_by(&self, estimator: Estimator<'_>, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
+        let bar = output::progress(specs.len() as u64, "units");
+        let areas = specs.iter().map(|spec| {
+            let area = estimator.area(spec).map_err(|e| Failure::Input(e.to_string()));
             bar.inc(1);
             area
         });
@@ -129,17 +129,17 @@ pub fn read(liberty: &Path) -> Result<Library, Failure> {
 }
 
 /// Units as `pimlico cosim --list` names them; where there are no names, those of [`UNITS`].
-pub fn jobs(names: &[String]) -> Result<Vec<Job>, Failure> {
+pub fn specs(names: &[String]) -> Result<Vec<UnitSpec>, Failure> {
     match names {
-        [] => UNITS.into_iter().map(job).collect(),
-        _ => names.iter().map(|name| job(name)).collect(),
+        [] => UNITS.into_iter().map(spec).collect(),
+        _ => names.iter().map(|name| spec(name)).collect(),
     }
 }
 
 /// A unit as `pimlico cosim --list` names it.
-pub fn job(name: &str) -> Result<Job, Failure> {
+pub fn spec(name: &str) -> Result<UnitSpec, Failure> {
     let unit = pimlico_units::units().into_iter().find(|unit| unit.name == name);
-    unit.map(Job::from).ok_or_else(|| {
+    unit.map(UnitSpec::from).ok_or_else(|| {
         Failure::Input(format!("{name}: no such unit; `pimlico cosim --list` shows them"))
     })
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Arguments of `pimlico estimate libraries`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct LibrariesArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
     /// The second library; by default the areas of the Nangate 45 nm Open Cell Library, which are built in
@@ -28,7 +28,7 @@ const MOST_DIFFERENCE: f64 = 0.1;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report {
+struct LibrariesReport {
     libraries: [LibraryReport; 2],
     units: Vec<UnitReport>,
     /// Why units differ that differ by more than a tenth.
@@ -58,26 +58,26 @@ struct UnitReport {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let jobs = flow::jobs(&arguments.units)?;
+pub fn run(arguments: &LibrariesArguments) -> Result<(), Failure> {
+    let specs = flow::specs(&arguments.units)?;
     let second = match &arguments.second {
         Some(file) => flow::read(file)?,
         None => Library::nangate45_areas().map_err(|e| Failure::Input(e.to_string()))?,
     };
     let flow = arguments.flow.flow()?;
-    let first = flow.areas(&jobs)?;
-    let others = flow.areas_in(&second, &jobs)?;
-    let units = jobs.iter().zip(first.iter().zip(&others));
+    let first = flow.areas(&specs)?;
+    let others = flow.areas_in(&second, &specs)?;
+    let units = specs.iter().zip(first.iter().zip(&others));
     let libraries = [&flow.library, &second];
-    let notes = units.clone().filter_map(|(job, (a, b))| why(&job.unit, libraries, [a, b]));
-    let report = Report {
+    let notes = units.clone().filter_map(|(spec, (a, b))| why(&spec.unit, libraries, [a, b]));
+    let report = LibrariesReport {
         notes: notes.collect(),
         libraries: libraries.map(|library| LibraryReport {
             liberty: library.name.clone(),
             nand2_um2: library.nand2_um2,
             corrections: library.corrections.clone(),
         }),
-        units: units.map(|(job, (a, b))| unit(job.unit.clone(), [a, b])).collect(),
+        units: units.map(|(spec, (a, b))| unit(spec.unit.clone(), [a, b])).collect(),
     };
     sheet::print(arguments.format, &report, &[sheet(&report)])
 }
@@ -119,8 +119,8 @@ fn unit(unit: String, areas: [&Area; 2]) -> UnitReport {
     }
 }
 
-fn sheet(report: &Report) -> Sheet {
-    let Report { libraries: [first, second], units, notes: reasons } = report;
+fn sheet(report: &LibrariesReport) -> Sheet {
+    let LibrariesReport { libraries: [first, second], units, notes: reasons } = report;
     let ge = |ge: f64| format!("{ge:.0}");
     // A unit without flip-flops has no difference of them.
     let percent = |percent: f64| match percent.is_finite() {

@@ -17,7 +17,7 @@ use clap::{Args, Subcommand};
 
 /// Arguments of `pimlico estimate`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct EstimateArguments {
     #[command(subcommand)]
     what: What,
 }
@@ -25,19 +25,19 @@ pub struct Arguments {
 #[derive(Subcommand)]
 enum What {
     /// Area, flip-flops and slack of units, synthesised with Yosys; beside the papers' figures
-    Area(area::Arguments),
+    Area(area::AreaArguments),
     /// Units and totals of bank, chip, rank and DIMM beside the papers', scaled to 28 nm, and the budgets
-    Compare(compare::Arguments),
+    Compare(compare::CompareArguments),
     /// The same units in two libraries of standard cells, logic and flip-flops apart
-    Libraries(libraries::Arguments),
+    Libraries(libraries::LibrariesArguments),
     /// Power of units, from the transitions of their netlists while a head is computed
     Power(power::PowerArguments),
     /// What a choice of the design costs in area and delay, and does to cycles and errors
-    Trade(trade::Arguments),
+    Trade(trade::TradeArguments),
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &EstimateArguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Area(arguments) => area::run(arguments),
         What::Compare(arguments) => compare::run(arguments),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
-use super::flow::{self, CLOCK_NS, Flow, cache_folder, jobs};
+use super::flow::{self, CLOCK_NS, Flow, cache_folder, specs};
 use super::picture::PlotArgument;
-use super::power_report::{Report, UnitReport, WorkloadReport};
+use super::power_report::{PowerReport, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
 use super::workload::{What, Workload};
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ use pimlico_estimate::power::netlist::Netlist;
 use pimlico_estimate::power::{
     self, Delays, Options, PowerError, Stimulus, Store, Surroundings, UnitPower, export,
 };
-use pimlico_estimate::{DEFAULT_LIBRARY, Job, Library, Tools};
+use pimlico_estimate::{DEFAULT_LIBRARY, Library, Tools, UnitSpec};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -138,7 +138,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         [] => UNITS.map(str::to_owned).to_vec(),
         units => units.to_vec(),
     };
-    let jobs = jobs(&names)?;
+    let specs = specs(&names)?;
     let library = flow::read(&arguments.liberty)?;
     let wrong = |what| PowerError::Library { file: arguments.liberty.clone(), what };
     let cells = Cells::of(&library).map_err(|what| Failure::Input(wrong(what).to_string()))?;
@@ -146,11 +146,11 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let PowerArguments { context, seed, window, .. } = *arguments;
     let options = pimlico_device::Options::default();
     let workload = Workload::run(What { model: &arguments.model, context, options, seed, window })?;
-    let stimulus = |job: &Job| {
-        let message = || format!("{}: expected a unit of an L3 rank, in binary16", job.unit);
-        workload.stimulus(&job.unit, window).ok_or_else(|| Failure::Input(message()))
+    let stimulus = |spec: &UnitSpec| {
+        let message = || format!("{}: expected a unit of an L3 rank, in binary16", spec.unit);
+        workload.stimulus(&spec.unit, window).ok_or_else(|| Failure::Input(message()))
     };
-    let tasks = jobs.iter().map(|job| Ok((job, stimulus(job)?)));
+    let tasks = specs.iter().map(|spec| Ok((spec, stimulus(spec)?)));
     let tasks: Vec<_> = tasks.collect::<Result<_, Failure>>()?;
 
     let tools = Tools::find(&arguments.python).map_err(|e| Failure::Input(e.to_string()))?;
@@ -170,8 +170,8 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let is_default = arguments.liberty.as_os_str() == DEFAULT_LIBRARY;
     let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
     let workload = WorkloadReport::new(&workload, &arguments.model, context, seed, window);
-    let report = Report::new(&library, cells.volts, node_nm, arguments.options(), workload);
-    let units = jobs.iter().zip(powers).map(|(job, power)| UnitReport::new(job, power, &report));
+    let report = PowerReport::new(&library, cells.volts, node_nm, arguments.options(), workload);
+    let units = specs.iter().zip(powers).map(|(spec, power)| UnitReport::new(spec, power, &report));
     let units: Vec<_> = units.collect();
     let report = report.with(units);
     arguments.plot.write(|| report.picture())?;
@@ -182,7 +182,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
 /// where the library does not say what is needed.
 pub(super) fn of_units(
     flow: &Flow,
-    tasks: &[(&Job, Option<Stimulus>)],
+    tasks: &[(&UnitSpec, Option<Stimulus>)],
 ) -> Result<Vec<Option<UnitPower>>, Failure> {
     let Ok(cells) = Cells::of(&flow.library) else { return Ok(vec![None; tasks.len()]) };
     let surroundings = Surroundings { slew_ps: 1e3 * SLEW_NS, wire_ff: 0.0 };
@@ -194,8 +194,8 @@ pub(super) fn of_units(
         options: Options { delays: Delays::Liberty, surroundings, clock_ns: flow.clock_ns },
         export: None,
     };
-    let of = |(job, stimulus): &(&Job, Option<Stimulus>)| {
-        stimulus.as_ref().map(|stimulus| bench.estimate(job, stimulus)).transpose()
+    let of = |(spec, stimulus): &(&UnitSpec, Option<Stimulus>)| {
+        stimulus.as_ref().map(|stimulus| bench.estimate(spec, stimulus)).transpose()
     };
     tasks.iter().map(of).collect()
 }
@@ -219,7 +219,7 @@ impl Bench<'_> {
     /// Each unit's power, as many at a time as there are cores.
     fn run(
         &self,
-        tasks: &[(&Job, Stimulus)],
+        tasks: &[(&UnitSpec, Stimulus)],
         bar: &ProgressBar,
     ) -> Result<Vec<UnitPower>, Failure> {
         let next = AtomicUsize::new(0);
@@ -227,8 +227,8 @@ impl Bench<'_> {
         let work = || {
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some((job, stimulus)) = tasks.get(number) else { return };
-                let power = self.estimate(job, stimulus);
+                let Some((spec, stimulus)) = tasks.get(number) else { return };
+                let power = self.estimate(spec, stimulus);
                 done.lock().expect("no worker panics")[number] = Some(power);
                 bar.inc(1);
             }
@@ -241,18 +241,18 @@ impl Bench<'_> {
         done.into_iter().map(|power| power.expect("every task is done")).collect()
     }
 
-    fn estimate(&self, job: &Job, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
+    fn estimate(&self, spec: &UnitSpec, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
         let failure = |error: PowerError| match error.is_difference() {
             true => Failure::Check(error.to_string()),
             false => Failure::Input(error.to_string()),
         };
         let Self { store, tools, library, cells, options, export: folder } = self;
-        let text = store.netlist(tools, job, library).map_err(|e| failure(e.into()))?;
-        let wrong = |what| PowerError::Netlist { unit: job.unit.clone(), what };
+        let text = store.netlist(tools, spec, library).map_err(|e| failure(e.into()))?;
+        let wrong = |what| PowerError::Netlist { unit: spec.unit.clone(), what };
         let netlist = Netlist::parse(&text).map_err(|what| failure(wrong(what)))?;
         if let Some(folder) = folder {
             let activity = power::simulate(&netlist, cells, library, stimulus, *options);
-            let folder = folder.join(job.unit.replace(':', "_"));
+            let folder = folder.join(spec.unit.replace(':', "_"));
             let written = export::write(
                 &folder,
                 &text,

@@ -11,7 +11,7 @@ use super::picture::{Bar, Panel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
 use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
-use pimlico_estimate::{Job, Library, paper};
+use pimlico_estimate::{Library, UnitSpec, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ const DIMM_W: f64 = 10.0;
 
 /// What `--json` prints.
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(super) struct PowerReport {
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
@@ -89,14 +89,14 @@ impl WorkloadReport {
 
 /// Power in mW.
 #[derive(Clone, Copy, Serialize)]
-struct PowerReport {
+struct PowerBreakdown {
     internal: f64,
     switching: f64,
     leakage: f64,
     total: f64,
 }
 
-impl From<Power> for PowerReport {
+impl From<Power> for PowerBreakdown {
     fn from(power: Power) -> Self {
         let Power { internal, switching, leakage } = power;
         Self { internal, switching, leakage, total: power.total() }
@@ -114,7 +114,7 @@ pub(super) struct UnitReport {
     /// Clocks in which netlist and model were compared.
     compared_clocks: u64,
     /// Mean while it works: in score and context, or where it has no clock in them, while K and V come.
-    power_mw: PowerReport,
+    power_mw: PowerBreakdown,
     pj_per_clock: f64,
     nw_per_ge_mhz: f64,
     /// Scaled, without leakage.
@@ -135,7 +135,7 @@ struct PhaseReport {
     clocks: u64,
     /// Those that were counted.
     counted_clocks: u64,
-    power_mw: PowerReport,
+    power_mw: PowerBreakdown,
     pj_per_clock: f64,
     toggles_per_clock: f64,
     /// Part of the transitions that are undone in the same clock.
@@ -185,7 +185,7 @@ struct RankReport {
     dimm_share_28nm: Option<f64>,
 }
 
-impl Report {
+impl PowerReport {
     /// Without its units.
     pub(super) fn new(
         library: &Library,
@@ -250,19 +250,19 @@ impl Report {
 }
 
 impl UnitReport {
-    pub(super) fn new(job: &Job, power: UnitPower, report: &Report) -> Self {
+    pub(super) fn new(spec: &UnitSpec, power: UnitPower, report: &PowerReport) -> Self {
         let mean = working(&power);
         let of_head = [Phase::Score, Phase::Context].into_iter().filter_map(|p| power.phase(p));
         // mW x ns = pJ
         let dynamic_pj: f64 =
             of_head.map(|of| of.power.dynamic() * report.clock_ns * of.clocks as f64).sum();
         let head_pj = dynamic_pj + mean.leakage * report.workload.head_ns;
-        let paper = paper::figure(job.module).filter(|_| !job.unit.contains("x16"));
+        let paper = paper::figure(spec.module).filter(|_| !spec.unit.contains("x16"));
         let nw_per_ge_mhz = |mw: f64, clock_ns: f64, ge: f64| 1e6 * mw / (1e3 / clock_ns) / ge;
         Self {
             unit: power.unit.clone(),
-            module: job.module,
-            parameters: job.parameters.iter().copied().collect(),
+            module: spec.module,
+            parameters: spec.parameters.iter().copied().collect(),
             area_ge: power.ge,
             cells: power.cells,
             compared_clocks: power.compared,
@@ -310,12 +310,12 @@ const COLUMNS: [&str; 11] = [
     "paper mW",
 ];
 
-impl Report {
+impl PowerReport {
     /// The cells of the table: a row for each unit, and one for each of its phases.
     fn rows(&self) -> Vec<Vec<String>> {
         let option = |number: Option<f64>| number.map_or(String::new(), |n| format!("{n:.3}"));
-        let of_power = |power: &PowerReport, pj: f64| {
-            let PowerReport { internal, switching, leakage, total } = power;
+        let of_power = |power: &PowerBreakdown, pj: f64| {
+            let PowerBreakdown { internal, switching, leakage, total } = power;
             [
                 format!("{internal:.3}"),
                 format!("{switching:.3}"),
@@ -449,11 +449,11 @@ impl Report {
     }
 }
 
-impl Report {
+impl PowerReport {
     /// Power of each unit while it works and phase by phase; scaled to 28 nm, the paper's below it.
     pub(super) fn picture(&self) -> Picture {
         let paper = 3;
-        let bar = |label: String, of: &PowerReport| Bar {
+        let bar = |label: String, of: &PowerBreakdown| Bar {
             label,
             parts: vec![(of.internal, 0), (of.switching, 1), (of.leakage, 2)],
             text: format!("{:.3}", of.total),
@@ -465,7 +465,7 @@ impl Report {
         });
         let mut scaled = Vec::new();
         for (unit, factor) in self.units.iter().filter_map(|unit| Some((unit, self.scale_28nm?))) {
-            let PowerReport { internal, switching, .. } = unit.power_mw;
+            let PowerBreakdown { internal, switching, .. } = unit.power_mw;
             let total = (internal + switching) * factor;
             scaled.push(Bar {
                 label: unit.unit.clone(),

@@ -9,7 +9,7 @@ use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape};
 use pimlico_host::aim;
-use pimlico_host::attention::{self, Job};
+use pimlico_host::attention::{self, AttentionJob};
 use pimlico_host::data::Distribution;
 use pimlico_host::report::Energy;
 use pimlico_ports::{Instances, Model};
@@ -83,8 +83,8 @@ impl BackEnd for Recording {
 }
 
 /// A head of a model, by itself.
-fn one_head(model: &str, head_dim: usize, context: usize, seed: u64) -> Job {
-    Job {
+fn one_head(model: &str, head_dim: usize, context: usize, seed: u64) -> AttentionJob {
+    AttentionJob {
         model: model.to_owned(),
         head_dim,
         heads: 1,

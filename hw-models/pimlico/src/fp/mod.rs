@@ -14,7 +14,7 @@ use std::io;
 
 /// Arguments of `pimlico fp`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct FpArguments {
     /// The operation
     #[arg(value_enum)]
     op: Op,
@@ -73,7 +73,7 @@ const BATCH: usize = 4096;
 const SHOWN: u64 = 10;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &FpArguments) -> Result<(), Failure> {
     let mut unit = arguments.unit()?;
     if arguments.check {
         return check(arguments.op, unit.as_mut());
@@ -197,7 +197,7 @@ impl Op {
     }
 }
 
-impl Arguments {
+impl FpArguments {
     fn unit(&self) -> Result<Box<dyn Compute>, Failure> {
         let (model, variant) = match (self.format, self.subnormals) {
             (Format::F16, 0) => (self.op.model::<Binary16Flush>(), Binary16Flush::LABEL),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run --system aim`: the operators on a module of AiM channels.
 
-use super::arguments::Arguments;
+use super::arguments::RunArguments;
 use super::backend::Backend;
 use super::{Job, again, tell};
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use pimlico_host::gemv;
 use pimlico_host::report::Report;
 
 /// Runs a job.
-pub(super) fn run(job: &Job, arguments: &Arguments) -> Result<(), Failure> {
+pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<(), Failure> {
     let config = Config::gddr6_aim();
     let options = arguments.aim_options();
     let units = arguments.backend.aim_units(&config, options, arguments.seed)?;
@@ -80,7 +80,7 @@ fn run_job(module: &mut Module, job: &Job) -> Result<Report, Stop> {
             bar.finish_and_clear();
             Ok(report?)
         }
-        Job::Gemv(gemv::Job { rows, columns, seed, .. }) => {
+        Job::Gemv(gemv::GemvJob { rows, columns, seed, .. }) => {
             Ok(matrix::run(module, *rows, *columns, *seed)?)
         }
         Job::Decode(job) => {
@@ -101,7 +101,7 @@ fn show(
     config: &Config,
     options: AimOptions,
     job: &Job,
-    arguments: &Arguments,
+    arguments: &RunArguments,
 ) -> String {
     use pimlico_testbenches::aim;
     match aim::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
@@ -116,6 +116,6 @@ fn show(
 
 /// Without the RTL there is no mismatch.
 #[cfg(not(feature = "rtl"))]
-fn show(_: &Mismatch, _: &Config, _: AimOptions, _: &Job, _: &Arguments) -> String {
+fn show(_: &Mismatch, _: &Config, _: AimOptions, _: &Job, _: &RunArguments) -> String {
     String::new()
 }

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Activation, Normalise, Options, SumFormat, Topology};
-use pimlico_host::attention::Setup;
+use pimlico_host::attention::AttentionSetup;
 use pimlico_host::checkpoint::config::Config;
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
@@ -30,7 +30,7 @@ const DEFAULT_MODEL: &str = "gpt-175b";
 
 /// Arguments of `pimlico run`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct RunArguments {
     /// The device
     #[arg(long, value_enum, default_value_t = System::L3)]
     pub(super) system: System,
@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub(super) config: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) decode: decode::Arguments,
+    pub(super) decode: decode::DecodeArguments,
     /// What to run
     #[arg(long, value_enum, default_value_t = Op::Attention)]
     pub(super) op: Op,
@@ -230,7 +230,7 @@ impl Op {
     }
 }
 
-impl Arguments {
+impl RunArguments {
     /// How many ranks there are.
     pub(super) fn topology(&self) -> Result<Topology, Failure> {
         let of = Topology::new(self.channels.unwrap_or(1), self.dimms, self.ranks);
@@ -297,9 +297,9 @@ impl Arguments {
     }
 
     /// What the dispatcher is set up with.
-    pub(super) fn setup(&self) -> Result<Setup, Failure> {
+    pub(super) fn setup(&self) -> Result<AttentionSetup, Failure> {
         let program = self.program.as_deref().map(dpa::read).transpose()?;
-        Ok(Setup { longest: self.context_max, program })
+        Ok(AttentionSetup { longest: self.context_max, program })
     }
 
     /// What to run.
@@ -315,7 +315,7 @@ impl Arguments {
             (Op::Decode, ..) => Ok(Job::Decode(Box::new(decode::job(self)?))),
             (Op::Gemv, Some(rows), Some(columns)) => {
                 let io_buffers = self.io_buffers();
-                Ok(Job::Gemv(gemv::Job { rows, columns, io_buffers, seed: self.seed }))
+                Ok(Job::Gemv(gemv::GemvJob { rows, columns, io_buffers, seed: self.seed }))
             }
             (Op::Gemv, ..) => input("--op gemv: expected --rows R and --cols C"),
         }
@@ -336,13 +336,13 @@ impl Arguments {
     }
 
     /// The fully-connected operators of a layer of the model.
-    fn fc(&self) -> Result<fc::Job, Failure> {
+    fn fc(&self) -> Result<fc::FcJob, Failure> {
         let (name, model) = self.model()?;
         let tp = self.tp.unwrap_or(1);
         if !(1..=MOST_MODULES).contains(&tp) {
             return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
         }
-        Ok(fc::Job::new(&name, &model, tp, self.lm_head, self.seed))
+        Ok(fc::FcJob::new(&name, &model, tp, self.lm_head, self.seed))
     }
 
     /// The shapes, and the name that they go by.
@@ -362,7 +362,7 @@ impl Arguments {
     }
 
     /// A layer of the model.
-    fn layer(&self) -> Result<layer::Job, Failure> {
+    fn layer(&self) -> Result<layer::LayerJob, Failure> {
         let input = |message: &str| Failure::Input(message.to_owned());
         let &[context] = self.context.as_slice() else {
             return Err(input("--context: with --op layer, expected one"));
@@ -373,7 +373,7 @@ impl Arguments {
             let most = shape.layers;
             return Err(input(&format!("--layers {layers}: {model} has 1 to {most}")));
         }
-        Ok(layer::Job {
+        Ok(layer::LayerJob {
             model,
             shape,
             layers,
@@ -386,7 +386,7 @@ impl Arguments {
     }
 
     /// Attention of the model.
-    fn attention(&self) -> Result<attention::Job, Failure> {
+    fn attention(&self) -> Result<attention::AttentionJob, Failure> {
         let (name, model) = self.model()?;
         if self.heads == 0 || self.heads > model.heads {
             let (heads, most) = (self.heads, model.heads);
@@ -409,7 +409,7 @@ impl Arguments {
                 return Err(Failure::Input(message));
             }
         };
-        Ok(attention::Job {
+        Ok(attention::AttentionJob {
             model: name,
             head_dim: self.head_dim.unwrap_or(model.head_dim),
             heads: self.heads,

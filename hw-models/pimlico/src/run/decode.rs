@@ -9,7 +9,7 @@ use clap::Args;
 use pimlico_golden::llama::{self, Llama};
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
-use pimlico_host::decode::Job;
+use pimlico_host::decode::DecodeJob;
 use pimlico_host::decode::report::{Agreement, DecodeReport, Parted};
 use pimlico_host::report::Report;
 use std::fmt::Write;
@@ -23,7 +23,7 @@ const TOKENS: usize = 40;
 /// Arguments of `--op decode`.
 #[derive(Args)]
 #[group(id = "decode")]
-pub(super) struct Arguments {
+pub(super) struct DecodeArguments {
     /// Weights: a llama2.c checkpoint, or a .safetensors file with its --config; a tiny model is built in
     #[arg(long, value_name = "FILE", help_heading = DECODE)]
     weights: Option<PathBuf>,
@@ -52,7 +52,7 @@ fn temperature(text: &str) -> Result<f64, String> {
 }
 
 /// What to run.
-pub(super) fn job(arguments: &arguments::Arguments) -> Result<Job, Failure> {
+pub(super) fn job(arguments: &arguments::RunArguments) -> Result<DecodeJob, Failure> {
     let decode = &arguments.decode;
     let config = arguments.config.as_deref();
     let (model, checkpoint, reference, tokenizer, prompt) =
@@ -76,7 +76,7 @@ pub(super) fn job(arguments: &arguments::Arguments) -> Result<Job, Failure> {
     let of = decode.tokenizer.as_deref().unwrap_or(Path::new(tiny::NAME));
     let tokenizer =
         Tokenizer::read(&tokenizer, checkpoint.shape.vocab).map_err(|e| malformed(of, &e))?;
-    Ok(Job {
+    Ok(DecodeJob {
         model,
         checkpoint,
         reference,
@@ -129,7 +129,7 @@ fn malformed(file: &Path, error: &Malformed) -> Failure {
 }
 
 /// The part of the command that does the same again.
-pub(super) fn again(job: &Job, arguments: &arguments::Arguments) -> String {
+pub(super) fn again(job: &DecodeJob, arguments: &arguments::RunArguments) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut command = "decode".to_owned();
     let files = [
@@ -142,7 +142,7 @@ pub(super) fn again(job: &Job, arguments: &arguments::Arguments) -> String {
             let _ = write!(command, " --{flag} {}", quoted(&file.display().to_string()));
         }
     }
-    let Job { prompt, tokens, temperature, .. } = job;
+    let DecodeJob { prompt, tokens, temperature, .. } = job;
     let prompt = quoted(prompt);
     let _ = write!(command, " --prompt {prompt} --tokens {tokens} --temperature {temperature}");
     command

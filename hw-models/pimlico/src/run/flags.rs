@@ -2,24 +2,24 @@
 //! Which flag goes with which operator on which system. What is given beside them is refused: a flag that
 //! would do nothing is a mistake.
 
-use super::arguments::{Arguments, Op, System};
+use super::arguments::{Op, RunArguments, System};
 use crate::failure::Failure;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 /// The arguments, and which of the flags were given.
 pub struct Given {
-    pub arguments: Arguments,
+    pub arguments: RunArguments,
     flags: Vec<&'static str>,
 }
 
 impl Args for Given {
     fn augment_args(command: Command) -> Command {
-        Arguments::augment_args(command)
+        RunArguments::augment_args(command)
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        Arguments::augment_args_for_update(command)
+        RunArguments::augment_args_for_update(command)
     }
 }
 
@@ -27,7 +27,7 @@ impl FromArgMatches for Given {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |flag: &&str| matches.value_source(&id(flag)) == Some(ValueSource::CommandLine);
         let flags = FLAGS.iter().map(|(flag, ..)| *flag).filter(given).collect();
-        Ok(Self { arguments: Arguments::from_arg_matches(matches)?, flags })
+        Ok(Self { arguments: RunArguments::from_arg_matches(matches)?, flags })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

@@ -24,10 +24,10 @@ pub use flags::Given;
 
 use crate::failure::Failure;
 use crate::output;
-use arguments::{Arguments, System};
+use arguments::{RunArguments, System};
 use backend::Backend;
 use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
-use pimlico_host::attention::{self, AttentionError, Setup};
+use pimlico_host::attention::{self, AttentionError, AttentionSetup};
 use pimlico_host::decode::{self as host_decode, DecodeError};
 use pimlico_host::driver::DriverError;
 use pimlico_host::fc;
@@ -38,11 +38,11 @@ use text::text;
 
 /// What is run.
 enum Job {
-    Attention(attention::Job),
-    Fc(fc::Job),
-    Gemv(gemv::Job),
-    Layer(layer::Job),
-    Decode(Box<host_decode::Job>),
+    Attention(attention::AttentionJob),
+    Fc(fc::FcJob),
+    Gemv(gemv::GemvJob),
+    Layer(layer::LayerJob),
+    Decode(Box<host_decode::DecodeJob>),
 }
 
 /// Runs the command.
@@ -56,7 +56,7 @@ pub fn run(given: &Given) -> Result<(), Failure> {
     }
 }
 
-fn run_l3(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
+fn run_l3(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result<(), Failure> {
     let topology = arguments.topology()?;
     let in_pieces = arguments.timing_only || matches!(job, Job::Layer(_));
     if topology.count() > 1 || in_pieces {
@@ -66,7 +66,7 @@ fn run_l3(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure
     run_rank(job, setup, arguments)
 }
 
-fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failure> {
+fn run_rank(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result<(), Failure> {
     let config = Config::ddr4_3200();
     let options = arguments.options();
     let units = arguments.backend.units(&config, options, arguments.seed)?;
@@ -88,7 +88,7 @@ fn run_rank(job: &Job, setup: &Setup, arguments: &Arguments) -> Result<(), Failu
 }
 
 /// Prints a report, and fails where it says that a check has.
-fn tell(report: &Report, arguments: &Arguments) -> Result<(), Failure> {
+fn tell(report: &Report, arguments: &RunArguments) -> Result<(), Failure> {
     if arguments.json {
         output::print_json(report)?;
     } else {
@@ -110,8 +110,8 @@ fn tell(report: &Report, arguments: &Arguments) -> Result<(), Failure> {
 fn simulate(
     rank: &mut Rank,
     job: &Job,
-    setup: &Setup,
-    arguments: &Arguments,
+    setup: &AttentionSetup,
+    arguments: &RunArguments,
 ) -> Result<Report, Failure> {
     let report = run_job(rank, job, setup, arguments).map_err(|stop| {
         stop.failure(job, arguments, |mismatch| {
@@ -122,7 +122,7 @@ fn simulate(
 }
 
 /// A report that says what executed the units.
-fn ran_by(mut report: Report, arguments: &Arguments) -> Report {
+fn ran_by(mut report: Report, arguments: &RunArguments) -> Report {
     report.backend = arguments.backend.name().to_owned();
     report.mismatches = (arguments.backend == Backend::Lockstep).then_some(0);
     report
@@ -143,7 +143,7 @@ impl Stop {
     fn failure(
         self,
         job: &Job,
-        arguments: &Arguments,
+        arguments: &RunArguments,
         show: impl FnOnce(&Mismatch) -> String,
     ) -> Failure {
         match self {
@@ -163,8 +163,8 @@ impl Stop {
 fn run_job(
     rank: &mut Rank,
     job: &Job,
-    setup: &Setup,
-    arguments: &Arguments,
+    setup: &AttentionSetup,
+    arguments: &RunArguments,
 ) -> Result<Report, Stop> {
     match job {
         Job::Attention(job) => {
@@ -217,8 +217,8 @@ impl From<GemvError> for Stop {
 fn show(
     mismatch: &Mismatch,
     config: &Config,
-    (job, setup): (&Job, &Setup),
-    arguments: &Arguments,
+    (job, setup): (&Job, &AttentionSetup),
+    arguments: &RunArguments,
 ) -> String {
     use pimlico_testbenches::rank;
     let options = arguments.options();
@@ -234,12 +234,12 @@ fn show(
 
 /// Without the RTL there is no mismatch.
 #[cfg(not(feature = "rtl"))]
-fn show(_: &Mismatch, _: &Config, _: (&Job, &Setup), _: &Arguments) -> String {
+fn show(_: &Mismatch, _: &Config, _: (&Job, &AttentionSetup), _: &RunArguments) -> String {
     String::new()
 }
 
 /// The command that does the same again.
-fn again(job: &Job, arguments: &Arguments) -> String {
+fn again(job: &Job, arguments: &RunArguments) -> String {
     let Options { activation, refresh, normalise, sums } = arguments.options();
     let mut what = what(job, arguments);
     if let Some(file) = &arguments.program {
@@ -261,7 +261,7 @@ fn again(job: &Job, arguments: &Arguments) -> String {
             what += &format!(" --{flag} {value}");
         }
     }
-    let Arguments { channels, dimms, ranks, layers, .. } = arguments;
+    let RunArguments { channels, dimms, ranks, layers, .. } = arguments;
     let several = |count: &usize| *count > 1;
     for (flag, value) in [
         ("channels", *channels),
@@ -284,11 +284,19 @@ fn again(job: &Job, arguments: &Arguments) -> String {
 }
 
 /// The job's part of that.
-fn what(job: &Job, arguments: &Arguments) -> String {
+fn what(job: &Job, arguments: &RunArguments) -> String {
     let of = if arguments.config.is_some() { "config" } else { "model" };
     match job {
         Job::Attention(job) => {
-            let attention::Job { model, head_dim, heads, group, contexts, distribution, .. } = job;
+            let attention::AttentionJob {
+                model,
+                head_dim,
+                heads,
+                group,
+                contexts,
+                distribution,
+                ..
+            } = job;
             let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
             format!(
                 "attention --{of} {model} --head-dim {head_dim} --heads {heads} --group {group} \
@@ -302,10 +310,10 @@ fn what(job: &Job, arguments: &Arguments) -> String {
             let lm_head = if lm_head { " --lm-head" } else { "" };
             format!("fc --{of} {} --tp {}{lm_head}", job.model, job.tp)
         }
-        Job::Gemv(gemv::Job { rows, columns, .. }) => {
+        Job::Gemv(gemv::GemvJob { rows, columns, .. }) => {
             format!("gemv --rows {rows} --cols {columns}")
         }
-        Job::Layer(layer::Job { model, context, distribution, .. }) => {
+        Job::Layer(layer::LayerJob { model, context, distribution, .. }) => {
             let distribution = distribution.name();
             format!("layer --{of} {model} --context {context} --distribution {distribution}")
         }

@@ -2,7 +2,7 @@
 //! `pimlico run` on several ranks, and a layer on any number of them: each piece of the work has a rank that
 //! has just been reset.
 
-use super::arguments::Arguments;
+use super::arguments::RunArguments;
 use super::{Job, Stop, ran_by};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
@@ -13,7 +13,11 @@ use pimlico_host::{attention, fc, gemv, layer};
 use std::fmt::Write;
 
 /// Runs a job.
-pub(super) fn run(topology: Topology, job: &Job, arguments: &Arguments) -> Result<Report, Failure> {
+pub(super) fn run(
+    topology: Topology,
+    job: &Job,
+    arguments: &RunArguments,
+) -> Result<Report, Failure> {
     let (config, options) = (Config::ddr4_3200(), arguments.options());
     let new_rank = || {
         let units = arguments.backend.units(&config, options, arguments.seed)?;
@@ -31,7 +35,7 @@ pub(super) fn run(topology: Topology, job: &Job, arguments: &Arguments) -> Resul
     Ok(ran_by(report, arguments))
 }
 
-fn run_job(ranks: &Ranks, job: &Job, arguments: &Arguments) -> Result<Report, Stop> {
+fn run_job(ranks: &Ranks, job: &Job, arguments: &RunArguments) -> Result<Report, Stop> {
     let (options, how) = (arguments.options(), arguments.how());
     let io_buffers = arguments.io_buffers();
     let bar = output::progress(1, "weights, K and V");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! The report for people.
 
-use super::arguments::Arguments;
+use super::arguments::RunArguments;
 use super::decode;
 use super::ranks;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, DecoderReport, Energy, Error, Exact, GemvReport, JobReport, LayerReport, Lost,
+    AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, JobReport, Lost,
     ModuleReport, Operator, RanksReport, Report, Slots, Stages,
 };
 use std::fmt::Write;
@@ -39,7 +39,7 @@ fn title(report: &Report) -> String {
             });
             (what, numbers)
         }
-        JobReport::Layer(LayerReport { model, tp, .. }) => {
+        JobReport::Layer(FcReport { model, tp, .. }) => {
             let what = format!("fully-connected operators of a layer of {model} on {system}");
             (what, format!("one of {tp} module(s)"))
         }
@@ -140,7 +140,7 @@ const SLOTS: [&str; 7] =
     ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O"];
 
 /// The report for people.
-pub(super) fn text(report: &Report, arguments: &Arguments) -> String {
+pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
     let mut text = title(report);
     if let JobReport::Decode(decode) = &report.job {
         text += &decode::text(decode);

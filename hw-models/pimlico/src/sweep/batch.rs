@@ -6,14 +6,14 @@ use crate::output;
 use clap::{Args, ValueEnum};
 use pimlico_device::Config;
 use pimlico_host::batch::{
-    self, Comparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
+    self, BatchComparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Arguments of `pimlico sweep batch`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct BatchArguments {
     /// The device, whose ranks or channels are as large as its preset says
     #[arg(long, value_enum, default_value_t = System::Aim)]
     system: System,
@@ -64,7 +64,7 @@ impl System {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &BatchArguments) -> Result<(), Failure> {
     let document = Document::new(arguments)?;
     if arguments.json { output::print_json(&document) } else { output::print(&text(&document)) }
 }
@@ -91,12 +91,12 @@ struct Point {
     ranks: u64,
     max_context: u64,
     #[serde(flatten)]
-    comparison: Comparison,
+    comparison: BatchComparison,
 }
 
 impl<'a> Document<'a> {
-    fn new(arguments: &'a Arguments) -> Result<Self, Failure> {
-        let Arguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
+    fn new(arguments: &'a BatchArguments) -> Result<Self, Failure> {
+        let BatchArguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
         let model_name = arguments.model.as_str();
         let model = model(model_name)?;
         let rank = system.rank();
@@ -192,7 +192,8 @@ fn text(document: &Document<'_>) -> String {
     text += &output::table(
         &header,
         points.iter().map(|point| {
-            let Comparison { fixed, lazy, increase_percent, lengths_percent } = point.comparison;
+            let BatchComparison { fixed, lazy, increase_percent, lengths_percent } =
+                point.comparison;
             vec![
                 point.task.to_owned(),
                 point.memory_gib.to_string(),

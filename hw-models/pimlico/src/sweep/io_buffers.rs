@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::{MOST_MODULES, Switch, channels, find_model};
 use clap::Args;
-use pimlico_host::aim::io_buffers::{self, Comparison, Row, Side, Study};
+use pimlico_host::aim::io_buffers::{self, BufferComparison, BufferRow, Side, Study};
 use pimlico_host::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct IoBuffersArguments {
     /// The language model, by name
     #[arg(long, default_value = "qwen1.5-7b")]
     model: String,
@@ -40,8 +40,8 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { model, contexts, channels, tp, refresh, seed, json } = arguments;
+pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
+    let IoBuffersArguments { model, contexts, channels, tp, refresh, seed, json } = arguments;
     if let Some(wrong) = tp.iter().find(|tp| !(1..=MOST_MODULES).contains(*tp)) {
         return Err(Failure::Input(format!("--tp {wrong}: expected 1 to {MOST_MODULES} modules")));
     }
@@ -77,8 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn text(comparison: &Comparison) -> String {
-    let Comparison { system, model, channels, refresh, seed, rows, .. } = comparison;
+fn text(comparison: &BufferComparison) -> String {
+    let BufferComparison { system, model, channels, refresh, seed, rows, .. } = comparison;
     let refresh = if *refresh { "on" } else { "off" };
     let mut text = format!(
         "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n\
@@ -120,14 +120,14 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-fn of(row: &Row) -> String {
+fn of(row: &BufferRow) -> String {
     match (row.context, row.tp) {
         (Some(context), _) => format!("{} tokens", grouped(context as u64)),
         (_, tp) => format!("tp {}", tp.unwrap_or(1)),
     }
 }
 
-fn slots(row: &Row, buffers: &str, side: &Side) -> Vec<String> {
+fn slots(row: &BufferRow, buffers: &str, side: &Side) -> Vec<String> {
     let Slots { used, lost } = &side.slots;
     let Lost { row_switch, refresh, fill_drain, bubble, io } = *lost;
     let counts = [*used, row_switch, refresh, fill_drain, bubble, io];

@@ -4,11 +4,11 @@
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::Args;
-use pimlico_host::numerics::{self, Comparison, Row};
+use pimlico_host::numerics::{self, NumericsComparison, NumericsRow};
 
 /// Arguments of `pimlico sweep numerics`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct NumericsArguments {
     /// Elements of the head's vectors
     #[arg(long, default_value_t = 128, value_name = "D")]
     head_dim: usize,
@@ -29,9 +29,9 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &NumericsArguments) -> Result<(), Failure> {
     let bar = output::progress(2 * arguments.context.len() as u64, "heads");
-    let Arguments { head_dim, context, seed, json } = arguments;
+    let NumericsArguments { head_dim, context, seed, json } = arguments;
     let comparison = numerics::compare(*head_dim, context, *seed, || bar.inc(1));
     bar.finish_and_clear();
     let comparison = comparison.map_err(|error| Failure::Input(error.to_string()))?;
@@ -46,8 +46,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-fn text(comparison: &Comparison) -> String {
-    let Comparison { system, head_dim, seed, rows } = comparison;
+fn text(comparison: &NumericsComparison) -> String {
+    let NumericsComparison { system, head_dim, seed, rows } = comparison;
     let mut text = format!(
         "a head of {head_dim} on a rank of {system}, seed {seed}\n\
          error of the output against float64, relative to its largest element; ULP of the RMS at it\n\n"
@@ -71,7 +71,7 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &NumericsRow) -> Vec<String> {
     let [of_scores, of_all] = [row.stages.output_from_scores, row.stages.output];
     vec![
         grouped(row.context as u64),

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 /// Arguments of `pimlico sweep programs`.
 #[derive(Args)]
-pub struct Arguments {
+pub struct ProgramsArguments {
     /// The language model whose shapes are used
     #[arg(long, default_value = "llama-3.1-8b")]
     model: String,
@@ -37,8 +37,8 @@ struct Document {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let Arguments { model: name, contexts, json } = arguments;
+pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
+    let ProgramsArguments { model: name, contexts, json } = arguments;
     let model = find_model(name)?;
     if let Some(context) = contexts.iter().find(|context| !(1..=MAX_CONTEXT).contains(*context)) {
         let message = format!("--contexts {context}: expected 1 to {MAX_CONTEXT}");

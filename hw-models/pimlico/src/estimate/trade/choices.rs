@@ -11,9 +11,9 @@ use crate::output::{self, grouped};
 use crate::run::find_model;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Normalise, Options as DeviceOptions, SumFormat};
-use pimlico_estimate::{Job, device, memory};
+use pimlico_estimate::{UnitSpec, device, memory};
 use pimlico_host::aim::io_buffers::{self, Side, Study};
-use pimlico_host::numerics::{self, Row};
+use pimlico_host::numerics::{self, NumericsRow};
 use pimlico_host::subnormals;
 
 /// Bank PUs of a rank.
@@ -26,11 +26,11 @@ const GLOBAL_BUFFER: u64 = 2 << 10;
 const AIM_MODEL: &str = "qwen1.5-7b";
 
 fn units(named: &[(&str, u64)]) -> Result<Units, Failure> {
-    named.iter().map(|&(name, count)| Ok((flow::job(name)?, count))).collect()
+    named.iter().map(|&(name, count)| Ok((flow::spec(name)?, count))).collect()
 }
 
 /// What a head did.
-fn run_of(row: &Row) -> Run {
+fn run_of(row: &NumericsRow) -> Run {
     let error = row.stages.output_from_scores;
     Run {
         workload: format!("{} tokens, {}", grouped(row.context as u64), row.distribution),
@@ -56,7 +56,7 @@ fn runs(options: &Options, kinds: &[(Normalise, SumFormat)]) -> Result<Vec<Vec<R
     Ok((0..kinds.len()).map(|n| of_kind(n).map(run_of).collect()).collect())
 }
 
-fn check_pins(rows: &[Row]) -> Result<(), Failure> {
+fn check_pins(rows: &[NumericsRow]) -> Result<(), Failure> {
     match rows.iter().map(|row| row.pin_violations).sum() {
         0 => Ok(()),
         count => Err(Failure::Check(format!("{count} violations at the DRAM's pins"))),
@@ -82,7 +82,7 @@ pub fn subnormals(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let kept = units(&[("bank_pu", BANK_PUS), ("adder_unit", 1), ("softmax_unit", 1)])?;
     let mut flushed = units(&[("bank_pu:flush", BANK_PUS), ("softmax_unit:flush", 1)])?;
     let parameters = &[("SUBNORMALS", 0)];
-    let adder = Job { unit: "adder_unit:flush".to_owned(), module: "adder_unit", parameters };
+    let adder = UnitSpec { unit: "adder_unit:flush".to_owned(), module: "adder_unit", parameters };
     flushed.insert(1, (adder, 1));
     let alternatives = vec![
         Alternative::new(flow, "kept".to_owned(), kept, runs(0))?,
@@ -168,7 +168,7 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
         io_buffers::RunError::Layout(error) => Failure::Input(error.to_string()),
         io_buffers::RunError::Device(error) => Failure::Check(error.to_string()),
     })?;
-    let run = |row: &io_buffers::Row, side: &Side| -> Result<Run, Failure> {
+    let run = |row: &io_buffers::BufferRow, side: &Side| -> Result<Run, Failure> {
         if side.differing + side.pin_violations > 0 {
             let message = format!("{}: results or pins are not as they should be", row.operator);
             return Err(Failure::Check(message));
@@ -213,7 +213,7 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
             window: WINDOW,
         };
         let workload = Workload::run_on_channels(what)?;
-        alternative.with_power(flow, |job| workload.stimulus(&job.unit, WINDOW), working)
+        alternative.with_power(flow, |spec| workload.stimulus(&spec.unit, WINDOW), working)
     };
     let kinds = [IoBuffers::Single, IoBuffers::PingPong];
     let alternatives =

@@ -14,7 +14,7 @@ use super::workload::{What, Workload};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use pimlico_device::Options as DeviceOptions;
-use pimlico_estimate::Job;
+use pimlico_estimate::UnitSpec;
 use pimlico_estimate::power::{Power, Stimulus, UnitPower};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 /// Arguments of `pimlico estimate trade`.
 #[derive(Args)]
 #[command(arg_required_else_help = true)]
-pub struct Arguments {
+pub struct TradeArguments {
     #[command(subcommand)]
     choice: Choice,
 }
@@ -94,7 +94,7 @@ impl Options {
 
 /// What `--json` prints.
 #[derive(Serialize)]
-struct Report {
+struct TradeReport {
     trade: &'static str,
     liberty: String,
     nand2_um2: f64,
@@ -128,7 +128,7 @@ struct Alternative {
 #[derive(Serialize)]
 struct UnitReport {
     #[serde(skip)]
-    job: Job,
+    spec: UnitSpec,
     unit: String,
     parameters: BTreeMap<&'static str, i64>,
     count: u64,
@@ -158,10 +158,10 @@ struct ErrorReport {
 }
 
 /// Units, and how many of each.
-type Units = Vec<(Job, u64)>;
+type Units = Vec<(UnitSpec, u64)>;
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+pub fn run(arguments: &TradeArguments) -> Result<(), Failure> {
     let (name, options, build): (_, _, Build) = match &arguments.choice {
         Choice::Subnormals(options) => ("subnormals", options, choices::subnormals),
         Choice::Sums(options) => ("sums", options, choices::sums),
@@ -172,7 +172,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     options.check()?;
     let flow = options.flow.flow()?;
     let Built { alternatives, power_of, notes } = build(options, &flow)?;
-    let report = Report {
+    let report = TradeReport {
         trade: name,
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
@@ -200,14 +200,14 @@ type Build = fn(&Options, &Flow) -> Result<Built, Failure>;
 impl Alternative {
     /// Synthesises what it consists of.
     fn new(flow: &Flow, name: String, units: Units, runs: Vec<Run>) -> Result<Self, Failure> {
-        let (jobs, counts): (Vec<Job>, Vec<u64>) = units.into_iter().unzip();
-        let areas = flow.areas(&jobs)?;
-        let report = |((job, area), count): ((&Job, _), &u64)| {
+        let (specs, counts): (Vec<UnitSpec>, Vec<u64>) = units.into_iter().unzip();
+        let areas = flow.areas(&specs)?;
+        let report = |((spec, area), count): ((&UnitSpec, _), &u64)| {
             let area: &pimlico_estimate::Area = area;
             UnitReport {
-                job: job.clone(),
-                unit: job.unit.clone(),
-                parameters: job.parameters.iter().copied().collect(),
+                spec: spec.clone(),
+                unit: spec.unit.clone(),
+                parameters: spec.parameters.iter().copied().collect(),
                 count: *count,
                 area_ge: area.ge,
                 flip_flops: area.flip_flops,
@@ -215,7 +215,7 @@ impl Alternative {
                 power_mw: None,
             }
         };
-        let units: Vec<_> = jobs.iter().zip(&areas).zip(&counts).map(report).collect();
+        let units: Vec<_> = specs.iter().zip(&areas).zip(&counts).map(report).collect();
         Ok(Self {
             name,
             area_ge: units.iter().map(|unit| unit.area_ge * unit.count as f64).sum(),
@@ -239,7 +239,7 @@ impl Alternative {
         let what =
             What { model: POWER_MODEL, context: POWER_CONTEXT, options, seed, window: WINDOW };
         let workload = Workload::run(what)?;
-        let stimulus = |job: &Job| workload.stimulus(&job.unit, WINDOW);
+        let stimulus = |spec: &UnitSpec| workload.stimulus(&spec.unit, WINDOW);
         self.with_power(flow, stimulus, UnitPower::mean)
     }
 
@@ -247,10 +247,10 @@ impl Alternative {
     fn with_power(
         self,
         flow: &Flow,
-        stimulus: impl Fn(&Job) -> Option<Stimulus>,
+        stimulus: impl Fn(&UnitSpec) -> Option<Stimulus>,
         mean: fn(&UnitPower) -> Power,
     ) -> Result<Self, Failure> {
-        let tasks = self.units.iter().map(|unit| (&unit.job, stimulus(&unit.job)));
+        let tasks = self.units.iter().map(|unit| (&unit.spec, stimulus(&unit.spec)));
         let powers = power::of_units(flow, &tasks.collect::<Vec<_>>())?;
         let with = |(unit, power): (_, Option<UnitPower>)| UnitReport {
             power_mw: power.map(|power| mean(&power).total()),
@@ -267,7 +267,7 @@ fn optional<T>(value: Option<T>, text: impl Fn(T) -> String) -> String {
 }
 
 /// A row for each alternative and workload.
-fn trade_sheet(report: &Report) -> Sheet {
+fn trade_sheet(report: &TradeReport) -> Sheet {
     let has_memories = report.alternatives.iter().any(|a| a.memories_mm2_28nm.is_some());
     let rows = report.alternatives.iter().flat_map(|alternative| {
         let hardware = vec![
@@ -319,7 +319,7 @@ fn trade_sheet(report: &Report) -> Sheet {
 }
 
 /// A row for each unit of each alternative.
-fn units_sheet(report: &Report) -> Sheet {
+fn units_sheet(report: &TradeReport) -> Sheet {
     let rows = report.alternatives.iter().flat_map(|alternative| {
         alternative.units.iter().map(|unit| {
             vec![

@@ -13,7 +13,7 @@ use half::f16;
 use pimlico_estimate::power::{Phase, Stimulus, Tape, UnitPower};
 use pimlico_golden::error::ErrorReport as GoldenReport;
 use pimlico_golden::format::Format;
-use pimlico_host::data::{Distribution, Head, Shape};
+use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_ports::Model;
 use pimlico_units::arith::{
     Binary16, Fp, FpAdd, FpAddIn, FpExp, FpExpIn, FpMul, FpMulIn, FpRecip, FpRecipIn,
@@ -33,7 +33,7 @@ pub fn pipeline(options: &Options, flow: &Flow) -> Result<Built, Failure> {
         let error = error(unit, &operands);
         for stages in 0..=MOST_STAGES {
             let suffix = if stages == 0 { String::new() } else { format!(":stages{stages}") };
-            let units = vec![(flow::job(&(unit.to_owned() + &suffix))?, 1)];
+            let units = vec![(flow::spec(&(unit.to_owned() + &suffix))?, 1)];
             let name = format!("{unit}, STAGES = {stages}");
             let mut alternative = Alternative::new(flow, name, units, Vec::new())?.with_power(
                 flow,
@@ -71,7 +71,7 @@ pub fn pipeline(options: &Options, flow: &Flow) -> Result<Built, Failure> {
 fn operands(options: &Options, count: usize) -> Vec<[f16; 2]> {
     let head_dim = options.head_dim.max(1);
     let context = count.div_ceil(head_dim);
-    let shape = Shape { head_dim, context, group: 1, distribution: Distribution::Random };
+    let shape = HeadShape { head_dim, context, group: 1, distribution: Distribution::Random };
     let head = Head::synthetic(shape, options.seed, 0);
     let q = head.queries[0].iter().cycle();
     let pairs = head.k.iter().flatten().zip(q).take(count);

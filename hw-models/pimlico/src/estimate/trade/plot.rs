@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! A picture of a trade: a panel for each quantity, a bar for each alternative in it.
 
-use super::{Alternative, ErrorReport, Report, Run};
+use super::{Alternative, ErrorReport, Run, TradeReport};
 use crate::estimate::picture::{Bar, Panel, Picture, Scale};
 use crate::output::grouped;
 
 /// The picture of a trade.
-pub fn picture(report: &Report) -> Picture {
+pub fn picture(report: &TradeReport) -> Picture {
     Picture {
         title: format!(
             "{}: what each alternative costs and does, in {}",

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! The units as the command line names them.
 
-use super::Arguments;
+use super::CosimArguments;
 use crate::failure::Failure;
 use pimlico_testbenches::{AnyBench, benches, cosim};
 use std::collections::BTreeMap;
 use std::io;
 
-/// A unit and what can be done with it.
-pub struct Job {
+/// A device under test: a unit in one set of parameters, and its bench.
+pub struct Dut {
     /// Name of the RTL module.
     pub unit: &'static str,
     /// Name of the parameter set.
@@ -17,7 +17,7 @@ pub struct Job {
     pub bench: AnyBench,
 }
 
-impl Job {
+impl Dut {
     /// Whether the unit is meant by `name`: a module, or one of its parameter sets. `fp_mul:` means the
     /// defaults alone.
     fn is(&self, name: &str) -> bool {
@@ -32,10 +32,10 @@ impl Job {
     /// Random co-simulation. `progress` is told how many more cycles have been compared.
     pub fn random(
         &self,
-        arguments: &Arguments,
+        arguments: &CosimArguments,
         progress: &(dyn Fn(u64) + Sync),
-    ) -> io::Result<cosim::Outcome> {
-        let Arguments { cycles, seed, vcd, report, coverage, .. } = arguments;
+    ) -> io::Result<cosim::CosimOutcome> {
+        let CosimArguments { cycles, seed, vcd, report, coverage, .. } = arguments;
         if let Some(folder) = vcd {
             (self.bench.trace_first)(*seed, folder)?;
         }
@@ -49,17 +49,17 @@ impl Job {
 }
 
 /// The units that the arguments name.
-pub fn chosen(arguments: &Arguments) -> Result<Vec<Job>, Failure> {
-    let job =
-        |bench: AnyBench| Job { unit: bench.unit.module, name: bench.unit.name.clone(), bench };
-    let mut jobs: Vec<_> = benches().into_iter().map(job).collect();
+pub fn chosen(arguments: &CosimArguments) -> Result<Vec<Dut>, Failure> {
+    let dut =
+        |bench: AnyBench| Dut { unit: bench.unit.module, name: bench.unit.name.clone(), bench };
+    let mut duts: Vec<_> = benches().into_iter().map(dut).collect();
     for name in &arguments.units {
-        if !jobs.iter().any(|job| job.is(name)) {
-            let names: Vec<_> = jobs.into_iter().map(|job| job.name).collect();
+        if !duts.iter().any(|dut| dut.is(name)) {
+            let names: Vec<_> = duts.into_iter().map(|dut| dut.name).collect();
             let list = names.join(", ");
             return Err(Failure::Input(format!("{name}: no such unit; there are {list}")));
         }
     }
-    jobs.retain(|job| arguments.all || arguments.units.iter().any(|name| job.is(name)));
-    Ok(jobs)
+    duts.retain(|dut| arguments.all || arguments.units.iter().any(|name| dut.is(name)));
+    Ok(duts)
 }
