@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Types of the ports: commands, requests, results, instruction words, configuration and timings.
 //
-// Each is one port. Its twin in Rust stands under the same name in hw-models/dpa (src/types), and the build
-// refuses to go on where the two differ in a field, a width, an order or a code.
+// Each is one port. Its twin in Rust has the same name in hw-models/dpa (src/types). The build stops where
+// the two differ in a field, a width, an order or a code, and a test where they differ in these comments.
 
 package pimlico_pkg;
 
@@ -42,25 +42,40 @@ package pimlico_pkg;
 
   /// Command on the pins.
   typedef enum logic [3:0] {
+    /// No command.
     PinNone     = 4'd0,
+    /// Opens a row of a bank.
     PinAct      = 4'd1,
+    /// Opens a row of all banks.
     PinActAll   = 4'd2,
+    /// Closes a bank.
     PinPre      = 4'd3,
+    /// Closes all banks.
     PinPreAll   = 4'd4,
+    /// Reads a column of a bank to the data bus.
     PinRd       = 4'd5,
+    /// Writes a column of a bank from the data bus.
     PinWr       = 4'd6,
+    /// Reads a column of all banks to the bank PUs.
     PinRdAll    = 4'd7,
+    /// Reads result registers to the data bus.
     PinRdResult = 4'd8,
+    /// Writes the shared buffers from the data bus.
     PinWrShared = 4'd9,
+    /// Refreshes.
     PinRef      = 4'd10
   } pin_command_e;
 
   /// The command pins of a rank. What a command has no use for is 0.
   typedef struct packed {
+    /// Command on the pins.
     pin_command_e command;
+    /// Bank of the command.
     bank_t        bank;
+    /// Row of the command.
     row_t         row;
-    column_t      column;  // RD_RESULT: which results; WR_SHARED: the word
+    /// Column of the command; RD_RESULT: which results; WR_SHARED: which word.
+    column_t      column;
   } pins_t;
 
   // -------------------------------------------------------------------------------------------------
@@ -69,37 +84,61 @@ package pimlico_pkg;
 
   /// Timings of the DRAM, in tCK.
   typedef struct packed {
-    logic [7:0]  ccd_s;       // tCCD_S
-    logic [7:0]  ccd_l;       // tCCD_L, and so the slot of the bank PUs
-    logic [7:0]  rrd_s;       // tRRD_S
-    logic [7:0]  rrd_l;       // tRRD_L
-    logic [7:0]  rcd;         // tRCD of RD
-    logic [7:0]  rcd_wr;      // tRCD of WR
-    logic [7:0]  rcd_mac;     // tRCD of RD_ALL
-    logic [7:0]  ras;         // tRAS
-    logic [7:0]  rp;          // tRP
-    logic [7:0]  rc;          // tRC
-    logic [7:0]  rtp;         // tRTP
-    logic [7:0]  faw;         // tFAW
-    logic [7:0]  rd_to_wr;    // RD to WR: CL + BL + turnaround - CWL
-    logic [7:0]  wr_to_rd_s;  // WR to RD of another bank group: CWL + BL + tWTR_S
-    logic [7:0]  wr_to_rd_l;  // WR to RD of the same bank group: CWL + BL + tWTR_L
-    logic [7:0]  wr_to_pre;   // WR to PRE: CWL + BL + tWR
-    logic [7:0]  cl;          // CL
-    logic [7:0]  cwl;         // CWL
-    logic [15:0] rfc;         // tRFC
-    logic [19:0] refi;        // tREFI
+    /// tCCD_S.
+    logic [7:0]  ccd_s;
+    /// tCCD_L, and so the slot of the bank PUs.
+    logic [7:0]  ccd_l;
+    /// tRRD_S.
+    logic [7:0]  rrd_s;
+    /// tRRD_L.
+    logic [7:0]  rrd_l;
+    /// tRCD of RD.
+    logic [7:0]  rcd;
+    /// tRCD of WR.
+    logic [7:0]  rcd_wr;
+    /// tRCD of RD_ALL.
+    logic [7:0]  rcd_mac;
+    /// tRAS.
+    logic [7:0]  ras;
+    /// tRP.
+    logic [7:0]  rp;
+    /// tRC.
+    logic [7:0]  rc;
+    /// tRTP.
+    logic [7:0]  rtp;
+    /// tFAW.
+    logic [7:0]  faw;
+    /// RD to WR: CL + BL + turnaround - CWL.
+    logic [7:0]  rd_to_wr;
+    /// WR to RD of another bank group: CWL + BL + tWTR_S.
+    logic [7:0]  wr_to_rd_s;
+    /// WR to RD of the same bank group: CWL + BL + tWTR_L.
+    logic [7:0]  wr_to_rd_l;
+    /// WR to PRE: CWL + BL + tWR.
+    logic [7:0]  wr_to_pre;
+    /// CL.
+    logic [7:0]  cl;
+    /// CWL.
+    logic [7:0]  cwl;
+    /// tRFC.
+    logic [15:0] rfc;
+    /// tREFI.
+    logic [19:0] refi;
   } timing_t;
 
   /// How the rank works.
   typedef struct packed {
-    logic staggered;  // a row is opened by one ACT for each bank; else by one ACT_ALL
-    logic refresh;    // refresh is on
+    /// A row is opened by one ACT for each bank; else by one ACT_ALL.
+    logic staggered;
+    /// Refresh is on.
+    logic refresh;
   } options_t;
 
   /// Size of a bank.
   typedef struct packed {
+    /// Rows of a bank.
     logic [16:0] rows;
+    /// Columns of a row.
     logic [8:0]  columns;
   } bank_size_t;
 
@@ -109,123 +148,192 @@ package pimlico_pkg;
 
   /// What an array request asks for.
   typedef enum logic [1:0] {
-    ArrayReadAll  = 2'd0,  // a column of every bank to its PU
-    ArrayRd       = 2'd1,  // RD
-    ArrayWr       = 2'd2,  // WR
-    ArrayCloseAll = 2'd3   // all banks closed
+    /// RD_ALL: a column of every bank to its PU.
+    ArrayReadAll  = 2'd0,
+    /// RD: a column of one bank to the data bus.
+    ArrayRd       = 2'd1,
+    /// WR: a column of one bank from the data bus.
+    ArrayWr       = 2'd2,
+    /// CLOSE_ALL: all banks are closed.
+    ArrayCloseAll = 2'd3
   } array_kind_e;
 
   /// What the bank PUs do with the column of an all-bank read.
   typedef struct packed {
-    word_t word;        // of the shared buffers: the other operand
-    logic  accumulate;  // accumulator mode (context); else the adder tree (score, FC)
-    logic  first;       // begins a sum
-    logic  last;        // ends a sum
-    logic  opens;       // the first of an operator: for statistics alone
+    /// Word of the shared buffers: the other operand.
+    word_t word;
+    /// Accumulator mode (context); else the adder tree (score, FC).
+    logic  accumulate;
+    /// Begins a sum.
+    logic  first;
+    /// Ends a sum.
+    logic  last;
+    /// First read of an operator, for statistics alone.
+    logic  opens;
   } mac_t;
 
   /// A request for the banks.
   typedef struct packed {
+    /// Kind of the request.
     array_kind_e kind;
-    bank_t       bank;    // of RD and WR
-    row_t        row;     // of all but a close
-    column_t     column;  // of all but a close
-    mac_t        mac;     // of an all-bank read
+    /// Bank of RD and WR.
+    bank_t       bank;
+    /// Row of RD_ALL, RD and WR.
+    row_t        row;
+    /// Column of RD_ALL, RD and WR.
+    column_t     column;
+    /// RD_ALL: what the bank PUs do with the column.
+    mac_t        mac;
   } array_request_t;
 
   /// Which results an RD_RESULT reads, as its address bits say.
   typedef struct packed {
-    logic       context_sums;  // one lane of one bank in each group; else the sums of the banks of a group
-    logic       upper;         // context of 32-bit sums: bank groups 2 and 3; else 0 and 1
-    logic [1:0] unused;        // 0
-    logic [1:0] bank;          // context: bank in its group
-    logic [1:0] lane;          // context: lane of the result register; else the bank group
+    /// One lane of one bank in each group; else the sums of the banks of a group.
+    logic       context_sums;
+    /// Context of 32-bit sums: bank groups 2 and 3; else 0 and 1.
+    logic       upper;
+    /// Always 0.
+    logic [1:0] unused;
+    /// Context: bank in its group.
+    logic [1:0] bank;
+    /// Context: lane of the result register; else the bank group.
+    logic [1:0] lane;
   } result_address_t;
 
   /// What a burst of results is for.
   typedef enum logic [1:0] {
-    SumScores  = 2'd0,  // scores: added up over the chips, to the softmax unit
-    SumOutputs = 2'd1,  // outputs of a matrix: added up over the chips, to the host
-    SumContext = 2'd2   // context: the burst's elements added up for each chip
+    /// Scores: added up over the chips, to the softmax unit.
+    SumScores  = 2'd0,
+    /// Outputs of a matrix: added up over the chips, to the host.
+    SumOutputs = 2'd1,
+    /// Context: the burst's elements added up for each chip.
+    SumContext = 2'd2
   } sum_kind_e;
 
   /// What the adder unit does with a burst of results.
   typedef struct packed {
+    /// What the results are for.
     sum_kind_e  kind;
-    head_t      head;      // scores, context: query head
-    logic       first;     // scores: in the first chunk of their head; context: begins a sum
-    logic       last;      // context: ends a sum
-    logic [2:0] tokens;    // scores: tokens that there are, 0 to 4; the elements behind them are masked
-    place_t     place;     // of the first in the score buffer; context: among the partial sums
-    logic       keep;      // scores: they are kept in the score buffer
-    logic       goes_on;   // outputs, context: go on from a partial sum
-    logic       complete;  // outputs, context: complete; else they become partial sums
+    /// Scores, context: query head.
+    head_t      head;
+    /// Scores: in the first chunk of their head; context: begins a sum.
+    logic       first;
+    /// Context: ends a sum.
+    logic       last;
+    /// Scores: number of tokens, 0 to 4; the elements after them are masked.
+    logic [2:0] tokens;
+    /// Place of the first element in the score buffer; context: among the partial sums.
+    place_t     place;
+    /// Scores: they are kept in the score buffer.
+    logic       keep;
+    /// Outputs, context: the sums go on from partial sums.
+    logic       goes_on;
+    /// Outputs, context: the sums are complete; else they become partial sums.
+    logic       complete;
   } sum_t;
 
   /// Whose a sum over the chips is, as it comes out of the adder unit.
   typedef struct packed {
-    logic   is_output;  // an output of a matrix; else a score
-    head_t  head;       // score: query head
-    logic   first;      // score: in the first chunk of its head
-    logic   masked;     // score: there is no such token
-    logic   keep;       // score: it is kept in the score buffer
-    logic   complete;   // output: complete; else it becomes a partial sum
-    place_t place;      // in the score buffer
+    /// The sum is an output of a matrix; else a score.
+    logic   is_output;
+    /// Score: query head.
+    head_t  head;
+    /// Score: in the first chunk of its head.
+    logic   first;
+    /// Score: there is no such token.
+    logic   masked;
+    /// Score: it is kept in the score buffer.
+    logic   keep;
+    /// Output: the sum is complete; else it becomes a partial sum.
+    logic   complete;
+    /// Place in the score buffer.
+    place_t place;
   } tree_sum_t;
 
   /// Whose the sums of the chips are, as they come out of the adder unit: of the context.
   typedef struct packed {
+    /// Query head.
     head_t      head;
-    logic       complete;  // else they become partial sums
-    logic [7:0] place;     // among the partial sums
+    /// The sums are complete; else they become partial sums.
+    logic       complete;
+    /// Place among the partial sums.
+    logic [7:0] place;
   } lane_sums_t;
 
   /// A request for the data bus.
   typedef struct packed {
-    logic  write;    // WR_SHARED; else RD_RESULT
-    word_t address;  // word of the shared buffers, or a result_address_t
-    logic  host;     // WR_SHARED: the host's next burst; else the next word of weights
-    sum_t  sum;      // RD_RESULT
+    /// WR_SHARED; else RD_RESULT.
+    logic  write;
+    /// WR_SHARED: word of the shared buffers; RD_RESULT: bits of a result address.
+    word_t address;
+    /// WR_SHARED: the host's next burst; else the next word of weights.
+    logic  host;
+    /// RD_RESULT: what the adder unit does with the results.
+    sum_t  sum;
   } bus_request_t;
 
   /// A query head whose scores are complete.
   typedef struct packed {
+    /// Query head whose scores are complete.
     head_t head;
   } finish_t;
 
   /// Scores in the buffer that become a word of weights.
   typedef struct packed {
-    place_t     place;  // of the first
+    /// Place of the first score.
+    place_t     place;
+    /// Query head of the scores.
     head_t      head;
-    logic [2:0] count;  // 1 to 4
+    /// Number of scores, 1 to 4.
+    logic [2:0] count;
   } weigh_t;
 
   /// What happens in the rank in a tCK, as the sequencer needs to know.
   typedef struct packed {
-    logic array_taken;    // the array request is taken
-    logic bus_taken;      // the bus request is taken
-    logic finish_taken;   // the finish is taken
-    logic weigh_taken;    // the weigh is taken: its last score goes into the softmax unit
-    logic read;           // an RD_ALL is on the pins
-    logic results_taken;  // an RD_RESULT is
-    logic written;        // a word of the shared buffers is written
-    logic results;        // the bank PUs have new results
-    logic scaled;         // a score is scaled, and in the buffer if it is kept
-    logic finished;       // a head can be weighed
-    logic word_made;      // a word of weights is complete
-    logic context_made;   // an element of the context leaves
-    logic output_made;    // an output of a matrix leaves
+    /// The array request is accepted.
+    logic array_taken;
+    /// The bus request is accepted.
+    logic bus_taken;
+    /// The finish is accepted.
+    logic finish_taken;
+    /// The weigh is accepted, with its last score.
+    logic weigh_taken;
+    /// An RD_ALL is on the pins.
+    logic read;
+    /// An RD_RESULT is on the pins.
+    logic results_taken;
+    /// A word of the shared buffers is written.
+    logic written;
+    /// The bank PUs have new results.
+    logic results;
+    /// A score is scaled, and in the buffer if it is kept.
+    logic scaled;
+    /// A head can be weighed.
+    logic finished;
+    /// A word of weights is complete.
+    logic word_made;
+    /// An element of the context leaves.
+    logic context_made;
+    /// An output of a matrix leaves.
+    logic output_made;
   } rank_events_t;
 
   /// Why the rank has not read in a tCK, and what is busy: for statistics alone.
   typedef struct packed {
-    logic lost_row_switch;  // a read could not be chosen for its row
-    logic lost_refresh;     // a read could not be chosen for a refresh
-    logic opens;            // the RD_ALL on the pins is the first of an operator
-    logic adder;            // the adder unit takes elements from the data bus
-    logic softmax;          // the softmax unit takes a score, a weight or a sum
-    logic idle;             // the controller has nothing queued
-    logic settled;          // nothing is on its way in the rank, and all banks are closed
+    /// A read could not be chosen for its row.
+    logic lost_row_switch;
+    /// A read could not be chosen for a refresh.
+    logic lost_refresh;
+    /// The RD_ALL on the pins is the first of an operator.
+    logic opens;
+    /// The adder unit accepts elements from the data bus.
+    logic adder;
+    /// The softmax unit accepts a score, a weight or a sum.
+    logic softmax;
+    /// The controller has nothing queued.
+    logic idle;
+    /// Nothing is in flight in the rank, and all banks are closed.
+    logic settled;
   } activity_t;
 
   // -------------------------------------------------------------------------------------------------
@@ -234,33 +342,49 @@ package pimlico_pkg;
 
   /// A score, before scaling.
   typedef struct packed {
-    logic        masked;  // there is no such token
+    /// The score is masked: there is no such token.
+    logic        masked;
+    /// Query head of the score.
     head_t       head;
-    logic [15:0] bits;    // binary16
+    /// The score in binary16.
+    logic [15:0] bits;
   } score_t;
 
   /// A weight, or an element of the context, of a query head.
   typedef struct packed {
+    /// Query head of the element.
     head_t       head;
-    logic [15:0] bits;    // binary16
+    /// The element in binary16.
+    logic [15:0] bits;
   } element_t;
 
   /// What the rank makes in a tCK. What there is not is 0.
   typedef struct packed {
+    /// There is a score.
     logic        score_valid;
+    /// The score.
     score_t      score;
+    /// There is a weight.
     logic        weight_valid;
+    /// The weight.
     element_t    weight;
+    /// There is an element of the context.
     logic        context_valid;
-    element_t    context_element;  // an element of the context, normalised
+    /// The element of the context, normalised.
+    element_t    context_element;
+    /// There is an output of a matrix.
     logic        output_valid;
-    logic [15:0] output_element;   // an output of a matrix, binary16
+    /// The output of a matrix, in binary16.
+    logic [15:0] output_element;
   } rank_results_t;
 
   /// A column that is written to the cell arrays of a logic bank.
   typedef struct packed {
+    /// Bank of the column.
     bank_t   bank;
+    /// Column that is written.
     column_t column;
+    /// Data of the column.
     cells_t  data;
   } cell_write_t;
 
@@ -268,162 +392,257 @@ package pimlico_pkg;
   // Programs (LoL-PIM section 5)
   // -------------------------------------------------------------------------------------------------
 
-  /// Opcode of a word in the command buffer; up to OpCloseAll it is dispatched.
+  /// Opcode of a word in the command buffer; commands, up to CLOSE_ALL, are dispatched.
   typedef enum logic [3:0] {
+    /// No opcode: empty memory.
     OpNone       = 4'd0,
+    /// A column of every bank to its PU: adder tree (score, FC).
     OpMacScore   = 4'd1,
+    /// A column of every bank to its PU: four accumulators (context).
     OpMacContext = 4'd2,
+    /// Results of the bank PUs to the adder unit.
     OpRdResult   = 4'd3,
+    /// A word of the shared buffers from the host.
     OpWrShared   = 4'd4,
+    /// A word of the shared buffers from the softmax unit.
     OpWrWeights  = 4'd5,
+    /// The scores of a head are complete.
     OpFinish     = 4'd6,
+    /// Up to four scores become a word of weights.
     OpWeigh      = 4'd7,
+    /// All banks closed; a head ends.
     OpCloseAll   = 4'd8,
+    /// Nothing is dispatched.
     OpNop        = 4'd9,
+    /// The run ends.
     OpEnd        = 4'd10,
+    /// The words behind it are repeated.
     OpDynLoop    = 4'd12,
+    /// Fields of the command behind it change with the repetitions of loops.
     OpDynModi    = 4'd13
   } opcode_e;
 
-  /// When a flag is set: enabled, and each of these loops (innermost at the bottom) in its first or last
-  /// repetition.
+  /// When a flag is set: never, or where each of some loops around the command is in its first (or
+  /// last) repetition.
   typedef struct packed {
+    /// The condition can hold.
     logic       enabled;
+    /// Loops that must be in their first (or last) repetition, the innermost at the bottom.
     logic [3:0] loops;
   } condition_t;
 
   /// A request of the configuration, or the one that runs.
   typedef struct packed {
+    /// The request is the one named in request; else the one that runs.
     logic       fixed;
-    logic [3:0] request;  // 0 unless fixed
+    /// Request of the configuration; 0 unless fixed.
+    logic [3:0] request;
   } request_choice_t;
 
   /// A command as it stands in the command buffer.
   typedef struct packed {
+    /// Opcode of a command.
     opcode_e         opcode;
+    /// Request that the virtual row belongs to.
     request_choice_t request;
+    /// Always 0.
     logic [2:0]      zero;
+    /// Begins a sum, or a head.
     condition_t      first;
+    /// Ends a sum, or a head.
     condition_t      last;
+    /// First command of an operator.
     condition_t      opens;
+    /// Query head.
     head_t           head;
-    logic [17:0]     place;  // of a MAC: the virtual row
+    /// MAC: virtual row; others: place in the score buffer, or among the partial sums.
+    logic [17:0]     place;
+    /// Column of a MAC.
     column_t         column;
+    /// Word of the shared buffers; RD_RESULT: which results.
     logic [7:0]      word;
   } command_word_t;
 
   /// Source of a loop's bound.
   typedef enum logic [1:0] {
+    /// The bound is the number of repetitions.
     SourceCount = 2'd0,
+    /// The bound is the tokens of a repetition.
     SourcePart  = 2'd1,
+    /// The bound is the tokens of a repetition; the loop goes over the T_cur of a request.
     SourceAll   = 2'd2
   } loop_source_e;
 
   /// Dyn-Loop.
   typedef struct packed {
+    /// Opcode of a Dyn-Loop.
     opcode_e         opcode;
+    /// Source All: request whose tokens are counted.
     request_choice_t request;
+    /// Source of the loop's bound.
     loop_source_e    source;
+    /// Always 0.
     logic [18:0]     zero;
-    logic [13:0]     words;  // LE
-    logic [19:0]     bound;  // LB
+    /// LE: words that are repeated.
+    logic [13:0]     words;
+    /// LB: repetitions, or tokens of a repetition.
+    logic [19:0]     bound;
   } loop_word_t;
 
   /// What a Dyn-Modi changes.
   typedef enum logic [2:0] {
+    /// Nothing.
     TargetNone      = 3'd0,
+    /// Row or place.
     TargetPlace     = 3'd1,
+    /// Row or place, by 64 times the coefficient.
     TargetPlace64   = 3'd2,
+    /// Column.
     TargetColumn    = 3'd3,
+    /// Word of the shared buffers, or which results.
     TargetWord      = 3'd4,
+    /// Word of the shared buffers, or which results, modulo 256.
     TargetWordWraps = 3'd5,
+    /// Query head.
     TargetHead      = 3'd6
   } target_e;
 
-  /// One of its products.
+  /// A product that a Dyn-Modi adds to a field: a coefficient times the number of a loop's
+  /// repetition.
   typedef struct packed {
+    /// Field that changes.
     target_e    target;
-    logic [1:0] level;  // loop, 0 for the innermost
+    /// Loop whose repetitions change the field, 0 for the innermost.
+    logic [1:0] level;
+    /// Change in each repetition of the loop.
     logic [9:0] coefficient;
   } modification_t;
 
   /// Dyn-Modi.
   typedef struct packed {
+    /// Opcode of a Dyn-Modi.
     opcode_e             opcode;
+    /// Products that are added to fields of the next command.
     modification_t [3:0] slots;
   } modify_word_t;
 
   /// A command that is dispatched.
   typedef struct packed {
+    /// Opcode of the command.
     opcode_e     kind;
-    logic [3:0]  request;  // whose row it is
+    /// Request that the row belongs to.
+    logic [3:0]  request;
+    /// Query head.
     head_t       head;
-    row_t        row;      // of a MAC; 0 for others
-    logic [17:0] place;    // 0 for a MAC
+    /// Row of a MAC, after the look-up; 0 for others.
+    row_t        row;
+    /// Place in the score buffer, or among the partial sums; 0 for a MAC.
+    logic [17:0] place;
+    /// Column of a MAC.
     column_t     column;
-    logic [7:0]  word;     // of the shared buffers, or which results
-    logic        first;    // begins a sum, or a head; WR_SHARED: behind all MACs before it
-    logic        last;     // ends it
-    logic        opens;    // the first of an operator
-    logic [19:0] tokens;   // of the present repetition of the innermost loop over tokens, or T_cur
+    /// Word of the shared buffers; RD_RESULT: which results.
+    logic [7:0]  word;
+    /// Begins a sum, or a head; WR_SHARED: waits for all MACs before it.
+    logic        first;
+    /// Ends a sum, or a head.
+    logic        last;
+    /// First command of an operator.
+    logic        opens;
+    /// Tokens of the current repetition of the innermost loop over tokens, or T_cur.
+    logic [19:0] tokens;
   } dispatch_t;
 
   /// What the host writes to the module.
   typedef enum logic [2:0] {
-    LoadCommand = 3'd0,  // a word of the command buffer
-    LoadEntry   = 3'd1,  // an entry of the Va2Pa table
-    LoadTokens  = 3'd2,  // T_cur of a request
-    LoadSegment = 3'd3,  // a request's segment of the table
-    LoadClear   = 3'd4   // nothing: program and overflow are forgotten
+    /// A word of the command buffer.
+    LoadCommand = 3'd0,
+    /// An entry of the Va2Pa table.
+    LoadEntry   = 3'd1,
+    /// T_cur of a request.
+    LoadTokens  = 3'd2,
+    /// A request's segment of the Va2Pa table.
+    LoadSegment = 3'd3,
+    /// Nothing; the program and the overflow are cleared.
+    LoadClear   = 3'd4
   } load_kind_e;
 
   /// A write of the host to the module.
   typedef struct packed {
+    /// Kind of the write.
     load_kind_e  kind;
+    /// Address of the word or entry, or number of the request.
     logic [15:0] address;
+    /// Data that are written.
     logic [63:0] data;
   } load_t;
 
   /// A start of a run.
   typedef struct packed {
+    /// Request that is to run.
     logic [3:0]  request;
-    logic [13:0] address;  // its first word
+    /// First word of the program.
+    logic [13:0] address;
   } start_t;
 
-  /// Status of a request.
+  /// Status of a request: what the host reads.
   typedef enum logic [3:0] {
+    /// The request has not been started.
     StatusNotStarted     = 4'd0,
+    /// The request runs.
     StatusRunning        = 4'd1,
+    /// The run reached an END.
     StatusDone           = 4'd2,
+    /// The host stopped the run.
     StatusStopped        = 4'd3,
+    /// The host had written data that do not fit the buffers.
     StatusBufferOverflow = 4'd4,
+    /// The program ended without an END.
     StatusPastEnd        = 4'd5,
+    /// No such opcode, or a bit that must not be set.
     StatusUnknownOpcode  = 4'd6,
+    /// No such target, loop or source of a bound, or nothing to modify.
     StatusUnknownTarget  = 4'd7,
+    /// A loop without words, without a repetition, or with too many.
     StatusLoopBound      = 4'd8,
+    /// A loop extends beyond the end of the program or of the loop around it.
     StatusLoopEnd        = 4'd9,
+    /// Loops are nested deeper than there are registers for.
     StatusTooDeep        = 4'd10,
+    /// A field exceeds its largest value.
     StatusFieldOverflow  = 4'd11,
+    /// The virtual row has no row.
     StatusVa2PaMiss      = 4'd12,
+    /// There is no such request.
     StatusUnknownRequest = 4'd13
   } status_e;
 
   /// The end of a run.
   typedef struct packed {
+    /// Status with which the run ended.
     status_e     status;
-    logic [13:0] address;  // of the word at which it ended
+    /// Word at which the run ended.
+    logic [13:0] address;
   } run_end_t;
 
-  /// What is wrong with a run: see sequencer.
+  /// What is wrong with a run, as the sequencer finds it.
   typedef enum logic [3:0] {
+    /// No fault.
     FaultNone           = 4'd0,
+    /// There is no such command.
     FaultUnknownCommand = 4'd1,
+    /// There is no such row.
     FaultNoRow          = 4'd2,
+    /// There is no such column.
     FaultNoColumn       = 4'd3,
+    /// There is no such place.
     FaultNoPlace        = 4'd4,
+    /// A WEIGH has no tokens.
     FaultNoTokens       = 4'd5,
+    /// The host has fewer bursts than the program writes.
     FaultNoOperand      = 4'd6,
+    /// Results of a sum had not been read when those of the next came.
     FaultOverwritten    = 4'd7,
+    /// WEIGHs and WR_WEIGHTS do not match.
     FaultUnpaired       = 4'd8
   } fault_e;
 

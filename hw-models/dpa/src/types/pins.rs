@@ -37,12 +37,12 @@ pub enum PinCommand {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "pins_t")]
 pub struct Pins {
-    /// The command.
+    /// Command on the pins.
     pub command: PinCommand,
-    /// Its bank.
+    /// Bank of the command.
     pub bank: Bank,
-    /// Its row.
+    /// Row of the command.
     pub row: Row,
-    /// Its column; RD_RESULT: which results, a [`ResultAddress`](super::ResultAddress); WR_SHARED: the word.
+    /// Column of the command; RD_RESULT: which results; WR_SHARED: which word.
     pub column: Column,
 }

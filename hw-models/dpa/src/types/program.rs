@@ -95,9 +95,9 @@ impl Opcode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "condition_t")]
 pub struct Condition {
-    /// Not never.
+    /// The condition can hold.
     pub enabled: bool,
-    /// The loops, the innermost at the bottom.
+    /// Loops that must be in their first (or last) repetition, the innermost at the bottom.
     pub loops: U<4>,
 }
 
@@ -128,9 +128,9 @@ impl Condition {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "request_choice_t")]
 pub struct RequestChoice {
-    /// The request of the configuration that follows; else the one that runs.
+    /// The request is the one named in `request`; else the one that runs.
     pub fixed: bool,
-    /// The request; 0 unless `fixed`.
+    /// Request of the configuration; 0 unless `fixed`.
     pub request: U<4>,
 }
 
@@ -158,25 +158,25 @@ impl RequestChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "command_word_t")]
 pub struct CommandWord {
-    /// What it does: a command.
+    /// Opcode of a command.
     pub opcode: Opcode,
-    /// Whose virtual row it is.
+    /// Request that the virtual row belongs to.
     pub request: RequestChoice,
-    /// 0.
+    /// Always 0.
     pub zero: U<3>,
     /// Begins a sum, or a head.
     pub first: Condition,
-    /// Ends it.
+    /// Ends a sum, or a head.
     pub last: Condition,
-    /// The first of an operator.
+    /// First command of an operator.
     pub opens: Condition,
     /// Query head.
     pub head: U<3>,
-    /// Of a MAC the virtual row; of others a place in the score buffer, or among the partial sums.
+    /// MAC: virtual row; others: place in the score buffer, or among the partial sums.
     pub place: U<18>,
-    /// Column.
+    /// Column of a MAC.
     pub column: u8,
-    /// Word of the shared buffers, or which results.
+    /// Word of the shared buffers; RD_RESULT: which results.
     pub word: u8,
 }
 
@@ -194,9 +194,10 @@ pub enum LoopSource {
     /// The bound is the number of repetitions.
     #[default]
     Count = 0,
-    /// It is the tokens of a repetition; the loop goes over those of the loop around it that goes over tokens.
+    /// The bound is the tokens of a repetition.
+    /// The loop goes over those of the loop around it that goes over tokens.
     Part = 1,
-    /// It is the tokens of a repetition; the loop goes over the T_cur of a request.
+    /// The bound is the tokens of a repetition; the loop goes over the T_cur of a request.
     All = 2,
 }
 
@@ -204,13 +205,13 @@ pub enum LoopSource {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "loop_word_t")]
 pub struct LoopWord {
-    /// [`DynLoop`](Opcode::DynLoop).
+    /// Opcode of a Dyn-Loop.
     pub opcode: Opcode,
-    /// Source `All`: the request whose tokens they are.
+    /// Source `All`: request whose tokens are counted.
     pub request: RequestChoice,
-    /// Source of the bound.
+    /// Source of the loop's bound.
     pub source: LoopSource,
-    /// 0.
+    /// Always 0.
     pub zero: U<19>,
     /// LE: words that are repeated.
     pub words: U<14>,
@@ -240,7 +241,7 @@ pub enum Target {
     Column = 3,
     /// Word of the shared buffers, or which results.
     Word = 4,
-    /// The same, modulo 256.
+    /// Word of the shared buffers, or which results, modulo 256.
     WordWraps = 5,
     /// Query head.
     Head = 6,
@@ -250,11 +251,11 @@ pub enum Target {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "modification_t")]
 pub struct Modification {
-    /// What it changes.
+    /// Field that changes.
     pub target: Target,
-    /// The loop, 0 for the innermost.
+    /// Loop whose repetitions change the field, 0 for the innermost.
     pub level: U<2>,
-    /// By how much in each repetition.
+    /// Change in each repetition of the loop.
     pub coefficient: U<10>,
 }
 
@@ -275,9 +276,9 @@ impl Modification {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "modify_word_t")]
 pub struct ModifyWord {
-    /// [`DynModi`](Opcode::DynModi).
+    /// Opcode of a Dyn-Modi.
     pub opcode: Opcode,
-    /// What it adds to the command behind it.
+    /// Products that are added to fields of the next command.
     pub slots: [Modification; SLOTS],
 }
 

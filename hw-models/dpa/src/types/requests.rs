@@ -8,14 +8,14 @@ use pimlico_ports::{Signal, U, pack, unpack};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(width = 2, sv = "array_kind_e", prefix = "Array")]
 pub enum ArrayKind {
-    /// A column of every bank to its PU.
+    /// RD_ALL: a column of every bank to its PU.
     #[default]
     ReadAll = 0,
     /// RD: a column of one bank to the data bus.
     Rd = 1,
     /// WR: a column of one bank from the data bus.
     Wr = 2,
-    /// All banks closed.
+    /// CLOSE_ALL: all banks are closed.
     CloseAll = 3,
 }
 
@@ -31,7 +31,7 @@ pub struct Mac {
     pub first: bool,
     /// Ends a sum.
     pub last: bool,
-    /// The first of an operator: for statistics alone.
+    /// First read of an operator, for statistics alone.
     pub opens: bool,
 }
 
@@ -39,15 +39,15 @@ pub struct Mac {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "array_request_t")]
 pub struct ArrayRequest {
-    /// What is asked for.
+    /// Kind of the request.
     pub kind: ArrayKind,
     /// Bank of RD and WR.
     pub bank: Bank,
-    /// Row of all but a close.
+    /// Row of RD_ALL, RD and WR.
     pub row: Row,
-    /// Column of all but a close.
+    /// Column of RD_ALL, RD and WR.
     pub column: Column,
-    /// Of an all-bank read.
+    /// RD_ALL: what the bank PUs do with the column.
     pub mac: Mac,
 }
 
@@ -63,7 +63,7 @@ pub struct ResultAddress {
     pub context_sums: bool,
     /// Context of 32-bit sums: bank groups 2 and 3; else 0 and 1.
     pub upper: bool,
-    /// 0.
+    /// Always 0.
     pub unused: U<2>,
     /// Context: bank in its group.
     pub bank: U<2>,
@@ -141,7 +141,7 @@ pub enum SumKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "sum_t")]
 pub struct Sum {
-    /// What they are for.
+    /// What the results are for.
     pub kind: SumKind,
     /// Scores, context: query head.
     pub head: Head,
@@ -149,15 +149,15 @@ pub struct Sum {
     pub first: bool,
     /// Context: ends a sum.
     pub last: bool,
-    /// Scores: tokens that there are, 0 to 4; the elements behind them are masked.
+    /// Scores: number of tokens, 0 to 4; the elements after them are masked.
     pub tokens: U<3>,
-    /// Place of the first in the score buffer; context: among the partial sums.
+    /// Place of the first element in the score buffer; context: among the partial sums.
     pub place: Place,
     /// Scores: they are kept in the score buffer.
     pub keep: bool,
-    /// Outputs, context: go on from a partial sum.
+    /// Outputs, context: the sums go on from partial sums.
     pub goes_on: bool,
-    /// Outputs, context: complete; else they become partial sums.
+    /// Outputs, context: the sums are complete; else they become partial sums.
     pub complete: bool,
 }
 
@@ -165,7 +165,7 @@ pub struct Sum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "tree_sum_t")]
 pub struct TreeSum {
-    /// An output of a matrix; else a score.
+    /// The sum is an output of a matrix; else a score.
     pub is_output: bool,
     /// Score: query head.
     pub head: Head,
@@ -175,7 +175,7 @@ pub struct TreeSum {
     pub masked: bool,
     /// Score: it is kept in the score buffer.
     pub keep: bool,
-    /// Output: complete; else it becomes a partial sum.
+    /// Output: the sum is complete; else it becomes a partial sum.
     pub complete: bool,
     /// Place in the score buffer.
     pub place: Place,
@@ -187,7 +187,7 @@ pub struct TreeSum {
 pub struct LaneSums {
     /// Query head.
     pub head: Head,
-    /// Complete; else they become partial sums.
+    /// The sums are complete; else they become partial sums.
     pub complete: bool,
     /// Place among the partial sums.
     pub place: u8,
@@ -199,7 +199,7 @@ pub struct LaneSums {
 pub struct BusRequest {
     /// WR_SHARED; else RD_RESULT.
     pub write: bool,
-    /// Word of the shared buffers, or the bits of a [`ResultAddress`].
+    /// WR_SHARED: word of the shared buffers; RD_RESULT: bits of a result address.
     pub address: Word,
     /// WR_SHARED: the host's next burst; else the next word of weights.
     pub host: bool,
@@ -211,7 +211,7 @@ pub struct BusRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "finish_t")]
 pub struct Finish {
-    /// The head.
+    /// Query head whose scores are complete.
     pub head: Head,
 }
 
@@ -219,11 +219,11 @@ pub struct Finish {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "weigh_t")]
 pub struct Weigh {
-    /// Place of the first.
+    /// Place of the first score.
     pub place: Place,
-    /// Their query head.
+    /// Query head of the scores.
     pub head: Head,
-    /// How many, 1 to 4.
+    /// Number of scores, 1 to 4.
     pub count: U<3>,
 }
 

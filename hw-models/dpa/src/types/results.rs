@@ -8,13 +8,13 @@ use pimlico_ports::Signal;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "rank_events_t")]
 pub struct RankEvents {
-    /// The array request is taken.
+    /// The array request is accepted.
     pub array_taken: bool,
-    /// The bus request is taken.
+    /// The bus request is accepted.
     pub bus_taken: bool,
-    /// The finish is taken.
+    /// The finish is accepted.
     pub finish_taken: bool,
-    /// The weigh is taken: its last score goes into the softmax unit.
+    /// The weigh is accepted, with its last score.
     pub weigh_taken: bool,
     /// An RD_ALL is on the pins.
     pub read: bool,
@@ -46,13 +46,13 @@ pub struct Activity {
     pub lost_refresh: bool,
     /// The RD_ALL on the pins is the first of an operator.
     pub opens: bool,
-    /// The adder unit takes elements from the data bus.
+    /// The adder unit accepts elements from the data bus.
     pub adder: bool,
-    /// The softmax unit takes a score, a weight or a sum.
+    /// The softmax unit accepts a score, a weight or a sum.
     pub softmax: bool,
     /// The controller has nothing queued.
     pub idle: bool,
-    /// Nothing is on its way in the rank, and all banks are closed.
+    /// Nothing is in flight in the rank, and all banks are closed.
     pub settled: bool,
 }
 
@@ -60,9 +60,9 @@ pub struct Activity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "score_t")]
 pub struct Score {
-    /// There is no such token.
+    /// The score is masked: there is no such token.
     pub masked: bool,
-    /// Its query head.
+    /// Query head of the score.
     pub head: Head,
     /// The score in binary16.
     pub bits: u16,
@@ -72,7 +72,7 @@ pub struct Score {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "element_t")]
 pub struct Element {
-    /// Its query head.
+    /// Query head of the element.
     pub head: Head,
     /// The element in binary16.
     pub bits: u16,
@@ -92,11 +92,11 @@ pub struct RankResults {
     pub weight: Element,
     /// There is an element of the context.
     pub context_valid: bool,
-    /// The element, normalised.
+    /// The element of the context, normalised.
     pub context_element: Element,
     /// There is an output of a matrix.
     pub output_valid: bool,
-    /// The output in binary16.
+    /// The output of a matrix, in binary16.
     pub output_element: u16,
 }
 
@@ -104,10 +104,10 @@ pub struct RankResults {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "cell_write_t")]
 pub struct CellWrite {
-    /// The bank.
+    /// Bank of the column.
     pub bank: Bank,
-    /// The column.
+    /// Column that is written.
     pub column: Column,
-    /// What is written.
+    /// Data of the column.
     pub data: Cells,
 }

@@ -8,9 +8,9 @@ use pimlico_ports::{Enumerated, Signal, U};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "dispatch_t")]
 pub struct Dispatch {
-    /// What it does: a command.
+    /// Opcode of the command.
     pub kind: Opcode,
-    /// Whose row it is.
+    /// Request that the row belongs to.
     pub request: U<4>,
     /// Query head.
     pub head: Head,
@@ -18,18 +18,18 @@ pub struct Dispatch {
     pub row: Row,
     /// Place in the score buffer, or among the partial sums; 0 for a MAC.
     pub place: U<18>,
-    /// Column.
+    /// Column of a MAC.
     pub column: Column,
-    /// Word of the shared buffers, or which results: a [`ResultAddress`](super::ResultAddress).
+    /// Word of the shared buffers; RD_RESULT: which results.
     pub word: u8,
-    /// Begins a sum, or a head; WR_SHARED: behind all MACs before it.
+    /// Begins a sum, or a head; WR_SHARED: waits for all MACs before it.
     pub first: bool,
-    /// Ends it.
+    /// Ends a sum, or a head.
     pub last: bool,
-    /// The first of an operator.
+    /// First command of an operator.
     pub opens: bool,
-    /// Tokens of the present repetition of the innermost loop over tokens, or T_cur: what lies beyond
-    /// them is masked.
+    /// Tokens of the current repetition of the innermost loop over tokens, or T_cur.
+    /// Scores beyond them are masked.
     pub tokens: U<20>,
 }
 
@@ -46,7 +46,7 @@ pub enum LoadKind {
     Tokens = 2,
     /// A request's segment of the Va2Pa table.
     Segment = 3,
-    /// Nothing: program and overflow are forgotten.
+    /// Nothing; the program and the overflow are cleared.
     Clear = 4,
 }
 
@@ -54,11 +54,11 @@ pub enum LoadKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "load_t")]
 pub struct Load {
-    /// What is written.
+    /// Kind of the write.
     pub kind: LoadKind,
-    /// Which word, entry or request.
+    /// Address of the word or entry, or number of the request.
     pub address: u16,
-    /// The data.
+    /// Data that are written.
     pub data: u64,
 }
 
@@ -66,9 +66,9 @@ pub struct Load {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "start_t")]
 pub struct Start {
-    /// The request.
+    /// Request that is to run.
     pub request: U<4>,
-    /// Its first word.
+    /// First word of the program.
     pub address: U<14>,
 }
 
@@ -76,23 +76,23 @@ pub struct Start {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal, thiserror::Error)]
 #[signal(width = 4, sv = "status_e", prefix = "Status")]
 pub enum Status {
-    /// It has not been started.
+    /// The request has not been started.
     #[default]
     #[error("not started")]
     NotStarted = 0,
-    /// It runs.
+    /// The request runs.
     #[error("running")]
     Running = 1,
-    /// It came to an END.
+    /// The run reached an END.
     #[error("done")]
     Done = 2,
-    /// The host stopped it.
+    /// The host stopped the run.
     #[error("stopped by the host")]
     Stopped = 3,
-    /// The host had written what does not fit the buffers.
+    /// The host had written data that do not fit the buffers.
     #[error("buffer overflow: the host wrote what does not fit")]
     BufferOverflow = 4,
-    /// The program has no more words, and no END.
+    /// The program ended without an END.
     #[error("past the end of the program")]
     PastEnd = 5,
     /// No such opcode, or a bit that must not be set.
@@ -104,13 +104,13 @@ pub enum Status {
     /// A loop without words, without a repetition, or with too many.
     #[error("zero or over-long loop")]
     LoopBound = 8,
-    /// A loop that reaches over the end of the program or of the loop around it.
+    /// A loop extends beyond the end of the program or of the loop around it.
     #[error("loop over the end of the program or of the loop around it")]
     LoopEnd = 9,
-    /// More loops in each other than there are registers for.
+    /// Loops are nested deeper than there are registers for.
     #[error("loops nested too deep")]
     TooDeep = 10,
-    /// A field has become larger than it may be.
+    /// A field exceeds its largest value.
     #[error("arithmetic overflow of a field")]
     FieldOverflow = 11,
     /// The virtual row has no row.
@@ -132,9 +132,9 @@ impl Status {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "run_end_t")]
 pub struct RunEnd {
-    /// How it ended.
+    /// Status with which the run ended.
     pub status: Status,
-    /// The word at which it ended.
+    /// Word at which the run ended.
     pub address: U<14>,
 }
 
@@ -142,7 +142,7 @@ pub struct RunEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(width = 4, sv = "fault_e", prefix = "Fault")]
 pub enum Fault {
-    /// Nothing.
+    /// No fault.
     #[default]
     None = 0,
     /// There is no such command.
@@ -153,7 +153,7 @@ pub enum Fault {
     NoColumn = 3,
     /// There is no such place.
     NoPlace = 4,
-    /// A WEIGH where there are no tokens.
+    /// A WEIGH has no tokens.
     NoTokens = 5,
     /// The host has fewer bursts than the program writes.
     NoOperand = 6,
