@@ -122,6 +122,8 @@ macro_rules! for_each_unit {
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true>);
         $each!($crate::rank::WeightPath);
+        $each!($crate::rank::PimChip<$crate::arith::Binary16>);
+        $each!($crate::rank::PimChip<$crate::arith::Binary32>);
         $each!($crate::rank::Sequencer);
         $each!($crate::rank::Sequencer<64>);
         $each!($crate::module::Dispatcher);

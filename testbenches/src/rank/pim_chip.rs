@@ -4,6 +4,7 @@
 
 use super::burst_timer::BURST;
 use super::judge::equal;
+use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
 use crate::coverage::{Bins, beats::Follow};
 use crate::{Bench, OracleError};
@@ -23,6 +24,8 @@ const ACCUMULATE_EDGES: usize = 2;
 const HAZARD: usize = 2;
 /// Slots that follow the one of an RD_ALL.
 const IDLE_SLOTS: usize = 5;
+/// tCK in which RD_ALLs come alike.
+const STRETCH: usize = 128;
 
 const MODES: [&str; 2] = ["tree", "accumulator"];
 const FLAGS: [&str; 4] = ["between", "first", "last", "first and last"];
@@ -88,7 +91,8 @@ impl Arrangement {
         };
         let may = match wanted {
             PinCommand::RdAll => {
-                tck >= self.all_from && self.words.iter().any(|(at, _)| *at <= tck)
+                let sparse = tck / STRETCH % 2 == 1 && !input.pins_i.row.is_multiple_of(16);
+                !sparse && tck >= self.all_from && self.words.iter().any(|(at, _)| *at <= tck)
             }
             PinCommand::RdResult => tck >= self.reads_from && self.has_result(input),
             PinCommand::Rd => tck >= self.reads_from,
@@ -213,6 +217,11 @@ impl<A: Format> Bench for PimChip<A> {
         bins.declare("bank of RD", (0..BANKS).map(|bank| bank.to_string()));
         bins.declare("RD_ALL of a word", ["just written", "written before"]);
         bins.declare("RD_RESULT of results", ["just new", "some time old"]);
+        bins.cross("first number of an RD_RESULT", &MODES, &SORTS);
+        if A::WIDTH > 16 {
+            // Sums in a wider format than the elements' are never so small.
+            bins.leave_out("first number of an RD_RESULT", SORTS.len() + 3);
+        }
         bins.declare("a tCK is held", ["no", "yes"]);
     }
 
@@ -257,6 +266,20 @@ impl<A: Format> Bench for PimChip<A> {
                         bins.hit("RD_RESULT of context, upper", usize::from(address.upper));
                     } else {
                         bins.hit("RD_RESULT of scores, group", lane);
+                    }
+                    let begin = 2 * (tck + usize::from(input.cl_i));
+                    let bytes = outputs.iter().skip(begin).map(|output| u32::from(output.dq_o));
+                    let number = |bits: u32| {
+                        let bytes = bytes.take(bits as usize / 8).enumerate();
+                        bytes.map(|(n, byte)| byte << (8 * n)).sum()
+                    };
+                    let sort = match address.context_sums {
+                        true => sort(Fp::<A>::from_bits(number(A::WIDTH))),
+                        false => sort(Fp::<Binary16>::from_bits(number(16))),
+                    };
+                    if outputs.len() > begin + 4 {
+                        let mode = usize::from(address.context_sums);
+                        bins.hit_cross("first number of an RD_RESULT", mode, sort);
                     }
                     let new = input.clk_pu_i
                         && outputs.get(2 * tck + 1).is_some_and(|output| output.result_valid_o);
