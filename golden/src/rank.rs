@@ -173,6 +173,8 @@ pub struct Rank {
     trees: u64,
     tree_under_way: bool,
     finish_behind: bool,
+    /// The results of the last tree beats have been read.
+    tree_read: bool,
     /// What it has made.
     pub made: Made,
 }
@@ -203,6 +205,7 @@ impl Rank {
             trees: 0,
             tree_under_way: false,
             finish_behind: false,
+            tree_read: false,
             made: Made::default(),
         }
     }
@@ -229,7 +232,7 @@ impl Rank {
             FINISH => self.finish(command.head as usize),
             WEIGH => self.weigh(command),
             CLOSE_ALL if self.words.is_empty() => {
-                self.tree_under_way = false;
+                self.tree_under_way &= !self.tree_read;
                 Ok(())
             }
             CLOSE_ALL => Err(Stop::Open("words of weights that nobody writes")),
@@ -255,7 +258,8 @@ impl Rank {
         }
         if !accumulate {
             self.trees += 1;
-            (self.tree_under_way, self.finish_behind) = (true, false);
+            self.tree_under_way = true;
+            (self.finish_behind, self.tree_read) = (false, false);
         }
         let zero = self.precision.sums.zero(false);
         let begun = BankSums { accumulate, sums: Box::new([[[zero; LANES]; CHIPS]; BANKS]) };
@@ -302,7 +306,7 @@ impl Rank {
 
     /// The sums of the tree over chips of the four banks of a group.
     fn tree(&mut self, command: &Dispatched) -> Result<[u32; LANES], Stop> {
-        self.lanes = None;
+        (self.lanes, self.tree_read) = (None, true);
         let complete = self.complete.as_ref().filter(|sums| !sums.accumulate).ok_or(NO_SUM)?;
         let precision = &self.precision;
         let group = command.word as usize % GROUPS;

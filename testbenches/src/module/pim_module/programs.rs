@@ -100,6 +100,11 @@ impl<'a> Author<'a> {
         if wild && self.random.one_in(2) {
             self.fault();
         }
+        if self.random.one_in(4) {
+            // Nobody waits for its results: the run is over while the bank PUs are at work.
+            let column = self.random.below(self.target.size.columns.get());
+            self.line(&format!("mac_score column={column} word=1 first last"));
+        }
         if !wild || !self.random.one_in(8) {
             self.line("end");
         }
