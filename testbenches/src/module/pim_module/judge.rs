@@ -309,7 +309,8 @@ impl Judge {
         if let Some(run) = &mut self.run {
             let is_write = |it: &&Dispatched| [WR_SHARED, WR_WEIGHTS].contains(&it.opcode);
             let mut writes = run.commands.iter().filter(is_write).skip(run.writes.len());
-            if writes.next().is_some_and(|it| it.opcode == WR_SHARED) {
+            let is_hosts = writes.next().is_some_and(|it| it.opcode == WR_SHARED);
+            if is_hosts && run.fault.is_none() {
                 let burst = run.operands.get(run.hosts);
                 beats = burst.map(|(_, burst)| beats_of(&relaid(burst)));
                 run.hosts += 1;
@@ -482,14 +483,17 @@ impl Judge {
     fn finish(&mut self, cycle: u64, over: bool) -> Result<(), OracleError> {
         let Some(mut run) = self.run.take() else { return Ok(()) };
         let commands = std::mem::take(&mut run.commands);
-        addresses(&commands, &run)?;
-        // Behind a fault results may have been overwritten before they were read, and nobody tells.
+        // Behind a fault a command is missing, and results may have been overwritten before they were read.
         let ends = [run.fault.map(|(at, _)| at), run.open_from];
         let before = |at: u64| ends.iter().flatten().all(|end| at < *end);
         run.scores.retain(|(at, _)| before(*at));
         run.weights.retain(|(at, _)| before(*at));
         run.context.retain(|(at, _)| before(*at));
         run.outputs.retain(|(at, _)| before(*at));
+        run.reads.retain(|(at, _)| before(*at));
+        run.results.retain(|(at, _)| before(*at));
+        run.writes.retain(|(at, _)| before(*at));
+        addresses(&commands, &run)?;
         let mut inputs = Inputs { run: &mut run, weights: 0, wrong: None };
         let mut stop = None;
         for command in &commands {
