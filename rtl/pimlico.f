@@ -18,6 +18,7 @@ rtl/prim/skid_buffer.sv
 rtl/prim/timer.sv
 
 // floating-point arithmetic
+rtl/arith/fp_pkg.sv
 rtl/arith/full_adder.sv
 rtl/arith/ripple_adder.sv
 rtl/arith/significand_mul.sv

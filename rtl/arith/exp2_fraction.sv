@@ -77,7 +77,7 @@ module exp2_fraction #(
     assign digit = row[{m, 2'b00}+:4];
     assign step  = upper ? digit : ~digit;
   end else begin : gen_unknown
-    $error("exp2_fraction has no tables for MAN_BITS = %0d: expected 10 or 7", MAN_BITS);
+    $fatal(1, "MAN_BITS = %0d: expected 10 or 7", MAN_BITS);
   end
 
   assign {fraction_o, unused_last} = fraction_i - base - {{(F - 4){step[3]}}, step};

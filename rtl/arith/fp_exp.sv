@@ -163,4 +163,9 @@ module fp_exp #(
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
   );
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) || MAN_BITS > 10)
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7", EXP_BITS, MAN_BITS);
+  if (SUBNORMALS > 1 || STAGES > 3)
+    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+
 endmodule

@@ -86,4 +86,9 @@ module fp_max #(
   end
   assign result_o = delayed[3];
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
+  if (SUBNORMALS > 1 || STAGES > 3)
+    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+
 endmodule

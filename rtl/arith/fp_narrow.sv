@@ -116,4 +116,10 @@ module fp_narrow #(
   end
   assign result_o = delayed[3];
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) || !fp_pkg::is_format(WIDE_EXP_BITS, WIDE_MAN_BITS) ||
+      WIDE_EXP_BITS < EXP_BITS || WIDE_MAN_BITS < MAN_BITS + 2)
+    $fatal(1, "expected wider: %0d, %0d, %0d, %0d", EXP_BITS, MAN_BITS, WIDE_EXP_BITS, WIDE_MAN_BITS);
+  if (SUBNORMALS > 1 || STAGES > 3)
+    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+
 endmodule

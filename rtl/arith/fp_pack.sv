@@ -34,4 +34,7 @@ module fp_pack #(
   assign mantissa = (mantissa_i & {MAN_BITS{number}}) | {nan_i, {(MAN_BITS - 1){1'b0}}};
   assign result_o = {negative_i && !nan_i, exponent, mantissa};
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
+
 endmodule

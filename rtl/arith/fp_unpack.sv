@@ -39,4 +39,8 @@ module fp_unpack #(
   assign infinite_o    = &exponent && mantissa == '0;
   assign nan_o         = &exponent && mantissa != '0;
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
+  if (SUBNORMALS > 1) $fatal(1, "SUBNORMALS = %0d: expected 0 or 1", SUBNORMALS);
+
 endmodule

@@ -23,4 +23,6 @@ module leading_zeros #(
 
   assign empty_o = data_i == '0;
 
+  if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
+
 endmodule

@@ -2,7 +2,7 @@
 // An adder of full adders, each of which waits for the carry of the one below: the smallest there is.
 
 module ripple_adder #(
-  /// Width of the operands.
+  /// Width of the operands: 1 or more, as there is a last carry.
   parameter int unsigned WIDTH = 8
 ) (
   /// First operand.

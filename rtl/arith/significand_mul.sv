@@ -75,4 +75,6 @@ module significand_mul #(
     end
   end
 
+  if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
+
 endmodule

@@ -228,4 +228,11 @@ module bank_pu #(
   assign result_valid_o = result_valid_q;
   assign result_o       = result_q;
 
+  if (LANES < 4 || LANES != 1 << $clog2(LANES))
+    $fatal(1, "LANES = %0d: expected a power of two, 4 or more", LANES);
+  if (SUBNORMALS > 1) $fatal(1, "SUBNORMALS = %0d: expected 0 or 1", SUBNORMALS);
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) ||
+      !fp_pkg::is_sum_format(EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS))
+    $fatal(1, "expected formats: %0d, %0d, sums %0d, %0d", EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS);
+
 endmodule

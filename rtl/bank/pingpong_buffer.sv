@@ -168,4 +168,9 @@ module pingpong_buffer #(
         words_q[side] <= count_t'(DEPTH) && (!full_q[side] || words_q[side] != '0));
   end
 
+  if (WIDTH == 0 || PING_PONG > 1)
+    $fatal(1, "WIDTH = %0d, PING_PONG = %0d: expected 1 or more, and 0 or 1", WIDTH, PING_PONG);
+  if (ADDRESS_BITS > 16 || DEPTH == 0 || DEPTH > 1 << ADDRESS_BITS)
+    $fatal(1, "DEPTH, ADDRESS_BITS = %0d, %0d: expected 1 to 2^ADDRESS_BITS words", DEPTH, ADDRESS_BITS);
+
 endmodule

@@ -102,10 +102,6 @@ module dispatcher import pimlico_pkg::*; #(
     dispatch_t command;
   } stage_t;
 
-  if (REQUESTS < 1 || REQUESTS > 16 || COMMANDS > 16380 || ENTRIES > 65535) begin : gen_check
-    $error("dispatcher: %0d requests, %0d words, %0d entries", REQUESTS, COMMANDS, ENTRIES);
-  end
-
   // The command that is dispatched, the one that is looked up, and the one that is multiplied.
   logic   sequence_valid, multiply_valid, translate_valid;
   logic   multiply_valid_d, multiply_valid_q, translate_valid_d, translate_valid_q;
@@ -666,5 +662,9 @@ module dispatcher import pimlico_pkg::*; #(
       status_q          <= status_d;
     end
   end
+
+  if (REQUESTS == 0 || REQUESTS > 16 || COMMANDS == 0 || COMMANDS > 16380)
+    $fatal(1, "REQUESTS = %0d, COMMANDS = %0d: expected 1 to 16, and 1 to 16380", REQUESTS, COMMANDS);
+  if (ENTRIES == 0 || ENTRIES > 65535) $fatal(1, "ENTRIES = %0d: expected 1 to 65535", ENTRIES);
 
 endmodule

@@ -171,4 +171,10 @@ module pim_module import pimlico_pkg::*; #(
     .cells_write_o, .events_o, .activity_o, .results_o
   );
 
+  if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
+    $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
+  if (LATE > 1) $fatal(1, "LATE = %0d: expected 0 or 1", LATE);
+  if (SCORES < 8 || SCORES > 131072 || SCORES != 1 << $clog2(SCORES))
+    $fatal(1, "SCORES = %0d: expected a power of two, 8 to 131072", SCORES);
+
 endmodule

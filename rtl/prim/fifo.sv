@@ -61,4 +61,8 @@ module fifo #(
     !push_i || tail_q - head_q != (INDEX_BITS + 1)'(DEPTH));
   assert_entry : assert property (@(posedge clk_i) !pop_i || valid_o);
 
+  if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+
 endmodule

@@ -33,4 +33,6 @@ module pipe #(
     assign data_o       = data_i;
   end
 
+  if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
+
 endmodule

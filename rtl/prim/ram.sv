@@ -46,4 +46,9 @@ module ram #(
     assign data_o[e] = words_q[read_address_i];
   end
 
+  if (WIDTH == 0 || ELEMENTS == 0)
+    $fatal(1, "WIDTH = %0d, ELEMENTS = %0d: expected 1 or more", WIDTH, ELEMENTS);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+
 endmodule

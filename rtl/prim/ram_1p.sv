@@ -42,4 +42,6 @@ module ram_1p #(
 
   assign data_o = data_q;
 
+  if (WIDTH == 0 || DEPTH == 0) $fatal(1, "WIDTH = %0d, DEPTH = %0d: expected 1 or more", WIDTH, DEPTH);
+
 endmodule

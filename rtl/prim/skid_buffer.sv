@@ -55,4 +55,6 @@ module skid_buffer #(
   assign valid_o = count_q != '0;
   assign data_o  = entry_q[0];
 
+  if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
+
 endmodule

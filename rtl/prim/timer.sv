@@ -40,4 +40,7 @@ module timer #(
   // In the clock after the start all of clocks_i is left, so that the last one to wait shows as 2.
   assign over_o = left_q[WIDTH-1:1] == '0;
 
+  if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
+  if (KEEP > 1) $fatal(1, "KEEP = %0d: expected 0 or 1", KEEP);
+
 endmodule

@@ -137,4 +137,9 @@ module adder_unit #(
   assign lanes_valid_o = lanes_valid_q;
   assign lanes_o       = sum_q;
 
+  if (SUBNORMALS > 1) $fatal(1, "SUBNORMALS = %0d: expected 0 or 1", SUBNORMALS);
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) ||
+      !fp_pkg::is_sum_format(EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS))
+    $fatal(1, "expected formats: %0d, %0d, sums %0d, %0d", EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS);
+
 endmodule

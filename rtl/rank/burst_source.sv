@@ -41,4 +41,8 @@ module burst_source #(
 
   assign data_o = busy_i ? beats[{index_i, second_i}] : '0;
 
+  if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+
 endmodule

@@ -145,8 +145,10 @@ module context_queue import pimlico_pkg::*; #(
     assign unused_late = &{1'b0, sum_ready_i, context_valid_i, context_i};
   end
 
-  if (SUM_WIDTH != 16 && SUM_WIDTH != 32) begin : gen_check
-    $error("sums of 16 or 32 bits");
-  end
+  if (LATE > 1) $fatal(1, "LATE = %0d: expected 0 or 1", LATE);
+  if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
+    $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
 
 endmodule

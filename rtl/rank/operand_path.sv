@@ -157,4 +157,7 @@ module operand_path import pimlico_pkg::*; #(
   assert_one_way : assert property (@(posedge clk_i) !(leaving.to_chips && pu_busy));
   assert_group : assert property (@(posedge clk_i) relaid_valid == |leaving);
 
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+
 endmodule

@@ -228,8 +228,9 @@ module pim_chip import pimlico_pkg::*; #(
   assign unused = &{1'b0, pins_i.row, mac_i.opens, address.unused, take_ahead, take_index, drive_ahead,
                     drive_last, result_valid};
 
-  if (SUM_WIDTH != 16 && SUM_WIDTH != 32) begin : gen_check
-    $error("sums of 16 or 32 bits");
-  end
+  if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
+    $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
 
 endmodule

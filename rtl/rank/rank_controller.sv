@@ -73,11 +73,6 @@ module rank_controller import pimlico_pkg::*; #(
     logic         lost_refresh;
   } output_t;
 
-  if (BANK_GROUPS < 4 || BANK_COUNT > 16 || BANK_GROUPS != 1 << GROUP_BITS ||
-      BANKS_PER_GROUP != 1 << INDEX_BITS) begin : gen_check
-    $error("rank_controller: %0d groups of %0d banks", BANK_GROUPS, BANKS_PER_GROUP);
-  end
-
   // Configuration. The time from ACT to PRE is so long that tRC is over when tRP is.
   logic       configured_q, staggered_d, staggered_q, unused_timing;
   timing_t    timing_d, timing_q;
@@ -488,5 +483,11 @@ module rank_controller import pimlico_pkg::*; #(
   assign refresh_issued_o  = output_q.refresh_issued;
   assign lost_row_switch_o = output_q.lost_row_switch;
   assign lost_refresh_o    = output_q.lost_refresh;
+
+  if (BANK_COUNT > 16) $fatal(1, "BANK_COUNT = %0d: expected 16 or less", BANK_COUNT);
+  if (BANK_GROUPS < 4 || BANK_GROUPS != 1 << $clog2(BANK_GROUPS))
+    $fatal(1, "BANK_GROUPS = %0d: expected a power of two, 4 or more", BANK_GROUPS);
+  if (BANKS_PER_GROUP < 2 || BANKS_PER_GROUP != 1 << $clog2(BANKS_PER_GROUP))
+    $fatal(1, "BANKS_PER_GROUP = %0d: expected a power of two, 2 or more", BANKS_PER_GROUP);
 
 endmodule

@@ -80,4 +80,8 @@ module refresh_manager #(
   assign force_o   = owed_q > MOST || (owed_q == MOST && left_q < 20'(MARGIN));
   assign owed_o    = owed_q;
 
+  if (MAX_POSTPONED == 0 || MAX_POSTPONED > 14)
+    $fatal(1, "MAX_POSTPONED = %0d: expected 1 to 14", MAX_POSTPONED);
+  if (MARGIN == 0 || MARGIN >= 1 << 20) $fatal(1, "MARGIN = %0d: expected 1 to 2^20 - 1", MARGIN);
+
 endmodule

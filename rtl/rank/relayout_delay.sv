@@ -38,4 +38,6 @@ module relayout_delay #(
     assign data_o       = data_i;
   end
 
+  if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
+
 endmodule

@@ -141,4 +141,8 @@ module relayout_unit #(
 
   assign data_o = shuffled_q;
 
+  if (ELEMENT_BITS % CHIP_BITS != 0 || 64 % CHIP_BITS != 0 || GROUP == 0 || GROUP > CHIP_COUNT ||
+      GROUP != 1 << $clog2(GROUP))
+    $fatal(1, "ELEMENT_BITS, CHIP_BITS = %0d, %0d: expected a ratio of 2^n", ELEMENT_BITS, CHIP_BITS);
+
 endmodule

@@ -102,4 +102,9 @@ module request_queue #(
   assert_next : assert property (@(posedge clk_i) !send_i || next_valid_o);
   assert_sent : assert property (@(posedge clk_i) !done_i || head_q != next_q || send_i);
 
+  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
+    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+  if (SEARCH_BITS == 0 || SEARCH_BITS > WIDTH)
+    $fatal(1, "WIDTH, SEARCH_BITS = %0d, %0d: expected 1 to WIDTH bits", WIDTH, SEARCH_BITS);
+
 endmodule

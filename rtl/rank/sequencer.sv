@@ -113,10 +113,6 @@ module sequencer import pimlico_pkg::*; #(
     weigh_t weigh;
   } softmax_entry_t;
 
-  if (SCORES < 4 || SCORES > 131072) begin : gen_check
-    $error("sequencer: %0d places of the score buffer", SCORES);
-  end
-
   // Whether a sum ended before another one in the program.
   function automatic logic is_before(number_t one, number_t other);
     return other - one - 8'd1 < 8'd127;
@@ -619,5 +615,7 @@ module sequencer import pimlico_pkg::*; #(
       complete_q      <= complete_d;
     end
   end
+
+  if (SCORES < 4 || SCORES > 131072) $fatal(1, "SCORES = %0d: expected 4 to 131072", SCORES);
 
 endmodule

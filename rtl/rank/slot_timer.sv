@@ -44,4 +44,6 @@ module slot_timer #(
     end
   end
 
+  if (IDLE_SLOTS == 0) $fatal(1, "IDLE_SLOTS = %0d: expected 1 or more", IDLE_SLOTS);
+
 endmodule

@@ -105,4 +105,7 @@ module softmax_recip #(
     .result_o   (result_o)
   );
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
+
 endmodule

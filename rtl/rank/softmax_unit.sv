@@ -563,4 +563,9 @@ module softmax_unit #(
     assign context_o       = '0;
   end
 
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) || MAN_BITS > 10)
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7", EXP_BITS, MAN_BITS);
+  if (SUBNORMALS > 1 || LATE > 1) $fatal(1, "SUBNORMALS, LATE = %0d, %0d: expected 0 or 1", SUBNORMALS, LATE);
+  if (HEADS < 2) $fatal(1, "HEADS = %0d: expected 2 or more", HEADS);
+
 endmodule

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+//! A parameter outside of its range is refused where the module is elaborated, with a message.
+#![cfg(feature = "rtl")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A module, parameters of which the first is out of range, and what the message ends with.
+type Refused = (&'static str, &'static str, &'static str);
+
+const FORMAT: &str = "expected 5, 10 or 8, 7 or 8, 23";
+const SHORT_FORMAT: &str = "expected 5, 10 or 8, 7";
+const SUMS: &str = "expected 5, 10 or 8, 23";
+const STAGES: &str = "expected 0 or 1, and 0 to 3";
+const BOOLEAN: &str = "expected 0 or 1";
+const SOME: &str = "expected 1 or more";
+const TWO: &str = "expected 2 or more";
+const POWER: &str = "expected a power of two, 2 or more";
+const PLACES: &str = "expected a power of two, 8 to 131072";
+
+const REFUSED: &[Refused] = &[
+    ("fifo", "WIDTH=0", SOME),
+    ("fifo", "DEPTH=1", POWER),
+    ("fifo", "DEPTH=12", POWER),
+    ("skid_buffer", "WIDTH=0", SOME),
+    ("pipe", "WIDTH=0", SOME),
+    ("ram", "WIDTH=0", SOME),
+    ("ram", "ELEMENTS=0", SOME),
+    ("ram", "DEPTH=100", POWER),
+    ("ram_1p", "WIDTH=0", SOME),
+    ("ram_1p", "DEPTH=0", SOME),
+    ("timer", "WIDTH=1", TWO),
+    ("timer", "KEEP=2", BOOLEAN),
+    ("significand_mul", "WIDTH=1", TWO),
+    ("leading_zeros", "WIDTH=1", TWO),
+    ("fp_unpack", "EXP_BITS=6", FORMAT),
+    ("fp_unpack", "MAN_BITS=11", FORMAT),
+    ("fp_unpack", "SUBNORMALS=2", BOOLEAN),
+    ("fp_pack", "EXP_BITS=8", FORMAT),
+    ("fp_pack", "MAN_BITS=7", FORMAT),
+    ("fp_round", "EXP_BITS=6", FORMAT),
+    ("fp_round", "MAN_BITS=11", FORMAT),
+    ("fp_round", "SUBNORMALS=2", BOOLEAN),
+    ("exp2_fraction", "MAN_BITS=23", "expected 10 or 7"),
+    ("fp_add", "EXP_BITS=6", FORMAT),
+    ("fp_add", "MAN_BITS=11", FORMAT),
+    ("fp_add", "SUBNORMALS=2", STAGES),
+    ("fp_add", "STAGES=4", STAGES),
+    ("fp_mul", "EXP_BITS=6", FORMAT),
+    ("fp_mul", "MAN_BITS=11", FORMAT),
+    ("fp_mul", "SUBNORMALS=2", STAGES),
+    ("fp_mul", "STAGES=4", STAGES),
+    ("fp_max", "EXP_BITS=6", FORMAT),
+    ("fp_max", "MAN_BITS=11", FORMAT),
+    ("fp_max", "SUBNORMALS=2", STAGES),
+    ("fp_max", "STAGES=4", STAGES),
+    ("fp_exp", "EXP_BITS=6", SHORT_FORMAT),
+    ("fp_exp", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("fp_exp", "SUBNORMALS=2", STAGES),
+    ("fp_exp", "STAGES=4", STAGES),
+    ("fp_recip", "EXP_BITS=6", FORMAT),
+    ("fp_recip", "MAN_BITS=11", FORMAT),
+    ("fp_recip", "SUBNORMALS=2", STAGES),
+    ("fp_recip", "STAGES=4", STAGES),
+    ("fp_widen", "EXP_BITS=6", "expected wider: 6, 10, 8, 23"),
+    ("fp_widen", "MAN_BITS=23 EXP_BITS=8", "expected wider: 8, 23, 8, 23"),
+    ("fp_widen", "WIDE_EXP_BITS=11", "expected wider: 5, 10, 11, 23"),
+    ("fp_widen", "WIDE_MAN_BITS=7", "expected wider: 5, 10, 8, 7"),
+    ("fp_widen", "SUBNORMALS=2", STAGES),
+    ("fp_widen", "STAGES=4", STAGES),
+    ("fp_narrow", "EXP_BITS=6", "expected wider: 6, 10, 8, 23"),
+    ("fp_narrow", "MAN_BITS=23 EXP_BITS=8", "expected wider: 8, 23, 8, 23"),
+    ("fp_narrow", "WIDE_EXP_BITS=11", "expected wider: 5, 10, 11, 23"),
+    ("fp_narrow", "WIDE_MAN_BITS=7", "expected wider: 5, 10, 8, 7"),
+    ("fp_narrow", "SUBNORMALS=2", STAGES),
+    ("fp_narrow", "STAGES=4", STAGES),
+    ("bank_pu", "LANES=2", "expected a power of two, 4 or more"),
+    ("bank_pu", "EXP_BITS=6", "expected formats: 6, 10, sums 6, 10"),
+    ("bank_pu", "MAN_BITS=11", "expected formats: 5, 11, sums 5, 11"),
+    ("bank_pu", "SUBNORMALS=2", BOOLEAN),
+    ("bank_pu", "SUM_EXP_BITS=6", "expected formats: 5, 10, sums 6, 10"),
+    ("bank_pu", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", "expected formats: 5, 10, sums 8, 7"),
+    ("pingpong_buffer", "WIDTH=0", "expected 1 or more, and 0 or 1"),
+    ("pingpong_buffer", "PING_PONG=2", "expected 1 or more, and 0 or 1"),
+    ("pingpong_buffer", "DEPTH=257", "expected 1 to 2^ADDRESS_BITS words"),
+    ("pingpong_buffer", "ADDRESS_BITS=3", "expected 1 to 2^ADDRESS_BITS words"),
+    ("adder_unit", "EXP_BITS=6", "expected formats: 6, 10, sums 6, 10"),
+    ("adder_unit", "MAN_BITS=11", "expected formats: 5, 11, sums 5, 11"),
+    ("adder_unit", "SUBNORMALS=2", BOOLEAN),
+    ("adder_unit", "SUM_EXP_BITS=6", "expected formats: 5, 10, sums 6, 10"),
+    ("adder_unit", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", "expected formats: 5, 10, sums 8, 7"),
+    ("softmax_recip", "EXP_BITS=9", FORMAT),
+    ("softmax_recip", "MAN_BITS=22", FORMAT),
+    ("softmax_unit", "EXP_BITS=6", SHORT_FORMAT),
+    ("softmax_unit", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("softmax_unit", "SUBNORMALS=2", BOOLEAN),
+    ("softmax_unit", "LATE=2", BOOLEAN),
+    ("softmax_unit", "HEADS=1", TWO),
+    ("relayout_delay", "WIDTH=0", SOME),
+    ("relayout_unit", "ELEMENT_BITS=24", "expected a ratio of 2^n"),
+    ("relayout_unit", "CHIP_BITS=32", "expected a ratio of 2^n"),
+    ("burst_timer", "LONGEST=256", "expected 1 to 255"),
+    ("slot_timer", "IDLE_SLOTS=0", SOME),
+    ("burst_source", "WIDTH=0", SOME),
+    ("burst_source", "DEPTH=12", POWER),
+    ("operand_path", "DEPTH=12", POWER),
+    ("result_path", "DEPTH=12", POWER),
+    ("result_path", "SUM_EXP_BITS=6", SUMS),
+    ("result_path", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("context_queue", "DEPTH=100", POWER),
+    ("context_queue", "LATE=2", BOOLEAN),
+    ("context_queue", "SUM_EXP_BITS=6", SUMS),
+    ("context_queue", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("weight_path", "WORDS=12", POWER),
+    ("request_queue", "WIDTH=0", "expected 1 to WIDTH bits"),
+    ("request_queue", "DEPTH=12", POWER),
+    ("request_queue", "SEARCH_BITS=9", "expected 1 to WIDTH bits"),
+    ("refresh_manager", "MAX_POSTPONED=15", "expected 1 to 14"),
+    ("refresh_manager", "MARGIN=1048576", "expected 1 to 2^20 - 1"),
+    ("rank_controller", "BANK_GROUPS=2", "expected a power of two, 4 or more"),
+    ("rank_controller", "BANKS_PER_GROUP=3", POWER),
+    ("rank_controller", "BANKS_PER_GROUP=8", "expected 16 or less"),
+    ("softmax_path", "LATE=2", BOOLEAN),
+    ("softmax_path", "SCORES=12", PLACES),
+    ("sequencer", "SCORES=2", "expected 4 to 131072"),
+    ("pim_chip", "DEPTH=12", POWER),
+    ("pim_chip", "SUM_EXP_BITS=6", SUMS),
+    ("pim_chip", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("pim_rank", "SUM_EXP_BITS=6", SUMS),
+    ("pim_rank", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("pim_rank", "LATE=2", BOOLEAN),
+    ("pim_rank", "SCORES=12", PLACES),
+    ("dispatcher", "REQUESTS=17", "expected 1 to 16, and 1 to 16380"),
+    ("dispatcher", "COMMANDS=16381", "expected 1 to 16, and 1 to 16380"),
+    ("dispatcher", "ENTRIES=65536", "expected 1 to 65535"),
+    ("pim_module", "SUM_EXP_BITS=6", SUMS),
+    ("pim_module", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("pim_module", "LATE=2", BOOLEAN),
+    ("pim_module", "SCORES=12", PLACES),
+];
+
+/// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits
+/// lacks the carry that it puts out.
+const ANY: &[(&str, &str)] =
+    &[("pipe", "ENABLED"), ("relayout_delay", "CLOCKS"), ("ripple_adder", "WIDTH")];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What Verilator says about a module with these parameters.
+fn elaborate((module, parameters, _): Refused) -> String {
+    let output = Command::new("verilator")
+        .current_dir(root())
+        .args([
+            "--lint-only",
+            "-Wno-lint",
+            "-Werror-USERFATAL",
+            "rtl/pimlico_pkg.sv",
+            "rtl/arith/fp_pkg.sv",
+        ])
+        // Only what the module uses is read.
+        .args(["prim", "arith", "bank", "rank", "module"].map(|room| format!("+incdir+rtl/{room}")))
+        .args(["--top-module", module, &format!("{module}.sv")])
+        .args(parameters.split(' ').map(|parameter| format!("-G{parameter}")))
+        .output()
+        .expect("verilator runs");
+    assert!(!output.status.success(), "{module} {parameters} is taken");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_parameter_out_of_range_is_refused() {
+    use rayon::prelude::*;
+    let missing: Vec<_> = REFUSED
+        .par_iter()
+        .filter(|&&refused| {
+            let (module, _, message) = refused;
+            let named = |instance: &str| {
+                let name = instance.lines().next().unwrap_or_default().trim();
+                name == module
+            };
+            // The message, and the instance on the line behind it.
+            !elaborate(refused).split("%Error-USERFATAL: ").skip(1).any(|warning| {
+                let mut lines = warning.lines();
+                lines.next().is_some_and(|line| line.ends_with(message))
+                    && warning.split("... In instance ").nth(1).is_some_and(named)
+            })
+        })
+        .collect();
+    assert!(missing.is_empty(), "without their message: {missing:#?}");
+}
+
+#[test]
+fn every_parameter_has_a_range() {
+    let list = fs::read_to_string(root().join("rtl/pimlico.f")).expect("the list of sources");
+    let modules = list.lines().filter(|line| line.starts_with("rtl/"));
+    for file in modules {
+        let text = fs::read_to_string(root().join(file)).expect(file);
+        let module = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
+        let declared = |line: &str| {
+            let (declaration, _) = line.trim().strip_prefix("parameter ")?.split_once('=')?;
+            declaration.split_whitespace().last().map(str::to_owned)
+        };
+        for parameter in text.lines().filter_map(declared) {
+            let first = |parameters: &str| parameters.split('=').next() == Some(&parameter);
+            let refused = REFUSED.iter().any(|&(m, p, _)| m == module && first(p));
+            let any = ANY.iter().any(|&(m, p)| m == module && p == parameter);
+            assert!(refused || any, "{module} {parameter}: neither refused nor free");
+        }
+    }
+}
