@@ -3,6 +3,8 @@
 //
 //   verilator --lint-only -Wall -f rtl/pimlico.f --top-module pim_module
 //
+// With SYNTHESIS defined, the checkers at the end are empty.
+//
 // pimlico.core (FuseSoC) and Bender.yml list the same files in the same order.
 
 // types of the ports
@@ -64,3 +66,32 @@ rtl/rank/sequencer.sv
 // in a module
 rtl/module/dispatcher.sv
 rtl/module/pim_module.sv
+
+// Simulation: checkers, bound to the modules that they are named after. The others do without.
++incdir+rtl
+rtl/prim/handshake_checks.sv
+rtl/prim/fifo_checks.sv
+rtl/prim/ram_1p_checks.sv
+rtl/prim/skid_buffer_checks.sv
+rtl/prim/timer_checks.sv
+rtl/bank/bank_pu_checks.sv
+rtl/bank/pingpong_buffer_checks.sv
+rtl/rank/adder_unit_checks.sv
+rtl/rank/softmax_recip_checks.sv
+rtl/rank/softmax_unit_checks.sv
+rtl/rank/relayout_unit_checks.sv
+rtl/rank/burst_timer_checks.sv
+rtl/rank/slot_timer_checks.sv
+rtl/rank/operand_path_checks.sv
+rtl/rank/result_path_checks.sv
+rtl/rank/context_queue_checks.sv
+rtl/rank/weight_path_checks.sv
+rtl/rank/refresh_manager_checks.sv
+rtl/rank/rank_controller_checks.sv
+rtl/rank/command_path_checks.sv
+rtl/rank/softmax_path_checks.sv
+rtl/rank/pim_chip_checks.sv
+rtl/rank/pim_rank_checks.sv
+rtl/rank/request_queue_checks.sv
+rtl/rank/sequencer_checks.sv
+rtl/module/dispatcher_checks.sv

@@ -62,9 +62,9 @@ fn build() {
     use std::path::{Path, PathBuf};
 
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let verilator = verilate::Verilator::find().unwrap_or_else(|error| fail(&error));
     // Another RTL than ours can be put to the test: one's own, or one with a fault in it.
     let rtl = std::env::var_os("PIMLICO_RTL").map_or(PathBuf::from("../rtl"), PathBuf::from);
+    let verilator = verilate::Verilator::find(&rtl).unwrap_or_else(|error| fail(&error));
     println!("cargo::rerun-if-changed={}", rtl.display());
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
     let mut units = pimlico_units::units();

@@ -152,22 +152,6 @@ module pingpong_buffer #(
 
   assign data_valid_o = data_valid_q;
 
-  // These hold in reset as well.
-  //
-  // Nothing is written where a filling waits or is read, and nothing is read where one is incomplete.
-  assert_write_free : assert property (@(posedge clk_i) (write & full_q) == '0);
-  assert_read_full : assert property (@(posedge clk_i) (read & ~full_q) == '0);
-  assert_sides_apart : assert property (@(posedge clk_i) (write & read) == '0);
-  // Fillings are read in the order in which they were written: both ports mean the same side just
-  // where no side is full, or all are.
-  assert_order : assert property (@(posedge clk_i)
-      (write_side_q == read_side_q) == (full_q == '0 || full_q == '1));
-
-  for (genvar side = 0; side < SIDES; side++) begin : gen_assert
-    assert_words : assert property (@(posedge clk_i)
-        words_q[side] <= count_t'(DEPTH) && (!full_q[side] || words_q[side] != '0));
-  end
-
   if (WIDTH == 0 || PING_PONG > 1)
     $fatal(1, "WIDTH = %0d, PING_PONG = %0d: expected 1 or more, and 0 or 1", WIDTH, PING_PONG);
   if (ADDRESS_BITS > 16 || DEPTH == 0 || DEPTH > 1 << ADDRESS_BITS)

@@ -57,10 +57,6 @@ module fifo #(
   assign valid_o = head_q != tail_q;
   assign data_o  = entries_q[head_q[INDEX_BITS-1:0]];
 
-  assert_room : assert property (@(posedge clk_i)
-    !push_i || tail_q - head_q != (INDEX_BITS + 1)'(DEPTH));
-  assert_entry : assert property (@(posedge clk_i) !pop_i || valid_o);
-
   if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
     $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);

@@ -52,10 +52,6 @@ module burst_timer #(
     end
   end
 
-  assert_latency : assert property (@(posedge clk_i)
-    !command_i || latency_i != '0 && latency_i <= 8'(LONGEST));
-  assert_distance : assert property (@(posedge clk_i) !command_i || line_q[3:1] == '0);
-
   if (LONGEST == 0 || LONGEST > 255) $fatal(1, "LONGEST = %0d: expected 1 to 255", LONGEST);
 
 endmodule

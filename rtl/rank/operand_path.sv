@@ -152,11 +152,6 @@ module operand_path import pimlico_pkg::*; #(
   assign unused = &{1'b0, host_ahead, host_last, host_waits, pu_ahead, pu_last, pu_waits,
                     relaid_valid};
 
-  assert_one_driver : assert property (@(posedge clk_i)
-    !(memory_i && host_dq_valid_i && chips_valid_i));
-  assert_one_way : assert property (@(posedge clk_i) !(leaving.to_chips && pu_busy));
-  assert_group : assert property (@(posedge clk_i) relaid_valid == |leaving);
-
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
     $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
 

@@ -98,10 +98,6 @@ module request_queue #(
 
   assign found_o = matched != '0;
 
-  assert_room : assert property (@(posedge clk_i) !push_i || ready_o);
-  assert_next : assert property (@(posedge clk_i) !send_i || next_valid_o);
-  assert_sent : assert property (@(posedge clk_i) !done_i || head_q != next_q || send_i);
-
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
     $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
   if (SEARCH_BITS == 0 || SEARCH_BITS > WIDTH)

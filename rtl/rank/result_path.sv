@@ -228,10 +228,6 @@ module result_path import pimlico_pkg::*; #(
   assign lanes_o       = lanes_q;
   assign idle_o        = !burst_valid && tree_valid_q == '0 && !lanes_valid_q;
 
-  // The tCK before a burst that goes on from partial sums is free.
-  assert_free : assert property (@(posedge clk_tck_i)
-    !($past(busy) && busy && index == '0 && partial_sums));
-
   if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
     $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))

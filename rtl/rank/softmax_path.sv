@@ -188,6 +188,7 @@ module softmax_path import pimlico_pkg::*; #(
   assign finish_taken_o = finish_valid_i && finish_ready;
   assign busy_o         = score_valid_o || (weigh_valid && weigh_ready) || (sum_valid_i && sum_ready_o);
   assign unused_softmax = &{1'b0, max_valid, largest, exp_valid, exponential, factor, reciprocal};
+
   if (LATE > 1) $fatal(1, "LATE = %0d: expected 0 or 1", LATE);
   if (SCORES < 8 || SCORES > 131072 || SCORES != 1 << $clog2(SCORES))
     $fatal(1, "SCORES = %0d: expected a power of two, 8 to 131072", SCORES);

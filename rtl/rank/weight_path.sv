@@ -114,9 +114,6 @@ module weight_path import pimlico_pkg::*; #(
     end
   end
 
-  assert_count : assert property (@(posedge clk_i)
-    !weigh_valid_i || weigh_i.count inside {[3'd1:3'd4]});
-
   if (WORDS < 2 || WORDS != 1 << $clog2(WORDS))
     $fatal(1, "WORDS = %0d: expected a power of two, 2 or more", WORDS);
 

@@ -25,7 +25,10 @@ from common import ROOT, Refused, plant, yosys
 ABC = Path(pyosys.__file__).parent / "yosys-abc"
 LIMIT_S = 1800  # longest that abc may think
 
-RTL_FILES = ("bank/pingpong_buffer.sv", "prim/ram_1p.sv")
+RTL_FILES = (
+    *("bank/pingpong_buffer.sv", "prim/ram_1p.sv"),
+    *("bank/pingpong_buffer_checks.sv", "prim/ram_1p_checks.sv"),
+)
 FAULTS = [
     # A side is filled while it is in use.
     (RTL_FILES[0], "|(write_select & ~full_q)", "1'b1"),
@@ -74,7 +77,7 @@ class SequentialProof:
 
     @property
     def assertions(self):
-        return 4 + self.sides
+        return 4 + self.sides + (0 if self.is_register else self.sides)  # of its RAMs
 
     @property
     def port_bits(self):
@@ -120,7 +123,8 @@ class SequentialProof:
         parameters = f"-G WIDTH={self.width} -G DEPTH={self.depth} -G PING_PONG={self.ping_pong}"
         parameters += f" -G ADDRESS_BITS={self.address_bits}"
         yosys([
-            f"read_slang --top lockstep {parameters} {' '.join(map(str, sources))}",
+            # Its assertions are checked, as in simulation.
+            f"read_slang --no-synthesis-define -I {rtl} --top lockstep {parameters} {' '.join(map(str, sources))}",
             *("hierarchy -check -top lockstep", "proc", "flatten", "check -assert"),
             # Assertions become outputs, RAMs flip-flops, and what nobody cares about free inputs.
             *("async2sync", "chformal -lower", "memory_map", "opt_clean -purge", "setundef -anyseq"),

@@ -50,7 +50,9 @@ fn simulate(right: &str, wrong: &str) -> Result<(), String> {
         .args(["--cc", "--exe", "--build", "--assert", "-Wno-fatal", "-GDEPTH=4"])
         .args(["-CFLAGS", "-O0", "--top-module", "pingpong_buffer", "-o", "simulation", "--Mdir"])
         .arg(folder.path().join("build"))
-        .args([&module, &rtl.join("prim/ram_1p.sv"), &main])
+        .arg(format!("+incdir+{}", rtl.display()))
+        .args([&module, &main])
+        .args(["prim/ram_1p.sv", "bank/pingpong_buffer_checks.sv"].map(|file| rtl.join(file)))
         .env_remove("CXXFLAGS") // those of .cargo/config.toml are for the crate `verilated`
         .output()
         .expect("verilator runs");

@@ -20,8 +20,9 @@ fn listed(list: &str, prefix: &str) -> Vec<String> {
     text.lines().filter_map(file).filter(|file| is_source(file)).collect()
 }
 
+/// Headers are included by the files that use them.
 fn is_source(file: &str) -> bool {
-    [".sv", ".svh", ".v", ".vh"].iter().any(|extension| file.ends_with(extension))
+    [".sv", ".v"].iter().any(|extension| file.ends_with(extension))
 }
 
 /// The files below `rtl/`, sorted.
@@ -73,6 +74,29 @@ fn a_file_holds_the_module_or_package_that_it_is_named_after_and_no_other() {
         let names: Vec<_> = text.lines().filter_map(declared).collect();
         let stem = Path::new(&file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
         assert_eq!(names, [stem], "{file}");
+    }
+}
+
+#[test]
+fn checkers_stand_last_are_bound_and_are_left_out_of_synthesis() {
+    let files = listed("pimlico.f", "rtl/");
+    let is_checker = |file: &String| file.ends_with("_checks.sv");
+    assert!(files.iter().skip_while(|file| !is_checker(file)).all(is_checker), "pimlico.f");
+    for file in files.iter().filter(|file| is_checker(file)) {
+        let text = fs::read_to_string(rtl().join(file)).expect(file);
+        let code: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+        let guarded = code.iter().skip_while(|line| line.starts_with("//"));
+        let guarded: Vec<_> = guarded.skip_while(|line| line.starts_with("`include")).collect();
+        assert_eq!(guarded.first(), Some(&&"`ifndef SYNTHESIS"), "{file}");
+        assert_eq!(guarded.last(), Some(&&"`endif"), "{file}");
+        let unit = file.replace("_checks.sv", "");
+        let name = unit.rsplit('/').next().unwrap_or(&unit);
+        // This one is instantiated by the others.
+        if name != "handshake" {
+            assert!(rtl().join(format!("{unit}.sv")).exists(), "{file} has no unit beside it");
+            let bind = format!("bind {name} {name}_checks ");
+            assert!(code.iter().any(|line| line.starts_with(&bind)), "{file}: {bind}");
+        }
     }
 }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 
 static RTL: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../rtl");
 
-/// The sources that `pimlico.f` lists, in its order.
+/// The sources that `pimlico.f` lists, in its order, without the checkers, which are empty in synthesis.
 pub fn sources() -> Vec<(&'static Path, &'static [u8])> {
     let list = RTL.get_file("pimlico.f").and_then(|list| list.contents_utf8());
     let paths = list.expect("a list of sources").lines().filter_map(|l| l.strip_prefix("rtl/"));
     let file = |path: &str| RTL.get_file(path).unwrap_or_else(|| panic!("no {path}"));
-    paths.map(file).map(|file| (file.path(), file.contents())).collect()
+    let synthesised = paths.filter(|path| !path.ends_with("_checks.sv"));
+    synthesised.map(file).map(|file| (file.path(), file.contents())).collect()
 }
 
 /// Writes them to a folder; returns the files.
@@ -37,5 +38,6 @@ mod tests {
         unique.dedup();
         assert_eq!(unique.len(), names.len());
         assert!(names.contains(&"bank_pu.sv".as_ref()));
+        assert!(!names.contains(&"bank_pu_checks.sv".as_ref()));
     }
 }

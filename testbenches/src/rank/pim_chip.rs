@@ -63,6 +63,8 @@ struct Arrangement {
     reads_from: usize,
     writes_from: usize,
     all_from: usize,
+    /// Bursts on the data lines: whether the chip drives them, and their first tCK.
+    bursts: VecDeque<(bool, usize)>,
     /// The first tCK in which nothing is on its way.
     idle_from: usize,
     /// When a word of the shared buffer is there for an RD_ALL.
@@ -94,12 +96,23 @@ impl Arrangement {
                 let sparse = tck / STRETCH % 2 == 1 && !input.pins_i.row.is_multiple_of(16);
                 !sparse && tck >= self.all_from && self.words.iter().any(|(at, _)| *at <= tck)
             }
-            PinCommand::RdResult => tck >= self.reads_from && self.has_result(input),
-            PinCommand::Rd => tck >= self.reads_from,
-            PinCommand::Wr | PinCommand::WrShared => tck >= self.writes_from,
+            PinCommand::RdResult => self.may_read(tck, input) && self.has_result(input),
+            PinCommand::Rd => self.may_read(tck, input),
+            PinCommand::Wr | PinCommand::WrShared => {
+                tck >= self.writes_from && self.is_free(false, tck + usize::from(input.cwl_i))
+            }
             _ => true,
         };
         if may { wanted } else { PinCommand::None }
+    }
+
+    fn may_read(&self, tck: usize, input: &PimChipIn<impl Format>) -> bool {
+        tck >= self.reads_from && self.is_free(true, tck + usize::from(input.cl_i))
+    }
+
+    /// Whether no burst of the other direction is on the data lines with one that begins in `from`.
+    fn is_free(&self, drives: bool, from: usize) -> bool {
+        self.bursts.iter().all(|(other, at)| *other == drives || at.abs_diff(from) >= BURST)
     }
 
     /// Whether the registers that an RD_RESULT reads hold results, with the edge of this tCK.
@@ -137,7 +150,7 @@ impl Arrangement {
 }
 
 impl<A: Format> Bench for PimChip<A> {
-    /// CL, CWL and tCCD_L; commands at a distance; RD_ALLs of words that are written, in sums that begin with
+    /// CL, CWL and tCCD_L; commands at a distance, bursts of one direction at a time; RD_ALLs of words that are written, in sums that begin with
     /// a first beat; RD_RESULTs where there are results.
     fn arrange(inputs: &mut [PimChipIn<A>]) {
         let Some(first) = inputs.first() else { return };
@@ -175,13 +188,18 @@ impl<A: Format> Bench for PimChip<A> {
                 }
             };
             first.pins_i.command = command;
+            state.bursts.retain(|(_, at)| at + BURST > tck);
             match transfer(command) {
                 Some(0 | 1) => {
+                    let from = tck + usize::from(cl_i);
+                    state.bursts.push_back((true, from));
                     state.reads_from = tck + BURST;
-                    state.idle_from = state.idle_from.max(tck + usize::from(cl_i) + BURST);
+                    state.idle_from = state.idle_from.max(from + BURST);
                 }
                 Some(kind) => {
-                    let end = tck + usize::from(cwl_i) + BURST;
+                    let from = tck + usize::from(cwl_i);
+                    let end = from + BURST;
+                    state.bursts.push_back((false, from));
                     state.writes_from = tck + BURST;
                     state.idle_from = state.idle_from.max(end);
                     if kind == 3 {

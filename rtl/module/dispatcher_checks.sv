@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Checker of dispatcher: a command stands until it is taken, one run at a time, each with one end.
+
+`include "prim/assert.svh"
+
+`ifndef SYNTHESIS
+
+module dispatcher_checks import pimlico_pkg::*; #(
+  /// Requests in the configuration.
+  parameter int unsigned REQUESTS = 16
+) (
+  input logic           clk_i,
+  input logic           rst_ni,
+  input logic           start_valid_i,
+  input logic           start_ready_o,
+  input logic           dispatch_ready_i,
+  input logic           dispatch_valid_o,
+  input dispatch_t      dispatch_o,
+  input logic           end_valid_o,
+  input status_e [15:0] status_o,
+  input logic [2:0]     depth_q,
+  input logic           running_q,
+  input logic           multiply_valid_q,
+  input logic           translate_valid_q,
+  input logic           dispatch_valid_q
+);
+
+  localparam int unsigned DEPTH = 4;
+
+  handshake_checks #(.WIDTH($bits(dispatch_t))) u_dispatch (
+    .clk_i, .rst_ni, .valid_i(dispatch_valid_o), .ready_i(dispatch_ready_i), .data_i(dispatch_o)
+  );
+
+  logic        runs_d, runs_q;  // a run has started, and not ended
+  logic [15:0] running;
+
+  assign runs_d = (runs_q && !end_valid_o) || (start_valid_i && start_ready_o);
+
+  for (genvar r = 0; r < 16; r++) begin : gen_request
+    assign running[r] = status_o[r] == StatusRunning;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) runs_q <= 1'b0;
+    else         runs_q <= runs_d;
+  end
+
+  `ASSERT(assert_start, start_ready_o == !runs_q)
+  `ASSERT(assert_end, !end_valid_o || (runs_q && !dispatch_valid_o))
+  `ASSERT(assert_idle, runs_q || !(running_q || multiply_valid_q || translate_valid_q || dispatch_valid_q))
+  `ASSERT(assert_one_running, $onehot0(running) && (running == '0 || runs_q))
+  `ASSERT(assert_request, (running >> REQUESTS) == '0)
+  `ASSERT(assert_depth, depth_q <= 3'(DEPTH))
+
+endmodule
+
+bind dispatcher dispatcher_checks #(.REQUESTS(REQUESTS)) u_checks (.*);
+
+`endif

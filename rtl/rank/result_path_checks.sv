@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Checker of result_path: a burst on the bus is one that was asked for, and the adder unit is free for it.
+
+`include "prim/assert.svh"
+
+`ifndef SYNTHESIS
+
+module result_path_checks (
+  input logic       clk_i,
+  input logic       rst_ni,
+  input logic       busy,
+  input logic [1:0] index,
+  input logic       burst_valid,
+  input logic       partial_sums
+);
+
+  logic busy_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else         busy_q <= busy;
+  end
+
+  `ASSERT(assert_burst, !busy || burst_valid)
+  // The tCK before a burst that goes on from partial sums is free.
+  `ASSERT(assert_free, !(busy_q && busy && index == '0 && partial_sums))
+
+endmodule
+
+bind result_path result_path_checks u_checks (.clk_i(clk_tck_i), .*);
+
+`endif

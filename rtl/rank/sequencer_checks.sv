@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Checker of sequencer: requests stand until they are taken, what happens in the rank belongs to a request, and
+// no counter runs over.
+
+`include "prim/assert.svh"
+
+`ifndef SYNTHESIS
+
+module sequencer_checks import pimlico_pkg::*; (
+  input logic           clk_i,
+  input logic           rst_ni,
+  input rank_events_t   events_i,
+  input logic           array_valid_o,
+  input array_request_t array_o,
+  input logic           bus_valid_o,
+  input bus_request_t   bus_o,
+  input logic           finish_valid_o,
+  input finish_t        finish_o,
+  input logic           weigh_valid_o,
+  input weigh_t         weigh_o,
+  input logic           array_push,
+  input logic           closing_q,
+  input logic [6:0]     asked_q,
+  input logic [4:0]     unpaired_q,
+  input logic [9:0]     scores_q,
+  input logic [15:0]    elements_q,
+  input logic [3:0]     finishing_q,
+  input logic [4:0]     words_q,
+  input logic [4:0]     complete_q,
+  input logic [7:0]     ended_q,
+  input logic [7:0]     made_q
+);
+
+  localparam int unsigned OPERANDS = 64;
+  localparam int unsigned WORDS    = 16;
+
+  handshake_checks #(.WIDTH($bits(array_request_t))) u_array (
+    .clk_i, .rst_ni, .valid_i(array_valid_o), .ready_i(events_i.array_taken), .data_i(array_o)
+  );
+  handshake_checks #(.WIDTH($bits(finish_t))) u_finish (
+    .clk_i, .rst_ni, .valid_i(finish_valid_o), .ready_i(events_i.finish_taken), .data_i(finish_o)
+  );
+  handshake_checks #(.WIDTH($bits(weigh_t))) u_weigh (
+    .clk_i, .rst_ni, .valid_i(weigh_valid_o), .ready_i(events_i.weigh_taken), .data_i(weigh_o)
+  );
+
+  // A WR_SHARED that waits may make room for an RD_RESULT; an RD_RESULT stands.
+  logic         bus_waits_q;
+  bus_request_t bus_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) bus_waits_q <= 1'b0;
+    else         bus_waits_q <= bus_valid_o && !events_i.bus_taken;
+  end
+
+  always_ff @(posedge clk_i) bus_q <= bus_o;
+
+  `ASSERT(assert_bus_stands, !bus_waits_q || bus_valid_o)
+  `ASSERT(assert_bus_stable, !bus_waits_q || bus_o == bus_q || (bus_q.write && !bus_o.write))
+
+  // Those that are done are checked in their queues.
+  logic unused;
+
+  assign unused = &{1'b0, events_i.read, events_i.results_taken, events_i.written};
+
+  // What is taken was requested, and what comes of it was taken.
+  `ASSERT(assert_array_taken, !events_i.array_taken || array_valid_o)
+  `ASSERT(assert_bus_taken, !events_i.bus_taken || bus_valid_o)
+  `ASSERT(assert_finish_taken, !events_i.finish_taken || finish_valid_o)
+  `ASSERT(assert_weigh_taken, !events_i.weigh_taken || weigh_valid_o)
+  `ASSERT(assert_scaled, !events_i.scaled || scores_q != '0)
+  `ASSERT(assert_finished, !events_i.finished || finishing_q != '0)
+  `ASSERT(assert_elements, 16'(events_i.context_made) + 16'(events_i.output_made) <= elements_q)
+  `ASSERT(assert_results, !events_i.results || ended_q != made_q)
+  `ASSERT(assert_word_made, !events_i.word_made || complete_q != words_q)
+
+  `ASSERT(assert_close, !(array_push && closing_q))
+  `ASSERT(assert_asked, asked_q <= 7'(OPERANDS))
+  `ASSERT(assert_unpaired, unpaired_q <= 5'(WORDS))
+  `ASSERT(assert_words, words_q <= 5'(WORDS) && complete_q <= words_q)
+  // Numbers of sums are compared modulo 256.
+  `ASSERT(assert_numbers, ended_q - made_q < 8'd127)
+  `ASSERT(assert_count, !weigh_valid_o || weigh_o.count inside {[3'd1:3'd4]})
+
+endmodule
+
+bind sequencer sequencer_checks u_checks (.*);
+
+`endif
