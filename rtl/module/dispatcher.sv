@@ -465,34 +465,36 @@ module dispatcher import pimlico_pkg::*; #(
 
   logic overflows, multiply_faults;
 
+  // The run ends in the first repetition in which a field overflows. Until then a product exceeds its field
+  // by less than a coefficient: 19 bits hold it for a place, 13 for 64 times as much, 10 for other fields.
   always_comb begin : multiply
-    logic [25:0] product;
-    logic [34:0] place;
-    logic [28:0] column, index, head;
+    logic [18:0] product;
+    logic [21:0] place;
+    logic [12:0] column, index, head;
     logic        wraps;
 
-    place  = 35'(multiply_q.command.place);
-    column = 29'(multiply_q.command.column);
-    index  = 29'(multiply_q.command.word);
-    head   = 29'(multiply_q.command.head);
+    place  = 22'(multiply_q.command.place);
+    column = 13'(multiply_q.command.column);
+    index  = 13'(multiply_q.command.word);
+    head   = 13'(multiply_q.command.head);
     wraps  = 1'b0;
     for (int unsigned s = 0; s < SLOTS; s++) begin
-      product = 26'(products_q[s].number) * 26'(products_q[s].coefficient);
+      product = 19'(products_q[s].number) * 19'(products_q[s].coefficient);
       unique case (products_q[s].target)
-        TargetPlace:   place = place + 35'(product);
-        TargetPlace64: place = place + {3'd0, product, 6'd0};
-        TargetColumn:  column = column + 29'(product);
-        TargetWord:    index = index + 29'(product);
+        TargetPlace:   place = place + 22'(product);
+        TargetPlace64: place = place + {3'd0, product[12:0], 6'd0};
+        TargetColumn:  column = column + 13'(product[9:0]);
+        TargetWord:    index = index + 13'(product[9:0]);
         TargetWordWraps: begin
-          index = index + 29'(product);
+          index = index + 13'(product[9:0]);
           wraps = 1'b1;
         end
-        TargetHead:    head = head + 29'(product);
+        TargetHead:    head = head + 13'(product[9:0]);
         default: ;
       endcase
     end
-    overflows = place[34:18] != '0 || has_row(multiply_q.command.kind) && place[17:16] != '0 ||
-                column[28:8] != '0 || !wraps && index[28:8] != '0 || head[28:3] != '0;
+    overflows = place[21:18] != '0 || has_row(multiply_q.command.kind) && place[17:16] != '0 ||
+                column[12:8] != '0 || !wraps && index[12:8] != '0 || head[12:3] != '0;
 
     multiplied                = multiply_q;
     multiplied.command.place  = place[17:0];

@@ -2,14 +2,14 @@
 // A queue of requests: an entry is sent, and stays until it is done. Both happen in the order of the
 // entries.
 //
-//   clock          0    1    2    3    4    5
+//   cycle          0    1    2    3    4    5
 //   push_i         a    b
 //   next_o              a    b    b              the first that is not sent
 //   send_i              1         1
 //   oldest_o            a    a    a    a    b    the first that is not done
 //   done_i                             1
 //
-// An entry may be sent and done in the same clock. The entries are a memory, which is not reset.
+// An entry may be sent and done in the same cycle. The entries are a memory, which is not reset.
 
 module request_queue #(
   /// Width of an entry.
@@ -29,7 +29,7 @@ module request_queue #(
   input  logic [WIDTH-1:0]       data_i,
   /// The next is sent. Only where next_valid_o is set.
   input  logic                   send_i,
-  /// The oldest is done. Only where it is sent, in this clock at the latest.
+  /// The oldest is done. Only where it is sent, in this cycle at the latest.
   input  logic                   done_i,
   /// What is searched for.
   input  logic [SEARCH_BITS-1:0] search_i,

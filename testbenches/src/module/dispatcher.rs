@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `dispatcher`: every command of a run, and its end, in the clock in which they are due
+//! Bench of `dispatcher`: every command of a run, and its end, in the cycle in which they are due
 //! whatever the target does, with the fields that `golden::dispatch` finds.
 //!
 //! The bench plays host and memories. To know what is read it runs the model once, as stimulus; the
@@ -12,8 +12,8 @@ use crate::random::Random;
 use crate::{Bench, OracleError};
 use pimlico_dpa::types::{Load, LoadKind};
 use pimlico_dpa::{
-    CommandWord, Condition, DEPTH, Instruction, LoopSource, LoopWord, Modification, ModifyWord,
-    NO_ROW, Opcode, RequestChoice, SLOTS, Target,
+    CommandWord, Condition, DEPTH, Instruction, LoopSource, LoopWord, MAX_REPETITIONS,
+    Modification, ModifyWord, NO_ROW, Opcode, RequestChoice, SLOTS, Target,
 };
 use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Run, status};
 use pimlico_ports::{Enumerated, Model, U, unpack};
@@ -41,11 +41,12 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
     }
 
     fn plan(bins: &mut Bins) {
-        plan::plan(REQUESTS, bins);
+        plan::plan(Sizes { requests: REQUESTS, commands: COMMANDS, entries: ENTRIES }, bins);
     }
 
     fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins) {
-        plan::cover(inputs, outputs, bins);
+        let sizes = Sizes { requests: REQUESTS, commands: COMMANDS, entries: ENTRIES };
+        plan::cover(sizes, inputs, outputs, bins);
     }
 
     fn oracle(inputs: &[DispatcherIn], outputs: &[DispatcherOut]) -> Result<u64, OracleError> {
@@ -58,11 +59,25 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Bench
     }
 }
 
+/// The sizes of a dispatcher.
 #[derive(Clone, Copy)]
-struct Sizes {
-    requests: usize,
-    commands: usize,
-    entries: usize,
+pub(super) struct Sizes {
+    pub requests: usize,
+    pub commands: usize,
+    pub entries: usize,
+}
+
+impl Sizes {
+    /// How many addresses a kind of write has, and how many bits.
+    pub fn of(&self, kind: LoadKind) -> (usize, u32) {
+        match kind {
+            LoadKind::Command => (self.commands, 64),
+            LoadKind::Entry => (self.entries, 16),
+            LoadKind::Tokens => (self.requests, 20),
+            LoadKind::Segment => (self.requests, 32),
+            LoadKind::Clear => (usize::MAX, 64),
+        }
+    }
 }
 
 /// Both memories.
@@ -112,6 +127,9 @@ impl Memories {
 
 // ------------------------------------------------------------------------------------- stimulus
 
+/// Repetitions of a loop, at the most.
+const MOST: u64 = MAX_REPETITIONS as u64;
+
 /// Writes programs, starts them, stops some.
 struct Host {
     sizes: Sizes,
@@ -119,14 +137,15 @@ struct Host {
     /// Inputs stay as they were drawn; what the memories give as well.
     raw: bool,
     lies: bool,
-    /// The target is ready in one of so many clocks.
+    /// The target is ready in one of so many cycles.
     slowness: u64,
     stops: bool,
     loads: VecDeque<(LoadKind, u64, u64)>,
     /// Starts until the next program.
     starts: u64,
-    /// The first of the four requests that are used most.
+    /// The first of the four requests that are used most, and its T_cur.
     request: u64,
+    tokens: u64,
     /// Asks for a start before it can be taken.
     eager: bool,
     stopping: bool,
@@ -149,6 +168,7 @@ impl Host {
             loads: VecDeque::new(),
             starts: 0,
             request: 0,
+            tokens: 0,
             eager: sort >> 24 & 1 == 0,
             stopping: false,
             prepared: false,
@@ -214,6 +234,7 @@ impl Host {
         self.starts = 1 + self.random.below(4);
         let requests = self.sizes.requests as u64;
         self.request = if self.random.one_in(2) { 0 } else { self.random.below(requests) };
+        self.tokens = 0; // unless it is written
         self.loads.push_back((LoadKind::Clear, 0, 0));
         let entries = self.sizes.entries as u64;
         let count = if self.prepared { 2 } else { USED };
@@ -231,8 +252,13 @@ impl Host {
             let tokens = match self.random.below(16) {
                 0 => self.random.below(1 << 20),
                 1 => self.random.below(3),
+                // As many as a loop over so many tokens may have, or one more.
+                2 => MOST * (1 + self.random.below(15)) + self.random.below(2),
                 _ => self.random.below(100),
             };
+            if request == self.request {
+                self.tokens = tokens;
+            }
             let (base, rows) = match self.random.below(8) {
                 0 => (entries - 1, 2),
                 1 => (self.random.below(USED), self.random.below(4)),
@@ -255,13 +281,34 @@ impl Host {
                 let load = self.any_load();
                 self.loads.push_back(load);
             }
+            3 | 4 => {
+                let load = self.edge_load();
+                self.loads.push_back(load);
+            }
             _ => {}
+        }
+    }
+
+    /// A write of the last address or of the largest number, or of the first beyond.
+    fn edge_load(&mut self) -> (LoadKind, u64, u64) {
+        let kind = LoadKind::ALL[self.random.below(4) as usize];
+        let (room, bits) = self.sizes.of(kind);
+        let (room, beyond) = (room as u64, self.random.one_in(2));
+        let number = self.random.next() >> (64 - bits);
+        if bits == 64 || self.random.one_in(2) {
+            (kind, if beyond { room } else { room - 1 }, number)
+        } else {
+            let top = 1 << if beyond { bits } else { bits - 1 };
+            (kind, self.random.below(room), number & (top - 1) | top)
         }
     }
 
     /// Mostly one that is right.
     fn program(&mut self) -> Vec<u64> {
         let mut words = Vec::new();
+        if self.random.one_in(24) {
+            self.long_loop(&mut words);
+        }
         for _ in 0..1 + self.random.below(3) {
             self.block(&mut words, 0);
         }
@@ -277,6 +324,34 @@ impl Host {
             words[at] = self.random.next();
         }
         words
+    }
+
+    /// A loop that goes on until a field overflows, or nearly.
+    fn long_loop(&mut self, words: &mut Vec<u64>) {
+        let target = match self.random.below(4) {
+            0 | 1 => Target::Place,
+            2 => Target::Place64,
+            _ => Target::WordWraps,
+        };
+        let coefficient = 1023 - self.random.below(8) as u16;
+        let repetitions = 255 + self.random.below(4) as u32;
+        let body = [
+            Instruction::Loop(LoopWord {
+                words: U::new(2),
+                ..LoopWord::new(LoopSource::Count, repetitions)
+            }),
+            Instruction::Modify(ModifyWord::new([
+                Modification::new(target, 0, coefficient),
+                Modification::default(),
+                Modification::default(),
+                Modification::default(),
+            ])),
+            Instruction::Command(CommandWord {
+                place: U::new(self.random.below(1 << 10)),
+                ..CommandWord::new(Opcode::Finish)
+            }),
+        ];
+        words.extend(body.iter().map(Instruction::encode));
     }
 
     fn block(&mut self, words: &mut Vec<u64>, depth: usize) {
@@ -310,7 +385,12 @@ impl Host {
             _ => LoopSource::Count,
         };
         let bound = match (source, self.random.one_in(64)) {
+            (LoopSource::Count, true) if self.random.one_in(2) => MOST + self.random.below(2),
             (_, true) => self.random.below(1 << 20) >> self.random.below(20),
+            // As many repetitions as there may be, or one more, if T_cur is one of those.
+            (LoopSource::All, _) if self.tokens >= MOST && self.random.one_in(2) => {
+                self.tokens / MOST
+            }
             (LoopSource::Count, _) => 1 + self.random.below(4),
             _ => 1 + self.random.below(40),
         };
@@ -373,7 +453,7 @@ impl Host {
 
 /// A command or the end of a run, and when it is at the output.
 struct Due {
-    /// From this clock on,
+    /// From this cycle on,
     from: usize,
     /// until it leaves in this one.
     leaves: usize,
@@ -512,14 +592,7 @@ impl<'a> Judge<'a> {
     fn load(&mut self, input: &DispatcherIn) -> Option<LoadKind> {
         let Load { kind, address, data } = input.load_i;
         let at = usize::from(address);
-        let Sizes { requests, commands, entries } = self.sizes;
-        let (room, bits) = match kind {
-            LoadKind::Command => (commands, 64),
-            LoadKind::Entry => (entries, 16),
-            LoadKind::Tokens => (requests, 20),
-            LoadKind::Segment => (requests, 32),
-            LoadKind::Clear => (usize::MAX, 64),
-        };
+        let (room, bits) = self.sizes.of(kind);
         if !input.load_valid_i {
             return None;
         }

@@ -2,8 +2,10 @@
 //! What the bench of `dispatcher` is to reach: each command after each, every end of a run, everything
 //! that the host writes, every depth of loops.
 
+use super::dispatcher::Sizes;
 use crate::coverage::Bins;
-use pimlico_dpa::Opcode;
+use pimlico_dpa::types::{Load, LoadKind};
+use pimlico_dpa::{Instruction, LoopSource, MAX_REPETITIONS, Opcode};
 use pimlico_ports::Enumerated;
 use pimlico_units::module::{DispatcherIn, DispatcherOut};
 
@@ -38,7 +40,8 @@ const FLAGS: [&str; 8] = [
 ];
 
 /// Declares the bins.
-pub fn plan(requests: usize, bins: &mut Bins) {
+pub fn plan(sizes: Sizes, bins: &mut Bins) {
+    let requests = sizes.requests;
     let kinds = Opcode::COMMANDS.map(Opcode::name);
     bins.cross("command after command", &kinds, &kinds);
     bins.cross("command", &kinds, &["taken at once", "held up"]);
@@ -49,6 +52,9 @@ pub fn plan(requests: usize, bins: &mut Bins) {
     }
     bins.cross("host writes", &LOADS, &["idle", "while a run goes on"]);
     bins.declare("host writes what does not fit", ["no", "yes"]);
+    bins.cross("address of a write", &LOADS[..4], &["the last", "the first beyond"]);
+    bins.cross("number that is written", &LOADS[1..4], &["with the top bit", "with one bit more"]);
+    bins.declare("repetitions of a loop", ["as many as there may be", "one more"]);
     bins.cross("start of request", &["0", "1", "2", "3", "more"], &["taken", "refused"]);
     bins.declare("start", ["at word 0", "elsewhere"]);
     bins.declare("stop", ["idle", "while a run goes on"]);
@@ -56,7 +62,7 @@ pub fn plan(requests: usize, bins: &mut Bins) {
 }
 
 /// Marks what an episode has reached.
-pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins) {
+pub fn cover(sizes: Sizes, inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins) {
     let mut before: Option<usize> = None;
     let mut waited = false;
     for (input, output) in inputs.iter().zip(outputs) {
@@ -81,6 +87,7 @@ pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins
         }
         if input.load_valid_i {
             bins.hit_cross("host writes", input.load_i.kind as usize, runs);
+            written(sizes, &input.load_i, bins);
         }
         bins.hit("host writes what does not fit", output.overflow_o.into());
         if input.start_valid_i {
@@ -91,5 +98,26 @@ pub fn cover(inputs: &[DispatcherIn], outputs: &[DispatcherOut], bins: &mut Bins
         if input.stop_i {
             bins.hit("stop", runs);
         }
+    }
+}
+
+/// Marks what the host writes.
+fn written(sizes: Sizes, load: &Load, bins: &mut Bins) {
+    let kind = load.kind as usize;
+    let (room, bits) = sizes.of(load.kind);
+    let address = usize::from(load.address);
+    if load.kind != LoadKind::Clear && (address == room || address + 1 == room) {
+        bins.hit_cross("address of a write", kind, (address == room).into());
+    }
+    if bits < 64 && (load.data >> bits == 1 || load.data >> (bits - 1) == 1) {
+        let beyond = load.data >> bits == 1;
+        bins.hit_cross("number that is written", kind - 1, beyond.into());
+    }
+    if load.kind == LoadKind::Command
+        && let Ok(Instruction::Loop(of)) = Instruction::decode(load.data)
+        && of.source == LoopSource::Count
+        && let Some(more @ 0..2) = of.bound.get().checked_sub(MAX_REPETITIONS.into())
+    {
+        bins.hit("repetitions of a loop", more as usize);
     }
 }

@@ -153,13 +153,17 @@ fn configure(input: &mut RankControllerIn, sort: u16) {
             }
             timing.rrd_l = timing.rrd_l.max(timing.rrd_s);
             timing.faw = timing.faw.max(timing.rrd_l);
+            // Often longer than a row is open and closed, so that it decides when the next is opened.
+            if timing.cl.is_multiple_of(2) {
+                timing.faw = timing.faw.max(timing.cwl >> (sort % 4));
+            }
             let any = sort == 2 && timing.rc.is_multiple_of(4);
             timing.rfc = if any { timing.rfc } else { timing.rfc % (2 * most) }.max(2);
         }
     }
 }
 
-/// The latched configuration. A time of 0 is one of 1: commands take a clock.
+/// The latched configuration. A time of 0 is one of 1: commands take a cycle.
 struct Times {
     ccd_s: u64,
     ccd_l: u64,
@@ -272,9 +276,9 @@ struct Last {
     bus: Option<u64>,
     /// The last to use the data bus was the bus port.
     data_by_bus: bool,
-    /// The last clock whose choice the array port's commands had no part in.
+    /// The last cycle whose choice the array port's commands had no part in.
     stopped: Option<u64>,
-    /// The last clock with an RD or WR at the head, which the bus port shares the data bus with.
+    /// The last cycle with an RD or WR at the head, which the bus port shares the data bus with.
     shared: Option<u64>,
 }
 
@@ -328,7 +332,7 @@ impl Judge {
         self.error(port, got.into(), expected.into(), "wrong flag".to_owned())
     }
 
-    /// Judges a clock. `before` is the input under which its pins were chosen, a clock ago.
+    /// Judges a cycle. `before` is the input under which its pins were chosen, a cycle ago.
     fn judge(
         &mut self,
         before: &RankControllerIn,
@@ -504,7 +508,7 @@ impl Judge {
                 let what = format!("{:?} accepted at {accepted} waits for ever", request.kind);
                 return self.error("array_issued_o", 0, 1, what);
             }
-            // One clock more, as a bus command may go first.
+            // One cycle more, as a bus command may go first.
             let latest = turn
                 .max(after(last.act, times.rcd_mac))
                 .max(after(last.column, times.ccd_l))

@@ -407,7 +407,7 @@ impl RankController {
         }
     }
 
-    /// The registered outputs of the next clock. The queues lose what is chosen.
+    /// The registered outputs of the next cycle. The queues lose what is chosen.
     fn choose(&mut self, input: &RankControllerIn) -> RankControllerOut {
         let head = self.array.head();
         let hit = head.is_some_and(|head| self.hits(head));
@@ -548,7 +548,7 @@ mod tests {
         input: RankControllerIn,
         array: VecDeque<ArrayRequest>,
         clock: u64,
-        /// Clock and command.
+        /// Cycle and command.
         pins: Vec<(u64, PinCommand)>,
         lost: [u64; 2],
     }
@@ -630,7 +630,7 @@ mod tests {
             bench.run(1200);
             let reads = bench.times(PinCommand::RdAll);
             assert_eq!((reads.len(), reads[127] - reads[0]), (128, 127 * 8));
-            // Accepted in clock 1; ACT_ALL on the pins in clock 3.
+            // Accepted in cycle 1; ACT_ALL on the pins in cycle 3.
             assert_eq!((bench.times(PinCommand::ActAll), reads[0]), (vec![3], 25));
             assert_eq!(bench.lost, [22, 0]);
             let bursts = [PinCommand::RdResult, PinCommand::WrShared][usize::from(write)];

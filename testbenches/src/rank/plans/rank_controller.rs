@@ -44,6 +44,10 @@ pub fn plan(bins: &mut Bins) {
     }
     bins.cross("refresh, array port", &ASKED, &["no request", "refused", "accepted"]);
     bins.cross("refresh, bus port", &ASKED, &["no request", "refused", "accepted"]);
+    bins.declare(
+        "tFAW ends",
+        ["ACT after four ACTs", "ACT after ACT_ALL", "ACT_ALL after ACT", "ACT_ALL after ACT_ALL"],
+    );
     bins.declare("lost slot", ["to a row switch", "to a refresh"]);
     bins.declare("idle", ["no", "yes"]);
 }
@@ -76,7 +80,9 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
     let mut read: Option<ArrayRequest> = None;
     let mut bus: Option<bool> = None;
     let mut command: Option<PinCommand> = None;
-    for (input, output) in inputs.iter().zip(outputs).skip(1) {
+    let mut opened = Opened::default();
+    for (cycle, (input, output)) in (0..).zip(inputs.iter().zip(outputs)).skip(1) {
+        opened.see(cycle, output.pins_o.command, first.timing_i.faw.into(), bins);
         if input.array_valid_i && output.array_ready_o {
             let request = input.array_i;
             if let Some(before) = array.replace(request) {
@@ -119,6 +125,39 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
             }
         }
         bins.hit("idle", output.idle_o.into());
+    }
+}
+
+/// When rows were opened.
+#[derive(Default)]
+struct Opened {
+    /// By the last four ACTs, the oldest first.
+    acts: [Option<u64>; 4],
+    /// By the last ACT_ALL.
+    all: Option<u64>,
+}
+
+impl Opened {
+    /// Takes note of what is on the pins; marks what comes when tFAW ends.
+    fn see(&mut self, cycle: u64, command: PinCommand, faw: u64, bins: &mut Bins) {
+        let ends = |at: Option<u64>| at.is_some_and(|at| at + faw == cycle);
+        let [act, all] = [PinCommand::Act, PinCommand::ActAll].map(|it| command == it);
+        let met = [
+            act && ends(self.acts[0]),
+            act && ends(self.all),
+            all && ends(self.acts[3]),
+            all && ends(self.all),
+        ];
+        for (bin, _) in met.into_iter().enumerate().filter(|(_, met)| *met) {
+            bins.hit("tFAW ends", bin);
+        }
+        if act {
+            self.acts.rotate_left(1);
+            self.acts[3] = Some(cycle);
+        }
+        if all {
+            self.all = Some(cycle);
+        }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Surroundings {
     scores: u64,
     clock: u64,
     program: VecDeque<Dispatch>,
-    /// The dispatcher's run is over; the next may start in so many clocks.
+    /// The dispatcher's run is over; the next may start in so many cycles.
     ended: bool,
     idle: u64,
     operands: u64,
@@ -28,12 +28,12 @@ pub(super) struct Surroundings {
 
 /// How fast what is around the sequencer is in an episode, and how often it is wrong.
 struct Pace {
-    /// The dispatcher has a command in one of so many clocks, and the ports take a request.
+    /// The dispatcher has a command in one of so many cycles, and the ports take a request.
     dispatch: u64,
     array: u64,
     bus: u64,
     softmax: u64,
-    /// Clocks until results are there, and until they are through.
+    /// Cycles until results are there, and until they are through.
     results: u64,
     through: u64,
     /// Programs have commands that are wrong; the host has too few operands.
@@ -41,7 +41,7 @@ struct Pace {
     poor: bool,
 }
 
-/// What is to come of what the rank has taken, with the clock from which on it may, in order.
+/// What is to come of what the rank has taken, with the cycle from which on it may, in order.
 #[derive(Default)]
 struct Coming {
     reads: VecDeque<(u64, bool)>,
@@ -111,7 +111,7 @@ impl Surroundings {
         }
     }
 
-    /// The inputs of a clock in which that is asked for.
+    /// The inputs of a cycle in which that is asked for.
     pub fn drive(&mut self, asked: &SequencerOut) -> SequencerIn {
         let mut input = self.controls;
         if self.clock == 0 || self.ended && asked.done_o {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What the words of a clock come to: loops that begin and end, a command with its modifications.
+//! What the words of a cycle come to: loops that begin and end, a command with its modifications.
 
 use super::Dispatcher;
 use super::nest::{Level, Nest};
@@ -9,10 +9,10 @@ use pimlico_dpa::{
     RequestChoice, Status,
 };
 
-/// Loops that begin in a clock.
+/// Loops that begin in a cycle.
 const LOOPS: usize = 2;
 
-/// What the sequencer makes of the words of a clock.
+/// What the sequencer makes of the words of a cycle.
 pub(super) enum Sequenced {
     /// A command.
     Command(Stage, Products),
@@ -44,7 +44,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         if usize::from(request) < REQUESTS { Ok(request) } else { Err(Status::UnknownRequest) }
     }
 
-    /// Sequences the words of a clock; leaves in `nest` and `at` in which loops and where it goes on.
+    /// Sequences the words of a cycle; leaves in `nest` and `at` in which loops and where it goes on.
     pub(super) fn sequence(
         &self,
         window: &[u64; 4],

@@ -26,6 +26,11 @@ pub(super) struct Stage {
     pub(super) tokens: u32,
 }
 
+/// So many bits, all set.
+const fn low(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
 impl Stage {
     pub(super) fn end(status: Status, address: u32) -> Self {
         Self { ends: Some(status), address, ..Self::default() }
@@ -64,18 +69,19 @@ impl Stage {
         let [mut column, mut word, mut head] = [self.column, self.word, self.head].map(u64::from);
         let mut wraps = false;
         for (Modification { target, coefficient, .. }, number) in products.iter().flatten() {
-            let product = coefficient.get() * u64::from(*number);
+            // As wide as in the RTL, which is wide enough for all that a program can make of it.
+            let product = (coefficient.get() * u64::from(*number)) & low(19);
             match target {
                 Target::None => {}
                 Target::Place => place += product,
-                Target::Place64 => place += product << 6,
-                Target::Column => column += product,
-                Target::Word => word += product,
+                Target::Place64 => place += (product & low(13)) << 6,
+                Target::Column => column += product & low(10),
+                Target::Word => word += product & low(10),
                 Target::WordWraps => {
-                    word += product;
+                    word += product & low(10);
                     wraps = true;
                 }
-                Target::Head => head += product,
+                Target::Head => head += product & low(10),
             }
         }
         let overflows = place > self.kind.max_place().into()

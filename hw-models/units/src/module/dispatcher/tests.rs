@@ -107,7 +107,7 @@ const SCORE: &str = "loop all/512 {
     end";
 
 #[test]
-fn a_command_in_every_clock_as_the_request_grows() {
+fn a_command_in_every_cycle_as_the_request_grows() {
     let mut bench = Bench::new(SCORE);
     for tokens in [1, 16, 17, 512, 513, 2000] {
         for request in [1, 2] {
@@ -131,7 +131,7 @@ fn a_command_in_every_clock_as_the_request_grows() {
 }
 
 #[test]
-fn only_a_third_loop_takes_a_clock() {
+fn only_a_third_loop_takes_a_cycle() {
     let program = "loop 2 {\nloop 3 {\nloop 2 {\nloop 2 {\nfinish\n}\nnop\n}\n}\n}\nend";
     let (commands, (end, ..)) = Bench::new(program).run(0, 0);
     let clocks: Vec<u64> = commands.iter().map(|(clock, _)| clock - 5).collect();
@@ -243,7 +243,7 @@ fn the_host_stops_a_run() {
         let output = bench.step(|input| input.stop_i = clock >= 7);
         count += u64::from(output.dispatch_valid_o);
         if output.end_valid_o {
-            // Six clocks of words have passed, and their six commands come.
+            // Six cycles of words have passed, and their six commands come.
             assert_eq!((clock, count), (10, 6));
             assert_eq!(output.end_o.address.get(), 1);
             break;
