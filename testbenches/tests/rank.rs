@@ -1,57 +1,88 @@
 // SPDX-License-Identifier: MIT
-//! The attention of heads, and a matrix, on a rank of RTL and models in lockstep: the dispatcher and all
-//! units behind it.
+//! The module as one design behind the host's driver: engine, RTL, and RTL and cycle model in lockstep make
+//! the same of heads, a matrix and a layer.
 #![cfg(feature = "rtl")]
 
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
+use pimlico_device::{
+    Activation, Address, Config, Device, ModuleDevice, Normalise, Options, Rank, RankError, Ranks,
+    SumFormat, Topology,
+};
 use pimlico_host::attention;
 use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, Operands};
-use pimlico_host::kv_cache::{self, HostPort};
+use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_host::layer;
+use pimlico_host::model::Model;
 use pimlico_host::pins::PinLog;
-use pimlico_testbenches::rank;
+use pimlico_ports::Instances;
+use pimlico_testbenches::{Lockstep, Rtl};
+use pimlico_units::arith::{Binary16, Binary32};
+use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+
+type Boxed = Box<dyn Device>;
+
+fn device<M>(config: &Config, options: Options, module: Box<dyn Instances<M>>) -> Boxed
+where
+    M: pimlico_ports::Unit<In = PimModuleIn, Out = PimModuleOut>,
+{
+    Box::new(ModuleDevice::new(config.clone(), options, module).expect("an L3 rank"))
+}
+
+/// RTL, and both in lockstep.
+fn others(config: &Config, options: Options) -> [Boxed; 2] {
+    macro_rules! both {
+        ($module:ty) => {
+            [
+                device::<$module>(config, options, Box::new(Rtl::new(1, 5))),
+                device::<$module>(config, options, Box::new(Lockstep::new(1, 5))),
+            ]
+        };
+    }
+    match (options.sums, options.normalise) {
+        (SumFormat::Binary16, Normalise::Early) => both!(PimModule<Binary16, false>),
+        (SumFormat::Binary16, Normalise::Late) => both!(PimModule<Binary16, true>),
+        (SumFormat::Binary32, Normalise::Early) => both!(PimModule<Binary32, false>),
+        (SumFormat::Binary32, Normalise::Late) => both!(PimModule<Binary32, true>),
+    }
+}
+
+fn engine(config: &Config, options: Options) -> Boxed {
+    Box::new(Rank::new(config.clone(), options))
+}
 
 #[test]
 fn back_ends_agree() {
+    use Activation::{AllBank, Staggered};
     use Normalise::{Early, Late};
-    use SumFormat::{Binary16, Binary32};
     let config = Config::ddr4_3200();
-    for (head_dim, context, group, normalise, sums) in [
-        (128, 40, 1, Early, Binary16),
-        (64, 17, 2, Late, Binary16),
-        (80, 1, 1, Early, Binary32),
-        (96, 33, 1, Late, Binary32),
-        (256, 20, 1, Early, Binary16),
+    for (head_dim, context, group, normalise, sums, activation) in [
+        (128, 40, 1, Early, SumFormat::Binary16, AllBank),
+        (64, 17, 2, Late, SumFormat::Binary16, AllBank),
+        (80, 1, 1, Early, SumFormat::Binary32, Staggered),
+        (96, 33, 1, Late, SumFormat::Binary32, AllBank),
     ] {
         let shape = HeadShape { head_dim, context, group, distribution: Distribution::Random };
         let head = Head::synthetic(shape, 5, 0);
-        let options = Options { normalise, sums, ..Options::default() };
-        let run = |units: RankUnits| {
-            let mut rank = Rank::new(config.clone(), units, options);
-            let pins = PinLog::of(&mut rank);
+        let options = Options { normalise, sums, activation, ..Options::default() };
+        let run = |mut device: Boxed| {
+            let pins = PinLog::of(&mut *device);
             let layout = HeadLayout::new(&config, head_dim, context, 0).expect("it fits");
             let mut host = HostPort::new().expect("an image");
-            host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("no mismatch");
-            let result = attention::run_head(&mut rank, &layout, &head.queries);
+            let writes = kv_cache::writes(&layout, &head);
+            host.transfer(&mut *device, writes).expect("no mismatch");
+            let result = attention::run_head(&mut *device, &layout, &head.queries);
             let result = result.expect("no mismatch");
-            let (read, _) =
-                host.transfer(&mut rank, kv_cache::reads(&layout)).expect("no mismatch");
-            assert_eq!(pins.violations(rank.tck()), (0, vec![]));
-            (result, read)
+            let reads = kv_cache::reads(&layout);
+            let (read, _) = host.transfer(&mut *device, reads).expect("no mismatch");
+            assert_eq!(pins.violations(device.tck()), (0, vec![]));
+            (format!("{result:?}"), read)
         };
-        let (model, read_from_model) = run(RankUnits::models(&config, options));
-        for units in
-            [rank::rtl_units(&config, options, 5), rank::lockstep_units(&config, options, 5)]
-        {
-            let (other, read) = run(units);
-            assert_eq!(model.scores, other.scores);
-            assert_eq!(model.weights, other.weights);
-            assert_eq!(model.context, other.context);
-            assert_eq!(model.statistics, other.statistics);
-            assert_eq!(read_from_model, read);
+        let fast = run(engine(&config, options));
+        for other in others(&config, options) {
+            assert_eq!(run(other), fast);
         }
     }
 }
@@ -60,24 +91,110 @@ fn back_ends_agree() {
 fn back_ends_agree_on_a_matrix() {
     let (config, options) = (Config::ddr4_3200(), Options::default());
     // Whole tiles and a part of one, chunks that share a row of the banks, either way of filling.
-    for (rows, columns, io_buffers) in [
-        (33, 4100, IoBuffers::PingPong),
-        (16, 8200, IoBuffers::Single),
-        (50, 70, IoBuffers::PingPong),
-    ] {
+    for (rows, columns, io_buffers) in
+        [(17, 4100, IoBuffers::PingPong), (50, 70, IoBuffers::Single)]
+    {
         let operands = Operands::synthetic(rows, columns, 5);
         let layout = MatrixLayout::new(&config, rows, columns).expect("it fits");
-        let run = |units: RankUnits| {
-            let mut rank = Rank::new(config.clone(), units, options);
+        let run = |mut device: Boxed| {
             let mut host = HostPort::new().expect("an image");
             let writes = gemv::writes(&layout, &operands.matrix);
-            host.transfer(&mut rank, writes).expect("no mismatch");
+            host.transfer(&mut *device, writes).expect("no mismatch");
             let mut driver = Driver::new();
-            gemv::multiply(&mut driver, &mut rank, &layout, &operands.vector, io_buffers)
+            gemv::multiply(&mut driver, &mut *device, &layout, &operands.vector, io_buffers)
                 .expect("no mismatch")
         };
-        let model = run(RankUnits::models(&config, options));
-        assert_eq!(model, run(rank::rtl_units(&config, options, 5)));
-        assert_eq!(model, run(rank::lockstep_units(&config, options, 5)));
+        let fast = run(engine(&config, options));
+        for other in others(&config, options) {
+            assert_eq!(run(other), fast);
+        }
     }
+}
+
+#[test]
+fn back_ends_agree_on_a_layer_on_two_ranks() {
+    let (config, options) = (Config::ddr4_3200(), Options::default());
+    let shape = Model {
+        layers: 1,
+        heads: 4,
+        kv_heads: Some(2),
+        head_dim: 32,
+        hidden: 64,
+        ffn: 48,
+        gated: false,
+        vocab: 10,
+    };
+    let job = layer::Job {
+        model: "small".to_owned(),
+        shape,
+        layers: 1,
+        context: 20,
+        distribution: Distribution::Random,
+        io_buffers: IoBuffers::PingPong,
+        seed: 5,
+        how: 2.into(),
+    };
+    let run = |new_rank: &(dyn Fn(Address) -> Boxed + Sync)| {
+        let topology = Topology::new(1, 2, 1).expect("two ranks");
+        let ranks = Ranks::new(&config, topology, new_rank);
+        let report = layer::run(&ranks, options, &job, |_, _| {}).expect("no mismatch");
+        assert_eq!(report.pin_violations, 0);
+        format!("{report:?}")
+    };
+    let fast = run(&|_| engine(&config, options));
+    let lockstep = run(&|_| {
+        let [_, lockstep] = others(&config, options);
+        lockstep
+    });
+    assert_eq!(fast, lockstep);
+}
+
+/// A cycle model that is one bit wrong once.
+struct Wrong(Rtl<PimModule<Binary16, false>>, u64);
+
+impl Instances<PimModule<Binary16, false>> for Wrong {
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn settle(
+        &mut self,
+        inputs: &[PimModuleIn],
+        outputs: &mut [PimModuleOut],
+    ) -> Result<(), Box<pimlico_ports::Mismatch>> {
+        self.0.settle(inputs, outputs)
+    }
+
+    fn step(
+        &mut self,
+        inputs: &[PimModuleIn],
+        outputs: &mut [PimModuleOut],
+    ) -> Result<(), Box<pimlico_ports::Mismatch>> {
+        self.0.step(inputs, outputs)?;
+        self.1 += 1;
+        // What the chips hold from here on.
+        outputs[0].cells_write_o.data[3] ^= u64::from(self.1 > 400 && self.1 < 480);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_wrong_bit_on_the_way_to_the_chips_shows() {
+    let (config, options) = (Config::ddr4_3200(), Options::default());
+    let shape = Shape { head_dim: 128, context: 40, group: 1, distribution: Distribution::Random };
+    let head = Head::synthetic(shape, 5, 0);
+    let run = |mut device: Boxed| -> Result<_, RankError> {
+        let layout = HeadLayout::new(&config, 128, 40, 0).expect("it fits");
+        let mut host = HostPort::new().expect("an image");
+        let writes = kv_cache::writes(&layout, &head);
+        match host.transfer(&mut *device, writes) {
+            Err(TransferError::Rank(error)) => return Err(error),
+            other => other.expect("places"),
+        };
+        let run = attention::run_head(&mut *device, &layout, &head.queries).expect("it runs");
+        Ok(run.scores)
+    };
+    let wrong = device(&config, options, Box::new(Wrong(Rtl::new(1, 5), 0)));
+    let [wrong, fast] = [wrong, engine(&config, options)].map(|device| run(device).ok());
+    assert_ne!(wrong, fast);
 }

@@ -3,7 +3,7 @@
 //! too long and none is lost, and the pins keep every timing.
 #![cfg(feature = "rtl")]
 
-use pimlico_device::{Activation, Config, Timing, controls};
+use pimlico_device::{Config, Timing};
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand, Pins};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
 use pimlico_host::pins::rules;
@@ -90,8 +90,11 @@ fn run(
     let mut wishes = RefreshManagerOut::default();
     let (mut turn, mut pause) = (0, 0);
     for clock in 0..seen.clocks {
-        let activation = if staggered { Activation::Staggered } else { Activation::AllBank };
-        let mut input = controls(timing, activation);
+        let mut input = RankControllerIn {
+            timing_i: timing.ports(),
+            staggered_i: staggered,
+            ..Default::default()
+        };
         let head_end_i = matches!(traffic, Traffic::Heads(_)) && turn % 1000 == 999 && pause == 0;
         if head_end_i {
             pause = 1 + turn % 7 * 100;

@@ -2,7 +2,6 @@
 //! Which slots were used, and why the others were not.
 
 use crate::statistics::Statistics;
-use pimlico_units::rank::RankControllerOut;
 
 /// Why no all-bank RD could be chosen, as the rank controller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,12 +11,9 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub fn of(controller: &RankControllerOut) -> Option<Self> {
-        if controller.lost_refresh_o {
-            Some(Self::Refresh)
-        } else {
-            controller.lost_row_switch_o.then_some(Self::RowSwitch)
-        }
+    /// As the rank controller says.
+    pub fn of(refresh: bool, row_switch: bool) -> Option<Self> {
+        if refresh { Some(Self::Refresh) } else { row_switch.then_some(Self::RowSwitch) }
     }
 }
 

@@ -14,8 +14,8 @@
 //!
 //! What a real register and real data buffers take is the same for all paths, and left out.
 
-use pimlico_ports::{Instances, Mismatch, Models};
-use pimlico_units::rank::{Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut};
+use pimlico_ports::Model;
+use pimlico_units::rank::{Direction, RelayoutUnit, RelayoutUnitIn};
 
 type Unit = RelayoutUnit<16, 8>;
 
@@ -43,20 +43,22 @@ pub struct Sides {
 /// The buffer chip of a rank.
 pub struct BufferChip {
     path: DataPath,
-    unit: Box<dyn Instances<Unit>>,
+    unit: Unit,
+    /// The unit's inputs in the last beat, if it had a cycle.
+    input: Option<RelayoutUnitIn>,
     /// Where the beats in the unit go, the oldest first.
     under_way: [Option<Direction>; Unit::GROUP],
 }
 
 impl BufferChip {
-    /// A buffer chip with nothing under way, and a model of the re-layout unit.
+    /// A buffer chip with nothing under way.
     pub fn new(path: DataPath) -> Self {
-        Self::with_unit(path, Box::new(Models::new(1)))
+        Self { path, unit: Unit::new(), input: None, under_way: [None; Unit::GROUP] }
     }
 
-    /// The same with one re-layout unit, whoever executes it.
-    pub fn with_unit(path: DataPath, unit: Box<dyn Instances<Unit>>) -> Self {
-        Self { path, unit, under_way: [None; Unit::GROUP] }
+    /// The inputs of the re-layout unit in the last beat, if it had a cycle in it.
+    pub fn input(&self) -> Option<&RelayoutUnitIn> {
+        self.input.as_ref()
     }
 
     /// One clock: what the two sides drive, and what the buffer chip drives on each of them. The unit
@@ -65,7 +67,8 @@ impl BufferChip {
     /// # Panics
     ///
     /// If both sides drive data: there is one unit, and one bus.
-    pub fn step(&mut self, driven: Sides) -> Result<Sides, Box<Mismatch>> {
+    pub fn step(&mut self, driven: Sides) -> Sides {
+        self.input = None;
         let (direction, beat) = match (driven.host, driven.chips) {
             (None, None) => (None, None),
             (beat, None) => (Some(Direction::ToChips), beat),
@@ -73,10 +76,10 @@ impl BufferChip {
             (Some(_), Some(_)) => panic!("host and chips drive data at once"),
         };
         if self.path == DataPath::Wires {
-            return Ok(Sides { host: driven.chips, chips: driven.host });
+            return Sides { host: driven.chips, chips: driven.host };
         }
         if direction.is_none() && self.under_way == [None; Unit::GROUP] {
-            return Ok(Sides::default());
+            return Sides::default();
         }
         let input = RelayoutUnitIn {
             valid_i: beat.is_some(),
@@ -84,18 +87,17 @@ impl BufferChip {
             to_host_i: direction == Some(Direction::ToHost),
             data_i: beat.unwrap_or_default(),
         };
-        let mut output = [RelayoutUnitOut::default()];
-        self.unit.step(&[input], &mut output)?;
-        let [output] = output;
+        self.input = Some(input);
+        let output = self.unit.step(&input);
         let leaving = self.under_way[0];
         self.under_way.rotate_left(1);
         self.under_way[Unit::GROUP - 1] = direction;
         let beat = output.valid_o.then_some(output.data_o);
-        Ok(match leaving {
+        match leaving {
             Some(Direction::ToChips) => Sides { chips: beat, host: None },
             Some(Direction::ToHost) => Sides { chips: None, host: beat },
             None => Sides::default(),
-        })
+        }
     }
 }
 
@@ -116,7 +118,7 @@ mod tests {
                 } else {
                     Sides { host: beat, chips: None }
                 };
-                let out = chip.step(driven).expect("a model alone");
+                let out = chip.step(driven);
                 let (there, here) =
                     if to_host { (out.host, out.chips) } else { (out.chips, out.host) };
                 assert_eq!(here, None, "nothing comes back");

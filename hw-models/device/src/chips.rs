@@ -5,12 +5,12 @@
 //! They do what they are told when they are told it, take whatever is on the bus when written data are
 //! due, and judge nothing: that is for who watches the pins.
 
-use crate::command::DramCommand;
 use crate::config::{Config, ConfigError};
 use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};
 use crate::dram::Dram;
 use crate::mapping::Place;
 use crate::sizes::{Burst, CHIPS};
+use pimlico_dpa::types::{PinCommand, Pins};
 
 /// The chips of a rank.
 #[derive(Clone, Debug)]
@@ -58,30 +58,32 @@ impl Chips {
         self.open.iter().all(Option::is_none)
     }
 
-    /// A command. What those with the PUs' buffers do is not theirs: see [`crate::BankPus`].
+    /// A command. What those with the PUs' buffers do is not theirs.
     ///
     /// # Panics
     ///
     /// If there is no such bank, row or column.
-    pub fn command(&mut self, at_tck: u64, command: DramCommand) {
-        match command {
-            DramCommand::Act { bank, row } => self.open[bank] = Some(row),
-            DramCommand::ActAll { row } => self.open.fill(Some(row)),
-            DramCommand::Pre { bank } => self.open[bank] = None,
-            DramCommand::PreAll => self.open.fill(None),
-            DramCommand::Rd { bank, column } => {
+    pub fn command(&mut self, at_tck: u64, pins: Pins) {
+        let (bank, column) = (pins.bank(), pins.column());
+        match pins.command {
+            PinCommand::Act => self.open[bank] = Some(pins.row()),
+            PinCommand::ActAll => self.open.fill(Some(pins.row())),
+            PinCommand::Pre => self.open[bank] = None,
+            PinCommand::PreAll => self.open.fill(None),
+            PinCommand::Rd => {
                 let row = self.open[bank];
                 let burst = row.map_or([UNDRIVEN; CHIPS], |row| self.dram.read(bank, row, column));
                 self.outgoing.push(2 * (at_tck + self.cl_tck), beats_of(&burst));
             }
-            DramCommand::Wr { bank, column } => {
+            PinCommand::Wr => {
                 let place = self.open[bank].map(|row| Place { bank, row, column });
                 self.incoming.expect(2 * (at_tck + self.cwl_tck), place);
             }
-            DramCommand::RdAll { .. }
-            | DramCommand::RdResult { .. }
-            | DramCommand::WrShared { .. }
-            | DramCommand::Ref => {}
+            PinCommand::None
+            | PinCommand::RdAll
+            | PinCommand::RdResult
+            | PinCommand::WrShared
+            | PinCommand::Ref => {}
         }
     }
 
@@ -113,15 +115,15 @@ mod tests {
     fn data_come_and_go_at_the_chips_latencies() {
         let mut chips = Chips::new(&Config::ddr4_3200()).expect("a rank");
         let beats: Beats = std::array::from_fn(|beat| 0x11 * beat as u64);
-        chips.command(0, DramCommand::Act { bank: 5, row: 7 });
-        chips.command(22, DramCommand::Wr { bank: 5, column: 9 });
+        chips.command(0, Pins::act(5, 7));
+        chips.command(22, Pins::wr(5, 9));
         for clock in 0..200u64 {
             let written = clock.checked_sub(2 * (22 + 16)).and_then(|i| beats.get(i as usize));
             chips.take(clock, written.copied());
         }
         assert_eq!(chips.dram().read(5, 7, 9), burst_of(&beats));
 
-        chips.command(100, DramCommand::Rd { bank: 5, column: 9 });
+        chips.command(100, Pins::rd(5, 9));
         let read: Vec<_> = (200..300).map(|clock| chips.drive(clock)).collect();
         let first = 2 * (100 + 22) - 200;
         assert_eq!(read[first..first + BEATS], beats.map(Some));
@@ -132,12 +134,12 @@ mod tests {
     #[test]
     fn a_closed_bank_takes_and_gives_nothing() {
         let mut chips = Chips::new(&Config::ddr4_3200()).expect("a rank");
-        chips.command(0, DramCommand::Act { bank: 0, row: 7 });
-        chips.command(60, DramCommand::PreAll);
-        chips.command(100, DramCommand::Wr { bank: 0, column: 0 });
+        chips.command(0, Pins::act(0, 7));
+        chips.command(60, Pins::PRE_ALL);
+        chips.command(100, Pins::wr(0, 0));
         (0..300).for_each(|clock| chips.take(clock, Some(1)));
         assert_eq!(chips.dram().read(0, 7, 0), [0; CHIPS]);
-        chips.command(200, DramCommand::Rd { bank: 0, column: 0 });
+        chips.command(200, Pins::rd(0, 0));
         assert_eq!(chips.drive(2 * 222), Some(UNDRIVEN));
     }
 }

@@ -2,6 +2,8 @@
 //! Organisation and timing of a device, as data.
 
 use crate::sizes::CHIPS;
+use pimlico_dpa::types::{self, BankSize};
+use pimlico_ports::U;
 use serde::Deserialize;
 use std::ops::RangeInclusive;
 
@@ -116,6 +118,37 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// The timings as they are on a port.
+    ///
+    /// # Panics
+    ///
+    /// If one does not fit: see [`Config::check_rank`].
+    pub fn ports(&self) -> types::Timing {
+        let byte = |tck: u64| tck.try_into().expect("checked with the configuration");
+        types::Timing {
+            ccd_s: byte(self.ccd_s_tck),
+            ccd_l: byte(self.ccd_l_tck),
+            rrd_s: byte(self.rrd_s_tck),
+            rrd_l: byte(self.rrd_l_tck),
+            rcd: byte(self.rcd_tck),
+            rcd_wr: byte(self.rcd_wr_tck),
+            rcd_mac: byte(self.rcd_mac_tck),
+            ras: byte(self.ras_tck),
+            rp: byte(self.rp_tck),
+            rc: byte(self.rc_tck),
+            rtp: byte(self.rtp_tck),
+            faw: byte(self.faw_tck),
+            rd_to_wr: byte(self.rd_to_wr_tck()),
+            wr_to_rd_s: byte(self.wr_to_rd_s_tck()),
+            wr_to_rd_l: byte(self.wr_to_rd_l_tck()),
+            wr_to_pre: byte(self.wr_to_pre_tck()),
+            cl: byte(self.cl_tck),
+            cwl: byte(self.cwl_tck),
+            rfc: self.rfc_tck.try_into().expect("checked with the configuration"),
+            refi: U::new(self.refi_tck),
+        }
+    }
+
     /// From RD to WR, any bank: the WR data must not come before the RD data have left the bus and
     /// the strobe has turned round. JESD79-4 gives RL + BL/2 - WL + 2 tCK for a preamble of one tCK
     /// (READ operation, READ to WRITE); BL/2, in beats there, is our BL, and the 2 is `RTW_GAP`.
@@ -333,6 +366,14 @@ impl Config {
             Ok(())
         } else {
             Err(ConfigError::Value { preset: preset(), key, value, expected })
+        }
+    }
+
+    /// Size of a bank, as it is on a port.
+    pub fn bank_size(&self) -> BankSize {
+        BankSize {
+            rows: U::new(self.organisation.rows as u64),
+            columns: U::new(self.columns() as u64),
         }
     }
 

@@ -18,9 +18,9 @@
 //! column. So is the standby current, which is less while all banks are closed. VPP is left out, as is
 //! the data bus's termination, which belongs to the board.
 
-use crate::command::DramCommand;
 use crate::config::Config;
 use crate::statistics::Statistics;
+use pimlico_dpa::types::PinCommand;
 use serde::Deserialize;
 
 /// What the chips and units of a preset draw.
@@ -129,18 +129,15 @@ impl Power {
         let write = above_standby(self.idd4w, timing.burst_tck);
         let refresh = above_standby(self.idd5b, timing.rfc_tck);
 
-        let count = |name: &str| {
-            let number = DramCommand::NAMES.iter().position(|n| *n == name);
-            statistics.commands[number.expect("a command")] as f64
-        };
+        let count = |command: PinCommand| statistics.commands[command as usize] as f64;
         let mw = |power: f64, tck: u64| power * tck as f64 * tck_ns;
         let pu_tck = statistics.used * timing.ccd_l_tck;
         Energy {
-            activate: activate * (count("ACT") + banks * count("ACT_ALL_BANK")),
-            all_bank_read: read * banks * count("RD_ALL_BANK"),
-            bursts: read * (count("RD") + count("RD_RESULT"))
-                + write * (count("WR") + count("WR_SHARED")),
-            refresh: refresh * count("REF"),
+            activate: activate * (count(PinCommand::Act) + banks * count(PinCommand::ActAll)),
+            all_bank_read: read * banks * count(PinCommand::RdAll),
+            bursts: read * (count(PinCommand::Rd) + count(PinCommand::RdResult))
+                + write * (count(PinCommand::Wr) + count(PinCommand::WrShared)),
+            refresh: refresh * count(PinCommand::Ref),
             standby: of_tck(self.idd3n, statistics.cycles),
             bank_pus: mw(self.units.bank_pu, pu_tck) * banks * chips,
             rank_pu: mw(self.units.adder_unit, statistics.adder_unit_cycles)
@@ -153,12 +150,11 @@ impl Power {
 mod tests {
     use super::*;
 
-    fn energy_of(name: &str, cycles: u64) -> Energy {
+    fn energy_of(command: PinCommand, cycles: u64) -> Energy {
         let config = Config::ddr4_3200();
         let power = Power::of(&config).expect("the preset");
         let mut statistics = Statistics { cycles, ..Default::default() };
-        let number = DramCommand::NAMES.iter().position(|n| *n == name).expect(name);
-        statistics.commands[number] = 1;
+        statistics.commands[command as usize] = 1;
         power.energy(&config, &statistics)
     }
 
@@ -172,17 +168,17 @@ mod tests {
     fn a_command_takes_what_its_current_is_above_standby() {
         let activate = 1.2 * (57.0 * 74.0 - 52.0 * 52.0 - 37.0 * 22.0) * 0.625 * 8.0;
         assert!(near(activate, 4200.0));
-        assert!(near(energy_of("ACT", 0).total(), 4200.0));
-        assert!(near(energy_of("ACT_ALL_BANK", 0).activate, 16.0 * 4200.0));
-        assert!(near(energy_of("RD", 0).bursts, 2784.0)); // 1.2 x 116 x 4 x 0.625 x 8
-        assert!(near(energy_of("RD_ALL_BANK", 0).all_bank_read, 16.0 * 2784.0));
-        assert!(near(energy_of("WR_SHARED", 0).bursts, 2352.0)); // 1.2 x 98 x 4 x 0.625 x 8
-        assert!(near(energy_of("REF", 0).refresh, 665_280.0)); // 1.2 x 198 x 560 x 0.625 x 8
+        assert!(near(energy_of(PinCommand::Act, 0).total(), 4200.0));
+        assert!(near(energy_of(PinCommand::ActAll, 0).activate, 16.0 * 4200.0));
+        assert!(near(energy_of(PinCommand::Rd, 0).bursts, 2784.0)); // 1.2 x 116 x 4 x 0.625 x 8
+        assert!(near(energy_of(PinCommand::RdAll, 0).all_bank_read, 16.0 * 2784.0));
+        assert!(near(energy_of(PinCommand::WrShared, 0).bursts, 2352.0)); // 1.2 x 98 x 4 x 0.625 x 8
+        assert!(near(energy_of(PinCommand::Ref, 0).refresh, 665_280.0)); // 1.2 x 198 x 560 x 0.625 x 8
     }
 
     #[test]
     fn standby_and_units_take_time() {
-        assert!(near(energy_of("PREA", 1000).total(), 1.2 * 52.0 * 8.0 * 625.0));
+        assert!(near(energy_of(PinCommand::PreAll, 1000).total(), 1.2 * 52.0 * 8.0 * 625.0));
         let config = Config::ddr4_3200();
         let statistics = Statistics {
             used: 2,

@@ -14,7 +14,7 @@
 
 use crate::channel::{self, User};
 use crate::config::Config;
-use crate::rank::Rank;
+use crate::device::Device;
 use crate::statistics::Statistics;
 use crate::topology::{Address, Topology};
 use crate::traffic::HostTransfer;
@@ -23,7 +23,7 @@ use crate::traffic::HostTransfer;
 pub struct Ranks<'a> {
     config: &'a Config,
     topology: Topology,
-    new_rank: &'a (dyn Fn(Address) -> Rank + Sync),
+    new_rank: &'a (dyn Fn(Address) -> Box<dyn Device> + Sync),
 }
 
 /// What a rank did for an operator.
@@ -68,7 +68,7 @@ impl<'a> Ranks<'a> {
     pub fn new(
         config: &'a Config,
         topology: Topology,
-        new_rank: &'a (dyn Fn(Address) -> Rank + Sync),
+        new_rank: &'a (dyn Fn(Address) -> Box<dyn Device> + Sync),
     ) -> Self {
         Self { config, topology, new_rank }
     }
@@ -88,7 +88,7 @@ impl<'a> Ranks<'a> {
     /// # Panics
     ///
     /// If there is no such rank.
-    pub fn rank(&self, number: usize) -> Rank {
+    pub fn rank(&self, number: usize) -> Box<dyn Device> {
         (self.new_rank)(self.topology.address(number))
     }
 
@@ -138,7 +138,11 @@ impl<'a> Ranks<'a> {
 mod tests {
     use super::*;
     use crate::options::Options;
-    use crate::units::RankUnits;
+    use crate::rank::Rank;
+
+    fn rank(config: &Config, options: Options) -> Box<dyn Device> {
+        Box::new(Rank::new(config.clone(), options))
+    }
 
     fn run(rank: usize, cycles: u64, operands: &[(u64, u64)]) -> RankRun {
         let transfers =
@@ -149,7 +153,7 @@ mod tests {
 
     fn with<T>(channels: usize, dimms: usize, of: impl FnOnce(&Ranks) -> T) -> T {
         let (config, options) = (Config::ddr4_3200(), Options::default());
-        let new_rank = |_| Rank::new(config.clone(), RankUnits::models(&config, options), options);
+        let new_rank = |_| rank(&config, options);
         let topology = Topology::new(channels, dimms, 1).expect("a device");
         of(&Ranks::new(&config, topology, &new_rank))
     }
@@ -185,7 +189,7 @@ mod tests {
     #[test]
     fn the_ranks_have_the_bandwidth_of_the_paper() {
         let (config, options) = (Config::ddr4_3200(), Options::default());
-        let new_rank = |_| Rank::new(config.clone(), RankUnits::models(&config, options), options);
+        let new_rank = |_| rank(&config, options);
         let topology = Topology::new(16, 2, 2).expect("L3's");
         let peak = Ranks::new(&config, topology, &new_rank).peak_gb_per_s();
         assert_eq!((peak / 100.0).floor() / 10.0, 13.1); // L3 Table 2 says 13.0 TB/s

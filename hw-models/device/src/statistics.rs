@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What an operator cost: slots used and lost, and how busy the parts of the rank were.
 
-use crate::command::DramCommand;
+use pimlico_dpa::types::PinCommand;
+use pimlico_ports::Enumerated;
 
 /// All-bank RD slots that stayed empty, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,8 +47,8 @@ pub struct Statistics {
     pub used: u64,
     /// tCK that are in the slot of no all-bank RD.
     pub lost_tck: Lost,
-    /// Commands, by [`DramCommand::number`].
-    pub commands: [u64; DramCommand::NAMES.len()],
+    /// Commands, by the code of [`PinCommand`].
+    pub commands: [u64; PinCommand::ALL.len()],
     /// tCK in which the data bus was in use.
     pub bus_cycles: u64,
     /// tCK in which the adder unit took an element of each chip.

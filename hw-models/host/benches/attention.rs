@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A head's attention on the models of a device, with data: multiply-accumulates in a second, and tCK.
 //!
-//! On a rank, the bank PUs on vectors against each as a model by itself; on a module of AiM channels.
+//! On a rank, and on a module of AiM channels.
 //! Processor time, where Linux tells it, and not that of the clock on the wall: the machine may be shared.
 //! Even so, read the ratios of one run, not the figures of two.
 
@@ -10,10 +10,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
+use pimlico_device::{Config, Options, Rank};
 use pimlico_host::{aim, attention};
-use pimlico_ports::{Instances, Model, Models};
-use std::convert::Infallible;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -65,21 +63,6 @@ impl Measurement for ProcessorTime {
     }
 }
 
-/// Models, each by itself.
-struct OneByOne;
-
-impl BackEnd for OneByOne {
-    type Error = Infallible;
-
-    fn instances<M: Model>(
-        &mut self,
-        count: usize,
-        _: u64,
-    ) -> Result<Box<dyn Instances<M>>, Infallible> {
-        Ok(Box::new(Models::new(count)))
-    }
-}
-
 /// Multiply-accumulates in a second and tCK in a second of a head of `context` tokens, of which `run`
 /// returns the tCK.
 fn measure(
@@ -104,16 +87,10 @@ fn query() -> Vec<u16> {
 
 fn rank(criterion: &mut Criterion<ProcessorTime>) {
     let (config, options) = (Config::ddr4_3200(), Options::default());
-    let Ok(one_by_one) = RankUnits::new(&config, options, &mut OneByOne);
-    let vectors = || RankUnits::models(&config, options);
-    for (name, units, context) in [
-        ("vectors", vectors(), CONTEXT),
-        ("vectors", vectors(), LONG_CONTEXT),
-        ("models", one_by_one, CONTEXT),
-    ] {
+    for context in [CONTEXT, LONG_CONTEXT] {
         let layout = HeadLayout::new(&config, HEAD_DIM, context, 0).expect("it fits");
-        let mut rank = Rank::new(config.clone(), units, options);
-        measure(criterion, name, context, &mut || {
+        let mut rank = Rank::new(config.clone(), options);
+        measure(criterion, "rank", context, &mut || {
             let head = attention::run_head(&mut rank, &layout, &[query()]);
             head.expect("models alone").statistics.cycles
         });

@@ -22,7 +22,7 @@ use pimlico_device::dispatch::Made;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::{self, HeadLayout, LayoutError};
 use pimlico_device::{
-    HostTransfer, Normalise, Options, Rank, RankError, Ranks, SCORE_BUFFER, Statistics, Topology,
+    Device, HostTransfer, Normalise, Options, RankError, Ranks, SCORE_BUFFER, Statistics, Topology,
 };
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_golden::attention as golden;
@@ -111,7 +111,7 @@ pub fn scale(head_dim: usize) -> f64 {
 
 /// Where the K and V of each request lie, one behind the other.
 pub fn layouts(
-    rank: &Rank,
+    rank: &dyn Device,
     head_dim: usize,
     contexts: &[usize],
 ) -> Result<Vec<HeadLayout>, LayoutError> {
@@ -126,7 +126,7 @@ pub fn layouts(
 
 /// Runs the query heads that share K and V, which are in the device already, in the rows of the layout.
 pub fn run_head(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     layout: &HeadLayout,
     queries: &[Vec<u16>],
 ) -> Result<Attention, AttentionError> {
@@ -193,7 +193,7 @@ impl Requests {
     /// As [`run_together`](Self::run_together).
     pub fn configure(
         &mut self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -227,7 +227,7 @@ impl Requests {
     /// If the context is longer than the longest, or there are not all of its rows.
     pub fn run(
         &mut self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -254,7 +254,7 @@ impl Requests {
     /// The same, and if there are more heads than [`program::attention`] takes.
     pub fn run_together(
         &mut self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -310,7 +310,7 @@ pub struct AttentionSetup {
 
 /// Runs a job. `progress` is told after each K and V head how many query heads are done.
 pub fn run(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &AttentionJob,
     progress: impl FnMut(usize),
 ) -> Result<Report, AttentionError> {
@@ -319,7 +319,7 @@ pub fn run(
 
 /// Runs a job with a set-up of the dispatcher of its own.
 pub fn run_with(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &AttentionJob,
     setup: &AttentionSetup,
     mut progress: impl FnMut(usize),

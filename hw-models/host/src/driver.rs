@@ -9,7 +9,7 @@ use crate::program::ProgramError;
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Rank, RankError};
+use pimlico_device::{Device, RankError};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS};
 
@@ -136,7 +136,7 @@ impl Driver {
     }
 
     /// Sees that a program is in the command buffer. Returns its first word.
-    pub fn program(&mut self, rank: &mut Rank, words: &[u64]) -> Result<u16, DriverError> {
+    pub fn program(&mut self, rank: &mut dyn Device, words: &[u64]) -> Result<u16, DriverError> {
         let there = self.programs.iter().find(|(program, _)| program == words);
         if let Some((_, address)) = there {
             return Ok(*address);
@@ -160,7 +160,12 @@ impl Driver {
     }
 
     /// Sets T_cur of a slot.
-    pub fn tokens(&mut self, rank: &mut Rank, slot: u8, tokens: u32) -> Result<(), RankError> {
+    pub fn tokens(
+        &mut self,
+        rank: &mut dyn Device,
+        slot: u8,
+        tokens: u32,
+    ) -> Result<(), RankError> {
         let known = &mut self.tokens[usize::from(slot)];
         if *known != Some(tokens) {
             rank.load(LoadKind::Tokens, slot.into(), tokens.into())?;
@@ -174,7 +179,7 @@ impl Driver {
     /// `None` for one that has no row.
     pub fn rows(
         &mut self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         slot: u8,
         base: usize,
         rows: &[Option<u16>],
@@ -200,10 +205,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs a slot's request from a word on; see [`Rank::run`].
+    /// Runs a slot's request from a word on; see [`Device::run`].
     pub fn run(
         &self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         (slot, address): (u8, u16),
         operands: &[Beats],
         made: &mut dyn FnMut(Made),

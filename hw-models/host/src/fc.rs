@@ -9,7 +9,7 @@ use crate::pins::PinLog;
 use crate::report::{FcReport, JobReport, Load, Report, System};
 use crate::spread::{self, How, SpreadError, Task};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Options, Rank, Ranks, Statistics};
+use pimlico_device::{Device, Options, Ranks, Statistics};
 use rand_xoshiro::rand_core::RngCore;
 
 /// An operator: a matrix times a vector.
@@ -88,7 +88,7 @@ pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<MatrixShape> {
 /// Runs a job on a rank, operator after operator from row 0 of the banks on. `progress` is told after
 /// each.
 pub fn run(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &FcJob,
     io_buffers: IoBuffers,
     mut progress: impl FnMut(),

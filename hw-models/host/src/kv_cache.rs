@@ -11,7 +11,7 @@ use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transa
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
-use pimlico_device::{CHIPS, Rank, RankError, Statistics};
+use pimlico_device::{CHIPS, Device, RankError, Statistics};
 
 /// Why data cannot be moved.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +46,7 @@ impl HostPort {
     /// read, and what it cost.
     pub fn transfer(
         &mut self,
-        rank: &mut Rank,
+        rank: &mut dyn Device,
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
         let host = &mut self.controller;
@@ -66,9 +66,9 @@ impl HostPort {
                 }
             }
             let tck = rank.tck();
-            let command = host.command(tck);
+            let pins = host.command(tck).unwrap_or_default();
             let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
-            let seen = rank.step_memory(command, driven)?;
+            let seen = rank.step_memory(pins, driven)?;
             for (clock, on_bus) in (2 * tck..).zip(seen) {
                 host.take(clock, on_bus);
             }

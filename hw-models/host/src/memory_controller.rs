@@ -12,10 +12,10 @@
 //! The controller looks ahead where the pin checker looks back: each command moves on the earliest
 //! times of those that may follow, for its bank, its bank group and the rank.
 
-use pimlico_device::DramCommand;
 use pimlico_device::data_bus::{Beats, Incoming, Outgoing};
 use pimlico_device::mapping::Place;
 use pimlico_device::spd::{Advertised, Module, Spd, SpdError, SpdTiming};
+use pimlico_dpa::types::{PinCommand, Pins};
 use std::collections::VecDeque;
 
 /// What JESD79-4 lays down for every DDR4 module, so that no SPD image tells it; in tCK.
@@ -34,6 +34,10 @@ pub mod standard {
     pub const ACTS_OF_FAW: usize = 4;
 }
 use standard::{ACTS_OF_FAW, BURST_TCK, CCD_S_TCK, COLUMNS_OF_BURST, REFI_PS, TURNAROUND_TCK};
+
+/// Rows and columns of a bank that the pins can name: see [`Pins`].
+const ROWS: usize = 1 << 16;
+const COLUMNS: u64 = 1 << 8;
 
 /// Transactions for which rows are opened ahead.
 pub const LOOK_AHEAD: usize = 32;
@@ -123,8 +127,8 @@ impl MemoryController {
         let banks = (bank_groups * banks_per_group) as usize;
         let size = Place {
             bank: banks,
-            row: 1 << row_bits,
-            column: ((1 << column_bits) / COLUMNS_OF_BURST) as usize,
+            row: (1 << row_bits).min(ROWS),
+            column: ((1 << column_bits) / COLUMNS_OF_BURST).min(COLUMNS) as usize,
         };
         let refi_tck = REFI_PS / timing.tck_ps;
         Ok(Self {
@@ -185,7 +189,7 @@ impl MemoryController {
     }
 
     /// The command of this tCK. To be called for every tCK, before its two clocks of data.
-    pub fn command(&mut self, at_tck: u64) -> Option<DramCommand> {
+    pub fn command(&mut self, at_tck: u64) -> Option<Pins> {
         let command = if at_tck >= self.next_ref {
             self.refresh(at_tck)
         } else if at_tck >= self.refreshed {
@@ -224,28 +228,28 @@ impl MemoryController {
     }
 
     /// Closes all banks, if any is open and all that are may be closed.
-    fn close(&self, at_tck: u64) -> Option<DramCommand> {
+    fn close(&self, at_tck: u64) -> Option<Pins> {
         let mut open = self.banks.iter().filter(|bank| bank.row.is_some()).peekable();
         open.peek()?;
-        open.all(|bank| bank.pre_from <= at_tck).then_some(DramCommand::PreAll)
+        open.all(|bank| bank.pre_from <= at_tck).then_some(Pins::PRE_ALL)
     }
 
-    fn leave(&self, at_tck: u64) -> Option<DramCommand> {
+    fn leave(&self, at_tck: u64) -> Option<Pins> {
         if self.leaving && self.is_idle() { self.close(at_tck) } else { None }
     }
 
     /// On the way to the REF that is due: all banks closed, then the REF.
-    fn refresh(&self, at_tck: u64) -> Option<DramCommand> {
+    fn refresh(&self, at_tck: u64) -> Option<Pins> {
         if self.banks.iter().any(|bank| bank.row.is_some()) {
             self.close(at_tck)
         } else {
             let closed = self.banks.iter().all(|bank| bank.act_from <= at_tck);
-            (closed && self.refreshed <= at_tck).then_some(DramCommand::Ref)
+            (closed && self.refreshed <= at_tck).then_some(Pins::REF)
         }
     }
 
     /// The column command of the first transaction.
-    fn column(&self, at_tck: u64) -> Option<DramCommand> {
+    fn column(&self, at_tck: u64) -> Option<Pins> {
         let first = self.queue.front()?;
         let Place { bank, row, column } = first.place();
         let (of_bank, of_group) = (&self.banks[bank], &self.groups[bank / self.banks_per_group]);
@@ -254,17 +258,17 @@ impl MemoryController {
         }
         let (from, command) = match first {
             Transaction::Write(..) => {
-                (of_group.wr_from.max(self.rank.wr_from), DramCommand::Wr { bank, column })
+                (of_group.wr_from.max(self.rank.wr_from), Pins::wr(bank, column))
             }
             Transaction::Read(_) => {
-                (of_group.rd_from.max(self.rank.rd_from), DramCommand::Rd { bank, column })
+                (of_group.rd_from.max(self.rank.rd_from), Pins::rd(bank, column))
             }
         };
         (from <= at_tck).then_some(command)
     }
 
     /// A PRE or an ACT for one of the next transactions. In each bank the first of them decides.
-    fn row(&mut self, at_tck: u64) -> Option<DramCommand> {
+    fn row(&mut self, at_tck: u64) -> Option<Pins> {
         if at_tck < self.quiet_until {
             return None;
         }
@@ -278,8 +282,8 @@ impl MemoryController {
             decided |= 1 << bank;
             let (from_tck, command) = match self.banks[bank].row {
                 Some(open) if open == row => continue,
-                Some(_) => (self.banks[bank].pre_from, DramCommand::Pre { bank }),
-                None => (self.act_from(bank), DramCommand::Act { bank, row }),
+                Some(_) => (self.banks[bank].pre_from, Pins::pre(bank)),
+                None => (self.act_from(bank), Pins::act(bank, row)),
             };
             if from_tck <= at_tck {
                 return Some(command);
@@ -300,13 +304,14 @@ impl MemoryController {
     }
 
     /// Moves on the earliest times of the commands that may follow.
-    fn issue(&mut self, at: u64, command: DramCommand) {
+    fn issue(&mut self, at: u64, pins: Pins) {
         self.quiet_until = 0;
         let t = &self.timing;
-        match command {
-            DramCommand::Act { bank, row } => {
+        let bank = pins.bank();
+        match pins.command {
+            PinCommand::Act => {
                 let of_bank = &mut self.banks[bank];
-                of_bank.row = Some(row);
+                of_bank.row = Some(pins.row());
                 of_bank.column_from = at + t.rcd_tck;
                 of_bank.pre_from = at + t.ras_tck;
                 of_bank.act_from = at + t.rc_tck;
@@ -317,9 +322,9 @@ impl MemoryController {
                     self.acts.pop_front();
                 }
             }
-            DramCommand::Pre { bank } => self.banks[bank].close(at + t.rp_tck),
-            DramCommand::PreAll => self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck)),
-            DramCommand::Rd { bank, .. } => {
+            PinCommand::Pre => self.banks[bank].close(at + t.rp_tck),
+            PinCommand::PreAll => self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck)),
+            PinCommand::Rd => {
                 let bus_free = at + t.cl_tck + BURST_TCK + TURNAROUND_TCK;
                 let write_from = bus_free.saturating_sub(t.wl_tck);
                 let of_group = &mut self.groups[bank / self.banks_per_group];
@@ -329,7 +334,7 @@ impl MemoryController {
                 self.incoming.expect(2 * (at + t.cl_tck), ());
                 self.queue.pop_front();
             }
-            DramCommand::Wr { bank, .. } => {
+            PinCommand::Wr => {
                 let end = at + t.wl_tck + BURST_TCK;
                 let of_group = &mut self.groups[bank / self.banks_per_group];
                 of_group.column(end + t.wtr_l_tck, at + t.ccd_l_tck);
@@ -339,15 +344,16 @@ impl MemoryController {
                     self.outgoing.push(2 * (at + t.wl_tck), beats);
                 }
             }
-            DramCommand::Ref => {
+            PinCommand::Ref => {
                 self.refreshed = at + t.rfc1_tck;
                 self.next_ref += self.refi_tck;
             }
             // Those of the rank PU.
-            DramCommand::ActAll { .. }
-            | DramCommand::RdAll { .. }
-            | DramCommand::RdResult { .. }
-            | DramCommand::WrShared { .. } => unreachable!("a host does not know them"),
+            PinCommand::None
+            | PinCommand::ActAll
+            | PinCommand::RdAll
+            | PinCommand::RdResult
+            | PinCommand::WrShared => unreachable!("a host does not know them"),
         }
     }
 }
@@ -381,7 +387,7 @@ mod tests {
     }
 
     /// The commands for these transactions, and when they come.
-    fn commands(image: &[u8], transactions: &[Transaction]) -> Vec<(u64, DramCommand)> {
+    fn commands(image: &[u8], transactions: &[Transaction]) -> Vec<(u64, Pins)> {
         let mut controller = MemoryController::from_spd(image).expect("its own image");
         for &transaction in transactions {
             controller.push(transaction).expect("a place");
@@ -395,7 +401,6 @@ mod tests {
 
     #[test]
     fn each_command_comes_at_the_earliest_tck() {
-        use DramCommand::{Act, Pre, Rd, Wr};
         let transactions = [
             Transaction::Write(place(0, 1, 2), [0; 8]),
             Transaction::Read(place(0, 1, 2)),
@@ -404,14 +409,14 @@ mod tests {
         ];
         let expected = |write: u64, precharge: u64| {
             let mut commands = [
-                (0, Act { bank: 0, row: 1 }),
-                (4, Act { bank: 4, row: 1 }),
-                (22, Wr { bank: 0, column: 2 }),
-                (22 + 32, Rd { bank: 0, column: 2 }), // tWTR_L
-                (write, Wr { bank: 4, column: 3 }),
-                (precharge, Pre { bank: 0 }),
-                (precharge + 22, Act { bank: 0, row: 9 }),
-                (precharge + 44, Wr { bank: 0, column: 0 }),
+                (0, Pins::act(0, 1)),
+                (4, Pins::act(4, 1)),
+                (22, Pins::wr(0, 2)),
+                (22 + 32, Pins::rd(0, 2)), // tWTR_L
+                (write, Pins::wr(4, 3)),
+                (precharge, Pins::pre(0)),
+                (precharge + 22, Pins::act(0, 9)),
+                (precharge + 44, Pins::wr(0, 0)),
             ];
             commands.sort_by_key(|&(tck, _)| tck);
             commands
@@ -426,8 +431,7 @@ mod tests {
     fn acts(image: &[u8], reads: &[(usize, usize)]) -> Vec<u64> {
         let read = |&(bank, row)| Transaction::Read(place(bank, row, 0));
         let commands = commands(image, &reads.iter().map(read).collect::<Vec<_>>());
-        let acts =
-            commands.iter().filter(|(_, command)| matches!(command, DramCommand::Act { .. }));
+        let acts = commands.iter().filter(|(_, pins)| pins.command == PinCommand::Act);
         acts.map(|&(tck, _)| tck).collect()
     }
 

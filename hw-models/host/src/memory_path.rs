@@ -6,9 +6,8 @@ use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
 use crate::pins;
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::spd::{RELAYOUT_TCK, SpdError};
-use pimlico_device::{
-    BufferChip, Chips, Config, ConfigError, DataPath, Dram, DramCommand, Mismatch, Sides,
-};
+use pimlico_device::{BufferChip, Chips, Config, ConfigError, DataPath, Dram, Sides};
+use pimlico_dpa::types::Pins;
 use pimlico_golden::pins::{Driver, PinChecker, Rules, Violation};
 
 /// Why transactions cannot be run.
@@ -23,9 +22,6 @@ pub enum PathError {
     /// A transaction.
     #[error(transparent)]
     Place(#[from] NoSuchPlace),
-    /// RTL and model of the re-layout unit differ.
-    #[error(transparent)]
-    Mismatch(#[from] Box<Mismatch>),
 }
 
 /// A command, and when it was on the pins. It is the same at both ends.
@@ -34,7 +30,7 @@ pub struct Event {
     /// When.
     pub at_tck: u64,
     /// The command.
-    pub command: DramCommand,
+    pub pins: Pins,
 }
 
 /// A burst on a data bus.
@@ -85,13 +81,13 @@ pub fn run(
     // Data may still be on their way when nobody waits for them any more.
     let mut idle_tck = 0;
     while idle_tck < RELAYOUT_TCK + 1 {
-        if let Some(command) = host.command(at_tck) {
-            chips.command(at_tck, command);
-            commands.push(Event { at_tck, command });
+        if let Some(pins) = host.command(at_tck) {
+            chips.command(at_tck, pins);
+            commands.push(Event { at_tck, pins });
         }
         for clock in [2 * at_tck, 2 * at_tck + 1] {
             let from = Sides { host: host.drive(clock), chips: chips.drive(clock) };
-            let to = buffer.step(from)?;
+            let to = buffer.step(from);
             chips.take(clock, to.chips);
             host.take(clock, to.host);
             host_bus.see(clock, Driver::Controller, from.host);
@@ -149,12 +145,12 @@ impl PathOutcome {
         let mut checker = PinChecker::new(rules);
         let mut found = Vec::new();
         let mut bus = bus.iter().peekable();
-        for &Event { at_tck, command } in &self.commands {
+        for &Event { at_tck, pins } in &self.commands {
             while let Some(transfer) = bus.next_if(|transfer| transfer.from_tck < at_tck) {
                 let Transfer { from_tck, until_tck, driver } = *transfer;
                 found.extend(checker.data(from_tck, until_tck, driver));
             }
-            found.extend(checker.command(at_tck, pins::pin(command)));
+            found.extend(pins::pin(pins).map_or_else(Vec::new, |pin| checker.command(at_tck, pin)));
         }
         for &Transfer { from_tck, until_tck, driver } in bus {
             found.extend(checker.data(from_tck, until_tck, driver));

@@ -8,7 +8,7 @@ use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
 use crate::report::Stages;
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Normalise, Options, Rank, RankUnits, SumFormat};
+use pimlico_device::{Config, Device, Normalise, Options, Rank, SumFormat};
 use serde::Serialize;
 
 /// The kinds, the paper's first.
@@ -108,7 +108,7 @@ fn row(
     (normalise, sums): (Normalise, SumFormat),
 ) -> Result<NumericsRow, AttentionError> {
     let options = Options { normalise, sums, ..Options::default() };
-    let mut rank = Rank::new(config.clone(), RankUnits::models(config, options), options);
+    let mut rank = Rank::new(config.clone(), options);
     let pins = PinLog::of(&mut rank);
     let layout = HeadLayout::new(config, shape.head_dim, shape.context, 0)?;
     let mut host = HostPort::new().map_err(TransferError::from)?;

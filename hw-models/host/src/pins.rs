@@ -5,9 +5,8 @@
 use crate::memory_controller::standard;
 use pimlico_device::aim::Module;
 use pimlico_device::spd::Advertised;
-use pimlico_device::{
-    BusDriver, Config, DramCommand, LANES, Organisation, PinWatch, Rank, Results, Timing,
-};
+use pimlico_device::{BusDriver, Config, Device, LANES, Organisation, PinWatch, Timing};
+use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, Violation};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -27,7 +26,7 @@ struct Log {
 
 impl PinLog {
     /// Watches a rank that has just been reset.
-    pub fn of(rank: &mut Rank) -> Self {
+    pub fn of(rank: &mut dyn Device) -> Self {
         let log = Self::new(rank.config(), rank.options().refresh);
         rank.watch(Box::new(log.clone()));
         log
@@ -66,10 +65,12 @@ impl Log {
 }
 
 impl PinWatch for PinLog {
-    fn command(&mut self, at_tck: u64, command: DramCommand) {
+    fn command(&mut self, at_tck: u64, pins: Pins) {
         let mut log = self.0.borrow_mut();
-        let found = log.checker.command(at_tck, pin(command));
-        log.add(found);
+        if let Some(pin) = pin(pins) {
+            let found = log.checker.command(at_tck, pin);
+            log.add(found);
+        }
     }
 
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
@@ -150,24 +151,27 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
     }
 }
 
-/// A command as the checker knows it.
-pub fn pin(command: DramCommand) -> Pin {
-    match command {
-        DramCommand::Act { bank, row } => Pin::Act { bank, row },
-        DramCommand::ActAll { row } => Pin::ActAll { row },
-        DramCommand::Pre { bank } => Pin::Pre { bank },
-        DramCommand::PreAll => Pin::PreAll,
-        DramCommand::Rd { bank, column } => Pin::Rd { bank, column },
-        DramCommand::Wr { bank, column } => Pin::Wr { bank, column },
-        DramCommand::RdAll { column } => Pin::RdAll { column },
+/// The command pins as the checker knows them, if there is a command.
+pub fn pin(pins: Pins) -> Option<Pin> {
+    let (bank, row, column) = (pins.bank(), pins.row(), pins.column());
+    Some(match pins.command {
+        PinCommand::None => return None,
+        PinCommand::Act => Pin::Act { bank, row },
+        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::Pre => Pin::Pre { bank },
+        PinCommand::PreAll => Pin::PreAll,
+        PinCommand::Rd => Pin::Rd { bank, column },
+        PinCommand::Wr => Pin::Wr { bank, column },
+        PinCommand::RdAll => Pin::RdAll { column },
         // The checker wants a bank for its report alone.
-        DramCommand::RdResult { results: Results::Scores { group } } => {
-            Pin::RdResult { bank: group * LANES }
+        PinCommand::RdResult => {
+            let ResultAddress { context_sums, bank, lane, .. } = pins.results();
+            let of = if context_sums { bank.get() } else { LANES as u64 * lane.get() };
+            Pin::RdResult { bank: of as usize }
         }
-        DramCommand::RdResult { results: Results::Context { bank, .. } } => Pin::RdResult { bank },
-        DramCommand::WrShared { word } => Pin::WrShared { word },
-        DramCommand::Ref => Pin::Ref,
-    }
+        PinCommand::WrShared => Pin::WrShared { word: column },
+        PinCommand::Ref => Pin::Ref,
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use crate::decode::report::DecodeReport;
 use crate::pins::PinLog;
 pub use crate::rank_report::{LayersReport, OnRanks, RanksReport, RollUp};
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, DramCommand, Options, Rank, Statistics, Topology};
+use pimlico_device::{Config, Device, Options, Statistics, Topology};
+use pimlico_dpa::types::PinCommand;
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::pins::Violation;
 use serde::Serialize;
@@ -60,7 +61,7 @@ impl Report {
     /// Of a job of one operator. What executed the units, and whether in lockstep, is for the caller to
     /// say.
     pub fn new(
-        rank: &Rank,
+        rank: &dyn Device,
         pins: &PinLog,
         job: JobReport,
         seed: u64,
@@ -72,7 +73,7 @@ impl Report {
 
     /// Of a job of several operators, one after the other.
     pub fn of_operators(
-        rank: &Rank,
+        rank: &dyn Device,
         pins: &PinLog,
         job: JobReport,
         seed: u64,
@@ -585,8 +586,9 @@ impl Operator {
 
 /// The commands that there were, by name.
 fn commands(statistics: &Statistics) -> BTreeMap<&'static str, u64> {
-    let all = DramCommand::NAMES.into_iter().zip(statistics.commands);
-    all.filter(|(_, count)| *count > 0).collect()
+    let count = |command: &PinCommand| statistics.commands[*command as usize];
+    let issued = PinCommand::COMMANDS.iter().filter(|command| count(command) > 0);
+    issued.map(|command| (command.name(), count(command))).collect()
 }
 
 /// Duration of `cycles` in ns.

@@ -17,7 +17,8 @@ use crate::pins;
 use pimlico_device::data_bus::{self, BEATS, Beats};
 use pimlico_device::mapping::{self, Place};
 use pimlico_device::spd::{Description, Spd, Values};
-use pimlico_device::{Burst, Config, DataPath, DramCommand};
+use pimlico_device::{Burst, Config, DataPath};
+use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_golden::pins::{Driver, Violation};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -385,16 +386,16 @@ fn random_beats(random: &mut impl RngCore) -> Beats {
     std::array::from_fn(|_| random.next_u64())
 }
 
-fn is_write(command: DramCommand) -> bool {
-    matches!(command, DramCommand::Wr { .. })
+fn is_write(pins: Pins) -> bool {
+    pins.command == PinCommand::Wr
 }
 
-fn is_read(command: DramCommand) -> bool {
-    matches!(command, DramCommand::Rd { .. })
+fn is_read(pins: Pins) -> bool {
+    pins.command == PinCommand::Rd
 }
 
-fn is_precharge(command: DramCommand) -> bool {
-    matches!(command, DramCommand::Pre { .. })
+fn is_precharge(pins: Pins) -> bool {
+    pins.command == PinCommand::Pre
 }
 
 /// From the last command that makes `driver` send data to the end of these data on a bus.
@@ -404,20 +405,16 @@ fn latency(outcome: &PathOutcome, driver: Driver, bus: &[Transfer]) -> u64 {
     last.until_tck - last_before(outcome, u64::MAX, is_it)
 }
 
-fn last_before(outcome: &PathOutcome, tck: u64, is_it: fn(DramCommand) -> bool) -> u64 {
+fn last_before(outcome: &PathOutcome, tck: u64, is_it: fn(Pins) -> bool) -> u64 {
     let mut commands = outcome.commands.iter();
-    let last = commands.rfind(|event| event.at_tck < tck && is_it(event.command));
+    let last = commands.rfind(|event| event.at_tck < tck && is_it(event.pins));
     last.expect("the transactions ask for it").at_tck
 }
 
 /// From the last of the one kind before the first of the other to that.
-fn spacing(
-    outcome: &PathOutcome,
-    earlier: fn(DramCommand) -> bool,
-    later: fn(DramCommand) -> bool,
-) -> u64 {
+fn spacing(outcome: &PathOutcome, earlier: fn(Pins) -> bool, later: fn(Pins) -> bool) -> u64 {
     let mut commands = outcome.commands.iter();
-    let event = commands.find(|event| later(event.command)).expect("the transactions ask for it");
+    let event = commands.find(|event| later(event.pins)).expect("the transactions ask for it");
     event.at_tck - last_before(outcome, event.at_tck, earlier)
 }
 

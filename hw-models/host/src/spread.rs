@@ -20,7 +20,7 @@ use crate::placement::{NoRoom, Placement};
 use crate::report::{Error, JobReport, Load, OnRanks, Operator, Report, Stages, System};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{HostTransfer, Rank, RankError, RankRun, Ranks, Statistics};
+use pimlico_device::{Device, HostTransfer, RankError, RankRun, Ranks, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
 use pimlico_golden::pins::Violation;
@@ -303,14 +303,14 @@ impl SpreadJob {
 }
 
 fn run_rows(
-    mut rank: Rank,
+    mut rank: Box<dyn Device>,
     layout: &MatrixLayout,
     data: Synthetic,
     io_buffers: IoBuffers,
 ) -> Result<Done, GemvError> {
-    let pins = PinLog::of(&mut rank);
+    let pins = PinLog::of(&mut *rank);
     let mut host = HostPort::new().map_err(TransferError::from)?;
-    let block = gemv::block(&mut rank, &mut host, layout, data, io_buffers, None)?;
+    let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None)?;
     Ok(Done {
         statistics: block.cost,
         transfers: rank.take_transfers(),
@@ -320,11 +320,15 @@ fn run_rows(
     })
 }
 
-fn run_head(mut rank: Rank, layout: &HeadLayout, head: &Head) -> Result<Done, AttentionError> {
-    let pins = PinLog::of(&mut rank);
+fn run_head(
+    mut rank: Box<dyn Device>,
+    layout: &HeadLayout,
+    head: &Head,
+) -> Result<Done, AttentionError> {
+    let pins = PinLog::of(&mut *rank);
     let mut host = HostPort::new().map_err(TransferError::from)?;
-    let (_, load) = host.transfer(&mut rank, kv_cache::writes(layout, head))?;
-    let result = attention::run_head(&mut rank, layout, &head.queries)?;
+    let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
+    let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let stages = attention::errors(head, &result, rank.options().normalise);
     Ok(Done {
         statistics: result.statistics,

@@ -6,7 +6,8 @@ use half::f16;
 use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Config, DramCommand, Statistics};
+use pimlico_device::{Activation, Config, Statistics};
+use pimlico_dpa::types::PinCommand;
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
@@ -70,9 +71,9 @@ fn check(options: AimOptions, rows: usize, columns: usize, seed: u64) -> Statist
     let slots = statistics.used + statistics.lost_slots(2).total();
     assert_eq!(slots, statistics.cycles.div_ceil(2), "{statistics:?}");
     let sums = if groups == 1 { 1 } else { groups * columns.div_ceil(TILE) };
-    let count = |command: DramCommand| statistics.commands[command.number()];
-    assert_eq!(count(DramCommand::WrShared { word: 0 }), columns.div_ceil(16) as u64);
-    assert_eq!(statistics.commands[7], sums as u64, "RD_RESULT");
+    let count = |command: PinCommand| statistics.commands[command as usize];
+    assert_eq!(count(PinCommand::WrShared), columns.div_ceil(16) as u64);
+    assert_eq!(count(PinCommand::RdResult), sums as u64);
     statistics
 }
 

@@ -5,9 +5,9 @@
 use half::f16;
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::{
-    Activation, Config, DramCommand, Normalise, Options, Rank, RankUnits, SCORE_BUFFER, Statistics,
-    SumFormat,
+    Activation, Config, Device, Normalise, Options, Rank, SCORE_BUFFER, Statistics, SumFormat,
 };
+use pimlico_dpa::types::PinCommand;
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
@@ -24,8 +24,7 @@ const GRADUAL: Subnormals = Subnormals::Gradual;
 
 fn rank_with(options: Options) -> Rank {
     let config = Config::ddr4_3200();
-    let units = RankUnits::models(&config, options);
-    Rank::new(config, units, options)
+    Rank::new(config, options)
 }
 
 fn rank() -> Rank {
@@ -146,7 +145,7 @@ fn slots_are_those_of_the_design() {
             let rows = chunks.div_ceil(128 / bursts) + parts * quads.div_ceil(128);
             let Statistics { used, lost_tck, commands, .. } = result.statistics;
             assert_eq!(used, bursts * chunks + parts * quads);
-            assert_eq!(commands[DramCommand::ActAll { row: 0 }.number()], rows);
+            assert_eq!(commands[PinCommand::ActAll as usize], rows);
             assert_eq!(lost_tck.refresh, 0);
             // The first row of K opens at once, that of V when that of K has been closed. Where V has
             // two parts, their results come between.
@@ -186,7 +185,7 @@ fn a_long_context_has_nine_tenths_of_the_bandwidth() {
 fn heads_that_share_keys_and_values_share_their_rows() {
     let alone = run_head(&mut rank(), &head(128, 1024, 1, 3)).1.statistics;
     let shared = run_head(&mut rank(), &head(128, 1024, 4, 3)).1.statistics;
-    let acts = DramCommand::ActAll { row: 0 }.number();
+    let acts = PinCommand::ActAll as usize;
     assert_eq!(shared.used, 4 * alone.used);
     assert_eq!(shared.commands[acts], alone.commands[acts]);
 }
@@ -234,7 +233,7 @@ fn no_timing_is_broken_and_refresh_keeps_up() {
                 // A host of its own for each head: it takes the pins and leaves them again.
                 let (load, result) = run_head(&mut rank, &head(head_dim, context, group, 1));
                 for part in [load, result.statistics] {
-                    refs += part.commands[DramCommand::Ref.number()];
+                    refs += part.commands[PinCommand::Ref as usize];
                 }
             }
             assert_eq!(pins.violations(rank.tck()), (0, vec![]), "{activation:?} {refresh}");

@@ -2,7 +2,7 @@
 //! A matrix times a vector on the model of a rank: every bit against the contract's order of summation.
 
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Config, Options, Rank, RankUnits, Statistics, SumFormat};
+use pimlico_device::{Config, Device, Options, Rank, Statistics, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_host::driver::Driver;
@@ -16,8 +16,7 @@ const TILE: usize = 4096;
 fn rank(sums: SumFormat) -> Rank {
     let config = Config::ddr4_3200();
     let options = Options { sums, refresh: false, ..Options::default() };
-    let units = RankUnits::models(&config, options);
-    Rank::new(config, units, options)
+    Rank::new(config, options)
 }
 
 fn run(rank: &mut Rank, operands: &Operands, io_buffers: IoBuffers) -> (Vec<u16>, Statistics) {

@@ -2,7 +2,7 @@
 //! A decoder layer: its costs, whatever the threads, on one rank and on many.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Options, Rank, RankUnits, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
 use pimlico_host::data::Distribution;
 use pimlico_host::layer::{self, LayerJob};
 use pimlico_host::model::Model;
@@ -33,9 +33,9 @@ fn job() -> LayerJob {
     }
 }
 
-fn rank() -> Rank {
+fn rank() -> Box<dyn Device> {
     let (config, options) = (Config::ddr4_3200(), Options::default());
-    Rank::new(config.clone(), RankUnits::models(&config, options), options)
+    Box::new(Rank::new(config.clone(), options))
 }
 
 fn on<T>((channels, dimms, ranks): (usize, usize, usize), run: impl FnOnce(&Ranks) -> T) -> T {
@@ -75,7 +75,7 @@ fn a_layer_is_its_operators() {
     let of = |name: &str| report.operators.iter().find(|o| o.operator == name).expect(name);
     let alone = |rows, columns| {
         let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 1 };
-        gemv::run(&mut rank(), &job).expect("it runs").total.cycles
+        gemv::run(&mut *rank(), &job).expect("it runs").total.cycles
     };
     for (name, rows, columns) in
         [("qkv", 12 * 40, 200), ("projection", 200, 240), ("ffn1", 600, 200), ("ffn2", 200, 300)]
@@ -95,7 +95,7 @@ fn a_layer_is_its_operators() {
         distribution: Distribution::Random,
         seed: 5,
     };
-    let one = attention::run(&mut rank(), &head, |_| {}).expect("it runs");
+    let one = attention::run(&mut *rank(), &head, |_| {}).expect("it runs");
     assert_eq!(of_heads.cycles, 3 * one.total.cycles);
     let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
     assert_eq!(layer.stages.output.max_relative, of_heads.error.max_relative);
@@ -177,7 +177,7 @@ fn ranks_compute_what_one_computes() {
             distribution: Distribution::Random,
             seed: 5,
         };
-        attention::run(&mut rank(), &shape, |_| {}).expect("it runs").total.cycles
+        attention::run(&mut *rank(), &shape, |_| {}).expect("it runs").total.cycles
     });
     let on_ranks = many.operators[0].ranks.expect("several ranks");
     assert_eq!((on_ranks.used, on_ranks.busiest_tck), (6, long));

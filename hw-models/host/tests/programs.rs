@@ -4,7 +4,7 @@
 use pimlico_device::dispatch::{DispatchError, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
-use pimlico_device::{Config, Options, Rank, RankError, RankUnits, SumFormat, Timing};
+use pimlico_device::{Config, Device, Options, Rank, RankError, SumFormat, Timing};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{
     CommandWord, Condition, Dispatch, Instruction, Opcode, REQUESTS, Status, Tables, expand,
@@ -26,8 +26,7 @@ fn layout(head_dim: usize, context: usize) -> HeadLayout {
 
 fn rank() -> Rank {
     let (config, options) = (Config::ddr4_3200(), Options::default());
-    let units = RankUnits::models(&config, options);
-    Rank::new(config, units, options)
+    Rank::new(config, options)
 }
 
 fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
@@ -380,7 +379,7 @@ fn short_sums(
     config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often
     change(&mut config.timing);
     let options = Options { refresh, ..Options::default() };
-    let mut rank = Rank::new(config.clone(), RankUnits::models(&config, options), options);
+    let mut rank = Rank::new(config.clone(), options);
     let layout = HeadLayout::new(&config, 8, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");

@@ -3,7 +3,7 @@
 //! is the same as where each is run.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Address, Config, Options, Rank, RankUnits, Ranks, Topology};
+use pimlico_device::{Activation, Address, Config, Device, Options, Rank, Ranks, Topology};
 use pimlico_host::data::Distribution;
 use pimlico_host::layer;
 use pimlico_host::model::Model;
@@ -15,8 +15,7 @@ use serde_json::Value;
 
 fn on<T>(device: [usize; 3], options: Options, run: impl FnOnce(&Ranks) -> T) -> T {
     let config = Config::ddr4_3200();
-    let new_rank =
-        |_: Address| Rank::new(config.clone(), RankUnits::models(&config, options), options);
+    let new_rank = |_: Address| -> Box<dyn Device> { Box::new(Rank::new(config.clone(), options)) };
     let topology = Topology::new(device[0], device[1], device[2]).expect("a device");
     run(&Ranks::new(&config, topology, &new_rank))
 }

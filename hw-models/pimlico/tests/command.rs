@@ -30,7 +30,7 @@ fn run_prints_the_stable_keys() {
     let report = json("run --op attention --model gpt-175b --heads 2 --context 100 --json");
     assert_eq!(report["system"], "l3");
     assert_eq!(report["model"], "gpt-175b");
-    assert_eq!(report["backend"], "model");
+    assert_eq!(report["backend"], "fast");
     assert_eq!(report["tck_ns"], 0.625);
     assert_eq!(report["pin_violations"], 0);
     let operators = report["operators"].as_array().expect("a list");
@@ -360,6 +360,22 @@ fn wrong_operands_are_refused_in_one_line() {
     refused("fp add 0 0 --subnormals 2");
 }
 
+#[test]
+fn the_cycle_model_reports_what_the_engine_does() {
+    for arguments in [
+        "--context 70",
+        "--context 33 --head-dim 64 --normalise late --sums binary32 --activation staggered",
+        "--op gemv --rows 40 --cols 300",
+    ] {
+        let run = |backend| {
+            let mut report = json(&format!("run {arguments} --json --backend {backend}"));
+            report.as_object_mut().expect("an object").remove("backend");
+            report
+        };
+        assert_eq!(run("model"), run("fast"), "{arguments}");
+    }
+}
+
 #[cfg(not(feature = "rtl"))]
 #[test]
 fn what_needs_verilator_says_so() {
@@ -382,12 +398,12 @@ mod with_rtl {
             document.remove("backend");
             (document.remove("mismatches"), report)
         };
-        let (none, model) = run("model");
+        let (none, fast) = run("fast");
         assert_eq!(none, None);
-        assert_eq!(run("rtl").1, model);
+        assert_eq!(run("rtl").1, fast);
         let (mismatches, lockstep) = run("lockstep");
         assert_eq!(mismatches, Some(0.into()));
-        assert_eq!(lockstep, model);
+        assert_eq!(lockstep, fast);
     }
 
     #[test]

@@ -16,10 +16,9 @@ use super::gemv::{Operand, gemv};
 use super::layout::{AimLayout, GPR, LayoutError};
 use super::module::Module;
 use super::requests::Requests;
+use super::softmax::{Score, Weigh, Weighed};
 use super::units::AimOptions;
 use crate::config::Config;
-use crate::requests::{Score, Weigh};
-use crate::softmax::Made;
 use crate::statistics::Statistics;
 
 /// Scores that the softmax unit takes as one chunk.
@@ -180,7 +179,7 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
 }
 
 /// One tCK. What the softmax unit did, if it had a clock.
-fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Made>, AimError> {
+fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Weighed>, AimError> {
     let mut requests = Requests { softmax, ..Default::default() };
     Ok(module.step(&mut requests)?.softmax)
 }

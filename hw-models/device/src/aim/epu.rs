@@ -15,9 +15,8 @@
 //! starts from it: no sum is -0.)
 
 use super::layout::{self, GPR};
+use super::softmax::{self, Given, Score, Softmax, Weigh, Weighed};
 use super::units::Word;
-use crate::requests::{Score, Weigh};
-use crate::softmax::{Given, Made, Softmax, SoftmaxUnits};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
@@ -68,7 +67,7 @@ impl Epu {
     /// Units that have been reset.
     pub fn new(
         adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
-        softmax_unit: SoftmaxUnits,
+        softmax_unit: Box<dyn Instances<softmax::Unit>>,
         channels: usize,
     ) -> Self {
         Self {
@@ -157,10 +156,10 @@ impl Epu {
     }
 
     /// One clock of the softmax unit. Weights are for the caller to put back.
-    pub fn softmax(&mut self, request: &SoftmaxRequest) -> Result<Made, Box<Mismatch>> {
+    pub fn softmax(&mut self, request: &SoftmaxRequest) -> Result<Weighed, Box<Mismatch>> {
         let score = request.score.map(|(place, score)| (self.softmax.kept(place, 1)[0], score));
         let SoftmaxRequest { finish, weigh, .. } = *request;
-        self.softmax.step(&Given { score, finish, weigh, sum: None })
+        self.softmax.step(&Given { score, finish, weigh })
     }
 
     /// Puts an element into the GPR.

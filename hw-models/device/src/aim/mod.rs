@@ -25,16 +25,20 @@
 //! * [`AimWave`]: a waveform.
 
 pub mod attention;
+mod back_end;
 mod channels;
+mod control;
 mod epu;
 mod error;
 mod gemv;
 mod layout;
 mod module;
 mod requests;
+mod softmax;
 mod units;
 mod wave;
 
+pub use back_end::BackEnd;
 pub use channels::Beat;
 pub use epu::{SoftmaxRequest, Sum};
 pub use error::{AimError, Hazard};
@@ -42,6 +46,7 @@ pub use gemv::{Operand, gemv};
 pub use layout::{AimLayout, GPR, LayoutError, Write};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
+pub use softmax::{Score, Weigh, Weighed};
 pub use units::{
     AimOptions, AimUnits, BANKS, GLOBAL_WORDS, IoBufferUnits, MOST_CHANNELS, MULTIPLIERS, Pu, Word,
     check,

@@ -2,21 +2,21 @@
 //! The module: one tCK at a time.
 
 use super::channels::{Arriving, Beat, Channels};
+use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
 use super::error::AimError;
 use super::layout::Write;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
+use super::softmax::Weighed;
 use super::units::{AimOptions, AimUnits, BANKS, MOST_CHANNELS, Word, check};
 use super::wave::AimWave;
 use crate::accounts::{Accounts, Cause};
-use crate::command::DramCommand;
 use crate::config::Config;
-use crate::control::{ArrayPort, Asked, BusPort, Control};
 use crate::dram::Cells;
 use crate::pins::{BusDriver, PinWatch};
-use crate::softmax::Made;
 use crate::statistics::Statistics;
-use pimlico_dpa::types::ArrayKind;
+use pimlico_dpa::types::{self, ArrayKind, PinCommand, Pins};
+use pimlico_ports::U;
 use std::collections::VecDeque;
 
 /// A burst on the data lines of every channel, and what it is.
@@ -221,15 +221,15 @@ impl Module {
     pub fn step(&mut self, requests: &mut Requests) -> Result<Events, AimError> {
         let mut events = Events::default();
         self.step_control(requests, &mut events)?;
-        let command = self.control.command();
-        let read = command.and_then(|command| self.issue(command, &mut events));
+        let pins = self.control.pins();
+        let read = if pins.is_some() { self.issue(pins, &mut events) } else { None };
         self.account(read);
         self.move_data();
         if self.tck.is_multiple_of(self.config.timing.ccd_l_tck) {
             events.softmax = Some(self.clock(&requests.softmax)?);
         }
         if let Some(wave) = &mut self.wave {
-            wave.record(command, &self.channels)?;
+            wave.record(pins, &self.channels)?;
         }
         self.tck += 1;
         Ok(events)
@@ -243,17 +243,19 @@ impl Module {
         let asked = Asked {
             array: requests.array.as_ref().map(|request| match request {
                 ArrayRequest::Read(AllBankRead { row, column, .. }) => {
-                    ArrayPort::all_banks(ArrayKind::ReadAll, *row, *column)
+                    array_request(ArrayKind::ReadAll, 0, *row, *column)
                 }
                 ArrayRequest::Write(Write { bank, row, column, .. }) => {
-                    ArrayPort { kind: ArrayKind::Wr, bank: *bank, row: *row, column: *column }
+                    array_request(ArrayKind::Wr, *bank, *row, *column)
                 }
-                ArrayRequest::CloseAll => ArrayPort::all_banks(ArrayKind::CloseAll, 0, 0),
+                ArrayRequest::CloseAll => array_request(ArrayKind::CloseAll, 0, 0, 0),
             }),
             bus: requests.bus.map(|request| match request {
-                BusRequest::Operand { number, .. } => BusPort::WrShared { word: number },
+                BusRequest::Operand { number, .. } => {
+                    types::BusRequest { write: true, address: number as u8, ..Default::default() }
+                }
                 // There is but one: the results of all PUs.
-                BusRequest::Results(_) => BusPort::RdResult { address: 0 },
+                BusRequest::Results(_) => types::BusRequest::default(),
             }),
             head_end: requests.head_end,
         };
@@ -274,43 +276,42 @@ impl Module {
     }
 
     /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
-    fn issue(&mut self, command: DramCommand, events: &mut Events) -> Option<AllBankRead> {
+    fn issue(&mut self, pins: Pins, events: &mut Events) -> Option<AllBankRead> {
         if let Some(watch) = &mut self.watch {
-            watch.command(self.tck, command);
+            watch.command(self.tck, pins);
         }
-        self.accounts.statistics.commands[command.number()] += 1;
-        match command {
-            DramCommand::Act { bank, row } => self.open[bank] = Some(row),
-            DramCommand::ActAll { row } => self.open = [Some(row); BANKS],
-            DramCommand::Pre { bank } => self.open[bank] = None,
-            DramCommand::PreAll => self.open = [None; BANKS],
-            DramCommand::Ref => self.refreshed_tck = self.tck + self.config.timing.rfc_tck,
-            DramCommand::RdAll { column } => {
+        self.accounts.statistics.commands[pins.command as usize] += 1;
+        let (bank, column) = (pins.bank(), pins.column());
+        match pins.command {
+            PinCommand::Act => self.open[bank] = Some(pins.row()),
+            PinCommand::ActAll => self.open = [Some(pins.row()); BANKS],
+            PinCommand::Pre => self.open[bank] = None,
+            PinCommand::PreAll => self.open = [None; BANKS],
+            PinCommand::Ref => self.refreshed_tck = self.tck + self.config.timing.rfc_tck,
+            PinCommand::RdAll => {
                 events.read = true;
                 let read = self.reads.pop_front()?;
                 debug_assert!(self.open == [Some(read.row); BANKS] && column == read.column);
                 self.column = Some((read.beat, read.row, read.column));
                 return Some(read);
             }
-            DramCommand::Wr { bank, column } => {
+            PinCommand::Wr => {
                 let write = self.writes.pop_front()?;
                 debug_assert!(self.open[bank] == Some(write.row) && column == write.column);
                 self.transfer(self.config.timing.cwl_tck, Carried::Written(write));
             }
-            DramCommand::WrShared { .. } | DramCommand::RdResult { .. } => {
-                match self.bus_requests.pop_front()? {
-                    BusRequest::Operand { word, last, .. } => {
-                        events.operand = true;
-                        self.transfer(self.config.timing.cwl_tck, Carried::Operand(word, last));
-                    }
-                    BusRequest::Results(sum) => {
-                        events.results = true;
-                        self.take_results = true;
-                        self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
-                    }
+            PinCommand::WrShared | PinCommand::RdResult => match self.bus_requests.pop_front()? {
+                BusRequest::Operand { word, last, .. } => {
+                    events.operand = true;
+                    self.transfer(self.config.timing.cwl_tck, Carried::Operand(word, last));
                 }
-            }
-            DramCommand::Rd { .. } => {}
+                BusRequest::Results(sum) => {
+                    events.results = true;
+                    self.take_results = true;
+                    self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
+                }
+            },
+            PinCommand::None | PinCommand::Rd => {}
         }
         None
     }
@@ -361,7 +362,7 @@ impl Module {
     }
 
     /// A clock of the PUs, the I/O buffers and the EPU.
-    fn clock(&mut self, softmax: &SoftmaxRequest) -> Result<Made, AimError> {
+    fn clock(&mut self, softmax: &SoftmaxRequest) -> Result<Weighed, AimError> {
         let Self { column, operand, take_results, cells, channels, .. } = self;
         let arriving = Arriving {
             column: column
@@ -380,5 +381,16 @@ impl Module {
         let busy = softmax.score.is_some() || made.weigh_taken;
         statistics.softmax_unit_cycles += slot_tck * u64::from(busy);
         Ok(made)
+    }
+}
+
+/// A request for the banks.
+fn array_request(kind: ArrayKind, bank: usize, row: usize, column: usize) -> types::ArrayRequest {
+    types::ArrayRequest {
+        kind,
+        bank: U::new(bank as u64),
+        row: row as u16,
+        column: column as u8,
+        ..Default::default()
     }
 }

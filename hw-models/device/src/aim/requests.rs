@@ -4,9 +4,9 @@
 use super::channels::Beat;
 use super::epu::{SoftmaxRequest, Sum};
 use super::layout::Write;
+use super::softmax::Weighed;
 use super::units::Word;
 use crate::accounts::Gap;
-use crate::softmax::Made;
 
 /// A column of all banks, and what the PUs do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,5 +75,5 @@ pub struct Events {
     /// An RD_RESULT is on the pins.
     pub results: bool,
     /// What the softmax unit did, in a tCK in which it has a clock.
-    pub softmax: Option<Made>,
+    pub softmax: Option<Weighed>,
 }

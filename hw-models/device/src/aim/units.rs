@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! What executes the units of a module, and how it works.
 
-use crate::back_end::{BackEnd, ModelBackEnd};
+use super::back_end::{BackEnd, ModelBackEnd};
+use super::softmax;
 use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
 use crate::options::Activation;
-use crate::softmax::SoftmaxUnits;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{BankPu, PingpongBuffer, PingpongBufferIn, PingpongBufferOut, Sixteen};
@@ -105,7 +105,7 @@ pub struct AimUnits {
     /// Element-wise addition, one for each channel.
     pub adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
     /// The softmax unit.
-    pub softmax_unit: SoftmaxUnits,
+    pub softmax_unit: Box<dyn Instances<softmax::Unit>>,
     /// The one controller of all channels.
     pub rank_controller: Box<dyn Instances<RankController>>,
     /// Its refresh manager.
@@ -126,7 +126,7 @@ impl AimUnits {
             global_buffer: IoBufferUnits::new(io_buffers, 1, slot_ps, back_end)?,
             result_registers: IoBufferUnits::new(io_buffers, channels, slot_ps, back_end)?,
             adder_units: back_end.instances(channels, slot_ps)?,
-            softmax_unit: SoftmaxUnits::Early(back_end.instances(1, slot_ps)?),
+            softmax_unit: back_end.instances(1, slot_ps)?,
             rank_controller: back_end.instances(1, config.tck_ps)?,
             refresh_manager: back_end.instances(1, config.tck_ps)?,
         })

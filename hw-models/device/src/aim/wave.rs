@@ -4,8 +4,8 @@
 
 use super::channels::{Channels, PuIn, PuOut};
 use super::units::Word;
-use crate::command::DramCommand;
 use crate::wave::{RankCommand, command_signals};
+use pimlico_dpa::types::Pins;
 use pimlico_ports::Bundle;
 use pimlico_ports::wave::{ScopeId, Wave};
 use pimlico_units::bank::{PingpongBufferIn, PingpongBufferOut};
@@ -42,12 +42,8 @@ impl AimWave {
     }
 
     /// Records a tCK.
-    pub(super) fn record(
-        &mut self,
-        command: Option<DramCommand>,
-        channels: &Channels,
-    ) -> io::Result<()> {
-        let mut signals = command.map(command_signals).unwrap_or_default();
+    pub(super) fn record(&mut self, pins: Pins, channels: &Channels) -> io::Result<()> {
+        let mut signals = command_signals(pins);
         let wave = &mut self.wave;
         wave.time(self.tck * self.tck_ps)?;
         wave.change(self.commands, 0, &signals)?;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The DRAM's pins.
 
-use super::{Bank, Column, Row};
-use pimlico_ports::Signal;
+use super::{Bank, Column, ResultAddress, Row};
+use pimlico_ports::{Signal, U};
 
 /// Command on the pins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
@@ -45,4 +45,110 @@ pub struct Pins {
     pub row: Row,
     /// Column of the command; RD_RESULT: which results; WR_SHARED: which word.
     pub column: Column,
+}
+
+impl PinCommand {
+    /// All commands but none.
+    pub const COMMANDS: [Self; 10] = [
+        Self::Act,
+        Self::ActAll,
+        Self::Pre,
+        Self::PreAll,
+        Self::Rd,
+        Self::Wr,
+        Self::RdAll,
+        Self::RdResult,
+        Self::WrShared,
+        Self::Ref,
+    ];
+
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::Act => "ACT",
+            Self::ActAll => "ACT_ALL_BANK",
+            Self::Pre => "PRE",
+            Self::PreAll => "PREA",
+            Self::Rd => "RD",
+            Self::Wr => "WR",
+            Self::RdAll => "RD_ALL_BANK",
+            Self::RdResult => "RD_RESULT",
+            Self::WrShared => "WR_SHARED",
+            Self::Ref => "REF",
+        }
+    }
+}
+
+impl Pins {
+    /// No command.
+    pub const NONE: Self = Self::of(PinCommand::None, 0, 0, 0);
+    /// PREA: all banks are closed.
+    pub const PRE_ALL: Self = Self::of(PinCommand::PreAll, 0, 0, 0);
+    /// REF.
+    pub const REF: Self = Self::of(PinCommand::Ref, 0, 0, 0);
+
+    const fn of(command: PinCommand, bank: usize, row: usize, column: usize) -> Self {
+        Self { command, bank: U::new(bank as u64), row: row as Row, column: column as Column }
+    }
+
+    /// ACT: a row is opened.
+    pub const fn act(bank: usize, row: usize) -> Self {
+        Self::of(PinCommand::Act, bank, row, 0)
+    }
+
+    /// ACT_ALL: a row is opened in all banks.
+    pub const fn act_all(row: usize) -> Self {
+        Self::of(PinCommand::ActAll, 0, row, 0)
+    }
+
+    /// PRE: a bank is closed.
+    pub const fn pre(bank: usize) -> Self {
+        Self::of(PinCommand::Pre, bank, 0, 0)
+    }
+
+    /// RD: a column is read.
+    pub const fn rd(bank: usize, column: usize) -> Self {
+        Self::of(PinCommand::Rd, bank, 0, column)
+    }
+
+    /// WR: a column is written.
+    pub const fn wr(bank: usize, column: usize) -> Self {
+        Self::of(PinCommand::Wr, bank, 0, column)
+    }
+
+    /// RD_ALL: a column of every bank is read to its PU.
+    pub const fn rd_all(column: usize) -> Self {
+        Self::of(PinCommand::RdAll, 0, 0, column)
+    }
+
+    /// WR_SHARED: a word of the shared buffers is written.
+    pub const fn wr_shared(word: usize) -> Self {
+        Self::of(PinCommand::WrShared, 0, 0, word)
+    }
+
+    /// Whether there is a command.
+    pub fn is_some(&self) -> bool {
+        self.command != PinCommand::None
+    }
+
+    /// Bank, for an index.
+    pub fn bank(&self) -> usize {
+        self.bank.get() as usize
+    }
+
+    /// Row, for an index.
+    pub fn row(&self) -> usize {
+        self.row.into()
+    }
+
+    /// Column, or word of the shared buffers, for an index.
+    pub fn column(&self) -> usize {
+        self.column.into()
+    }
+
+    /// Which results an RD_RESULT reads.
+    pub fn results(&self) -> ResultAddress {
+        ResultAddress::of_bits(self.column)
+    }
 }

@@ -33,7 +33,7 @@ pub mod table;
 mod tests;
 
 pub use design::Surroundings;
-pub use stimulus::{Phase, Recorder, Stimulus, Tape};
+pub use stimulus::{Phase, Recorder, Stimulus, Tape, Track};
 pub use store::Store;
 
 use crate::liberty::Library;

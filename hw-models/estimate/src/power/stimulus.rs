@@ -186,21 +186,25 @@ impl Recorder {
         Self { phase, tapes: Rc::default(), most_clocks }
     }
 
+    /// A track on which the cycles of a unit are recorded.
+    pub fn track<U: Unit>(&self, clock_ps: u64) -> Track<U> {
+        let tape = Rc::new(RefCell::new(Tape::new::<U>(clock_ps, self.most_clocks)));
+        self.tapes.borrow_mut().push(tape.clone());
+        let word = |name| {
+            let port = U::In::PORTS.iter().position(|port| port.name == name)?;
+            Some(U::In::PORTS[..port].iter().map(PortInfo::words).sum())
+        };
+        let leads = word("valid_i").zip(word("accumulate_i")).filter(|_| U::MODULE == "bank_pu");
+        Track { tape, phase: self.phase.clone(), leads, unit: PhantomData }
+    }
+
     /// Instances of which the first is recorded from here on.
     pub fn record<M: Model>(
         &self,
         instances: Box<dyn Instances<M>>,
         clock_ps: u64,
     ) -> Box<dyn Instances<M>> {
-        let tape = Rc::new(RefCell::new(Tape::new::<M>(clock_ps, self.most_clocks)));
-        self.tapes.borrow_mut().push(tape.clone());
-        let word = |name| {
-            let port = M::In::PORTS.iter().position(|port| port.name == name)?;
-            Some(M::In::PORTS[..port].iter().map(PortInfo::words).sum())
-        };
-        let leads = word("valid_i").zip(word("accumulate_i")).filter(|_| M::MODULE == "bank_pu");
-        let phase = self.phase.clone();
-        Box::new(Recorded { instances, tape, phase, leads, unit: PhantomData })
+        Box::new(Recorded { instances, track: self.track(clock_ps) })
     }
 
     /// The recordings so far.
@@ -209,14 +213,34 @@ impl Recorder {
     }
 }
 
-/// Instances of which the first is recorded.
-struct Recorded<M: Model> {
-    instances: Box<dyn Instances<M>>,
+/// Where a unit is recorded.
+pub struct Track<U> {
     tape: Rc<RefCell<Tape>>,
     phase: Rc<Cell<Phase>>,
     /// Bank PUs say what phase it is: the words of `valid_i` and `accumulate_i`.
     leads: Option<(usize, usize)>,
-    unit: PhantomData<M>,
+    unit: PhantomData<U>,
+}
+
+impl<U: Unit> Track<U> {
+    /// Records a cycle.
+    pub fn record(&mut self, input: &U::In) {
+        if let Some((valid, accumulate)) = self.leads {
+            let mut words = vec![0; U::In::WORDS];
+            input.write(&mut words);
+            if words[valid] != 0 {
+                let is_context = words[accumulate] != 0;
+                self.phase.set(if is_context { Phase::Context } else { Phase::Score });
+            }
+        }
+        self.tape.borrow_mut().record(self.phase.get(), input);
+    }
+}
+
+/// Instances of which the first is recorded.
+struct Recorded<M: Model> {
+    instances: Box<dyn Instances<M>>,
+    track: Track<M>,
 }
 
 impl<M: Model> Instances<M> for Recorded<M> {
@@ -230,15 +254,7 @@ impl<M: Model> Instances<M> for Recorded<M> {
 
     fn step(&mut self, inputs: &[M::In], outputs: &mut [M::Out]) -> Result<(), Box<Mismatch>> {
         if let Some(first) = inputs.first() {
-            if let Some((valid, accumulate)) = self.leads {
-                let mut words = vec![0; M::In::WORDS];
-                first.write(&mut words);
-                if words[valid] != 0 {
-                    let is_context = words[accumulate] != 0;
-                    self.phase.set(if is_context { Phase::Context } else { Phase::Score });
-                }
-            }
-            self.tape.borrow_mut().record(self.phase.get(), first);
+            self.track.record(first);
         }
         self.instances.step(inputs, outputs)
     }

@@ -34,7 +34,7 @@ use on_rank::OnRank;
 use pimlico_device::aim::{self, AimError, Module};
 use pimlico_device::gemv::{IoBuffers, MatrixError};
 use pimlico_device::mapping;
-use pimlico_device::{Rank, RankError};
+use pimlico_device::{Device, RankError};
 use pimlico_golden::llama::{Llama, Past};
 use report::DecodeReport;
 use sampling::Sampler;
@@ -174,7 +174,7 @@ impl From<TransferError> for DecodeError {
 
 /// Runs a job on a rank. `progress` is told after each token how many have gone through the layers.
 pub fn run(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &DecodeJob,
     progress: impl FnMut(usize),
 ) -> Result<Report, DecodeError> {

@@ -17,11 +17,11 @@ use crate::report::{Error, JobReport, Load, Operator, Report};
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{BURST, HeadLayout};
-use pimlico_device::{CHIPS, Config, Normalise, Rank, Statistics};
+use pimlico_device::{CHIPS, Config, Device, Normalise, Statistics};
 
 /// A model on a rank.
 pub struct OnRank<'a> {
-    rank: &'a mut Rank,
+    rank: &'a mut dyn Device,
     host: HostPort,
     pins: PinLog,
     weights: &'a Weights,
@@ -40,7 +40,7 @@ struct ResidentLayer {
 impl<'a> OnRank<'a> {
     /// Lays out a model with K and V of so many tokens on a rank that has just been reset.
     pub fn new(
-        rank: &'a mut Rank,
+        rank: &'a mut dyn Device,
         weights: &'a Weights,
         shape: &CheckpointShape,
         tokens: usize,

@@ -17,7 +17,7 @@ use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::Made;
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, Options, Rank, RankError, Ranks, Statistics};
+use pimlico_device::{CHIPS, Device, Options, RankError, Ranks, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -157,7 +157,7 @@ pub fn writes<'a>(
 /// If the vector has not as many elements as the matrix has columns.
 pub fn multiply(
     driver: &mut Driver,
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     layout: &MatrixLayout,
     vector: &[u16],
     io_buffers: IoBuffers,
@@ -169,7 +169,7 @@ pub fn multiply(
 /// The same with a program of its own.
 fn multiply_with(
     driver: &mut Driver,
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     layout: &MatrixLayout,
     vector: &[u16],
     words: &[u64],
@@ -201,7 +201,7 @@ const QUEUE: usize = 1 << 18;
 
 /// Writes a matrix into the banks.
 pub fn load(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     host: &mut HostPort,
     layout: &MatrixLayout,
     matrix: &[Vec<u16>],
@@ -215,13 +215,13 @@ pub fn load(
 }
 
 /// Runs a job.
-pub fn run(rank: &mut Rank, job: &GemvJob) -> Result<Report, GemvError> {
+pub fn run(rank: &mut dyn Device, job: &GemvJob) -> Result<Report, GemvError> {
     run_with(rank, job, None)
 }
 
 /// Runs a job, with a program in place of the one that would be built.
 pub fn run_with(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &GemvJob,
     program: Option<&[u64]>,
 ) -> Result<Report, GemvError> {
@@ -259,7 +259,7 @@ pub(crate) struct Product {
 
 /// Writes a matrix, from row 0 of the banks on, and multiplies, perhaps with a program of its own.
 pub(crate) fn product(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     host: &mut HostPort,
     name: &'static str,
     job: &GemvJob,
@@ -290,7 +290,7 @@ pub(crate) struct Block {
 
 /// Writes synthetic rows and multiplies. The host has the rows of one chunk at a time.
 pub(crate) fn block(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     host: &mut HostPort,
     layout: &MatrixLayout,
     mut data: Synthetic,

@@ -4,10 +4,10 @@
 
 use crate::failure::Failure;
 use crate::run::find_model;
-use pimlico_device::aim::{AimOptions, AimUnits, Module, Pu, Word};
+use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{BackEnd, Config, Options, Rank, RankUnits};
-use pimlico_estimate::power::{Recorder, Stimulus, Tape};
+use pimlico_device::{Config, Normalise, Options, Rank, SumFormat, UnitInput, UnitWatch};
+use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
 use pimlico_host::aim;
 use pimlico_host::attention::{self, AttentionJob};
 use pimlico_host::data::Distribution;
@@ -67,7 +67,74 @@ pub struct AimWhat<'a> {
     pub window: usize,
 }
 
-/// The models, recorded.
+/// The units of a rank, recorded.
+struct RankTracks {
+    dispatcher: Track<Dispatcher>,
+    rank_controller: Track<RankController>,
+    refresh_manager: Track<RefreshManager>,
+    relayout_unit: Track<RelayoutUnit<16, 8>>,
+    sums: SumTracks,
+    softmax_unit: SoftmaxTrack,
+}
+
+/// Bank PU and adder unit.
+enum SumTracks {
+    Binary16(Track<BankPu<Binary16>>, Track<AdderUnit<Binary16>>),
+    Binary32(Track<BankPu<Binary16, Binary32>>, Track<AdderUnit<Binary16, Binary32>>),
+}
+
+enum SoftmaxTrack {
+    Early(Track<SoftmaxUnit<Binary16, false>>),
+    Late(Track<SoftmaxUnit<Binary16, true>>),
+}
+
+impl RankTracks {
+    fn new(recorder: &Recorder, config: &Config, options: &Options) -> Self {
+        let tck_ps = config.tck_ps;
+        let slot_ps = config.timing.ccd_l_tck * tck_ps;
+        Self {
+            dispatcher: recorder.track(tck_ps),
+            rank_controller: recorder.track(tck_ps),
+            refresh_manager: recorder.track(tck_ps),
+            relayout_unit: recorder.track(tck_ps / 2),
+            sums: match options.sums {
+                SumFormat::Binary16 => {
+                    SumTracks::Binary16(recorder.track(slot_ps), recorder.track(tck_ps))
+                }
+                SumFormat::Binary32 => {
+                    SumTracks::Binary32(recorder.track(slot_ps), recorder.track(tck_ps))
+                }
+            },
+            softmax_unit: match options.normalise {
+                Normalise::Early => SoftmaxTrack::Early(recorder.track(tck_ps)),
+                Normalise::Late => SoftmaxTrack::Late(recorder.track(tck_ps)),
+            },
+        }
+    }
+}
+
+impl UnitWatch for RankTracks {
+    fn cycle(&mut self, input: UnitInput<'_>) {
+        match (input, &mut self.sums) {
+            (UnitInput::Dispatcher(input), _) => self.dispatcher.record(input),
+            (UnitInput::RankController(input), _) => self.rank_controller.record(input),
+            (UnitInput::RefreshManager(input), _) => self.refresh_manager.record(input),
+            (UnitInput::RelayoutUnit(input), _) => self.relayout_unit.record(input),
+            (UnitInput::BankPu(input), SumTracks::Binary16(track, _)) => track.record(input),
+            (UnitInput::AdderUnit(input), SumTracks::Binary16(_, track)) => track.record(input),
+            (UnitInput::WideBankPu(input), SumTracks::Binary32(track, _)) => track.record(input),
+            (UnitInput::WideAdderUnit(input), SumTracks::Binary32(_, track)) => track.record(input),
+            (UnitInput::SoftmaxUnit(input), _) => match &mut self.softmax_unit {
+                SoftmaxTrack::Early(track) => track.record(input),
+                SoftmaxTrack::Late(track) => track.record(input),
+            },
+            // Units of the other format of sums.
+            _ => {}
+        }
+    }
+}
+
+/// The models of a module, recorded.
 struct Recording(Recorder);
 
 impl BackEnd for Recording {
@@ -101,9 +168,9 @@ impl Workload {
         let model = find_model(what.model)?;
         let (config, options) = (Config::ddr4_3200(), what.options);
         let recorder = Recorder::new(RECORDED * what.window);
-        let mut back_end = Recording(recorder.clone());
-        let Ok(units) = RankUnits::new(&config, options, &mut back_end);
-        let mut rank = Rank::new(config, units, options);
+        let tracks = RankTracks::new(&recorder, &config, &options);
+        let mut rank = Rank::new(config, options);
+        rank.watch_units(Box::new(tracks));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = attention::run(&mut rank, &job, |_| {})
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
@@ -180,7 +247,6 @@ impl Workload {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pimlico_device::{Normalise, SumFormat};
     use pimlico_estimate::power::Phase;
     use pimlico_ports::Bundle;
     use pimlico_units::bank::PingpongBufferIn;

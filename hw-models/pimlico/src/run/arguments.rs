@@ -75,8 +75,8 @@ pub struct RunArguments {
     /// Whether rows are refreshed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) refresh: Switch,
-    /// What executes the units
-    #[arg(long, value_enum, default_value_t = Backend::Model)]
+    /// What executes the device; AiM has no engine, `fast` is its models
+    #[arg(long, value_enum, default_value_t = Backend::Fast)]
     pub(super) backend: Backend,
     /// Rows of the matrix, with --op gemv
     #[arg(long, value_name = "R")]

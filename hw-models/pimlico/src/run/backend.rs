@@ -1,55 +1,94 @@
 // SPDX-License-Identifier: MIT
-//! What executes the units.
+//! What executes the device.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
 use pimlico_device::aim::{AimOptions, AimUnits};
-use pimlico_device::{Config, Options, RankUnits};
+use pimlico_device::{Config, Device, ModuleDevice, Normalise, Options, Rank, SumFormat};
+use pimlico_ports::{Instances, Model, Models, Unit};
+use pimlico_units::arith::{Binary16, Binary32};
+use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+#[cfg(feature = "rtl")]
+use {
+    pimlico_ports::Mismatch,
+    std::io,
+    std::path::{Path, PathBuf},
+};
 
-/// What executes the units.
+/// Beats before a mismatch that its waveforms show.
+#[cfg(feature = "rtl")]
+const BEFORE: u64 = 128;
+
+/// What executes the device.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Backend {
-    /// The Rust models
+    /// The engine: fast, and equal to the models in results, tCK and statistics
+    Fast,
+    /// The cycle model of the module
     Model,
-    /// The RTL, through Verilator
+    /// The RTL of the module, through Verilator
     Rtl,
-    /// Both, every port compared in every cycle
+    /// RTL and cycle model, every port compared in every cycle
     Lockstep,
 }
+
+/// A device that one of the back ends executes.
+type Made = Result<Box<dyn Device>, Failure>;
 
 impl Backend {
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Fast => "fast",
             Self::Model => "model",
             Self::Rtl => "rtl",
             Self::Lockstep => "lockstep",
         }
     }
 
+    /// An L3 module that has just been reset. See `pimlico_testbenches::Rtl` for the seed.
+    pub(super) fn device(self, config: &Config, options: Options, seed: u64) -> Made {
+        use Normalise::{Early, Late};
+        match (self, options.sums, options.normalise) {
+            (Self::Fast, ..) => Ok(Box::new(Rank::new(config.clone(), options))),
+            (_, SumFormat::Binary16, Early) => {
+                self.module::<PimModule<Binary16, false>>(config, options, seed)
+            }
+            (_, SumFormat::Binary16, Late) => {
+                self.module::<PimModule<Binary16, true>>(config, options, seed)
+            }
+            (_, SumFormat::Binary32, Early) => {
+                self.module::<PimModule<Binary32, false>>(config, options, seed)
+            }
+            (_, SumFormat::Binary32, Late) => {
+                self.module::<PimModule<Binary32, true>>(config, options, seed)
+            }
+        }
+    }
+
+    fn module<M>(self, config: &Config, options: Options, seed: u64) -> Made
+    where
+        M: Model + Unit<In = PimModuleIn, Out = PimModuleOut>,
+    {
+        let module = self.instances::<M>(seed)?;
+        let device = ModuleDevice::new(config.clone(), options, module);
+        let device = device.map_err(|error| Failure::Input(error.to_string()))?;
+        Ok(Box::new(device))
+    }
+
     #[cfg(feature = "rtl")]
-    pub(super) fn units(
-        self,
-        config: &Config,
-        options: Options,
-        seed: u64,
-    ) -> Result<RankUnits, Failure> {
-        use pimlico_testbenches::rank;
+    fn instances<M: Model>(self, seed: u64) -> Result<Box<dyn Instances<M>>, Failure> {
+        use pimlico_testbenches::{Lockstep, Rtl};
         Ok(match self {
-            Self::Model => RankUnits::models(config, options),
-            Self::Rtl => rank::rtl_units(config, options, seed),
-            Self::Lockstep => rank::lockstep_units(config, options, seed),
+            Self::Fast | Self::Model => Box::new(Models::new(1)),
+            Self::Rtl => Box::new(Rtl::new(1, seed)),
+            Self::Lockstep => Box::new(Lockstep::new(1, seed)),
         })
     }
 
     #[cfg(not(feature = "rtl"))]
-    pub(super) fn units(
-        self,
-        config: &Config,
-        options: Options,
-        _: u64,
-    ) -> Result<RankUnits, Failure> {
+    fn instances<M: Model>(self, _: u64) -> Result<Box<dyn Instances<M>>, Failure> {
         match self {
-            Self::Model => Ok(RankUnits::models(config, options)),
+            Self::Fast | Self::Model => Ok(Box::new(Models::new(1))),
             _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
         }
     }
@@ -63,7 +102,7 @@ impl Backend {
     ) -> Result<AimUnits, Failure> {
         use pimlico_testbenches::aim;
         Ok(match self {
-            Self::Model => AimUnits::models(config, options),
+            Self::Fast | Self::Model => AimUnits::models(config, options),
             Self::Rtl => aim::rtl_units(config, options, seed),
             Self::Lockstep => aim::lockstep_units(config, options, seed),
         })
@@ -77,8 +116,44 @@ impl Backend {
         _: u64,
     ) -> Result<AimUnits, Failure> {
         match self {
-            Self::Model => Ok(AimUnits::models(config, options)),
+            Self::Fast | Self::Model => Ok(AimUnits::models(config, options)),
             _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
         }
     }
+}
+
+/// The device in lockstep, to run the same again that ended in `mismatch`: it writes the waveforms of the
+/// module, from shortly before to the mismatch, to `folder`. Returns the files' names.
+#[cfg(feature = "rtl")]
+pub(super) fn watched(
+    config: &Config,
+    options: Options,
+    seed: u64,
+    mismatch: &Mismatch,
+    folder: &Path,
+) -> io::Result<(Box<dyn Device>, [PathBuf; 2])> {
+    use Normalise::{Early, Late};
+    let what = (config, options, seed, mismatch, folder);
+    match (options.sums, options.normalise) {
+        (SumFormat::Binary16, Early) => watched_module::<PimModule<Binary16, false>>(what),
+        (SumFormat::Binary16, Late) => watched_module::<PimModule<Binary16, true>>(what),
+        (SumFormat::Binary32, Early) => watched_module::<PimModule<Binary32, false>>(what),
+        (SumFormat::Binary32, Late) => watched_module::<PimModule<Binary32, true>>(what),
+    }
+}
+
+#[cfg(feature = "rtl")]
+fn watched_module<M>(
+    (config, options, seed, mismatch, folder): (&Config, Options, u64, &Mismatch, &Path),
+) -> io::Result<(Box<dyn Device>, [PathBuf; 2])>
+where
+    M: Model + Unit<In = PimModuleIn, Out = PimModuleOut>,
+{
+    use pimlico_testbenches::{Lockstep, Window};
+    let mut module = Lockstep::<M>::new(1, seed);
+    let from = mismatch.cycle.saturating_sub(BEFORE);
+    let window = Window { from, cycle_ps: config.tck_ps / 2 };
+    let files = module.watch(mismatch.instance, folder, window)?;
+    let device = ModuleDevice::new(config.clone(), options, Box::new(module));
+    Ok((Box::new(device.map_err(io::Error::other)?), files))
 }

@@ -6,7 +6,7 @@
 //! * [`decode`]: decoding text, its files and its part of the report.
 //! * [`flags`]: which of it goes with which operator.
 //! * [`ranks`]: the operators on several ranks.
-//! * [`backend`]: what executes the units.
+//! * [`backend`]: what executes the device.
 //! * [`plot`]: a picture of it.
 //! * [`text`]: the report for people.
 
@@ -26,7 +26,7 @@ use crate::failure::Failure;
 use crate::output;
 use arguments::{RunArguments, System};
 use backend::Backend;
-use pimlico_device::{Config, Mismatch, Options, Rank, RankError, RankWave};
+use pimlico_device::{Config, Device, Mismatch, Options, RankError};
 use pimlico_host::attention::{self, AttentionError, AttentionSetup};
 use pimlico_host::decode::{self as host_decode, DecodeError};
 use pimlico_host::driver::DriverError;
@@ -69,16 +69,14 @@ fn run_l3(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result
 fn run_rank(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result<(), Failure> {
     let config = Config::ddr4_3200();
     let options = arguments.options();
-    let units = arguments.backend.units(&config, options, arguments.seed)?;
-    let mut rank = Rank::new(config.clone(), units, options);
+    let mut rank = arguments.backend.device(&config, options, arguments.seed)?;
     if let Some(file) = &arguments.vcd {
-        let wave = RankWave::create(file, 0, config.tck_ps, options.sums);
-        rank.trace(wave.map_err(|e| Failure::file(file, &e))?);
+        rank.trace(file).map_err(|e| Failure::file(file, &e))?;
     }
     if arguments.plot.is_some() {
-        rank.record_timeline();
+        rank.start_timeline();
     }
-    let report = simulate(&mut rank, job, setup, arguments);
+    let report = simulate(&mut *rank, job, setup, arguments);
     rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     let report = report?;
     if let (Some(file), Some(timeline)) = (&arguments.plot, rank.timeline()) {
@@ -108,7 +106,7 @@ fn tell(report: &Report, arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 fn simulate(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &Job,
     setup: &AttentionSetup,
     arguments: &RunArguments,
@@ -161,7 +159,7 @@ impl Stop {
 }
 
 fn run_job(
-    rank: &mut Rank,
+    rank: &mut dyn Device,
     job: &Job,
     setup: &AttentionSetup,
     arguments: &RunArguments,
@@ -220,12 +218,10 @@ fn show(
     (job, setup): (&Job, &AttentionSetup),
     arguments: &RunArguments,
 ) -> String {
-    use pimlico_testbenches::rank;
     let options = arguments.options();
-    match rank::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
-        Ok((units, files)) => {
-            let mut rank = Rank::new(config.clone(), units, options);
-            let _ = run_job(&mut rank, job, setup, arguments); // ends in the same mismatch
+    match backend::watched(config, options, arguments.seed, mismatch, &arguments.report) {
+        Ok((mut device, files)) => {
+            let _ = run_job(&mut *device, job, setup, arguments); // ends in the same mismatch
             files.map(|file| file.display().to_string()).join(" ")
         }
         Err(error) => format!("{}: {error}", arguments.report.display()),

@@ -6,7 +6,7 @@ use super::arguments::RunArguments;
 use super::{Job, Stop, ran_by};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use pimlico_device::{Address, Config, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Ranks, Topology};
 use pimlico_host::report::{LayersReport, OnRanks, Operator, Report, RollUp};
 use pimlico_host::spread::SpreadError;
 use pimlico_host::{attention, fc, gemv, layer};
@@ -19,13 +19,10 @@ pub(super) fn run(
     arguments: &RunArguments,
 ) -> Result<Report, Failure> {
     let (config, options) = (Config::ddr4_3200(), arguments.options());
-    let new_rank = || {
-        let units = arguments.backend.units(&config, options, arguments.seed)?;
-        Ok(Rank::new(config.clone(), units, options))
-    };
+    let new_rank = || arguments.backend.device(&config, options, arguments.seed);
     new_rank()?; // what cannot be had is told here
-    let at = |address: Address| -> Rank {
-        let rank: Result<Rank, Failure> = new_rank();
+    let at = |address: Address| {
+        let rank: Result<Box<dyn Device>, Failure> = new_rank();
         rank.unwrap_or_else(|error| panic!("{address}: one was made already: {error}"))
     };
     let ranks = Ranks::new(&config, topology, &at);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+//! Who owns the command pins while there is processing in memory: the rank controller, and the refresh
+//! manager at its side.
+//!
+//! The controller hears from the refresh manager a tCK late: a register is between them.
+
+use crate::accounts::Cause;
+use crate::config::Timing;
+use crate::options::Activation;
+use pimlico_dpa::types::{ArrayRequest, BusRequest, Pins};
+use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_units::rank::{
+    RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
+    RefreshManagerOut,
+};
+
+/// What the controller is asked for in a tCK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    pub array: Option<ArrayRequest>,
+    pub bus: Option<BusRequest>,
+    /// A head ends here: REFs that were postponed come now.
+    pub head_end: bool,
+}
+
+/// What it has taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    pub array: bool,
+    pub bus: bool,
+}
+
+/// Rank controller and refresh manager.
+pub struct Control {
+    rank_controller: Box<dyn Instances<RankController>>,
+    /// Its inputs without a request.
+    controls: RankControllerIn,
+    controlled: RankControllerOut,
+    refresh_manager: Box<dyn Instances<RefreshManager>>,
+    /// Its inputs without an event.
+    refresh_controls: RefreshManagerIn,
+    refresh: RefreshManagerOut,
+}
+
+impl Control {
+    /// Both, reset.
+    pub fn new(
+        timing: &Timing,
+        activation: Activation,
+        refresh: bool,
+        rank_controller: Box<dyn Instances<RankController>>,
+        refresh_manager: Box<dyn Instances<RefreshManager>>,
+    ) -> Self {
+        Self {
+            rank_controller,
+            controls: RankControllerIn {
+                timing_i: timing.ports(),
+                staggered_i: activation == Activation::Staggered,
+                ..Default::default()
+            },
+            controlled: RankControllerOut::default(),
+            refresh_manager,
+            refresh_controls: RefreshManagerIn {
+                enable_i: refresh,
+                refi_i: U::new(timing.refi_tck),
+                ..Default::default()
+            },
+            refresh: RefreshManagerOut::default(),
+        }
+    }
+
+    /// One tCK.
+    pub fn step(&mut self, asked: &Asked) -> Result<Taken, Box<Mismatch>> {
+        let input = RankControllerIn {
+            refresh_i: self.refresh.refresh_o,
+            force_i: self.refresh.force_o,
+            array_valid_i: asked.array.is_some(),
+            array_i: asked.array.unwrap_or_default(),
+            bus_valid_i: asked.bus.is_some(),
+            bus_i: asked.bus.unwrap_or_default(),
+            ..self.controls
+        };
+        self.rank_controller.step(&[input], std::slice::from_mut(&mut self.controlled))?;
+        let RankControllerOut { idle_o, refresh_issued_o, .. } = self.controlled;
+        self.step_refresh_manager(asked.head_end, idle_o, refresh_issued_o)?;
+        Ok(Taken {
+            array: input.array_valid_i && self.controlled.array_ready_o,
+            bus: input.bus_valid_i && self.controlled.bus_ready_o,
+        })
+    }
+
+    fn step_refresh_manager(
+        &mut self,
+        head_end: bool,
+        idle: bool,
+        done: bool,
+    ) -> Result<(), Box<Mismatch>> {
+        let input = RefreshManagerIn {
+            head_end_i: head_end,
+            idle_i: idle,
+            done_i: done,
+            ..self.refresh_controls
+        };
+        self.refresh_manager.step(&[input], std::slice::from_mut(&mut self.refresh))
+    }
+
+    /// What the controller has on the pins.
+    pub fn pins(&self) -> Pins {
+        self.controlled.pins_o
+    }
+
+    /// Why no all-bank RD is on the pins, as far as the controller knows.
+    pub fn cause(&self) -> Option<Cause> {
+        Cause::of(self.controlled.lost_refresh_o, self.controlled.lost_row_switch_o)
+    }
+
+    /// Whether nothing is queued and no REF owed.
+    pub fn is_settled(&self) -> bool {
+        self.controlled.idle_o && self.refresh.owed_o.get() == 0
+    }
+}

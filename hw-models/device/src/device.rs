@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//! What a host's driver needs of a device, whoever executes it.
+
+use crate::config::Config;
+use crate::dispatch::{Made, Start};
+use crate::error::RankError;
+use crate::options::Options;
+use crate::pins::PinWatch;
+use crate::statistics::Statistics;
+use crate::timeline::Timeline;
+use crate::traffic::HostTransfer;
+use pimlico_dpa::types::{LoadKind, Pins};
+use std::io;
+use std::path::Path;
+
+/// An L3 module of one rank, as its host has it.
+///
+/// Time goes in tCK since the reset. The host has the chips' pins ([`step_memory`](Self::step_memory)) or
+/// starts a program ([`run`](Self::run)), which returns with all banks closed and no REF owed.
+pub trait Device {
+    /// Organisation and timing.
+    fn config(&self) -> &Config;
+
+    /// How it works.
+    fn options(&self) -> Options;
+
+    /// tCK since the reset.
+    fn tck(&self) -> u64;
+
+    /// Writes to the module: see [`LoadKind`]. It takes no tCK. What does not fit is remembered by the
+    /// dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError>;
+
+    /// Sets the factor of the scores, a binary16 number.
+    fn set_scale(&mut self, scale: u16);
+
+    /// Runs a request, and tells what it makes as it comes. Ends with all banks closed and no REF owed, even
+    /// after a fault: what was dispatched before it is done.
+    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError>;
+
+    /// One tCK as memory: the host's command, and what it drives on its data bus in the two beats of the
+    /// tCK. Returns what is on that bus for it.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    fn step_memory(
+        &mut self,
+        pins: Pins,
+        driven: [Option<u64>; 2],
+    ) -> Result<[Option<u64>; 2], RankError>;
+
+    /// Starts an operator: statistics count from here.
+    fn begin(&mut self);
+
+    /// Ends an operator.
+    fn end(&mut self) -> Statistics;
+
+    /// What crossed the host's channel for the operator that has ended, as if the device had the channel to
+    /// itself: of processing in memory, not of the host's accesses. It is forgotten with that.
+    fn take_transfers(&mut self) -> Vec<HostTransfer>;
+
+    /// Has the chips' pins watched from here on.
+    fn watch(&mut self, watch: Box<dyn PinWatch>);
+
+    /// Has a timeline made of what follows.
+    fn start_timeline(&mut self);
+
+    /// The timeline so far, if one is made: of processing in memory, not of the host's accesses.
+    fn timeline(&self) -> Option<&Timeline>;
+
+    /// Writes a waveform of what follows to a file.
+    fn trace(&mut self, file: &Path) -> io::Result<()>;
+
+    /// Ends the waveform.
+    fn finish_trace(&mut self) -> io::Result<()>;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+//! The memories beside the dispatcher: command buffer and Va2Pa table.
+
+use pimlico_dpa::types::Load;
+use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
+
+/// What the dispatcher does with its memories in a cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Accesses {
+    /// The host's write goes to the command buffer.
+    pub command_write: bool,
+    /// The host's write goes to the table.
+    pub table_write: bool,
+    /// The host's write.
+    pub load: Load,
+    /// Address of the first word of the command buffer that is read.
+    pub fetch: Option<usize>,
+    /// Address of the entry of the table that is read.
+    pub entry: Option<usize>,
+}
+
+/// Both memories, with what they have read last.
+pub struct Memories {
+    commands: Box<[u64]>,
+    table: Box<[u16]>,
+    fetched: [u64; 4],
+    entry: u16,
+}
+
+impl Memories {
+    /// Empty memories.
+    pub fn new() -> Self {
+        Self {
+            commands: vec![0; COMMANDS].into(),
+            table: vec![NO_ROW; ENTRIES].into(),
+            fetched: [0; 4],
+            entry: 0,
+        }
+    }
+
+    /// Words of the command buffer from the last address on, the first at the bottom.
+    pub fn fetched(&self) -> [u64; 4] {
+        self.fetched
+    }
+
+    /// Entry of the table at the last address.
+    pub fn entry(&self) -> u16 {
+        self.entry
+    }
+
+    /// The end of a cycle.
+    ///
+    /// # Panics
+    ///
+    /// If a write is beyond the end: the dispatcher keeps those.
+    pub fn clock(&mut self, accesses: &Accesses) {
+        let Load { address, data, .. } = accesses.load;
+        if accesses.command_write {
+            self.commands[usize::from(address)] = data;
+        }
+        if accesses.table_write {
+            self.table[usize::from(address)] = data as u16;
+        }
+        if let Some(from) = accesses.fetch {
+            // What lies beyond the memory is beyond every program, and not looked at.
+            let word = |n: usize| self.commands.get(from + n).copied().unwrap_or(0);
+            self.fetched = std::array::from_fn(word);
+        }
+        if let Some(at) = accesses.entry {
+            self.entry = self.table.get(at).copied().unwrap_or(NO_ROW);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_dpa::types::LoadKind;
+
+    #[test]
+    fn what_is_written_is_read_a_cycle_later() {
+        let mut memories = Memories::new();
+        let load = |address, data| Load { kind: LoadKind::Command, address, data };
+        let write = Accesses { command_write: true, load: load(3, 7), ..Default::default() };
+        memories.clock(&write);
+        memories.clock(&Accesses { fetch: Some(2), entry: Some(1), ..Default::default() });
+        assert_eq!((memories.fetched(), memories.entry()), ([0, 7, 0, 0], NO_ROW));
+        let write = Accesses { table_write: true, load: load(1, 9), ..Default::default() };
+        memories.clock(&write);
+        assert_eq!(memories.entry(), NO_ROW);
+        memories.clock(&Accesses {
+            fetch: Some(COMMANDS - 1),
+            entry: Some(1),
+            ..Default::default()
+        });
+        assert_eq!((memories.fetched(), memories.entry()), ([0; 4], 9));
+    }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+//! The PUs at the banks of all chips, with the chips' shared buffers.
+//!
+//! ```text
+//!   WR_SHARED ──▶ shared buffer (each chip) ──┐     ┌── row buffers ◀── RD_ALL
+//!                 [256 words of 64 bits]      ▼     ▼
+//!                                          bank PU (128)
+//!   RD_RESULT ◀─────────────────────────── result registers
+//! ```
+//!
+//! Their clock has an edge at the end of every *slot* of tCCD_L. An RD_ALL begins a slot, whatever is
+//! left of the one before; without one the next slot follows. After [`IDLE_SLOTS`] slots without an
+//! RD_ALL, when all sums have left the pipeline, the clock stands still until the next.
+
+use crate::config::Config;
+use crate::sizes::{Burst, CHIPS, LANES, SHARED_WORDS};
+use pimlico_dpa::types::Mac;
+use pimlico_ports::{Model, U};
+use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
+use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Beat, SideBySide};
+
+/// Slots without an RD_ALL after which no PU has anything left to do.
+const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
+
+/// Ports of the bank PUs of all chips at a bank.
+pub type BankPuPorts<A> = ([BankPuIn<Binary16, A>; CHIPS], [BankPuOut<Binary16, A>; CHIPS]);
+
+/// A format of sums, and what computes bank PUs that have it.
+pub trait SumElement: Format {
+    /// Computes the PUs.
+    type Pus: Pus<Self>;
+}
+
+impl SumElement for Binary16 {
+    type Pus = SideBySide<Binary16>;
+}
+
+impl SumElement for Binary32 {
+    type Pus = OneByOne<Binary32>;
+}
+
+/// Bank PUs that are told the same: that of chip `c` at logic bank `b` is number `8 b + c`.
+pub trait Pus<A: Format> {
+    /// So many, reset.
+    fn of(count: usize) -> Self;
+
+    /// One cycle. Returns whether results are new with it.
+    fn step(&mut self, beat: Option<Beat<'_>>) -> bool;
+
+    /// An element of the result register of a PU, as its port shows it in the last cycle.
+    fn result(&self, pu: usize, lane: usize) -> Fp<A>;
+}
+
+impl Pus<Binary16> for SideBySide<Binary16> {
+    fn of(count: usize) -> Self {
+        Self::new(count)
+    }
+
+    fn step(&mut self, beat: Option<Beat<'_>>) -> bool {
+        self.step_alike(beat)
+    }
+
+    fn result(&self, pu: usize, lane: usize) -> Fp<Binary16> {
+        SideBySide::result(self, pu, lane)
+    }
+}
+
+/// Models, each by itself.
+pub struct OneByOne<A: Format> {
+    models: Box<[BankPu<Binary16, A>]>,
+    outputs: Box<[BankPuOut<Binary16, A>]>,
+}
+
+impl<A: Format> Pus<A> for OneByOne<A> {
+    fn of(count: usize) -> Self {
+        Self {
+            models: (0..count).map(|_| BankPu::new()).collect(),
+            outputs: vec![BankPuOut::default(); count].into(),
+        }
+    }
+
+    fn step(&mut self, beat: Option<Beat<'_>>) -> bool {
+        let pus = self.models.iter_mut().zip(&mut self.outputs).enumerate();
+        for (n, (model, output)) in pus {
+            let input = beat.map_or_else(BankPuIn::default, |beat| BankPuIn {
+                valid_i: true,
+                accumulate_i: beat.accumulate,
+                first_i: beat.first,
+                last_i: beat.last,
+                row_i: elements(beat.rows[n]),
+                // Four times the same, where a scalar is selected.
+                shared_i: elements(beat.factors[n]),
+                ..Default::default()
+            });
+            *output = model.step(&input);
+        }
+        self.outputs[0].result_valid_o
+    }
+
+    fn result(&self, pu: usize, lane: usize) -> Fp<A> {
+        self.outputs[pu].result_o[lane]
+    }
+}
+
+/// The PUs of a rank, whose sums are of format `A`.
+pub struct BankPus<A: SumElement> {
+    pus: A::Pus,
+    shared: Box<[Burst]>,
+    /// What the columns are multiplied with.
+    factors: Box<[Burst]>,
+    banks_per_group: usize,
+    slot_tck: u64,
+    /// The next slot begins here, unless an RD_ALL begins one sooner.
+    next_slot_tck: u64,
+    /// Slots before the clock stands still.
+    slots_left: u64,
+    /// The bank whose PUs somebody watches, and their ports.
+    watched: Option<(usize, Box<BankPuPorts<A>>)>,
+}
+
+impl<A: SumElement> BankPus<A> {
+    /// PUs that have been reset.
+    pub fn new(config: &Config) -> Self {
+        Self {
+            pus: A::Pus::of(CHIPS * config.banks()),
+            shared: vec![[0; CHIPS]; SHARED_WORDS].into(),
+            factors: vec![[0; CHIPS]; config.banks()].into(),
+            banks_per_group: config.organisation.banks_per_group,
+            slot_tck: config.timing.ccd_l_tck,
+            next_slot_tck: 0,
+            slots_left: 0,
+            watched: None,
+        }
+    }
+
+    /// Writes a word of the shared buffers.
+    pub fn write_shared(&mut self, word: usize, burst: Burst) {
+        self.shared[word] = burst;
+    }
+
+    /// One tCK, with what an RD_ALL in it brings from the row buffers, bank by bank. Returns whether the PUs
+    /// have a cycle, and whether results have become new with it.
+    pub fn step(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
+        match read {
+            Some(_) => self.slots_left = IDLE_SLOTS,
+            None if self.slots_left == 0 || at_tck < self.next_slot_tck => return (false, false),
+            None => self.slots_left -= 1,
+        }
+        self.next_slot_tck = at_tck + self.slot_tck;
+        let beat = read.map(|(mac, bursts)| {
+            let shared = &self.shared[usize::from(mac.word)];
+            factors(mac.accumulate, shared, self.banks_per_group, &mut self.factors);
+            Beat {
+                accumulate: mac.accumulate,
+                first: mac.first,
+                last: mac.last,
+                rows: bursts.as_flattened(),
+                factors: self.factors.as_flattened(),
+            }
+        });
+        let is_new = self.pus.step(beat);
+        if self.watched.is_some() {
+            self.show(read, is_new);
+        }
+        (true, is_new)
+    }
+
+    /// Has [`ports`](Self::ports) show the PUs at a bank.
+    pub fn watch(&mut self, bank: usize) {
+        self.watched = Some((bank, Box::default()));
+        self.show(None, false);
+    }
+
+    /// The ports of the watched PUs in the present cycle.
+    fn show(&mut self, read: Option<(Mac, &[Burst])>, is_new: bool) {
+        let Some((bank, ports)) = &mut self.watched else { return };
+        let (inputs, outputs) = &mut **ports;
+        inputs.iter_mut().for_each(|input| input.valid_i = false);
+        if let Some((mac, bursts)) = read {
+            let shared = &self.shared[usize::from(mac.word)];
+            for ((input, row), shared) in inputs.iter_mut().zip(&bursts[*bank]).zip(shared) {
+                *input = BankPuIn {
+                    valid_i: true,
+                    accumulate_i: mac.accumulate,
+                    first_i: mac.first,
+                    last_i: mac.last,
+                    select_i: U::new((*bank / self.banks_per_group) as u64),
+                    row_i: elements(*row),
+                    shared_i: elements(*shared),
+                    ..Default::default()
+                };
+            }
+        }
+        for (chip, output) in outputs.iter_mut().enumerate() {
+            let pu = CHIPS * *bank + chip;
+            output.result_valid_o = is_new;
+            output.result_o = std::array::from_fn(|lane| self.pus.result(pu, lane));
+        }
+    }
+
+    /// The ports of the PUs at the watched bank, if there is one.
+    pub fn ports(&self) -> Option<&BankPuPorts<A>> {
+        self.watched.as_ref().map(|(_, ports)| &**ports)
+    }
+
+    /// The score of a logic bank, from each chip.
+    pub fn score(&self, bank: usize) -> [Fp<A>; CHIPS] {
+        let score = |sum: Fp<A>| Fp::<Binary16>::from_bits(sum.to_bits()).widen();
+        self.sum(bank, 0).map(score)
+    }
+
+    /// An element of the result registers of a logic bank, from each chip.
+    pub fn sum(&self, bank: usize, lane: usize) -> [Fp<A>; CHIPS] {
+        std::array::from_fn(|chip| self.pus.result(CHIPS * bank + chip, lane))
+    }
+}
+
+/// What an RD_ALL multiplies the columns of the banks with.
+fn factors(accumulate: bool, shared: &Burst, banks_per_group: usize, factors: &mut [Burst]) {
+    if !accumulate {
+        return factors.fill(*shared);
+    }
+    for (group, banks) in factors.chunks_mut(banks_per_group).enumerate() {
+        let scalar = |word: u64| (word >> (16 * (group % LANES)) & 0xFFFF) * 0x0001_0001_0001_0001;
+        banks.fill(shared.map(scalar));
+    }
+}
+
+/// The elements of a 64-bit word.
+fn elements(word: u64) -> [Fp<Binary16>; LANES] {
+    std::array::from_fn(|lane| Fp::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+//! Rank controller and refresh manager, which own the command pins while there is processing in memory.
+//!
+//! The controller hears from the refresh manager a tCK late: a register is between them.
+
+use crate::accounts::Cause;
+use crate::config::Timing;
+use crate::options::{Activation, Options};
+use pimlico_dpa::types::{BusRequest, Mac, Pins};
+use pimlico_ports::{Model, U};
+use pimlico_units::rank::{
+    RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
+    RefreshManagerOut, SequencerOut,
+};
+
+/// Both.
+pub struct Control {
+    controller: RankController,
+    input: RankControllerIn,
+    output: RankControllerOut,
+    manager: RefreshManager,
+    refresh_input: RefreshManagerIn,
+    refresh: RefreshManagerOut,
+}
+
+impl Control {
+    /// Both, reset.
+    pub fn new(timing: &Timing, options: &Options) -> Self {
+        Self {
+            controller: RankController::new(),
+            input: RankControllerIn {
+                timing_i: timing.ports(),
+                staggered_i: options.activation == Activation::Staggered,
+                ..Default::default()
+            },
+            output: RankControllerOut::default(),
+            manager: RefreshManager::new(),
+            refresh_input: RefreshManagerIn {
+                enable_i: options.refresh,
+                refi_i: U::new(timing.refi_tck),
+                ..Default::default()
+            },
+            refresh: RefreshManagerOut::default(),
+        }
+    }
+
+    /// One tCK. Returns whether the array request and the bus request are taken.
+    pub fn step(&mut self, asked: &SequencerOut) -> [bool; 2] {
+        let input = &mut self.input;
+        (input.array_valid_i, input.array_i) = (asked.array_valid_o, asked.array_o);
+        (input.bus_valid_i, input.bus_i) = (asked.bus_valid_o, asked.bus_o);
+        (input.refresh_i, input.force_i) = (self.refresh.refresh_o, self.refresh.force_o);
+        self.output = self.controller.step(input);
+        let RankControllerOut { array_ready_o, bus_ready_o, .. } = self.output;
+        let RankControllerOut { idle_o, refresh_issued_o, .. } = self.output;
+        self.step_refresh_manager(asked.head_end_o, idle_o, refresh_issued_o);
+        [asked.array_valid_o && array_ready_o, asked.bus_valid_o && bus_ready_o]
+    }
+
+    /// One tCK in which the host has the pins; `refreshed` if a REF is on them.
+    pub fn stand_still(&mut self, refreshed: bool) {
+        self.step_refresh_manager(false, true, refreshed);
+    }
+
+    fn step_refresh_manager(&mut self, head_end_i: bool, idle_i: bool, done_i: bool) {
+        self.refresh_input = RefreshManagerIn { head_end_i, idle_i, done_i, ..self.refresh_input };
+        self.refresh = self.manager.step(&self.refresh_input);
+    }
+
+    /// What the controller has on the pins.
+    pub fn pins(&self) -> Pins {
+        self.output.pins_o
+    }
+
+    /// What the bank PUs do with the column of an RD_ALL on the pins.
+    pub fn mac(&self) -> Mac {
+        self.output.mac_o
+    }
+
+    /// The request that is on the pins as RD_RESULT or WR_SHARED.
+    pub fn transfer(&self) -> BusRequest {
+        self.output.transfer_o
+    }
+
+    /// Why no all-bank RD is on the pins, as far as the controller knows.
+    pub fn cause(&self) -> Option<Cause> {
+        Cause::of(self.output.lost_refresh_o, self.output.lost_row_switch_o)
+    }
+
+    /// Whether nothing is queued and no REF owed.
+    pub fn is_settled(&self) -> bool {
+        self.output.idle_o && self.refresh.owed_o.get() == 0
+    }
+
+    /// The controller's inputs.
+    pub fn input(&self) -> &RankControllerIn {
+        &self.input
+    }
+
+    /// The refresh manager's inputs.
+    pub fn refresh_input(&self) -> &RefreshManagerIn {
+        &self.refresh_input
+    }
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+//! A rank and what is in it, one tCK at a time.
+
+use super::control::Control;
+use super::front::Front;
+use super::operands::Operands;
+use super::sequencer::Sequencer;
+use super::softmax::Softmax;
+use super::sums::{Added, SumPath, Sums};
+use super::watch::{UnitInput, UnitWatch};
+use super::wave::RankWave;
+use crate::buffer_chip::Sides;
+use crate::chips::Chips;
+use crate::config::Config;
+use crate::data_bus::Beats;
+use crate::dispatch::Made;
+use crate::dram::Dram;
+use crate::error::RankError;
+use crate::options::{Options, SumFormat};
+use crate::pins::BusDriver;
+use crate::record::Record;
+use crate::sizes::LANES;
+use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, SumKind, TreeSum};
+use pimlico_units::rank::SequencerOut;
+
+/// A rank.
+pub struct Rank {
+    pub(super) config: Config,
+    pub(super) options: Options,
+    /// tCK since the reset.
+    pub(super) tck: u64,
+
+    pub(super) front: Front,
+    pub(super) sequencer: Sequencer,
+    control: Control,
+    chips: Chips,
+    operands: Operands,
+    pub(super) sums: Sums,
+    pub(super) softmax: Softmax,
+
+    pub(super) record: Record,
+    pub(super) wave: Option<RankWave>,
+    watch: Option<Box<dyn UnitWatch>>,
+}
+
+impl Rank {
+    /// A rank that has been reset, with empty arrays.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is not that of a rank: see [`Config::check_rank`].
+    pub fn new(config: Config, options: Options) -> Self {
+        let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
+        Self {
+            tck: 0,
+            front: Front::new(),
+            sequencer: Sequencer::new(&config, options.sums),
+            control: Control::new(&config.timing, &options),
+            chips,
+            operands: Operands::new(config.timing.cwl_tck),
+            sums: match options.sums {
+                SumFormat::Binary16 => Sums::Binary16(SumPath::new(&config)),
+                SumFormat::Binary32 => Sums::Binary32(SumPath::new(&config)),
+            },
+            softmax: Softmax::new(options.normalise),
+            record: Record::new(&config.timing),
+            wave: None,
+            watch: None,
+            config,
+            options,
+        }
+    }
+
+    /// What the chips hold.
+    pub fn dram(&self) -> &Dram {
+        self.chips.dram()
+    }
+
+    /// Has the units watched from here on.
+    pub fn watch_units(&mut self, watch: Box<dyn UnitWatch>) {
+        self.sums.watch(0);
+        self.watch = Some(watch);
+    }
+
+    /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the pins, where
+    /// the sequencer has nothing left to request. The last REF may still be going on.
+    pub(super) fn is_settled(&self) -> bool {
+        self.control.is_settled()
+            && self.chips.is_closed()
+            && self.operands.is_idle()
+            && self.sums.is_idle()
+    }
+
+    /// One tCK of processing in memory: what the sequencer requests, and the host's next burst. Tells what
+    /// is made in it.
+    ///
+    /// # Panics
+    ///
+    /// If a request is for a row, column or word that does not exist.
+    pub(super) fn step(
+        &mut self,
+        asked: &SequencerOut,
+        operand: Option<&Beats>,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<RankEvents, RankError> {
+        let mut events = RankEvents::default();
+        self.record.begin_tck(self.tck);
+        self.step_control(asked, operand, &mut events);
+        let pins = self.control.pins();
+        self.issue(pins, &mut events);
+        self.step_bank_pus(pins, &mut events);
+        self.step_operands(&mut events);
+        let added = self.step_adder_unit();
+        self.step_softmax(asked, added.tree, &mut events, made);
+        if let Some(wave) = &mut self.wave {
+            wave.record(pins, &self.sums)?;
+        }
+        self.record.end_tck();
+        self.tck += 1;
+        Ok(events)
+    }
+
+    /// One tCK as memory: see [`Device::step_memory`](crate::Device::step_memory).
+    pub(super) fn step_as_memory(
+        &mut self,
+        pins: Pins,
+        driven: [Option<u64>; 2],
+    ) -> [Option<u64>; 2] {
+        self.record.begin_tck(self.tck);
+        self.on_pins(pins);
+        let mut seen = [None; 2];
+        for (beat, (host, seen)) in (2 * self.tck..).zip(driven.into_iter().zip(&mut seen)) {
+            let from = Sides { host, chips: self.chips.drive(beat) };
+            let to = self.operands.buffer_chip.step(from);
+            self.watch(|rank| rank.operands.buffer_chip.input().map(UnitInput::RelayoutUnit));
+            self.chips.take(beat, to.chips);
+            *seen = to.host;
+            if from.chips.is_some() {
+                self.record.data(BusDriver::Chips);
+            }
+            if to.chips.is_some() {
+                self.record.data(BusDriver::BufferChip);
+            }
+        }
+        self.control.stand_still(pins.command == PinCommand::Ref);
+        self.watch(|rank| Some(UnitInput::RefreshManager(rank.control.refresh_input())));
+        self.tck += 1;
+        seen
+    }
+
+    /// The dispatcher has had a cycle.
+    pub(super) fn watch_dispatcher(&mut self) {
+        self.watch(|rank| Some(UnitInput::Dispatcher(rank.front.input())));
+    }
+
+    fn step_control(
+        &mut self,
+        asked: &SequencerOut,
+        operand: Option<&Beats>,
+        events: &mut RankEvents,
+    ) {
+        [events.array_taken, events.bus_taken] = self.control.step(asked);
+        if events.bus_taken && asked.bus_o.write {
+            match operand.filter(|_| asked.bus_o.host) {
+                Some(beats) => self.operands.push_host(*beats),
+                None => self.operands.push_weights(self.softmax.take_word()),
+            }
+        }
+        if asked.weights_drop_o {
+            self.softmax.take_word();
+        }
+        self.watch(|rank| Some(UnitInput::RankController(rank.control.input())));
+        self.watch(|rank| Some(UnitInput::RefreshManager(rank.control.refresh_input())));
+    }
+
+    /// A command on the pins, and the transfer that it begins.
+    fn issue(&mut self, pins: Pins, events: &mut RankEvents) {
+        self.on_pins(pins);
+        match pins.command {
+            PinCommand::RdAll => {
+                events.read = true;
+                return self.record.read(self.control.mac().opens);
+            }
+            PinCommand::WrShared => {
+                if let Some(from_tck) = self.operands.write(self.tck, pins.column()) {
+                    self.record.operand(from_tck);
+                }
+            }
+            PinCommand::RdResult => {
+                events.results_taken = true;
+                let request = self.control.transfer();
+                let outputs = match request.sum.kind == SumKind::Outputs && request.sum.goes_on {
+                    true => self.softmax.partial_outputs(request.sum.place.get() as usize),
+                    false => [0; LANES],
+                };
+                let from_tck = self.tck + self.config.timing.cl_tck;
+                self.sums.read_results(from_tck, request, outputs);
+            }
+            _ => {}
+        }
+        self.record.no_read(self.control.cause());
+    }
+
+    /// Tells whoever watches, and the arrays.
+    fn on_pins(&mut self, pins: Pins) {
+        if pins.is_some() {
+            self.record.command(pins);
+            self.chips.command(self.tck, pins);
+        }
+    }
+
+    fn step_bank_pus(&mut self, pins: Pins, events: &mut RankEvents) {
+        let Self { chips, control, sums, tck, .. } = self;
+        let read = (pins.command == PinCommand::RdAll)
+            .then(|| -> (Mac, &[_]) { (control.mac(), chips.read_all_banks(pins.column())) });
+        let (has_cycle, results) = sums.step_bank_pus(*tck, read);
+        events.results = results;
+        if has_cycle {
+            self.watch(|rank| rank.sums.bank_pu_input());
+        }
+    }
+
+    /// Operands to the shared buffers, two beats in a tCK.
+    fn step_operands(&mut self, events: &mut RankEvents) {
+        if self.operands.is_idle() {
+            return;
+        }
+        for beat in [2 * self.tck, 2 * self.tck + 1] {
+            let on_bus = self.operands.step(beat);
+            self.watch(|rank| rank.operands.buffer_chip.input().map(UnitInput::RelayoutUnit));
+            if on_bus.drives {
+                self.record.data(BusDriver::BufferChip);
+            }
+            if let Some((word, burst)) = on_bus.written {
+                self.sums.write_shared(word, burst);
+                events.written = true;
+            }
+        }
+    }
+
+    /// Results through the adder unit.
+    fn step_adder_unit(&mut self) -> Added {
+        let added = self.sums.step_adder_unit(self.tck);
+        self.record.adder_unit(added.from_bus);
+        if added.from_bus {
+            self.record.data(BusDriver::Chips);
+        }
+        self.watch(|rank| Some(rank.sums.adder_unit_input()));
+        added
+    }
+
+    /// Scores, weights and, where they are normalised late, sums through the softmax unit. `tree` is what
+    /// comes out of the adder unit.
+    fn step_softmax(
+        &mut self,
+        asked: &SequencerOut,
+        tree: Option<(u16, TreeSum)>,
+        events: &mut RankEvents,
+        tell: &mut dyn FnMut(Made),
+    ) {
+        let score = tree.filter(|(_, sum)| !sum.is_output);
+        let context = self.sums.context();
+        let is_late = self.softmax.is_late();
+        let wide = context.filter(|_| is_late).map(|(wide, _, head)| (wide, head));
+        let made = self.softmax.step(asked, score, wide);
+        self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.input())));
+        let narrow = context.filter(|_| !is_late).map(|(_, bits, head)| Element { head, bits });
+        if made.sum_taken || narrow.is_some() {
+            self.sums.take_context();
+        }
+        self.record.softmax_unit(made.works);
+        let element = made.context.or(narrow);
+        events.scaled = made.scaled;
+        events.finish_taken = made.finish_taken;
+        events.finished = made.finished;
+        events.weigh_taken = made.weigh_taken;
+        events.word_made = made.word_made;
+        events.context_made = element.is_some();
+        if let Some(Element { head, bits }) = made.weight {
+            tell(Made::Weight { head: head.get() as usize, bits });
+        }
+        if let Some((bits, score)) = score.filter(|(_, score)| !score.masked) {
+            tell(Made::Score { head: score.head.get() as usize, bits });
+        }
+        if let Some(Element { head, bits }) = element {
+            self.record.result();
+            tell(Made::Context { head: head.get() as usize, bits });
+        }
+        match tree.filter(|(_, sum)| sum.is_output) {
+            Some((bits, TreeSum { complete: true, .. })) => {
+                events.output_made = true;
+                self.record.result();
+                tell(Made::Output(bits));
+            }
+            Some((bits, sum)) => self.softmax.keep(sum.place.get() as usize, bits),
+            None => {}
+        }
+    }
+
+    /// Shows the inputs of a unit to whoever watches.
+    fn watch(&mut self, input: impl FnOnce(&Self) -> Option<UnitInput<'_>>) {
+        if self.watch.is_none() {
+            return;
+        }
+        let mut watch = self.watch.take();
+        if let (Some(watch), Some(input)) = (&mut watch, input(self)) {
+            watch.cycle(input);
+        }
+        self.watch = watch;
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+//! The dispatcher with the memories beside it.
+
+use crate::memories::{Accesses, Memories};
+use pimlico_dpa::types::{Load, LoadKind, Start};
+use pimlico_ports::{Model, U};
+use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
+
+/// Cycles after which nothing moves in the dispatcher, where its target takes nothing and it fetches nothing:
+/// either its stages are full, or the end of the program has passed two of them.
+const STAGES: u32 = 3;
+
+/// The dispatcher and its memories.
+pub struct Front {
+    dispatcher: Dispatcher,
+    memories: Memories,
+    input: DispatcherIn,
+    output: DispatcherOut,
+    /// Cycles for which its target has taken nothing, and it has fetched nothing.
+    stalled: u32,
+}
+
+impl Front {
+    /// A dispatcher that has been reset, with empty memories.
+    pub fn new() -> Self {
+        Self {
+            dispatcher: Dispatcher::new(),
+            memories: Memories::new(),
+            input: DispatcherIn::default(),
+            output: DispatcherOut::default(),
+            stalled: 0,
+        }
+    }
+
+    /// A cycle in which the host writes.
+    pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
+        let load_i = Load { kind, address, data };
+        self.clock(DispatcherIn { load_valid_i: true, load_i, ..DispatcherIn::default() });
+    }
+
+    /// A cycle in which a run starts.
+    pub fn start(&mut self, request: u8, address: u16) {
+        self.stalled = 0;
+        let start_i = Start { request: U::new(request.into()), address: U::new(address.into()) };
+        self.clock(DispatcherIn { start_valid_i: true, start_i, ..DispatcherIn::default() });
+    }
+
+    /// A cycle of a run. Returns whether the dispatcher has one: its clock stands still where nothing can
+    /// change, as its target has taken nothing for as long as it has stages.
+    pub fn step(&mut self, dispatch_ready_i: bool, stop_i: bool) -> bool {
+        if !dispatch_ready_i && self.stalled >= STAGES {
+            return false;
+        }
+        self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..DispatcherIn::default() });
+        let stalls = self.output.dispatch_valid_o && !dispatch_ready_i && !self.output.fetch_read_o;
+        self.stalled = if stalls { self.stalled + 1 } else { 0 };
+        true
+    }
+
+    /// The dispatcher's inputs in its last cycle.
+    pub fn input(&self) -> &DispatcherIn {
+        &self.input
+    }
+
+    /// The dispatcher's outputs in its last cycle.
+    pub fn output(&self) -> &DispatcherOut {
+        &self.output
+    }
+
+    fn clock(&mut self, input: DispatcherIn) {
+        let (fetch_data_i, table_data_i) = (self.memories.fetched(), self.memories.entry());
+        self.input = DispatcherIn { fetch_data_i, table_data_i, ..input };
+        self.output = self.dispatcher.step(&self.input);
+        let output = &self.output;
+        self.memories.clock(&Accesses {
+            command_write: output.command_write_o,
+            table_write: output.table_write_o,
+            load: input.load_i,
+            fetch: output.fetch_read_o.then_some(output.fetch_address_o.get() as usize),
+            entry: output.table_read_o.then_some(output.table_address_o.into()),
+        });
+    }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+//! The softmax unit, the score buffer, and the words of weights.
+//!
+//! ```text
+//!   scores from the adder unit ──▶ softmax unit ──▶ score buffer
+//!                                    │  ▲  │             │
+//!   words of weights ◀── weights ◀───┘  │  └─────────────┘
+//!   context (late normalisation) ◀──────┴── sums from the adder unit
+//! ```
+
+use crate::options::Normalise;
+use crate::sizes::{LANES, SCORE_BUFFER};
+use pimlico_dpa::types::{Element, TreeSum, Weigh};
+use pimlico_ports::{Model, U};
+use pimlico_units::arith::{Binary16, Binary32, Fp};
+use pimlico_units::rank::{SequencerOut, SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
+use std::collections::VecDeque;
+
+/// The unit.
+enum Unit {
+    /// Weights are normalised before they are used.
+    Early(Box<SoftmaxUnit<Binary16, false>>),
+    /// The context is, once.
+    Late(Box<SoftmaxUnit<Binary16, true>>),
+}
+
+/// What comes out in a tCK.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Softened {
+    /// The unit took a score, a weight or a sum.
+    pub works: bool,
+    /// A scaled score.
+    pub scaled: bool,
+    /// The finish is taken.
+    pub finish_taken: bool,
+    /// A head can be weighed.
+    pub finished: bool,
+    /// The weigh is taken: its last score.
+    pub weigh_taken: bool,
+    /// A weight.
+    pub weight: Option<Element>,
+    /// A word of weights is complete.
+    pub word_made: bool,
+    /// The sum is taken.
+    pub sum_taken: bool,
+    /// An element of the context.
+    pub context: Option<Element>,
+}
+
+/// The softmax unit with its buffer.
+pub struct Softmax {
+    unit: Unit,
+    input: SoftmaxUnitIn<Binary16>,
+    scale: Fp<Binary16>,
+    buffer: Box<[u16]>,
+    /// Places of the scores that are being scaled; `None` for those that are not kept.
+    places: VecDeque<Option<usize>>,
+    /// Heads of the sums in the unit.
+    heads: VecDeque<U<3>>,
+    /// Scores that the unit has taken of the word that is asked for.
+    weighed: u64,
+    /// Words of which weights are in the unit.
+    words: VecDeque<Weigh>,
+    /// Weights of the first of them that have come out.
+    weights: Vec<u16>,
+    /// Words that are complete.
+    complete: VecDeque<u64>,
+}
+
+impl Softmax {
+    /// A unit that has been reset.
+    pub fn new(normalise: Normalise) -> Self {
+        Self {
+            unit: match normalise {
+                Normalise::Early => Unit::Early(Box::new(SoftmaxUnit::new())),
+                Normalise::Late => Unit::Late(Box::new(SoftmaxUnit::new())),
+            },
+            input: SoftmaxUnitIn::default(),
+            scale: Fp::ZERO,
+            buffer: vec![0; SCORE_BUFFER].into(),
+            places: VecDeque::with_capacity(16),
+            heads: VecDeque::with_capacity(16),
+            weighed: 0,
+            words: VecDeque::with_capacity(16),
+            weights: Vec::with_capacity(LANES),
+            complete: VecDeque::with_capacity(16),
+        }
+    }
+
+    /// Whether the context is normalised, and not the weights.
+    pub fn is_late(&self) -> bool {
+        matches!(self.unit, Unit::Late(_))
+    }
+
+    /// Sets the factor of the scores.
+    pub fn set_scale(&mut self, scale: u16) {
+        self.scale = Fp::from_bits(scale.into());
+    }
+
+    /// Partial sums of four outputs of a matrix, for which the buffer is used as well.
+    pub fn partial_outputs(&self, place: usize) -> [u16; LANES] {
+        std::array::from_fn(|n| self.buffer[place + n])
+    }
+
+    /// Puts a partial sum of an output into the buffer.
+    pub fn keep(&mut self, place: usize, bits: u16) {
+        self.buffer[place] = bits;
+    }
+
+    /// Takes the oldest complete word of weights; 0 if there is none.
+    pub fn take_word(&mut self) -> u64 {
+        self.complete.pop_front().unwrap_or_default()
+    }
+
+    /// The unit's inputs in the last tCK.
+    pub fn input(&self) -> &SoftmaxUnitIn<Binary16> {
+        &self.input
+    }
+
+    /// One tCK: what is requested, a score from the adder unit, and a sum of the context in binary32 with its
+    /// head.
+    ///
+    /// # Panics
+    ///
+    /// If a place in the buffer does not exist.
+    pub fn step(
+        &mut self,
+        asked: &SequencerOut,
+        score: Option<(u16, TreeSum)>,
+        sum: Option<(u32, U<3>)>,
+    ) -> Softened {
+        let mut input = SoftmaxUnitIn { scale_i: self.scale, ..Default::default() };
+        if let Some((bits, score)) = score {
+            input.score_valid_i = true;
+            input.score_i = Fp::from_bits(bits.into());
+            input.mask_i = score.masked;
+            input.head_i = score.head;
+            input.first_i = score.first;
+            self.places.push_back(score.keep.then_some(score.place.get() as usize));
+        }
+        if asked.finish_valid_o {
+            input.finish_i = true;
+            input.finish_head_i = asked.finish_o.head;
+        }
+        if asked.weigh_valid_o {
+            let place = (asked.weigh_o.place.get() + self.weighed) as usize;
+            input.weigh_valid_i = true;
+            input.weigh_i = Fp::from_bits(self.buffer[place].into());
+            input.weigh_head_i = asked.weigh_o.head;
+        }
+        if let Some((bits, head)) = sum {
+            input.sum_valid_i = true;
+            input.sum_i = Fp::<Binary32>::from_bits(bits);
+            input.sum_head_i = head;
+        }
+        self.input = input;
+        let output = match &mut self.unit {
+            Unit::Early(unit) => unit.step(&self.input),
+            Unit::Late(unit) => unit.step(&self.input),
+        };
+        self.take(&output, &asked.weigh_o)
+    }
+
+    /// Puts everything that comes out where it goes.
+    fn take(&mut self, output: &SoftmaxUnitOut<Binary16>, weigh: &Weigh) -> Softened {
+        let input = &self.input;
+        if output.scaled_valid_o
+            && let Some(Some(place)) = self.places.pop_front()
+        {
+            self.buffer[place] = output.scaled_o.to_bits() as u16;
+        }
+        let sum_taken = input.sum_valid_i && output.sum_ready_o;
+        if sum_taken {
+            self.heads.push_back(input.sum_head_i);
+        }
+        let score_weighed = input.weigh_valid_i && output.weigh_ready_o;
+        let mut made = Softened {
+            works: input.score_valid_i || score_weighed || sum_taken,
+            scaled: output.scaled_valid_o,
+            finish_taken: input.finish_i && output.finish_ready_o,
+            finished: output.finished_o,
+            sum_taken,
+            ..Softened::default()
+        };
+        if output.context_valid_o {
+            let bits = output.context_o.to_bits() as u16;
+            made.context = self.heads.pop_front().map(|head| Element { head, bits });
+        }
+        if score_weighed {
+            made.weigh_taken = self.weigh(weigh);
+        }
+        if output.weight_valid_o {
+            let bits = output.weight_o.to_bits() as u16;
+            made.weight = self.words.front().map(|word| Element { head: word.head, bits });
+            made.word_made = self.take_weight(bits);
+        }
+        made
+    }
+
+    /// The unit has taken a score of a word. Returns whether it was the word's last.
+    fn weigh(&mut self, word: &Weigh) -> bool {
+        if self.weighed == 0 {
+            self.words.push_back(*word);
+        }
+        self.weighed += 1;
+        let is_last = self.weighed == word.count.get();
+        if is_last {
+            self.weighed = 0;
+        }
+        is_last
+    }
+
+    /// A weight has come out. Returns whether its word is complete.
+    fn take_weight(&mut self, bits: u16) -> bool {
+        let Some(word) = self.words.front() else { return false };
+        self.weights.push(bits);
+        let is_complete = self.weights.len() as u64 == word.count.get();
+        if is_complete {
+            self.words.pop_front();
+            let weights = self.weights.drain(..).rev();
+            self.complete.push_back(weights.fold(0, |word, bits| word << 16 | u64::from(bits)));
+        }
+        is_complete
+    }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+//! What the tCK of a device add up to: statistics, transfers on the host's channel, a timeline; and what
+//! those who watch the chips' pins are told.
+//!
+//! In a tCK a device says first that it [begins](Record::begin_tck), then what is on the pins and what works.
+
+use crate::accounts::{Accounts, Cause, Gap};
+use crate::config::Timing;
+use crate::pins::{BusDriver, PinWatch};
+use crate::statistics::Statistics;
+use crate::timeline::Timeline;
+use crate::traffic::{HostTransfer, Traffic};
+use pimlico_dpa::types::{PinCommand, Pins};
+
+/// The record of a device.
+pub struct Record {
+    slot_tck: u64,
+    burst_tck: u64,
+    rfc_tck: u64,
+    accounts: Accounts,
+    traffic: Traffic,
+    timeline: Option<Timeline>,
+    watch: Option<Box<dyn PinWatch>>,
+    /// What is on the chips' data bus.
+    burst: Option<Burst>,
+    /// The end of the last REF.
+    refreshed_tck: u64,
+    /// The tCK that has begun.
+    tck: u64,
+}
+
+/// A burst on the chips' data bus.
+struct Burst {
+    from_tck: u64,
+    until_tck: u64,
+    driver: BusDriver,
+}
+
+impl Record {
+    /// Of a device that has just been reset.
+    pub fn new(timing: &Timing) -> Self {
+        Self {
+            slot_tck: timing.ccd_l_tck,
+            burst_tck: timing.burst_tck,
+            rfc_tck: timing.rfc_tck,
+            accounts: Accounts::new(timing.ccd_l_tck),
+            traffic: Traffic::new(timing.burst_tck),
+            timeline: None,
+            watch: None,
+            burst: None,
+            refreshed_tck: 0,
+            tck: 0,
+        }
+    }
+
+    /// Has the chips' pins watched from here on.
+    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch = Some(watch);
+    }
+
+    /// Has a timeline made of what follows.
+    pub fn start_timeline(&mut self) {
+        self.timeline = Some(Timeline::new(self.slot_tck));
+    }
+
+    /// The timeline so far, if one is made.
+    pub fn timeline(&self) -> Option<&Timeline> {
+        self.timeline.as_ref()
+    }
+
+    /// Starts an operator.
+    pub fn start(&mut self, at_tck: u64) {
+        self.accounts.restart(at_tck);
+        self.traffic.restart(at_tck);
+    }
+
+    /// Ends an operator.
+    pub fn end(&mut self, at_tck: u64) -> Statistics {
+        self.accounts.finish(at_tck)
+    }
+
+    /// What crossed the host's channel for the operator that has ended.
+    pub fn take_transfers(&mut self) -> Vec<HostTransfer> {
+        self.traffic.finish()
+    }
+
+    /// A tCK begins: a burst that is over is told.
+    pub fn begin_tck(&mut self, tck: u64) {
+        self.tck = tck;
+        let burst_tck = self.burst_tck;
+        let is_over = |burst: &mut Burst| {
+            burst.until_tck < tck || burst.until_tck == burst.from_tck + burst_tck
+        };
+        if let Some(burst) = self.burst.take_if(is_over) {
+            self.accounts.statistics.bus_cycles += burst.until_tck - burst.from_tck;
+            self.tell(&burst);
+        }
+    }
+
+    /// A command is on the pins.
+    pub fn command(&mut self, pins: Pins) {
+        if let Some(watch) = &mut self.watch {
+            watch.command(self.tck, pins);
+        }
+        if pins.command == PinCommand::Ref {
+            self.refreshed_tck = self.tck + self.rfc_tck;
+        }
+        self.accounts.statistics.commands[pins.command as usize] += 1;
+    }
+
+    /// Somebody drives the chips' data bus in a clock of this tCK.
+    pub fn data(&mut self, driver: BusDriver) {
+        let until_tck = self.tck + 1;
+        match &mut self.burst {
+            Some(burst) if burst.driver == driver => burst.until_tck = until_tck,
+            other => {
+                let burst = Burst { from_tck: self.tck, until_tck, driver };
+                if let Some(before) = other.replace(burst) {
+                    self.tell(&before);
+                }
+            }
+        }
+    }
+
+    fn tell(&mut self, burst: &Burst) {
+        if let Some(watch) = &mut self.watch {
+            watch.data(burst.from_tck, burst.until_tck, burst.driver);
+        }
+    }
+
+    /// An all-bank RD is on the pins; `opens` if it is the first of an operator.
+    pub fn read(&mut self, opens: bool) {
+        self.accounts.used(self.tck, if opens { Gap::Fill } else { Gap::Bubble });
+    }
+
+    /// None is, as far as the rank controller knows for this cause.
+    pub fn no_read(&mut self, cause: Option<Cause>) {
+        let refreshes = self.tck < self.refreshed_tck;
+        self.accounts.idle(self.tck, if refreshes { Some(Cause::Refresh) } else { cause });
+    }
+
+    /// Whether the adder unit took an element of each chip.
+    pub fn adder_unit(&mut self, works: bool) {
+        self.accounts.statistics.adder_unit_cycles += u64::from(works);
+    }
+
+    /// Whether the softmax unit took a score, a weight or a sum.
+    pub fn softmax_unit(&mut self, works: bool) {
+        self.accounts.statistics.softmax_unit_cycles += u64::from(works);
+    }
+
+    /// The host drives a burst of operands from this tCK on.
+    pub fn operand(&mut self, at_tck: u64) {
+        self.traffic.write(at_tck);
+    }
+
+    /// A result for the host is there.
+    pub fn result(&mut self) {
+        self.traffic.result(self.tck);
+    }
+
+    /// A tCK of processing in memory ends.
+    pub fn end_tck(&mut self) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.tick(&self.accounts.statistics);
+        }
+    }
+}
