@@ -150,8 +150,8 @@ impl Arrangement {
 }
 
 impl<A: Format> Bench for PimChip<A> {
-    /// CL, CWL and tCCD_L; commands at a distance, bursts of one direction at a time; RD_ALLs of words that are written, in sums that begin with
-    /// a first beat; RD_RESULTs where there are results.
+    /// CL, CWL and tCCD_L; commands at a distance, bursts of one direction at a time; RD_ALLs of words that
+    /// are written, in sums that begin with a first beat; RD_RESULTs where there are results.
     fn arrange(inputs: &mut [PimChipIn<A>]) {
         let Some(first) = inputs.first() else { return };
         let (cl_i, cwl_i) = (latency(first.cl_i), latency(first.cwl_i));
