@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! The units of a module of AiM channels as RTL and in lockstep.
 
-use crate::{Lockstep, Rtl, Window};
+use crate::{Lockstep, Rtl, Waveforms, Window};
 use pimlico_device::Config;
 use pimlico_device::aim::{AimOptions, AimUnits, BackEnd};
 use pimlico_ports::{Instances, Mismatch, Model};
 use std::io;
-use std::path::{Path, PathBuf};
 
 /// The units of a module as RTL, each PU and each buffer an instance of its own.
 pub fn rtl_units(config: &Config, options: AimOptions, seed: u64) -> AimUnits {
@@ -17,22 +16,22 @@ pub fn rtl_units(config: &Config, options: AimOptions, seed: u64) -> AimUnits {
 
 /// The units of a module as RTL and models in lockstep.
 pub fn lockstep_units(config: &Config, options: AimOptions, seed: u64) -> AimUnits {
-    let mut lockstep = LockstepBackEnd::new(seed);
+    let mut lockstep = LockstepBackEnd { seed, watched: None };
     AimUnits::new(config, options, &mut lockstep).expect("without waveforms no file is written")
 }
 
 /// The same units, to run the same again that ended in `mismatch`: they write the waveforms of the
-/// unit at fault, from shortly before to the mismatch, to `folder`. Returns the files' names.
+/// unit at fault, from shortly before to the mismatch, to `files`, with `command` in their headers: how they
+/// are written again.
 pub fn watched_units(
     config: &Config,
     options: AimOptions,
     seed: u64,
-    mismatch: &Mismatch,
-    folder: &Path,
-) -> io::Result<(AimUnits, [PathBuf; 2])> {
-    let mut lockstep = LockstepBackEnd::watching(seed, mismatch, folder);
-    let units = AimUnits::new(config, options, &mut lockstep)?;
-    Ok((units, lockstep.files(mismatch)?))
+    (mismatch, command): (&Mismatch, &str),
+    files: &Waveforms,
+) -> io::Result<AimUnits> {
+    let watched = Some(((mismatch, command), files));
+    AimUnits::new(config, options, &mut LockstepBackEnd { seed, watched })
 }
 
 /// Cycles before a mismatch that its waveforms show.
@@ -58,25 +57,8 @@ impl BackEnd for RtlBackEnd {
 /// Units in lockstep, of which one may be watched.
 struct LockstepBackEnd<'a> {
     seed: u64,
-    watched: Option<(&'a Mismatch, &'a Path)>,
-    files: Option<[PathBuf; 2]>,
-}
-
-impl<'a> LockstepBackEnd<'a> {
-    /// None is watched.
-    fn new(seed: u64) -> Self {
-        Self { seed, watched: None, files: None }
-    }
-
-    /// The one at fault is.
-    fn watching(seed: u64, mismatch: &'a Mismatch, folder: &'a Path) -> Self {
-        Self { seed, watched: Some((mismatch, folder)), files: None }
-    }
-
-    /// Its waveforms.
-    fn files(self, mismatch: &Mismatch) -> io::Result<[PathBuf; 2]> {
-        self.files.ok_or_else(|| io::Error::other(format!("no {}", mismatch.unit)))
-    }
+    /// What was found and by which command, and where the waveforms go.
+    watched: Option<((&'a Mismatch, &'a str), &'a Waveforms)>,
 }
 
 impl BackEnd for LockstepBackEnd<'_> {
@@ -88,10 +70,13 @@ impl BackEnd for LockstepBackEnd<'_> {
         cycle_ps: u64,
     ) -> io::Result<Box<dyn Instances<M>>> {
         let mut lockstep = Lockstep::new(count, self.seed);
-        if let Some((mismatch, folder)) = self.watched.filter(|(m, _)| m.unit == lockstep.name()) {
+        if let Some(((mismatch, command), files)) = self.watched
+            && mismatch.unit == lockstep.name()
+        {
             let from = mismatch.cycle.saturating_sub(BEFORE);
             let window = Window { from, cycle_ps };
-            self.files = Some(lockstep.watch(mismatch.instance, folder, window)?);
+            let about = format!("seed {}, instance {}\n{command}", self.seed, mismatch.instance);
+            lockstep.watch(mismatch.instance, files, window, &about)?;
         }
         Ok(Box::new(lockstep))
     }

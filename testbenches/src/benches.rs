@@ -10,7 +10,8 @@ use std::io;
 use std::path::Path;
 
 /// `cosim::run` of a unit.
-type Run = fn(u64, u64, &Path, &mut dyn FnMut(u64)) -> io::Result<cosim::CosimOutcome>;
+type Run =
+    fn(u64, u64, &Path, &mut dyn FnMut(cosim::Progress<'_>)) -> io::Result<cosim::CosimOutcome>;
 
 /// `Bench::all_operands` of a unit.
 type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::ExhaustiveOutcome>;
@@ -25,8 +26,8 @@ pub struct AnyBench {
     pub run_covered: Run,
     /// What a run's input reaches of the plan, by the model alone; see [`cosim::reach`].
     pub reach: fn(u64, u64) -> Bins,
-    /// Waveforms of its first episode; see [`cosim::trace_first`].
-    pub trace_first: fn(u64, &Path) -> io::Result<()>,
+    /// Waveforms of an episode; see [`cosim::trace`].
+    pub trace: fn(Option<u64>, u64, &Path, &Path) -> io::Result<()>,
     /// All operands; see [`Bench::all_operands`].
     pub all_operands: AllOperands,
 }
@@ -37,7 +38,7 @@ pub fn benches() -> Vec<AnyBench> {
         cycles: u64,
         seed: u64,
         report: &Path,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(cosim::Progress<'_>),
     ) -> io::Result<cosim::CosimOutcome> {
         cosim::run::<M>(cycles, seed, report, progress)
     }
@@ -45,7 +46,7 @@ pub fn benches() -> Vec<AnyBench> {
         cycles: u64,
         seed: u64,
         report: &Path,
-        progress: &mut dyn FnMut(u64),
+        progress: &mut dyn FnMut(cosim::Progress<'_>),
     ) -> io::Result<cosim::CosimOutcome> {
         cosim::run_covered::<M>(cycles, seed, report, progress)
     }
@@ -57,7 +58,7 @@ pub fn benches() -> Vec<AnyBench> {
                 run: run::<$unit>,
                 run_covered: run_covered::<$unit>,
                 reach: cosim::reach::<$unit>,
-                trace_first: cosim::trace_first::<$unit>,
+                trace: cosim::trace::<$unit>,
                 all_operands: <$unit as Bench>::all_operands,
             });
         };

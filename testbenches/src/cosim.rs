@@ -3,19 +3,23 @@
 //!
 //! A run is a sequence of *episodes*, each a reset and some cycles of random input. All
 //! of it follows from the seed. The first episode that fails is shrunk to the shortest and simplest
-//! input that still fails, and both waveforms of that are written.
+//! input that still fails, and the waveforms of that are written.
 
 use crate::coverage::{Bins, Coverage, points};
 use crate::rtl::Window;
-use crate::{Bench, Lockstep, OracleError};
-use pimlico_ports::{Instances, Mismatch, Model};
+use crate::{Bench, Lockstep, OracleError, Waveforms};
+use pimlico_ports::{InputHistory, Instances, Mismatch, Model};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::{io, iter};
 
 /// Steps of shrinking, at the most.
 const SHRINKING: usize = 20_000;
+
+/// Cycles that an episode has to have to be shown where none fails, and how many are looked at.
+const SHOWN: usize = 100;
+const LOOKED_AT: usize = 16;
 
 /// Duration of a cycle in the waveforms, in ps. Units know no clock; this one reads well.
 const CYCLE_PS: u64 = 1000;
@@ -27,20 +31,41 @@ pub enum Failure {
     #[error("{0}")]
     Mismatch(Box<Mismatch>),
     /// RTL and model agree, and the reference does not.
-    #[error("RTL and model of {unit} agree, and are wrong: {error}")]
+    #[error("RTL and model of {unit} agree, and are wrong: {error}\n{inputs}")]
     Oracle {
         /// Name of the unit.
         unit: String,
         /// The wrong output.
         error: OracleError,
+        /// The inputs up to its cycle.
+        inputs: InputHistory,
     },
 }
 
 impl Failure {
+    /// The failure in one line, without its unit and cycle.
+    pub fn brief(&self) -> String {
+        match self {
+            Self::Mismatch(mismatch) => mismatch.difference(),
+            Self::Oracle { error, .. } => {
+                let OracleError { port, got, expected, what, .. } = error;
+                format!("{port} model and rtl {got:04x}, golden {expected:04x} ({what})")
+            }
+        }
+    }
+
     /// An assertion in the RTL has failed.
     pub fn is_assertion(&self) -> bool {
         matches!(self, Self::Mismatch(mismatch) if mismatch.port == Mismatch::ASSERTION)
     }
+}
+
+/// What a run says on its way.
+pub enum Progress<'a> {
+    /// So many cycles have been compared.
+    Compared(u64),
+    /// A failure that occurred in this cycle of the run, and will be shrunk now.
+    Failed(u64, &'a Failure),
 }
 
 /// A failure, shrunk and written down.
@@ -52,10 +77,8 @@ pub struct MismatchReport {
     pub cycle: u64,
     /// The failure after shrinking.
     pub shrunk: Failure,
-    /// Waveform of the shrunk failure in the model.
-    pub model_vcd: PathBuf,
-    /// Waveform of the shrunk failure in the RTL.
-    pub rtl_vcd: PathBuf,
+    /// Waveforms of the shrunk failure.
+    pub waveforms: Waveforms,
 }
 
 /// Result of a run.
@@ -74,12 +97,12 @@ pub struct CosimOutcome {
 }
 
 /// Compares `cycles` cycles of unit `M`. Waveforms of a failure go to the folder `report`, which is
-/// made if need be. `progress` is told after each episode how many cycles have been compared.
+/// made if need be. `progress` is told how far the run is, and of a failure before that is shrunk.
 pub fn run<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(Progress<'_>),
 ) -> io::Result<CosimOutcome> {
     compare(&mut Episode::<M>::new(seed), cycles, seed, report, progress)
 }
@@ -93,7 +116,7 @@ pub fn run_covered<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
-    progress: impl FnMut(u64),
+    progress: impl FnMut(Progress<'_>),
 ) -> io::Result<CosimOutcome> {
     let mut bins = Bins::default();
     M::plan(&mut bins);
@@ -128,7 +151,7 @@ fn compare<M: Bench>(
     cycles: u64,
     seed: u64,
     report: &Path,
-    mut progress: impl FnMut(u64),
+    mut progress: impl FnMut(Progress<'_>),
 ) -> io::Result<CosimOutcome> {
     let mut outcome =
         CosimOutcome { unit: M::name(), cycles: 0, checked: 0, failure: None, coverage: None };
@@ -143,12 +166,13 @@ fn compare<M: Bench>(
             Ok(checked) => {
                 outcome.cycles += inputs.len() as u64;
                 outcome.checked += checked;
-                progress(outcome.cycles);
+                progress(Progress::Compared(outcome.cycles));
             }
             Err((cycle, failure)) => {
                 outcome.cycles += cycle + 1;
-                let at = outcome.cycles - 1;
-                outcome.failure = Some(investigate(bench, tree, at, failure, report)?);
+                let cycle = outcome.cycles - 1;
+                progress(Progress::Failed(cycle, &failure));
+                outcome.failure = Some(investigate(bench, tree, (cycle, failure), seed, report)?);
                 break;
             }
         }
@@ -192,7 +216,7 @@ impl<M: Bench> Episode<M> {
             self.outputs.push(output[0]);
         }
         let checked = M::oracle(inputs, &self.outputs)
-            .map_err(|error| (error.cycle, Failure::Oracle { unit: M::name(), error }))?;
+            .map_err(|error| (error.cycle, wrong::<M>(error, inputs)))?;
         if let Some(bins) = &mut self.bins {
             M::cover(inputs, &self.outputs, bins);
         }
@@ -200,12 +224,18 @@ impl<M: Bench> Episode<M> {
     }
 }
 
+/// What an oracle says of a run with these inputs.
+fn wrong<M: Bench>(error: OracleError, inputs: &[M::In]) -> Failure {
+    let inputs = InputHistory::of(0, inputs.iter().take(error.cycle as usize + 1));
+    Failure::Oracle { unit: M::name(), error, inputs }
+}
+
 /// Shrinks a failure and writes its waveforms.
 fn investigate<M: Bench>(
     bench: &mut Episode<M>,
     mut tree: impl ValueTree<Value = Vec<M::In>>,
-    cycle: u64,
-    first: Failure,
+    (cycle, first): (u64, Failure),
+    seed: u64,
     report: &Path,
 ) -> io::Result<MismatchReport> {
     let (mut shortest, mut shrunk) = (tree.current(), first.clone());
@@ -220,8 +250,11 @@ fn investigate<M: Bench>(
         loop {
             match bench.run(&inputs) {
                 Err((_, failure)) => {
-                    (shortest, shrunk) = (inputs, failure);
-                    cut(&mut shortest, &shrunk);
+                    cut(&mut inputs, &failure);
+                    // Simpler inputs may fail later.
+                    if inputs.len() <= shortest.len() {
+                        (shortest, shrunk) = (inputs, failure);
+                    }
                     break;
                 }
                 Ok(_) if tree.complicate() => inputs = tree.current(),
@@ -229,8 +262,19 @@ fn investigate<M: Bench>(
             }
         }
     }
-    let [model_vcd, rtl_vcd] = write_waves::<M>(&shortest, report)?;
-    Ok(MismatchReport { first, cycle, shrunk, model_vcd, rtl_vcd })
+    let about = format!(
+        "seed {seed}, shrunk\npimlico cosim {} --seed {seed} --cycles {} --report {}",
+        M::name(),
+        cycle + 1,
+        report.display()
+    );
+    let (waveforms, shown) = Waveforms::write(&M::name(), report, |files| {
+        write_waves::<M>(&shortest, seed, files, &about)
+    })?;
+    if let Some(mismatch) = shown {
+        shrunk = Failure::Mismatch(mismatch);
+    }
+    Ok(MismatchReport { first, cycle, shrunk, waveforms })
 }
 
 /// What comes behind a mismatch has no part in it. A judge may want more than the cycle that it names.
@@ -240,22 +284,49 @@ fn cut<I>(inputs: &mut Vec<I>, failure: &Failure) {
     }
 }
 
-/// Writes the waveforms of model and RTL under `inputs` to `folder`, which is made if need be.
-fn write_waves<M: Model>(inputs: &[M::In], folder: &Path) -> io::Result<[PathBuf; 2]> {
-    let mut lockstep = Lockstep::<M>::new(1, 0);
-    let files = lockstep.watch(0, folder, Window { from: 0, cycle_ps: CYCLE_PS })?;
-    for input in inputs {
-        if lockstep.step(&[*input], &mut [M::Out::default()]).is_err() {
-            break; // the failure that the waveforms are to show
-        }
-    }
+/// Writes the waveforms under `inputs`, from the start of a run; `about` stands in their headers. Returns the
+/// mismatch that ends them, if one does.
+fn write_waves<M: Model>(
+    inputs: &[M::In],
+    seed: u64,
+    files: &Waveforms,
+    about: &str,
+) -> io::Result<Option<Box<Mismatch>>> {
+    let mut lockstep = Lockstep::<M>::new(1, seed);
+    lockstep.watch(0, files, Window { from: 0, cycle_ps: CYCLE_PS }, about)?;
+    let step = |input: &M::In| lockstep.step(&[*input], &mut [M::Out::default()]).err();
+    let mismatch = inputs.iter().find_map(step);
     lockstep.finish()?;
-    Ok(files)
+    Ok(mismatch)
 }
 
-/// Writes both waveforms of the first episode of a run to `folder`, which is made if need be.
-pub fn trace_first<M: Bench>(seed: u64, folder: &Path) -> io::Result<()> {
-    let tree = M::episodes().new_tree(&mut runner::<M>(seed));
-    let inputs = tree.expect("the strategy rejects nothing").current();
-    write_waves::<M>(&inputs, folder).map(|_| ())
+/// Writes the waveforms of an episode of a run to `folder`: of the one with this cycle of the run, or the
+/// first that is not very short. `again` stands in their headers as the folder to write them to again.
+pub fn trace<M: Bench>(
+    cycle: Option<u64>,
+    seed: u64,
+    folder: &Path,
+    again: &Path,
+) -> io::Result<()> {
+    let mut runner = runner::<M>(seed);
+    let mut end = 0;
+    let mut episodes = iter::from_fn(|| {
+        let tree = M::episodes().new_tree(&mut runner);
+        let inputs = tree.expect("the strategy rejects nothing").current();
+        end += inputs.len() as u64;
+        Some((inputs, end))
+    });
+    let episode = match cycle {
+        Some(cycle) => episodes.find(|(_, end)| cycle < *end),
+        None => (1..)
+            .zip(episodes)
+            .find(|(number, (inputs, _))| inputs.len() >= SHOWN || *number == LOOKED_AT)
+            .map(|(_, episode)| episode),
+    };
+    let (inputs, end) = episode.expect("there is no end of episodes");
+    let (unit, again) = (M::name(), again.display());
+    let about =
+        format!("seed {seed}\npimlico cosim {unit} --seed {seed} --cycles {end} --vcd {again}");
+    write_waves::<M>(&inputs, seed, &Waveforms::of(&unit, folder), &about)?;
+    Ok(())
 }

@@ -31,9 +31,11 @@ pub mod module;
 mod random;
 pub mod rank;
 mod rtl;
+mod watch;
 
 pub use bench::{Bench, OracleError};
 pub use benches::{AnyBench, benches};
 pub use function::Function;
 pub use lockstep::Lockstep;
 pub use rtl::{Rtl, Window};
+pub use watch::{Waveforms, all_or_none};

@@ -44,8 +44,6 @@ pub struct Window {
 }
 
 impl<U: Unit> Rtl<U> {
-    const WORDS: usize = U::Out::WORDS + U::Probe::WORDS;
-
     /// `count` instances that have been reset. Before the reset their registers hold random bits
     /// of `seed`, so that one that the reset misses shows.
     ///
@@ -62,7 +60,7 @@ impl<U: Unit> Rtl<U> {
         });
         let instances = instances.collect();
         let inputs = vec![0; U::In::WORDS];
-        let outputs = vec![0; count * Self::WORDS];
+        let outputs = vec![0; count * U::OBSERVED_WORDS];
         let (tracing, ports) = (None, PhantomData);
         let mut rtl = Self { unit, instances, inputs, outputs, tracing, cycle: 0, ports };
         rtl.reset();
@@ -98,7 +96,7 @@ impl<U: Unit> Rtl<U> {
     /// The first half of a cycle of one instance: applies its inputs and settles.
     fn settle_one(&mut self, i: usize, input: &U::In) {
         input.write(&mut self.inputs);
-        let outputs = &mut self.outputs[i * Self::WORDS..][..Self::WORDS];
+        let outputs = &mut self.outputs[i * U::OBSERVED_WORDS..][..U::OBSERVED_WORDS];
         // SAFETY: the instance is live; the arrays have the sizes that the binding, generated from
         // the same declaration, reads and writes.
         unsafe {
@@ -131,16 +129,53 @@ impl<U: Unit> Rtl<U> {
             unit: U::name(),
             instance: i,
             cycle: self.cycle,
-            port: Mismatch::ASSERTION,
+            port: Mismatch::ASSERTION.to_owned(),
             model: "holds".to_owned(),
             rtl: "failed; see standard error for its file and name".to_owned(),
-            inputs: Vec::new(),
+            ..Default::default()
         })
     }
 
     /// The probed registers of instance `i`, as they stood before the last edge.
     pub fn probe(&self, i: usize) -> U::Probe {
-        U::Probe::read(&self.outputs[i * Self::WORDS + U::Out::WORDS..])
+        U::Probe::read(&self.observed(i)[U::Out::WORDS..])
+    }
+
+    /// Words of what instance `i` put out last and, behind them, of its probed registers as they stood then.
+    pub(crate) fn observed(&self, i: usize) -> &[u32] {
+        &self.outputs[i * U::OBSERVED_WORDS..][..U::OBSERVED_WORDS]
+    }
+
+    /// [`settle`](Instances::settle), but for the outputs: [`observed`](Self::observed) has them.
+    pub(crate) fn settle_all(&mut self, inputs: &[U::In]) {
+        for (i, input) in inputs.iter().enumerate() {
+            self.settle_one(i, input);
+        }
+    }
+
+    /// [`step`](Instances::step), but for the outputs: [`observed`](Self::observed) has them, where an
+    /// assertion fails those of the instances up to that one.
+    pub(crate) fn step_all(&mut self, inputs: &[U::In]) -> Result<(), Box<Mismatch>> {
+        for (i, input) in inputs.iter().enumerate() {
+            self.settle_one(i, input);
+            self.dump(i, 0);
+            let holds = self.edge(i);
+            self.dump(i, 1);
+            if !holds {
+                return Err(self.assertion(i));
+            }
+        }
+        self.cycle += 1;
+        if let Some(tracing) = &mut self.tracing {
+            tracing.cycle += 1;
+        }
+        Ok(())
+    }
+
+    fn read(&self, outputs: &mut [U::Out]) {
+        for (i, output) in outputs.iter_mut().enumerate() {
+            *output = U::Out::read(self.observed(i));
+        }
     }
 }
 
@@ -157,28 +192,14 @@ impl<U: Unit> Instances<U> for Rtl<U> {
     }
 
     fn settle(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
-        for (i, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            self.settle_one(i, input);
-            *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
-        }
+        self.settle_all(inputs);
+        self.read(outputs);
         Ok(())
     }
 
     fn step(&mut self, inputs: &[U::In], outputs: &mut [U::Out]) -> Result<(), Box<Mismatch>> {
-        for (i, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            self.settle_one(i, input);
-            *output = U::Out::read(&self.outputs[i * Self::WORDS..]);
-            self.dump(i, 0);
-            let holds = self.edge(i);
-            self.dump(i, 1);
-            if !holds {
-                return Err(self.assertion(i));
-            }
-        }
-        self.cycle += 1;
-        if let Some(tracing) = &mut self.tracing {
-            tracing.cycle += 1;
-        }
+        self.step_all(inputs)?;
+        self.read(outputs);
         Ok(())
     }
 }

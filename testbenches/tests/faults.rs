@@ -3,7 +3,7 @@
 #![cfg(feature = "rtl")]
 
 use pimlico_ports::{Instances, Model, Unit};
-use pimlico_testbenches::cosim::{self, Failure};
+use pimlico_testbenches::cosim::{self, Failure, Progress};
 use pimlico_testbenches::{Bench, Lockstep, OracleError, Rtl};
 use pimlico_units::arith::{Binary16, FpAdd, FpAddIn, FpAddOut, FpAddProbe, FpMul};
 
@@ -46,16 +46,24 @@ impl Bench for Wrong {
 #[test]
 fn a_fault_is_found_shrunk_and_written_down() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let outcome = cosim::run::<Wrong>(1_000_000, 1, folder.path(), |_| {}).expect("writable");
+    let mut said = Vec::new();
+    let progress = |event: Progress<'_>| {
+        if let Progress::Failed(cycle, failure) = event {
+            said.push((cycle, failure.brief()));
+        }
+    };
+    let outcome = cosim::run::<Wrong>(1_000_000, 1, folder.path(), progress).expect("writable");
     let report = outcome.failure.expect("the fault is found");
+    assert_eq!(said, [(report.cycle, report.first.brief())], "said before it is shrunk");
+    assert!(said[0].1.starts_with("result_o model 0x"), "{}", said[0].1);
     assert_eq!(report.cycle + 1, outcome.cycles);
 
     let Failure::Mismatch(shrunk) = report.shrunk else { panic!("an oracle that says nothing") };
-    assert_eq!((shrunk.port, shrunk.cycle), ("result_o", 0), "shrunk to one cycle");
+    assert_eq!((shrunk.port.as_str(), shrunk.cycle), ("result_o", 0), "shrunk to one cycle");
     assert_ne!(shrunk.model, shrunk.rtl);
-    assert_eq!(shrunk.inputs.len(), 1);
+    assert_eq!(shrunk.inputs.cycles.len(), 1);
 
-    for file in [&report.model_vcd, &report.rtl_vcd] {
+    for file in report.waveforms.files() {
         let text = std::fs::read_to_string(file).expect("it was written");
         for port in ["clk_i", "rst_ni", "a_i", "b_i", "result_o"] {
             assert!(text.contains(&format!(" {port} ")), "{port} in {}", file.display());
@@ -75,6 +83,57 @@ fn an_oracle_catches_what_rtl_and_model_agree_on() {
     let wrong = FpAddOut { result_o: pimlico_units::arith::Fp::NAN, ..Default::default() };
     let error = FpAdd::<Binary16, 0>::oracle(&inputs, &[wrong]).expect_err("0 + 0 is 0");
     assert_eq!((error.got, error.expected), (0x7E00, 0));
+}
+
+/// An adder that its oracle wants to be even.
+#[derive(Clone)]
+struct Doubted(FpAdd<Binary16, 0>);
+
+impl Unit for Doubted {
+    const MODULE: &'static str = "fp_add";
+    const PARAMETERS: &'static [(&'static str, i64)] = FpAdd::<Binary16, 0>::PARAMETERS;
+    type In = FpAddIn<Binary16>;
+    type Out = FpAddOut<Binary16>;
+    type Probe = FpAddProbe<Binary16>;
+}
+
+impl Model for Doubted {
+    fn new() -> Self {
+        Self(FpAdd::new())
+    }
+
+    fn reset(&mut self) {}
+
+    fn probe(&self) -> Self::Probe {
+        self.0.probe()
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        self.0.step(input)
+    }
+}
+
+impl Bench for Doubted {
+    fn oracle(_: &[Self::In], outputs: &[Self::Out]) -> Result<u64, OracleError> {
+        let odd = outputs.iter().position(|output| output.result_o.to_bits() & 1 == 1);
+        odd.map_or(Ok(0), |cycle| {
+            let got = outputs[cycle].result_o.to_bits();
+            let (cycle, expected, what) = (cycle as u64, got & !1, "even".to_owned());
+            Err(OracleError { cycle, port: "result_o", got, expected, what })
+        })
+    }
+}
+
+#[test]
+fn the_report_of_an_oracle_has_the_inputs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let outcome = cosim::run::<Doubted>(1000, 1, folder.path(), |_| {}).expect("writable");
+    let report = outcome.failure.expect("the oracle objects");
+    let Failure::Oracle { error, inputs, .. } = &report.shrunk else { panic!("they agree") };
+    let (_, values) = inputs.cycles.last().expect("at least that cycle")[0].clone();
+    let line = format!("    cycle {}: a_i={values} b_i=", error.cycle);
+    assert!(report.shrunk.to_string().contains(&line), "{}", report.shrunk);
+    assert_eq!(inputs.first + inputs.cycles.len() as u64, error.cycle + 1);
 }
 
 #[test]

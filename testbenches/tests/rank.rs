@@ -181,7 +181,8 @@ impl Instances<PimModule<Binary16, false>> for Wrong {
 #[test]
 fn a_wrong_bit_on_the_way_to_the_chips_shows() {
     let (config, options) = (Config::ddr4_3200(), Options::default());
-    let shape = HeadShape { head_dim: 128, context: 40, group: 1, distribution: Distribution::Random };
+    let shape =
+        HeadShape { head_dim: 128, context: 40, group: 1, distribution: Distribution::Random };
     let head = Head::synthetic(shape, 5, 0);
     let run = |mut device: Boxed| -> Result<_, RankError> {
         let layout = HeadLayout::new(&config, 128, 40, 0).expect("it fits");

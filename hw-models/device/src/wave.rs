@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The commands on the chips' pins as signals of a waveform.
 
-use pimlico_dpa::types::Pins;
+use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_ports::{U, ports};
 
 ports! {
@@ -10,8 +10,8 @@ ports! {
         inputs RankCommand {
             /// Clock.
             clk: bool,
-            /// The command on the chips' pins: a [`PinCommand`](pimlico_dpa::types::PinCommand).
-            command: U<4>,
+            /// The command on the chips' pins.
+            command: PinCommand,
             /// Its bank.
             bank: U<6>,
             /// Its row.
@@ -27,7 +27,7 @@ ports! {
 /// A command as signals.
 pub fn command_signals(pins: Pins) -> RankCommand {
     RankCommand {
-        command: U::new(pins.command as u64),
+        command: pins.command,
         bank: U::new(pins.bank.get()),
         row: U::new(pins.row.into()),
         column: U::new(pins.column.into()),

@@ -287,7 +287,7 @@ fn a_waveform_is_written() {
     let output = pimlico(&format!("run --context 33 --vcd {}", file.display()));
     assert_eq!(output.status.code(), Some(0));
     let text = std::fs::read_to_string(file).expect("it was written");
-    for name in ["rank", "commands", "chip7_bank0_bank_pu", "adder_unit", "tree_o", "result_o"] {
+    for name in ["rank", "commands", "chip7_bank0_bank_pu", "adder_unit", "tree_o", "result_o[3]"] {
         assert!(text.contains(&format!(" {name} ")), "{name}");
     }
 }
@@ -491,11 +491,29 @@ mod with_rtl {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let arguments = format!("cosim adder_unit --cycles 1000 --vcd {}", folder.path().display());
         assert_eq!(pimlico(&arguments).status.code(), Some(0));
-        for side in ["model", "rtl"] {
+        let read = |side: &str| {
             let file = folder.path().join(format!("adder_unit.{side}.vcd"));
-            let text = std::fs::read_to_string(file).expect("it was written");
-            assert!(text.contains(" lanes_o "), "{side}");
-        }
+            std::fs::read_to_string(file).expect("it was written")
+        };
+        let (model, rtl) = (read("model"), read("rtl"));
+        assert!(model == rtl, "ports of model and RTL are written alike");
+        assert!(model.contains(" lanes_o[7] [15:0] ") && model.contains("bxxxxxxxxxxxxxxxx "));
+        assert!(model.contains("pimlico cosim adder_unit --seed 1 --cycles "), "how to repeat it");
+        assert!(read("inside").contains(" lanes_o "), "what Verilator writes");
+    }
+
+    #[test]
+    fn waveforms_that_cannot_be_written_leave_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("adder_unit.rtl.vcd");
+        std::fs::create_dir(&file).expect("writable");
+        let output =
+            pimlico(&format!("cosim adder_unit --cycles 9 --vcd {}", folder.path().display()));
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(2), 1), "{message}");
+        assert!(message.contains("adder_unit.rtl.vcd is not a regular file"), "{message}");
+        let left = std::fs::read_dir(folder.path()).expect("it is there");
+        assert_eq!(left.count(), 1, "nothing but what was there");
     }
 }
 

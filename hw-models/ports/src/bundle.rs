@@ -2,7 +2,7 @@
 //! Named ports, and the macro that declares them.
 
 use crate::{BitReader, BitWriter, Shape};
-use bitvec::{field::BitField, order::Lsb0, slice::BitSlice};
+use bitvec::{order::Lsb0, slice::BitSlice};
 
 /// One port: its name in the RTL, its width and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,16 @@ pub trait Bundle: Copy + Default + PartialEq + std::fmt::Debug + 'static {
     /// Draws every port from entropy (`DRAWS` words); see [`Signal::draw`](crate::Signal::draw).
     fn draw(entropy: &[u64]) -> Self;
 
-    /// The bits of each port.
-    fn for_each_port(&self, mut visit: impl FnMut(&PortInfo, &BitSlice<u32, Lsb0>)) {
+    /// The words of all ports.
+    fn words(&self) -> Vec<u32> {
         let mut words = vec![0; Self::WORDS];
         self.write(&mut words);
+        words
+    }
+
+    /// The bits of each port.
+    fn for_each_port(&self, mut visit: impl FnMut(&PortInfo, &BitSlice<u32, Lsb0>)) {
+        let words = self.words();
         let mut rest = words.as_slice();
         for port in Self::PORTS {
             let (bits, tail) = rest.split_at(port.words());
@@ -63,12 +69,6 @@ pub trait Bundle: Copy + Default + PartialEq + std::fmt::Debug + 'static {
             rest = tail;
         }
     }
-}
-
-/// The bits of a port in hexadecimal, most significant digit first.
-pub fn hex(bits: &BitSlice<u32, Lsb0>) -> String {
-    let digits = bits.chunks(4).rev();
-    digits.map(|d| char::from_digit(d.load_le::<u32>(), 16).expect("a nibble")).collect()
 }
 
 /// For the [`ports!`](crate::ports!) macro: reads and writes a field, then aligns to the next word.

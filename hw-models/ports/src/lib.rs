@@ -8,6 +8,7 @@
 //! * [`Unit`]: the declaration of a unit: RTL module, parameters, inputs, outputs, probes.
 //! * [`Model`]: a clocked Rust model of a unit.
 //! * [`Instances`]: whatever executes units: the models, the RTL, or both in lockstep.
+//! * [`Open`]: what the contract of a unit leaves open; [`Mismatch`]: what differs otherwise.
 //! * [`stimulus`]: random input, from the declaration.
 //! * [`wave`]: waveforms of a unit, from the declaration.
 //!
@@ -20,7 +21,10 @@ extern crate self as pimlico_ports;
 
 mod bundle;
 mod instances;
+mod mismatch;
+mod open;
 mod shape;
+mod show;
 mod signal;
 pub mod stimulus;
 mod unit;
@@ -28,9 +32,12 @@ pub mod wave;
 
 #[doc(hidden)]
 pub use bundle::field;
-pub use bundle::{Bundle, PortInfo, hex, words_of};
-pub use instances::{Instances, Mismatch, Models, values};
+pub use bundle::{Bundle, PortInfo, words_of};
+pub use instances::{Instances, Models};
+pub use mismatch::{InputHistory, Mismatch};
+pub use open::{Open, Part};
 pub use pimlico_ports_derive::Signal;
-pub use shape::Shape;
+pub use shape::{Leaf, Shape};
+pub use show::{hex, lines, values};
 pub use signal::{BitReader, BitWriter, Enumerated, Signal, U, pack, unpack};
 pub use unit::{Model, Unit, UnitInfo};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What the bits of a value on a port mean.
 
+use bitvec::{order::Lsb0, slice::BitSlice};
+
 /// The type of a value on a port, as data: what a check, a report or a waveform needs to know of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
@@ -34,6 +36,25 @@ pub enum Shape {
     },
 }
 
+/// A part of a port that is one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// What stands behind the port's name to name it: `[3]`, `.row`, `.slots[1].level`; empty for a port
+    /// that is one value.
+    pub path: String,
+    /// Bits, a number or an enum.
+    pub shape: Shape,
+    /// The place of its bit 0 in the port.
+    pub lsb: u32,
+}
+
+impl Leaf {
+    /// Its bits among those of the port.
+    pub fn of<'a>(&self, port: &'a BitSlice<u32, Lsb0>) -> &'a BitSlice<u32, Lsb0> {
+        &port[self.lsb as usize..][..self.shape.width() as usize]
+    }
+}
+
 impl Shape {
     /// Width in bits.
     pub const fn width(&self) -> u32 {
@@ -48,6 +69,36 @@ impl Shape {
                     i += 1;
                 }
                 width
+            }
+        }
+    }
+
+    /// The parts that are one value each, in the order of a reader: an array's elements from 0, a struct's
+    /// fields as they are declared. Single bits in an array are flags of one vector, and so one value.
+    pub fn leaves(&self) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.collect(String::new(), 0, &mut leaves);
+        leaves
+    }
+
+    fn collect(&self, path: String, lsb: u32, leaves: &mut Vec<Leaf>) {
+        match *self {
+            Self::Array(element, length) if element.width() > 1 => {
+                for i in 0..length {
+                    let lsb = lsb + i as u32 * element.width();
+                    element.collect(format!("{path}[{i}]"), lsb, leaves);
+                }
+            }
+            Self::Struct { fields, .. } => {
+                let mut lsb = lsb + self.width();
+                for (name, field) in fields {
+                    lsb -= field.width();
+                    field.collect(format!("{path}.{name}"), lsb, leaves);
+                }
+            }
+            Self::Array(..) => leaves.push(Leaf { path, shape: Self::Bits(self.width()), lsb }),
+            Self::Bits(_) | Self::Number { .. } | Self::Enum { .. } => {
+                leaves.push(Leaf { path, shape: *self, lsb });
             }
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Units and their clocked models.
 
-use crate::{Bundle, Instances, Models, PortInfo};
+use crate::{Bundle, Instances, Models, Open, PortInfo, words_of};
 
 /// A hardware unit: an RTL module with fixed parameters, and its ports.
 pub trait Unit: 'static {
@@ -18,6 +18,9 @@ pub trait Unit: 'static {
 
     /// The module that has the probed registers, and the path of its instance; empty for the unit itself.
     const PROBED: (&'static str, &'static str) = (Self::MODULE, "");
+
+    /// Words that hold the outputs and, behind them, the probes.
+    const OBSERVED_WORDS: usize = words_of(Self::Out::PORTS) + words_of(Self::Probe::PORTS);
 
     /// What tells this parameter set from others of the same module, e.g. `bfloat16`; empty for
     /// the module's defaults. Letters, digits and `_` only.
@@ -82,9 +85,9 @@ pub trait Model: Unit + Clone {
     /// Puts every register to its reset value; those that have none, to zero.
     fn reset(&mut self);
 
-    /// Puts into what the unit's twin shows in this cycle, before the edge, the values of this model
-    /// where the contract leaves them open: where a register without reset has not been loaded yet.
-    fn fill_open(&self, _outputs: &mut Self::Out, _probes: &mut Self::Probe) {}
+    /// Marks which bits of this cycle's outputs and probes, before the edge, the contract leaves open:
+    /// where a register without reset has not been loaded yet.
+    fn mark_open(&self, _open: &mut Open<'_>) {}
 
     /// The probed registers, as they stand before the next edge.
     fn probe(&self) -> Self::Probe;

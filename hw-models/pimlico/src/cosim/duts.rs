@@ -3,7 +3,8 @@
 
 use super::CosimArguments;
 use crate::failure::Failure;
-use pimlico_testbenches::{AnyBench, benches, cosim};
+use pimlico_testbenches::cosim::{self, Progress};
+use pimlico_testbenches::{AnyBench, benches};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -29,21 +30,25 @@ impl Dut {
         self.bench.unit.parameters.iter().copied().collect()
     }
 
-    /// Random co-simulation. `progress` is told how many more cycles have been compared.
+    /// Random co-simulation. `progress` is told how many more cycles have been compared, and in one line of
+    /// a failure before that is shrunk.
     pub fn random(
         &self,
         arguments: &CosimArguments,
-        progress: &(dyn Fn(u64) + Sync),
+        progress: &(dyn Fn(u64, Option<String>) + Sync),
     ) -> io::Result<cosim::CosimOutcome> {
-        let CosimArguments { cycles, seed, vcd, report, coverage, .. } = arguments;
-        if let Some(folder) = vcd {
-            (self.bench.trace_first)(*seed, folder)?;
-        }
+        let CosimArguments { cycles, seed, report, coverage, .. } = arguments;
         let mut done = 0;
         let run = if *coverage { self.bench.run_covered } else { self.bench.run };
-        run(*cycles, *seed, report, &mut |cycles| {
-            progress(cycles - done);
-            done = cycles;
+        run(*cycles, *seed, report, &mut |event| match event {
+            Progress::Compared(cycles) => {
+                progress(cycles - done, None);
+                done = cycles;
+            }
+            Progress::Failed(cycle, failure) => {
+                let found = format!("{}, cycle {cycle} of the run: {}", self.name, failure.brief());
+                progress(0, Some(found));
+            }
         })
     }
 }

@@ -41,7 +41,8 @@ pub struct CosimArguments {
     /// Seed of the input, and of the bits in registers before the reset
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
-    /// Write both waveforms of each unit's first episode to this folder
+    /// Write the waveforms of an episode of each unit, the one that fails if one does, to this folder:
+    /// ports of the model, ports of the RTL (equal up to the mismatch), and all that is inside the RTL
     #[arg(long, value_name = "DIR")]
     vcd: Option<PathBuf>,
     /// Measure how much of the RTL's lines and bits, and of the bench's plan, the input reaches; needs a

@@ -6,11 +6,13 @@ use super::coverage::{self, CoverageDocument};
 use super::duts::{self, Dut};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
+use pimlico_testbenches::all_or_none;
 use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -42,7 +44,8 @@ struct MismatchDocument {
     /// Set where model and RTL agree and the reference does not.
     expected: Option<String>,
     again: String,
-    vcd: [String; 2],
+    /// Of model, RTL, and all that is inside the RTL.
+    vcd: [String; 3],
 }
 
 /// Compares the chosen units, on all cores.
@@ -51,13 +54,22 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     if arguments.cycles == 0 {
         return Err(Failure::Input("--cycles 0: nothing would be compared".to_owned()));
     }
+    write_waves(duts.iter().map(|dut| (dut, None)).collect(), arguments)?;
     let bar = output::progress(arguments.cycles * duts.len() as u64, "cycles");
-    let progress = |cycles| bar.inc(cycles);
+    let progress = |cycles, failed: Option<String>| {
+        bar.inc(cycles);
+        if let Some(failed) = failed {
+            bar.suspend(|| eprintln!("pimlico: {failed}"));
+        }
+    };
     let outcomes: io::Result<Vec<CosimOutcome>> =
         duts.par_iter().map(|dut| dut.random(arguments, &progress)).collect();
     bar.finish_and_clear();
-    let outcomes = outcomes.map_err(|e| Failure::Input(format!("waveform: {e}")))?;
+    let outcomes = outcomes.map_err(|e| Failure::file(&arguments.report, &e))?;
 
+    let cycles = outcomes.iter().map(|outcome| outcome.failure.as_ref().map(|f| f.cycle));
+    let failed = duts.iter().zip(cycles).filter(|(_, cycle)| cycle.is_some());
+    write_waves(failed.collect(), arguments)?;
     coverage::write_missing(&duts, &outcomes, &arguments.report)?;
     if arguments.json {
         output::print_json(&document(&duts, &outcomes, arguments))?;
@@ -73,6 +85,17 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
         })
         .collect();
     if failures.is_empty() { Ok(()) } else { Err(Failure::Check(failures.join("\n"))) }
+}
+
+/// With `--vcd`, writes the waveforms of some units: of the episode with a cycle of the run, see
+/// [`trace`](pimlico_testbenches::cosim::trace).
+fn write_waves(of: Vec<(&Dut, Option<u64>)>, arguments: &CosimArguments) -> Result<(), Failure> {
+    let Some(folder) = &arguments.vcd else { return Ok(()) };
+    let write = |staged: &Path| {
+        of.par_iter()
+            .try_for_each(|(dut, cycle)| (dut.bench.trace)(*cycle, arguments.seed, staged, folder))
+    };
+    all_or_none(folder, write).map_err(|e| Failure::file(folder, &e))
 }
 
 fn table(duts: &[Dut], outcomes: &[CosimOutcome]) -> String {
@@ -119,22 +142,14 @@ fn document(duts: &[Dut], outcomes: &[CosimOutcome], arguments: &CosimArguments)
 
 fn mismatch(report: &MismatchReport, again: String) -> MismatchDocument {
     let (port, model, rtl, expected) = match &report.first {
-        CosimFailure::Mismatch(m) => (m.port, m.model.clone(), m.rtl.clone(), None),
+        CosimFailure::Mismatch(m) => (m.port.clone(), m.model.clone(), m.rtl.clone(), None),
         CosimFailure::Oracle { error, .. } => {
-            let got = format!("{:04x}", error.got);
-            (error.port, got.clone(), got, Some(format!("{:04x}", error.expected)))
+            let got = format!("0x{:04x}", error.got);
+            (error.port.to_owned(), got.clone(), got, Some(format!("0x{:04x}", error.expected)))
         }
     };
-    let vcd = [&report.model_vcd, &report.rtl_vcd].map(|file| file.display().to_string());
-    MismatchDocument {
-        cycle: report.cycle,
-        port: port.to_owned(),
-        model,
-        rtl,
-        expected,
-        again,
-        vcd,
-    }
+    let vcd = report.waveforms.files().map(|file| file.display().to_string());
+    MismatchDocument { cycle: report.cycle, port, model, rtl, expected, again, vcd }
 }
 
 /// The command that fails in the same way, and no later.
@@ -143,11 +158,9 @@ fn again(dut: &Dut, outcome: &CosimOutcome, arguments: &CosimArguments) -> Strin
 }
 
 fn describe(report: &MismatchReport, again: &str) -> String {
-    let MismatchReport { first, cycle, shrunk, model_vcd, rtl_vcd } = report;
+    let MismatchReport { first, cycle, shrunk, waveforms } = report;
     format!(
         "{first}\n  found in cycle {cycle} of the run; again: {again}\nthe shortest that still \
-         fails, from reset: {shrunk}\n  waveforms: {} {}",
-        model_vcd.display(),
-        rtl_vcd.display()
+         fails, from reset: {shrunk}\n  waveforms: {waveforms}"
     )
 }

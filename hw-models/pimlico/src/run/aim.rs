@@ -103,15 +103,16 @@ fn show(
     job: &Job,
     arguments: &RunArguments,
 ) -> String {
-    use pimlico_testbenches::aim;
-    match aim::watched_units(config, options, arguments.seed, mismatch, &arguments.report) {
-        Ok((units, files)) => {
-            let mut module = Module::new(config.clone(), units, options);
-            let _ = run_job(&mut module, job); // ends in the same mismatch
-            files.map(|file| file.display().to_string()).join(" ")
-        }
-        Err(error) => format!("{}: {error}", arguments.report.display()),
-    }
+    use pimlico_testbenches::{Waveforms, aim};
+    let again = super::again(job, arguments);
+    let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
+        let found = (mismatch, again.as_str());
+        let units = aim::watched_units(config, options, arguments.seed, found, files)?;
+        let mut module = Module::new(config.clone(), units, options);
+        let _ = run_job(&mut module, job); // ends in the same mismatch
+        Ok(())
+    });
+    super::shown(written, arguments)
 }
 
 /// Without the RTL there is no mismatch.

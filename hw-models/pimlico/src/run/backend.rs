@@ -9,11 +9,7 @@ use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
 #[cfg(feature = "rtl")]
-use {
-    pimlico_ports::Mismatch,
-    std::io,
-    std::path::{Path, PathBuf},
-};
+use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms, std::io};
 
 /// Beats before a mismatch that its waveforms show.
 #[cfg(feature = "rtl")]
@@ -123,17 +119,18 @@ impl Backend {
 }
 
 /// The device in lockstep, to run the same again that ended in `mismatch`: it writes the waveforms of the
-/// module, from shortly before to the mismatch, to `folder`. Returns the files' names.
+/// module, from shortly before to the mismatch, to `files`, with `command` in their headers: how they are
+/// written again.
 #[cfg(feature = "rtl")]
 pub(super) fn watched(
     config: &Config,
     options: Options,
     seed: u64,
-    mismatch: &Mismatch,
-    folder: &Path,
-) -> io::Result<(Box<dyn Device>, [PathBuf; 2])> {
+    found: (&Mismatch, &str),
+    files: &Waveforms,
+) -> io::Result<Box<dyn Device>> {
     use Normalise::{Early, Late};
-    let what = (config, options, seed, mismatch, folder);
+    let what = (config, options, seed, found, files);
     match (options.sums, options.normalise) {
         (SumFormat::Binary16, Early) => watched_module::<PimModule<Binary16, false>>(what),
         (SumFormat::Binary16, Late) => watched_module::<PimModule<Binary16, true>>(what),
@@ -142,10 +139,14 @@ pub(super) fn watched(
     }
 }
 
+/// The arguments of [`watched`].
+#[cfg(feature = "rtl")]
+type Watched<'a> = (&'a Config, Options, u64, (&'a Mismatch, &'a str), &'a Waveforms);
+
 #[cfg(feature = "rtl")]
 fn watched_module<M>(
-    (config, options, seed, mismatch, folder): (&Config, Options, u64, &Mismatch, &Path),
-) -> io::Result<(Box<dyn Device>, [PathBuf; 2])>
+    (config, options, seed, (mismatch, command), files): Watched<'_>,
+) -> io::Result<Box<dyn Device>>
 where
     M: Model + Unit<In = PimModuleIn, Out = PimModuleOut>,
 {
@@ -153,7 +154,7 @@ where
     let mut module = Lockstep::<M>::new(1, seed);
     let from = mismatch.cycle.saturating_sub(BEFORE);
     let window = Window { from, cycle_ps: config.tck_ps / 2 };
-    let files = module.watch(mismatch.instance, folder, window)?;
+    module.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
     let device = ModuleDevice::new(config.clone(), options, Box::new(module));
-    Ok((Box::new(device.map_err(io::Error::other)?), files))
+    Ok(Box::new(device.map_err(io::Error::other)?))
 }

@@ -34,6 +34,8 @@ use pimlico_host::fc;
 use pimlico_host::gemv::{self, GemvError};
 use pimlico_host::layer;
 use pimlico_host::report::Report;
+#[cfg(feature = "rtl")]
+use pimlico_testbenches::Waveforms;
 use text::text;
 
 /// What is run.
@@ -218,12 +220,21 @@ fn show(
     (job, setup): (&Job, &AttentionSetup),
     arguments: &RunArguments,
 ) -> String {
-    let options = arguments.options();
-    match backend::watched(config, options, arguments.seed, mismatch, &arguments.report) {
-        Ok((mut device, files)) => {
-            let _ = run_job(&mut *device, job, setup, arguments); // ends in the same mismatch
-            files.map(|file| file.display().to_string()).join(" ")
-        }
+    let (options, again) = (arguments.options(), again(job, arguments));
+    let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
+        let found = (mismatch, again.as_str());
+        let mut device = backend::watched(config, options, arguments.seed, found, files)?;
+        let _ = run_job(&mut *device, job, setup, arguments); // ends in the same mismatch
+        Ok(())
+    });
+    shown(written, arguments)
+}
+
+/// The names of waveforms, or why they have not been written.
+#[cfg(feature = "rtl")]
+fn shown(written: std::io::Result<(Waveforms, ())>, arguments: &RunArguments) -> String {
+    match written {
+        Ok((files, ())) => files.to_string(),
         Err(error) => format!("{}: {error}", arguments.report.display()),
     }
 }

@@ -4,7 +4,7 @@
 use super::{Four, Lanes, SideBySide, Sixteen};
 use crate::arith::{Binary16, Format, Fp, sum_parameters, sum_variant};
 use pimlico_ports::{
-    Instances, Model, Models, Unit, ports,
+    Instances, Model, Models, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 use std::any::Any;
@@ -147,16 +147,16 @@ impl<F: Format, A: Format, L: Lanes> Model for BankPu<F, A, L> {
         BankPuProbe { product_q: self.product, acc_q: self.acc, ..Default::default() }
     }
 
-    fn fill_open(&self, outputs: &mut Self::Out, probes: &mut Self::Probe) {
+    fn mark_open(&self, open: &mut Open<'_>) {
         if !self.beat.valid {
-            probes.product_q = self.product;
+            open.port("product_q").mark();
         }
         for k in 0..L::COUNT {
             if !self.known.acc[k] {
-                probes.acc_q[k] = self.acc[k];
+                open.port("acc_q").element(k).mark();
             }
             if !self.known.result[k] {
-                outputs.result_o[k] = self.result[k];
+                open.port("result_o").element(k).mark();
             }
         }
     }

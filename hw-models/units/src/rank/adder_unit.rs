@@ -3,7 +3,7 @@
 
 use crate::arith::{Format, Fp, near, sum_parameters, sum_variant};
 use pimlico_ports::{
-    Model, Unit, ports,
+    Model, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 use std::{array::from_fn, marker::PhantomData};
@@ -103,12 +103,12 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
         AdderUnitProbe::default()
     }
 
-    fn fill_open(&self, outputs: &mut Self::Out, _: &mut Self::Probe) {
-        for (k, lane) in outputs.lanes_o.iter_mut().enumerate().filter(|(k, _)| !self.known[*k]) {
-            *lane = self.sum[k];
+    fn mark_open(&self, open: &mut Open<'_>) {
+        for k in (0..self.known.len()).filter(|k| !self.known[*k]) {
+            open.port("lanes_o").element(k).mark();
         }
         if !self.known[7] {
-            outputs.tree_o = self.sum[7].narrow();
+            open.port("tree_o").mark();
         }
     }
 
