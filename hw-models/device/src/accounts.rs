@@ -84,3 +84,45 @@ impl Accounts {
         self.statistics
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Lost;
+
+    const SLOT_TCK: u64 = 8;
+
+    #[test]
+    fn a_slot_takes_its_time_and_no_more() {
+        for gap_tck in [0, 1, 5] {
+            let mut accounts = Accounts::new(SLOT_TCK);
+            accounts.restart(100);
+            accounts.used(100, Gap::Fill);
+            let next = 100 + SLOT_TCK + gap_tck;
+            (101..next).for_each(|tck| accounts.idle(tck, None));
+            accounts.used(next, Gap::Bubble);
+            (next + 1..130).for_each(|tck| accounts.idle(tck, Some(Cause::RowSwitch)));
+            let Statistics { cycles, used, lost_tck, .. } = accounts.finish(130);
+            assert_eq!((cycles, used, lost_tck.bubble), (30, 2, gap_tck));
+            assert_eq!(lost_tck.row_switch, 130 - next - SLOT_TCK);
+            assert_eq!(lost_tck.total(), cycles - used * SLOT_TCK);
+        }
+    }
+
+    #[test]
+    fn each_cause_has_an_account_of_its_own() {
+        let mut accounts = Accounts::new(SLOT_TCK);
+        accounts.restart(0);
+        (0..3).for_each(|tck| accounts.idle(tck, None));
+        accounts.used(3, Gap::Fill);
+        let causes = [(false, true), (true, false), (true, true), (false, false)];
+        for (tck, (refresh, row_switch)) in (3 + SLOT_TCK..).zip(causes) {
+            accounts.idle(tck, Cause::of(refresh, row_switch));
+        }
+        accounts.used(15, Gap::Io);
+        (15 + SLOT_TCK..33).for_each(|tck| accounts.idle(tck, None));
+        let lost = accounts.finish(33).lost_tck;
+        let expected = Lost { row_switch: 1, refresh: 2, fill_drain: 3 + 10, bubble: 0, io: 1 };
+        assert_eq!(lost, expected);
+    }
+}

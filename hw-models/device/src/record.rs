@@ -166,3 +166,32 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn what_a_refresh_takes_is_in_its_account() {
+        let timing = Config::ddr4_3200().timing;
+        let mut record = Record::new(&timing);
+        record.start(0);
+        for tck in 0..timing.rfc_tck + 20 {
+            record.begin_tck(tck);
+            match tck {
+                // Until the REF is on the pins the rank controller knows what it waits for.
+                0..5 => record.no_read(Some(Cause::Refresh)),
+                5 => {
+                    record.command(Pins { command: PinCommand::Ref, ..Pins::default() });
+                    record.no_read(None);
+                }
+                _ => record.no_read(Some(Cause::RowSwitch)),
+            }
+            record.end_tck();
+        }
+        let lost = record.end(timing.rfc_tck + 20).lost_tck;
+        assert_eq!((lost.refresh, lost.row_switch), (5 + timing.rfc_tck, 15));
+        assert_eq!(lost.total(), timing.rfc_tck + 20);
+    }
+}
