@@ -461,12 +461,8 @@ module softmax_unit #(
 
   always_comb begin
     total_d = total_q;
-    if (combine_q) begin
-      // The divider relies on its operand.
-      if (!(dividing_q && combine_head_q == finish_head_q)) total_d[combine_head_q] = total;
-    end else if (store) begin
-      total_d[finish_head_q] = recip;
-    end
+    if (combine_q)  total_d[combine_head_q] = total;
+    else if (store) total_d[finish_head_q] = recip;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin

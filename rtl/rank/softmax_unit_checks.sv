@@ -8,30 +8,35 @@
 
 module softmax_unit_checks #(
   /// 0: weights are normalised; 1: the context is.
-  parameter int unsigned LATE = 0
+  parameter int unsigned LATE      = 0,
+  /// Width of the number of a query head.
+  parameter int unsigned HEAD_BITS = 3
 ) (
-  input logic       clk_i,
-  input logic       rst_ni,
-  input logic       score_valid_i,
-  input logic       finish_i,
-  input logic       weigh_valid_i,
-  input logic       sum_valid_i,
-  input logic       scaled_valid_o,
-  input logic       max_valid_o,
-  input logic       exp_valid_o,
-  input logic       finish_ready_o,
-  input logic       finished_o,
-  input logic       weigh_ready_o,
-  input logic       weight_valid_o,
-  input logic       sum_ready_o,
-  input logic       context_valid_o,
-  input logic [3:0] place,           // of the scaled score in its chunk
-  input logic [3:0] element_q,       // that is subtracted from
-  input logic       active_q,
-  input logic       chunk_last,      // a chunk has the multiplier
-  input logic       normalise,       // a weight or a sum has it
-  input logic       pending_q,
-  input logic       dividing_q
+  input logic                 clk_i,
+  input logic                 rst_ni,
+  input logic                 score_valid_i,
+  input logic                 finish_i,
+  input logic                 weigh_valid_i,
+  input logic                 sum_valid_i,
+  input logic                 scaled_valid_o,
+  input logic                 max_valid_o,
+  input logic                 exp_valid_o,
+  input logic                 finish_ready_o,
+  input logic                 finished_o,
+  input logic                 weigh_ready_o,
+  input logic                 weight_valid_o,
+  input logic                 sum_ready_o,
+  input logic                 context_valid_o,
+  input logic [3:0]           place,       // of the scaled score in its chunk
+  input logic [3:0]           element_q,   // that is subtracted from
+  input logic                 active_q,
+  input logic                 chunk_last,  // a chunk has the multiplier
+  input logic                 normalise,   // a weight or a sum has it
+  input logic                 pending_q,
+  input logic                 dividing_q,
+  input logic                 combine_q,   // a chunk's sum is written
+  input logic [HEAD_BITS-1:0] combine_head_q,
+  input logic [HEAD_BITS-1:0] finish_head_q
 );
 
   localparam int unsigned WEIGHT = LATE != 0 ? 2 : 4;  // cycles from an element of pass 2 to its weight
@@ -87,12 +92,15 @@ module softmax_unit_checks #(
   `ASSERT(assert_chunk, !scaled_valid_o || !active_q || place <= element_q)
   `ASSERT(assert_multiplier, !(chunk_last && normalise))
 
+  // The divider's operand stays as it is.
+  `ASSERT(assert_operand, !(dividing_q && combine_q && combine_head_q == finish_head_q))
+
   `ASSERT(assert_one_finish, !(pending_q && dividing_q))
   `ASSERT(assert_finished, !finished_o || owed_q)
   `ASSERT(assert_finish_ready, finish_ready_o == (!owed_q || finished_o))
 
 endmodule
 
-bind softmax_unit softmax_unit_checks #(.LATE(LATE)) u_checks (.*);
+bind softmax_unit softmax_unit_checks #(.LATE(LATE), .HEAD_BITS(HEAD_BITS)) u_checks (.*);
 
 `endif

@@ -286,7 +286,6 @@ impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
         let Stage { pass, place, first, head, .. } = self.exp_stage;
         let of_chunk = pass == Some(Pass::Chunk);
         let chunk_is_last = self.chunk_is_last();
-        let dividing = matches!(self.divider, Divider::Dividing(_));
 
         if self.product_valid {
             self.narrow = self.product.narrow();
@@ -334,10 +333,7 @@ impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
             _ => {}
         }
         self.combine = chunk_is_last.then_some(head);
-        // The divider relies on its operand.
-        if let Some((head, sum)) = combined
-            && !(dividing && head == self.finish_head)
-        {
+        if let Some((head, sum)) = combined {
             self.total[head] = sum;
         }
     }
