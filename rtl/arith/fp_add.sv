@@ -90,7 +90,7 @@ module fp_add #(
 
   always_comb begin
     minor  = {minor_hidden, minor_mantissa, 2'b00};
-    sticky = far && (minor_hidden || (SUBNORMALS != 0 && minor_mantissa != '0));
+    sticky = far;
     for (int k = STEPS - 1; k >= 0; k--) begin
       logic                   first;
       logic [FIELD_WIDTH-1:0] lost;
