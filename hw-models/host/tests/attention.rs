@@ -215,6 +215,21 @@ fn every_slot_is_used_or_lost() {
 }
 
 #[test]
+fn a_refresh_takes_the_slots_that_it_costs() {
+    let head = head(128, 16 * 1024, 1, 1);
+    let run = |refresh| {
+        let mut rank = rank_with(Options { refresh, ..Options::default() });
+        run_head(&mut rank, &head).1.statistics
+    };
+    let (with, without) = (run(true), run(false));
+    // Each REF waits for a row switch, and costs tRFC.
+    let refs = with.commands[PinCommand::Ref as usize];
+    assert!((5..=6).contains(&refs), "{refs}");
+    assert_eq!((with.lost_tck.refresh, without.lost_tck.refresh), (560 * refs, 0));
+    assert!(with.cycles > without.cycles + 500 * refs, "{with:?} {without:?}");
+}
+
+#[test]
 fn vectors_of_one_burst_drain_more_slowly_than_they_are_read() {
     let (_, result) = run_head(&mut rank(), &head(32, 160, 1, 1));
     // One slot between each two of ten chunks.
