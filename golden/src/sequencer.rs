@@ -43,6 +43,24 @@ pub struct Sizes {
     pub scores: u32,
 }
 
+impl Sizes {
+    /// The fault of a command that asks for what there is not.
+    pub fn fault(&self, command: &Command) -> Option<u32> {
+        let Command { opcode, place, word, tokens, .. } = *command;
+        let count = tokens.min(4);
+        match opcode {
+            MAC_SCORE | MAC_CONTEXT if command.row >= self.rows => Some(2),
+            MAC_SCORE | MAC_CONTEXT if command.column >= self.columns => Some(3),
+            RD_RESULT if word & 0x80 != 0 => (place >= PARTIAL_SUMS).then_some(4),
+            RD_RESULT if word & 0x40 != 0 => (place + 4 > self.scores).then_some(4),
+            WEIGH if count == 0 => Some(5),
+            WEIGH => (place + count > self.scores).then_some(4),
+            1..=8 => None,
+            _ => Some(1),
+        }
+    }
+}
+
 /// A dispatched command.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(missing_docs)]
@@ -174,9 +192,8 @@ pub struct History {
     /// The last time a MAC that ends a sum was asked for with success, and was on the pins.
     sum_sent: Option<u64>,
     sum_read: Option<u64>,
-    /// The same of results of the context.
-    context_sent: Option<u64>,
-    context_left: Option<u64>,
+    /// The last time results were read, and whether they were of the context.
+    results_read: Option<(u64, bool)>,
     /// The last array command was a CLOSE_ALL; its head end was signalled.
     closed: bool,
     signalled: bool,
@@ -218,8 +235,7 @@ impl History {
             sums_made: 0,
             sum_sent: None,
             sum_read: None,
-            context_sent: None,
-            context_left: None,
+            results_read: None,
             closed: false,
             signalled: false,
             scores: 0,
@@ -331,9 +347,14 @@ impl History {
             return None;
         }
         if entry.is_context() {
-            let under_way = self.context_sent > self.context_left;
-            let since = self.since(self.context_left);
-            if under_way || since.is_some_and(|since| since + LATENCY < self.sizes.burst_tck + 1) {
+            let under_way = self.open[RESULTS].iter().any(|entry| entry.sent);
+            let soon = self.results_read.is_some_and(|(clock, of_context)| {
+                // The adder unit: partial sums come a tCK before their burst, and sums of a tree take three.
+                let idle = if of_context { 1 } else { 4 };
+                let since = self.since(Some(clock));
+                since.is_some_and(|since| since + LATENCY < self.sizes.burst_tck + idle)
+            });
+            if under_way || soon {
                 return None;
             }
             let upper = word & 0x40 != 0;
@@ -381,10 +402,9 @@ impl History {
     pub fn take(&mut self, seen: &Seen) {
         let asked = self.asked();
         let ends_unpaired = self.over && self.decoded.is_none() && self.unpaired() > 0;
-        let overwritten = seen.results && {
-            let left = self.open[RESULTS].get(usize::from(seen.results_taken));
-            left.is_some_and(|entry| entry.behind <= self.sums_made)
-        };
+        // An RD_RESULT of this cycle comes too late: it reads the new results.
+        let unread = self.open[RESULTS].front().filter(|entry| entry.behind <= self.sums_made);
+        let overwritten = seen.results && unread.is_some();
         self.take_array(&asked, seen);
         self.take_bus(&asked, seen);
         self.take_softmax(seen);
@@ -406,7 +426,7 @@ impl History {
             }
         }
         if let Some(command) = seen.command.filter(|_| asked.ready && self.fault == 0) {
-            match self.wrong(&command) {
+            match self.sizes.fault(&command) {
                 None => self.decoded = Some(command),
                 wrong => fault = wrong,
             }
@@ -439,21 +459,6 @@ impl History {
             WR_WEIGHTS => self.unpaired() == 0,
             CLOSE_ALL => self.unpaired() > 0,
             _ => false,
-        }
-    }
-
-    fn wrong(&self, command: &Command) -> Option<u32> {
-        let Command { opcode, place, word, tokens, .. } = *command;
-        let count = tokens.min(4);
-        match opcode {
-            MAC_SCORE | MAC_CONTEXT if command.row >= self.sizes.rows => Some(2),
-            MAC_SCORE | MAC_CONTEXT if command.column >= self.sizes.columns => Some(3),
-            RD_RESULT if word & 0x80 != 0 => (place >= PARTIAL_SUMS).then_some(4),
-            RD_RESULT if word & 0x40 != 0 => (place + 4 > self.sizes.scores).then_some(4),
-            WEIGH if count == 0 => Some(5),
-            WEIGH => (place + count > self.sizes.scores).then_some(4),
-            1..=8 => None,
-            _ => Some(1),
         }
     }
 
@@ -526,11 +531,8 @@ impl History {
     fn take_bus(&mut self, asked: &Asked, seen: &Seen) {
         if seen.bus_taken {
             match asked.bus {
-                Some(Bus::Results { sum, .. }) => {
+                Some(Bus::Results { .. }) => {
                     self.send(RESULTS);
-                    if matches!(sum, Sum::Context { .. }) {
-                        self.context_sent = Some(self.clock);
-                    }
                 }
                 Some(Bus::Weights { .. }) => {
                     self.send(OPERANDS);
@@ -542,10 +544,9 @@ impl History {
             }
         }
         if seen.results_taken
-            && let Some(left) = self.open[RESULTS].pop_front()
-            && left.is_context()
+            && let Some(read) = self.open[RESULTS].pop_front()
         {
-            self.context_left = Some(self.clock);
+            self.results_read = Some((self.clock, read.is_context()));
         }
         if seen.written
             && let Some(write) = self.open[OPERANDS].pop_front()

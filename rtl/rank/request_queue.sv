@@ -43,10 +43,8 @@ module request_queue #(
   output logic [WIDTH-1:0]       next_o,
   /// The first that is not done.
   output logic [WIDTH-1:0]       oldest_o,
-  /// There is another behind it.
-  output logic                   second_valid_o,
-  /// The other.
-  output logic [WIDTH-1:0]       second_o,
+  /// An entry is sent and not done.
+  output logic                   sent_o,
   /// An entry has the bits that are searched for.
   output logic                   found_o
 );
@@ -80,14 +78,13 @@ module request_queue #(
     if (push_i) entries_q[index_t'(tail_q)] <= data_i;
   end
 
-  assign count          = tail_q - head_q;
-  assign ready_o        = count != (INDEX_BITS + 1)'(DEPTH);
-  assign empty_o        = count == '0;
-  assign next_valid_o   = next_q != tail_q;
-  assign second_valid_o = count > (INDEX_BITS + 1)'(1);
-  assign next_o         = entries_q[index_t'(next_q)];
-  assign oldest_o       = entries_q[index_t'(head_q)];
-  assign second_o       = entries_q[index_t'(head_q) + index_t'(1)];
+  assign count        = tail_q - head_q;
+  assign ready_o      = count != (INDEX_BITS + 1)'(DEPTH);
+  assign empty_o      = count == '0;
+  assign sent_o       = next_q != head_q;
+  assign next_valid_o = next_q != tail_q;
+  assign next_o       = entries_q[index_t'(next_q)];
+  assign oldest_o     = entries_q[index_t'(head_q)];
 
   for (genvar e = 0; e < DEPTH; e++) begin : gen_match
     index_t place;  // behind the oldest

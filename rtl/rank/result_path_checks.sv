@@ -11,7 +11,9 @@ module result_path_checks (
   input logic       busy,
   input logic [1:0] index,
   input logic       burst_valid,
-  input logic       partial_sums
+  input logic       partial_sums,
+  input logic       accumulate_o,
+  input logic [3:0] tree_valid_q
 );
 
   logic busy_q;
@@ -24,6 +26,12 @@ module result_path_checks (
   `ASSERT(assert_burst, !busy || burst_valid)
   // The tCK before a burst that goes on from partial sums is free.
   `ASSERT(assert_free, !(busy_q && busy && index == '0 && partial_sums))
+  // No sum is in the tree when the adders are taken for the context.
+  `ASSERT(assert_tree, !(accumulate_o && tree_valid_q[2:0] != '0))
+
+  logic unused;
+
+  assign unused = tree_valid_q[3];
 
 endmodule
 

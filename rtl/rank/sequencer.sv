@@ -65,6 +65,10 @@ module sequencer import pimlico_pkg::*; #(
 
   // From the acceptance of a request to its command on the pins: rank_controller.
   localparam logic [9:0] LATENCY = 10'd2;
+  // Idle cycles of the adder unit between a burst of results and one of the context: its partial sums come
+  // one cycle before it, and sums of the tree take three more.
+  localparam logic [8:0] CONTEXT_GAP = 9'd1;
+  localparam logic [8:0] TREE_GAP    = 9'd4;
 
   localparam logic [17:0] SCORE_BUFFER = 18'(SCORES);
   localparam logic [17:0] PARTIAL_SUMS = 18'd256;
@@ -230,17 +234,17 @@ module sequencer import pimlico_pkg::*; #(
   // ---------------------------------------------------------------------------------------------
 
   logic           array_push, array_send, array_done, array_ready, array_empty, array_next_valid;
-  logic           array_second_valid, word_is_used, unused_array;
-  array_entry_t   array_entry, array_next, array_oldest, array_second;
+  logic           array_sent, word_is_used, unused_array;
+  array_entry_t   array_entry, array_next, array_oldest;
   logic           results_push, results_send, results_ready, results_empty, results_next_valid;
-  logic           results_second_valid, results_found, unused_results;
-  result_entry_t  result_entry, result_next, result_oldest, result_second;
+  logic           results_sent, results_found, unused_results;
+  result_entry_t  result_entry, result_next, result_oldest;
   logic           operands_push, operands_send, operands_ready, operands_empty;
-  logic           operands_next_valid, operands_second_valid, operands_found, unused_operands;
-  operand_entry_t operand_entry, operand_next, operand_oldest, operand_second;
+  logic           operands_next_valid, operands_sent, operands_found, unused_operands;
+  operand_entry_t operand_entry, operand_next, operand_oldest;
   logic           softmax_push, softmax_done, softmax_ready, softmax_empty, softmax_next_valid;
-  logic           softmax_second_valid, softmax_found, unused_softmax;
-  softmax_entry_t softmax_entry, softmax_next, softmax_oldest, softmax_second;
+  logic           softmax_sent, softmax_found, unused_softmax;
+  softmax_entry_t softmax_entry, softmax_next, softmax_oldest;
 
   request_queue #(.WIDTH($bits(array_entry_t)), .DEPTH(ARRAY), .SEARCH_BITS(10)) u_array (
     .clk_i,
@@ -255,8 +259,7 @@ module sequencer import pimlico_pkg::*; #(
     .next_valid_o   (array_next_valid),
     .next_o         (array_next),
     .oldest_o       (array_oldest),
-    .second_valid_o (array_second_valid),
-    .second_o       (array_second),
+    .sent_o         (array_sent),
     .found_o        (word_is_used)
   );
 
@@ -273,8 +276,7 @@ module sequencer import pimlico_pkg::*; #(
     .next_valid_o   (results_next_valid),
     .next_o         (result_next),
     .oldest_o       (result_oldest),
-    .second_valid_o (results_second_valid),
-    .second_o       (result_second),
+    .sent_o         (results_sent),
     .found_o        (results_found)
   );
 
@@ -291,8 +293,7 @@ module sequencer import pimlico_pkg::*; #(
     .next_valid_o   (operands_next_valid),
     .next_o         (operand_next),
     .oldest_o       (operand_oldest),
-    .second_valid_o (operands_second_valid),
-    .second_o       (operand_second),
+    .sent_o         (operands_sent),
     .found_o        (operands_found)
   );
 
@@ -309,17 +310,14 @@ module sequencer import pimlico_pkg::*; #(
     .next_valid_o   (softmax_next_valid),
     .next_o         (softmax_next),
     .oldest_o       (softmax_oldest),
-    .second_valid_o (softmax_second_valid),
-    .second_o       (softmax_second),
+    .sent_o         (softmax_sent),
     .found_o        (softmax_found)
   );
 
-  assign unused_array    = &{1'b0, array_second_valid, array_second, array_oldest};
-  assign unused_results  = &{1'b0, results_found, result_oldest, result_second};
-  assign unused_operands = &{1'b0, operands_second_valid, operands_found, operand_second,
-                             operand_oldest};
-  assign unused_softmax  = &{1'b0, softmax_second_valid, softmax_found, softmax_oldest,
-                             softmax_second};
+  assign unused_array    = &{1'b0, array_sent, array_oldest};
+  assign unused_results  = &{1'b0, results_found, result_oldest};
+  assign unused_operands = &{1'b0, operands_sent, operands_found, operand_oldest};
+  assign unused_softmax  = &{1'b0, softmax_sent, softmax_found, softmax_oldest};
 
   // ---------------------------------------------------------------------------------------------
   // Entry into the queues
@@ -463,12 +461,11 @@ module sequencer import pimlico_pkg::*; #(
   // Bus requests
   // ---------------------------------------------------------------------------------------------
 
-  logic       leaving_d, leaving_q;  // an RD_RESULT of the context is taken and not on the pins
-  logic [7:0] gap_d, gap_q;          // cycles until the next may be requested
+  logic [8:0] gap_d, gap_q;  // cycles until an RD_RESULT of the context may be requested
   logic       reads_results, writes_word, word_made;
 
   assign reads_results = results_next_valid && !is_before(made_q, result_next.number) &&
-                         (result_next.sum.kind != SumContext || !leaving_q && gap_q == '0);
+                         (result_next.sum.kind != SumContext || !results_sent && gap_q == '0);
   assign writes_word   = !reads_results && operands_next_valid && !word_is_used &&
                          (operand_next.host || word_made);
 
@@ -493,12 +490,10 @@ module sequencer import pimlico_pkg::*; #(
                          7'(operands_send && operand_next.host);
 
   always_comb begin
-    leaving_d = leaving_q || results_send && result_next.sum.kind == SumContext;
-    gap_d     = gap_q == '0 ? '0 : gap_q - 8'd1;
-    if (events_i.results_taken && result_oldest.sum.kind == SumContext) begin
-      // A partial sum comes to the adder unit a tCK before the burst: leave room for it.
-      leaving_d = 1'b0;
-      gap_d     = burst_i > LATENCY[7:0] ? burst_i - LATENCY[7:0] : '0;
+    gap_d = gap_q == '0 ? '0 : gap_q - 9'd1;
+    if (events_i.results_taken) begin
+      gap_d = {1'b0, burst_i} + (result_oldest.sum.kind == SumContext ? CONTEXT_GAP : TREE_GAP);
+      gap_d = gap_d > LATENCY[8:0] + 9'd1 ? gap_d - LATENCY[8:0] - 9'd1 : '0;
     end
     if (start_i) gap_d = '0;
   end
@@ -548,11 +543,9 @@ module sequencer import pimlico_pkg::*; #(
 
   assign ends_unpaired = over_q && !command_valid_q && unpaired_q != '0;
 
-  // The results of the oldest entry that is not done after this cycle are there, and the next come.
-  assign overwritten = events_i.results &&
-                       (events_i.results_taken
-                          ? results_second_valid && !is_before(made_q, result_second.number)
-                          : !results_empty && !is_before(made_q, result_oldest.number));
+  // The oldest entry that is not done reads results that are there, and the next come. An RD_RESULT in the
+  // same tCK reads the next ones.
+  assign overwritten = events_i.results && !results_empty && !is_before(made_q, result_oldest.number);
   assign fault_o     = fault_q;
 
   always_comb begin
@@ -586,7 +579,6 @@ module sequencer import pimlico_pkg::*; #(
       over_q          <= 1'b0;
       closed_q        <= 1'b0;
       head_ended_q    <= 1'b0;
-      leaving_q       <= 1'b0;
       gap_q           <= '0;
       words_q         <= '0;
       complete_q      <= '0;
@@ -609,7 +601,6 @@ module sequencer import pimlico_pkg::*; #(
       over_q          <= over_d;
       closed_q        <= closed_d;
       head_ended_q    <= head_ended_d;
-      leaving_q       <= leaving_d;
       gap_q           <= gap_d;
       words_q         <= words_d;
       complete_q      <= complete_d;

@@ -44,17 +44,22 @@ impl<A: Format> Bench for ResultPath<A> {
             1 => LONGEST as u8,
             _ => 2 + first.cl_i / 8 % 47,
         };
-        let (mut free, mut busy_until) = (0, 0);
+        let (mut free, mut tree_free, mut busy_until) = (0, 0, 0);
         for (tck, pair) in inputs.chunks_mut(2).enumerate() {
             let first = &mut pair[0];
             first.cl_i = cl;
             first.clk_tck_i = false;
             first.sum_i.tokens = U::new(first.sum_i.tokens.get() % 5);
             let apart = usize::from(begins_with_partial_sums(&first.sum_i));
+            let is_context = first.sum_i.kind == SumKind::Context;
             let held = first.dq_i % 16 == 15 && tck >= busy_until;
-            first.read_result_i &= !held && tck >= free + apart;
+            first.read_result_i &=
+                !held && tck >= free + apart && (!is_context || tck >= tree_free);
             if first.read_result_i {
                 free = tck + BURST;
+                if !is_context {
+                    tree_free = free + TREE_LATENCY;
+                }
                 busy_until = tck + usize::from(cl) + BURST + TREE_LATENCY + 1;
             }
             let tck_inputs = *first;

@@ -107,8 +107,10 @@ impl Rank {
         self.record.begin_tck(self.tck);
         self.step_control(asked, operand, &mut events);
         let pins = self.control.pins();
-        self.issue(pins, &mut events);
+        self.on_pins(pins);
+        // An RD_RESULT reads what a slot that begins with it brings.
         self.step_bank_pus(pins, &mut events);
+        self.issue(pins, &mut events);
         self.step_operands(&mut events);
         let added = self.step_adder_unit();
         self.step_softmax(asked, added.tree, &mut events, made);
@@ -175,7 +177,6 @@ impl Rank {
 
     /// A command on the pins, and the transfer that it begins.
     fn issue(&mut self, pins: Pins, events: &mut RankEvents) {
-        self.on_pins(pins);
         match pins.command {
             PinCommand::RdAll => {
                 events.read = true;

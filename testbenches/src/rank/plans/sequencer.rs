@@ -43,6 +43,8 @@ pub fn plan(bins: &mut Bins) {
     bins.cross("scores", &["kept", "not kept"], &["later chunk", "first chunk"]);
     bins.declare("run", ["ends", "starts", "ends with a fault", "a head ends", "all banks closed"]);
     bins.declare("sums", ["of 16 bits", "of 32 bits"]);
+    bins.declare("results come too soon", ["before an RD_RESULT", "in its cycle"]);
+    bins.cross("RD_RESULT after RD_RESULT", &SUMS, &SUMS);
 }
 
 /// Marks what an episode has reached.
@@ -51,6 +53,7 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
     let mut fault = Fault::None;
     let mut waited = [false; PORTS.len()];
     let mut waits = false;
+    let (mut reads, mut sum) = (false, None);
     for (input, output) in inputs.iter().zip(outputs) {
         let kind = input.dispatch_i.kind;
         if input.dispatch_valid_i && kind.is_command() {
@@ -66,8 +69,12 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
         let found = output.fault_o;
         if found != fault && found != Fault::None {
             bins.hit("fault", found as usize - 1);
+            if found == Fault::Overwritten {
+                bins.hit("results come too soon", reads.into());
+            }
         }
         fault = found;
+        reads = input.events_i.results_taken;
 
         requests(input, output, &mut waited, bins);
         let (mac, taken) = (output.array_o.mac, output.array_valid_o && input.events_i.array_taken);
@@ -78,6 +85,10 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
         }
         if output.bus_valid_o && !output.bus_o.write && input.events_i.bus_taken {
             sums(&output.bus_o.sum, bins);
+            let kind = output.bus_o.sum.kind as usize;
+            if let Some(before) = sum.replace(kind) {
+                bins.hit_cross("RD_RESULT after RD_RESULT", before, kind);
+            }
         }
         let ends = output.done_o && found == Fault::None;
         let faulty = output.done_o && found != Fault::None;

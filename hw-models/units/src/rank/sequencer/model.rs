@@ -5,9 +5,7 @@ use super::command::{Command, Results, decode};
 use super::queue::Queue;
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
-use pimlico_dpa::types::{
-    ArrayKind, ArrayRequest, BusRequest, Fault, Finish, RankEvents, SumKind, Weigh,
-};
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Fault, Finish, RankEvents, Weigh};
 use pimlico_ports::{Model, U, Unit};
 
 const ARRAY: usize = 32;
@@ -22,6 +20,11 @@ const WORDS: u8 = 16;
 const PLACES: usize = 1 << 17;
 /// Bursts of a chunk's results.
 const CHUNK_BURSTS: u16 = 4;
+/// Idle cycles of the adder unit between a burst of the context and the next: its partial sums come one cycle
+/// before it.
+const CONTEXT_GAP: u16 = 1;
+/// The same behind a burst of scores or outputs, whose sums take the tree three cycles more.
+const TREE_GAP: u16 = CONTEXT_GAP + 3;
 
 /// Numbers a sum, modulo 256: so many are never in the queues.
 type SumNumber = u8;
@@ -97,9 +100,7 @@ pub struct Sequencer<const SCORES: usize = PLACES> {
     ending: bool,
     /// Cycles until a MAC that is a sum by itself may be requested.
     pace: u16,
-    /// An RD_RESULT of the context is taken and not on the pins.
-    leaving: bool,
-    /// Cycles until the next may be requested.
+    /// Cycles until an RD_RESULT of the context may be requested.
     gap: u16,
     head_ended: bool,
     /// The last array command was a CLOSE_ALL.
@@ -243,7 +244,7 @@ impl<const SCORES: usize> Sequencer<SCORES> {
     fn results_request(&self) -> Option<BusRequest> {
         let ResultEntry { results, number } = *self.results.next()?;
         let is_there = !is_before(self.made, number);
-        let may_ask = !results.is_context() || !self.leaving && self.gap == 0;
+        let may_ask = !results.is_context() || !self.results.has_sent() && self.gap == 0;
         let Results { address, sum } = results;
         (is_there && may_ask).then_some(BusRequest { write: false, address, host: false, sum })
     }
@@ -285,7 +286,6 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         if events.bus_taken && self.output.bus_valid_o {
             if !request.write {
                 self.results.send();
-                self.leaving |= request.sum.kind == SumKind::Context;
             } else {
                 self.operands.send();
                 match request.host {
@@ -295,11 +295,11 @@ impl<const SCORES: usize> Sequencer<SCORES> {
             }
         }
         if events.results_taken
-            && self.results.done().is_some_and(|entry| entry.results.is_context())
+            && let Some(entry) = self.results.done()
         {
-            // A partial sum comes to the adder unit a tCK before the burst: leave room for it.
-            self.leaving = false;
-            self.gap = u16::from(input.burst_i).saturating_sub(RankController::LATENCY as u16);
+            let gap = if entry.results.is_context() { CONTEXT_GAP } else { TREE_GAP };
+            let latency = RankController::LATENCY as u16 + 1;
+            self.gap = (u16::from(input.burst_i) + gap).saturating_sub(latency);
         }
         if events.written
             && let Some(OperandEntry { word, content, .. }) = self.operands.done()
@@ -428,9 +428,10 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         self.operands.push(OperandEntry { word, from_host, content: *content });
     }
 
-    /// The results of the oldest entry that is not done after this cycle are there, and the next come.
+    /// The oldest entry that is not done reads results that are there, and the next come. An RD_RESULT in the
+    /// same tCK reads the next ones.
     fn overwrites(&self, input: &SequencerIn) -> bool {
-        let oldest = self.results.get(input.events_i.results_taken.into());
+        let oldest = self.results.oldest();
         input.events_i.results && oldest.is_some_and(|oldest| !is_before(self.made, oldest.number))
     }
 }
@@ -455,7 +456,6 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
             made: 0,
             ending: false,
             pace: 0,
-            leaving: false,
             gap: 0,
             head_ended: false,
             closed: false,

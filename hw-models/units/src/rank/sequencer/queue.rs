@@ -32,8 +32,12 @@ impl<T: Copy, const DEPTH: usize> Queue<T, DEPTH> {
         }
     }
 
-    /// The entry with so many before it.
-    pub fn get(&self, n: usize) -> Option<&T> {
+    /// Whether an entry is sent and not done.
+    pub fn has_sent(&self) -> bool {
+        self.sent > 0
+    }
+
+    fn get(&self, n: usize) -> Option<&T> {
         let place = (self.head + n) % DEPTH;
         if n < self.count { self.entries[place].as_ref() } else { None }
     }
@@ -85,8 +89,9 @@ mod tests {
         assert!(!queue.has_room());
         assert_eq!(queue.done(), None, "it is not sent");
         queue.send();
-        assert_eq!((queue.oldest(), queue.next()), (Some(&1), Some(&2)));
+        assert_eq!((queue.oldest(), queue.next(), queue.has_sent()), (Some(&1), Some(&2), true));
         assert_eq!(queue.done(), Some(1));
+        assert!(!queue.has_sent());
         assert_eq!((queue.oldest(), queue.next()), (Some(&2), Some(&2)));
         assert!(queue.has_room());
         queue.push(4);
