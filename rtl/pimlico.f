@@ -89,7 +89,6 @@ rtl/rank/weight_path_checks.sv
 rtl/rank/refresh_manager_checks.sv
 rtl/rank/rank_controller_checks.sv
 rtl/rank/command_path_checks.sv
-rtl/rank/softmax_path_checks.sv
 rtl/rank/pim_chip_checks.sv
 rtl/rank/pim_rank_checks.sv
 rtl/rank/request_queue_checks.sv
