@@ -35,6 +35,11 @@ const HEADS: usize = 8;
 const MOST_WORDS: usize = 16;
 /// Units in the last place by which an exponential of binary16 may be off.
 const EXP_ULPS: f64 = 0.888;
+/// tCK from the first data of an RD_RESULT until an RD_RESULT reads its partial outputs: the burst, and the
+/// adders of the tree.
+const OUTPUTS_SETTLE: u64 = 4 + 4;
+/// The same of partial sums of the context: the burst, and an adder.
+const CONTEXT_SETTLES: u64 = 4 + 1;
 const H: Format = Format::BINARY16;
 const GRADUAL: Subnormals = Subnormals::Gradual;
 
@@ -50,16 +55,17 @@ pub struct Kind {
     pub late: bool,
     /// Places of the score buffer.
     pub places: usize,
-    /// Sums that must end before a partial output can be gone on from: until then it is on its way.
-    pub outputs_settle: u64,
-    /// The same of a partial sum of the context.
-    pub context_settles: u64,
+    /// tCK from an RD_RESULT to its data.
+    pub cl: u64,
 }
 
 /// What goes into a program.
 pub trait Source {
     /// A column of every bank, in a row that is open in all.
     fn column(&mut self, row: u32, column: u32) -> Option<[Column; BANKS]>;
+
+    /// The tCK in which the next RD_RESULT is on the pins.
+    fn results(&mut self) -> Option<u64>;
 
     /// The host's next burst, in its order.
     fn operand(&mut self) -> Option<[u64; 8]>;
@@ -159,12 +165,11 @@ pub struct Rank {
     chunk: usize,
     chunk_head: usize,
     buffer: Vec<Option<u32>>,
-    /// How many sums had ended when a place got a partial output, if it has one.
-    outputs_at: Vec<Option<u64>>,
-    /// Partial sums of the context, and how many sums had ended then.
+    /// The tCK from which on an RD_RESULT reads the partial output at a place, if there is one.
+    outputs_from: Vec<Option<u64>>,
+    /// Partial sums of the context, with the same.
     partial_sums: Vec<Option<([u32; CHIPS], u64)>>,
-    /// Sums that have ended, and whether the last RD_RESULT was one of scores that are kept.
-    ended: u64,
+    /// The last RD_RESULT was one of scores that are kept.
     keeps: bool,
     /// What the adder unit sums up of the context.
     lanes: Option<[u32; CHIPS]>,
@@ -196,8 +201,7 @@ impl Rank {
             chunk: 0,
             chunk_head: 0,
             buffer: vec![None; kind.places],
-            outputs_at: vec![None; kind.places],
-            ended: 0,
+            outputs_from: vec![None; kind.places],
             keeps: false,
             partial_sums: vec![None; PARTIAL_SUMS],
             lanes: None,
@@ -219,9 +223,14 @@ impl Rank {
     pub fn execute(&mut self, command: &Dispatched, source: &mut impl Source) -> Result<(), Stop> {
         match command.opcode {
             MAC_SCORE | MAC_CONTEXT => self.mac(command, source),
-            RD_RESULT if command.word & 0x80 != 0 => self.context(command),
-            RD_RESULT if command.word & 0x40 != 0 => self.outputs(command),
-            RD_RESULT => self.scores(command),
+            RD_RESULT => {
+                let at = source.results().ok_or(Stop::Waits)?;
+                match (command.word & 0x80 != 0, command.word & 0x40 != 0) {
+                    (true, _) => self.context(command, at),
+                    (false, true) => self.outputs(command, at),
+                    (false, false) => self.scores(command),
+                }
+            }
             WR_SHARED => {
                 let beats = source.operand().ok_or(Stop::Waits)?;
                 self.shared[command.word as usize] = Some(relaid(&beats));
@@ -274,7 +283,6 @@ impl Rank {
             }
         }
         if last {
-            self.ended += 1;
             self.complete = Some(making);
         } else {
             self.making = Some(making);
@@ -345,7 +353,7 @@ impl Rank {
             self.heads[head].push(scaled);
             if keep {
                 let place = place + n as usize;
-                (self.buffer[place], self.outputs_at[place]) = (Some(scaled), None);
+                (self.buffer[place], self.outputs_from[place]) = (Some(scaled), None);
             }
         }
         self.keeps = keep;
@@ -353,7 +361,7 @@ impl Rank {
         Ok(())
     }
 
-    fn outputs(&mut self, command: &Dispatched) -> Result<(), Stop> {
+    fn outputs(&mut self, command: &Dispatched, at: u64) -> Result<(), Stop> {
         let tree = self.tree(command)?;
         let [first, last, _] = command.flags;
         let place = command.place as usize;
@@ -366,8 +374,8 @@ impl Rank {
         }
         self.keeps = false;
         for (n, sum) in tree.into_iter().enumerate() {
-            let at = self.outputs_at.get(place + n).copied().flatten();
-            let settled = at.is_some_and(|at| self.ended - at >= self.kind.outputs_settle);
+            let from = self.outputs_from.get(place + n).copied().flatten();
+            let settled = from.is_some_and(|from| at >= from);
             let before = match self.buffer.get(place + n).copied().flatten() {
                 _ if first => self.precision.sums.zero(false),
                 Some(before) if settled => self.precision.term(before),
@@ -379,13 +387,14 @@ impl Rank {
             } else {
                 let place = place + n;
                 let kept = self.buffer.get_mut(place).ok_or(Stop::Open("no such place"))?;
-                (*kept, self.outputs_at[place]) = (Some(output), Some(self.ended));
+                let from = at + self.kind.cl + OUTPUTS_SETTLE;
+                (*kept, self.outputs_from[place]) = (Some(output), Some(from));
             }
         }
         Ok(())
     }
 
-    fn context(&mut self, command: &Dispatched) -> Result<(), Stop> {
+    fn context(&mut self, command: &Dispatched, at: u64) -> Result<(), Stop> {
         let complete = self.complete.as_ref().filter(|sums| sums.accumulate).ok_or(NO_SUM)?;
         let [first, last, _] = command.flags;
         let (bank, lane) = (command.word as usize / 4 % 4, command.word as usize % LANES);
@@ -398,8 +407,7 @@ impl Rank {
             (false, true) => [zero; CHIPS],
             (false, false) => {
                 let before = self.partial_sums.get(place).copied().flatten();
-                let settled = |at: &u64| self.ended - at >= self.kind.context_settles;
-                let before = before.filter(|(_, at)| settled(at));
+                let before = before.filter(|(_, from)| at >= *from);
                 let (before, _) = before.ok_or(Stop::Open("a partial sum that is not there"))?;
                 before.map(|sum| self.precision.add(sum, zero))
             }
@@ -422,7 +430,7 @@ impl Rank {
             self.made.context.extend(elements);
         } else {
             let kept = self.partial_sums.get_mut(place).ok_or(Stop::Open("no such place"))?;
-            *kept = Some((lanes, self.ended));
+            *kept = Some((lanes, at + self.kind.cl + CONTEXT_SETTLES));
         }
         Ok(())
     }
@@ -533,6 +541,7 @@ mod tests {
 
     /// K and V of a head of 32 elements: a token of K in each bank, a token of V in each group.
     struct Host {
+        tck: u64,
         queries: usize,
         weights: Vec<u16>,
     }
@@ -548,6 +557,11 @@ mod tests {
                 let is = token < TOKENS;
                 burst(|e| if is { element(row, token, e) } else { 0 })
             }))
+        }
+
+        fn results(&mut self) -> Option<u64> {
+            self.tck += 4;
+            Some(self.tck)
         }
 
         fn operand(&mut self) -> Option<[u64; 8]> {
@@ -572,7 +586,7 @@ mod tests {
     fn attend(kind: Kind, weights: &[u16]) -> Made {
         let mut rank = Rank::new(kind);
         rank.set_scale(ONE);
-        let mut host = Host { queries: 1, weights: weights.to_vec() };
+        let mut host = Host { tck: 0, queries: 1, weights: weights.to_vec() };
         let mut run =
             |command: Dispatched| rank.execute(&command, &mut host).expect("it is closed");
         run(command(WR_SHARED, 3, 0, [false; 2], 0));
@@ -600,8 +614,7 @@ mod tests {
         rank.made
     }
 
-    const KIND: Kind =
-        Kind { wide: false, late: false, places: 64, outputs_settle: 3, context_settles: 1 };
+    const KIND: Kind = Kind { wide: false, late: false, places: 64, cl: 22 };
 
     #[test]
     fn a_head_is_that_of_the_reductions() {
@@ -646,7 +659,7 @@ mod tests {
 
     #[test]
     fn what_is_open_is_not_judged() {
-        let mut host = Host { queries: 1, weights: Vec::new() };
+        let mut host = Host { tck: 0, queries: 1, weights: Vec::new() };
         let mut stops = |commands: &[Dispatched]| {
             let mut rank = Rank::new(KIND);
             commands.iter().find_map(|command| rank.execute(command, &mut host).err())
@@ -660,5 +673,22 @@ mod tests {
         let beats = [MAC_SCORE, MAC_CONTEXT].map(|mac| command(mac, 3, 0, [true; 2], 0));
         assert!(open(stops(&[write, beats[0], beats[1]])));
         assert_eq!(stops(&[write]), Some(Stop::Waits), "the host has no more");
+    }
+
+    #[test]
+    fn partial_outputs_are_there_a_while_after_their_burst() {
+        let read = |flags| command(RD_RESULT, 0x40, 8, flags, 0);
+        let sum = command(MAC_SCORE, 3, 0, [true; 2], 0);
+        // RD_RESULTs four tCK apart: the eighth after the first is CL + 8 and more behind it.
+        for between in 0..10 {
+            let mut host = Host { tck: 0, queries: 1, weights: Vec::new() };
+            let mut rank = Rank::new(KIND);
+            let mut run = |command: Dispatched| rank.execute(&command, &mut host);
+            let begins = [command(WR_SHARED, 3, 0, [false; 2], 0), sum, read([true, false])];
+            begins.iter().for_each(|command| run(*command).expect("it is closed"));
+            (0..between).for_each(|_| run(read([true; 2])).expect("it is closed"));
+            let open = matches!(run(read([false, true])), Err(Stop::Open(_)));
+            assert_eq!(open, 4 * (between + 1) < 22 + 8, "{between}");
+        }
     }
 }

@@ -2,7 +2,6 @@
 //! The judge of a module: the DRAM's pins by `golden::pins`, data on both data buses by `golden::relayout`,
 //! what a run makes by `golden::dispatch` and `golden::rank`.
 
-use super::scenario;
 use crate::OracleError;
 use pimlico_dpa::types::{
     Burst, Cells, Columns, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
@@ -12,7 +11,10 @@ use pimlico_golden::dispatch::{self, Dispatched, Machine};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
 use pimlico_golden::rank::{Column, Kind, Rank, Source, Stop, relaid};
 use pimlico_golden::relayout::Widths;
-use pimlico_golden::sequencer::opcode::{RD_RESULT, WR_SHARED, WR_WEIGHTS};
+use pimlico_golden::sequencer::opcode::{
+    CLOSE_ALL, MAC_CONTEXT, MAC_SCORE, RD_RESULT, WEIGH, WR_SHARED, WR_WEIGHTS,
+};
+use pimlico_golden::sequencer::{Command, Sizes};
 use pimlico_units::module::{PimModuleIn, PimModuleOut};
 use std::collections::{HashMap, VecDeque};
 
@@ -22,6 +24,10 @@ const BURST: u64 = 4;
 const TURNAROUND: u64 = 2;
 /// Turns of a program that are looked at.
 const TURNS: u64 = 1 << 16;
+/// Words of weights that may wait for their WR_WEIGHTS.
+const MOST_WORDS: usize = 16;
+/// So many bursts of the host, or more.
+const MOST_OPERANDS: usize = 127;
 const WIDTHS: Widths = Widths { element_bits: 16, chip_bits: 8 };
 
 /// Something that was seen, and in which cycle.
@@ -45,8 +51,17 @@ struct Run {
     end: Option<Seen<(u32, u32)>>,
     /// What RD_ALLs have read.
     reads: VecDeque<Seen<Read>>,
-    /// Which results an RD_RESULT has read.
-    results: VecDeque<Seen<u8>>,
+    /// How many there were of them, and how often results were new.
+    macs: usize,
+    sums: usize,
+    /// Sums of runs before whose results were to come when this one began.
+    late: usize,
+    /// RD_RESULTs before each MAC that ends a sum.
+    due: Vec<usize>,
+    /// Which results an RD_RESULT has read, and in which tCK.
+    results: VecDeque<Seen<(u64, u8)>>,
+    /// Bursts that the host had for it.
+    bursts: Option<usize>,
     operands: VecDeque<Seen<Burst>>,
     /// Words that a WR_SHARED has written, and how many of them with a burst of the host.
     writes: VecDeque<Seen<u8>>,
@@ -57,8 +72,8 @@ struct Run {
     outputs: Vec<Seen<u16>>,
     /// What is wrong with it.
     fault: Option<Seen<Fault>>,
-    /// From here on results are open: one was read in the very tCK in which the next came.
-    open_from: Option<u64>,
+    /// In the last tCK results came before all of the last had been read.
+    overwritten: bool,
 }
 
 /// What went into a run, as the judge of a rank takes it.
@@ -78,6 +93,10 @@ impl Source for Inputs<'_> {
             self.wrong = Some((cycle, "column of an RD_ALL", at.into(), column));
         }
         Some(*columns)
+    }
+
+    fn results(&mut self) -> Option<u64> {
+        self.run.results.pop_front().map(|(_, (tck, _))| tck)
     }
 
     fn operand(&mut self) -> Option<[u64; 8]> {
@@ -104,6 +123,9 @@ pub(super) struct Judge {
     driven: HashMap<u64, u64>,
     /// Beats that the host is to get.
     host_reads: HashMap<u64, u64>,
+    sizes: Sizes,
+    /// Sums of runs that are over whose results have not come.
+    late: usize,
     kind: Kind,
     rank: Rank,
     machine: Machine,
@@ -178,8 +200,14 @@ fn beats_of(cells: &Cells) -> Burst {
 impl Judge {
     pub fn new(first: &PimModuleIn, wide: bool, late: bool, places: usize) -> Self {
         let timing = first.timing_i;
-        let [outputs_settle, context_settles] = scenario::settles(&timing);
-        let kind = Kind { wide, late, places, outputs_settle, context_settles };
+        let kind = Kind { wide, late, places, cl: timing.cl.into() };
+        let sizes = Sizes {
+            rows: first.size_i.rows.get() as u32,
+            columns: first.size_i.columns.get() as u32,
+            burst_tck: BURST,
+            wide,
+            scores: places as u32,
+        };
         Self {
             timing,
             now: 0,
@@ -189,6 +217,8 @@ impl Judge {
             host_writes: VecDeque::new(),
             driven: HashMap::new(),
             host_reads: HashMap::new(),
+            sizes,
+            late: 0,
             kind,
             rank: Rank::new(kind),
             machine: Machine {
@@ -228,7 +258,7 @@ impl Judge {
             let what = "the host's data in processing in memory";
             return Err(error(cycle, "host_dq_valid_o", 1, 0, what));
         } else {
-            self.see(cycle, input, output);
+            self.see(cycle, input, output)?;
         }
         self.data_bus(cycle, [first, output])?;
         self.now += 1;
@@ -275,12 +305,13 @@ impl Judge {
                 if let Some(run) = &mut self.run {
                     let open = self.open[0].filter(|_| self.open == [self.open[0]; 16]);
                     run.reads.push_back((cycle, (open, pins.column, Box::new(*cells))));
+                    run.macs += 1;
                 }
             }
             _ => {}
         }
         if let (PinCommand::RdResult, Some(run)) = (pins.command, &mut self.run) {
-            run.results.push_back((cycle, pins.column));
+            run.results.push_back((cycle, (self.now, pins.column)));
         }
         Ok(())
     }
@@ -427,11 +458,16 @@ impl Judge {
         self.rank.set_scale(input.scale_i);
         self.rank.made = Default::default();
         self.run = Some(Run {
+            due: due(&run.commands),
             commands: run.commands,
             ending: run.ending.map(|ending| (ending.status, ending.address)),
             end: None,
             reads: VecDeque::new(),
+            macs: 0,
+            sums: 0,
+            late: self.late,
             results: VecDeque::new(),
+            bursts: None,
             operands: VecDeque::new(),
             writes: VecDeque::new(),
             hosts: 0,
@@ -440,15 +476,25 @@ impl Judge {
             context: Vec::new(),
             outputs: Vec::new(),
             fault: None,
-            open_from: None,
+            overwritten: false,
         });
         Ok(())
     }
 
     /// What a tCK of processing in memory shows.
-    fn see(&mut self, cycle: u64, input: &PimModuleIn, output: &PimModuleOut) {
-        let Some(run) = &mut self.run else { return };
+    fn see(
+        &mut self,
+        cycle: u64,
+        input: &PimModuleIn,
+        output: &PimModuleOut,
+    ) -> Result<(), OracleError> {
+        let new_results = output.events_o.results;
+        let Some(run) = &mut self.run else {
+            self.late = self.late.saturating_sub(new_results.into());
+            return Ok(());
+        };
         let at = cycle + 1;
+        run.bursts.get_or_insert(input.operands_i.get() as usize);
         let made = &output.results_o;
         if made.score_valid {
             let score = made.score;
@@ -467,25 +513,32 @@ impl Judge {
         if output.operand_taken_o {
             run.operands.push_back((at, input.operand_i));
         }
-        if output.events_o.results && output.events_o.results_taken {
-            run.open_from.get_or_insert(at);
+        if run.fault.is_none() {
+            // The tCK before says whether results are lost, and no other fault goes before that one.
+            let fault = output.fault_o;
+            if run.overwritten != (fault == Fault::Overwritten) {
+                let expected = if run.overwritten { Fault::Overwritten } else { Fault::None };
+                let what = "results that were not read before the next came";
+                return Err(error(at, "fault_o", fault as u32, expected as u32, what));
+            }
+            run.fault = Some((at, fault)).filter(|(_, fault)| *fault != Fault::None);
         }
-        if run.fault.is_none() && output.fault_o != Fault::None {
-            run.fault = Some((at, output.fault_o));
-        }
+        run.overwritten = new_results && run.unread(cycle);
+        run.sums += usize::from(new_results);
         if output.end_valid_o {
             let end = output.end_o;
             run.end = Some((at, (end.status as u32, end.address.get() as u32)));
         }
+        Ok(())
     }
 
     /// The end of a run, which may not have come to its end.
     fn finish(&mut self, cycle: u64, over: bool) -> Result<(), OracleError> {
         let Some(mut run) = self.run.take() else { return Ok(()) };
         let commands = std::mem::take(&mut run.commands);
+        self.late = (run.late + run.sums_of(&commands)).saturating_sub(run.sums);
         // Behind a fault a command is missing, and results may have been overwritten before they were read.
-        let ends = [run.fault.map(|(at, _)| at), run.open_from];
-        let before = |at: u64| ends.iter().flatten().all(|end| at < *end);
+        let before = |at: u64| run.fault.is_none_or(|(fault, _)| at < fault);
         run.scores.retain(|(at, _)| before(*at));
         run.weights.retain(|(at, _)| before(*at));
         run.context.retain(|(at, _)| before(*at));
@@ -505,7 +558,7 @@ impl Judge {
                 return Err(error(cycle, "pins_o", got, expected, what));
             }
         }
-        let whole = over && run.fault.is_none() && run.open_from.is_none();
+        let whole = over && run.fault.is_none();
         if let Some((at, (status, address))) = run.end.filter(|_| run.fault.is_none())
             && run.ending != Some((status, address))
         {
@@ -520,18 +573,61 @@ impl Judge {
         if whole && stop == Some(Stop::Waits) {
             return Err(error(cycle, "over_o", 1, 0, "not all that was dispatched is done"));
         }
-        if let Some((at, fault)) = run.fault
-            && over
-            && stop.is_none()
-            && self.rank.is_paired()
-            && fault != Fault::Overwritten
-        {
-            return Err(error(at, "fault_o", fault as u32, 0, "nothing is wrong"));
+        let faults = self.faults(&commands, run.bursts.unwrap_or(MOST_OPERANDS));
+        let is_due = |fault: Fault| faults.iter().flatten().any(|(_, code)| *code == fault as u32);
+        match run.fault {
+            Some((_, Fault::Overwritten)) => {}
+            Some((at, fault)) if !is_due(fault) => {
+                let code = faults[0].map_or(0, |(_, code)| code);
+                let what = format!("the program's first faults are {faults:?}");
+                return Err(error(at, "fault_o", fault as u32, code, &what));
+            }
+            None if whole && let Some((at, code)) = faults[0] => {
+                let what = format!("command {at} of the program is at fault");
+                return Err(error(cycle, "fault_o", 0, code, &what));
+            }
+            _ => {}
         }
         if stop.is_some() || !whole {
             self.rank = Rank::new(self.kind); // nobody knows what the memories hold
         }
         Ok(())
+    }
+
+    /// The first fault of a program, as its command and code, where the host has so many bursts for it; and the
+    /// next, if it may come in the same tCK.
+    fn faults(&self, commands: &[Dispatched], bursts: usize) -> [Option<(usize, u32)>; 2] {
+        const NO_OPERAND: u32 = Fault::NoOperand as u32;
+        const UNPAIRED: u32 = Fault::Unpaired as u32;
+        let (mut words, mut writes) = (0, 0);
+        let mut faults = [None; 2];
+        for (at, command) in commands.iter().enumerate() {
+            // A command enters its queue a tCK after it was decoded.
+            let decoded = self.sizes.fault(&sequenced(command));
+            let entered = match command.opcode {
+                _ if decoded.is_some() => None,
+                WR_SHARED if bursts < MOST_OPERANDS && writes == bursts => Some(NO_OPERAND),
+                WEIGH => (words == MOST_WORDS).then_some(UNPAIRED),
+                WR_WEIGHTS => (words == 0).then_some(UNPAIRED),
+                CLOSE_ALL => (words > 0).then_some(UNPAIRED),
+                _ => None,
+            };
+            match (decoded.or(entered), faults[0]) {
+                (Some(code), None) => faults[0] = Some((at, code)),
+                (None, None) => {}
+                (_, Some(_)) => {
+                    faults[1] = decoded.map(|code| (at, code));
+                    return faults;
+                }
+            }
+            writes += usize::from(command.opcode == WR_SHARED);
+            words += usize::from(command.opcode == WEIGH);
+            words -= usize::from(command.opcode == WR_WEIGHTS && words > 0);
+        }
+        if words > 0 && faults[0].is_none() {
+            faults[0] = Some((commands.len(), UNPAIRED));
+        }
+        faults
     }
 
     /// Compares what a run has made with what it should have: all of it, or as much as there is.
@@ -580,6 +676,45 @@ impl Judge {
     }
 }
 
+impl Run {
+    /// Sums that the MACs which were on the pins have ended.
+    fn sums_of(&self, commands: &[Dispatched]) -> usize {
+        commands.iter().filter(|it| is_mac(it)).take(self.macs).filter(|it| ends_sum(it)).count()
+    }
+
+    /// Whether results that come in this cycle find results before them that have not been read.
+    fn unread(&self, cycle: u64) -> bool {
+        let Some(ended) = self.sums.checked_sub(self.late) else { return false };
+        let read = self.results.iter().filter(|(at, _)| *at < cycle).count();
+        self.due.get(ended).is_some_and(|due| read < *due)
+    }
+}
+
+fn is_mac(command: &Dispatched) -> bool {
+    [MAC_SCORE, MAC_CONTEXT].contains(&command.opcode)
+}
+
+fn ends_sum(command: &Dispatched) -> bool {
+    is_mac(command) && command.flags[1]
+}
+
+/// RD_RESULTs before each MAC that ends a sum.
+fn due(commands: &[Dispatched]) -> Vec<usize> {
+    let mut reads = 0;
+    let before = |command: &Dispatched| {
+        reads += usize::from(command.opcode == RD_RESULT);
+        ends_sum(command).then_some(reads)
+    };
+    commands.iter().filter_map(before).collect()
+}
+
+/// A command as the sequencer gets it.
+fn sequenced(command: &Dispatched) -> Command {
+    let Dispatched { opcode, head, row, place, column, word, flags, tokens, .. } = *command;
+    let [first, last, opens] = flags;
+    Command { opcode, head, row, place, column, word, first, last, opens, tokens }
+}
+
 /// Compares the words that were written and the results that were read with those of the commands.
 fn addresses(commands: &[Dispatched], run: &Run) -> Result<(), OracleError> {
     let of = |kinds: &[u32]| -> Vec<u32> {
@@ -594,7 +729,7 @@ fn addresses(commands: &[Dispatched], run: &Run) -> Result<(), OracleError> {
     }
     // Scores and outputs are read by their group alone.
     let bus = |word: u32| if word & 0x80 != 0 { word & 0xCF } else { word & 3 };
-    for ((cycle, address), word) in run.results.iter().zip(of(&[RD_RESULT])) {
+    for ((cycle, (_, address)), word) in run.results.iter().zip(of(&[RD_RESULT])) {
         if u32::from(*address) != bus(word) {
             let what = "address of an RD_RESULT";
             return Err(error(*cycle, "pins_o", (*address).into(), bus(word), what));

@@ -71,23 +71,32 @@ fn judge<A: Format, const LATE: bool, const SCORES: usize>(
 mod tests {
     use super::*;
     use crate::random::Random;
+    use pimlico_dpa::types::Fault;
     use pimlico_ports::Model;
     use pimlico_units::arith::Binary32;
+
+    /// An episode with the outputs of the model.
+    fn episode<A: Format, const LATE: bool, const SCORES: usize>(
+        random: &mut Random,
+    ) -> (Vec<PimModuleIn>, Vec<PimModuleOut>) {
+        let seed = random.next();
+        let actions: Vec<u64> = (0..10).map(|_| random.next()).collect();
+        let scenario = Scenario::new(seed, &actions, is_wide::<A>(), SCORES);
+        let inputs = scenario.inputs::<A, LATE, SCORES>(EPISODE);
+        let mut unit = PimModule::<A, LATE, SCORES>::new();
+        let outputs = inputs.iter().map(|input| unit.step(input)).collect();
+        (inputs, outputs)
+    }
 
     /// What the judge of the model's runs has checked: results, and programs that it took up.
     fn judged<A: Format, const LATE: bool, const SCORES: usize>(episodes: u64) -> u64 {
         let mut random = Random(9);
         (0..episodes)
-            .map(|_| {
-                let seed = random.next();
-                let actions: Vec<u64> = (0..10).map(|_| random.next()).collect();
-                let scenario = Scenario::new(seed, &actions, is_wide::<A>(), SCORES);
-                let inputs = scenario.inputs::<A, LATE, SCORES>(EPISODE);
-                let mut unit = PimModule::<A, LATE, SCORES>::new();
-                let outputs: Vec<_> = inputs.iter().map(|input| unit.step(input)).collect();
+            .map(|number| {
+                let (inputs, outputs) = episode::<A, LATE, SCORES>(&mut random);
                 match judge::<A, LATE, SCORES>(&inputs, &outputs) {
                     Ok(judge) => judge.results,
-                    Err(error) => panic!("seed {seed:#x}, actions {actions:x?}: {error}"),
+                    Err(error) => panic!("episode {number}: {error}"),
                 }
             })
             .sum()
@@ -99,5 +108,46 @@ mod tests {
         assert!(judged::<Binary16, true, 64>(6) > 2000);
         assert!(judged::<Binary32, false, 64>(6) > 2000);
         assert!(judged::<Binary32, true, 131_072>(6) > 2000);
+    }
+
+    /// What the judge says where a fault is on the port from an output on, in place of what is there.
+    fn judge_fault(
+        (inputs, outputs): &(Vec<PimModuleIn>, Vec<PimModuleOut>),
+        from: usize,
+        fault: Fault,
+    ) -> Result<u64, OracleError> {
+        let mut outputs = outputs.clone();
+        outputs[from..].iter_mut().for_each(|output| output.fault_o = fault);
+        judge::<Binary16, false, 131_072>(inputs, &outputs).map(|judge| judge.checked)
+    }
+
+    #[test]
+    fn faults_are_neither_left_out_nor_made_up() {
+        let mut random = Random(1);
+        let mut overwritten = [0; 2]; // in the tCK of an RD_RESULT
+        let mut others = 0;
+        for _ in 0..200 {
+            let seen = episode::<Binary16, false, 131_072>(&mut random);
+            let outputs = &seen.1;
+            let number = |what: &dyn Fn(&PimModuleOut) -> bool| outputs.iter().position(what);
+            if let Some(at) = number(&|output| output.fault_o == Fault::Overwritten) {
+                let reads = outputs[at - 1].events_o.results_taken;
+                overwritten[usize::from(reads)] += 1;
+                let error = judge_fault(&seen, at, Fault::None).expect_err("results are lost");
+                assert_eq!(error.port, "fault_o");
+            } else if number(&|output| output.fault_o != Fault::None).is_none()
+                && let Some(read) = number(&|output| output.events_o.read)
+            {
+                others += 1;
+                for fault in [Fault::Overwritten, Fault::NoPlace] {
+                    let error = judge_fault(&seen, (read + 1) & !1, fault).expect_err("no fault");
+                    assert_eq!(error.port, "fault_o");
+                }
+            }
+            if overwritten.iter().all(|count| *count > 0) && others > 5 {
+                return;
+            }
+        }
+        panic!("{overwritten:?}, {others}");
     }
 }

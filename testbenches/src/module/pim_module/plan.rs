@@ -77,6 +77,7 @@ pub fn plan(bins: &mut Bins) {
     );
     bins.declare("run ends", ENDS.map(|(_, name)| name));
     bins.declare("fault", FAULTS);
+    bins.declare("results come too soon", ["before an RD_RESULT", "in its tCK"]);
     bins.declare("start behind the last RD_ALL", ["within 48 tCK", "later"]);
     bins.declare("REF", ["idle", "in memory mode", "a read waits for it"]);
     bins.declare("read waits", ["for its row", "for a refresh"]);
@@ -99,6 +100,7 @@ struct Memory {
     read_at: Option<usize>,
     fault: Fault,
     waits: bool,
+    reads_results: bool,
 }
 
 /// Marks what an episode has reached.
@@ -181,8 +183,12 @@ fn rank(tck: usize, output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins)
     results(output, bins);
     if output.fault_o != memory.fault && output.fault_o != Fault::None {
         bins.hit("fault", output.fault_o as usize - 1);
+        if output.fault_o == Fault::Overwritten {
+            bins.hit("results come too soon", memory.reads_results.into());
+        }
     }
     memory.fault = output.fault_o;
+    memory.reads_results = output.events_o.results_taken;
     if output.end_valid_o
         && let Some(end) = ENDS.iter().position(|(status, _)| *status == output.end_o.status)
     {

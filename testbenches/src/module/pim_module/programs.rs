@@ -26,7 +26,7 @@ pub(super) struct Target {
     pub wide: bool,
     /// Places of the score buffer.
     pub places: u64,
-    /// Sums that must end before a partial sum can be gone on from: of outputs, of the context.
+    /// Chunks until partial sums of outputs can be gone on from, and heads until those of the context can.
     pub settles: [u64; 2],
 }
 

@@ -102,11 +102,11 @@ fn timing(random: &mut Random) -> Timing {
     timing
 }
 
-/// Sums that must end before a partial sum has come back, of outputs and of the context: their results are
-/// at least so far apart, the data come CL later, and the adder unit takes its time.
-pub(super) fn settles(timing: &Timing) -> [u64; 2] {
-    let (cl, slot) = (u64::from(timing.cl), u64::from(timing.ccd_l));
-    [(cl + 9).div_ceil(16) + 1, (cl + 6).div_ceil(2 * slot + 15)]
+/// Chunks from one that leaves partial sums of outputs to one that may go on from them, and the same in heads
+/// for the context: a chunk takes four RD_RESULTs, a head at least as many, five tCK apart, and one more MAC.
+fn settles(timing: &Timing) -> [u64; 2] {
+    let [cl, slot] = [timing.cl, timing.ccd_l].map(u64::from);
+    [(cl + 8).div_ceil(4 * 4), (cl + 5).div_ceil(3 * 5 + slot + 7)]
 }
 
 impl Scenario {
