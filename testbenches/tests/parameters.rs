@@ -195,8 +195,9 @@ fn a_parameter_out_of_range_is_refused() {
 #[test]
 fn every_parameter_has_a_range() {
     let list = fs::read_to_string(root().join("rtl/pimlico.f")).expect("the list of sources");
+    // A checker has the parameters of its unit.
     let modules = list.lines().filter(|line| line.starts_with("rtl/"));
-    for file in modules {
+    for file in modules.filter(|file| !file.ends_with("_checks.sv")) {
         let text = fs::read_to_string(root().join(file)).expect(file);
         let module = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
         let declared = |line: &str| {

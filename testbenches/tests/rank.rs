@@ -149,8 +149,8 @@ fn back_ends_agree_on_a_layer_on_two_ranks() {
     assert_eq!(fast, lockstep);
 }
 
-/// A cycle model that is one bit wrong once.
-struct Wrong(Rtl<PimModule<Binary16, false>>, u64);
+/// RTL that is one bit wrong in the first eight columns that it writes.
+struct Wrong(Rtl<PimModule<Binary16, false>>, u32);
 
 impl Instances<PimModule<Binary16, false>> for Wrong {
     fn reset(&mut self) {
@@ -171,9 +171,10 @@ impl Instances<PimModule<Binary16, false>> for Wrong {
         outputs: &mut [PimModuleOut],
     ) -> Result<(), Box<pimlico_ports::Mismatch>> {
         self.0.step(inputs, outputs)?;
-        self.1 += 1;
-        // What the chips hold from here on.
-        outputs[0].cells_write_o.data[3] ^= u64::from(self.1 > 400 && self.1 < 480);
+        if outputs[0].cells_write_valid_o && self.1 > 0 {
+            self.1 -= 1;
+            outputs[0].cells_write_o.data[3] ^= 1 << 14;
+        }
         Ok(())
     }
 }
@@ -195,7 +196,7 @@ fn a_wrong_bit_on_the_way_to_the_chips_shows() {
         let run = attention::run_head(&mut *device, &layout, &head.queries).expect("it runs");
         Ok(run.scores)
     };
-    let wrong = device(&config, options, Box::new(Wrong(Rtl::new(1, 5), 0)));
+    let wrong = device(&config, options, Box::new(Wrong(Rtl::new(1, 5), 8)));
     let [wrong, fast] = [wrong, engine(&config, options)].map(|device| run(device).ok());
     assert_ne!(wrong, fast);
 }
