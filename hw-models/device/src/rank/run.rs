@@ -50,7 +50,7 @@ impl Rank {
             if events.bus_taken && asked.bus_o.write && asked.bus_o.host {
                 operands = operands.get(1..).unwrap_or_default();
             }
-            outcome.tck(now, is_dispatched || events != RankEvents::default())?;
+            outcome.tck(now, output.fetch_read_o || events != RankEvents::default())?;
         }
     }
 }
