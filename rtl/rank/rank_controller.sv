@@ -140,7 +140,7 @@ module rank_controller import pimlico_pkg::*; #(
   // What is chosen in this cycle, of what may go.
   pin_command_e array_command, bus_command, command;
   index_t       bank;
-  logic         bus_legal, bus_goes, array_goes;
+  logic         bus_legal, bus_reads, bus_goes, array_goes;
   logic         passed_over_d, passed_over_q;
 
   // What is chosen, by effect.
@@ -357,7 +357,7 @@ module rank_controller import pimlico_pkg::*; #(
   always_comb begin
     array_command = PinNone;
     if (stop) begin
-      if (open_q != '0) array_command = &pre_over ? PinPreAll : PinNone;
+      if (open_q != '0) array_command = &pre_over && !bus_reads ? PinPreAll : PinNone;
       else              array_command = may_refresh && !held ? PinRef : PinNone;
     end else if (hit) begin
       if (rcd_over && column_ready) begin
@@ -392,6 +392,7 @@ module rank_controller import pimlico_pkg::*; #(
   assign bus_command = burst.write ? PinWrShared : PinRdResult;
   assign bus_legal   = bus_waiting && !bus_yields && !refreshing && data_over &&
                        (write_over || !burst.write);
+  assign bus_reads   = bus_legal && !burst.write;
 
   // One of them goes.
   assign bus_goes      = bus_legal && (array_command == PinNone || passed_over_q);

@@ -386,15 +386,15 @@ fn short_sums(
     attention::run_head(&mut rank, &layout, &head.queries).map(|result| result.context)
 }
 
-/// Chunks of one burst leave the bank PUs as fast as they are read: where a refresh's PREA takes the
-/// command bus from an RD_RESULT, the last of a chunk goes in the tCK in which the next chunk's come.
+/// Chunks of one burst leave the bank PUs as fast as they are read: if a refresh's PREA took the command
+/// bus from an RD_RESULT, the last of a chunk would go in the tCK in which the next chunk's come.
 #[test]
 fn short_sums_leave_in_time_wherever_a_refresh_falls() {
     let context = |refi_tck| {
         short_sums(64, |timing| timing.refi_tck = refi_tck, true).expect("nothing stops it")
     };
     let expected = short_sums(64, |_| (), false).expect("nothing stops it");
-    // Of these, 743 and 1417 have the PREA there.
+    // Of these, 743 and 1417 would have the PREA there.
     for refi_tck in (740..750).chain(1410..1420) {
         assert_eq!(context(refi_tck), expected, "tREFI {refi_tck}");
     }

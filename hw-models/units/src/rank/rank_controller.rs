@@ -262,14 +262,20 @@ impl RankController {
         self.now >= self.data_from && (!write || self.now >= self.write_from)
     }
 
-    /// The array command that may go.
-    fn choose_array(&self, head: Option<ArrayRequest>, hit: bool, stop: bool) -> Option<Choice> {
+    /// The array command that may go; `reads` says whether an RD_RESULT may.
+    fn choose_array(
+        &self,
+        head: Option<ArrayRequest>,
+        hit: bool,
+        stop: bool,
+        reads: bool,
+    ) -> Option<Choice> {
         let closed = self.open == 0;
         let pre_all =
             || (self.now >= self.pre_from.latest).then(|| Choice::new(PinCommand::PreAll));
         if stop {
             if !closed {
-                return pre_all();
+                return if reads { None } else { pre_all() };
             }
             let may_refresh = self.may_refresh(stop) && !self.holds_refresh();
             return may_refresh.then(|| Choice::new(PinCommand::Ref));
@@ -422,8 +428,9 @@ impl RankController {
         let yields = self.bus_was_last
             && !stop
             && head.is_some_and(|head| of_data(head) && hit && self.column_ready(head));
-        let array = self.choose_array(head, hit, stop);
         let bus = self.choose_bus(yields);
+        let reads = bus.is_some_and(|choice| choice.pins.command == PinCommand::RdResult);
+        let array = self.choose_array(head, hit, stop, reads);
         let bus_goes = bus.is_some() && (array.is_none() || self.passed_over);
         self.passed_over = bus.is_some() && !bus_goes;
         let choice = if bus_goes { bus } else { array };
