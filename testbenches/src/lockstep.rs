@@ -112,12 +112,17 @@ impl<M: Model> Lockstep<M> {
         self.observe(i);
         let output = self.models[i].step(input);
         output.write(&mut self.observed[..M::Out::WORDS]);
+        self.record(i, input);
+        output
+    }
+
+    /// Writes the waveform of what instance `i` shows under `input`, if it has one.
+    fn record(&mut self, i: usize, input: &M::In) {
         if let Some(watch) = self.watch.as_mut().filter(|watch| watch.instance == i) {
             let sides = [&self.observed, self.rtl.observed(i)];
             let cycle = |observed| Cycle { inputs: input, observed, open: &self.open };
             watch.record::<M>(self.cycle, sides.map(cycle));
         }
-        output
     }
 }
 
@@ -136,6 +141,8 @@ impl<M: Model> Instances<M> for Lockstep<M> {
             outputs[i] = self.models[i].settle(input);
             outputs[i].write(&mut self.observed[..M::Out::WORDS]);
             if !self.agrees(i) {
+                self.record(i, input); // no step follows
+                self.rtl.dump(i, 0);
                 return Err(self.mismatch(i));
             }
         }

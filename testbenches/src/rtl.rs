@@ -106,7 +106,7 @@ impl<U: Unit> Rtl<U> {
     }
 
     /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
-    fn dump(&mut self, i: usize, half: u64) {
+    pub(crate) fn dump(&mut self, i: usize, half: u64) {
         if let Some(Tracing { vcd, instance, window, cycle }) = &mut self.tracing
             && *instance == i
             && *cycle >= window.from

@@ -3,9 +3,9 @@
 //! to the port and cycle of the report.
 #![cfg(feature = "rtl")]
 
-use pimlico_ports::{Model, Open, Unit};
+use pimlico_ports::{Instances, Model, Open, Unit};
 use pimlico_testbenches::cosim::{self, Failure};
-use pimlico_testbenches::{Bench, OracleError, benches};
+use pimlico_testbenches::{Bench, Lockstep, OracleError, Waveforms, Window, benches};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
 use std::fs;
@@ -94,6 +94,34 @@ fn waves_of_a_fault_differ_first_where_the_report_says() {
             .expect("writable");
         assert_eq!(first_difference(folder.path()), (first.cycle, first.port));
     }
+}
+
+#[test]
+fn a_mismatch_of_outputs_that_settle_is_in_the_waves() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let files = Waveforms::of("adder_unit", folder.path());
+    let mut lockstep = Lockstep::<Wrong>::new(1, 1);
+    let window = Window { from: 0, cycle_ps: 1000 };
+    lockstep.watch(0, &files, window, "seed 1").expect("writable");
+    let lanes = [Fp::from_bits(0x6401); 8]; // 1025: large, and its last bit set
+    let input = AdderUnitIn {
+        valid_i: true,
+        accumulate_i: true,
+        first_i: true,
+        last_i: true,
+        x_i: lanes,
+        ..Default::default()
+    };
+    let mismatch = (0..10).find_map(|_| {
+        let mut outputs = [AdderUnitOut::default()];
+        lockstep
+            .settle(&[input], &mut outputs)
+            .err()
+            .or_else(|| lockstep.step(&[input], &mut outputs).err())
+    });
+    let mismatch = mismatch.expect("the fault is found");
+    lockstep.finish().expect("writable");
+    assert_eq!(first_difference(folder.path()), (mismatch.cycle, mismatch.port));
 }
 
 /// The cycle of the first line in which the adder unit's waveforms differ, and the port that it is of.
