@@ -25,12 +25,25 @@ use scenario::Scenario;
 const EPISODE: usize = 16_000;
 /// Actions of the host in it, at the most.
 const ACTIONS: usize = 16;
+/// A tREFI that is longer than an episode.
+const NEVER: u64 = (1 << 20) - 1;
+/// tCK before the PREA at a head's end in one of which the end shows.
+const AROUND: u64 = 8;
 
 impl<A: Format, const LATE: bool, const SCORES: usize> Bench for PimModule<A, LATE, SCORES> {
     fn episodes() -> BoxedStrategy<Vec<PimModuleIn>> {
         let drawn = (ANY.no_shrink(), vec(ANY.no_shrink(), 1..=ACTIONS));
         let inputs = |(seed, actions): (u64, Vec<u64>)| {
-            let scenario = Scenario::new(seed, &actions, is_wide::<A>(), SCORES);
+            let scenario = || Scenario::new(seed, &actions, is_wide::<A>(), SCORES);
+            // In some episodes the first REF becomes due as a head ends, and operands of the next are waiting.
+            let head_end = match seed % 4 {
+                0 => scenario().with_refi(NEVER).head_end::<A, LATE, SCORES>(EPISODE),
+                _ => None,
+            };
+            let scenario = match head_end {
+                Some(tck) => scenario().with_refi(tck - (seed >> 2) % AROUND),
+                None => scenario(),
+            };
             scenario.inputs::<A, LATE, SCORES>(EPISODE)
         };
         drawn.prop_map(inputs).boxed()

@@ -79,7 +79,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("fault", FAULTS);
     bins.declare("results come too soon", ["before an RD_RESULT", "in its tCK"]);
     bins.declare("start behind the last RD_ALL", ["within 48 tCK", "later"]);
-    bins.declare("REF", ["idle", "in memory mode", "a read waits for it"]);
+    bins.declare("REF", ["idle", "in memory mode", "a read waits for it", "eight are due"]);
     bins.declare("read waits", ["for its row", "for a refresh"]);
     bins.declare("activation", ["all banks", "bank by bank"]);
     bins.declare("CL", ["up to 31", "32 and more"]);
@@ -91,9 +91,30 @@ fn number(commands: &[PinCommand], command: PinCommand) -> Option<usize> {
     commands.iter().position(|it| *it == command)
 }
 
+/// The REFs that are due, of a rank that has been running for so many tCK.
+#[derive(Default)]
+struct Refs {
+    refi: u64,
+    tck: u64,
+    issued: u64,
+}
+
+impl Refs {
+    fn are_eight(&self) -> bool {
+        self.tck.checked_div(self.refi).is_some_and(|due| due >= self.issued + 8)
+    }
+
+    /// The end of a tCK of the rank.
+    fn tick(&mut self, command: PinCommand) {
+        self.tck += 1;
+        self.issued += u64::from(command == PinCommand::Ref);
+    }
+}
+
 /// What is remembered from tCK to tCK.
 #[derive(Default)]
 struct Memory {
+    refs: Refs,
     mode: Option<usize>,
     host: Option<usize>,
     rank: Option<usize>,
@@ -110,7 +131,11 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) 
         bins.hit("CL", usize::from(first.timing_i.cl >= 32));
         bins.hit("CWL", usize::from(first.timing_i.cwl >= 32));
     }
-    let mut memory = Memory::default();
+    let refi = inputs.first().map_or(0, |first| match first.options_i.refresh {
+        true => first.timing_i.refi.get(),
+        false => 0,
+    });
+    let mut memory = Memory { refs: Refs { refi, ..Refs::default() }, ..Memory::default() };
     for (tck, (input, output)) in inputs.chunks(2).zip(outputs.chunks(2)).enumerate() {
         let ([input, _], [_, output]) = (input, output) else { break };
         let mode = match (input.load_valid_i, input.start_valid_i, input.memory_i) {
@@ -133,6 +158,9 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) 
                 }
                 memory.fault = Fault::None;
             }
+        }
+        if mode == MEMORY || mode == PROCESSING {
+            memory.refs.tick(output.pins_o.command);
         }
     }
 }
@@ -159,7 +187,12 @@ fn rank(tck: usize, output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins)
     }
     match pins.command {
         PinCommand::RdAll => memory.read_at = Some(tck),
-        PinCommand::Ref => bins.hit("REF", if memory.waits { 2 } else { 0 }),
+        PinCommand::Ref => {
+            bins.hit("REF", if memory.waits { 2 } else { 0 });
+            if memory.refs.are_eight() {
+                bins.hit("REF", 3);
+            }
+        }
         PinCommand::RdResult => {
             let address = ResultAddress::of_bits(pins.column);
             let sums = usize::from(address.context_sums) * (1 + usize::from(address.upper));

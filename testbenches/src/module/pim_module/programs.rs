@@ -28,6 +28,8 @@ pub(super) struct Target {
     pub places: u64,
     /// Chunks until partial sums of outputs can be gone on from, and heads until those of the context can.
     pub settles: [u64; 2],
+    /// Reads of one row, at the most: they last nine tREFI, if the host has the patience.
+    pub longest_row: u64,
 }
 
 /// A program with what the host writes for it.
@@ -71,6 +73,10 @@ struct Head {
     sums: u64,
 }
 
+fn least_common_multiple(a: u64, b: u64) -> u64 {
+    (1..=b).map(|n| n * a).find(|multiple| multiple % b == 0).unwrap_or(a * b)
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Keep {
     First,
@@ -89,7 +95,8 @@ impl<'a> Author<'a> {
         for _ in 0..1 + self.random.below(2) {
             match self.random.below(8) {
                 0..4 => self.attention(),
-                4..7 => self.matrix(),
+                4 | 5 => self.matrix(),
+                6 => self.long_row(),
                 _ if wild => self.nonsense(),
                 _ => self.attention(),
             }
@@ -100,7 +107,7 @@ impl<'a> Author<'a> {
         if wild && self.random.one_in(2) {
             self.fault();
         }
-        if self.random.one_in(4) {
+        if self.random.one_in(2) {
             // Nobody waits for its results: the run is over while the bank PUs are at work.
             let column = self.random.below(self.target.size.columns.get());
             self.line(&format!("mac_score column={column} word=1 first last"));
@@ -137,7 +144,8 @@ impl<'a> Author<'a> {
         let capacity = head.pitch;
         let several = self.random.one_in(3);
         let (k_tokens, v_tokens) = (head.k_tokens, head.v_tokens);
-        let block = capacity / (k_tokens * v_tokens) * (k_tokens * v_tokens);
+        let rows = least_common_multiple(k_tokens, v_tokens);
+        let block = capacity / rows * rows;
         if several && block > 0 && head.heads < SPARE_HEAD {
             self.tokens = [1 + self.random.below(2 * block), block];
             self.several_passes(&head, block);
@@ -394,6 +402,18 @@ impl<'a> Author<'a> {
             _ => "wr_weights word=9".to_owned(),
         };
         self.line(&line);
+    }
+
+    /// A sum that goes on and on in one row, so that none of the REFs that become due finds a gap.
+    fn long_row(&mut self) {
+        let longest = self.target.longest_row;
+        let reads = if self.random.one_in(4) { 1 + self.random.below(longest) } else { longest };
+        let row = self.take_rows(1);
+        let column = self.random.below(self.target.size.columns.get());
+        self.line("wr_shared word=2");
+        self.line(&format!("loop {reads} {{"));
+        self.line(&format!("mac_score row={row} column={column} word=2 first@1 last@1"));
+        self.line("}\nrd_result word=64 first last");
     }
 
     // ------------------------------------------------------------------------------- the host's

@@ -5,7 +5,7 @@
 use super::arrays::{Arrays, Gates, HostTck, Traffic};
 use super::programs::{Author, Program, Target};
 use crate::random::Random;
-use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, Pins, Timing};
+use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, PinCommand, Pins, Timing};
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_ports::{Model, U};
 use pimlico_units::arith::Format;
@@ -14,6 +14,9 @@ use std::collections::VecDeque;
 
 /// tCK after which a run is left alone: it waits for what does not come.
 const PATIENCE_TCK: u64 = 6000;
+/// The shortest tRFC, and a tREFI in which there is room for it and for something else.
+const SHORT_RFC: u64 = 60;
+const SHORTEST_REFI: u64 = 470;
 
 /// What the host does next.
 enum Action {
@@ -37,6 +40,8 @@ pub(super) struct Scenario {
     seeds: VecDeque<u64>,
     wild: bool,
     action: Action,
+    /// tCK that the host waits between this and what it does next.
+    pause: u64,
     /// The last program.
     program: Option<Box<Program>>,
     loads: VecDeque<Load>,
@@ -92,13 +97,15 @@ fn timing(random: &mut Random) -> Timing {
         timing.wr_to_rd_l = timing.wr_to_rd_s + draw(0, 10);
         timing.wr_to_pre = timing.cwl + 4 + draw(10, 30);
     }
-    // REFs are short and come often, so that there are some.
-    let rfc = 60 + random.below(160);
+    // REFs are short and come often, so that there are some; or so often that a run outlasts nine of them.
+    let rfc = SHORT_RFC + random.below(160);
+    let (rfc, refi) = match random.below(4) {
+        0 => (rfc, 12480),
+        1 => (SHORT_RFC, SHORTEST_REFI + random.below(60)),
+        _ => (rfc, 3 * rfc + 400 + random.below(800)),
+    };
     timing.rfc = rfc as u16;
-    timing.refi = U::new(match random.below(4) {
-        0 => 12480,
-        _ => 3 * rfc + 400 + random.below(800),
-    });
+    timing.refi = U::new(refi);
     timing
 }
 
@@ -107,6 +114,11 @@ fn timing(random: &mut Random) -> Timing {
 fn settles(timing: &Timing) -> [u64; 2] {
     let [cl, slot] = [timing.cl, timing.ccd_l].map(u64::from);
     [(cl + 8).div_ceil(4 * 4), (cl + 5).div_ceil(3 * 5 + slot + 7)]
+}
+
+/// Whether the tCK does not exist for the rank.
+fn is_held(input: &PimModuleIn) -> bool {
+    input.load_valid_i || input.start_valid_i
 }
 
 impl Scenario {
@@ -119,12 +131,18 @@ impl Scenario {
         let size_i = BankSize { rows: U::new(rows), columns: U::new(columns) };
         let scale_i = 0x2C00 + random.below(0x1000) as u16; // 2^-4 to 1
         let settles = settles(&timing_i);
+        let nine_refi_tck = 9 * timing_i.refi.get();
+        let longest_row = match nine_refi_tck + 1000 < PATIENCE_TCK {
+            true => nine_refi_tck / u64::from(timing_i.ccd_l),
+            false => 100,
+        };
         Self {
             idle: PimModuleIn { timing_i, options_i, size_i, scale_i, ..Default::default() },
-            target: Target { size: size_i, wide, places: places as u64, settles },
+            target: Target { size: size_i, wide, places: places as u64, settles, longest_row },
             seeds: actions.iter().copied().collect(),
             wild: random.one_in(4),
             action: Action::Idle(random.below(4)),
+            pause: 0,
             program: None,
             loads: VecDeque::new(),
             operands: VecDeque::new(),
@@ -135,17 +153,55 @@ impl Scenario {
         }
     }
 
+    /// The same with refresh, and another tREFI.
+    pub fn with_refi(mut self, refi: u64) -> Self {
+        self.idle.options_i.refresh = true;
+        self.idle.timing_i.rfc = SHORT_RFC as u16;
+        self.idle.timing_i.refi = U::new(refi);
+        self.target.longest_row = 100;
+        self.gates = Gates::new(self.idle.timing_i);
+        self
+    }
+
     /// The inputs until all is done, or of so many beats.
     pub fn inputs<A: Format, const LATE: bool, const SCORES: usize>(
+        self,
+        beats: usize,
+    ) -> Vec<PimModuleIn> {
+        self.drive::<A, LATE, SCORES>(beats, |_, _| {})
+    }
+
+    /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind.
+    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize>(
+        self,
+        beats: usize,
+    ) -> Option<u64> {
+        let (mut now, mut closed, mut found) = (0, None, None);
+        self.drive::<A, LATE, SCORES>(beats, |input, pins| {
+            match pins.command {
+                _ if input.memory_i || input.start_valid_i => closed = None,
+                PinCommand::PreAll => closed = Some(now),
+                PinCommand::WrShared => found = found.or(closed.filter(|tck| *tck > SHORTEST_REFI)),
+                PinCommand::None => {}
+                _ => closed = None,
+            }
+            now += u64::from(!is_held(input));
+        });
+        found
+    }
+
+    /// The inputs until all is done, or of so many beats; `see` is shown what is on the pins in each tCK.
+    fn drive<A: Format, const LATE: bool, const SCORES: usize>(
         mut self,
         beats: usize,
+        mut see: impl FnMut(&PimModuleIn, &Pins),
     ) -> Vec<PimModuleIn> {
         let mut unit = PimModule::<A, LATE, SCORES>::new();
         let mut inputs = Vec::with_capacity(beats);
         while inputs.len() + 2 <= beats {
             let now = unit.settle(&self.idle);
             let Some((mut input, driven)) = self.next(&now) else { break };
-            let held = input.load_valid_i || input.start_valid_i;
+            let held = is_held(&input);
             let pins = match (held, input.memory_i) {
                 (true, _) => Pins::default(),
                 (_, true) => input.host_pins_i,
@@ -160,6 +216,7 @@ impl Scenario {
                 inputs.push(input);
             }
             self.see(&input, &output);
+            see(&input, &pins);
             if !held {
                 self.arrays.command(&pins);
                 self.gates.tick(&pins);
@@ -212,6 +269,10 @@ impl Scenario {
             if !settled {
                 return Some((input, [None; 2])); // an idle rank refreshes
             }
+            if self.pause > 0 {
+                self.pause -= 1;
+                return Some((input, [None; 2]));
+            }
             self.action = self.choose()?;
         }
     }
@@ -226,6 +287,8 @@ impl Scenario {
     /// What the host does where nothing is under way.
     fn choose(&mut self) -> Option<Action> {
         let mut random = Random(self.seeds.pop_front()?);
+        // The bank PUs may be at work still: what comes next meets any tCK of a slot.
+        self.pause = if random.one_in(2) { random.below(16) } else { 0 };
         self.idle.scale_i ^= random.below(4) as u16;
         Some(match random.below(8) {
             0..4 => {
