@@ -17,6 +17,8 @@ const NOWHERE: u32 = 0x3_FFFF;
 const SPARE_HEAD: u64 = 7;
 /// Commands of a program that the host looks at.
 const TURNS: u64 = 1 << 16;
+/// Reads of a row, if those of nine tREFI are too many.
+pub(super) const SHORT_ROW: u64 = 100;
 
 /// What a program is written for.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +95,9 @@ impl<'a> Author<'a> {
     pub fn write(mut self, wild: bool) -> Program {
         let request = self.random.below(BLOCK_REQUEST);
         for _ in 0..1 + self.random.below(2) {
+            let outlasts_refreshes = self.target.longest_row > SHORT_ROW;
             match self.random.below(8) {
+                _ if outlasts_refreshes && self.random.one_in(4) => self.long_row(),
                 0..4 => self.attention(),
                 4 | 5 => self.matrix(),
                 6 => self.long_row(),
@@ -102,6 +106,9 @@ impl<'a> Author<'a> {
             }
             if self.random.one_in(2) {
                 self.line("close_all");
+                if self.random.one_in(2) {
+                    self.line("loop 10 {\nwr_shared word=3+1@1\n}");
+                }
             }
         }
         if wild && self.random.one_in(2) {

@@ -3,7 +3,7 @@
 //! it asks for, the model of the module runs along.
 
 use super::arrays::{Arrays, Gates, HostTck, Traffic};
-use super::programs::{Author, Program, Target};
+use super::programs::{Author, Program, SHORT_ROW, Target};
 use crate::random::Random;
 use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, PinCommand, Pins, Timing};
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
@@ -17,6 +17,8 @@ const PATIENCE_TCK: u64 = 6000;
 /// The shortest tRFC, and a tREFI in which there is room for it and for something else.
 const SHORT_RFC: u64 = 60;
 const SHORTEST_REFI: u64 = 470;
+/// Operands that take as long as tRP.
+const OPERANDS: u64 = 8;
 
 /// What the host does next.
 enum Action {
@@ -99,9 +101,9 @@ fn timing(random: &mut Random) -> Timing {
     }
     // REFs are short and come often, so that there are some; or so often that a run outlasts nine of them.
     let rfc = SHORT_RFC + random.below(160);
-    let (rfc, refi) = match random.below(4) {
+    let (rfc, refi) = match random.below(5) {
         0 => (rfc, 12480),
-        1 => (SHORT_RFC, SHORTEST_REFI + random.below(60)),
+        1 | 2 => (SHORT_RFC, SHORTEST_REFI + random.below(60)),
         _ => (rfc, 3 * rfc + 400 + random.below(800)),
     };
     timing.rfc = rfc as u16;
@@ -134,7 +136,7 @@ impl Scenario {
         let nine_refi_tck = 9 * timing_i.refi.get();
         let longest_row = match nine_refi_tck + 1000 < PATIENCE_TCK {
             true => nine_refi_tck / u64::from(timing_i.ccd_l),
-            false => 100,
+            false => SHORT_ROW,
         };
         Self {
             idle: PimModuleIn { timing_i, options_i, size_i, scale_i, ..Default::default() },
@@ -158,7 +160,7 @@ impl Scenario {
         self.idle.options_i.refresh = true;
         self.idle.timing_i.rfc = SHORT_RFC as u16;
         self.idle.timing_i.refi = U::new(refi);
-        self.target.longest_row = 100;
+        self.target.longest_row = SHORT_ROW;
         self.gates = Gates::new(self.idle.timing_i);
         self
     }
@@ -171,17 +173,22 @@ impl Scenario {
         self.drive::<A, LATE, SCORES>(beats, |_, _| {})
     }
 
-    /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind.
+    /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind, so many
+    /// that the bus is in use longer than tRP.
     pub fn head_end<A: Format, const LATE: bool, const SCORES: usize>(
         self,
         beats: usize,
     ) -> Option<u64> {
-        let (mut now, mut closed, mut found) = (0, None, None);
+        let (mut now, mut closed, mut operands, mut found) = (0, None, 0, None);
         self.drive::<A, LATE, SCORES>(beats, |input, pins| {
             match pins.command {
                 _ if input.memory_i || input.start_valid_i => closed = None,
-                PinCommand::PreAll => closed = Some(now),
-                PinCommand::WrShared => found = found.or(closed.filter(|tck| *tck > SHORTEST_REFI)),
+                PinCommand::PreAll => (closed, operands) = (Some(now), 0),
+                PinCommand::WrShared => {
+                    operands += 1;
+                    let end = closed.filter(|tck| *tck > SHORTEST_REFI && operands == OPERANDS);
+                    found = found.or(end);
+                }
                 PinCommand::None => {}
                 _ => closed = None,
             }
