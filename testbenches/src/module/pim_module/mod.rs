@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn the_model_computes_what_golden_does() {
-        assert!(judged::<Binary16, false, 131_072>(6) > 2000);
-        assert!(judged::<Binary16, true, 64>(6) > 2000);
-        assert!(judged::<Binary32, false, 64>(6) > 2000);
-        assert!(judged::<Binary32, true, 131_072>(6) > 2000);
+        assert!(judged::<Binary16, false, 131_072>(12) > 2000);
+        assert!(judged::<Binary16, true, 64>(12) > 2000);
+        assert!(judged::<Binary32, false, 64>(12) > 2000);
+        assert!(judged::<Binary32, true, 131_072>(12) > 2000);
     }
 
     /// What the judge says where a fault is on the port from an output on, in place of what is there.
