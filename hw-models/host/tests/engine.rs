@@ -26,6 +26,7 @@ use pimlico_ports::{Models, U};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::module::PimModule;
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -110,12 +111,12 @@ fn equal<T: PartialEq + Debug>(
     Ok(fast.1.len())
 }
 
-/// Cases of a test: more where `PROPTEST_CASES` asks for them.
+/// Cases of a test: a few, and the same in every run; others, and more, where `PROPTEST_CASES` asks for them.
 fn cases(few: u32) -> ProptestConfig {
     let all = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     match std::env::var("PROPTEST_CASES") {
         Ok(_) => all,
-        Err(_) => ProptestConfig { cases: few, ..all },
+        Err(_) => ProptestConfig { cases: few, rng_seed: RngSeed::Fixed(1), ..all },
     }
 }
 
@@ -267,7 +268,12 @@ fn command() -> impl Strategy<Value = Instruction> {
             let row = opcode.has_row();
             Instruction::Command(CommandWord {
                 head: U::new(head),
-                place: U::new(if row { place % 3 } else { place }),
+                place: U::new(match opcode {
+                    _ if row => place % 3,
+                    // A rule of the sequencer's contract: partial sums of outputs.
+                    Opcode::RdResult => place & !3,
+                    _ => place,
+                }),
                 column: if row { column % 12 } else { 0 },
                 word,
                 first,
