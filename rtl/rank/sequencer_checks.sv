@@ -34,10 +34,8 @@ module sequencer_checks import pimlico_pkg::*; (
   localparam int unsigned OPERANDS = 64;
   localparam int unsigned WORDS    = 16;
 
-  // A request to close all banks is withdrawn for what enters the other queues behind it; reads stand.
   handshake_checks #(.WIDTH($bits(array_request_t))) u_array (
-    .clk_i, .rst_ni, .valid_i(array_valid_o && array_o.kind != ArrayCloseAll),
-    .ready_i(events_i.array_taken), .data_i(array_o)
+    .clk_i, .rst_ni, .valid_i(array_valid_o), .ready_i(events_i.array_taken), .data_i(array_o)
   );
   handshake_checks #(.WIDTH($bits(finish_t))) u_finish (
     .clk_i, .rst_ni, .valid_i(finish_valid_o), .ready_i(events_i.finish_taken), .data_i(finish_o)
