@@ -28,21 +28,33 @@ module sequencer_checks import pimlico_pkg::*; (
   input logic [4:0]     words_q,
   input logic [4:0]     complete_q,
   input logic [7:0]     ended_q,
+  input logic           waits,
   input logic [7:0]     made_q
 );
 
   localparam int unsigned OPERANDS = 64;
   localparam int unsigned WORDS    = 16;
 
-  handshake_checks #(.WIDTH($bits(array_request_t))) u_array (
-    .clk_i, .rst_ni, .valid_i(array_valid_o), .ready_i(events_i.array_taken), .data_i(array_o)
-  );
   handshake_checks #(.WIDTH($bits(finish_t))) u_finish (
     .clk_i, .rst_ni, .valid_i(finish_valid_o), .ready_i(events_i.finish_taken), .data_i(finish_o)
   );
   handshake_checks #(.WIDTH($bits(weigh_t))) u_weigh (
     .clk_i, .rst_ni, .valid_i(weigh_valid_o), .ready_i(events_i.weigh_taken), .data_i(weigh_o)
   );
+
+  // A MAC may be withdrawn where the oldest RD_RESULT comes to be one of the context.
+  logic           array_waits_q;
+  array_request_t array_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) array_waits_q <= 1'b0;
+    else         array_waits_q <= array_valid_o && !events_i.array_taken;
+  end
+
+  always_ff @(posedge clk_i) array_q <= array_o;
+
+  `ASSERT(assert_array_stands, !array_waits_q || array_valid_o || waits)
+  `ASSERT(assert_array_stable, !array_waits_q || !array_valid_o || array_o == array_q)
 
   // A WR_SHARED that waits may make room for an RD_RESULT; an RD_RESULT stands.
   logic         bus_waits_q;
