@@ -10,7 +10,7 @@ use pimlico_device::{
     PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
-use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins};
+use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
 use pimlico_host::attention;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{llama2c, tiny};
@@ -245,79 +245,111 @@ fn write(device: &mut dyn Device, Place { bank, row, column }: Place, beats: [u6
     });
 }
 
-/// A command, of which most are such as a rank takes.
-fn command() -> impl Strategy<Value = Instruction> {
-    let kinds = prop_oneof![
-        4 => Just(Opcode::MacScore),
-        4 => Just(Opcode::MacContext),
-        4 => Just(Opcode::RdResult),
-        3 => Just(Opcode::WrShared),
-        1 => Just(Opcode::WrWeights),
-        1 => Just(Opcode::Finish),
-        1 => Just(Opcode::Weigh),
-        1 => Just(Opcode::CloseAll),
-    ];
-    let word = prop_oneof![
-        0..8_u8,
-        prop::sample::select(vec![64, 65, 66, 67, 128, 133, 0xC9]),
-        any::<u8>()
-    ];
-    (kinds, any::<[bool; 3]>(), 0..8_u64, 0..40_u64, 0..130_u8, word).prop_map(
-        |(opcode, flags, head, place, column, word)| {
-            let [first, last, opens] = flags.map(Condition::of_flag);
-            let row = opcode.has_row();
-            Instruction::Command(CommandWord {
-                head: U::new(head),
-                place: U::new(match opcode {
-                    _ if row => place % 3,
-                    // A rule of the sequencer's contract: partial sums of outputs.
-                    Opcode::RdResult => place & !3,
-                    _ => place,
-                }),
-                column: if row { column % 12 } else { 0 },
-                word,
-                first,
-                last,
-                opens,
-                ..CommandWord::new(opcode)
-            })
-        },
-    )
+/// A part of a program that keeps the rules of `rtl/rank/sequencer.md`.
+#[derive(Clone, Debug)]
+enum Sentence {
+    /// Sums of dot products: MACs of each, a row, a word of operands, the place of the results; in one pass
+    /// or in two.
+    Outputs { macs: u8, row: u64, word: u8, place: u64, two_passes: bool },
+    /// Sums of the context: MACs, a row, a word of weights, a head, banks of a group.
+    Context { macs: u8, row: u64, word: u8, head: u64, banks: u8 },
+    /// Operands of which nothing comes.
+    Operands { word: u8 },
+    /// All rows are closed.
+    Close,
+    /// A command with a fault: a row, a column, a place or tokens that there are not.
+    Fault(CommandWord),
 }
 
-/// A part of a program that makes sense: operands, a sum, its results.
-fn sentence() -> impl Strategy<Value = Vec<Instruction>> {
-    let plain = |opcode| CommandWord::new(opcode);
-    let flags = |word: CommandWord, first: bool, last: bool| CommandWord {
-        first: Condition::of_flag(first),
-        last: Condition::of_flag(last),
-        ..word
-    };
-    (1..6_u8, 0..3_u64, 0..4_u8, any::<bool>(), 0..8_u64).prop_map(
-        move |(macs, row, word, is_context, head)| {
-            let head = U::new(head);
-            let mut words = vec![CommandWord { word, head, ..plain(Opcode::WrShared) }];
-            let kind = if is_context { Opcode::MacContext } else { Opcode::MacScore };
-            words.extend((0..macs).map(|n| {
-                let mac = CommandWord { place: U::new(row), column: n, word, head, ..plain(kind) };
+impl Sentence {
+    fn words(&self, wide: bool) -> Vec<CommandWord> {
+        let plain = CommandWord::new;
+        let flags = |word: CommandWord, first: bool, last: bool| CommandWord {
+            first: Condition::of_flag(first),
+            last: Condition::of_flag(last),
+            ..word
+        };
+        let macs = |opcode, macs: u8, row, word, head| {
+            (0..macs).map(move |n| {
+                let head = U::new(head);
+                let mac =
+                    CommandWord { place: U::new(row), column: n, word, head, ..plain(opcode) };
                 flags(mac, n == 0, n + 1 == macs)
-            }));
-            let results = if is_context { 0x80 } else { 0x40 };
-            words.extend((0..4).map(|n| {
-                let read = CommandWord { word: results | n, head, ..plain(Opcode::RdResult) };
-                flags(read, true, true)
-            }));
-            words.into_iter().map(Instruction::Command).collect()
-        },
-    )
+            })
+        };
+        match *self {
+            Self::Outputs { macs: count, row, word, place, two_passes } => {
+                let mut words = vec![CommandWord { word, ..plain(Opcode::WrShared) }];
+                // Enough sums in a pass for the first to be kept before the second goes on from them.
+                let (sums, passes) = if two_passes { (5, 2) } else { (1, 1) };
+                for (pass, sum) in
+                    (0..passes).flat_map(|pass| (0..sums).map(move |sum| (pass, sum)))
+                {
+                    words.extend(macs(Opcode::MacScore, count, row, word, 0));
+                    words.extend((0..4).map(|group| {
+                        let place = U::new(4 * (place + sum));
+                        let word = ResultAddress::outputs(group).bits();
+                        let read = CommandWord { word, place, ..plain(Opcode::RdResult) };
+                        flags(read, pass == 0, pass + 1 == passes)
+                    }));
+                }
+                words.push(plain(Opcode::CloseAll));
+                words
+            }
+            Self::Context { macs: count, row, word, head, banks } => {
+                let mut words = vec![CommandWord { word, ..plain(Opcode::WrShared) }];
+                words.extend(macs(Opcode::MacContext, count, row, word, head));
+                let halves = if wide { vec![false, true] } else { vec![false] };
+                for (bank, lane) in (0..banks).flat_map(|bank| (0..4).map(move |lane| (bank, lane)))
+                {
+                    words.extend(halves.iter().map(|upper| {
+                        let word = ResultAddress::context(bank, lane, *upper).bits();
+                        let head = U::new(head);
+                        flags(CommandWord { word, head, ..plain(Opcode::RdResult) }, true, true)
+                    }));
+                }
+                words
+            }
+            Self::Operands { word } => vec![CommandWord { word, ..plain(Opcode::WrShared) }],
+            Self::Close => vec![plain(Opcode::CloseAll)],
+            Self::Fault(word) => vec![word],
+        }
+    }
 }
 
-fn program() -> impl Strategy<Value = Vec<u64>> {
-    let part = prop_oneof![2 => sentence(), 1 => prop::collection::vec(command(), 1..4)];
-    prop::collection::vec(part, 1..8).prop_map(|parts| {
-        let end = std::iter::once(Instruction::End);
-        parts.into_iter().flatten().chain(end).map(|instruction| instruction.encode()).collect()
-    })
+fn sentence() -> impl Strategy<Value = Sentence> {
+    let outputs = (1..6_u8, 0..3_u64, 0..4_u8, 0..12_u64, prop::bool::weighted(0.2)).prop_map(
+        |(macs, row, word, place, two_passes)| Sentence::Outputs {
+            macs,
+            row,
+            word,
+            place,
+            two_passes,
+        },
+    );
+    let context = (1..6_u8, 0..3_u64, 0..4_u8, 0..8_u64, 1..=4_u8).prop_map(
+        |(macs, row, word, head, banks)| Sentence::Context { macs, row, word, head, banks },
+    );
+    let plain = CommandWord::new;
+    let faults = prop::sample::select(vec![
+        CommandWord { place: U::new(3), ..plain(Opcode::MacScore) },
+        CommandWord { place: U::new(1 << 16), ..plain(Opcode::MacContext) },
+        CommandWord { column: 128, ..plain(Opcode::MacContext) },
+        CommandWord { place: U::new(1 << 19), word: 0x40, ..plain(Opcode::RdResult) },
+    ]);
+    prop_oneof![
+        8 => outputs,
+        8 => context,
+        2 => (0..8_u8).prop_map(|word| Sentence::Operands { word }),
+        2 => Just(Sentence::Close),
+        1 => faults.prop_map(Sentence::Fault),
+    ]
+}
+
+/// A program as the command buffer has it.
+fn encoded(program: &[Sentence], wide: bool) -> Vec<u64> {
+    let words = program.iter().flat_map(|sentence| sentence.words(wide)).map(Instruction::Command);
+    words.chain([Instruction::End]).map(|instruction| instruction.encode()).collect()
 }
 
 /// How a run ended; of a fault of a command no more than that it was one.
@@ -339,7 +371,7 @@ proptest! {
     fn programs_are_equal(
         config in other_timings(),
         options in options(),
-        programs in prop::collection::vec(program(), 1..4),
+        programs in prop::collection::vec(prop::collection::vec(sentence(), 1..8), 1..4),
         data in prop::collection::vec((0..16_usize, 0..3_usize, 0..12_usize, any::<[u16; 4]>()), 1..12),
         operands in 0..12_usize,
         tokens in 0..20_u64,
@@ -365,8 +397,9 @@ proptest! {
             let mut endings = Vec::new();
             for program in &programs {
                 load(device, LoadKind::Clear, 0, 0);
-                for (address, word) in (0..).zip(program) {
-                    load(device, LoadKind::Command, address, *word);
+                let words = encoded(program, options.sums == SumFormat::Binary32);
+                for (address, word) in (0..).zip(words) {
+                    load(device, LoadKind::Command, address, word);
                 }
                 let start = Start { request: 0, address: 0, operands: &bursts };
                 let result = device.run(start, &mut |it: Made| made.push(it));
