@@ -4,6 +4,7 @@
 //
 //   clock     0    1    2
 //   push_i    a    0    0
+//   next_o    a
 //   valid_o   0    1    0
 //   data_o         a
 //   pop_i          1
@@ -27,33 +28,43 @@ module skid_buffer #(
   /// There is an entry.
   output logic             valid_o,
   /// The oldest entry.
-  output logic [WIDTH-1:0] data_o
+  output logic [WIDTH-1:0] data_o,
+  /// There is an entry behind the oldest, or one enters.
+  output logic             next_valid_o,
+  /// This entry: the oldest in the next clock, where the oldest leaves or there is none.
+  output logic [WIDTH-1:0] next_o
 );
 
-  // Entry 0 is the oldest.
-  logic [1:0]            count_d, count_q;
-  logic [1:0][WIDTH-1:0] entry_d, entry_q;
+  // Where there is no room, second_q is the entry behind the oldest.
+  logic             ready_d, ready_q, valid_d, valid_q, advance;
+  logic [WIDTH-1:0] oldest_d, oldest_q, second_q;
 
-  always_comb begin
-    count_d = count_q + 2'(push_i) - 2'(pop_i);
-    entry_d = entry_q;
-    if (pop_i) entry_d[0] = entry_q[1];
-    if (push_i) entry_d[count_q[0] && !pop_i] = data_i;
-  end
+  assign next_o       = ready_q ? data_i : second_q;
+  assign next_valid_o = !ready_q || push_i;
+  assign advance      = pop_i || !valid_q;
+
+  assign valid_d  = next_valid_o || !advance;
+  assign ready_d  = !next_valid_o || advance;
+  assign oldest_d = advance ? next_o : oldest_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      count_q <= '0;
-      entry_q <= '0;
+      valid_q <= 1'b0;
+      ready_q <= 1'b1;
     end else begin
-      count_q <= count_d;
-      entry_q <= entry_d;
+      valid_q <= valid_d;
+      ready_q <= ready_d;
     end
   end
 
-  assign ready_o = !count_q[1];
-  assign valid_o = count_q != '0;
-  assign data_o  = entry_q[0];
+  always_ff @(posedge clk_i) begin
+    oldest_q <= oldest_d;
+    second_q <= next_o;
+  end
+
+  assign ready_o = ready_q;
+  assign valid_o = valid_q;
+  assign data_o  = oldest_q;
 
   if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
 

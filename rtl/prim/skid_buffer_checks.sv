@@ -15,9 +15,17 @@ module skid_buffer_checks #(
   input logic             pop_i,
   input logic             ready_o,
   input logic             valid_o,
-  input logic [WIDTH-1:0] data_o,
-  input logic [1:0]       count_q
+  input logic [WIDTH-1:0] data_o
 );
+
+  logic [1:0] count_d, count_q;
+
+  assign count_d = count_q + 2'(push_i) - 2'(pop_i);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) count_q <= '0;
+    else         count_q <= count_d;
+  end
 
   `ASSERT(assert_room, !push_i || ready_o)
   `ASSERT(assert_entry, !pop_i || valid_o)

@@ -5,7 +5,7 @@
 //   start_i   1         0    0    0         the first command, clocks_i = 3
 //   over_o    x         0    0    1         the second may come
 //
-// With clocks_i of 0 or 1 it may come in the next clock. Over after reset.
+// With clocks_i of 0 or 1 it may come in the next clock. Over after reset. over_o is a register.
 
 module timer #(
   /// Width of the count.
@@ -25,20 +25,32 @@ module timer #(
   output logic             over_o
 );
 
-  logic [WIDTH-1:0] left, left_d, left_q;
-  logic             longer;
+  // left_q is what is left of clocks_i in the cycle after the start; it stands still at the end. The
+  // last cycle to wait shows as 2, and over_q is made then.
+  logic [WIDTH-1:0] left_d, left_q;
+  logic             over_d, over_q, load;
 
-  assign left   = left_q == '0 ? '0 : left_q - WIDTH'(1);
-  assign longer = KEEP == 0 || clocks_i > left;
-  assign left_d = start_i && longer ? clocks_i : left;
+  assign load = start_i && (KEEP == 0 || over_q || clocks_i >= left_q);
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) left_q <= '0;
-    else         left_q <= left_d;
+  always_comb begin
+    left_d = left_q - WIDTH'(!over_q);
+    over_d = over_q || left_q == WIDTH'(2);
+    if (load) begin
+      left_d = clocks_i;
+      over_d = clocks_i[WIDTH-1:1] == '0;
+    end
   end
 
-  // In the clock after the start all of clocks_i is left, so that the last one to wait shows as 2.
-  assign over_o = left_q[WIDTH-1:1] == '0;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) over_q <= 1'b1;
+    else         over_q <= over_d;
+  end
+
+  always_ff @(posedge clk_i) begin
+    left_q <= left_d;
+  end
+
+  assign over_o = over_q;
 
   if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
   if (KEEP > 1) $fatal(1, "KEEP = %0d: expected 0 or 1", KEEP);

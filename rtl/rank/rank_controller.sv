@@ -56,9 +56,6 @@ module rank_controller import pimlico_pkg::*; #(
   localparam int unsigned GROUP_BITS = $clog2(BANK_GROUPS);
   localparam int unsigned INDEX_BITS = $clog2(BANKS_PER_GROUP);
 
-  // RD_RESULTs that may issue ahead of a REF: those of two chunks.
-  localparam logic [3:0] READS_FIRST = 4'd8;
-
   typedef logic [BANK_BITS-1:0] index_t;
 
   // The outputs that are registers.
@@ -73,187 +70,184 @@ module rank_controller import pimlico_pkg::*; #(
     logic         lost_refresh;
   } output_t;
 
-  // Configuration. The time from ACT to PRE is so long that tRC is over when tRP is.
-  logic       configured_q, staggered_d, staggered_q, unused_timing;
+  // Configuration, of one edge of a clock of its own. The time from ACT to PRE is so long that tRC is
+  // over when tRP is.
+  logic       clk_configuration, configured_q, staggered_q, unused_timing;
   timing_t    timing_d, timing_q;
   logic [7:0] rc_less_rp;
 
   assign rc_less_rp = timing_i.rc > timing_i.rp ? timing_i.rc - timing_i.rp : '0;
 
   always_comb begin
-    timing_d    = timing_q;
-    staggered_d = staggered_q;
-    if (!configured_q) begin
-      timing_d    = timing_i;
-      staggered_d = staggered_i;
-      if (rc_less_rp > timing_i.ras) timing_d.ras = rc_less_rp;
-    end
+    timing_d = timing_i;
+    if (rc_less_rp > timing_i.ras) timing_d.ras = rc_less_rp;
   end
 
   assign unused_timing = &{1'b0, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      configured_q <= 1'b0;
-      timing_q     <= '0;
-      staggered_q  <= 1'b0;
-    end else begin
-      configured_q <= 1'b1;
-      timing_q     <= timing_d;
-      staggered_q  <= staggered_d;
-    end
+  clock_gate #(.OPEN_IN_RESET(1)) u_clk_configuration (
+    .clk_i, .rst_ni, .enable_i(!configured_q), .clk_o(clk_configuration)
+  );
+
+  always_ff @(posedge clk_configuration or negedge rst_ni) begin
+    if (!rst_ni) configured_q <= 1'b0;
+    else         configured_q <= 1'b1;
   end
 
-  // Queues.
-  logic           array_room, array_pop, waiting;
-  logic           bus_room, bus_pop, bus_waiting, unused_bank;
-  array_request_t head;
-  bus_request_t   burst;
-  index_t         head_bank;
+  always_ff @(posedge clk_configuration) begin
+    timing_q    <= timing_d;
+    staggered_q <= staggered_i;
+  end
+
+  // What is chosen in this cycle: one of these, or none.
+  logic act, act_all, pre, pre_all, rd, wr, rd_all, rd_result, wr_shared, refresh;
+
+  // Queues. What arrives comes to the head of the array queue if that goes, or if there is none.
+  logic           array_push, array_pop, array_room, waiting, arrives_valid;
+  logic           bus_push, bus_pop, bus_room, bus_waiting;
+  array_request_t head, arrives;
+  bus_request_t   burst, unused_burst;
+  logic           unused_valid, unused_request;
 
   assign array_ready_o = configured_q && array_room && (waiting || !(refresh_i || force_i));
   assign bus_ready_o   = configured_q && bus_room;
+  assign array_push    = array_valid_i && array_ready_o;
+  assign bus_push      = bus_valid_i && bus_ready_o;
   assign idle_o        = !waiting && !bus_waiting;
 
   skid_buffer #(.WIDTH($bits(array_request_t))) u_array (
     .clk_i, .rst_ni,
-    .push_i  (array_valid_i && array_ready_o),
-    .data_i  (array_i),
-    .ready_o (array_room),
-    .pop_i   (array_pop),
-    .valid_o (waiting),
-    .data_o  (head)
+    .push_i       (array_push),
+    .data_i       (array_i),
+    .ready_o      (array_room),
+    .pop_i        (array_pop),
+    .valid_o      (waiting),
+    .data_o       (head),
+    .next_valid_o (arrives_valid),
+    .next_o       (arrives)
   );
   skid_buffer #(.WIDTH($bits(bus_request_t))) u_bus (
     .clk_i, .rst_ni,
-    .push_i  (bus_valid_i && bus_ready_o),
-    .data_i  (bus_i),
-    .ready_o (bus_room),
-    .pop_i   (bus_pop),
-    .valid_o (bus_waiting),
-    .data_o  (burst)
+    .push_i       (bus_push),
+    .data_i       (bus_i),
+    .ready_o      (bus_room),
+    .pop_i        (bus_pop),
+    .valid_o      (bus_waiting),
+    .data_o       (burst),
+    .next_valid_o (unused_valid),
+    .next_o       (unused_burst)
   );
 
-  assign head_bank   = index_t'(head.bank);
-  assign unused_bank = &{1'b0, head.bank};
+  logic   advance, arrives_all, arrives_open, arrives_hit;
+  index_t arrives_bank;
 
-  // What is chosen in this cycle, of what may go.
-  pin_command_e array_command, bus_command, command;
-  index_t       bank;
-  logic         bus_legal, bus_reads, bus_goes, array_goes;
-  logic         passed_over_d, passed_over_q;
+  assign advance        = array_pop || !waiting;
+  assign arrives_all    = arrives.kind == ArrayReadAll;
+  assign arrives_bank   = arrives_all ? '0 : index_t'(arrives.bank);
+  assign unused_request = &{1'b0, head.kind, head.bank, arrives, unused_burst};
 
-  // What is chosen, by effect.
-  logic act, act_all, pre, pre_all, rd, wr, rd_all, rd_result, wr_shared, refresh;
-
-  assign act       = command == PinAct;
-  assign act_all   = command == PinActAll;
-  assign pre       = command == PinPre;
-  assign pre_all   = command == PinPreAll;
-  assign rd        = command == PinRd;
-  assign wr        = command == PinWr;
-  assign rd_all    = command == PinRdAll;
-  assign rd_result = command == PinRdResult;
-  assign wr_shared = command == PinWrShared;
-  assign refresh   = command == PinRef;
-
-  // Rows. uniform_q: all banks are open at the row of bank 0. opened_q: ACTs of the staggered
-  // opening that is under way.
-  logic [BANK_COUNT-1:0] open_d, open_q;
+  // Rows. uniform_q: all banks are open at the row of bank 0.
+  logic [BANK_COUNT-1:0] open_d, open_q, here;
   row_t [BANK_COUNT-1:0] row_d, row_q;
-  logic                  uniform_d, uniform_q;
-  index_t                opened_d, opened_q;
-  logic                  last_of_all, opening, hit;
+  logic                  uniform_d, uniform_q, any_open, last_of_all;
 
-  assign opening     = opened_q != '0;
-  assign last_of_all = opened_q == index_t'(BANK_COUNT - 1);
+  // What is known of the head, where there is one: its kind; the bank of its next command, which a
+  // staggered opening moves; that this bank is open, of RD and WR; that it finds its row open, of all but
+  // CloseAll.
+  logic   head_all_d, head_all_q, head_rd_d, head_rd_q, head_wr_d, head_wr_q, head_close_d, head_close_q;
+  index_t bank_d, bank_q;
+  logic   bank_open_d, bank_open_q, hit_d, hit_q;
+  logic   opening;
+
+  assign any_open    = open_q != '0;
+  assign opening     = head_all_q && bank_q != '0;
+  assign last_of_all = bank_q == index_t'(BANK_COUNT - 1);
+
+  for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_here
+    assign here[b] = bank_q == index_t'(b);
+  end
 
   always_comb begin
     open_d    = open_q;
     row_d     = row_q;
     uniform_d = uniform_q;
-    opened_d  = opened_q;
-    if (act) begin
-      open_d[bank] = 1'b1;
-      row_d[bank]  = head.row;
-      if (head.kind == ArrayReadAll) begin
-        opened_d  = opened_q + index_t'(1);
-        uniform_d = last_of_all;
+    for (int unsigned b = 0; b < BANK_COUNT; b++) begin
+      if (act_all || (act && here[b])) begin
+        open_d[b] = 1'b1;
+        row_d[b]  = head.row;
       end
+      if (pre_all || (pre && here[b])) open_d[b] = 1'b0;
     end
-    if (act_all) begin
-      open_d    = '1;
-      row_d     = {BANK_COUNT{head.row}};
-      uniform_d = 1'b1;
-    end
+    if (act_all || (act && head_all_q && last_of_all)) uniform_d = 1'b1;
     if (pre || pre_all) uniform_d = 1'b0;
-    if (pre) open_d[bank] = 1'b0;
-    if (pre_all) begin
-      open_d   = '0;
-      opened_d = '0;
-    end
   end
+
+  assign arrives_open = open_q[arrives_bank];
+  assign arrives_hit  = row_q[arrives_bank] == arrives.row &&
+                        (arrives_all ? uniform_q : arrives_open);
+
+  // A staggered opening goes from group to group, then to the next bank of each.
+  index_t opened;
+
+  assign opened = {bank_q[INDEX_BITS-1:0], bank_q[BANK_BITS-1:INDEX_BITS]} + index_t'(1);
 
   always_comb begin
-    unique case (head.kind)
-      ArrayReadAll:     hit = waiting && uniform_q && row_q[0] == head.row;
-      ArrayRd, ArrayWr: hit = waiting && open_q[head_bank] && row_q[head_bank] == head.row;
-      default:          hit = 1'b0;
-    endcase
+    head_all_d   = head_all_q;
+    head_rd_d    = head_rd_q;
+    head_wr_d    = head_wr_q;
+    head_close_d = head_close_q;
+    bank_d       = bank_q;
+    bank_open_d  = (bank_open_q || act) && !pre && !pre_all;
+    hit_d        = (hit_q || act_all || (act && (!head_all_q || last_of_all))) && !pre_all;
+    if (act && head_all_q) bank_d = {opened[GROUP_BITS-1:0], opened[BANK_BITS-1:GROUP_BITS]};
+    if (pre_all && head_all_q) bank_d = '0;
+    if (advance) begin
+      head_all_d   = arrives_valid && arrives_all;
+      head_rd_d    = arrives_valid && arrives.kind == ArrayRd;
+      head_wr_d    = arrives_valid && arrives.kind == ArrayWr;
+      head_close_d = arrives_valid && arrives.kind == ArrayCloseAll;
+      bank_d       = arrives_bank;
+      bank_open_d  = arrives_open && !pre_all;
+      hit_d        = arrives_valid && arrives_hit && !pre_all;
+    end
   end
 
-  // Timings of banks and of bank groups.
+  // Timings of banks and of bank groups. A request that hits has its column command next, and else an
+  // ACT before any other of those that a PRE waits for.
   logic [BANK_COUNT-1:0]  pre_over;
-  logic [BANK_GROUPS-1:0] column_over, read_over;
-  logic [GROUP_BITS-1:0]  group;
+  logic [BANK_GROUPS-1:0] column_over, read_over, group_here;
+  logic [7:0]             to_pre;
 
-  assign group = bank[BANK_BITS-1:INDEX_BITS];
+  assign to_pre = !hit_q ? timing_q.ras : head_wr_q ? timing_q.wr_to_pre : timing_q.rtp;
 
   for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_bank
-    logic       here, act_here, rd_here, wr_here;
-    logic [7:0] clocks;
-
-    assign here     = bank == index_t'(b);
-    assign act_here = act_all || (act && here);
-    assign rd_here  = rd_all || (rd && here);
-    assign wr_here  = wr && here;
-
-    always_comb begin
-      unique case (1'b1)
-        act_here: clocks = timing_q.ras;
-        wr_here:  clocks = timing_q.wr_to_pre;
-        default:  clocks = timing_q.rtp;
-      endcase
-    end
-
     timer #(.KEEP(1)) u_pre (
       .clk_i, .rst_ni,
-      .start_i  (act_here || rd_here || wr_here),
-      .clocks_i (clocks),
+      .start_i  (act_all || rd_all || ((act || rd || wr) && here[b])),
+      .clocks_i (to_pre),
       .over_o   (pre_over[b])
     );
   end
 
   for (genvar g = 0; g < BANK_GROUPS; g++) begin : gen_group
-    logic here;
-
-    assign here = group == GROUP_BITS'(g);
+    assign group_here[g] = bank_q[BANK_BITS-1:INDEX_BITS] == GROUP_BITS'(g);
 
     timer u_column (
       .clk_i, .rst_ni,
-      .start_i  (rd_all || ((rd || wr) && here)),
+      .start_i  (rd_all || ((rd || wr) && group_here[g])),
       .clocks_i (timing_q.ccd_l),
       .over_o   (column_over[g])
     );
     timer u_read (
       .clk_i, .rst_ni,
-      .start_i  (wr && here),
+      .start_i  (wr && group_here[g]),
       .clocks_i (timing_q.wr_to_rd_l),
       .over_o   (read_over[g])
     );
   end
 
   // Timings of the rank.
+  logic stop;
   logic any_read_over, data_over, write_over, row_over;
   logic refreshing, refreshing_d, refreshing_q;
 
@@ -269,11 +263,12 @@ module rank_controller import pimlico_pkg::*; #(
   timer u_write (
     .clk_i, .rst_ni, .start_i(rd || rd_result), .clocks_i(timing_q.rd_to_wr), .over_o(write_over)
   );
-  // tRP and tRFC: no bank is open to be closed while the rank refreshes.
+  // tRP and tRFC: no bank is open to be closed while the rank refreshes. Where array commands are
+  // stopped, a REF comes if all banks are closed, and a PREA if not.
   timer #(.WIDTH(16)) u_row (
     .clk_i, .rst_ni,
     .start_i  (pre || pre_all || refresh),
-    .clocks_i (refresh ? timing_q.rfc : {8'd0, timing_q.rp}),
+    .clocks_i (stop && !any_open ? timing_q.rfc : {8'd0, timing_q.rp}),
     .over_o   (row_over)
   );
 
@@ -295,118 +290,102 @@ module rank_controller import pimlico_pkg::*; #(
 
   assign fourth_d = fourth_q + 2'(act);
 
-  // Cycles since the last ACT: tRCD and tRRD, which are several.
-  logic [7:0] since_act_d, since_act_q;
+  // Times from the last ACT: tRCD and tRRD, which are several. One count, of the next cycle, goes
+  // through them all; it has no end, as each time is over but once.
+  localparam int unsigned RCD     = 0;
+  localparam int unsigned RCD_WR  = 1;
+  localparam int unsigned RCD_MAC = 2;
+  localparam int unsigned RRD_S   = 3;
+  localparam int unsigned RRD_L   = 4;
+
+  logic [4:0][7:0] from_act;
+  logic [4:0]      act_over_d, act_over_q;
+  logic [7:0]      since_act_d, since_act_q;
+
+  assign from_act[RCD]     = timing_q.rcd;
+  assign from_act[RCD_WR]  = timing_q.rcd_wr;
+  assign from_act[RCD_MAC] = timing_q.rcd_mac;
+  assign from_act[RRD_S]   = timing_q.rrd_s;
+  assign from_act[RRD_L]   = timing_q.rrd_l;
 
   always_comb begin
-    since_act_d = since_act_q;
-    if (act || act_all)            since_act_d = 8'd1;
-    else if (since_act_q != 8'hFF) since_act_d = since_act_q + 8'd1;
-  end
-
-  // Refresh stops the array commands. RD_RESULTs in the queue go before the REF, if not too many have.
-  logic       stop, may_refresh, held;
-  logic [1:0] reads_d, reads_q;
-  logic [3:0] let_by_d, let_by_q;
-
-  assign stop        = force_i ||
-                       (refresh_i && !(waiting && (hit || opening || head.kind == ArrayCloseAll)));
-  assign may_refresh = stop && open_q == '0 && row_over;
-  assign reads_d     = reads_q + 2'(bus_valid_i && bus_ready_o && !bus_i.write) - 2'(rd_result);
-  assign let_by_d    = may_refresh ? let_by_q + 4'(rd_result) : '0;
-  assign held        = reads_q != '0 && let_by_q != READS_FIRST;
-
-  // Whether a request whose row is open may have its command, but for the data bus.
-  logic [GROUP_BITS-1:0] head_group;
-  logic [7:0]            rcd;
-  logic                  rcd_over, column_ready;
-
-  assign head_group = head_bank[BANK_BITS-1:INDEX_BITS];
-
-  always_comb begin
-    unique case (head.kind)
-      ArrayRd: begin
-        rcd          = timing_q.rcd;
-        column_ready = column_over[head_group] && read_over[head_group] && any_read_over;
-      end
-      ArrayWr: begin
-        rcd          = timing_q.rcd_wr;
-        column_ready = column_over[head_group];
-      end
-      default: begin
-        rcd          = timing_q.rcd_mac;
-        column_ready = &column_over && &read_over;
-      end
-    endcase
-  end
-
-  assign rcd_over = since_act_q >= rcd;
-
-  // The array command that may go. Its bank is that of the request but in a staggered opening.
-  index_t act_bank;
-  logic   act_legal, array_turn, of_data, data_legal, bus_was_last_d, bus_was_last_q;
-
-  assign act_bank   = head.kind == ArrayReadAll ?
-                      {opened_q[GROUP_BITS-1:0], opened_q[BANK_BITS-1:GROUP_BITS]} : head_bank;
-  assign act_legal  = row_over && faw_over[fourth_q] &&
-                      since_act_q >= (opening ? timing_q.rrd_s : timing_q.rrd_l);
-  assign of_data    = head.kind == ArrayRd || head.kind == ArrayWr;
-  assign array_turn = bus_was_last_q || !bus_waiting;
-  assign data_legal = array_turn && data_over && (write_over || head.kind == ArrayRd);
-
-  always_comb begin
-    array_command = PinNone;
-    if (stop) begin
-      if (open_q != '0) array_command = &pre_over && !bus_reads ? PinPreAll : PinNone;
-      else              array_command = may_refresh && !held ? PinRef : PinNone;
-    end else if (hit) begin
-      if (rcd_over && column_ready) begin
-        unique case (head.kind)
-          ArrayRd: array_command = data_legal ? PinRd : PinNone;
-          ArrayWr: array_command = data_legal ? PinWr : PinNone;
-          default: array_command = PinRdAll;
-        endcase
-      end
-    end else if (waiting) begin
-      unique case (head.kind)
-        ArrayCloseAll: begin
-          if (&pre_over && !refreshing) array_command = PinPreAll;
-        end
-        ArrayReadAll: begin
-          if (open_q != '0 && !opening) array_command = &pre_over ? PinPreAll : PinNone;
-          else if (staggered_q)           array_command = act_legal ? PinAct : PinNone;
-          else if (row_over && &faw_over) array_command = PinActAll;
-        end
-        default: begin
-          if (open_q[head_bank]) array_command = pre_over[head_bank] ? PinPre : PinNone;
-          else if (act_legal)    array_command = PinAct;
-        end
-      endcase
+    since_act_d = act || act_all ? 8'd2 : since_act_q + 8'd1;
+    for (int unsigned i = 0; i < 5; i++) begin
+      act_over_d[i] = act_over_q[i] || since_act_q == from_act[i];
+      if (act || act_all) act_over_d[i] = from_act[i][7:1] == '0;
     end
   end
 
-  // The bus command that may go.
-  logic bus_yields;
+  // Refresh stops the array commands. RD_RESULTs in the queue go before the REF, if not too many have:
+  // those of two chunks, eight, which bit 3 of the count says.
+  logic       may_refresh, held;
+  logic [1:0] reads_d, reads_q;
+  logic [3:0] let_by_d, let_by_q;
 
-  assign bus_yields  = bus_was_last_q && !stop && of_data && hit && rcd_over && column_ready;
-  assign bus_command = burst.write ? PinWrShared : PinRdResult;
-  assign bus_legal   = bus_waiting && !bus_yields && !refreshing && data_over &&
-                       (write_over || !burst.write);
-  assign bus_reads   = bus_legal && !burst.write;
+  assign stop        = configured_q &&
+                       (force_i || (refresh_i && !(hit_q || opening || head_close_q)));
+  assign may_refresh = stop && !any_open && row_over;
+  assign reads_d     = reads_q + 2'(bus_push && !bus_i.write) - 2'(rd_result);
+  assign let_by_d    = may_refresh ? let_by_q + 4'(rd_result) : '0;
+  assign held        = reads_q != '0 && !let_by_q[3];
+
+  // Whether an RD or WR whose row is open may have its command, but for the data bus.
+  logic column_here, rd_ready, wr_ready;
+
+  assign column_here = (column_over & group_here) != '0;
+  assign rd_ready    = !stop && hit_q && head_rd_q && act_over_q[RCD] && column_here &&
+                       (read_over & group_here) != '0 && any_read_over;
+  assign wr_ready    = !stop && hit_q && head_wr_q && act_over_q[RCD_WR] && column_here;
+
+  // The bus command that may go: it yields to an RD or WR where the bus port was the last to use the
+  // data bus. bus_first: it goes before any array command; RD and WR do not wait for the data bus then.
+  logic bus_free, bus_legal, bus_first, passed_over_d, passed_over_q, bus_was_last_d, bus_was_last_q;
+
+  assign bus_free  = bus_waiting && !refreshing && data_over && (write_over || !burst.write);
+  assign bus_legal = bus_free && !(bus_was_last_q && (rd_ready || wr_ready));
+  assign bus_first = bus_free && passed_over_q;
+
+  // The array command that may go, in order of what the request needs. Those of the data bus stand
+  // apart: no bus command is legal beside them.
+  logic data_turn, all_over, act_legal, closes_all, opens_all, opens;
+  logic may_rd_all, may_act, may_act_all, may_pre, may_pre_all, may_ref, array_legal;
+
+  assign data_turn  = (bus_was_last_q || !bus_waiting) && data_over;
+  assign all_over   = &pre_over;
+  assign act_legal  = row_over && faw_over[fourth_q] && act_over_q[opening ? RRD_S : RRD_L];
+  assign closes_all = head_all_q && !hit_q && any_open && !opening;
+  assign opens_all  = head_all_q && !hit_q && (!any_open || opening);
+  assign opens      = (head_rd_q || head_wr_q) && !bank_open_q;
+
+  assign may_rd_all  = !stop && head_all_q && hit_q && act_over_q[RCD_MAC] && &column_over &&
+                       &read_over;
+  assign may_act     = !stop && (opens || (opens_all && staggered_q)) && act_legal;
+  assign may_act_all = !stop && opens_all && !staggered_q && row_over && &faw_over;
+  assign may_pre     = !stop && (head_rd_q || head_wr_q) && !hit_q && bank_open_q &&
+                       (pre_over & here) != '0;
+  assign may_pre_all = all_over && (stop ? any_open && !(bus_free && !burst.write) :
+                                    closes_all || (head_close_q && !refreshing));
+  assign may_ref     = may_refresh && !held;
+  assign array_legal = may_rd_all || may_act || may_act_all || may_pre || may_pre_all || may_ref;
 
   // One of them goes.
-  assign bus_goes      = bus_legal && (array_command == PinNone || passed_over_q);
-  assign array_goes    = configured_q && !bus_goes;
-  assign passed_over_d = bus_legal && !bus_goes;
+  logic bus_goes;
 
-  always_comb begin
-    command = PinNone;
-    if (bus_goes)        command = bus_command;
-    else if (array_goes) command = array_command;
-  end
+  assign bus_goes      = bus_legal && (passed_over_q || !array_legal);
+  assign passed_over_d = bus_legal && !passed_over_q && array_legal;
 
-  assign bank      = act ? act_bank : head_bank;
-  assign array_pop = rd || wr || rd_all || (pre_all && waiting && head.kind == ArrayCloseAll);
+  assign rd        = rd_ready && data_turn;
+  assign wr        = wr_ready && data_turn && write_over;
+  assign rd_all    = may_rd_all && !bus_first;
+  assign act       = may_act && !bus_first;
+  assign act_all   = may_act_all && !bus_first;
+  assign pre       = may_pre && !bus_first;
+  assign pre_all   = may_pre_all && !bus_first;
+  assign refresh   = may_ref && !bus_first;
+  assign rd_result = bus_goes && !burst.write;
+  assign wr_shared = bus_goes && burst.write;
+
+  assign array_pop = rd || wr || rd_all || (pre_all && head_close_q);
   assign bus_pop   = bus_goes;
 
   always_comb begin
@@ -416,13 +395,29 @@ module rank_controller import pimlico_pkg::*; #(
   end
 
   // Outputs, and lost cycles.
-  output_t    output_d, output_q;
-  logic [7:0] column;
-  logic       at_head, at_port, lost_refresh;
+  output_t      output_d, output_q;
+  pin_command_e command;
+  logic [7:0]   column;
+  logic         at_port, lost_refresh;
 
-  assign at_head      = waiting && head.kind == ArrayReadAll;
   assign at_port      = !waiting && array_valid_i && array_i.kind == ArrayReadAll;
-  assign lost_refresh = configured_q && (at_head || at_port) && (stop || refreshing);
+  assign lost_refresh = (head_all_q || at_port) && (stop || refreshing);
+
+  always_comb begin
+    unique case (1'b1)
+      act:       command = PinAct;
+      act_all:   command = PinActAll;
+      pre:       command = PinPre;
+      pre_all:   command = PinPreAll;
+      rd:        command = PinRd;
+      wr:        command = PinWr;
+      rd_all:    command = PinRdAll;
+      rd_result: command = PinRdResult;
+      wr_shared: command = PinWrShared;
+      refresh:   command = PinRef;
+      default:   command = PinNone;
+    endcase
+  end
 
   always_comb begin
     column = '0;
@@ -433,7 +428,7 @@ module rank_controller import pimlico_pkg::*; #(
   assign output_d = '{
     pins:            '{
       command: command,
-      bank:    act || pre || rd || wr ? bank_t'(bank) : '0,
+      bank:    act || pre || rd || wr ? bank_t'(bank_q) : '0,
       row:     act || act_all ? head.row : '0,
       column:  column
     },
@@ -442,19 +437,22 @@ module rank_controller import pimlico_pkg::*; #(
     array_issued:    array_pop,
     bus_issued:      bus_pop,
     refresh_issued:  refresh,
-    lost_row_switch: at_head && !lost_refresh && !(hit && rcd_over),
+    lost_row_switch: head_all_q && !lost_refresh && !(hit_q && act_over_q[RCD_MAC]),
     lost_refresh:    lost_refresh
   };
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       open_q         <= '0;
-      row_q          <= '0;
       uniform_q      <= 1'b0;
-      opened_q       <= '0;
+      head_all_q     <= 1'b0;
+      head_rd_q      <= 1'b0;
+      head_wr_q      <= 1'b0;
+      head_close_q   <= 1'b0;
+      hit_q          <= 1'b0;
       refreshing_q   <= 1'b0;
       fourth_q       <= '0;
-      since_act_q    <= '1;
+      act_over_q     <= '1;
       passed_over_q  <= 1'b0;
       bus_was_last_q <= 1'b0;
       reads_q        <= '0;
@@ -462,18 +460,29 @@ module rank_controller import pimlico_pkg::*; #(
       output_q       <= '0;
     end else begin
       open_q         <= open_d;
-      row_q          <= row_d;
       uniform_q      <= uniform_d;
-      opened_q       <= opened_d;
+      head_all_q     <= head_all_d;
+      head_rd_q      <= head_rd_d;
+      head_wr_q      <= head_wr_d;
+      head_close_q   <= head_close_d;
+      hit_q          <= hit_d;
       refreshing_q   <= refreshing_d;
       fourth_q       <= fourth_d;
-      since_act_q    <= since_act_d;
+      act_over_q     <= act_over_d;
       passed_over_q  <= passed_over_d;
       bus_was_last_q <= bus_was_last_d;
       reads_q        <= reads_d;
       let_by_q       <= let_by_d;
       output_q       <= output_d;
     end
+  end
+
+  // Without a reset: what says nothing unless a register above says that it does.
+  always_ff @(posedge clk_i) begin
+    row_q       <= row_d;
+    bank_q      <= bank_d;
+    bank_open_q <= bank_open_d;
+    since_act_q <= since_act_d;
   end
 
   assign pins_o            = output_q.pins;

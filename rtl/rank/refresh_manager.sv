@@ -31,53 +31,72 @@ module refresh_manager #(
 
   localparam logic [3:0] MOST = 4'(MAX_POSTPONED);
 
-  // refi_q is 0 where refresh is off, and then so is left_q, the cycles until the next REF becomes
-  // due.
-  logic        configured_q;
-  logic [19:0] refi_d, refi_q, left_d, left_q;
-  logic [3:0]  owed_d, owed_q;
-  logic        head_ended_d, head_ended_q;
-  logic        due, done;
+  // left_q: cycles until the next REF becomes due. due_q: it is 1; near_q: it is less than MARGIN. Both are made
+  // of what left_q is about to be, as requests are of what owed_q is about to be.
+  logic        configured_q, enabled_d, enabled_q, reload;
+  logic [19:0] refi, refi_q, left_d, left_q;
+  logic        due_d, due_q, near_d, near_q;
 
-  assign due          = configured_q && left_q == 20'd1;
+  assign refi      = configured_q ? refi_q : refi_i;
+  assign enabled_d = configured_q ? enabled_q : enable_i && refi_i != '0;
+  assign reload    = !configured_q || due_q;
+
+  always_comb begin
+    left_d = left_q - 20'd1;
+    due_d  = left_q == 20'd2;
+    near_d = near_q || left_q == 20'(MARGIN);
+    if (reload) begin
+      left_d = refi;
+      due_d  = refi[19:1] == '0;
+      near_d = refi < 20'(MARGIN);
+    end
+    if (!enabled_d) due_d = 1'b0;
+  end
+
+  // What is owed, and so requested.
+  logic [3:0] owed_d, owed_q;
+  logic       done, head_ended_d, head_ended_q, refresh_d, refresh_q, force_d, force_q;
+
   assign done         = done_i && owed_q != '0;
   assign head_ended_d = owed_q != '0 && (head_ended_q || head_end_i);
 
   always_comb begin
-    refi_d = refi_q;
-    left_d = left_q - 20'd1;
-    if (!configured_q) begin
-      refi_d = enable_i ? refi_i : '0;
-      left_d = refi_d;
-    end else if (due || left_q == '0) begin
-      left_d = refi_q;
-    end
+    owed_d = owed_q;
+    if (due_q && !done && owed_q != '1) owed_d = owed_q + 4'd1;
+    if (done && !due_q)                 owed_d = owed_q - 4'd1;
   end
 
-  always_comb begin
-    owed_d = owed_q;
-    if (due && !done && owed_q != '1) owed_d = owed_q + 4'd1;
-    if (done && !due)                 owed_d = owed_q - 4'd1;
-  end
+  assign refresh_d = owed_d != '0 && (head_ended_d || owed_d >= MOST - 4'd1);
+  assign force_d   = owed_d > MOST || (owed_d == MOST && near_d);
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       configured_q <= 1'b0;
-      refi_q       <= '0;
-      left_q       <= '0;
+      due_q        <= 1'b0;
       owed_q       <= '0;
       head_ended_q <= 1'b0;
+      refresh_q    <= 1'b0;
+      force_q      <= 1'b0;
     end else begin
       configured_q <= 1'b1;
-      refi_q       <= refi_d;
-      left_q       <= left_d;
+      due_q        <= due_d;
       owed_q       <= owed_d;
       head_ended_q <= head_ended_d;
+      refresh_q    <= refresh_d;
+      force_q      <= force_d;
     end
   end
 
-  assign refresh_o = owed_q != '0 && (idle_i || head_ended_q || owed_q >= MOST - 4'd1);
-  assign force_o   = owed_q > MOST || (owed_q == MOST && left_q < 20'(MARGIN));
+  // Without a reset: read from the first cycle after it on.
+  always_ff @(posedge clk_i) begin
+    refi_q    <= refi;
+    enabled_q <= enabled_d;
+    left_q    <= left_d;
+    near_q    <= near_d;
+  end
+
+  assign refresh_o = refresh_q || (owed_q != '0 && idle_i);
+  assign force_o   = force_q;
   assign owed_o    = owed_q;
 
   if (MAX_POSTPONED == 0 || MAX_POSTPONED > 14)

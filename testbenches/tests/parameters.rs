@@ -24,6 +24,7 @@ const REFUSED: &[Refused] = &[
     ("fifo", "DEPTH=1", POWER),
     ("fifo", "DEPTH=12", POWER),
     ("skid_buffer", "WIDTH=0", SOME),
+    ("clock_gate", "OPEN_IN_RESET=2", BOOLEAN),
     ("pipe", "WIDTH=0", SOME),
     ("ram", "WIDTH=0", SOME),
     ("ram", "ELEMENTS=0", SOME),
