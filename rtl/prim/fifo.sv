@@ -7,7 +7,7 @@
 //   data_o         a    b
 //   pop_i          1
 //
-// The entries are a memory, which is not reset.
+// The entries are not reset. valid_o and data_o are registers: the oldest entry is read in the clock before.
 
 module fifo #(
   /// Width of an entry.
@@ -33,29 +33,56 @@ module fifo #(
 
   localparam int unsigned INDEX_BITS = $clog2(DEPTH);
 
-  // One bit more than an index, to tell full from empty.
-  logic [INDEX_BITS:0] head_d, head_q, tail_d, tail_q;
-  logic [WIDTH-1:0]    entries_q [DEPTH];
+  typedef logic [INDEX_BITS-1:0] index_t;
 
-  assign head_d = head_q + (INDEX_BITS + 1)'(pop_i);
-  assign tail_d = tail_q + (INDEX_BITS + 1)'(push_i);
+  // One bit more than an index, to tell full from empty.
+  logic [INDEX_BITS:0] head_d, head_q, tail_d, tail_q, second;
+  logic                valid_d, valid_q;
+
+  assign second  = head_q + (INDEX_BITS + 1)'(1);
+  assign head_d  = pop_i ? second : head_q;
+  assign tail_d  = tail_q + (INDEX_BITS + 1)'(push_i);
+  assign valid_d = head_d != tail_d;
+
+  logic [DEPTH-1:0][WIDTH-1:0] entries;
+
+  for (genvar i = 0; i < DEPTH; i++) begin : gen_entry
+    logic [WIDTH-1:0] entry_d, entry_q;
+
+    assign entry_d = push_i && index_t'(tail_q) == index_t'(i) ? data_i : entry_q;
+
+    always_ff @(posedge clk_i) begin
+      entry_q <= entry_d;
+    end
+
+    assign entries[i] = entry_q;
+  end
+
+  // The oldest entry of the next clock. Where no other waits, it is the one that enters.
+  logic             alone;
+  logic [WIDTH-1:0] oldest_d, oldest_q;
+
+  assign alone    = !valid_q || (pop_i && second == tail_q);
+  assign oldest_d = push_i && alone ? data_i : entries[index_t'(head_d)];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      head_q <= '0;
-      tail_q <= '0;
+      head_q  <= '0;
+      tail_q  <= '0;
+      valid_q <= 1'b0;
     end else begin
-      head_q <= head_d;
-      tail_q <= tail_d;
+      head_q  <= head_d;
+      tail_q  <= tail_d;
+      valid_q <= valid_d;
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (push_i) entries_q[tail_q[INDEX_BITS-1:0]] <= data_i;
+    oldest_q <= oldest_d;
   end
 
-  assign valid_o = head_q != tail_q;
-  assign data_o  = entries_q[head_q[INDEX_BITS-1:0]];
+  assign valid_o = valid_q;
+  assign data_o  = oldest_q;
 
   if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))

@@ -49,7 +49,8 @@ module context_queue import pimlico_pkg::*; #(
     logic [7:0][SUM_WIDTH-1:0] sums;
   } row_t;
 
-  row_t                 entering, oldest, row;
+  row_t                 entering, oldest;
+  head_t                oldest_head;
   logic                 waiting, offers, leaves;
   logic [SUM_WIDTH-1:0] sum;
   logic [2:0]           index_d, index_q;
@@ -66,12 +67,12 @@ module context_queue import pimlico_pkg::*; #(
     .data_o  (oldest)
   );
 
-  // A row that finds none before it begins at once, and is in the queue from the next tCK on.
-  assign row     = waiting ? oldest : entering;
-  assign offers  = waiting || push_i;
-  assign sum     = row.sums[index_q];
-  assign index_d = leaves ? index_q + 3'd1 : index_q;
-  assign idle_o  = !waiting;
+  // A row that finds none before it begins at once, with its first sum, and is in the queue from the next tCK on.
+  assign offers      = waiting || push_i;
+  assign oldest_head = waiting ? oldest.head : head_i;
+  assign sum         = waiting ? oldest.sums[index_q] : sums_i[0];
+  assign index_d     = leaves ? index_q + 3'd1 : index_q;
+  assign idle_o      = !waiting;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) index_q <= '0;
@@ -105,7 +106,7 @@ module context_queue import pimlico_pkg::*; #(
       .clk_i,
       .rst_ni,
       .push_i  (leaves),
-      .data_i  (row.head),
+      .data_i  (oldest_head),
       .pop_i   (valid_o),
       .valid_o (has_head),
       .data_o  (head)
@@ -114,7 +115,7 @@ module context_queue import pimlico_pkg::*; #(
     assign leaves      = offers && sum_ready_i;
     assign sum_valid_o = offers;
     assign sum_o       = offers ? widened : '0;
-    assign sum_head_o  = offers ? row.head : '0;
+    assign sum_head_o  = offers ? oldest_head : '0;
     assign valid_o     = context_valid_i && has_head;
     assign element_o   = valid_o ? {head, context_i} : '0;
   end else begin : gen_early
@@ -141,7 +142,7 @@ module context_queue import pimlico_pkg::*; #(
     assign sum_o       = '0;
     assign sum_head_o  = '0;
     assign valid_o     = offers;
-    assign element_o   = offers ? {row.head, narrowed} : '0;
+    assign element_o   = offers ? {oldest_head, narrowed} : '0;
     assign unused_late = &{1'b0, sum_ready_i, context_valid_i, context_i};
   end
 
