@@ -145,21 +145,22 @@ module fp_add #(
     .clk_i, .rst_ni, .data_i(sum_d), .data_o(sum_q)
   );
 
-  // Shift the leading one to the top, or as far as the smallest exponent allows, the largest step
-  // first. The exponent of a number with the leading one at the top is that of sum_q and one more,
-  // less the shift.
+  // Shift the leading one to the top, or as far as the smallest exponent allows. The zeros above it are
+  // counted ahead of the shifter: bits that are counted behind each of its steps would toggle all that
+  // follow. The exponent of a number with the leading one at the top is that of sum_q and one more, less
+  // the shift.
   logic [SUM_WIDTH-1:0] normalised;
-  logic [STEPS-1:0]     shift;
-  logic [EXP_BITS-1:0]  allowed;
+  logic [STEPS-1:0]     zeros, shift;
+  logic                 unused_empty;
+
+  leading_zeros #(.WIDTH(SUM_WIDTH)) u_zeros (
+    .data_i(sum_q.sum), .count_o(zeros), .empty_o(unused_empty)
+  );
 
   always_comb begin
     normalised = sum_q.sum;
-    allowed    = sum_q.exponent;
     for (int k = STEPS - 1; k >= 0; k--) begin
-      shift[k]   = (normalised >> (SUM_WIDTH - (1 << k))) == '0
-                   && (SUBNORMALS == 0 || (allowed >> k) != '0);
-      allowed    = allowed - (EXP_BITS'(shift[k]) << k);
-      normalised = shift[k] ? normalised << (1 << k) : normalised;
+      if (shift[k]) normalised = normalised << (1 << k);
     end
   end
 
@@ -179,11 +180,23 @@ module fp_add #(
   logic                overflow, underflow, nothing;
 
   if (SUBNORMALS != 0) begin : gen_gradual
-    logic [EXP_BITS:0] field;
+    logic [EXP_BITS-1:0] lowered;
+    logic [EXP_BITS:0]   field;
+    logic                unused_carry;
+
+    assign shift = EXP_BITS'(zeros) > sum_q.exponent ? sum_q.exponent[STEPS-1:0] : zeros;
+
+    ripple_adder #(.WIDTH(EXP_BITS)) u_lowered (
+      .a_i     (sum_q.exponent),
+      .b_i     (~EXP_BITS'(shift)),
+      .carry_i (1'b1),
+      .sum_o   (lowered),
+      .carry_o (unused_carry)
+    );
 
     always_comb begin
       field = (EXP_BITS + 1)'(carried);
-      if (leading) field = {1'b0, allowed} + (EXP_BITS + 1)'(1) + (EXP_BITS + 1)'(carried);
+      if (leading) field = {1'b0, lowered} + (EXP_BITS + 1)'(1) + (EXP_BITS + 1)'(carried);
     end
 
     assign exponent  = field[EXP_BITS-1:0];
@@ -196,7 +209,10 @@ module fp_add #(
 
     logic        [EXP_BITS:0]   raised;
     logic signed [EXP_BITS+1:0] field;
-    logic                       unused_carry, unused_allowed;
+    logic                       unused_carry;
+
+    // Of a sum of nothing it is so large that the exponent does not overflow.
+    assign shift = zeros;
 
     ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
       .a_i     ({1'b0, sum_q.exponent}),
@@ -205,8 +221,6 @@ module fp_add #(
       .sum_o   (raised),
       .carry_o (unused_carry)
     );
-
-    assign unused_allowed = |allowed;
 
     assign field     = signed'({1'b0, raised}) - OFFSET;
     assign exponent  = field[EXP_BITS-1:0];

@@ -8,14 +8,14 @@ module leading_zeros #(
 ) (
   /// Data.
   input  logic [WIDTH-1:0]       data_i,
-  /// Zeros above the leading one; 0 if there is none.
+  /// Zeros above the leading one; all bits set if there is none, which costs less than a 0.
   output logic [COUNT_WIDTH-1:0] count_o,
   /// There is no one.
   output logic                   empty_o
 );
 
   always_comb begin
-    count_o = '0;
+    count_o = '1;
     for (int unsigned i = 0; i < WIDTH; i++) begin
       if (data_i[i]) count_o = COUNT_WIDTH'(WIDTH - 1 - i);
     end
