@@ -33,11 +33,9 @@ module bank_pu #(
   input  logic                                  first_i,
   /// The sum with this beat is a result.
   input  logic                                  last_i,
-  /// Accumulator mode: index of the shared element that multiplies the row.
-  input  logic [LEVELS-1:0]                     select_i,
   /// Elements from the row buffer.
   input  logic [LANES-1:0][WIDTH-1:0]           row_i,
-  /// Elements from the shared buffer.
+  /// Factors of the lanes, from the shared buffer; accumulator mode: one element in all lanes.
   input  logic [LANES-1:0][WIDTH-1:0]           shared_i,
   /// result_o is new in this cycle.
   output logic                                  result_valid_o,
@@ -77,7 +75,7 @@ module bank_pu #(
       .clk_i,
       .rst_ni,
       .a_i      (row_i[k]),
-      .b_i      (accumulate_i ? shared_i[select_i] : shared_i[k]),
+      .b_i      (shared_i[k]),
       .result_o (product_d[k])
     );
   end

@@ -149,8 +149,14 @@ module pim_chip import pimlico_pkg::*; #(
     end
   end
 
+  // The factors of a bank group: in accumulator mode the group has one element of the word for all lanes.
+  logic [3:0][3:0][15:0]                factors;
   logic [BANKS-1:0]                     result_valid;
   logic [BANKS-1:0][3:0][SUM_WIDTH-1:0] result;
+
+  for (genvar g = 0; g < 4; g++) begin : gen_factors
+    assign factors[g] = accumulate_q ? {4{shared_q[16*g+:16]}} : shared_q;
+  end
 
   for (genvar b = 0; b < BANKS; b++) begin : gen_bank
     bank_pu #(.SUM_EXP_BITS(SUM_EXP_BITS), .SUM_MAN_BITS(SUM_MAN_BITS)) u_pu (
@@ -160,9 +166,8 @@ module pim_chip import pimlico_pkg::*; #(
       .accumulate_i   (accumulate_q),
       .first_i        (first_q),
       .last_i         (last_q),
-      .select_i       (2'(b / 4)),
       .row_i          (row_q[b]),
-      .shared_i       (shared_q),
+      .shared_i       (factors[b/4]),
       .result_valid_o (result_valid[b]),
       .result_o       (result[b])
     );

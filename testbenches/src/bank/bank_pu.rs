@@ -20,7 +20,6 @@ impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
     fn plan(bins: &mut Bins) {
         bins.cross("beat", &MODES, &FLAGS);
         Follow::plan("order of beats", &MODES, bins);
-        bins.declare("selected element", (0..L::COUNT).map(|element| element.to_string()));
         bins.cross("result", &MODES, &SORTS);
         // Sums in a wider format than the elements' are never so small.
         for mode in 0..MODES.len() {
@@ -38,9 +37,6 @@ impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
             let flags = usize::from(input.first_i) + 2 * usize::from(input.last_i);
             bins.hit_cross("beat", mode, flags);
             order.beat(mode, cycle, 1, bins);
-            if input.accumulate_i {
-                bins.hit("selected element", L::index(input.select_i));
-            }
             let latency = if input.accumulate_i { ACCUMULATE_LATENCY } else { tree_latency };
             let output = outputs.get(cycle + latency).filter(|_| input.last_i);
             if let Some(result) = output.map(|output| output.result_o[0]) {
@@ -69,9 +65,8 @@ impl<F: Format, A: Format, L: Lanes> Bench for BankPu<F, A, L> {
             let shared: Vec<u32> = lanes().map(|k| input.shared_i[k].to_bits()).collect();
             let start = |sum: Option<u32>| if input.first_i { Some(0) } else { sum };
             if input.accumulate_i {
-                let scalar = shared[L::index(input.select_i)];
-                for (sum, x) in sums.iter_mut().zip(&row) {
-                    *sum = start(*sum).map(|sum| golden.add(golden.product(*x, scalar), sum));
+                for ((sum, x), factor) in sums.iter_mut().zip(&row).zip(&shared) {
+                    *sum = start(*sum).map(|sum| golden.add(golden.product(*x, *factor), sum));
                 }
                 if cycle < tree_until {
                     sums.fill(None);

@@ -15,7 +15,7 @@
 use crate::config::Config;
 use crate::sizes::{Burst, CHIPS, LANES, SHARED_WORDS};
 use pimlico_dpa::types::Mac;
-use pimlico_ports::{Model, U};
+use pimlico_ports::Model;
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Beat, SideBySide};
 
@@ -177,16 +177,16 @@ impl<A: SumElement> BankPus<A> {
         let (inputs, outputs) = &mut **ports;
         inputs.iter_mut().for_each(|input| input.valid_i = false);
         if let Some((mac, bursts)) = read {
-            let shared = &self.shared[usize::from(mac.word)];
-            for ((input, row), shared) in inputs.iter_mut().zip(&bursts[*bank]).zip(shared) {
+            for ((input, row), factors) in
+                inputs.iter_mut().zip(&bursts[*bank]).zip(&self.factors[*bank])
+            {
                 *input = BankPuIn {
                     valid_i: true,
                     accumulate_i: mac.accumulate,
                     first_i: mac.first,
                     last_i: mac.last,
-                    select_i: U::new((*bank / self.banks_per_group) as u64),
                     row_i: elements(*row),
-                    shared_i: elements(*shared),
+                    shared_i: elements(*factors),
                     ..Default::default()
                 };
             }

@@ -21,11 +21,9 @@ ports! {
             first_i: bool => one_in(6),
             /// The sum with this beat is a result.
             last_i: bool => one_in(4),
-            /// Accumulator mode: index of the shared element that multiplies the row.
-            select_i: L::Select,
             /// Elements from the row buffer.
             row_i: L::Of<Fp<F>>,
-            /// Elements from the shared buffer.
+            /// Factors of the lanes, from the shared buffer; accumulator mode: one element in all lanes.
             shared_i: L::Of<Fp<F>>,
         }
         outputs BankPuOut {
@@ -241,10 +239,8 @@ impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
         self.beat = Control { valid: input.valid_i, first: input.first_i, last: input.last_i };
         self.beat_accumulates = input.accumulate_i;
         if input.valid_i {
-            let scalar = input.shared_i[L::index(input.select_i)];
             for k in 0..L::COUNT {
-                let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
-                self.product[k] = input.row_i[k] * factor;
+                self.product[k] = input.row_i[k] * input.shared_i[k];
             }
         }
     }
@@ -255,7 +251,6 @@ mod tests {
     use super::*;
     use crate::arith::Binary32;
     use half::f16;
-    use pimlico_ports::U;
 
     fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {
         values.map(|v| f16::from_f32(v).into())
@@ -307,18 +302,17 @@ mod tests {
     #[test]
     fn four_accumulators_share_a_scalar() {
         let mut pu = BankPu::<Binary16>::new();
-        let beat = |first_i, last_i, select: u64| BankPuIn {
+        let beat = |first_i, last_i, scalar: f32| BankPuIn {
             valid_i: true,
             accumulate_i: true,
             first_i,
             last_i,
-            select_i: U::new(select),
             row_i: elements([1.0, 2.0, 3.0, 4.0]),
-            shared_i: elements([10.0, 20.0, 30.0, 40.0]),
+            shared_i: elements([scalar; 4]),
             ..Default::default()
         };
-        pu.step(&beat(true, false, 0));
-        pu.step(&beat(false, true, 3));
+        pu.step(&beat(true, false, 10.0));
+        pu.step(&beat(false, true, 40.0));
         assert!(!pu.step(&BankPuIn::default()).result_valid_o);
         let output = pu.step(&BankPuIn::default());
         assert!(output.result_valid_o);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! How many multipliers a bank PU has, as a type.
 
-use pimlico_ports::{Signal, U};
+use pimlico_ports::Signal;
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
 
@@ -13,11 +13,6 @@ pub trait Lanes: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
     const LEVELS: usize = Self::COUNT.ilog2() as usize;
     /// Something for each of them.
     type Of<T: Signal>: Signal + Index<usize, Output = T> + IndexMut<usize>;
-    /// The number of one of them.
-    type Select: Signal;
-
-    /// The number as an index.
-    fn index(select: Self::Select) -> usize;
 }
 
 /// Four: L3's bank PU.
@@ -31,19 +26,9 @@ pub struct Sixteen;
 impl Lanes for Four {
     const COUNT: usize = 4;
     type Of<T: Signal> = [T; 4];
-    type Select = U<2>;
-
-    fn index(select: U<2>) -> usize {
-        select.get() as usize
-    }
 }
 
 impl Lanes for Sixteen {
     const COUNT: usize = 16;
     type Of<T: Signal> = [T; 16];
-    type Select = U<4>;
-
-    fn index(select: U<4>) -> usize {
-        select.get() as usize
-    }
 }

@@ -271,10 +271,8 @@ impl<L: Lanes> Alike<L> {
         let [rows, factors] = &mut self.scratch;
         let elements = rows.chunks_mut(L::COUNT).zip(factors.chunks_mut(L::COUNT));
         for (input, (rows, factors)) in inputs.iter().zip(elements) {
-            let scalar = input.shared_i[L::index(input.select_i)];
             for k in 0..L::COUNT {
-                let factor = if input.accumulate_i { scalar } else { input.shared_i[k] };
-                (rows[k], factors[k]) = (bits(input.row_i[k]), bits(factor));
+                (rows[k], factors[k]) = (bits(input.row_i[k]), bits(input.shared_i[k]));
             }
         }
         fast::mul::<F>(level, rows, factors, &mut self.product);
@@ -427,18 +425,12 @@ mod tests {
                     continue;
                 }
                 let told = inputs[0];
-                let factors = inputs.iter().map(|input| {
-                    let mut factors = input.shared_i;
-                    let scalar = input.shared_i[L::index(input.select_i)];
-                    (0..L::COUNT).filter(|_| told.accumulate_i).for_each(|k| factors[k] = scalar);
-                    factors
-                });
                 let beat = Beat {
                     accumulate: told.accumulate_i,
                     first: told.first_i,
                     last: told.last_i,
                     rows: &words::<F, L>(inputs.iter().map(|input| input.row_i)),
-                    factors: &words::<F, L>(factors),
+                    factors: &words::<F, L>(inputs.iter().map(|input| input.shared_i)),
                 };
                 let new = vectors.step_alike(told.valid_i.then_some(beat));
                 assert_eq!(new, outputs[0].result_valid_o, "{level:?}, clock {clock}");

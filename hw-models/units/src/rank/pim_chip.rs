@@ -6,7 +6,7 @@ use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::bank::{BankPu, BankPuIn};
 use crate::prim::Fifo;
 use pimlico_dpa::types::{BANKS, Bank, Column, Mac, PinCommand, Pins, ResultAddress};
-use pimlico_ports::{Model, U, Unit, ports};
+use pimlico_ports::{Model, Unit, ports};
 use std::array::from_fn;
 
 ports! {
@@ -174,15 +174,15 @@ impl<A: Format> Model for PimChip<A> {
         }
         if input.clk_pu_i {
             let Latch { valid, mac, shared, rows } = self.latch;
+            let factors = factors(mac, shared);
             for (bank, (pu, row_i)) in self.pus.iter_mut().zip(rows).enumerate() {
                 pu.step(&BankPuIn {
                     valid_i: valid,
                     accumulate_i: mac.accumulate,
                     first_i: mac.first,
                     last_i: mac.last,
-                    select_i: U::new(bank as u64 / 4),
                     row_i,
-                    shared_i: elements(shared),
+                    shared_i: factors[bank / 4],
                     ..Default::default()
                 });
             }
@@ -258,6 +258,12 @@ fn drive_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
 /// The elements of a word.
 fn elements(word: u64) -> [Fp<Binary16>; 4] {
     from_fn(|lane| Fp::from_bits((word >> (16 * lane)) as u32 & 0xFFFF))
+}
+
+/// The factors of a bank group: in accumulator mode the group has one element of the word for all lanes.
+fn factors(mac: Mac, shared: u64) -> [[Fp<Binary16>; 4]; 4] {
+    let word = elements(shared);
+    from_fn(|group| if mac.accumulate { [word[group]; 4] } else { word })
 }
 
 /// The word of four elements.
