@@ -2,8 +2,10 @@
 //! A unit's area, flip-flops and slack.
 
 use crate::cache::{Cache, key};
+use crate::memory::Memory;
+use crate::timing::Macros;
 use crate::tools::{ToolError, Tools};
-use crate::yosys::Sizing;
+use crate::yosys::{Netlist, Sizing};
 use crate::{Library, Timing, fo4, rtl, timing, yosys};
 use pimlico_ports::UnitInfo;
 use serde::{Deserialize, Serialize};
@@ -11,19 +13,32 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A unit in one set of parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitSpec {
-    /// Its name, as `pimlico cosim --list` has it.
+    /// Its name: as `pimlico cosim --list` has it, or module and parameters.
     pub unit: String,
     /// The module.
-    pub module: &'static str,
+    pub module: String,
     /// Its parameters.
-    pub parameters: &'static [(&'static str, i64)],
+    pub parameters: BTreeMap<String, i64>,
+    /// Without the instances that are parts of their own: see [`hierarchy`](crate::hierarchy).
+    pub alone: bool,
 }
 
 impl From<UnitInfo> for UnitSpec {
     fn from(info: UnitInfo) -> Self {
-        Self { unit: info.name, module: info.module, parameters: info.parameters }
+        let parameters = info.parameters.iter();
+        let parameters = parameters.map(|&(name, value)| (name.to_owned(), value)).collect();
+        Self { unit: info.name, module: info.module.to_owned(), parameters, alone: false }
+    }
+}
+
+impl UnitSpec {
+    /// Without the parameters that have their default.
+    pub fn without_defaults(mut self) -> Self {
+        let overrides = rtl::overrides(&rtl::sources(), &self.module, &self.parameters);
+        self.parameters = overrides.unwrap_or_default();
+        self
     }
 }
 
@@ -40,6 +55,8 @@ pub struct Area {
     pub flip_flops_ge: f64,
     /// Cells by name.
     pub cells: BTreeMap<String, u64>,
+    /// Memories, which are macros beside the cells.
+    pub memories: Vec<Memory>,
     /// The slowest path; none if the library says nothing of delays.
     pub timing: Option<Timing>,
 }
@@ -78,10 +95,14 @@ impl<'a> Estimator<'a> {
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        let cells = yosys::synthesise(tools, spec, library, folder.path(), *sizing)?;
-        let analyse = || timing::analyse(tools, spec, library, folder.path(), *clock_ns);
+        let netlist = yosys::synthesise(tools, spec, library, folder.path(), *sizing)?;
+        // The memories of what is alone go to parts and not to registers.
+        let fo4_ns = if spec.alone { None } else { self.fo4_ns()? };
+        let macros = fo4_ns.map(|fo4_ns| Macros::new(&netlist.memories, fo4_ns));
+        let macros = macros.unwrap_or_default();
+        let analyse = || timing::analyse(tools, spec, library, folder.path(), *clock_ns, macros);
         let timing = library.has_timing.then(analyse).transpose()?;
-        let area = self.sum_up(spec, cells, timing)?;
+        let area = self.sum_up(spec, netlist, timing)?;
         cache.put_area(&key, &area);
         Ok(area)
     }
@@ -101,9 +122,10 @@ impl<'a> Estimator<'a> {
     fn sum_up(
         &self,
         spec: &UnitSpec,
-        cells: BTreeMap<String, u64>,
+        netlist: Netlist,
         timing: Option<Timing>,
     ) -> Result<Area, ToolError> {
+        let Netlist { cells, memories } = netlist;
         let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
         for (name, &count) in &cells {
             let unmapped = || ToolError::Unmapped { unit: spec.unit.clone(), cell: name.clone() };
@@ -117,7 +139,7 @@ impl<'a> Estimator<'a> {
         }
         let in_ge = |um2: f64| um2 / self.library.nand2_um2;
         let (ge, flip_flops_ge) = (in_ge(um2), in_ge(flip_flops_um2));
-        Ok(Area { um2, ge, flip_flops, flip_flops_ge, cells, timing })
+        Ok(Area { um2, ge, flip_flops, flip_flops_ge, cells, memories, timing })
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Results that have been computed before, by the content of all that they come from.
 
+use crate::timing::Macros;
 use crate::yosys::Sizing;
 use crate::{Area, Inverter, Library, UnitSpec, fo4, timing, yosys};
 use serde::Serialize;
@@ -95,17 +96,26 @@ pub(crate) fn key(
     }
     add(&library.text);
     add(yosys.as_bytes());
-    // Of the library what it says counts, and not where it is.
-    let file = library.file.display().to_string();
-    let script = yosys::script(spec, library, Path::new(""), &[""; 0]);
-    add(script.replace(&file, "").as_bytes());
-    let script = timing::script(spec, library, Path::new(""), clock_ns);
-    add(script.replace(&file, "").as_bytes());
-    add(yosys::abc_script(sizing).as_bytes());
+    add(scripts(spec, library, clock_ns, sizing).as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
-    add(timing::READING.as_bytes());
     hash.name()
+}
+
+/// What is done with a unit's sources. Of the library what it says counts, and not where it is.
+fn scripts(spec: &UnitSpec, library: &Library, clock_ns: f64, sizing: Sizing) -> String {
+    let folder = Path::new("");
+    let synthesis = yosys::script(spec, library, folder, &[""; 0]);
+    let timing = timing::script(spec, library, folder, clock_ns, Macros::of_the_model());
+    let file = library.file.display().to_string();
+    let scripts = [synthesis, timing, yosys::abc_script(sizing), timing::READING.to_owned()];
+    scripts.concat().replace(&file, "")
+}
+
+/// What is done with a unit's sources in any library, with cells sized for their loads.
+pub(crate) fn netlist_scripts(spec: &UnitSpec) -> String {
+    let any = Library::nangate45_areas().expect("a library");
+    scripts(spec, &any, 1.0, Sizing::ForLoads) + &yosys::full_adder_map(None)
 }
 
 /// What the FO4 of a library is known by.
@@ -123,8 +133,10 @@ mod tests {
     use crate::NANGATE45_AREAS;
     use std::collections::BTreeMap;
 
-    const SPEC: UnitSpec =
-        UnitSpec { unit: String::new(), module: "fp_mul", parameters: &[("STAGES", 0)] };
+    fn spec(module: &str, stages: i64) -> UnitSpec {
+        let parameters = BTreeMap::from([("STAGES".to_owned(), stages)]);
+        UnitSpec { unit: String::new(), module: module.to_owned(), parameters, alone: false }
+    }
 
     fn library(text: &str) -> Library {
         Library::from_text(Path::new("x.lib"), text.into()).expect("a library")
@@ -145,28 +157,30 @@ mod tests {
     #[test]
     fn whatever_changes_a_result_changes_its_key() {
         let source = ("rtl/fp_mul.sv", "module fp_mul; endmodule");
-        let same = || key_of(source, "0.70", &SPEC, NANGATE45_AREAS, 5.0);
+        let mul = spec("fp_mul", 0);
+        let same = || key_of(source, "0.70", &mul, NANGATE45_AREAS, 5.0);
         assert_eq!(same(), same());
-        let stages = UnitSpec { parameters: &[("STAGES", 1)], ..SPEC };
-        let module = UnitSpec { module: "fp_add", ..SPEC };
+        let (stages, module) = (spec("fp_mul", 1), spec("fp_add", 0));
+        let alone = UnitSpec { alone: true, ..mul.clone() };
         let text = NANGATE45_AREAS.replace("0.532", "0.533");
         let others = [
             key_of(
                 (source.0, "module fp_mul; wire a; endmodule"),
                 "0.70",
-                &SPEC,
+                &mul,
                 NANGATE45_AREAS,
                 5.0,
             ),
-            key_of(("rtl/fp_mul2.sv", source.1), "0.70", &SPEC, NANGATE45_AREAS, 5.0),
-            key_of(source, "0.71", &SPEC, NANGATE45_AREAS, 5.0),
+            key_of(("rtl/fp_mul2.sv", source.1), "0.70", &mul, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.71", &mul, NANGATE45_AREAS, 5.0),
             key_of(source, "0.70", &stages, NANGATE45_AREAS, 5.0),
             key_of(source, "0.70", &module, NANGATE45_AREAS, 5.0),
-            key_of(source, "0.70", &SPEC, &text, 5.0),
-            key_of(source, "0.70", &SPEC, NANGATE45_AREAS, 4.0),
+            key_of(source, "0.70", &alone, NANGATE45_AREAS, 5.0),
+            key_of(source, "0.70", &mul, &text, 5.0),
+            key_of(source, "0.70", &mul, NANGATE45_AREAS, 4.0),
             {
                 let source = [(Path::new(source.0), source.1.as_bytes())];
-                key(&source, "0.70", &SPEC, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
+                key(&source, "0.70", &mul, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
             },
         ];
         for (n, other) in others.iter().enumerate() {
@@ -177,7 +191,8 @@ mod tests {
 
     #[test]
     fn a_library_is_known_by_what_it_says_wherever_it_is() {
-        let key = |library| key(&[], "0.70", &SPEC, &library, 5.0, Sizing::AsMapped);
+        let mul = spec("fp_mul", 0);
+        let key = |library| key(&[], "0.70", &mul, &library, 5.0, Sizing::AsMapped);
         let (a, b) = (library(NANGATE45_AREAS), library(NANGATE45_AREAS));
         assert_ne!(a.file, b.file);
         assert_eq!(key(a), key(b));
@@ -188,8 +203,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::new(Some(&folder.path().join("new")));
         let cells = BTreeMap::from([("INV_X1".to_owned(), 3)]);
-        let (um2, ge) = (1.596, 2.0);
-        let area = Area { um2, ge, flip_flops: 0, flip_flops_ge: 0.0, cells, timing: None };
+        let ((um2, ge), memories) = ((1.596, 2.0), Vec::new());
+        let area =
+            Area { um2, ge, flip_flops: 0, flip_flops_ge: 0.0, cells, memories, timing: None };
         assert_eq!(cache.area("5"), None);
         cache.put_area("5", &area);
         assert_eq!(cache.area("5"), Some(area.clone()));

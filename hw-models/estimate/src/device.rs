@@ -1,89 +1,49 @@
 // SPDX-License-Identifier: MIT
-//! What a DIMM-PIM consists of: logic as modules of the RTL, memories by their size, from the bank up to
-//! the DIMM.
+//! What a DIMM-PIM adds up to: the parts of the RTL's top, each on its level, from the bank up to the DIMM.
 //!
-//! | level | logic | memories |
-//! | --- | --- | --- |
-//! | bank | a bank PU | |
-//! | chip | 16 banks; queues and timers of its data lines | shared buffer |
-//! | rank PU | re-layout, adder and softmax unit, controller, refresh manager, result path, slot timer | score buffer, partial sums, queues of bursts |
-//! | rank | 8 chips, a rank PU | |
-//! | buffer chip | 2 rank PUs, a dispatcher | Va2Pa table, command buffer |
-//! | DIMM | 16 chips, a buffer chip | |
+//! | level | what it consists of |
+//! | --- | --- |
+//! | bank | `bank_pu` in `pim_chip` |
+//! | chip | its banks, and all else in `pim_chip` |
+//! | rank PU | all else in `pim_module`: `pim_rank` without its chips, and the sequencer |
+//! | rank | its chips and its PU |
+//! | buffer chip | two rank PUs, a `dispatcher`, and its [`TABLES`] |
+//! | DIMM | the chips of two ranks, a buffer chip |
 //!
-//! Not counted: the latches of the columns (a chip has them as a memory), clock gates, what `operand_path`
-//! has around its queues, and `pim_rank`'s own registers and two short queues.
+//! How many banks, chips and instances there are is the RTL's to say. Its top has one rank and so a dispatcher for
+//! it: a DIMM has one for both.
 
-use crate::{UnitSpec, memory};
+use crate::hierarchy::Part;
+use crate::memory::{Memory, Ports};
+use std::ops::{Add, Mul};
 
-/// Bank PUs of a chip.
+/// The module of the RTL that is a rank and what drives it.
+pub const TOP: &str = "pim_module";
+/// Bank PUs of a chip, as L3 has them.
 pub const BANKS: u64 = 16;
-/// Chips of a rank.
+/// Chips of a rank, as L3 has them.
 pub const CHIPS: u64 = 8;
 /// Ranks of a DIMM.
 pub const RANKS: u64 = 2;
 
-/// tCK of DDR4-3200 in ns.
-const TCK_NS: f64 = 0.625;
-
-/// The clock period in ns that a unit has in the devices, as the head of its RTL says: a beat on the data
-/// bus, a tCK, or the time from one read of all banks to the next (tCCD_L of DDR4-3200; the PUs of sixteen
-/// lanes are an AiM's, whose tCCD is 1 ns). None for a part of a unit.
-pub fn clock_ns(spec: &UnitSpec) -> Option<f64> {
-    let is_aim = spec.parameters.contains(&("LANES", 16));
-    match spec.module {
-        "relayout_unit" => Some(TCK_NS / 2.0),
-        "adder_unit" | "softmax_unit" | "rank_controller" | "refresh_manager" | "dispatcher" => {
-            Some(TCK_NS)
-        }
-        "bank_pu" if is_aim => Some(1.0),
-        "bank_pu" => Some(8.0 * TCK_NS),
-        _ => None,
-    }
+/// The memories of the dispatcher, which are behind ports of the RTL (`table_*`, `fetch_*`).
+pub fn tables() -> [Memory; 2] {
+    let table = |name: &str, words, bits| Memory {
+        name: name.to_owned(),
+        words,
+        bits,
+        ports: Ports { reads: 1, writes: 1, are_shared: true },
+        is_clocked: true,
+    };
+    [table("Va2Pa table", 48 << 10, 16), table("command buffer", 3 << 10, 256)]
 }
 
-/// A module of the RTL, and how many there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
-    /// The module.
-    pub module: &'static str,
-    /// Parameters, where they are not the defaults.
-    pub parameters: &'static [(&'static str, i64)],
-    /// How many.
-    pub count: u64,
-}
-
-const fn part(module: &'static str, count: u64) -> Part {
-    Part { module, parameters: &[], count }
-}
-
-/// What a chip has beside its banks: queues of words and of results, timers of both directions.
-pub const CHIP: [Part; 3] = [
-    Part { module: "fifo", parameters: &[("WIDTH", 8), ("DEPTH", 16)], count: 1 },
-    Part { module: "fifo", parameters: &[("WIDTH", 64), ("DEPTH", 16)], count: 1 },
-    part("burst_timer", 2),
+/// What no total counts.
+pub const NOT_COUNTED: [&str; 3] = [
+    "the DRAM's arrays, and the latches of their columns",
+    "checkers (`*_checks`), which are empty in synthesis",
+    "wires, clock trees, pads",
 ];
-
-/// What a rank PU has.
-pub const RANK_PU: [Part; 7] = [
-    part("relayout_unit", 1),
-    part("adder_unit", 1),
-    part("softmax_unit", 1),
-    part("rank_controller", 1),
-    part("refresh_manager", 1),
-    part("result_path", 1),
-    part("slot_timer", 1),
-];
-
-/// What a buffer chip has beside its rank PUs.
-pub const MODULE: [Part; 1] = [part("dispatcher", 1)];
-
-impl From<Part> for UnitSpec {
-    fn from(Part { module, parameters, .. }: Part) -> Self {
-        let values = parameters.iter().map(|(name, value)| format!(" {name}={value}"));
-        Self { unit: module.to_owned() + &values.collect::<String>(), module, parameters }
-    }
-}
 
 /// A level of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,150 +78,166 @@ impl Level {
             Self::Dimm => "DIMM",
         }
     }
+
+    /// The lowest that a part of [`TOP`] is counted on.
+    pub fn of(part: &Part) -> Self {
+        let is_in_chip = part.within.iter().any(|module| module == "pim_chip");
+        match part.module.as_str() {
+            "bank_pu" if is_in_chip => Self::Bank,
+            _ if is_in_chip => Self::Chip,
+            "dispatcher" => Self::BufferChip,
+            _ => Self::RankPu,
+        }
+    }
 }
 
-/// What a level adds up to: in the chips, which are of a DRAM process, and on the buffer chip.
+/// What a part or a level takes: logic, and memories beside it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Total {
-    /// Gate equivalents of logic in DRAM chips.
-    pub chips_ge: f64,
-    /// Gate equivalents of logic on the buffer chip.
-    pub buffer_chip_ge: f64,
-    /// Memories in DRAM chips, in bytes.
-    pub chips_bytes: u64,
-    /// Memories on the buffer chip, in bytes.
-    pub buffer_chip_bytes: u64,
-    /// Area of all memories in mm2, at 28 nm.
+pub struct Cost {
+    /// Gate equivalents of logic.
+    pub ge: f64,
+    /// Size of its memories in bytes.
+    pub bytes: f64,
+    /// Their area in mm2, at 28 nm.
     pub memories_mm2: f64,
 }
 
-impl Total {
-    fn times(self, count: u64) -> Self {
-        let n = count as f64;
-        Self {
-            chips_ge: n * self.chips_ge,
-            buffer_chip_ge: n * self.buffer_chip_ge,
-            chips_bytes: count * self.chips_bytes,
-            buffer_chip_bytes: count * self.buffer_chip_bytes,
-            memories_mm2: n * self.memories_mm2,
-        }
+impl Cost {
+    /// Of so much logic, with memories.
+    pub fn new(ge: f64, memories: &[Memory]) -> Self {
+        let bytes = memories.iter().map(|memory| memory.size_bits() as f64 / 8.0).sum();
+        let memories_mm2 = memories.iter().map(|memory| memory.area_mm2(28.0)).sum();
+        Self { ge, bytes, memories_mm2 }
     }
+}
 
-    fn and(self, other: Self) -> Self {
+impl Add for Cost {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
         Self {
-            chips_ge: self.chips_ge + other.chips_ge,
-            buffer_chip_ge: self.buffer_chip_ge + other.buffer_chip_ge,
-            chips_bytes: self.chips_bytes + other.chips_bytes,
-            buffer_chip_bytes: self.buffer_chip_bytes + other.buffer_chip_bytes,
+            ge: self.ge + other.ge,
+            bytes: self.bytes + other.bytes,
             memories_mm2: self.memories_mm2 + other.memories_mm2,
         }
     }
 }
 
-/// Areas of the parts in gate equivalents.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parts {
-    /// A bank PU.
-    pub bank_pu: f64,
-    /// [`CHIP`], each times its number.
-    pub chip: f64,
-    /// [`RANK_PU`], likewise.
-    pub rank_pu: f64,
-    /// [`MODULE`], likewise.
-    pub module: f64,
+impl Mul<f64> for Cost {
+    type Output = Self;
+
+    fn mul(self, n: f64) -> Self {
+        Self { ge: n * self.ge, bytes: n * self.bytes, memories_mm2: n * self.memories_mm2 }
+    }
 }
 
-impl Parts {
-    /// What a level adds up to.
-    pub fn total(&self, level: Level) -> Total {
-        let buffers = |names: &[&str]| -> (u64, f64) {
-            let of = memory::BUFFERS.iter().filter(|buffer| names.contains(&buffer.name));
-            let sizes = of.map(|buffer| (buffer.bytes, memory::area_mm2(buffer.bytes, 28.0)));
-            sizes.fold((0, 0.0), |(bytes, mm2), buffer| (bytes + buffer.0, mm2 + buffer.1))
-        };
-        match level {
-            Level::Bank => Total { chips_ge: self.bank_pu, ..Total::default() },
-            Level::Chip => {
-                let (chips_bytes, memories_mm2) = buffers(&["shared buffer, one side"]);
-                let own =
-                    Total { chips_ge: self.chip, chips_bytes, memories_mm2, ..Total::default() };
-                self.total(Level::Bank).times(BANKS).and(own)
-            }
-            Level::RankPu => {
-                let (buffer_chip_bytes, memories_mm2) =
-                    buffers(&["score buffer", "partial sums", "operand bursts", "context queue"]);
-                let buffer_chip_ge = self.rank_pu;
-                Total { buffer_chip_ge, buffer_chip_bytes, memories_mm2, ..Total::default() }
-            }
-            Level::Rank => self.total(Level::Chip).times(CHIPS).and(self.total(Level::RankPu)),
-            Level::BufferChip => {
-                let (buffer_chip_bytes, memories_mm2) = buffers(&["Va2Pa table", "command buffer"]);
-                let buffer_chip_ge = self.module;
-                let own =
-                    Total { buffer_chip_ge, buffer_chip_bytes, memories_mm2, ..Total::default() };
-                self.total(Level::RankPu).times(RANKS).and(own)
-            }
-            Level::Dimm => {
-                let chips = self.total(Level::Chip).times(CHIPS * RANKS);
-                chips.and(self.total(Level::BufferChip))
-            }
-        }
+/// What a level adds up to: in the chips, which are of a DRAM process, and on the buffer chip.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Total {
+    /// In DRAM chips.
+    pub chips: Cost,
+    /// On the buffer chip.
+    pub buffer_chip: Cost,
+}
+
+/// How many of a level there are in [`TOP`].
+fn count(parts: &[Part], level: Level) -> u64 {
+    let count = |is_one: fn(&Part) -> bool| -> u64 {
+        parts.iter().filter(|part| is_one(part)).map(|part| part.count).sum()
+    };
+    match level {
+        Level::Bank => count(|part| Level::of(part) == Level::Bank),
+        Level::Chip => count(|part| part.module == "pim_chip" && part.is_rest()),
+        _ => 1,
     }
+}
+
+/// How many instances of a part there are in one of its level.
+pub fn per_level(parts: &[Part], part: &Part) -> f64 {
+    part.count as f64 / count(parts, Level::of(part)) as f64
+}
+
+/// What a level adds up to, from the parts of [`TOP`] and what an instance of each takes.
+pub fn total(parts: &[Part], costs: &[Cost], level: Level) -> Total {
+    let own = |level| {
+        let of_level = parts.iter().zip(costs).filter(|(part, _)| Level::of(part) == level);
+        let costs = of_level.map(|(part, cost)| *cost * per_level(parts, part));
+        costs.fold(Cost::default(), Add::add)
+    };
+    let (banks, chips) = (count(parts, Level::Bank) as f64, count(parts, Level::Chip) as f64);
+    let bank = own(Level::Bank);
+    let chip = if chips > 0.0 { bank * (banks / chips) + own(Level::Chip) } else { bank };
+    let rank_pu = own(Level::RankPu);
+    let ranks = RANKS as f64;
+    let buffer_chip = rank_pu * ranks + own(Level::BufferChip) + Cost::new(0.0, &tables());
+    let (chips, buffer_chip) = match level {
+        Level::Bank => (bank, Cost::default()),
+        Level::Chip => (chip, Cost::default()),
+        Level::RankPu => (Cost::default(), rank_pu),
+        Level::Rank => (chip * chips, rank_pu),
+        Level::BufferChip => (Cost::default(), buffer_chip),
+        Level::Dimm => (chip * (chips * ranks), buffer_chip),
+    };
+    Total { chips, buffer_chip }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_unit_has_the_clock_that_its_rtl_says() {
-        let spec = |unit: &str| {
-            let units = pimlico_units::units();
-            units.into_iter().find(|info| info.name == unit).map(UnitSpec::from).expect("a unit")
-        };
-        assert_eq!(clock_ns(&spec("bank_pu")), Some(5.0));
-        assert_eq!(clock_ns(&spec("bank_pu:x16")), Some(1.0));
-        assert_eq!(clock_ns(&spec("adder_unit")), Some(0.625));
-        assert_eq!(clock_ns(&spec("relayout_unit")), Some(0.3125));
-        assert_eq!(clock_ns(&spec("fp_mul")), None);
+    fn part(module: &str, within: &[&str], count: u64) -> Part {
+        let within = within.iter().map(|&module| module.to_owned()).collect();
+        Part { module: module.to_owned(), parameters: Default::default(), within, count }
     }
-    use crate::rtl;
 
-    #[test]
-    fn all_parts_are_modules_of_the_rtl_with_these_parameters() {
-        for part in CHIP.iter().chain(&RANK_PU).chain(&MODULE) {
-            let named = |path: &std::path::Path| path.file_stem() == Some(part.module.as_ref());
-            let sources = rtl::sources();
-            let (_, text) = sources.iter().find(|(path, _)| named(path)).expect(part.module);
-            let text = std::str::from_utf8(text).expect("text");
-            for (name, _) in part.parameters {
-                let declared = |line: &str| {
-                    line.trim_start().starts_with("parameter")
-                        && line.contains(&format!(" {name} "))
-                };
-                assert!(text.lines().any(declared), "{} {name}", part.module);
-            }
-        }
+    /// A rank of two chips with four banks each.
+    fn parts() -> Vec<Part> {
+        let chip = ["pim_module", "pim_rank", "pim_chip"];
+        vec![
+            part("pim_module", &chip[..1], 1),
+            part("dispatcher", &chip[..1], 1),
+            part("sequencer", &chip[..1], 1),
+            part("pim_rank", &chip[..2], 1),
+            part("pim_chip", &chip, 2),
+            part("fifo", &chip, 6),
+            part("bank_pu", &chip, 8),
+        ]
     }
 
     #[test]
-    fn a_dimm_is_256_banks_16_chips_2_rank_pus_and_a_dispatcher() {
-        let parts = Parts { bank_pu: 1.0, chip: 1e3, rank_pu: 1e6, module: 1e9 };
-        let total = |level| parts.total(level);
-        assert_eq!(total(Level::Bank).chips_ge, 1.0);
-        assert_eq!(total(Level::Chip).chips_ge, 1_016.0);
-        assert_eq!(total(Level::RankPu).buffer_chip_ge, 1e6);
-        assert_eq!(total(Level::Rank).chips_ge, 8_128.0);
-        assert_eq!(total(Level::BufferChip).buffer_chip_ge, 1_002_000_000.0);
-        assert_eq!(total(Level::BufferChip).chips_ge, 0.0);
-        let dimm = total(Level::Dimm);
-        assert_eq!((dimm.chips_ge, dimm.buffer_chip_ge), (16_256.0, 1_002_000_000.0));
-        assert_eq!(dimm.chips_bytes, 16 * 2048);
-        assert_eq!(dimm.buffer_chip_bytes, 2 * (256 * 1024 + 4096 + 4096) + 2 * 96 * 1024);
-        let mm2 = |bytes| memory::area_mm2(bytes, 28.0);
-        let memories = 16.0 * mm2(2048)
-            + 2.0 * (mm2(256 << 10) + mm2(4096) + 2.0 * mm2(2048))
-            + 2.0 * mm2(96 << 10);
-        assert!((dimm.memories_mm2 - memories).abs() < 1e-9);
+    fn a_level_adds_up_what_is_on_it_and_below() {
+        let ge = [1.0, 1e9, 10.0, 100.0, 1e3, 1e4, 1e5];
+        let costs = ge.map(|ge| Cost { ge, ..Cost::default() });
+        let total = |level| total(&parts(), &costs, level);
+        let ge = |level| (total(level).chips.ge, total(level).buffer_chip.ge);
+        assert_eq!(ge(Level::Bank), (1e5, 0.0));
+        assert_eq!(ge(Level::Chip), (4e5 + 3e4 + 1e3, 0.0));
+        assert_eq!(ge(Level::RankPu), (0.0, 111.0));
+        assert_eq!(ge(Level::Rank), (2.0 * 431e3, 111.0));
+        assert_eq!(ge(Level::BufferChip), (0.0, 1e9 + 222.0));
+        assert_eq!(ge(Level::Dimm), (4.0 * 431e3, 1e9 + 222.0));
+    }
+
+    #[test]
+    fn a_module_in_the_rank_that_no_list_has_is_in_its_total() {
+        let mut parts = parts();
+        let cost = Cost { ge: 7.0, ..Cost::default() };
+        let mut costs = vec![Cost::default(); parts.len()];
+        parts.push(part("newcomer", &["pim_module", "pim_rank"], 3));
+        costs.push(cost);
+        assert_eq!(total(&parts, &costs, Level::RankPu).buffer_chip.ge, 21.0);
+        assert_eq!(total(&parts, &costs, Level::Dimm).buffer_chip.ge, 42.0);
+    }
+
+    #[test]
+    fn memories_are_counted_where_they_are() {
+        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let memory = Memory { name: "m".into(), words: 256, bits: 64, ports, is_clocked: true };
+        let mut costs = vec![Cost::default(); parts().len()];
+        costs[4] = Cost::new(0.0, std::slice::from_ref(&memory));
+        let dimm = total(&parts(), &costs, Level::Dimm);
+        assert_eq!(dimm.chips.bytes, 4.0 * 2048.0);
+        assert_eq!(dimm.chips.memories_mm2, 4.0 * memory.area_mm2(28.0));
+        assert_eq!(dimm.buffer_chip.bytes, 2.0 * 96.0 * 1024.0, "the tables");
     }
 }

@@ -6,8 +6,10 @@
 //! * [`Tools`]: Yosys and OpenSTA on this machine.
 //! * [`area`]: a unit's area, flip-flops and slack.
 //! * [`fo4`]: delays counted in inverters, which carries them to another node.
-//! * [`device`]: what a DIMM consists of, and what that adds up to.
-//! * [`memory`]: the buffers, which no library of standard cells has, by a model.
+//! * [`clock`]: the clock of every module.
+//! * [`hierarchy`]: what a module consists of, as Yosys elaborates it.
+//! * [`device`]: what a DIMM adds up to.
+//! * [`memory`]: memories, which no library of standard cells has, by models of area and access time.
 //! * [`paper`]: what the papers say.
 //! * [`power`]: what the netlists take, by simulation.
 //!
@@ -16,14 +18,17 @@
 
 pub mod area;
 mod cache;
+pub mod clock;
 pub mod device;
 pub mod fo4;
 mod function;
+pub mod hierarchy;
+pub mod kept;
 mod liberty;
 pub mod memory;
 pub mod paper;
 pub mod power;
-mod rtl;
+pub mod rtl;
 mod timing;
 mod tools;
 mod yosys;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Static timing analysis of a netlist.
 
+use crate::memory::{Memory, Ports, SETUP_FO4};
 use crate::tools::{ToolError, Tools};
 use crate::{Library, UnitSpec};
 use serde::{Deserialize, Serialize};
@@ -45,9 +46,25 @@ impl PathReport {
 
 /// The script of OpenSTA. Inputs come with the edge of the clock and outputs are due with the next;
 /// wires have no load, as there is no layout. Gated clocks are as early as the clock, those that come by a
-/// port of their own (`clk_tck_i`) too. Times are ns, whatever the library's unit.
-pub(crate) fn script(spec: &UnitSpec, library: &Library, folder: &Path, clock_ns: f64) -> String {
-    let (top, liberty, folder) = (spec.module, library.file.display(), folder.display());
+/// port of their own (`clk_tck_i`) too. Data of memories come after their access time, and what goes to
+/// them has to be there its set-up time before the edge. A clock that leaves is no path. Times are ns,
+/// whatever the library's unit.
+pub(crate) fn script(
+    spec: &UnitSpec,
+    library: &Library,
+    folder: &Path,
+    clock_ns: f64,
+    macros: Macros,
+) -> String {
+    let (top, liberty, folder) = (&spec.module, library.file.display(), folder.display());
+    let Macros { access_ns, setup_ns } = macros;
+    let macros = match access_ns > 0.0 {
+        true => format!(
+            "set_input_delay {access_ns} -clock clk [get_ports *_RD_DATA*]\n\
+             set_output_delay {setup_ns} -clock clk [get_ports {{*_RD_ADDR* *_RD_EN* *_WR_*}}]\n"
+        ),
+        false => String::new(),
+    };
     format!(
         "read_liberty \"{liberty}\"\n\
          set_cmd_units -time ns\n\
@@ -56,10 +73,35 @@ pub(crate) fn script(spec: &UnitSpec, library: &Library, folder: &Path, clock_ns
          create_clock -name clk -period {clock_ns} [get_ports clk_*]\n\
          set_input_delay 0 -clock clk [all_inputs]\n\
          set_output_delay 0 -clock clk [all_outputs]\n\
+         {macros}\
          set_false_path -from rst_ni\n\
+         set outs [get_ports -quiet {{*_clk_i *_clk_*_i *_RD_CLK* *_WR_CLK*}}]\n\
+         if {{[llength $outs] > 0}} {{set_false_path -to $outs}}\n\
          report_checks -path_delay max -digits 4\n\
          exit\n"
     )
+}
+
+/// Times of a unit's memories in ns, of its slowest: nothing where there is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Macros {
+    access_ns: f64,
+    setup_ns: f64,
+}
+
+impl Macros {
+    /// Those of memories, where an FO4 takes so many ns.
+    pub fn new(memories: &[Memory], fo4_ns: f64) -> Self {
+        let access_fo4 = memories.iter().map(Memory::access_fo4).fold(0.0, f64::max);
+        Self { access_ns: access_fo4 * fo4_ns, setup_ns: SETUP_FO4 * fo4_ns }
+    }
+
+    /// Times that change with the model of memories.
+    pub(crate) fn of_the_model() -> Self {
+        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let memory = Memory { name: String::new(), words: 123, bits: 456, ports, is_clocked: true };
+        Self::new(&[memory], 1.0)
+    }
 }
 
 /// What the paths of the netlist in `folder` allow.
@@ -69,10 +111,11 @@ pub fn analyse(
     library: &Library,
     folder: &Path,
     clock_ns: f64,
+    macros: Macros,
 ) -> Result<Timing, ToolError> {
     let file = folder.join("timing.tcl");
     let paths = |clock_ns: f64| {
-        std::fs::write(&file, script(spec, library, folder, clock_ns))
+        std::fs::write(&file, script(spec, library, folder, clock_ns, macros))
             .map_err(|error| ToolError::File { file: file.clone(), error })?;
         let what = "path";
         let none = ToolError::Output { tool: "OpenSTA", unit: spec.unit.clone(), what };

@@ -57,6 +57,12 @@ pub enum ToolError {
         /// The cell, of the library or of Yosys: `$_DFF_PN0_` is a flip-flop with an asynchronous reset.
         cell: String,
     },
+    /// It has memories, which no netlist of cells has.
+    #[error("{unit} has memories, whose power is not estimated")]
+    Memories {
+        /// Which.
+        unit: String,
+    },
     /// A file cannot be written or read.
     #[error("{}: {error}", file.display())]
     File {

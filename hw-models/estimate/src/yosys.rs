@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Synthesis: from RTL to a netlist of cells, and its area.
 
+use crate::memory::{self, FLIP_FLOP_WORDS, Memory, Ports};
 use crate::tools::{ToolError, Tools};
-use crate::{FullAdder, Library, UnitSpec, rtl};
+use crate::{FullAdder, Library, UnitSpec, hierarchy, rtl};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,6 +11,15 @@ use std::path::Path;
 
 /// What a netlist consists of: of each cell how many.
 pub type Cells = BTreeMap<String, u64>;
+
+/// What synthesis makes of a unit.
+#[derive(Debug, PartialEq)]
+pub struct Netlist {
+    /// Its cells.
+    pub cells: Cells,
+    /// Its memories, whose ports are ports of the netlist.
+    pub memories: Vec<Memory>,
+}
 
 /// Optimisation and mapping by ABC. Restructuring comes before mapping, where it costs the least: of the
 /// scripts that were tried on the bank PU (`map`, `map -a`, `amap`, `&nf` with and without), this gives
@@ -42,6 +52,10 @@ pub fn abc_script(sizing: Sizing) -> String {
     }
 }
 
+/// Read ports of a memory, at the most: with more of them it is registers that are searched. What is never
+/// written is a table, and logic.
+const MOST_READS: u64 = 2;
+
 /// The module of the RTL whose place a cell of the library takes.
 const FULL_ADDER: &str = "full_adder";
 
@@ -67,7 +81,8 @@ pub fn full_adder_map(adder: Option<&FullAdder>) -> String {
     )
 }
 
-/// The script of Yosys. Full adders that the RTL names become cells before anything else looks at them:
+/// The script of Yosys. A memory of more than [`FLIP_FLOP_WORDS`] words is a macro: it is taken out, and its
+/// ports become ports of the netlist, as those of the instances do that are parts of their own. Full adders that the RTL names become cells before anything else looks at them:
 /// those that Yosys finds or makes by itself (in what `booth` or `alumacc` make of a `*`) stay logic, as
 /// a cell for each of them costs area.
 pub fn script(
@@ -76,20 +91,33 @@ pub fn script(
     folder: &Path,
     sources: &[impl AsRef<Path>],
 ) -> String {
-    let (top, liberty) = (spec.module, library.file.display());
+    let (top, liberty) = (&spec.module, library.file.display());
     let folder = folder.display();
-    let mut script = format!("read_slang --blackboxed-module {FULL_ADDER} --top {top}");
-    for (name, value) in spec.parameters {
+    let others = match spec.alone {
+        true => hierarchy::black_boxes(&rtl::sources(), top),
+        false => format!(" --blackboxed-module {FULL_ADDER}"),
+    };
+    let mut script = format!("read_slang --top {top}{others}");
+    for (name, value) in &spec.parameters {
         let _ = write!(script, " -G {name}={value}");
     }
     for source in sources {
         let _ = write!(script, " {}", source.as_ref().display());
+    }
+    if spec.alone {
+        // Of instances of one module the widest decides, where they differ in parameters.
+        script += "\ndelete =A:blackbox=1\n\
+                   hierarchy -generate * i:*_i i:*_ni o:*_o\n\
+                   expose -evert";
     }
     let _ = write!(
         script,
         "\nhierarchy -top {top}\n\
          chformal -remove\n\
          synth -flatten -run begin:fine -top {top}\n\
+         select -set macros t:$mem_v2 r:SIZE>{FLIP_FLOP_WORDS} %i r:RD_PORTS<={MOST_READS} %i r:WR_PORTS>0 %i\n\
+         tee -q -o {folder}/memories.il dump @macros\n\
+         expose -evert @macros\n\
          opt -full\n\
          techmap -map {folder}/full_adder.v t:{FULL_ADDER}\n\
          opt -full\n\
@@ -99,8 +127,9 @@ pub fn script(
          dfflibmap -liberty \"{liberty}\"\n\
          abc -liberty \"{liberty}\" -script {folder}/abc.script\n\
          setundef -zero\nsplitnets\nopt_clean -purge\n\
+         rename -unescape x:*\n\
          tee -q -o {folder}/stat.json stat -json -liberty \"{liberty}\"\n\
-         write_verilog -noattr -noexpr {folder}/netlist.v\n"
+         write_verilog -noattr -noexpr -simple-lhs {folder}/netlist.v\n"
     );
     script
 }
@@ -112,22 +141,26 @@ pub fn synthesise(
     library: &Library,
     folder: &Path,
     sizing: Sizing,
-) -> Result<Cells, ToolError> {
+) -> Result<Netlist, ToolError> {
     let file = |name: &str| folder.join(name);
     let write = |name: &str, text: &str| {
         std::fs::write(file(name), text)
             .map_err(|error| ToolError::File { file: file(name), error })
     };
-    let sources =
-        rtl::write(folder).map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
+    let read = |name: &str| {
+        std::fs::read_to_string(file(name))
+            .map_err(|error| ToolError::File { file: file(name), error })
+    };
+    let sources = rtl::write(&rtl::sources(), folder)
+        .map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script(sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
     write("synthesis.ys", &script(spec, library, folder, &sources))?;
     tools.yosys(&spec.unit, &file("synthesis.ys"))?;
-    let text = std::fs::read_to_string(file("stat.json"))
-        .map_err(|error| ToolError::File { file: file("stat.json"), error })?;
-    let what = "counts of cells";
-    cells(&text).ok_or(ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what })
+    let none = |what| ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what };
+    let cells = cells(&read("stat.json")?).ok_or_else(|| none("counts of cells"))?;
+    let memories = memories(&read("memories.il")?).ok_or_else(|| none("memories"))?;
+    Ok(Netlist { cells, memories })
 }
 
 /// The cells that Yosys counted.
@@ -135,4 +168,66 @@ fn cells(text: &str) -> Option<Cells> {
     let document: Value = serde_json::from_str(text).ok()?;
     let by_type = document.get("design")?.get("num_cells_by_type")?.as_object()?;
     by_type.iter().map(|(name, count)| Some((name.clone(), count.as_u64()?))).collect()
+}
+
+/// The memories that Yosys took out, in its own language.
+fn memories(text: &str) -> Option<Vec<Memory>> {
+    let cells = text.split("cell $mem_v2 ").skip(1);
+    Some(memory::join(cells.map(memory).collect::<Option<_>>()?))
+}
+
+/// A memory: its name, then a line for each parameter and each port.
+fn memory(text: &str) -> Option<Memory> {
+    let field = |kind: &str, name: &str| {
+        let start = format!("{kind} \\{name} ");
+        text.lines().find_map(|line| line.trim().strip_prefix(&start))
+    };
+    let number = |name| field("parameter", name)?.parse::<u64>().ok();
+    let bits = |name| Some(field("parameter", name)?.split_once('\'')?.1);
+    let reset = field("connect", "RD_ARST")?.split_once('\'')?.1.contains('1');
+    Some(Memory {
+        name: text.split_whitespace().next()?.trim_start_matches('\\').to_owned(),
+        words: number("SIZE")?,
+        bits: number("WIDTH")?,
+        ports: Ports {
+            reads: number("RD_PORTS")?,
+            writes: number("WR_PORTS")?,
+            are_shared: field("connect", "RD_ADDR")? == field("connect", "WR_ADDR")?,
+        },
+        is_clocked: !bits("RD_CLK_ENABLE")?.contains('0') && !reset,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DUMP: &str = r"
+  cell $mem_v2 \u_scores.gen_element[1].words_q
+    parameter \MEMID 1
+    parameter \WIDTH 16
+    parameter \SIZE 256
+    parameter \RD_PORTS 1
+    parameter \RD_CLK_ENABLE 1'1
+    parameter \WR_PORTS 1
+    connect \RD_ARST 1'0
+    connect \RD_ADDR \read_address_i
+    connect \WR_ADDR \write_address_i
+  end
+";
+
+    #[test]
+    fn memories_are_read_with_their_ports() {
+        let read = |text: &str| memories(text).expect("a memory");
+        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let name = "u_scores.words_q".to_owned();
+        let expected = Memory { name, words: 256, bits: 16, ports, is_clocked: true };
+        assert_eq!(read(DUMP), std::slice::from_ref(&expected));
+        assert!(read(&DUMP.replace("write_address", "read_address"))[0].ports.are_shared);
+        assert!(!read(&DUMP.replace("RD_CLK_ENABLE 1'1", "RD_CLK_ENABLE 1'0"))[0].is_clocked);
+        let both = DUMP.to_owned() + &DUMP.replace("[1]", "[0]");
+        assert_eq!(read(&both), [Memory { bits: 32, ..expected }]);
+        assert_eq!(read(""), []);
+        assert_eq!(memories(&DUMP.replace("SIZE", "size")), None);
+    }
 }

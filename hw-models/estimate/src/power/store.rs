@@ -36,7 +36,10 @@ impl Store {
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        yosys::synthesise(tools, spec, library, folder.path(), Sizing::AsMapped)?;
+        let made = yosys::synthesise(tools, spec, library, folder.path(), Sizing::AsMapped)?;
+        if !made.memories.is_empty() {
+            return Err(ToolError::Memories { unit: spec.unit.clone() });
+        }
         let file = folder.path().join("netlist.v");
         let netlist =
             std::fs::read_to_string(&file).map_err(|error| ToolError::File { file, error })?;

@@ -8,7 +8,8 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use clap::Args;
 use pimlico_estimate::fo4::{self, AtNode};
-use pimlico_estimate::{Area, UnitSpec, device, memory, paper};
+use pimlico_estimate::memory::Memory;
+use pimlico_estimate::{Area, UnitSpec, clock, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -34,6 +35,17 @@ pub struct AreaArguments {
 
 /// FO4 of a process in ps, at the most: fifty times that of 180 nm.
 const MOST_FO4_PS: f64 = 5e3;
+
+/// Refuses an FO4 of a process that there is not.
+pub fn check_fo4(fo4_ps: f64) -> Result<(), Failure> {
+    match fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS {
+        true => Ok(()),
+        false => {
+            let message = format!("--fo4 {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
+            Err(Failure::Input(message))
+        }
+    }
+}
 
 /// The clock, the library's FO4, and that of the process that the clock is meant for.
 #[derive(Clone, Copy)]
@@ -62,7 +74,7 @@ struct AreaReport {
 #[derive(Serialize)]
 struct UnitReport {
     unit: String,
-    parameters: BTreeMap<&'static str, i64>,
+    parameters: BTreeMap<String, i64>,
     /// As mapped, without buffers.
     #[serde(flatten)]
     mapped: NetlistReport,
@@ -105,10 +117,11 @@ struct PaperReport {
 
 #[derive(Serialize)]
 struct MemoryReport {
-    memory: &'static str,
-    per: &'static str,
-    bytes: u64,
+    unit: String,
+    #[serde(flatten)]
+    memory: Memory,
     area_mm2_28nm: f64,
+    access_fo4: f64,
 }
 
 /// Runs the command.
@@ -116,10 +129,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     let specs = flow::specs(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
-    if !(fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS) {
-        let message = format!("--fo4 {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
-        return Err(Failure::Input(message));
-    }
+    check_fo4(fo4_ps)?;
     let flow = arguments.flow.flow()?;
     if arguments.sized && !flow.library.has_timing {
         let what = "has no timing: there is nothing to size cells by";
@@ -130,13 +140,16 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     let areas = flow.areas(&specs)?;
     let sized = if arguments.sized { flow.sized_areas(&specs)? } else { Vec::new() };
     let sized = sized.into_iter().map(Some).chain(std::iter::repeat(None));
-    let units = specs.iter().zip(areas.into_iter().zip(sized));
-    let memories = memory::BUFFERS.map(|memory::Buffer { name, bytes, per }| MemoryReport {
-        memory: name,
-        per,
-        bytes,
-        area_mm2_28nm: memory::area_mm2(bytes, 28.0),
+    let memories = specs.iter().zip(&areas).flat_map(|(spec, area)| {
+        area.memories.iter().map(|memory| MemoryReport {
+            unit: spec.unit.clone(),
+            memory: memory.clone(),
+            area_mm2_28nm: memory.area_mm2(28.0),
+            access_fo4: memory.access_fo4(),
+        })
     });
+    let memories = memories.collect();
+    let units = specs.iter().zip(areas.into_iter().zip(sized));
     let report = AreaReport {
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
@@ -145,14 +158,18 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
         fo4_ps,
         corrections: flow.library.corrections.clone(),
         units: units.map(|(spec, areas)| unit_report(spec, areas, node)).collect(),
-        memories: memories.into(),
+        memories,
     };
     arguments.plot.write(|| picture(&report))?;
-    sheet::print(arguments.format, &report, &[units_sheet(&report), memories_sheet(&report)])
+    let mut sheets = vec![units_sheet(&report)];
+    if !report.memories.is_empty() {
+        sheets.push(memories_sheet(&report));
+    }
+    sheet::print(arguments.format, &report, &sheets)
 }
 
 fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
-    let paper = paper::figure(spec.module).filter(|_| !spec.unit.contains("x16")).map(|figure| {
+    let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
             area_um2: figure.um2,
@@ -163,10 +180,10 @@ fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Nod
     });
     UnitReport {
         unit: spec.unit.clone(),
-        parameters: spec.parameters.iter().copied().collect(),
+        parameters: spec.parameters.clone(),
         mapped: netlist_report(mapped, node),
         sized: sized.map(|area| netlist_report(area, node)),
-        device_clock_ns: device::clock_ns(spec),
+        device_clock_ns: clock::of_unit(spec).map(|domain| domain.period_ns(1)),
         power_mw: None,
         paper,
     }
@@ -296,14 +313,17 @@ fn misses(report: &AreaReport) -> Option<String> {
 }
 
 fn memories_sheet(report: &AreaReport) -> Sheet {
-    let rows = report.memories.iter().map(|memory| {
-        let MemoryReport { memory, per, bytes, area_mm2_28nm } = memory;
-        let (memory, per) = ((*memory).to_owned(), (*per).to_owned());
-        vec![memory, per, bytes.to_string(), format!("{area_mm2_28nm:.3}")]
+    let rows = report.memories.iter().map(|report| {
+        let MemoryReport { unit, memory, area_mm2_28nm, access_fo4 } = report;
+        let mut row = vec![unit.clone()];
+        row.extend(sheet::memory_cells(memory, *area_mm2_28nm));
+        row.push(format!("{access_fo4:.0}"));
+        row
     });
     Sheet {
-        title: "Buffers, by a model of SRAM at 28 nm".to_owned(),
-        columns: vec!["buffer", "one in a", "bytes", "mm2"],
+        title: "memories of more than 16 words, by a model of SRAM at 28 nm; they are in no GE"
+            .to_owned(),
+        columns: ["unit"].into_iter().chain(sheet::MEMORY).chain(["access FO4"]).collect(),
         rows: rows.collect(),
         notes: Vec::new(),
     }
@@ -368,6 +388,7 @@ mod tests {
             flip_flops: 0,
             flip_flops_ge: 0.0,
             cells: BTreeMap::new(),
+            memories: Vec::new(),
             timing,
         };
         unit_report(&flow::spec(name).expect("a unit"), (area, None), node)

@@ -8,9 +8,11 @@ use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
 use clap::Args;
-use pimlico_estimate::device::{self, Level, Part, Parts, Total};
+use pimlico_estimate::device::{self, Cost, Level, Total};
+use pimlico_estimate::hierarchy::Part;
+use pimlico_estimate::memory::Memory;
 use pimlico_estimate::paper::{self, lol_pim};
-use pimlico_estimate::{UnitSpec, memory};
+use pimlico_estimate::{Area, UnitSpec, memory};
 use serde::Serialize;
 
 /// The units that L3's Table 5 has, ours in the sets of parameters that come near.
@@ -47,7 +49,36 @@ struct CompareReport {
     bank_pu: String,
     units: Vec<UnitReport>,
     lol_pim: LolPim,
+    parts: Vec<PartReport>,
+    memories: Vec<MemoryReport>,
     totals: Vec<TotalReport>,
+    not_counted: [&'static str; 3],
+}
+
+/// Equal instances on a level.
+#[derive(Serialize)]
+struct PartReport {
+    level: &'static str,
+    part: String,
+    /// The module that they are in.
+    within: String,
+    /// In one of the level.
+    count: f64,
+    area_ge: f64,
+    memories_bytes: f64,
+    memories_mm2_28nm: f64,
+}
+
+/// A memory on a level.
+#[derive(Serialize)]
+struct MemoryReport {
+    level: &'static str,
+    part: String,
+    /// In one of the level.
+    count: f64,
+    #[serde(flatten)]
+    memory: Memory,
+    area_mm2_28nm: f64,
 }
 
 #[derive(Serialize)]
@@ -81,7 +112,7 @@ struct TotalReport {
     level: &'static str,
     logic_ge: f64,
     logic_mm2_28nm: Range,
-    memories_bytes: u64,
+    memories_bytes: f64,
     memories_mm2_28nm: f64,
     /// With the logic of DRAM chips ten times as large.
     logic_mm2_dram_process: Range,
@@ -103,17 +134,17 @@ pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let (units, results) = (units?, results?);
     let flow = arguments.flow.flow()?;
     let areas = flow.areas(&units)?;
-    let ge = |part: &[Part]| -> Result<f64, Failure> {
-        let areas = flow.areas(&part.iter().map(|&part| part.into()).collect::<Vec<_>>())?;
-        Ok(areas.iter().zip(part).map(|(area, part)| area.ge * part.count as f64).sum())
-    };
-    let bank_pu = UNITS.iter().position(|unit| *unit == arguments.bank_pu);
-    let parts = Parts {
-        bank_pu: bank_pu.map_or(0.0, |n| areas[n].ge),
-        chip: ge(&device::CHIP)?,
-        rank_pu: ge(&device::RANK_PU)?,
-        module: ge(&device::MODULE)?,
-    };
+    let parts = flow.parts()?;
+    let mut of_parts = flow.areas(&parts.iter().map(UnitSpec::from).collect::<Vec<_>>())?;
+    let bank_pu = UNITS.iter().zip(&areas).find(|(unit, _)| **unit == arguments.bank_pu);
+    for (part, area) in parts.iter().zip(&mut of_parts) {
+        if let Some((_, bank_pu)) = bank_pu.filter(|_| Level::of(part) == Level::Bank) {
+            area.clone_from(bank_pu);
+        }
+    }
+    let costs: Vec<Cost> = of_parts.iter().map(|area| Cost::new(area.ge, &area.memories)).collect();
+    let of_dispatcher = parts.iter().zip(&costs).find(|(part, _)| part.module == "dispatcher");
+    let dispatcher_ge = of_dispatcher.map_or(0.0, |(_, cost)| cost.ge);
     let results: Vec<f64> = flow.areas(&results)?.iter().map(|area| area.ge).collect();
     let report = CompareReport {
         liberty: flow.library.name.clone(),
@@ -122,10 +153,19 @@ pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         nand2_28nm_um2: paper::NAND2_28NM_UM2,
         bank_pu: arguments.bank_pu.clone(),
         units: units.iter().zip(&areas).filter_map(|(spec, area)| unit(spec, area)).collect(),
-        lol_pim: lol_pim(parts.module, [results[0], results[1], results[2]]),
-        totals: Level::ALL.map(|level| total(level, parts.total(level))).into(),
+        lol_pim: lol_pim(dispatcher_ge, [results[0], results[1], results[2]]),
+        parts: part_reports(&parts, &costs),
+        memories: memory_reports(&parts, &of_parts),
+        totals: Level::ALL.map(|level| total(level, device::total(&parts, &costs, level))).into(),
+        not_counted: device::NOT_COUNTED,
     };
-    let sheets = [units_sheet(&report), totals_sheet(&report), lol_pim_sheet(&report)];
+    let sheets = [
+        units_sheet(&report),
+        parts_sheet(&report),
+        memories_sheet(&report),
+        totals_sheet(&report),
+        lol_pim_sheet(&report),
+    ];
     sheet::print(arguments.format, &report, &sheets)
 }
 
@@ -137,8 +177,8 @@ fn mm2_28nm(ge: f64) -> Range {
     um2_28nm(ge).map(|um2| um2 * 1e-6)
 }
 
-fn unit(spec: &UnitSpec, area: &pimlico_estimate::Area) -> Option<UnitReport> {
-    let paper = paper::figure(spec.module)?;
+fn unit(spec: &UnitSpec, area: &Area) -> Option<UnitReport> {
+    let paper = paper::figure(&spec.module)?;
     let area_um2_28nm = um2_28nm(area.ge);
     Some(UnitReport {
         unit: spec.unit.clone(),
@@ -169,8 +209,52 @@ fn lol_pim(dispatcher_ge: f64, [ping_pong, single, pu]: [f64; 3]) -> LolPim {
     }
 }
 
+/// The parts, level by level.
+fn part_reports(parts: &[Part], costs: &[Cost]) -> Vec<PartReport> {
+    let report = |(part, cost): (&Part, &Cost)| PartReport {
+        level: Level::of(part).name(),
+        part: UnitSpec::from(part).unit,
+        within: part.place().to_owned(),
+        count: device::per_level(parts, part),
+        area_ge: cost.ge,
+        memories_bytes: cost.bytes,
+        memories_mm2_28nm: cost.memories_mm2,
+    };
+    by_level(parts).flat_map(|n| parts.iter().zip(costs).nth(n)).map(report).collect()
+}
+
+/// Their memories, and the tables of the dispatcher.
+fn memory_reports(parts: &[Part], areas: &[Area]) -> Vec<MemoryReport> {
+    let report = |level: Level, part: String, count, memory: &Memory| MemoryReport {
+        level: level.name(),
+        part,
+        count,
+        memory: memory.clone(),
+        area_mm2_28nm: memory.area_mm2(28.0),
+    };
+    let of_parts = by_level(parts).flat_map(|n| {
+        let (part, count) = (&parts[n], device::per_level(parts, &parts[n]));
+        let unit = UnitSpec::from(part).unit;
+        let memories = areas[n].memories.iter();
+        memories.map(move |memory| report(Level::of(part), unit.clone(), count, memory))
+    });
+    let tables = device::tables();
+    let port = || "behind the dispatcher's ports".to_owned();
+    let tables = tables.iter().map(|table| report(Level::BufferChip, port(), 1.0, table));
+    of_parts.chain(tables).collect()
+}
+
+/// Indices of parts, those of a level one after the other.
+fn by_level(parts: &[Part]) -> impl Iterator<Item = usize> {
+    Level::ALL
+        .into_iter()
+        .flat_map(move |level| (0..parts.len()).filter(move |&n| Level::of(&parts[n]) == level))
+}
+
 fn total(level: Level, total: Total) -> TotalReport {
-    let Total { chips_ge, buffer_chip_ge, chips_bytes, buffer_chip_bytes, memories_mm2 } = total;
+    let Total { chips, buffer_chip } = total;
+    let (chips_ge, buffer_chip_ge) = (chips.ge, buffer_chip.ge);
+    let memories_mm2 = chips.memories_mm2 + buffer_chip.memories_mm2;
     let logic_mm2_28nm = mm2_28nm(chips_ge + buffer_chip_ge);
     let (um2, mw) = papers_total(level);
     let is_budgeted = level == Level::BufferChip;
@@ -178,7 +262,7 @@ fn total(level: Level, total: Total) -> TotalReport {
         level: level.name(),
         logic_ge: chips_ge + buffer_chip_ge,
         logic_mm2_28nm,
-        memories_bytes: chips_bytes + buffer_chip_bytes,
+        memories_bytes: chips.bytes + buffer_chip.bytes,
         memories_mm2_28nm: memories_mm2,
         logic_mm2_dram_process: mm2_28nm(paper::DRAM_PROCESS * chips_ge + buffer_chip_ge),
         paper_logic_mm2: um2 * 1e-6,
@@ -243,6 +327,40 @@ fn units_sheet(report: &CompareReport) -> Sheet {
     }
 }
 
+fn parts_sheet(report: &CompareReport) -> Sheet {
+    let rows = report.parts.iter().map(|part| {
+        let PartReport { level, part, within, count, area_ge, .. } = part;
+        let all = count * area_ge;
+        let number = |value: f64| format!("{value:.0}");
+        let names = [(*level).to_owned(), part.clone(), within.clone()];
+        names.into_iter().chain([number(*count), number(*area_ge), number(all)]).collect()
+    });
+    Sheet {
+        title: "parts, as the RTL has them".to_owned(),
+        columns: vec!["level", "part", "in", "in one", "GE", "in all"],
+        rows: rows.collect(),
+        notes: vec![format!(
+            "rest: what a module has beside its parts, with the gates of its clocks. Not counted: {}",
+            report.not_counted.join("; ")
+        )],
+    }
+}
+
+fn memories_sheet(report: &CompareReport) -> Sheet {
+    let rows = report.memories.iter().map(|report| {
+        let MemoryReport { level, part, count, memory, area_mm2_28nm } = report;
+        let mut row = vec![(*level).to_owned(), part.clone(), format!("{count:.0}")];
+        row.extend(sheet::memory_cells(memory, *area_mm2_28nm));
+        row
+    });
+    Sheet {
+        title: "memories, as the RTL has them, by the model of SRAM at 28 nm".to_owned(),
+        columns: ["level", "part", "in one"].into_iter().chain(sheet::MEMORY).collect(),
+        rows: rows.collect(),
+        notes: vec!["a memory of up to 16 words is flip-flops, in the GE of its part".to_owned()],
+    }
+}
+
 fn totals_sheet(report: &CompareReport) -> Sheet {
     let rows = report.totals.iter().map(|total| {
         let share = |share: Range| format!("{} %", range(share, 2));
@@ -250,7 +368,7 @@ fn totals_sheet(report: &CompareReport) -> Sheet {
             total.level.to_owned(),
             format!("{:.0}", total.logic_ge),
             range(total.logic_mm2_28nm, 4),
-            total.memories_bytes.to_string(),
+            format!("{:.0}", total.memories_bytes),
             format!("{:.3}", total.memories_mm2_28nm),
             range(total.logic_mm2_dram_process, 3),
             format!("{:.4}", total.paper_logic_mm2),
@@ -274,7 +392,7 @@ fn totals_sheet(report: &CompareReport) -> Sheet {
         ],
         rows: rows.collect(),
         notes: vec![
-            "memories by the model of SRAM; \"DRAM process\": logic in DRAM chips ten times as large \
+            "logic: GE of the parts; memories by the model of SRAM; \"DRAM process\": logic in DRAM chips ten times as large \
              (L3, note to Table 5), that of the buffer chip as it is"
                 .to_owned(),
             format!(
@@ -346,16 +464,47 @@ mod tests {
 
     #[test]
     fn a_dram_process_enlarges_the_chips_only() {
-        let parts = Parts { bank_pu: 1e3, chip: 0.0, rank_pu: 1e3, module: 0.0 };
-        let report = |level| total(level, parts.total(level));
-        let bank = report(Level::Bank);
+        let ge = |ge| Cost { ge, ..Cost::default() };
+        let of = |chips, buffer_chip| Total { chips: ge(chips), buffer_chip: ge(buffer_chip) };
+        let bank = total(Level::Bank, of(1e3, 0.0));
         assert!((bank.logic_mm2_dram_process[1] / bank.logic_mm2_28nm[1] - 10.0).abs() < 1e-9);
-        let chip = report(Level::BufferChip);
+        let mut both = of(0.0, 2e3);
+        both.buffer_chip.memories_mm2 = 1.5;
+        let chip = total(Level::BufferChip, both);
         assert_eq!(chip.logic_mm2_dram_process, chip.logic_mm2_28nm);
-        // 2000 GE of 0.504 um2, two score buffers, partial sums and tables: on 100 mm2.
+        // 2000 GE of 0.504 um2 and the memories: on 100 mm2.
         let share = chip.budget_share_percent.expect("a budget")[1];
-        assert!((share - (2e3 * 0.504e-6 + chip.memories_mm2_28nm)).abs() < 1e-9);
+        assert!((share - (2e3 * 0.504e-6 + 1.5)).abs() < 1e-9);
         assert_eq!(bank.budget_mm2, None);
+    }
+
+    #[test]
+    fn parts_are_listed_by_level_with_their_memories() {
+        let part = |module: &str, within: &[&str], count| Part {
+            module: module.to_owned(),
+            parameters: Default::default(),
+            within: within.iter().map(|&module| module.to_owned()).collect(),
+            count,
+        };
+        let chip = ["pim_module", "pim_rank", "pim_chip"];
+        let parts = [
+            part("dispatcher", &chip[..1], 1),
+            part("pim_chip", &chip, 8),
+            part("bank_pu", &chip, 128),
+        ];
+        let costs = [1.0, 2.0, 3.0].map(|ge| Cost { ge, ..Cost::default() });
+        let reports = part_reports(&parts, &costs);
+        let rows: Vec<_> =
+            reports.iter().map(|r| (r.level, r.part.as_str(), r.count, r.area_ge)).collect();
+        let expected = [
+            ("bank", "bank_pu", 1.0, 3.0),
+            ("chip", "pim_chip, rest", 1.0, 2.0),
+            ("buffer chip", "dispatcher", 1.0, 1.0),
+        ];
+        assert_eq!(rows, expected);
+        let tables = memory_reports(&[], &[]);
+        let bytes: u64 = tables.iter().map(|table| table.memory.size_bits() / 8).sum();
+        assert_eq!(bytes, 2 * 96 * 1024);
     }
 
     #[test]

@@ -4,7 +4,10 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::Args;
+use pimlico_estimate::hierarchy::{self, Part};
+use pimlico_estimate::kept::Hierarchy;
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Library, Sizing, Tools, UnitSpec};
+use pimlico_estimate::{device, rtl};
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -25,21 +28,28 @@ pub const UNITS: [&str; 11] = [
 /// Clock of L3's bank PUs in ns.
 pub const CLOCK_NS: f64 = 5.0;
 
-/// Arguments of all estimates.
+/// Arguments of all estimates: what synthesises, and in which cells.
 #[derive(Args)]
-pub struct FlowArguments {
+pub struct ToolArguments {
     /// Library of standard cells
     #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
-    liberty: PathBuf,
-    /// Clock period in ns
-    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
-    clock: f64,
+    pub liberty: PathBuf,
     /// Python interpreter that has pyosys
     #[arg(long, env = "PIMLICO_PYTHON", default_value = "python3", value_name = "FILE")]
     python: PathBuf,
     /// Synthesise again what is known
     #[arg(long)]
-    no_cache: bool,
+    pub no_cache: bool,
+}
+
+/// Arguments of estimates at a clock.
+#[derive(Args)]
+pub struct FlowArguments {
+    #[command(flatten)]
+    tools: ToolArguments,
+    /// Clock period in ns
+    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
+    clock: f64,
 }
 
 /// Library and tools.
@@ -58,6 +68,13 @@ impl FlowArguments {
             let message = format!("--clock {clock_ns}: expected more than 0 ns, up to 1e6");
             return Err(Failure::Input(message));
         }
+        self.tools.flow(clock_ns)
+    }
+}
+
+impl ToolArguments {
+    /// Reads the library and looks for the tools.
+    pub fn flow(&self, clock_ns: f64) -> Result<Flow, Failure> {
         let library = read(&self.liberty)?;
         let tools = Tools::find(&self.python).map_err(|e| Failure::Input(e.to_string()))?;
         let cache = cache_folder().filter(|_| !self.no_cache);
@@ -74,6 +91,17 @@ impl Flow {
     /// Where areas are kept.
     pub fn cache(&self) -> Option<&Path> {
         self.cache.as_deref()
+    }
+
+    /// The parts of the rank and of what drives it: those that are kept, if they are of the present RTL.
+    pub fn parts(&self) -> Result<Vec<Part>, Failure> {
+        Hierarchy::kept().present().map_or_else(|| self.take_apart(), Ok)
+    }
+
+    /// The same by Yosys, whatever is kept.
+    pub fn take_apart(&self) -> Result<Vec<Part>, Failure> {
+        let parts = hierarchy::parts(&self.tools, &rtl::sources(), device::TOP);
+        parts.map_err(|e| Failure::Input(e.to_string()))
     }
 
     /// The areas of units, one after the other.

@@ -107,8 +107,8 @@ impl From<Power> for PowerBreakdown {
 pub(super) struct UnitReport {
     unit: String,
     #[serde(skip)]
-    module: &'static str,
-    parameters: BTreeMap<&'static str, i64>,
+    module: String,
+    parameters: BTreeMap<String, i64>,
     area_ge: f64,
     cells: u64,
     /// Clocks in which netlist and model were compared.
@@ -257,12 +257,12 @@ impl UnitReport {
         let dynamic_pj: f64 =
             of_head.map(|of| of.power.dynamic() * report.clock_ns * of.clocks as f64).sum();
         let head_pj = dynamic_pj + mean.leakage * report.workload.head_ns;
-        let paper = paper::figure(spec.module).filter(|_| !spec.unit.contains("x16"));
+        let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16"));
         let nw_per_ge_mhz = |mw: f64, clock_ns: f64, ge: f64| 1e6 * mw / (1e3 / clock_ns) / ge;
         Self {
             unit: power.unit.clone(),
-            module: spec.module,
-            parameters: spec.parameters.iter().copied().collect(),
+            module: spec.module.clone(),
+            parameters: spec.parameters.clone(),
             area_ge: power.ge,
             cells: power.cells,
             compared_clocks: power.compared,

@@ -4,6 +4,7 @@
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
+use pimlico_estimate::memory::Memory;
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -40,6 +41,21 @@ pub struct Sheet {
     pub rows: Vec<Vec<String>>,
     /// What has to be known to read it, a line each.
     pub notes: Vec<String>,
+}
+
+/// Columns of a memory.
+pub const MEMORY: [&str; 5] = ["memory", "words x bits", "ports", "read", "mm2"];
+
+/// A memory's cells in these columns.
+pub fn memory_cells(memory: &Memory, area_mm2: f64) -> [String; 5] {
+    let Memory { name, words, bits, ports, is_clocked } = memory;
+    let read = if *is_clocked { "with the clock" } else { "in the cycle that asks: no macro" };
+    let ports = match ports.are_shared {
+        true => "1".to_owned(),
+        false => format!("{} read, {} write", ports.reads, ports.writes),
+    };
+    let size = format!("{words} x {bits}");
+    [name.clone(), size, ports, read.to_owned(), format!("{area_mm2:.4}")]
 }
 
 /// Prints a report as tables, or as one document.

@@ -11,7 +11,7 @@ use crate::output::{self, grouped};
 use crate::run::find_model;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Normalise, Options as DeviceOptions, SumFormat};
-use pimlico_estimate::{UnitSpec, device, memory};
+use pimlico_estimate::{device, memory};
 use pimlico_host::aim::io_buffers::{self, Side, Study};
 use pimlico_host::numerics::{self, NumericsRow};
 use pimlico_host::subnormals;
@@ -81,8 +81,9 @@ pub fn subnormals(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let runs = |n: usize| rows.iter().map(|row| run_of(&row[n])).collect();
     let kept = units(&[("bank_pu", BANK_PUS), ("adder_unit", 1), ("softmax_unit", 1)])?;
     let mut flushed = units(&[("bank_pu:flush", BANK_PUS), ("softmax_unit:flush", 1)])?;
-    let parameters = &[("SUBNORMALS", 0)];
-    let adder = UnitSpec { unit: "adder_unit:flush".to_owned(), module: "adder_unit", parameters };
+    let mut adder = flow::spec("adder_unit")?;
+    adder.unit += ":flush";
+    adder.parameters.insert("SUBNORMALS".to_owned(), 0);
     flushed.insert(1, (adder, 1));
     let alternatives = vec![
         Alternative::new(flow, "kept".to_owned(), kept, runs(0))?,

@@ -130,7 +130,7 @@ struct UnitReport {
     #[serde(skip)]
     spec: UnitSpec,
     unit: String,
-    parameters: BTreeMap<&'static str, i64>,
+    parameters: BTreeMap<String, i64>,
     count: u64,
     area_ge: f64,
     flip_flops: u64,
@@ -207,7 +207,7 @@ impl Alternative {
             UnitReport {
                 spec: spec.clone(),
                 unit: spec.unit.clone(),
-                parameters: spec.parameters.iter().copied().collect(),
+                parameters: spec.parameters.clone(),
                 count: *count,
                 area_ge: area.ge,
                 flip_flops: area.flip_flops,

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+//! The clock plan: the clock of every module in the devices.
+//!
+//! | domain | period | what |
+//! | --- | --- | --- |
+//! | beat | half a tCK | what touches the DRAM's data bus beat by beat |
+//! | tCK | a tCK | timers and queues of the data lines |
+//! | core | a tCK times the gear | the rank PU: adder, softmax, controller, sequencer, dispatcher |
+//! | bank | tCCD_L | bank PUs, between two reads of all banks |
+//! | AiM, command | a tCK of GDDR6 | its controller |
+//! | AiM, column | tCCD of GDDR6 | its PUs, buffers, and extra processing unit |
+//!
+//! DDR4-3200 has a tCK of 0.625 ns and a tCCD_L of 8; GDDR6-AiM 0.5 ns and a tCCD of 2. The gear is the number
+//! of tCK in a cycle of the core. A module that has no entry here has no clock: that is an error, not a
+//! default.
+
+use crate::UnitSpec;
+use crate::hierarchy::Part;
+use serde::Serialize;
+
+/// tCK of DDR4-3200 in ns.
+const TCK_NS: f64 = 0.625;
+/// tCCD_L in tCK.
+const CCD_L_TCK: f64 = 8.0;
+/// tCK of GDDR6-AiM in ns.
+const AIM_TCK_NS: f64 = 0.5;
+/// Its tCCD in tCK.
+const AIM_CCD_TCK: f64 = 2.0;
+
+/// Gears that there are.
+pub const GEARS: [u32; 3] = [1, 2, 4];
+
+/// A clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Of the beats on the data bus.
+    Beat,
+    /// Of the commands.
+    Tck,
+    /// Of the rank PU.
+    Core,
+    /// Of the bank PUs.
+    Bank,
+    /// Of an AiM's commands.
+    AimCommand,
+    /// Of an AiM's columns.
+    AimColumn,
+}
+
+impl Domain {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Beat => "beat",
+            Self::Tck => "tCK",
+            Self::Core => "core",
+            Self::Bank => "bank",
+            Self::AimCommand => "AiM, command",
+            Self::AimColumn => "AiM, column",
+        }
+    }
+
+    /// Its period in ns, where the core has a gear.
+    pub fn period_ns(self, gear: u32) -> f64 {
+        match self {
+            Self::Beat => TCK_NS / 2.0,
+            Self::Tck => TCK_NS,
+            Self::Core => TCK_NS * f64::from(gear),
+            Self::Bank => TCK_NS * CCD_L_TCK,
+            Self::AimCommand => AIM_TCK_NS,
+            Self::AimColumn => AIM_TCK_NS * AIM_CCD_TCK,
+        }
+    }
+}
+
+/// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
+/// its instances.
+const RANK: [(&str, Domain); 21] = [
+    ("adder_unit", Domain::Core),
+    ("bank_pu", Domain::Bank),
+    ("burst_source", Domain::Tck),
+    ("burst_timer", Domain::Tck),
+    ("command_path", Domain::Core),
+    ("context_queue", Domain::Core),
+    ("dispatcher", Domain::Core),
+    ("fifo", Domain::Tck),
+    ("operand_path", Domain::Beat),
+    ("pim_chip", Domain::Beat),
+    ("pim_module", Domain::Beat),
+    ("pim_rank", Domain::Beat),
+    ("rank_controller", Domain::Core),
+    ("refresh_manager", Domain::Core),
+    ("relayout_unit", Domain::Beat),
+    ("result_path", Domain::Core),
+    ("sequencer", Domain::Core),
+    ("slot_timer", Domain::Core),
+    ("softmax_path", Domain::Core),
+    ("softmax_unit", Domain::Core),
+    ("weight_path", Domain::Core),
+];
+
+/// Units of an AiM module of sixteen channels, as `pimlico cosim --list` names them, and how many there are. No
+/// RTL joins them.
+pub const AIM: [(&str, u64, Domain); 7] = [
+    ("bank_pu:x16", 256, Domain::AimColumn),
+    ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),
+    ("pingpong_buffer:width256_depth1", 16, Domain::AimColumn),
+    ("adder_unit", 16, Domain::AimColumn),
+    ("softmax_unit", 1, Domain::AimColumn),
+    ("rank_controller", 1, Domain::AimCommand),
+    ("refresh_manager", 1, Domain::AimCommand),
+];
+
+/// A system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum System {
+    /// L3's rank, with what drives it.
+    #[serde(rename = "l3")]
+    L3,
+    /// An AiM module.
+    #[serde(rename = "aim")]
+    Aim,
+}
+
+impl System {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::L3 => "L3",
+            Self::Aim => "AiM",
+        }
+    }
+}
+
+/// A unit with its clock.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Clocked {
+    /// Where it is.
+    pub system: System,
+    /// The unit.
+    pub spec: UnitSpec,
+    /// How many there are: in a rank, or in an AiM module.
+    pub count: u64,
+    /// Its clock.
+    pub domain: Domain,
+    /// The clock of its memories. Those of what is taken apart have that of its instances.
+    pub memories: Domain,
+}
+
+/// A module has no clock.
+#[derive(Debug, thiserror::Error, PartialEq)]
+#[error("{module}: no clock; hw-models/estimate/src/clock.rs has the plan")]
+pub struct NoClock {
+    /// Which.
+    pub module: String,
+}
+
+/// Every unit of both systems with its clock, of the parts of the rank.
+pub fn plan(parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
+    let mut plan: Vec<Clocked> = Vec::new();
+    for part in parts {
+        let none = || NoClock { module: part.module.clone() };
+        let domain = of_module(&part.module).ok_or_else(none)?;
+        let memories = match part.module.as_str() {
+            "pim_chip" => Domain::Tck,
+            _ if part.is_rest() => Domain::Core,
+            _ => domain,
+        };
+        let spec = UnitSpec::from(part);
+        match plan.iter_mut().find(|unit| unit.spec == spec) {
+            Some(unit) => unit.count += part.count,
+            None => {
+                let (system, count) = (System::L3, part.count);
+                plan.push(Clocked { system, spec, count, domain, memories });
+            }
+        }
+    }
+    let units = pimlico_units::units();
+    let of_aim = AIM.iter().filter_map(|&(name, count, domain)| {
+        let info = units.iter().find(|info| info.name == name)?;
+        let spec = UnitSpec::from(info.clone()).without_defaults();
+        Some(Clocked { system: System::Aim, spec, count, domain, memories: domain })
+    });
+    plan.extend(of_aim);
+    Ok(plan)
+}
+
+/// The clock of a unit: an AiM's, if the unit is of that width, else the rank's.
+pub fn of_unit(spec: &UnitSpec) -> Option<Domain> {
+    let of_aim = AIM.iter().find(|(unit, ..)| *unit == spec.unit).map(|(.., domain)| *domain);
+    of_module(&spec.module).filter(|_| !spec.unit.contains("x16")).or(of_aim)
+}
+
+fn of_module(module: &str) -> Option<Domain> {
+    RANK.iter().find(|(name, _)| *name == module).map(|(_, domain)| *domain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(unit: &str) -> UnitSpec {
+        let units = pimlico_units::units();
+        units.into_iter().find(|info| info.name == unit).map(UnitSpec::from).expect("a unit")
+    }
+
+    #[test]
+    fn a_unit_has_the_period_that_its_contract_says() {
+        let ns = |unit: &str| of_unit(&spec(unit)).map(|domain| domain.period_ns(1));
+        assert_eq!(ns("bank_pu"), Some(5.0));
+        assert_eq!(ns("bank_pu:x16"), Some(1.0));
+        assert_eq!(ns("pingpong_buffer:width256_depth64"), Some(1.0));
+        assert_eq!(ns("adder_unit"), Some(0.625));
+        assert_eq!(ns("relayout_unit"), Some(0.3125));
+        assert_eq!(ns("fp_mul"), None);
+    }
+
+    #[test]
+    fn only_the_core_has_a_gear() {
+        for (_, domain) in RANK {
+            let gears = GEARS.map(|gear| domain.period_ns(gear) / domain.period_ns(1));
+            assert_eq!(gears, if domain == Domain::Core { [1.0, 2.0, 4.0] } else { [1.0; 3] });
+        }
+    }
+
+    #[test]
+    fn a_module_without_a_clock_is_an_error() {
+        let part = |module: &str| Part {
+            module: module.to_owned(),
+            parameters: Default::default(),
+            within: vec!["pim_module".to_owned()],
+            count: 1,
+        };
+        let planned = plan(&[part("dispatcher"), part("dispatcher")]).expect("clocks");
+        assert_eq!((planned[0].count, planned[0].domain), (2, Domain::Core));
+        assert_eq!(planned.len(), 1 + AIM.len());
+        let newcomer = plan(&[part("dispatcher"), part("newcomer")]);
+        assert_eq!(newcomer, Err(NoClock { module: "newcomer".to_owned() }));
+    }
+
+    #[test]
+    fn units_of_an_aim_are_units() {
+        for (unit, ..) in AIM {
+            assert_eq!(spec(unit).unit, unit);
+        }
+    }
+}
