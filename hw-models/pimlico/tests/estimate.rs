@@ -85,6 +85,8 @@ fn what_is_missing_is_named_with_what_installs_it() {
         let said = bench.refused(command, NANGATE45);
         assert!(said.starts_with("pyosys is missing: run `scripts/estimate`"), "{said}");
     }
+    let said = bench.refused("clock", NANGATE45);
+    assert!(said.contains("no kept result of the present RTL; pyosys is missing: run "), "{said}");
 }
 
 #[test]
@@ -130,6 +132,11 @@ fn wrong_parameters_are_refused() {
         ("area --fo4=-20", "--fo4 -20: expected more than 0 ps"),
         ("area --fo4 inf", "--fo4 inf: expected more than 0 ps"),
         ("area --sized bank_pu", "--sized: nangate45_areas has no timing"),
+        ("clock --gear 3", "--gear 3: expected 1, 2 or 4"),
+        ("clock --fo4 0", "--fo4 0: expected more than 0 ps, up to 5000"),
+        ("clock --reserve 100", "--reserve 100: expected 0 percent"),
+        ("clock --reserve NaN", "--reserve NaN: expected 0 percent"),
+        ("clock --keep", "--keep: what is kept is in /usr/share/qflow"),
         ("compare --clock NaN", "--clock NaN: expected more than 0 ns"),
         ("trade sums --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade pipeline --head-dim 99999999999", "--head-dim 99999999999: expected 1 to 256"),
@@ -152,8 +159,71 @@ fn a_failing_tool_leaves_no_file_behind() {
     assert_eq!(left, 2, "the two tools");
 
     let plot = bench.file("no/such/folder/trade.svg");
-    for what in ["trade sums", "area", "power"] {
+    for what in ["trade sums", "area", "power", "clock"] {
         let said = bench.refused(&format!("{what} --plot {}", plot.display()), NANGATE45);
         assert!(said.contains("no/such/folder") && said.contains("no such folder"), "{said}");
+    }
+}
+
+/// Clocks from what is kept, where there is no tool: the status, the document, and the line.
+fn clocks(arguments: &str) -> (Option<i32>, serde_json::Value, String) {
+    let nothing = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(["estimate", "clock", "--json"])
+        .args(arguments.split_whitespace())
+        .env("XDG_CACHE_HOME", nothing.path())
+        .env("PATH", nothing.path())
+        .env("PIMLICO_PYTHON", "/nonesuch")
+        .output()
+        .expect("the command runs");
+    let document = serde_json::from_slice(&output.stdout).expect("a document");
+    let said = String::from_utf8(output.stderr).expect("text");
+    (output.status.code(), document, said.trim_end().to_owned())
+}
+
+#[test]
+fn clocks_come_from_what_is_kept_and_a_miss_is_status_1() {
+    // With no time in any gate nothing misses but memories that are read in the cycle that asks.
+    let (_, none, _) = clocks("--fo4 0.001 --reserve 0");
+    let misses = none["misses"].as_array().expect("misses").len();
+    let memories = none["memories"].as_array().expect("memories");
+    let asking = memories.iter().filter(|memory| memory["is_clocked"] == false).count();
+    assert_eq!(misses, asking);
+
+    // With much of it everything does, and each is named.
+    let (status, all, said) = clocks("--fo4 5000");
+    assert_eq!(status, Some(1));
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for unit in all["units"].as_array().expect("units") {
+        let name = unit["unit"].as_str().expect("a name");
+        assert!(said.contains(name), "{name}: {said}");
+    }
+
+    // A clock that is too short by a little: the slowest bank PU, at the FO4 where it is just not met.
+    let bank = all["units"].as_array().expect("units").iter();
+    let bank = bank.clone().find(|unit| unit["clock"] == "bank").expect("a bank PU").clone();
+    let edge = 5.0 * 0.9 * 1e3 / bank["period_fo4"].as_f64().expect("a number");
+    let missed = |fo4: f64| {
+        let (_, document, _) = clocks(&format!("--fo4 {fo4}"));
+        let units = document["units"].as_array().expect("units").clone();
+        let unit = units.into_iter().find(|unit| unit["unit"] == bank["unit"]).expect("it");
+        unit["is_met"] == false
+    };
+    assert!(missed(edge * 1.001) && !missed(edge * 0.999));
+}
+
+#[test]
+fn a_gear_is_a_longer_period_of_the_core_alone() {
+    let periods = |gear: u32| -> Vec<(String, f64)> {
+        let (_, document, _) = clocks(&format!("--gear {gear}"));
+        let units = document["units"].as_array().expect("units").iter();
+        let of = |unit: &serde_json::Value| {
+            let clock = unit["clock"].as_str().expect("a name").to_owned();
+            (clock, unit["clock_ns"].as_f64().expect("a number"))
+        };
+        units.map(of).collect()
+    };
+    for ((clock, one), (_, two)) in periods(1).into_iter().zip(periods(2)) {
+        assert_eq!(two / one, if clock == "core" { 2.0 } else { 1.0 }, "{clock}");
     }
 }

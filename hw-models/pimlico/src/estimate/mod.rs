@@ -2,6 +2,7 @@
 //! `pimlico estimate`: what the units cost.
 
 mod area;
+mod clock;
 mod compare;
 mod flow;
 mod libraries;
@@ -26,6 +27,8 @@ pub struct EstimateArguments {
 enum What {
     /// Area, flip-flops and slack of units, synthesised with Yosys; beside the papers' figures
     Area(area::AreaArguments),
+    /// Clocks that units and memories make beside those that they have in the devices
+    Clock(clock::ClockArguments),
     /// Units and totals of bank, chip, rank and DIMM beside the papers', scaled to 28 nm, and the budgets
     Compare(compare::CompareArguments),
     /// The same units in two libraries of standard cells, logic and flip-flops apart
@@ -40,6 +43,7 @@ enum What {
 pub fn run(arguments: &EstimateArguments) -> Result<(), Failure> {
     match &arguments.what {
         What::Area(arguments) => area::run(arguments),
+        What::Clock(arguments) => clock::run(arguments),
         What::Compare(arguments) => compare::run(arguments),
         What::Libraries(arguments) => libraries::run(arguments),
         What::Power(arguments) => power::run(arguments),
