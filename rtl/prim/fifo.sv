@@ -7,7 +7,8 @@
 //   data_o         a    b
 //   pop_i          1
 //
-// The entries are not reset. valid_o and data_o are registers: the oldest entry is read in the clock before.
+// The entries are not reset. The oldest entry is read in the clock before: more than sixteen are a memory
+// with a synchronous read.
 
 module fifo #(
   /// Width of an entry.
@@ -44,26 +45,51 @@ module fifo #(
   assign tail_d  = tail_q + (INDEX_BITS + 1)'(push_i);
   assign valid_d = head_d != tail_d;
 
-  logic [DEPTH-1:0][WIDTH-1:0] entries;
+  // The oldest entry of the next clock. Where no other waits, it is the one that enters.
+  logic alone, passes;
 
-  for (genvar i = 0; i < DEPTH; i++) begin : gen_entry
-    logic [WIDTH-1:0] entry_d, entry_q;
+  assign alone  = !valid_q || (pop_i && second == tail_q);
+  assign passes = push_i && alone;
 
-    assign entry_d = push_i && index_t'(tail_q) == index_t'(i) ? data_i : entry_q;
+  if (DEPTH > 16) begin : gen_memory
+    // A memory, which reads into a register of its own. An entry that is written in the clock in which it
+    // would be read passes it by.
+    logic [WIDTH-1:0] entries_q [DEPTH];
+    logic [WIDTH-1:0] read_q, passed_q;
+    logic             passes_q;
 
     always_ff @(posedge clk_i) begin
-      entry_q <= entry_d;
+      if (push_i) entries_q[index_t'(tail_q)] <= data_i;
+      read_q   <= entries_q[index_t'(head_d)];
+      passed_q <= data_i;
+      passes_q <= passes;
     end
 
-    assign entries[i] = entry_q;
+    assign data_o = passes_q ? passed_q : read_q;
+  end else begin : gen_registers
+    logic [DEPTH-1:0][WIDTH-1:0] entries;
+    logic [WIDTH-1:0]            oldest_d, oldest_q;
+
+    for (genvar i = 0; i < DEPTH; i++) begin : gen_entry
+      logic [WIDTH-1:0] entry_d, entry_q;
+
+      assign entry_d = push_i && index_t'(tail_q) == index_t'(i) ? data_i : entry_q;
+
+      always_ff @(posedge clk_i) begin
+        entry_q <= entry_d;
+      end
+
+      assign entries[i] = entry_q;
+    end
+
+    assign oldest_d = passes ? data_i : entries[index_t'(head_d)];
+
+    always_ff @(posedge clk_i) begin
+      oldest_q <= oldest_d;
+    end
+
+    assign data_o = oldest_q;
   end
-
-  // The oldest entry of the next clock. Where no other waits, it is the one that enters.
-  logic             alone;
-  logic [WIDTH-1:0] oldest_d, oldest_q;
-
-  assign alone    = !valid_q || (pop_i && second == tail_q);
-  assign oldest_d = push_i && alone ? data_i : entries[index_t'(head_d)];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -77,12 +103,7 @@ module fifo #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    oldest_q <= oldest_d;
-  end
-
   assign valid_o = valid_q;
-  assign data_o  = oldest_q;
 
   if (WIDTH == 0) $fatal(1, "WIDTH = %0d: expected 1 or more", WIDTH);
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
