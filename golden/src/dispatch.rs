@@ -3,8 +3,8 @@
 //!
 //! A loop is a `for` over ceil(tokens / step) numbers, worked out by division before it begins; a block
 //! of words is interpreted once for each; a field is its base plus every coefficient times its number.
-//! Nothing is counted down, stacked or pipelined. What is said of time is said in *turns*: a turn takes
-//! at most two loops that begin, and one command, NOP or end.
+//! Nothing is counted down, stacked or pipelined. What is said of time is said in *turns*: a command, a NOP,
+//! a loop that begins and the end take one each.
 
 /// What a program runs with.
 #[derive(Clone, Debug)]
@@ -58,6 +58,8 @@ pub struct Ending {
 pub struct Run {
     /// The commands.
     pub commands: Vec<Dispatched>,
+    /// The turns in which a loop begins.
+    pub loops: Vec<u64>,
     /// The end.
     pub ending: Option<Ending>,
 }
@@ -105,8 +107,7 @@ enum Stop {
 
 /// Runs `request` from the word at `address`, for at most so many turns.
 pub fn run(machine: &Machine, request: usize, address: usize, turns: u64) -> Run {
-    let mut interpreter =
-        Interpreter { machine, request, turns, turn: 0, begun: 0, run: Run::default() };
+    let mut interpreter = Interpreter { machine, request, turns, turn: 0, run: Run::default() };
     let stop = if request >= machine.requests.len() {
         Stop::Ends(status::UNKNOWN_REQUEST, address)
     } else {
@@ -126,9 +127,8 @@ struct Interpreter<'a> {
     machine: &'a Machine,
     request: usize,
     turns: u64,
-    /// The present turn, and loops that have begun in it.
+    /// The present turn.
     turn: u64,
-    begun: u32,
     run: Run,
 }
 
@@ -172,12 +172,7 @@ impl Interpreter<'_> {
                     at += 1;
                 }
                 10 => return ends(status::DONE),
-                12 => {
-                    if self.begun == 2 {
-                        self.next_turn()?;
-                    }
-                    at = self.repeat(at, to, nest)?;
-                }
+                12 => at = self.repeat(at, to, nest)?,
                 _ => return ends(status::UNKNOWN_OPCODE),
             }
         }
@@ -224,9 +219,10 @@ impl Interpreter<'_> {
         if end > to {
             return ends(status::LOOP_END);
         }
+        // A loop begins once, however often it is repeated.
+        self.run.loops.push(self.turn);
+        self.next_turn()?;
         for number in 0..repetitions {
-            // A loop begins once, however often it is repeated.
-            self.begun += u32::from(number == 0);
             let tokens = (source > 0).then(|| bound.min(total - number * bound));
             let around = Around { number, is_last: number + 1 == repetitions, tokens };
             self.words(at + 1, end, &[&[around], nest].concat())?;
@@ -242,7 +238,6 @@ impl Interpreter<'_> {
 
     fn next_turn(&mut self) -> Result<(), Stop> {
         self.turn += 1;
-        self.begun = 0;
         if self.turn >= self.turns { Err(Stop::Enough) } else { Ok(()) }
     }
 
@@ -352,7 +347,7 @@ mod tests {
                 (60, 5, flags(false, true))
             ]
         );
-        assert_eq!(run.ending, Some(Ending { status: status::DONE, address: 4, turn: 3 }));
+        assert_eq!(run.ending, Some(Ending { status: status::DONE, address: 4, turn: 6 }));
     }
 
     #[test]
@@ -362,7 +357,7 @@ mod tests {
             let run = run(&machine(&program, 1), request, 0, 100);
             let rows: Vec<_> = run.commands.iter().map(|c| c.row).collect();
             assert_eq!(rows, expected);
-            let turn = expected.len() as u64;
+            let turn = 1 + expected.len() as u64;
             let ending = Ending { status: status::VA2PA_MISS, address: 2, turn };
             assert_eq!(run.ending, Some(ending));
         }
@@ -372,7 +367,7 @@ mod tests {
     fn turns_are_limited() {
         let program = [0xC000_0000_0010_FFFF, 9 << 60, END];
         assert_eq!(run(&machine(&program, 1), 0, 0, 1000).ending, None);
-        let ending = Ending { status: status::DONE, address: 2, turn: 0xFFFF };
+        let ending = Ending { status: status::DONE, address: 2, turn: 1 + 0xFFFF };
         assert_eq!(run(&machine(&program, 1), 0, 0, 1 << 20).ending, Some(ending));
         let ending = Ending { status: status::PAST_END, address: 7, turn: 0 };
         assert_eq!(run(&machine(&program, 1), 0, 7, 9).ending, Some(ending));

@@ -24,7 +24,7 @@ module dispatcher import pimlico_pkg::*; #(
   /// The run is to stop.
   input  logic             stop_i,
   /// Words from the last fetch_address_o on, the first at the bottom.
-  input  logic [3:0][63:0] fetch_data_i,
+  input  logic [1:0][63:0] fetch_data_i,
   /// Entry of the Va2Pa table at the last table_address_o.
   input  logic [15:0]      table_data_i,
   /// The target accepts the command, if there is one.
@@ -39,11 +39,11 @@ module dispatcher import pimlico_pkg::*; #(
   output logic             start_ready_o,
   /// The command buffer is read.
   output logic             fetch_read_o,
-  /// Address of the first of the four words that are read.
+  /// Address of the first of the two words that are read.
   output logic [13:0]      fetch_address_o,
   /// The Va2Pa table is read.
   output logic             table_read_o,
-  /// Address of the entry that is read.
+  /// Address of the entry that is read; 0 if none is.
   output logic [15:0]      table_address_o,
   /// There is a command.
   output logic             dispatch_valid_o,
@@ -58,8 +58,8 @@ module dispatcher import pimlico_pkg::*; #(
 );
 
   localparam int unsigned DEPTH = 4;
-  localparam int unsigned LOOPS = 2;  // that begin in a cycle
   localparam int unsigned SLOTS = 4;
+  localparam int unsigned WORDS = 2;  // of a turn, at the most
 
   // Entry of the Va2Pa table that gives no row.
   localparam logic [15:0] NO_ROW = 16'hFFFF;
@@ -70,57 +70,77 @@ module dispatcher import pimlico_pkg::*; #(
   // A loop that runs.
   typedef struct packed {
     address_t    body;         // its first word
-    address_t    limit;        // the word behind its last
+    address_t    final_word;   // its last word
     logic [15:0] number;       // of the repetition
-    tokens_t     left;         // tokens or repetitions, with this one
-    tokens_t     step;
+    logic        is_last;      // repetition
+    tokens_t     rest;         // tokens or repetitions: of the last repetition, else behind this one
+    tokens_t     step;         // of every other repetition
     logic        over_tokens;
-    tokens_t     tokens;       // of this repetition, or of the loop over tokens around it
   } level_t;
 
-  // A place in the program: the next word, and the loops around it.
+  // A request's segment of the Va2Pa table.
   typedef struct packed {
-    logic [1:0]         index;  // of the word in the window
-    address_t           at;     // its address
-    logic [2:0]         depth;
-    level_t [DEPTH-1:0] nest;   // the outermost first
-    address_t           limit;  // where the innermost loop ends, or the program
-    tokens_t            part;   // what a loop over a part goes over
-  } position_t;
+    logic [15:0] rows;
+    logic [15:0] base;
+  } segment_t;
 
-  // A product that is added to a field.
+  // A coefficient whose product with a number is added to a field.
   typedef struct packed {
-    target_e     target;
-    logic [15:0] number;
-    logic [9:0]  coefficient;
-  } product_t;
+    target_e    target;
+    logic [9:0] coefficient;
+  } term_t;
 
-  // A command in the pipeline, or the end of its run. The place of a MAC is its virtual row; rows are 0.
+  // The words of a turn, with what the loops around them are at.
+  typedef struct packed {
+    status_e                fault;        // of the run, whatever the word is
+    address_t               at;           // of the first word
+    logic                   modified;     // a command behind a Dyn-Modi
+    logic                   misfit;       // a Dyn-Modi with a wrong slot, or without a command
+    logic                   begins;       // a Dyn-Loop
+    logic                   over_tokens;  // of a Dyn-Loop
+    logic [63:0]            word;         // command, NOP, END or Dyn-Loop
+    term_t [SLOTS-1:0]      terms;
+    logic [SLOTS-1:0][15:0] numbers;      // of the repetitions, for each term
+    logic [DEPTH-1:0]       firsts;       // loops in their first repetition, the innermost first
+    logic [DEPTH-1:0]       lasts;        // and in their last; of one that is not there both hold
+    tokens_t                part;         // tokens that a loop over a part goes over
+    tokens_t                left;         // tokens or repetitions that a Dyn-Loop goes over
+  } turn_t;
+
+  // A command in the pipeline, or the end of its run. The place of a MAC is its virtual row, and its row
+  // once that is known; row is 0.
   typedef struct packed {
     logic      ends;
     run_end_t  ending;
     dispatch_t command;
   } stage_t;
 
-  // The command that is dispatched, the one that is looked up, and the one that is multiplied.
-  logic   sequence_valid, multiply_valid, translate_valid;
-  logic   multiply_valid_d, multiply_valid_q, translate_valid_d, translate_valid_q;
-  logic   dispatch_valid_d, dispatch_valid_q;
-  stage_t sequenced, multiplied, translated;
-  stage_t multiply_d, multiply_q, translate_d, translate_q, dispatch_d, dispatch_q;
-  // Whether the stage's registers are free for the next.
-  logic   multiply_free, translate_free, dispatch_free;
+  // The stages behind the sequencing, each with its register. What is in one waits until the next is free.
+  turn_t  turn, multiply_d, multiply_q;
+  stage_t checked, added, looked_up, found;
+  stage_t add_d, add_q, translate_d, translate_q, wait_d, wait_q, dispatch_d, dispatch_q;
+  logic   multiply_valid_d, multiply_valid_q, add_valid_d, add_valid_q, translate_valid_d, translate_valid_q;
+  logic   wait_valid_d, wait_valid_q, dispatch_valid_d, dispatch_valid_q;
+  logic   multiply_free, add_free, translate_free, wait_free, dispatch_free;
 
   // ---------------------------------------------------------------------------------------------
   // Configuration
   // ---------------------------------------------------------------------------------------------
 
-  tokens_t [REQUESTS-1:0]    tokens_d, tokens_q;
-  logic [REQUESTS-1:0][15:0] base_d, base_q, rows_d, rows_q;
-  status_e [REQUESTS-1:0]    status_d, status_q;
-  address_t                  length_d, length_q;
-  logic                      overflow_d, overflow_q;
-  logic                      fits;
+  // What is written seldom, each word with a gated clock of its own: T_cur and segment of each request. Each is
+  // written, and has been written.
+  tokens_t [REQUESTS-1:0]  tokens;
+  segment_t [REQUESTS-1:0] segment;
+  logic [REQUESTS-1:0]     writes_tokens, writes_segment;
+  logic [REQUESTS-1:0]     has_tokens_d, has_tokens_q, has_segment_d, has_segment_q;
+  // The write, a cycle later.
+  logic                    config_tokens_d, config_tokens_q, config_segment_d, config_segment_q;
+  logic [3:0]              config_request_d, config_request_q;
+  logic [31:0]             config_data_d, config_data_q;
+  status_e [REQUESTS-1:0]  status_d, status_q;
+  address_t                length_d, length_q;
+  logic                    overflow_d, overflow_q;
+  logic                    fits;
 
   // Whether there is such an address, and room for the data.
   always_comb begin
@@ -137,10 +157,7 @@ module dispatcher import pimlico_pkg::*; #(
   assign table_write_o   = load_valid_i && load_i.kind == LoadEntry && fits;
   assign overflow_o      = overflow_q;
 
-  always_comb begin
-    tokens_d   = tokens_q;
-    base_d     = base_q;
-    rows_d     = rows_q;
+  always_comb begin : program_length
     length_d   = length_q;
     overflow_d = overflow_q;
     if (load_valid_i && !fits) overflow_d = 1'b1;
@@ -151,40 +168,58 @@ module dispatcher import pimlico_pkg::*; #(
       length_d   = '0;
       overflow_d = 1'b0;
     end
-    for (int unsigned r = 0; r < REQUESTS; r++) begin
-      if (load_valid_i && fits && load_i.address == 16'(r)) begin
-        if (load_i.kind == LoadTokens) tokens_d[r] = load_i.data[19:0];
-        if (load_i.kind == LoadSegment) {rows_d[r], base_d[r]} = load_i.data[31:0];
-      end
-    end
   end
+
+  // A write waits for a cycle, so that what enables the gate of its clock comes from registers. It is there before a
+  // word of the next run is sequenced.
+  assign config_tokens_d  = load_valid_i && fits && load_i.kind == LoadTokens;
+  assign config_segment_d = load_valid_i && fits && load_i.kind == LoadSegment;
+  assign config_request_d = load_i.address[3:0];
+  assign config_data_d    = load_i.data[31:0];
+
+  for (genvar r = 0; r < REQUESTS; r++) begin : gen_request
+    logic     clk_tokens, clk_segment;
+    tokens_t  tokens_q;
+    segment_t segment_q;
+
+    assign writes_tokens[r]  = config_tokens_q && config_request_q == 4'(r);
+    assign writes_segment[r] = config_segment_q && config_request_q == 4'(r);
+
+    clock_gate u_tokens (.clk_i, .rst_ni, .enable_i(writes_tokens[r]), .clk_o(clk_tokens));
+    clock_gate u_segment (.clk_i, .rst_ni, .enable_i(writes_segment[r]), .clk_o(clk_segment));
+
+    always_ff @(posedge clk_tokens) tokens_q <= config_data_q[19:0];
+    always_ff @(posedge clk_segment) segment_q <= config_data_q;
+
+    assign tokens[r]  = tokens_q;
+    assign segment[r] = segment_q;
+  end
+
+  assign has_tokens_d  = has_tokens_q | writes_tokens;
+  assign has_segment_d = has_segment_q | writes_segment;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      tokens_q   <= '0;
-      base_q     <= '0;
-      rows_q     <= '0;
-      length_q   <= '0;
-      overflow_q <= 1'b0;
+      config_tokens_q  <= 1'b0;
+      config_segment_q <= 1'b0;
+      has_tokens_q     <= '0;
+      has_segment_q    <= '0;
+      length_q         <= '0;
+      overflow_q       <= 1'b0;
     end else begin
-      tokens_q   <= tokens_d;
-      base_q     <= base_d;
-      rows_q     <= rows_d;
-      length_q   <= length_d;
-      overflow_q <= overflow_d;
+      config_tokens_q  <= config_tokens_d;
+      config_segment_q <= config_segment_d;
+      has_tokens_q     <= has_tokens_d;
+      has_segment_q    <= has_segment_d;
+      length_q         <= length_d;
+      overflow_q       <= overflow_d;
     end
   end
 
-  // What is configured for a request; 0 for one that is not there.
-  function automatic tokens_t tokens_of(logic [3:0] request, tokens_t [REQUESTS-1:0] all);
-    tokens_of = '0;
-    for (int unsigned r = 0; r < REQUESTS; r++) if (request == 4'(r)) tokens_of = all[r];
-  endfunction
-
-  function automatic logic [15:0] half_of(logic [3:0] request, logic [REQUESTS-1:0][15:0] all);
-    half_of = '0;
-    for (int unsigned r = 0; r < REQUESTS; r++) if (request == 4'(r)) half_of = all[r];
-  endfunction
+  always_ff @(posedge clk_i) begin
+    config_request_q <= config_request_d;
+    config_data_q    <= config_data_d;
+  end
 
   function automatic logic is_unknown(logic [3:0] request);
     return {1'b0, request} >= 5'(REQUESTS);
@@ -208,125 +243,244 @@ module dispatcher import pimlico_pkg::*; #(
   endfunction
 
   // ---------------------------------------------------------------------------------------------
-  // Sequencing: the words of a cycle
+  // Sequencing: the words of a turn, and where the next begins
   // ---------------------------------------------------------------------------------------------
 
-  logic               busy_d, busy_q;        // a run is not over
-  logic               running_d, running_q;  // words of it are sequenced
-  logic [3:0]         request_d, request_q;
-  address_t           pc_d, pc_q;            // of the first word at fetch_data_i
-  logic [2:0]         depth_d, depth_q;
-  level_t [DEPTH-1:0] level_d, level_q;      // the outermost first
+  logic               busy_d, busy_q;          // a run is not over
+  logic               running_d, running_q;    // words of it are sequenced
+  logic [3:0]         request_d, request_q;    // that runs
+  address_t           pc_d, pc_q;              // of the first word at fetch_data_i
+  logic [DEPTH-1:0]   there_d, there_q;        // loops, the outermost first
+  level_t [DEPTH-1:0] level_d, level_q;
   logic               started, sequence_steps, sequence_moves;
+
+  // The words of this turn. A Dyn-Modi has the command behind it in its turn.
+  opcode_e                   opcode, following;
+  request_choice_t           choice;
+  loop_source_e              source;
+  modification_t [SLOTS-1:0] slots;
+  logic                      is_modify, begins;
+
+  assign {opcode, choice, source} = fetch_data_i[0][63:53];
+  assign slots                    = fetch_data_i[0][59:0];
+  assign following                = opcode_e'(fetch_data_i[1][63:60]);
+  assign is_modify                = opcode == OpDynModi;
+  assign begins                   = opcode == OpDynLoop;
+
+  // T_cur of the request that runs, or that a Dyn-Loop names.
+  logic [3:0] read_request;
+  tokens_t    read_tokens;
+
+  assign read_request = begins ? chosen(choice, request_q) : request_q;
+
+  always_comb begin : read_configuration
+    read_tokens = '0;
+    for (int unsigned r = 0; r < REQUESTS; r++) begin
+      if (read_request == 4'(r) && has_tokens_q[r]) read_tokens = tokens[r];
+    end
+  end
+
+  // The loops around it.
+  logic [DEPTH-1:0] innermost;
+  logic [1:0]       top;          // place of the innermost
+  address_t         final_word;   // of the innermost
+  tokens_t          part;         // tokens of the repetition of the innermost that goes over tokens
+
+  assign innermost = there_q & ~(there_q >> 1);
+  assign top       = {there_q[2], there_q[3] || there_q[1] && !there_q[2]};
+
+  always_comb begin : look_around
+    final_word = level_q[0].final_word;
+    part       = read_tokens;
+    for (int unsigned l = 0; l < DEPTH; l++) begin
+      if (innermost[l]) final_word = level_q[l].final_word;
+      if (there_q[l] && level_q[l].over_tokens) begin
+        part = level_q[l].is_last ? level_q[l].rest : level_q[l].step;
+      end
+    end
+  end
+
+  // Whether an address is that of the next word: next + ~at is 0, which needs no carries to be seen.
+  function automatic logic follows(address_t next, address_t at);
+    return (next ^ ~at) == {next[12:0] | ~at[12:0], 1'b0};
+  endfunction
+
+  // What comes behind one word, and behind two: the loops that end there with their last repetition are over,
+  // the innermost that does not is repeated, and all goes on at its beginning.
+  for (genvar w = 0; w < WORDS; w++) begin : gen_behind
+    address_t         at, next;
+    logic [DEPTH-1:0] ends, repeats, there;
+
+    assign at = pc_q + 14'(w + 1);
+
+    for (genvar l = 0; l < DEPTH; l++) begin : gen_ends
+      if (w == 0) assign ends[l] = level_q[l].final_word == pc_q;
+      else        assign ends[l] = follows(level_q[l].final_word, pc_q);
+    end
+
+    always_comb begin : go_on
+      logic over;  // all loops so far, from the innermost
+
+      next    = at;
+      there   = there_q;
+      repeats = '0;
+      over    = 1'b1;
+      for (int l = DEPTH - 1; l >= 0; l--) begin
+        if (there_q[l]) begin
+          repeats[l] = over && ends[l] && !level_q[l].is_last;
+          over       = over && ends[l] && level_q[l].is_last;
+          there[l]   = !over;
+          if (repeats[l]) next = level_q[l].body;
+        end
+      end
+    end
+  end
+
+  address_t         next_pc;
+  logic [DEPTH-1:0] next_there, repeats;
+
+  always_comb begin : select_behind
+    next_pc    = is_modify ? gen_behind[1].next : gen_behind[0].next;
+    next_there = is_modify ? gen_behind[1].there : gen_behind[0].there;
+    repeats    = is_modify ? gen_behind[1].repeats : gen_behind[0].repeats;
+    if (begins) begin
+      next_pc    = gen_behind[0].at;
+      next_there = there_q;
+      repeats    = '0;
+    end
+  end
+
+  // What ends the run before the word.
+  status_e run_fault;
+
+  always_comb begin
+    run_fault = StatusNotStarted;
+    if (stop_i)                     run_fault = StatusStopped;
+    else if (overflow_q)            run_fault = StatusBufferOverflow;
+    else if (is_unknown(request_q)) run_fault = StatusUnknownRequest;
+    else if (pc_q >= length_q)      run_fault = StatusPastEnd;
+  end
+
+  // The next turn begins where this one does not end the run; faults that are found later end it there.
+  logic loop_waits;  // a Dyn-Loop is in the next stage: the loops are not yet known
 
   assign start_ready_o  = !busy_q;
   assign started        = start_valid_i && start_ready_o;
-  assign sequence_steps = running_q && multiply_free;
-  assign sequence_moves = sequence_steps && !sequenced.ends;
+  assign sequence_steps = running_q && multiply_free && !loop_waits;
+  assign sequence_moves = sequence_steps && run_fault == StatusNotStarted &&
+                          (is_command(opcode) || opcode == OpNop || is_modify || begins);
 
-  // Where the cycle begins.
-  position_t  first;
-  status_e    first_fault;
-  logic [1:0] first_top;
+  assign fetch_read_o    = started || sequence_moves;
+  assign fetch_address_o = started ? start_i.address : sequence_moves ? next_pc : '0;
 
-  assign first_top = 2'(depth_q - 3'd1);
+  // Whether a Dyn-Modi is wrong.
+  logic misfit;
 
-  always_comb begin : begin_words
-    first.index = '0;
-    first.at    = pc_q;
-    first.depth = depth_q;
-    first.nest  = level_q;
-    first.limit = depth_q == '0 ? length_q : level_q[first_top].limit;
-    first.part  = depth_q == '0 ? tokens_of(request_q, tokens_q) : level_q[first_top].tokens;
-  end
-
-  always_comb begin
-    first_fault = StatusNotStarted;
-    if (stop_i)                     first_fault = StatusStopped;
-    else if (overflow_q)            first_fault = StatusBufferOverflow;
-    else if (is_unknown(request_q)) first_fault = StatusUnknownRequest;
-  end
-
-  // Dyn-Loops: each word as long as all before it were loops.
-  for (genvar n = 0; n < LOOPS; n++) begin : gen_loop
-    position_t   here, behind;
-    status_e     fault, fault_behind;
-    loop_word_t  word;
-    logic        begins;
-    logic [3:0]  request;
-    level_t      level;
-    logic [14:0] word_behind;
-
-    if (n == 0) begin : gen_first
-      assign here  = first;
-      assign fault = first_fault;
-    end else begin : gen_other
-      assign here  = gen_loop[n-1].behind;
-      assign fault = gen_loop[n-1].fault_behind;
-    end
-
-    assign word        = fetch_data_i[n];
-    assign request     = chosen(word.request, request_q);
-    assign begins      = fault == StatusNotStarted && here.index == 2'(n) && here.at < length_q &&
-                         word.opcode == OpDynLoop;
-    assign word_behind = {1'b0, here.at} + 15'd1 + {1'b0, word.words};
-
-    always_comb begin : begin_level
-      level.body        = here.at + 14'd1;
-      level.limit       = word_behind[13:0];
-      level.number      = '0;
-      level.over_tokens = word.source != SourceCount;
-      level.step        = level.over_tokens ? word.bound : 20'd1;
-      unique case (word.source)
-        SourceCount: level.left = word.bound;
-        SourcePart:  level.left = here.part;
-        default:     level.left = tokens_of(request, tokens_q);
-      endcase
-      level.tokens = here.part;
-      if (level.over_tokens) level.tokens = level.left < level.step ? level.left : level.step;
-    end
-
-    always_comb begin : check_loop
-      fault_behind = fault;
-      if (begins) begin
-        if (word.zero != '0 || is_wrong(word.request) ||
-            word.request.fixed && word.source < SourceAll) fault_behind = StatusUnknownOpcode;
-        else if (word.source > SourceAll)     fault_behind = StatusUnknownTarget;
-        else if (is_unknown(request))         fault_behind = StatusUnknownRequest;
-        else if (here.depth == 3'(DEPTH))     fault_behind = StatusTooDeep;
-        else if (word.words == '0 || level.left == '0 || level.step == '0 ||
-                 {16'd0, level.left} > {level.step, 16'd0}) fault_behind = StatusLoopBound;
-        else if (word_behind > {1'b0, here.limit}) fault_behind = StatusLoopEnd;
-      end
-    end
-
-    always_comb begin : enter_loop
-      behind = here;
-      if (begins && fault_behind == StatusNotStarted) begin
-        behind.index                 = here.index + 2'd1;
-        behind.at                    = level.body;
-        behind.depth                 = here.depth + 3'd1;
-        behind.nest[here.depth[1:0]] = level;
-        behind.limit                 = level.limit;
-        behind.part                  = level.tokens;
-      end
+  always_comb begin : check_modify
+    misfit = !is_command(following) || (there_q == '0 ? gen_behind[0].at == length_q : final_word == pc_q);
+    for (int unsigned s = 0; s < SLOTS; s++) begin
+      if (slots[s].target > TargetHead || slots[s].target != TargetNone &&
+          (there_q == '0 || slots[s].level > top)) misfit = 1'b1;
     end
   end
 
-  // The loops that have begun, and how they are: the innermost first; of one that is not there both hold.
-  position_t        nested;
-  status_e          nested_fault;
-  logic [DEPTH-1:0] firsts, lasts;
+  assign turn.fault       = run_fault;
+  assign turn.at          = pc_q;
+  assign turn.modified    = is_modify && !misfit && run_fault == StatusNotStarted;
+  assign turn.misfit      = is_modify && misfit;
+  assign turn.begins      = begins;
+  assign turn.over_tokens = source != SourceCount;
+  assign turn.word        = is_modify ? fetch_data_i[1] : fetch_data_i[0];
+  assign turn.part        = part;
 
-  assign nested       = gen_loop[LOOPS-1].behind;
-  assign nested_fault = gen_loop[LOOPS-1].fault_behind;
+  always_comb begin : loop_over
+    unique case (source)
+      SourceCount: turn.left = fetch_data_i[0][19:0];
+      SourcePart:  turn.left = part;
+      default:     turn.left = read_tokens;
+    endcase
+  end
+
+  for (genvar s = 0; s < SLOTS; s++) begin : gen_term
+    assign turn.terms[s]   = '{
+      target: is_modify ? slots[s].target : TargetNone, coefficient: slots[s].coefficient
+    };
+    assign turn.numbers[s] = level_q[2'(top - slots[s].level)].number;
+  end
 
   for (genvar l = 0; l < DEPTH; l++) begin : gen_flags
-    logic [1:0] top;
+    logic [1:0] place;
 
-    assign top       = 2'(nested.depth - 3'd1 - 3'(l));
-    assign firsts[l] = nested.depth <= 3'(l) || nested.nest[top].number == '0;
-    assign lasts[l]  = nested.depth <= 3'(l) || nested.nest[top].left <= nested.nest[top].step;
+    assign place          = 2'(top - 2'(l));
+    assign turn.firsts[l] = !there_q[l] || level_q[place].number == '0;
+    assign turn.lasts[l]  = !there_q[l] || level_q[place].is_last;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Checks and products
+  // ---------------------------------------------------------------------------------------------
+
+  // A Dyn-Loop, and the loop that begins.
+  request_choice_t loop_choice;
+  loop_source_e    loop_source;
+  logic [18:0]     loop_zero;
+  address_t        loop_words;
+  tokens_t         loop_bound, loop_rest;  // and what is left behind its first repetition,
+  logic            loop_runs_out;          // unless that is shorter
+  logic [14:0]     loop_end;               // its last word
+  level_t          loop_level;
+  status_e         loop_fault;
+  logic            loop_begins;
+
+  // A command, NOP or END.
+  command_word_t          single;
+  logic [3:0]             single_request;
+  status_e                single_fault;
+  logic [SLOTS-1:0][18:0] product, product_d, product_q;
+  target_e [SLOTS-1:0]    target, target_d, target_q;
+
+  assign {loop_choice, loop_source, loop_zero, loop_words, loop_bound} = multiply_q.word[59:0];
+
+  assign loop_waits  = multiply_valid_q && multiply_q.begins;
+  assign loop_end    = {1'b0, multiply_q.at} + {1'b0, loop_words};
+  assign loop_begins = loop_waits && add_free && !checked.ends;
+
+  always_comb begin : begin_loop
+    loop_level.body        = multiply_q.at + 14'd1;
+    loop_level.final_word  = loop_end[13:0];
+    loop_level.number      = '0;
+    loop_level.over_tokens = multiply_q.over_tokens;
+    loop_level.step        = multiply_q.over_tokens ? loop_bound : 20'd1;
+    {loop_runs_out, loop_rest} = {1'b0, multiply_q.left} - {1'b0, loop_level.step};
+    loop_level.is_last         = loop_runs_out || loop_rest == '0;
+    loop_level.rest            = loop_level.is_last ? multiply_q.left : loop_rest;
+  end
+
+  always_comb begin : check_loop
+    loop_fault = StatusNotStarted;
+    if (loop_zero != '0 || is_wrong(loop_choice) || loop_choice.fixed && loop_source < SourceAll)
+      loop_fault = StatusUnknownOpcode;
+    else if (loop_source > SourceAll)                    loop_fault = StatusUnknownTarget;
+    else if (is_unknown(chosen(loop_choice, request_q))) loop_fault = StatusUnknownRequest;
+    else if (there_q[DEPTH-1])                           loop_fault = StatusTooDeep;
+    else if (loop_words == '0 || multiply_q.left == '0 || loop_level.step == '0 ||
+             {16'd0, multiply_q.left} > {loop_level.step, 16'd0}) loop_fault = StatusLoopBound;
+    else if (there_q == '0 ? loop_end >= {1'b0, length_q} : loop_end > {1'b0, final_word})
+      loop_fault = StatusLoopEnd;
+  end
+
+  assign single         = multiply_q.word;
+  assign single_request = chosen(single.request, request_q);
+
+  always_comb begin : check_single
+    single_fault = StatusNotStarted;
+    if (is_command(single.opcode)) begin
+      if (single.zero != '0 || is_wrong(single.request)) single_fault = StatusUnknownOpcode;
+      else if (is_unknown(single_request))               single_fault = StatusUnknownRequest;
+    end else if (single.opcode == OpNop || single.opcode == OpEnd) begin
+      if (single != {single.opcode, 60'd0}) single_fault = StatusUnknownOpcode;
+      else if (single.opcode == OpEnd)      single_fault = StatusDone;
+    end else single_fault = StatusUnknownOpcode;
   end
 
   // Whether every loop that a condition marks holds.
@@ -334,275 +488,245 @@ module dispatcher import pimlico_pkg::*; #(
     return condition.enabled && (condition.loops & ~holds) == '0;
   endfunction
 
-  // A Dyn-Modi.
-  modify_word_t         modify;
-  product_t [SLOTS-1:0] slots, products, products_d, products_q;
-  logic                 is_modify, modified;
-  status_e              modify_fault;
-  address_t             at;  // of the next word: a command, NOP, END, or a loop for the next cycle
-  command_word_t        word, following;
-  logic [1:0]           following_index;
-
-  assign modify    = fetch_data_i[nested.index];
-  assign is_modify = nested_fault == StatusNotStarted && nested.at < length_q &&
-                     modify.opcode == OpDynModi;
-
-  assign following_index = nested.index + 2'd1;
-  assign following       = fetch_data_i[following_index];
-
-  for (genvar s = 0; s < SLOTS; s++) begin : gen_slot
-    modification_t slot;
-
-    assign slot     = modify.slots[s];
-    assign slots[s] = '{
-      target:      slot.target,
-      number:      nested.nest[2'(nested.depth - 3'd1 - {1'b0, slot.level})].number,
-      coefficient: slot.coefficient
+  always_comb begin : check
+    checked                = '0;
+    checked.ending.address = multiply_q.modified ? multiply_q.at + 14'd1 : multiply_q.at;
+    checked.ending.status  = multiply_q.fault;
+    if (multiply_q.fault == StatusNotStarted) begin
+      if (multiply_q.misfit) checked.ending.status = StatusUnknownTarget;
+      else checked.ending.status = multiply_q.begins ? loop_fault : single_fault;
+    end
+    checked.ends    = checked.ending.status != StatusNotStarted;
+    checked.command = '{
+      kind:    single.opcode,
+      request: single_request,
+      head:    single.head,
+      row:     '0,
+      place:   single.place,
+      column:  single.column,
+      word:    single.word,
+      first:   is_met(single.first, multiply_q.firsts),
+      last:    is_met(single.last, multiply_q.lasts),
+      opens:   is_met(single.opens, multiply_q.firsts),
+      tokens:  multiply_q.part
     };
   end
 
-  always_comb begin : check_modify
-    modify_fault = nested_fault;
-    if (is_modify) begin
-      for (int unsigned s = 0; s < SLOTS; s++) begin
-        if (modify.slots[s].target > TargetHead || modify.slots[s].target != TargetNone &&
-            {1'b0, modify.slots[s].level} >= nested.depth) modify_fault = StatusUnknownTarget;
-      end
-      if (nested.at + 14'd1 == nested.limit || !is_command(following.opcode)) begin
-        modify_fault = StatusUnknownTarget;
-      end
-    end
-  end
+  // The run ends in the first repetition in which a field overflows. Until then a product exceeds its field
+  // by less than a coefficient: 19 bits hold it for a place, 13 for 64 times as much, 10 for other fields.
+  // The coefficient's digits are of two bits: 0, 1, 2 or 3 times the number.
+  for (genvar s = 0; s < SLOTS; s++) begin : gen_product
+    logic [18:0] number, thrice;
 
-  assign modified = is_modify && modify_fault == StatusNotStarted;
-  assign at       = modified ? nested.at + 14'd1 : nested.at;
-  assign word     = modified ? following : fetch_data_i[nested.index];
+    assign number    = 19'(multiply_q.numbers[s]);
+    assign thrice    = number + (number << 1);
+    assign target[s] = multiply_q.terms[s].target;
 
-  // A command, NOP or END.
-  status_e    word_fault;
-  logic       advances;
-  logic [3:0] request;
+    always_comb begin : multiply
+      product[s] = '0;
+      for (int unsigned d = 0; d < 10; d += 2) begin
+        logic [18:0] digit;
 
-  assign request  = chosen(word.request, request_q);
-  assign advances = word_fault == StatusNotStarted && word.opcode != OpDynLoop;
-  assign products = modified && !sequenced.ends ? slots : '0;
-
-  always_comb begin : check_word
-    word_fault = modify_fault;
-    if (modify_fault == StatusNotStarted) begin
-      if (at >= length_q) word_fault = StatusPastEnd;
-      else if (is_command(word.opcode)) begin
-        if (word.zero != '0 || is_wrong(word.request)) word_fault = StatusUnknownOpcode;
-        else if (is_unknown(request))                  word_fault = StatusUnknownRequest;
-      end else if (word.opcode == OpNop || word.opcode == OpEnd) begin
-        if (word != {word.opcode, 60'd0}) word_fault = StatusUnknownOpcode;
-        else if (word.opcode == OpEnd)    word_fault = StatusDone;
-      end else if (word.opcode != OpDynLoop) word_fault = StatusUnknownOpcode;
-    end
-  end
-
-  always_comb begin : sequence_word
-    sequenced        = '0;
-    sequenced.ends   = word_fault != StatusNotStarted;
-    sequenced.ending = '{status: word_fault, address: at};
-    sequence_valid   = sequenced.ends || is_command(word.opcode);
-    if (!sequenced.ends && is_command(word.opcode)) begin
-      sequenced.command = '{
-        kind:    word.opcode,
-        request: request,
-        head:    word.head,
-        row:     '0,
-        place:   word.place,
-        column:  word.column,
-        word:    word.word,
-        first:   is_met(word.first, firsts),
-        last:    is_met(word.last, lasts),
-        opens:   is_met(word.opens, firsts),
-        tokens:  nested.part
-      };
-    end
-  end
-
-  // Where it goes on: behind the word, or at the beginning of the innermost loop that ends with it and is
-  // not in its last repetition. The loops inside that one are over.
-  logic [2:0]         next_depth;
-  level_t [DEPTH-1:0] next_level;
-  address_t           next_pc, behind_word;
-
-  assign behind_word = at + 14'd1;
-
-  always_comb begin : advance
-    logic ends_here;  // all loops so far, from the innermost, end here with their last repetition
-
-    next_depth = nested.depth;
-    next_level = nested.nest;
-    next_pc    = advances ? behind_word : at;
-    ends_here  = advances;
-    for (int l = DEPTH - 1; l >= 0; l--) begin
-      if (ends_here && 32'(next_depth) == l + 1) begin
-        ends_here = nested.nest[l].limit == behind_word;
-        if (ends_here && nested.nest[l].left <= nested.nest[l].step) next_depth = 3'(l);
-        else if (ends_here) begin
-          ends_here     = 1'b0;
-          next_pc       = nested.nest[l].body;
-          next_level[l] = repeated(nested.nest[l]);
-        end
+        unique case (multiply_q.terms[s].coefficient[d+:2])
+          2'd0: digit = '0;
+          2'd1: digit = number;
+          2'd2: digit = number << 1;
+          2'd3: digit = thrice;
+        endcase
+        product[s] = product[s] + (digit << d);
       end
     end
   end
 
   // A loop in its next repetition.
   function automatic level_t repeated(level_t level);
-    repeated        = level;
-    repeated.number = level.number + 16'd1;
-    repeated.left   = level.left - level.step;
-    if (level.over_tokens && repeated.left < level.step) repeated.tokens = repeated.left;
+    tokens_t rest;
+    logic    runs_out;
+
+    repeated         = level;
+    repeated.number  = level.number + 16'd1;
+    {runs_out, rest} = {1'b0, level.rest} - {1'b0, level.step};
+    repeated.is_last = runs_out || rest == '0;
+    if (!repeated.is_last) repeated.rest = rest;
   endfunction
 
-  // ---------------------------------------------------------------------------------------------
-  // Products
-  // ---------------------------------------------------------------------------------------------
-
-  logic overflows, multiply_faults;
-
-  // The run ends in the first repetition in which a field overflows. Until then a product exceeds its field
-  // by less than a coefficient: 19 bits hold it for a place, 13 for 64 times as much, 10 for other fields.
-  always_comb begin : multiply
-    logic [18:0] product;
-    logic [21:0] place;
-    logic [12:0] column, index, head;
-    logic        wraps;
-
-    place  = 22'(multiply_q.command.place);
-    column = 13'(multiply_q.command.column);
-    index  = 13'(multiply_q.command.word);
-    head   = 13'(multiply_q.command.head);
-    wraps  = 1'b0;
-    for (int unsigned s = 0; s < SLOTS; s++) begin
-      product = 19'(products_q[s].number) * 19'(products_q[s].coefficient);
-      unique case (products_q[s].target)
-        TargetPlace:   place = place + 22'(product);
-        TargetPlace64: place = place + {3'd0, product[12:0], 6'd0};
-        TargetColumn:  column = column + 13'(product[9:0]);
-        TargetWord:    index = index + 13'(product[9:0]);
-        TargetWordWraps: begin
-          index = index + 13'(product[9:0]);
-          wraps = 1'b1;
-        end
-        TargetHead:    head = head + 13'(product[9:0]);
-        default: ;
-      endcase
-    end
-    overflows = place[21:18] != '0 || has_row(multiply_q.command.kind) && place[17:16] != '0 ||
-                column[12:8] != '0 || !wraps && index[12:8] != '0 || head[12:3] != '0;
-
-    multiplied                = multiply_q;
-    multiplied.command.place  = place[17:0];
-    multiplied.command.column = column[7:0];
-    multiplied.command.word   = index[7:0];
-    multiplied.command.head   = head[2:0];
-    if (!multiply_q.ends && overflows) begin
-      multiplied.ends          = 1'b1;
-      multiplied.ending.status = StatusFieldOverflow;
+  always_comb begin : loops
+    there_d = there_q;
+    level_d = level_q;
+    if (loop_begins)    there_d = {there_q[DEPTH-2:0], 1'b1};
+    if (sequence_moves) there_d = next_there;
+    if (started)        there_d = '0;
+    for (int unsigned l = 0; l < DEPTH; l++) begin
+      if (loop_waits) begin
+        if (!there_q[l]) level_d[l] = loop_level;
+      end else if (sequence_moves && repeats[l]) level_d[l] = repeated(level_q[l]);
     end
   end
 
-  assign multiply_faults = multiply_valid_q && !multiply_q.ends && overflows && translate_free;
+  // ---------------------------------------------------------------------------------------------
+  // Sums
+  // ---------------------------------------------------------------------------------------------
+
+  segment_t add_segment, translate_segment_d, translate_segment_q;  // of the command's request
+
+  always_comb begin : read_segment
+    add_segment = '0;
+    for (int unsigned r = 0; r < REQUESTS; r++) begin
+      if (add_q.command.request == 4'(r) && has_segment_q[r]) add_segment = segment[r];
+    end
+  end
+
+  always_comb begin : add
+    logic [20:0] place;
+    logic [10:0] column, index;
+    logic [5:0]  head;
+    logic        wraps, place_over, column_over, index_over, head_over;
+
+    place       = 21'(add_q.command.place);
+    column      = 11'(add_q.command.column);
+    index       = 11'(add_q.command.word);
+    head        = 6'(add_q.command.head);
+    place_over  = 1'b0;
+    column_over = 1'b0;
+    index_over  = 1'b0;
+    head_over   = 1'b0;
+    wraps       = 1'b0;
+    for (int unsigned s = 0; s < SLOTS; s++) begin
+      logic        is_place, is_place64, is_column, is_index, is_head;
+      logic [17:0] to_place;
+      logic [7:0]  to_column, to_index;
+      logic [2:0]  to_head;
+
+      is_place   = target_q[s] == TargetPlace;
+      is_place64 = target_q[s] == TargetPlace64;
+      is_column  = target_q[s] == TargetColumn;
+      is_index   = target_q[s] == TargetWord || target_q[s] == TargetWordWraps;
+      is_head    = target_q[s] == TargetHead;
+      to_place   = is_place ? product_q[s][17:0] : is_place64 ? {product_q[s][11:0], 6'd0} : '0;
+      to_column  = is_column ? product_q[s][7:0] : '0;
+      to_index   = is_index ? product_q[s][7:0] : '0;
+      to_head    = is_head ? product_q[s][2:0] : '0;
+      place      = place + 21'(to_place);
+      column     = column + 11'(to_column);
+      index      = index + 11'(to_index);
+      head       = head + 6'(to_head);
+      if (is_place && product_q[s][18] || is_place64 && product_q[s][12]) place_over = 1'b1;
+      if (is_column && product_q[s][9:8] != '0) column_over = 1'b1;
+      if (is_index && product_q[s][9:8] != '0)  index_over = 1'b1;
+      if (is_head && product_q[s][9:3] != '0)   head_over = 1'b1;
+      if (target_q[s] == TargetWordWraps)       wraps = 1'b1;
+    end
+    if (place[20:18] != '0 || has_row(add_q.command.kind) && place[17:16] != '0) place_over = 1'b1;
+    if (column[10:8] != '0) column_over = 1'b1;
+    if (index[10:8] != '0)  index_over = 1'b1;
+    if (head[5:3] != '0)    head_over = 1'b1;
+
+    added                = add_q;
+    added.command.place  = place[17:0];
+    added.command.column = column[7:0];
+    added.command.word   = index[7:0];
+    added.command.head   = head[2:0];
+    if (!add_q.ends && (place_over || column_over || index_over && !wraps || head_over)) begin
+      added.ends          = 1'b1;
+      added.ending.status = StatusFieldOverflow;
+    end
+  end
 
   // ---------------------------------------------------------------------------------------------
   // Look-up
   // ---------------------------------------------------------------------------------------------
 
-  logic        looks_up, beyond, translate_faults;
+  logic        looks_up, beyond;
   logic [15:0] virtual_row;
   logic [16:0] entry;
 
   assign virtual_row = translate_q.command.place[15:0];
   assign looks_up    = !translate_q.ends && has_row(translate_q.command.kind);
-  assign entry       = {1'b0, half_of(translate_q.command.request, base_q)} + {1'b0, virtual_row};
-  assign beyond      = virtual_row >= half_of(translate_q.command.request, rows_q) ||
-                       entry >= 17'(ENTRIES);
+  assign entry       = {1'b0, translate_segment_q.base} + {1'b0, virtual_row};
+  assign beyond      = virtual_row >= translate_segment_q.rows || entry >= 17'(ENTRIES);
 
-  assign table_read_o    = translate_valid_q && looks_up && !beyond && dispatch_free;
-  assign table_address_o = entry[15:0];
+  assign table_read_o    = translate_valid_q && looks_up && !beyond && wait_free;
+  assign table_address_o = table_read_o ? entry[15:0] : '0;
 
   always_comb begin
-    translated = translate_q;
+    looked_up = translate_q;
     if (looks_up && beyond) begin
-      translated.ends          = 1'b1;
-      translated.ending.status = StatusVa2PaMiss;
+      looked_up.ends          = 1'b1;
+      looked_up.ending.status = StatusVa2PaMiss;
     end
   end
 
-  assign translate_faults = translate_valid_q && looks_up && beyond && dispatch_free;
+  // The table's entry.
+  always_comb begin
+    found = wait_q;
+    if (!wait_q.ends && has_row(wait_q.command.kind)) begin
+      found.command.place = {2'd0, table_data_i};
+      if (table_data_i == NO_ROW) begin
+        found.ends          = 1'b1;
+        found.ending.status = StatusVa2PaMiss;
+      end
+    end
+  end
 
   // ---------------------------------------------------------------------------------------------
   // Dispatch
   // ---------------------------------------------------------------------------------------------
 
-  logic missed;
-
-  assign missed = !dispatch_q.ends && has_row(dispatch_q.command.kind) && table_data_i == NO_ROW;
-
-  assign dispatch_valid_o = dispatch_valid_q && !dispatch_q.ends && !missed;
-  assign end_valid_o      = dispatch_valid_q && (dispatch_q.ends || missed);
+  assign dispatch_valid_o = dispatch_valid_q && !dispatch_q.ends;
+  assign end_valid_o      = dispatch_valid_q && dispatch_q.ends;
+  assign end_o            = end_valid_o ? dispatch_q.ending : '0;
 
   always_comb begin
     dispatch_o = '0;
     if (dispatch_valid_o) begin
       dispatch_o = dispatch_q.command;
       if (has_row(dispatch_q.command.kind)) begin
-        dispatch_o.row   = table_data_i;
+        dispatch_o.row   = dispatch_q.command.place[15:0];
         dispatch_o.place = '0;
       end
     end
   end
 
-  always_comb begin
-    end_o = '0;
+  // ---------------------------------------------------------------------------------------------
+  // Movement: the end of a run takes with it all that is behind
+  // ---------------------------------------------------------------------------------------------
+
+  assign dispatch_free  = !dispatch_valid_q || dispatch_ready_i;
+  assign wait_free      = !wait_valid_q || dispatch_free;
+  assign translate_free = !translate_valid_q || wait_free;
+  assign add_free       = !add_valid_q || translate_free;
+  assign multiply_free  = !multiply_valid_q || add_free;
+
+  always_comb begin : move
+    multiply_valid_d  = multiply_free ? sequence_steps : multiply_valid_q;
+    add_valid_d       = add_free ? multiply_valid_q && (checked.ends || is_command(single.opcode)) : add_valid_q;
+    translate_valid_d = translate_free ? add_valid_q : translate_valid_q;
+    wait_valid_d      = wait_free ? translate_valid_q : wait_valid_q;
+    dispatch_valid_d  = dispatch_free ? wait_valid_q : dispatch_valid_q;
     if (end_valid_o) begin
-      end_o = dispatch_q.ending;
-      if (missed) end_o.status = StatusVa2PaMiss;
+      multiply_valid_d  = 1'b0;
+      add_valid_d       = 1'b0;
+      translate_valid_d = 1'b0;
+      wait_valid_d      = 1'b0;
+      dispatch_valid_d  = 1'b0;
     end
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // Movement: a fault takes with it all that is behind
-  // ---------------------------------------------------------------------------------------------
-
-  assign dispatch_free  = !dispatch_valid_q || !dispatch_valid_o || dispatch_ready_i;
-  assign translate_free = !translate_valid_q || dispatch_free;
-  assign multiply_free  = !multiply_valid_q || translate_free;
-
-  assign multiply_valid  = sequence_steps && sequence_valid && !multiply_faults &&
-                           !translate_faults && !end_valid_o;
-  assign translate_valid = multiply_valid_q && !translate_faults && !end_valid_o;
-
-  always_comb begin
-    multiply_valid_d  = multiply_free ? multiply_valid : multiply_valid_q;
-    translate_valid_d = translate_free ? translate_valid : translate_valid_q;
-    dispatch_valid_d  = dispatch_free ? translate_valid_q && !end_valid_o : dispatch_valid_q;
-    multiply_d        = multiply_free && multiply_valid ? sequenced : multiply_q;
-    products_d        = multiply_free && multiply_valid ? products : products_q;
-    translate_d       = translate_free && translate_valid ? multiplied : translate_q;
-    dispatch_d        = dispatch_free && translate_valid_q && !end_valid_o ? translated : dispatch_q;
+  always_comb begin : load
+    multiply_d          = multiply_free ? turn : multiply_q;
+    add_d               = add_free ? checked : add_q;
+    product_d           = add_free ? product : product_q;
+    target_d            = add_free ? target : target_q;
+    translate_d         = translate_free ? added : translate_q;
+    translate_segment_d = translate_free ? add_segment : translate_segment_q;
+    wait_d              = wait_free ? looked_up : wait_q;
+    dispatch_d          = dispatch_free ? found : dispatch_q;
   end
 
-  assign fetch_read_o    = started || sequence_moves;
-  assign fetch_address_o = started ? start_i.address : sequence_moves ? next_pc : pc_q;
-
-  always_comb begin
+  always_comb begin : run
     busy_d    = busy_q;
     running_d = running_q;
-    request_d = request_q;
-    pc_d      = fetch_read_o ? fetch_address_o : pc_q;
-    depth_d   = depth_q;
-    level_d   = level_q;
-    if (sequence_moves) begin
-      depth_d = next_depth;
-      level_d = next_level;
-    end else if (sequence_steps) running_d = 1'b0;
-    if (multiply_faults || translate_faults) running_d = 1'b0;
+    if (sequence_steps && !sequence_moves) running_d = 1'b0;
     if (end_valid_o) begin
       busy_d    = 1'b0;
       running_d = 1'b0;
@@ -610,16 +734,17 @@ module dispatcher import pimlico_pkg::*; #(
     if (started) begin
       busy_d    = 1'b1;
       running_d = 1'b1;
-      request_d = start_i.request;
-      depth_d   = '0;
     end
   end
+
+  assign pc_d      = fetch_read_o ? fetch_address_o : pc_q;
+  assign request_d = started ? start_i.request : request_q;
 
   always_comb begin
     status_d = status_q;
     for (int unsigned r = 0; r < REQUESTS; r++) begin
       if (started && start_i.request == 4'(r)) status_d[r] = StatusRunning;
-      if (end_valid_o && request_q == 4'(r)) status_d[r] = end_o.status;
+      if (end_valid_o && request_q == 4'(r)) status_d[r] = dispatch_q.ending.status;
     end
   end
 
@@ -635,34 +760,37 @@ module dispatcher import pimlico_pkg::*; #(
     if (!rst_ni) begin
       busy_q            <= 1'b0;
       running_q         <= 1'b0;
-      request_q         <= '0;
-      pc_q              <= '0;
-      depth_q           <= '0;
-      level_q           <= '0;
       multiply_valid_q  <= 1'b0;
+      add_valid_q       <= 1'b0;
       translate_valid_q <= 1'b0;
+      wait_valid_q      <= 1'b0;
       dispatch_valid_q  <= 1'b0;
-      multiply_q        <= '0;
-      products_q        <= '0;
-      translate_q       <= '0;
-      dispatch_q        <= '0;
       for (int unsigned r = 0; r < REQUESTS; r++) status_q[r] <= StatusNotStarted;
     end else begin
       busy_q            <= busy_d;
       running_q         <= running_d;
-      request_q         <= request_d;
-      pc_q              <= pc_d;
-      depth_q           <= depth_d;
-      level_q           <= level_d;
       multiply_valid_q  <= multiply_valid_d;
+      add_valid_q       <= add_valid_d;
       translate_valid_q <= translate_valid_d;
+      wait_valid_q      <= wait_valid_d;
       dispatch_valid_q  <= dispatch_valid_d;
-      multiply_q        <= multiply_d;
-      products_q        <= products_d;
-      translate_q       <= translate_d;
-      dispatch_q        <= dispatch_d;
       status_q          <= status_d;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    request_q           <= request_d;
+    pc_q                <= pc_d;
+    there_q             <= there_d;
+    level_q             <= level_d;
+    multiply_q          <= multiply_d;
+    add_q               <= add_d;
+    product_q           <= product_d;
+    target_q            <= target_d;
+    translate_q         <= translate_d;
+    translate_segment_q <= translate_segment_d;
+    wait_q              <= wait_d;
+    dispatch_q          <= dispatch_d;
   end
 
   if (REQUESTS == 0 || REQUESTS > 16 || COMMANDS == 0 || COMMANDS > 16380)

@@ -18,14 +18,19 @@ module dispatcher_checks import pimlico_pkg::*; #(
   input dispatch_t      dispatch_o,
   input logic           end_valid_o,
   input status_e [15:0] status_o,
-  input logic [2:0]     depth_q,
+  input logic [3:0]     there_q,
   input logic           running_q,
+  input logic           sequence_moves,
+  input logic           loop_waits,
+  input logic [3:0]     repeats,
   input logic           multiply_valid_q,
+  input logic           add_valid_q,
   input logic           translate_valid_q,
-  input logic           dispatch_valid_q
+  input logic           wait_valid_q,
+  input logic           dispatch_valid_q,
+  input logic           table_read_o,
+  input logic           wait_free
 );
-
-  localparam int unsigned DEPTH = 4;
 
   handshake_checks #(.WIDTH($bits(dispatch_t))) u_dispatch (
     .clk_i, .rst_ni, .valid_i(dispatch_valid_o), .ready_i(dispatch_ready_i), .data_i(dispatch_o)
@@ -47,10 +52,15 @@ module dispatcher_checks import pimlico_pkg::*; #(
 
   `ASSERT(assert_start, start_ready_o == !runs_q)
   `ASSERT(assert_end, !end_valid_o || (runs_q && !dispatch_valid_o))
-  `ASSERT(assert_idle, runs_q || !(running_q || multiply_valid_q || translate_valid_q || dispatch_valid_q))
+  `ASSERT(assert_idle, runs_q || !(running_q || multiply_valid_q || add_valid_q || translate_valid_q ||
+                                   wait_valid_q || dispatch_valid_q))
+  `ASSERT(assert_loop, !loop_waits || !sequence_moves)
+  `ASSERT(assert_repeat, !sequence_moves || ($onehot0(repeats) && (repeats & ~there_q) == '0))
+  `ASSERT(assert_table, !table_read_o || (translate_valid_q && wait_free))
   `ASSERT(assert_one_running, $onehot0(running) && (running == '0 || runs_q))
   `ASSERT(assert_request, (running >> REQUESTS) == '0)
-  `ASSERT(assert_depth, depth_q <= 3'(DEPTH))
+  // The loops that run are the outermost levels.
+  `ASSERT(assert_depth, !runs_q || (there_q & (there_q + 4'd1)) == '0)
 
 endmodule
 

@@ -40,7 +40,7 @@ module pim_module import pimlico_pkg::*; #(
   /// The run that is to start.
   input  start_t           start_i,
   /// Words from the last fetch_address_o on, the first at the bottom.
-  input  logic [3:0][63:0] fetch_data_i,
+  input  logic [1:0][63:0] fetch_data_i,
   /// The entry at the last table_address_o.
   input  logic [15:0]      table_data_i,
   /// Number of bursts that the host has ready for WR_SHARED; 127 for more.
@@ -59,11 +59,11 @@ module pim_module import pimlico_pkg::*; #(
   output logic             start_ready_o,
   /// The command buffer is read.
   output logic             fetch_read_o,
-  /// Address of the first of the four words that are read.
+  /// Address of the first of the two words that are read.
   output logic [13:0]      fetch_address_o,
   /// The Va2Pa table is read.
   output logic             table_read_o,
-  /// Address of the entry that is read.
+  /// Address of the entry that is read; 0 if none is.
   output logic [15:0]      table_address_o,
   /// The program has ended.
   output logic             end_valid_o,

@@ -23,7 +23,7 @@ pub struct Accesses {
 pub struct Memories {
     commands: Box<[u64]>,
     table: Box<[u16]>,
-    fetched: [u64; 4],
+    fetched: [u64; 2],
     entry: u16,
 }
 
@@ -33,13 +33,13 @@ impl Memories {
         Self {
             commands: vec![0; COMMANDS].into(),
             table: vec![NO_ROW; ENTRIES].into(),
-            fetched: [0; 4],
+            fetched: [0; 2],
             entry: 0,
         }
     }
 
     /// Words of the command buffer from the last address on, the first at the bottom.
-    pub fn fetched(&self) -> [u64; 4] {
+    pub fn fetched(&self) -> [u64; 2] {
         self.fetched
     }
 
@@ -84,7 +84,7 @@ mod tests {
         let write = Accesses { command_write: true, load: load(3, 7), ..Default::default() };
         memories.clock(&write);
         memories.clock(&Accesses { fetch: Some(2), entry: Some(1), ..Default::default() });
-        assert_eq!((memories.fetched(), memories.entry()), ([0, 7, 0, 0], NO_ROW));
+        assert_eq!((memories.fetched(), memories.entry()), ([0, 7], NO_ROW));
         let write = Accesses { table_write: true, load: load(1, 9), ..Default::default() };
         memories.clock(&write);
         assert_eq!(memories.entry(), NO_ROW);
@@ -93,6 +93,6 @@ mod tests {
             entry: Some(1),
             ..Default::default()
         });
-        assert_eq!((memories.fetched(), memories.entry()), ([0; 4], 9));
+        assert_eq!((memories.fetched(), memories.entry()), ([0; 2], 9));
     }
 }

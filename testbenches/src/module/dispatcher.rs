@@ -84,14 +84,14 @@ impl Sizes {
 struct Memories {
     commands: Vec<u64>,
     table: Vec<u16>,
-    window: [u64; 4],
+    window: [u64; 2],
     entry: u16,
 }
 
 impl Memories {
     fn new(sizes: Sizes) -> Self {
         let (commands, table) = (vec![0; sizes.commands], vec![NO_ROW; sizes.entries]);
-        Self { commands, table, window: [0; 4], entry: 0 }
+        Self { commands, table, window: [0; 2], entry: 0 }
     }
 
     fn drive(&self, input: &mut DispatcherIn) {
@@ -621,25 +621,30 @@ impl<'a> Judge<'a> {
         Some(kind)
     }
 
-    /// What a run puts out, and when: each thing goes through three registers, where it waits for the
-    /// one before, and a turn is taken where the first register is free.
+    /// What a run puts out, and when: each thing goes through five registers, where it waits for the
+    /// one before, and a turn is taken where the first register is free. What is not put out, a NOP or the
+    /// beginning of a loop, leaves the first when the second is free; behind a loop that begins, the next turn
+    /// is taken when it has left.
     fn plan(&self, start: usize, request: usize) -> VecDeque<Due> {
         let address = self.inputs[start].start_i.address.get() as u32;
         let clocks = self.inputs.len() - start;
         let run = match self.overflow {
             true => {
                 let ending = Ending { status: status::BUFFER_OVERFLOW, address, turn: 0 };
-                Run { commands: Vec::new(), ending: Some(ending) }
+                Run { ending: Some(ending), ..Run::default() }
             }
             false => dispatch::run(&self.machine, request, address as usize, clocks as u64),
         };
         let mut commands = run.commands.into_iter().peekable();
+        let mut loops = run.loops.into_iter().peekable();
         let mut due = VecDeque::new();
         let mut turn_at = start;
-        // Of the last: when it is in the second and the third register, and when it leaves.
-        let (mut second, mut third, mut leaves) = (0usize, 0usize, 0usize);
+        // When the last turn has left the first register; and when the last thing is in the third, the fourth
+        // and the fifth register, and leaves.
+        let (mut second, mut third, mut fourth, mut fifth, mut leaves) = (0, 0, 0, 0, 0usize);
         for turn in 0.. {
-            turn_at = (turn_at + 1).max(second.saturating_sub(1));
+            turn_at = (turn_at + 1).max(second.max(1) - 1);
+            second = (turn_at + 2).max(third);
             let Some(input) = self.inputs.get(turn_at) else { break };
             let ending = run.ending.filter(|ending| ending.turn == turn);
             let what = if input.stop_i {
@@ -649,14 +654,18 @@ impl<'a> Judge<'a> {
             } else if let Some(command) = commands.next_if(|command| command.turn == turn) {
                 What::Command(command)
             } else {
+                if loops.next_if_eq(&turn).is_some() {
+                    turn_at = second - 1;
+                }
                 continue;
             };
-            second = (turn_at + 2).max(third);
-            third = (second + 1).max(leaves + 1);
+            third = (second + 1).max(fourth);
+            fourth = (third + 1).max(fifth);
+            fifth = (fourth + 1).max(leaves + 1);
             let ends = matches!(what, What::End(..));
-            let later = || (third..self.inputs.len()).find(|&at| self.inputs[at].dispatch_ready_i);
-            leaves = if ends { third } else { later().unwrap_or(usize::MAX - 1) };
-            due.push_back(Due { from: third, leaves, what });
+            let later = || (fifth..self.inputs.len()).find(|&at| self.inputs[at].dispatch_ready_i);
+            leaves = if ends { fifth } else { later().unwrap_or(usize::MAX - 1) };
+            due.push_back(Due { from: fifth, leaves, what });
             if ends || leaves > self.inputs.len() {
                 break;
             }

@@ -6,18 +6,14 @@ use pimlico_dpa::types::{Load, LoadKind, Start};
 use pimlico_ports::{Model, U};
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
-/// Cycles after which nothing moves in the dispatcher, where its target takes nothing and it fetches nothing:
-/// either its stages are full, or the end of the program has passed two of them.
-const STAGES: u32 = 3;
-
 /// The dispatcher and its memories.
 pub struct Front {
     dispatcher: Dispatcher,
     memories: Memories,
     input: DispatcherIn,
     output: DispatcherOut,
-    /// Cycles for which its target has taken nothing, and it has fetched nothing.
-    stalled: u32,
+    /// In its last cycle all its stages were full, and its target took nothing.
+    stalled: bool,
 }
 
 impl Front {
@@ -28,7 +24,7 @@ impl Front {
             memories: Memories::new(),
             input: DispatcherIn::default(),
             output: DispatcherOut::default(),
-            stalled: 0,
+            stalled: false,
         }
     }
 
@@ -40,20 +36,19 @@ impl Front {
 
     /// A cycle in which a run starts.
     pub fn start(&mut self, request: u8, address: u16) {
-        self.stalled = 0;
+        self.stalled = false;
         let start_i = Start { request: U::new(request.into()), address: U::new(address.into()) };
         self.clock(DispatcherIn { start_valid_i: true, start_i, ..DispatcherIn::default() });
     }
 
     /// A cycle of a run. Returns whether the dispatcher has one: its clock stands still where nothing can
-    /// change, as its target has taken nothing for as long as it has stages.
+    /// change, as all its stages are full and its target takes nothing.
     pub fn step(&mut self, dispatch_ready_i: bool, stop_i: bool) -> bool {
-        if !dispatch_ready_i && self.stalled >= STAGES {
+        if !dispatch_ready_i && self.stalled {
             return false;
         }
+        self.stalled = !dispatch_ready_i && self.dispatcher.is_full();
         self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..DispatcherIn::default() });
-        let stalls = self.output.dispatch_valid_o && !dispatch_ready_i && !self.output.fetch_read_o;
-        self.stalled = if stalls { self.stalled + 1 } else { 0 };
         true
     }
 

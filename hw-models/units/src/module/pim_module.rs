@@ -47,7 +47,7 @@ ports! {
             /// The run that is to start.
             start_i: Start,
             /// Words from the last `fetch_address_o` on, the first at the bottom.
-            fetch_data_i: [u64; 4],
+            fetch_data_i: [u64; 2],
             /// The entry at the last `table_address_o`.
             table_data_i: u16,
             /// Number of bursts that the host has ready for WR_SHARED; 127 for more.
@@ -68,11 +68,11 @@ ports! {
             start_ready_o: bool,
             /// The command buffer is read.
             fetch_read_o: bool,
-            /// Address of the first of the four words that are read.
+            /// Address of the first of the two words that are read.
             fetch_address_o: U<14>,
             /// The Va2Pa table is read.
             table_read_o: bool,
-            /// Address of the entry that is read.
+            /// Address of the entry that is read; 0 if none is.
             table_address_o: u16,
             /// The program has ended.
             end_valid_o: bool,

@@ -2,11 +2,11 @@
 //! The dispatcher's model.
 
 use super::nest::Nest;
-use super::sequence::Sequenced;
-use super::stage::{Products, Stage};
+use super::sequence::Turn;
+use super::stage::Stage;
 use super::{DispatcherIn, DispatcherOut, DispatcherProbe};
+use pimlico_dpa::Status;
 use pimlico_dpa::types::{Dispatch, Load, LoadKind, RunEnd};
-use pimlico_dpa::{NO_ROW, Status};
 use pimlico_ports::{Model, U, Unit};
 
 /// The cycle model of a dispatcher for so many requests, words of the command buffer and entries of the
@@ -20,6 +20,8 @@ pub struct Dispatcher<
     const ENTRIES: usize = 49152,
 > {
     pub(super) requests: [Request; 16],
+    /// A write to them, which waits for a cycle.
+    config: Option<Load>,
     status: [Status; 16],
     /// Words of the program.
     pub(super) length: u32,
@@ -33,12 +35,12 @@ pub struct Dispatcher<
     pub(super) pc: u32,
     pub(super) nest: Nest,
 
-    multiply: Option<(Stage, Products)>,
-    translate: Option<Stage>,
+    multiply: Option<Turn>,
+    add: Option<Stage>,
+    /// With the segment of its request.
+    translate: Option<(Stage, Request)>,
+    wait: Option<Stage>,
     dispatch: Option<Stage>,
-    /// What the registers of the last two stages hold even when nothing is in them.
-    translate_held: Stage,
-    dispatch_held: Stage,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -46,6 +48,13 @@ pub(super) struct Request {
     pub(super) tokens: u32,
     pub(super) base: u16,
     pub(super) rows: u16,
+}
+
+impl Request {
+    /// The entry of a virtual row, if there is such a row.
+    fn entry(&self, row: u16) -> Option<u16> {
+        if row < self.rows { self.base.checked_add(row) } else { None }
+    }
 }
 
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Unit
@@ -73,7 +82,15 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     Dispatcher<REQUESTS, COMMANDS, ENTRIES>
 {
     /// Cycles from a start to the first command.
-    pub const LATENCY: u64 = 4;
+    pub const LATENCY: u64 = 6;
+
+    /// Whether every stage has a command: nothing changes until the target takes one.
+    pub fn is_full(&self) -> bool {
+        let held = [&self.dispatch, &self.wait, &self.add].iter().all(|stage| stage.is_some());
+        held && self.translate.is_some()
+            && self.multiply.is_some()
+            && self.dispatch.is_some_and(|stage| stage.ends.is_none())
+    }
 
     /// Whether there is such an address, and room for the data.
     fn fits(&Load { kind, address, data }: &Load) -> bool {
@@ -88,18 +105,39 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     }
 
     fn load(&mut self, load: &Load) {
-        let &Load { kind, address, data } = load;
-        let request = usize::from(address) % self.requests.len();
+        let &Load { kind, address, .. } = load;
         match kind {
             LoadKind::Clear => (self.length, self.overflow) = (0, false),
             _ if !Self::fits(load) => self.overflow = true,
             LoadKind::Command => self.length = self.length.max(u32::from(address) + 1),
             LoadKind::Entry => {}
-            LoadKind::Tokens => self.requests[request].tokens = data as u32,
-            LoadKind::Segment => {
-                self.requests[request].base = data as u16;
-                self.requests[request].rows = (data >> 16) as u16;
+            LoadKind::Tokens | LoadKind::Segment => self.config = Some(*load),
+        }
+    }
+
+    /// Writes T_cur or the segment of a request.
+    fn configure(&mut self, &Load { kind, address, data }: &Load) {
+        let Some(request) = self.requests.get_mut(usize::from(address)) else { return };
+        if kind == LoadKind::Tokens {
+            request.tokens = data as u32;
+        } else {
+            (request.base, request.rows) = (data as u16, (data >> 16) as u16);
+        }
+    }
+
+    /// What a turn leaves for the next stage: nothing of a NOP, and of a loop, which begins.
+    fn checked_turn(&mut self, turn: Turn) -> Option<Stage> {
+        match turn {
+            Turn::Stage(stage) => Some(stage),
+            Turn::Nothing => None,
+            Turn::Loop(Ok(level), at) if self.reaches_too_far(&level) => {
+                Some(Stage::end(Status::LoopEnd, at))
             }
+            Turn::Loop(Ok(level), _) => {
+                self.nest.push(level);
+                None
+            }
+            Turn::Loop(Err(status), at) => Some(Stage::end(status, at)),
         }
     }
 
@@ -120,6 +158,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         }
         Self {
             requests: [Request::default(); 16],
+            config: None,
             status: [Status::default(); 16],
             length: 0,
             overflow: false,
@@ -129,10 +168,10 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             pc: 0,
             nest: Nest::default(),
             multiply: None,
+            add: None,
             translate: None,
+            wait: None,
             dispatch: None,
-            translate_held: Stage::default(),
-            dispatch_held: Stage::default(),
         }
     }
 
@@ -142,8 +181,8 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
 
     fn probe(&self) -> Self::Probe {
         DispatcherProbe {
-            pc_q: U::new(self.pc.into()),
-            depth_q: U::new(self.nest.depth as u64),
+            busy_q: self.busy,
+            running_q: self.running,
             length_q: U::new(self.length.into()),
         }
     }
@@ -152,102 +191,95 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
         let fits = input.load_valid_i && Self::fits(&input.load_i);
         let started = input.start_valid_i && !self.busy;
 
-        // Dispatch.
-        let last = self.dispatch_held;
-        let row = input.table_data_i;
-        let missed = last.looks_up() && row == NO_ROW;
-        let done = self.dispatch.is_some() && (missed || last.ends.is_some());
-        let valid = self.dispatch.is_some() && !done;
-        let dispatch_free = !valid || input.dispatch_ready_i;
-        let translate_free = self.translate.is_none() || dispatch_free;
+        // From the end of the pipeline: which registers are free for the next.
+        let dispatch = self.dispatch;
+        let done = dispatch.and_then(|stage| stage.ends.map(|status| (status, stage.address)));
+        let command = dispatch.filter(|stage| stage.ends.is_none());
+        let dispatch_free = dispatch.is_none() || input.dispatch_ready_i;
+        let wait_free = self.wait.is_none() || dispatch_free;
+        let translate_free = self.translate.is_none() || wait_free;
+        let add_free = self.add.is_none() || translate_free;
+        let multiply_free = self.multiply.is_none() || add_free;
 
         // Look-up.
-        let Request { base, rows, .. } = self.requests[usize::from(self.translate_held.request)];
-        let entry = usize::from(base) + usize::from(self.translate_held.place as u16);
-        let beyond = self.translate_held.place as u16 >= rows || entry >= ENTRIES;
-        let looks_up = self.translate.is_some() && self.translate_held.looks_up() && dispatch_free;
-        let translate_faults = looks_up && beyond;
-
-        // Products.
-        let multiplied = match &self.multiply {
-            Some((stage, products)) if translate_free => Some(stage.multiply(products)),
+        let entry = match &self.translate {
+            Some((stage, segment)) if stage.looks_up() => Some(segment.entry(stage.place as u16)),
             _ => None,
         };
-        let multiply_free = self.multiply.is_none() || translate_free;
-        let overflows = |stage: &Stage| stage.ends == Some(Status::FieldOverflow);
-        let multiply_faults = multiplied.as_ref().is_some_and(overflows);
+        let entry = entry.map(|entry| entry.filter(|entry| usize::from(*entry) < ENTRIES));
+        let misses = entry == Some(None);
+        let read = entry.flatten().filter(|_| wait_free);
 
         // Words.
-        let steps = self.running && multiply_free;
-        let (mut nest, mut next) = (None, self.pc);
-        let sequenced = steps.then(|| {
-            let nest = nest.insert(self.nest);
-            self.sequence(&input.fetch_data_i, input.stop_i, nest, &mut next)
-        });
-        let goes_on = matches!(sequenced, Some(Sequenced::Command(..) | Sequenced::Nothing));
-        let fetch_address = match goes_on {
-            _ if started => input.start_i.address.get() as u32,
-            true => next,
-            false => self.pc,
+        let loop_waits = matches!(self.multiply, Some(Turn::Loop(..)));
+        let steps = self.running && multiply_free && !loop_waits;
+        let (turn, next) = match steps {
+            true => {
+                let (turn, next) = self.sequence(&input.fetch_data_i, input.stop_i);
+                (Some(turn), next)
+            }
+            false => (None, None),
         };
+        let fetch = if started { Some(input.start_i.address.get() as u32) } else { next };
 
-        let status = if missed { Status::Va2PaMiss } else { last.ends.unwrap_or_default() };
-        let end = RunEnd { status, address: U::new(last.address.into()) };
         let output = DispatcherOut {
             command_write_o: fits && input.load_i.kind == LoadKind::Command,
             table_write_o: fits && input.load_i.kind == LoadKind::Entry,
             overflow_o: self.overflow,
             start_ready_o: !self.busy,
-            fetch_read_o: started || goes_on,
-            fetch_address_o: U::new(fetch_address.into()),
-            table_read_o: looks_up && !beyond,
-            table_address_o: entry as u16,
-            dispatch_valid_o: valid,
-            dispatch_o: if valid { last.dispatched(row) } else { Dispatch::default() },
-            end_valid_o: done,
-            end_o: if done { end } else { RunEnd::default() },
+            fetch_read_o: fetch.is_some(),
+            fetch_address_o: U::new(fetch.unwrap_or(0).into()),
+            table_read_o: read.is_some(),
+            table_address_o: read.unwrap_or(0),
+            dispatch_valid_o: command.is_some(),
+            dispatch_o: command.map_or_else(Dispatch::default, |stage| stage.dispatched()),
+            end_valid_o: done.is_some(),
+            end_o: done.map_or_else(RunEnd::default, |(status, address)| RunEnd {
+                status,
+                address: U::new(address.into()),
+            }),
             status_o: self.status,
         };
 
-        // The edge, from the end of the pipeline. A fault takes with it all that is behind.
+        // The edge, from the end of the pipeline.
         if dispatch_free {
-            self.dispatch = self.translate.filter(|_| !done).map(|mut stage| {
-                if translate_faults {
+            self.dispatch = self.wait.map(|stage| stage.found(input.table_data_i));
+        }
+        if wait_free {
+            self.wait = self.translate.map(|(mut stage, _)| {
+                if misses {
                     stage.ends = Some(Status::Va2PaMiss);
                 }
-                self.dispatch_held = stage;
                 stage
             });
         }
         if translate_free {
-            self.translate = multiplied.filter(|_| !done && !translate_faults);
-            self.translate_held = self.translate.unwrap_or(self.translate_held);
+            self.translate = self.add.map(|add| (add, self.requests[usize::from(add.request)]));
         }
-        let killed = done || translate_faults || multiply_faults;
+        if add_free {
+            self.add = self.multiply.take().and_then(|turn| self.checked_turn(turn));
+        }
         if multiply_free {
-            self.multiply = match sequenced {
-                _ if killed => None,
-                Some(Sequenced::Command(stage, products)) => Some((stage, products)),
-                Some(Sequenced::Ends(stage)) => Some((stage, Products::default())),
-                Some(Sequenced::Nothing) | None => None,
-            };
+            self.multiply = turn;
         }
-        self.running &= !killed && (goes_on || !steps);
-        if let (true, Some(nest)) = (goes_on, nest) {
-            self.nest = nest;
+        self.running &= !steps || next.is_some();
+        if let Some(address) = fetch {
+            self.pc = address;
         }
-        if started || goes_on {
-            self.pc = fetch_address;
-        }
-        if done {
-            self.busy = false;
+        if let Some((status, _)) = done {
+            (self.multiply, self.add, self.translate) = (None, None, None);
+            (self.wait, self.dispatch) = (None, None);
+            (self.busy, self.running) = (false, false);
             self.set_status(status);
         }
         if started {
             (self.busy, self.running) = (true, true);
             self.request = input.start_i.request.get() as u8;
-            self.nest.depth = 0;
+            self.nest.clear();
             self.set_status(Status::Running);
+        }
+        if let Some(write) = self.config.take() {
+            self.configure(&write);
         }
         if input.load_valid_i {
             self.load(&input.load_i);

@@ -7,33 +7,77 @@ use pimlico_dpa::DEPTH;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Level {
     pub(super) body: u32,
-    pub(super) limit: u32,
+    pub(super) final_word: u32,
     pub(super) number: u32,
-    /// Tokens or repetitions, with this one.
-    pub(super) left: u32,
+    pub(super) is_last: bool,
+    /// Tokens or repetitions: of the last repetition, else behind this one.
+    pub(super) rest: u32,
+    /// Of every other repetition.
     pub(super) step: u32,
     pub(super) over_tokens: bool,
-    /// Of this repetition, or of the loop over tokens around it.
-    pub(super) tokens: u32,
 }
 
 impl Level {
-    pub(super) fn is_last(&self) -> bool {
-        self.left <= self.step
+    /// One that goes over so many tokens or repetitions, in its first repetition.
+    pub(super) fn begin(left: u32, step: u32, over_tokens: bool) -> Self {
+        let mut level = Self { rest: left, step, over_tokens, ..Self::default() };
+        level.take();
+        level
+    }
+
+    /// Goes on to the next repetition.
+    fn repeat(&mut self) {
+        self.number = (self.number + 1) & 0xFFFF;
+        self.take();
+    }
+
+    /// Takes the tokens of a repetition from the rest.
+    fn take(&mut self) {
+        self.is_last = self.rest <= self.step;
+        if !self.is_last {
+            self.rest -= self.step;
+        }
+    }
+
+    /// Tokens of the repetition.
+    fn tokens(&self) -> u32 {
+        if self.is_last { self.rest } else { self.step }
     }
 }
 
 /// The loops that run, the outermost first.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Nest {
-    pub(super) levels: [Level; DEPTH],
-    pub(super) depth: usize,
+    levels: [Level; DEPTH],
+    depth: usize,
 }
 
 impl Nest {
     /// The loop with so many others inside it.
     pub(super) fn get(&self, level: usize) -> Option<&Level> {
         self.depth.checked_sub(level + 1).map(|place| &self.levels[place])
+    }
+
+    /// Whether there is no room for another.
+    pub(super) fn is_full(&self) -> bool {
+        self.depth == DEPTH
+    }
+
+    /// No loop runs.
+    pub(super) fn clear(&mut self) {
+        self.depth = 0;
+    }
+
+    /// A loop begins. There is room.
+    pub(super) fn push(&mut self, level: Level) {
+        self.levels[self.depth] = level;
+        self.depth += 1;
+    }
+
+    /// Tokens of the repetition of the innermost loop that goes over tokens.
+    pub(super) fn part(&self) -> Option<u32> {
+        let running = self.levels[..self.depth].iter().rev();
+        running.into_iter().find(|level| level.over_tokens).map(Level::tokens)
     }
 
     /// The loops of which this holds, for conditions; it holds of those that are not there.
@@ -43,23 +87,19 @@ impl Nest {
         running.fold(all, |loops, (n, level)| if holds(level) { loops } else { loops & !(1 << n) })
     }
 
-    /// Goes on behind a command that the word `next` follows; returns where.
-    pub(super) fn advance(&mut self, next: u32) -> u32 {
+    /// Goes on behind a turn whose last word is at this address; returns where.
+    pub(super) fn advance(&mut self, at: u32) -> u32 {
         while self.depth > 0 {
             let level = &mut self.levels[self.depth - 1];
-            if level.limit != next {
+            if level.final_word != at {
                 break;
             }
-            if !level.is_last() {
-                level.number = (level.number + 1) & 0xFFFF;
-                level.left -= level.step;
-                if level.over_tokens {
-                    level.tokens = level.left.min(level.step);
-                }
+            if !level.is_last {
+                level.repeat();
                 return level.body;
             }
             self.depth -= 1;
         }
-        next
+        at + 1
     }
 }

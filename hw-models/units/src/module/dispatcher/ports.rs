@@ -19,7 +19,7 @@ ports! {
             /// The run is to stop.
             stop_i: bool => one_in(64),
             /// Words from the last `fetch_address_o` on, the first at the bottom.
-            fetch_data_i: [u64; 4],
+            fetch_data_i: [u64; 2],
             /// Entry of the Va2Pa table at the last `table_address_o`.
             table_data_i: u16,
             /// The target accepts the command, if there is one.
@@ -36,11 +36,11 @@ ports! {
             start_ready_o: bool,
             /// The command buffer is read.
             fetch_read_o: bool,
-            /// Address of the first of the four words that are read.
+            /// Address of the first of the two words that are read.
             fetch_address_o: U<14>,
             /// The Va2Pa table is read.
             table_read_o: bool,
-            /// Address of the entry that is read.
+            /// Address of the entry that is read; 0 if none is.
             table_address_o: u16,
             /// There is a command.
             dispatch_valid_o: bool,
@@ -54,10 +54,10 @@ ports! {
             status_o: [Status; 16],
         }
         probes DispatcherProbe {
-            /// Address of the first word at `fetch_data_i`.
-            pc_q: U<14>,
-            /// Loops that run.
-            depth_q: U<3>,
+            /// A run is not over.
+            busy_q: bool,
+            /// Words of it are sequenced.
+            running_q: bool,
             /// Words of the program.
             length_q: U<14>,
         }

@@ -1,42 +1,31 @@
 // SPDX-License-Identifier: MIT
-//! What the words of a cycle come to: loops that begin and end, a command with its modifications.
+//! What the words of a turn come to: a loop that begins, or a command with its modifications.
 
 use super::Dispatcher;
-use super::nest::{Level, Nest};
+use super::nest::Level;
 use super::stage::{Products, Stage};
 use pimlico_dpa::{
-    CommandWord, DEPTH, Instruction, LoopSource, LoopWord, MAX_REPETITIONS, ModifyWord, Opcode,
+    CommandWord, Instruction, LoopSource, LoopWord, MAX_REPETITIONS, ModifyWord, Opcode,
     RequestChoice, Status,
 };
 
-/// Loops that begin in a cycle.
-const LOOPS: usize = 2;
-
-/// What the sequencer makes of the words of a cycle.
-pub(super) enum Sequenced {
-    /// A command.
-    Command(Stage, Products),
-    /// No command yet.
+/// A turn.
+#[derive(Clone, Copy)]
+pub(super) enum Turn {
+    /// A command, or the end of the run.
+    Stage(Stage),
+    /// A Dyn-Loop at this address, with what begins unless it reaches too far.
+    Loop(Result<Level, Status>, u32),
+    /// A NOP.
     Nothing,
-    /// The run ends.
-    Ends(Stage),
 }
 
 impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     Dispatcher<REQUESTS, COMMANDS, ENTRIES>
 {
-    fn tokens(&self, request: u8) -> u32 {
-        self.requests[usize::from(request)].tokens
-    }
-
     /// Tokens that a loop over a part goes over.
-    fn part(&self, nest: &Nest) -> u32 {
-        nest.get(0).map_or(self.tokens(self.request), |level| level.tokens)
-    }
-
-    /// Where the innermost loop ends, or the program.
-    fn limit(&self, nest: &Nest) -> u32 {
-        nest.get(0).map_or(self.length, |level| level.limit)
+    fn part(&self) -> u32 {
+        self.nest.part().unwrap_or(self.requests[usize::from(self.request)].tokens)
     }
 
     fn checked(&self, request: RequestChoice) -> Result<u8, Status> {
@@ -44,128 +33,129 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         if usize::from(request) < REQUESTS { Ok(request) } else { Err(Status::UnknownRequest) }
     }
 
-    /// Sequences the words of a cycle; leaves in `nest` and `at` in which loops and where it goes on.
-    pub(super) fn sequence(
-        &self,
-        window: &[u64; 4],
-        stop: bool,
-        nest: &mut Nest,
-        at: &mut u32,
-    ) -> Sequenced {
-        match self.sequence_words(window, stop, nest, at) {
-            Ok(Some((stage, products))) => Sequenced::Command(stage, products),
-            Ok(None) => Sequenced::Nothing,
-            Err(status) => Sequenced::Ends(Stage::end(status, *at)),
-        }
-    }
-
-    fn sequence_words(
-        &self,
-        window: &[u64; 4],
-        stop: bool,
-        nest: &mut Nest,
-        at: &mut u32,
-    ) -> Result<Option<(Stage, Products)>, Status> {
+    /// What ends the run before the next word.
+    fn run_fault(&self, stop: bool) -> Option<Status> {
         if stop {
-            return Err(Status::Stopped);
+            return Some(Status::Stopped);
         }
         if self.overflow {
-            return Err(Status::BufferOverflow);
+            return Some(Status::BufferOverflow);
         }
-        self.checked(RequestChoice::RUNNING)?;
-        let word = |at: u32| window[(at - self.pc) as usize];
-        for begun in 0.. {
-            if *at >= self.length {
-                return Err(Status::PastEnd);
-            }
-            if begun == LOOPS && Opcode::of_word(word(*at)) == Opcode::DynLoop {
-                return Ok(None);
-            }
-            match Instruction::decode(word(*at))? {
-                Instruction::Loop(of) => {
-                    let level = self.begin(&of, *at, nest)?;
-                    nest.levels[nest.depth] = level;
-                    nest.depth += 1;
-                    *at += 1;
-                }
-                Instruction::Nop => {
-                    *at = nest.advance(*at + 1);
-                    return Ok(None);
-                }
-                Instruction::End => return Err(Status::Done),
-                Instruction::Command(command) => {
-                    let stage = self.command(&command, *at, nest)?;
-                    *at = nest.advance(*at + 1);
-                    return Ok(Some((stage, Products::default())));
-                }
-                Instruction::Modify(modify) => {
-                    let products = Self::products(&modify, nest)?;
-                    let next = word(*at + 1);
-                    if *at + 1 == self.limit(nest) || !Opcode::of_word(next).is_command() {
-                        return Err(Status::UnknownTarget);
-                    }
-                    *at += 1;
-                    let Instruction::Command(command) = Instruction::decode(next)? else {
-                        return Err(Status::UnknownTarget);
-                    };
-                    let stage = self.command(&command, *at, nest)?;
-                    *at = nest.advance(*at + 1);
-                    return Ok(Some((stage, products)));
-                }
-            }
-        }
-        Ok(None)
+        let fault = self.checked(RequestChoice::RUNNING).err();
+        fault.or((self.pc >= self.length).then_some(Status::PastEnd))
     }
 
-    /// A loop that begins.
-    fn begin(&self, of: &LoopWord, at: u32, nest: &Nest) -> Result<Level, Status> {
-        let part = self.part(nest);
-        let (words, bound) = (of.words.get() as u32, of.bound.get() as u32);
-        let (left, step, over_tokens) = match of.source {
-            LoopSource::Count => (bound, 1, false),
-            LoopSource::Part => (part, bound, true),
-            LoopSource::All => (self.tokens(self.checked(of.request)?), bound, true),
+    /// Sequences the words of a turn and goes on in the nest. Returns where, if the turn does not end the run
+    /// as far as its opcode tells.
+    pub(super) fn sequence(&mut self, window: &[u64; 2], stop: bool) -> (Turn, Option<u32>) {
+        let at = self.pc;
+        let ends = |(status, address)| Turn::Stage(Stage::end(status, address));
+        if let Some(status) = self.run_fault(stop) {
+            return (ends((status, at)), None);
+        }
+        match Opcode::of_word(window[0]) {
+            Opcode::DynLoop => (Turn::Loop(self.begin(window[0]), at), Some(at + 1)),
+            Opcode::DynModi => {
+                let turn = self.modified(window).map_or_else(ends, Turn::Stage);
+                (turn, Some(self.nest.advance(at + 1)))
+            }
+            Opcode::Nop => {
+                let decoded = Instruction::decode(window[0]).map_err(|status| (status, at));
+                let turn = decoded.map_or_else(ends, |_| Turn::Nothing);
+                (turn, Some(self.nest.advance(at)))
+            }
+            opcode if opcode.is_command() => {
+                let command = self.command(window[0], at, &Products::default());
+                let turn = command.map_or_else(|status| ends((status, at)), Turn::Stage);
+                (turn, Some(self.nest.advance(at)))
+            }
+            _ => {
+                let status = Instruction::decode(window[0]).err().unwrap_or(Status::Done);
+                (ends((status, at)), None)
+            }
+        }
+    }
+
+    /// A loop that begins, wherever it ends.
+    fn begin(&self, word: u64) -> Result<Level, Status> {
+        let Instruction::Loop(LoopWord { request, source, words, bound, .. }) =
+            Instruction::decode(word)?
+        else {
+            return Err(Status::UnknownOpcode);
         };
-        if nest.depth == DEPTH {
+        let request = self.checked(request)?;
+        let bound = bound.get() as u32;
+        let (left, step, over_tokens) = match source {
+            LoopSource::Count => (bound, 1, false),
+            LoopSource::Part => (self.part(), bound, true),
+            LoopSource::All => (self.requests[usize::from(request)].tokens, bound, true),
+        };
+        if self.nest.is_full() {
             return Err(Status::TooDeep);
         }
         let too_long = u64::from(left) > u64::from(step) * u64::from(MAX_REPETITIONS);
-        if words == 0 || left == 0 || step == 0 || too_long {
+        if words.get() == 0 || left == 0 || step == 0 || too_long {
             return Err(Status::LoopBound);
         }
-        let (body, limit) = (at + 1, at + 1 + words);
-        if limit > self.limit(nest) {
-            return Err(Status::LoopEnd);
-        }
-        let tokens = if over_tokens { left.min(step) } else { part };
-        Ok(Level { body, limit, number: 0, left, step, over_tokens, tokens })
+        let (body, final_word) = (self.pc + 1, self.pc + words.get() as u32);
+        Ok(Level { body, final_word, ..Level::begin(left, step, over_tokens) })
     }
 
-    fn products(modify: &ModifyWord, nest: &Nest) -> Result<Products, Status> {
+    /// Whether a loop reaches over the end of the program or of the loop around it.
+    pub(super) fn reaches_too_far(&self, level: &Level) -> bool {
+        match self.nest.get(0) {
+            Some(around) => level.final_word > around.final_word,
+            None => level.final_word >= self.length,
+        }
+    }
+
+    /// A command behind a Dyn-Modi.
+    fn modified(&self, window: &[u64; 2]) -> Result<Stage, (Status, u32)> {
+        let at = self.pc;
+        let misfit = (Status::UnknownTarget, at);
+        let is_last = match self.nest.get(0) {
+            Some(around) => around.final_word == at,
+            None => at + 1 == self.length,
+        };
+        let Ok(Instruction::Modify(modify)) = Instruction::decode(window[0]) else {
+            return Err(misfit);
+        };
+        let products = self.products(&modify).ok_or(misfit)?;
+        if is_last || !Opcode::of_word(window[1]).is_command() {
+            return Err(misfit);
+        }
+        self.command(window[1], at + 1, &products).map_err(|status| (status, at + 1))
+    }
+
+    fn products(&self, modify: &ModifyWord) -> Option<Products> {
         let mut products = Products::default();
         for (product, slot) in products.iter_mut().zip(modify.modifications()) {
-            let level = nest.get(slot.level.get() as usize).ok_or(Status::UnknownTarget)?;
-            *product = Some((*slot, level.number));
+            *product = Some((*slot, self.nest.get(slot.level.get() as usize)?.number));
         }
-        Ok(products)
+        Some(products)
     }
 
-    fn command(&self, word: &CommandWord, at: u32, nest: &Nest) -> Result<Stage, Status> {
+    fn command(&self, word: u64, at: u32, products: &Products) -> Result<Stage, Status> {
+        let Instruction::Command(word) = Instruction::decode(word)? else {
+            return Err(Status::UnknownOpcode);
+        };
+        let CommandWord { opcode, head, place, column, word: index, .. } = word;
         let request = self.checked(word.request)?;
-        let firsts = nest.which(|level| level.number == 0);
-        Ok(Stage {
+        let firsts = self.nest.which(|level| level.number == 0);
+        let stage = Stage {
             ends: None,
             address: at,
-            kind: word.opcode,
+            kind: opcode,
             request,
-            head: word.head.get() as u8,
-            place: word.place.get() as u32,
-            column: word.column,
-            word: word.word,
+            head: head.get() as u8,
+            place: place.get() as u32,
+            column,
+            word: index,
             first: word.first.holds(firsts),
-            last: word.last.holds(nest.which(Level::is_last)),
+            last: word.last.holds(self.nest.which(|level| level.is_last)),
             opens: word.opens.holds(firsts),
-            tokens: self.part(nest),
-        })
+            tokens: self.part(),
+        };
+        Ok(stage.multiply(products))
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A command in the pipeline.
 
-use pimlico_dpa::{Dispatch, Modification, Opcode, SLOTS, Status, Target};
+use pimlico_dpa::{Dispatch, Modification, NO_ROW, Opcode, SLOTS, Status, Target};
 use pimlico_ports::U;
 
 /// Modifications, each with the number of its loop's repetition.
@@ -17,6 +17,7 @@ pub(super) struct Stage {
     pub(super) kind: Opcode,
     pub(super) request: u8,
     pub(super) head: u8,
+    /// Of a MAC its virtual row, and its row once that is known.
     pub(super) place: u32,
     pub(super) column: u8,
     pub(super) word: u8,
@@ -45,14 +46,25 @@ impl Stage {
         self.kind.has_row()
     }
 
-    /// The command as it is dispatched, with the row that was looked up.
-    pub(super) fn dispatched(&self, row: u16) -> Dispatch {
+    /// With the table's entry.
+    pub(super) fn found(mut self, row: u16) -> Self {
+        if self.looks_up() {
+            self.place = row.into();
+            if row == NO_ROW {
+                self.ends = Some(Status::Va2PaMiss);
+            }
+        }
+        self
+    }
+
+    /// The command as it is dispatched.
+    pub(super) fn dispatched(&self) -> Dispatch {
         let has_row = self.has_row();
         Dispatch {
             kind: self.kind,
             request: U::new(self.request.into()),
             head: U::new(self.head.into()),
-            row: if has_row { row } else { 0 },
+            row: if has_row { self.place as u16 } else { 0 },
             place: U::new(if has_row { 0 } else { self.place.into() }),
             column: self.column,
             word: self.word,

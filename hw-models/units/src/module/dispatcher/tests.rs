@@ -11,7 +11,7 @@ type Small = Dispatcher<16, 64, 64>;
 /// A dispatcher with its memories.
 struct Bench {
     unit: Small,
-    commands: [u64; 68],
+    commands: [u64; 66],
     table: [u16; 64],
     input: DispatcherIn,
     clock: u64,
@@ -21,7 +21,7 @@ impl Bench {
     fn new(program: &str) -> Self {
         let mut bench = Self {
             unit: Small::new(),
-            commands: [0; 68],
+            commands: [0; 66],
             table: [NO_ROW; 64],
             input: DispatcherIn { dispatch_ready_i: true, ..Default::default() },
             clock: 0,
@@ -107,17 +107,19 @@ const SCORE: &str = "loop all/512 {
     end";
 
 #[test]
-fn a_command_in_every_cycle_as_the_request_grows() {
+fn a_command_in_every_cycle_of_a_loop_as_the_request_grows() {
     let mut bench = Bench::new(SCORE);
     for tokens in [1, 16, 17, 512, 513, 2000] {
         for request in [1, 2] {
             bench.load(LoadKind::Tokens, request, tokens);
             let (commands, end) = bench.run(request.into(), 0);
             let count = 2 * tokens.div_ceil(16);
-            assert_eq!(end, (Small::LATENCY + count, Status::Done, 6));
+            // Two loops begin before the first command, and one before each row after the first.
+            let clock = |n: u64| Small::LATENCY + 4 + n + n / 64 * 2;
+            assert_eq!(end, (clock(count - 1) + 1, Status::Done, 6));
             assert_eq!(commands.len() as u64, count);
-            for (n, (clock, command)) in (0..).zip(&commands) {
-                assert_eq!(*clock, Small::LATENCY + n);
+            for (n, (at, command)) in (0..).zip(&commands) {
+                assert_eq!(*at, clock(n));
                 let row = 100 * u64::from(request) + n / 64;
                 assert_eq!(u64::from(command.row), row);
                 assert_eq!(u64::from(command.column), n % 64);
@@ -131,14 +133,14 @@ fn a_command_in_every_cycle_as_the_request_grows() {
 }
 
 #[test]
-fn only_a_third_loop_takes_a_cycle() {
+fn a_loop_that_begins_takes_two_cycles_and_one_that_ends_none() {
     let program = "loop 2 {\nloop 3 {\nloop 2 {\nloop 2 {\nfinish\n}\nnop\n}\n}\n}\nend";
     let (commands, (end, ..)) = Bench::new(program).run(0, 0);
-    let clocks: Vec<u64> = commands.iter().map(|(clock, _)| clock - 5).collect();
-    // Of the repetitions of the outermost loop, each begins with three or four loops.
-    let expected = (0..24).map(|n| n + n / 2 + n / 12);
-    assert!(clocks.iter().copied().eq(expected), "{clocks:?}");
-    assert_eq!(end, 5 + 24 + 12 + 1);
+    let clocks: Vec<u64> = commands.iter().map(|(clock, _)| clock - Small::LATENCY).collect();
+    // Two commands and a NOP in each repetition of the third loop.
+    let clock = |n: u64| n % 2 + 3 * (n / 2) + 2 * (1 + (1 + n / 12) + (1 + n / 4) + (1 + n / 2));
+    assert!(clocks.iter().copied().eq((0..24).map(clock)), "{clocks:?}");
+    assert_eq!(end - Small::LATENCY, clock(23) + 2);
 }
 
 #[test]
@@ -171,18 +173,18 @@ fn a_fault_stops_its_request_and_harms_no_other() {
     let at = |clock, status, address| (clock, status, address);
     // Word 4 on; how many commands come before the fault, and its end.
     for (bad, count, end) in [
-        ("nop", 0, at(5, Status::PastEnd, 5)),
-        (".word 0", 0, at(4, Status::UnknownOpcode, 4)),
-        ("finish\n.word 0x3010000000000000", 1, at(5, Status::UnknownOpcode, 5)),
-        (".word 0xd000000000007000\nfinish", 0, at(4, Status::UnknownTarget, 4)),
-        (".word 0xc060000000100001\nfinish", 0, at(4, Status::UnknownTarget, 4)),
-        (".word 0xc000000000100000\nnop", 0, at(4, Status::LoopBound, 4)),
-        ("loop all/1 {\nfinish\n}", 0, at(4, Status::LoopBound, 4)),
-        ("loop 2 {\n.word 0xc000000000200001\nnop\n}\nend", 0, at(4, Status::LoopEnd, 5)),
-        ("finish\n.word 0xc000000000200001\nnop", 1, at(5, Status::LoopEnd, 5)),
-        ("loop 40 {\nmac_score column=0+100@1\n}\nend", 3, at(7, Status::FieldOverflow, 6)),
-        ("loop 40 {\nmac_score row=6+1@1\n}\nend", 2, at(6, Status::Va2PaMiss, 6)),
-        ("mac_score request=3\nend", 0, at(4, Status::Va2PaMiss, 4)),
+        ("nop", 0, at(7, Status::PastEnd, 5)),
+        (".word 0", 0, at(6, Status::UnknownOpcode, 4)),
+        ("finish\n.word 0x3010000000000000", 1, at(7, Status::UnknownOpcode, 5)),
+        (".word 0xd000000000007000\nfinish", 0, at(6, Status::UnknownTarget, 4)),
+        (".word 0xc060000000100001\nfinish", 0, at(6, Status::UnknownTarget, 4)),
+        (".word 0xc000000000100000\nnop", 0, at(6, Status::LoopBound, 4)),
+        ("loop all/1 {\nfinish\n}", 0, at(6, Status::LoopBound, 4)),
+        ("loop 2 {\n.word 0xc000000000200001\nnop\n}\nend", 0, at(8, Status::LoopEnd, 5)),
+        ("finish\n.word 0xc000000000200001\nnop", 1, at(7, Status::LoopEnd, 5)),
+        ("loop 40 {\nmac_score column=0+100@1\n}\nend", 3, at(11, Status::FieldOverflow, 6)),
+        ("loop 40 {\nmac_score row=6+1@1\n}\nend", 2, at(10, Status::Va2PaMiss, 6)),
+        ("mac_score request=3\nend", 0, at(6, Status::Va2PaMiss, 4)),
     ] {
         let mut bench = Bench::new(&(good.to_owned() + bad));
         bench.load(LoadKind::Segment, 4, 20 << 16 | 40); // nothing there
@@ -190,15 +192,15 @@ fn a_fault_stops_its_request_and_harms_no_other() {
         let (commands, got) = bench.run(1, 4);
         assert_eq!((commands.len(), got), (count, end), "{bad}");
         let (commands, got) = bench.run(2, 0);
-        assert_eq!(got, (7, Status::Done, 3), "{bad}");
+        assert_eq!(got, (11, Status::Done, 3), "{bad}");
         let rows: Vec<_> = commands.iter().map(|(_, c)| c.row).collect();
         assert_eq!(rows, [200, 201, 202], "{bad}");
         let status = bench.step(|_| ()).status_o;
         assert_eq!(status[1], end.1);
-        assert_eq!(bench.run(4, 0).1, (4, Status::Va2PaMiss, 2), "no row in the table");
+        assert_eq!(bench.run(4, 0).1, (8, Status::Va2PaMiss, 2), "no row in the table");
     }
     let deep = "loop 1 {\n".repeat(4) + ".word 0xc000000000100001\nnop\n" + &"}\n".repeat(4);
-    assert_eq!(Bench::new(&deep).run(1, 0).1, (6, Status::TooDeep, 4));
+    assert_eq!(Bench::new(&deep).run(1, 0).1, (14, Status::TooDeep, 4));
     let mut unit = Dispatcher::<2, 64, 64>::new();
     let input = DispatcherIn {
         start_valid_i: true,
@@ -206,7 +208,7 @@ fn a_fault_stops_its_request_and_harms_no_other() {
         dispatch_ready_i: true,
         ..Default::default()
     };
-    let ends: Vec<_> = (0..5).map(|_| unit.step(&input)).filter(|o| o.end_valid_o).collect();
+    let ends: Vec<_> = (0..7).map(|_| unit.step(&input)).filter(|o| o.end_valid_o).collect();
     assert_eq!(ends[0].end_o.status, Status::UnknownRequest);
 }
 
@@ -222,11 +224,11 @@ fn what_does_not_fit_is_not_run() {
         (LoadKind::Segment, 16, 0),
         (LoadKind::Segment, 0, 1 << 32),
     ] {
-        assert_eq!(bench.run(1, 0).1, (5, Status::Done, 1));
+        assert_eq!(bench.run(1, 0).1, (7, Status::Done, 1));
         bench.load(kind, address, data);
-        assert_eq!(bench.run(1, 0).1, (4, Status::BufferOverflow, 0), "{kind:?}");
+        assert_eq!(bench.run(1, 0).1, (6, Status::BufferOverflow, 0), "{kind:?}");
         bench.load(LoadKind::Clear, 0, 0);
-        assert_eq!(bench.run(1, 0).1, (4, Status::PastEnd, 0), "{kind:?}");
+        assert_eq!(bench.run(1, 0).1, (6, Status::PastEnd, 0), "{kind:?}");
         bench.load(LoadKind::Command, 1, Instruction::End.encode());
     }
 }
@@ -235,7 +237,7 @@ fn what_does_not_fit_is_not_run() {
 fn the_host_stops_a_run() {
     let mut bench = Bench::new("loop 60000 {\nfinish\nfinish\n}\nend");
     bench.input.stop_i = true;
-    assert_eq!(bench.run(1, 0).1, (4, Status::Stopped, 0));
+    assert_eq!(bench.run(1, 0).1, (6, Status::Stopped, 0));
     bench.input.stop_i = false;
     bench.step(|input| input.start_valid_i = true);
     let mut count = 0;
@@ -243,8 +245,8 @@ fn the_host_stops_a_run() {
         let output = bench.step(|input| input.stop_i = clock >= 7);
         count += u64::from(output.dispatch_valid_o);
         if output.end_valid_o {
-            // Six cycles of words have passed, and their six commands come.
-            assert_eq!((clock, count), (10, 6));
+            // The loop has taken two cycles; the commands of the four after it come.
+            assert_eq!((clock, count), (12, 4));
             assert_eq!(output.end_o.address.get(), 1);
             break;
         }
