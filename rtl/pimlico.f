@@ -16,6 +16,7 @@ rtl/prim/fifo.sv
 rtl/prim/pipe.sv
 rtl/prim/ram.sv
 rtl/prim/ram_1p.sv
+rtl/prim/ram_1r1w.sv
 rtl/prim/skid_buffer.sv
 rtl/prim/timer.sv
 
@@ -72,6 +73,7 @@ rtl/module/pim_module.sv
 rtl/prim/handshake_checks.sv
 rtl/prim/fifo_checks.sv
 rtl/prim/ram_1p_checks.sv
+rtl/prim/ram_1r1w_checks.sv
 rtl/prim/skid_buffer_checks.sv
 rtl/prim/timer_checks.sv
 rtl/bank/bank_pu_checks.sv

@@ -3,7 +3,7 @@
 //! been asked for, and what has happened since.
 //!
 //! Hardware has queues, and a bit or a counter for what it has to remember. Here every command is kept with
-//! what became of it, and a request is due when the history says so.
+//! what became of it, and a request is due when the history says so, one cycle later.
 
 use std::collections::VecDeque;
 
@@ -24,6 +24,12 @@ use opcode::{CLOSE_ALL, FINISH, MAC_CONTEXT, MAC_SCORE, RD_RESULT, WEIGH, WR_SHA
 
 /// tCK from the acceptance of a request to its command on the pins.
 const LATENCY: u64 = 2;
+/// Cycles from the one in which a command enters a queue to the first in which it can be the next of it.
+const READ_AHEAD: u64 = 3;
+/// A command enters so many cycles after it has been decoded, or later.
+const LOOK_UP: u64 = 2;
+/// So many writes, or MACs, after what the next of the other queue needs, no more of them enter.
+const FAR: u64 = 128;
 const PARTIAL_SUMS: u32 = 256;
 /// Words of weights under way, at the most.
 const WORDS: usize = 16;
@@ -149,16 +155,30 @@ pub enum Sum {
     Context { head: u32, first: bool, last: bool, place: u32, goes_on: bool, complete: bool },
 }
 
+/// A command that has been decoded.
+#[derive(Clone, Copy, Debug)]
+struct Decoded {
+    command: Command,
+    at: u64,
+    /// See [`Entry::need`].
+    need: u64,
+}
+
 /// A command that has entered its queue.
 #[derive(Clone, Debug)]
 struct Entry {
     command: Command,
     /// Its place in the program.
     number: u64,
+    /// When it has entered.
+    at: u64,
     /// For a MAC, the writes to its word before it; for the others, the sums that ended before them.
     behind: u64,
     /// The sum that a MAC is part of.
     sum: u64,
+    /// For a MAC, the number of the last write before it to its word, for a write that of the last MAC before
+    /// it of its word; of the last one that was done as it was looked up, if that was later.
+    need: u64,
     sent: bool,
 }
 
@@ -172,6 +192,25 @@ impl Entry {
     }
 }
 
+/// What a sequencer asks for, as it has been found one cycle before.
+#[derive(Debug, Default)]
+struct Due {
+    array: Option<Array>,
+    results: Option<Bus>,
+    operand: Option<Bus>,
+    finish: Option<u32>,
+    weigh: Option<[u32; 3]>,
+    drops: bool,
+    /// All that was dispatched is done.
+    ended: bool,
+    /// There is nothing beside the array.
+    quiet: bool,
+    /// The host has no more bursts than are waited for.
+    lacks: bool,
+    /// No more writes may enter, no more MACs.
+    far: [bool; 2],
+}
+
 /// The history of a sequencer.
 #[derive(Debug)]
 pub struct History {
@@ -180,17 +219,25 @@ pub struct History {
     started: u64,
     over: bool,
     fault: u32,
-    /// A command that has not entered its queue.
-    decoded: Option<Command>,
+    /// A command that has not been decoded.
+    arrived: Option<Command>,
+    /// One that has not entered its queue.
+    decoded: Option<Decoded>,
+    /// Words that have been cleared since the start.
+    cleared: u32,
     /// What is not done, in the order of the program: array, results, operands, softmax.
     open: [VecDeque<Entry>; 4],
+    due: Due,
     entered: u64,
     /// Writes to each word that have entered, and those that are done.
     writes: Vec<[u64; 2]>,
+    /// Number of the last write to each word, and of its last MAC.
+    last: Vec<[u64; 2]>,
+    /// Writes and MACs that have entered, and those that are done.
+    counts: [[u64; 2]; 2],
     sums_ended: u64,
     sums_made: u64,
-    /// The last time a MAC that ends a sum was asked for with success, and was on the pins.
-    sum_sent: Option<u64>,
+    /// The last time a MAC that ends a sum was on the pins.
     sum_read: Option<u64>,
     /// The last time results were read, and whether they were of the context.
     results_read: Option<(u64, bool)>,
@@ -217,6 +264,9 @@ const ARRAY: usize = 0;
 const RESULTS: usize = 1;
 const OPERANDS: usize = 2;
 const SOFTMAX: usize = 3;
+/// Of `last` and `counts`.
+const WRITES: usize = 0;
+const MACS: usize = 1;
 
 impl History {
     /// Nothing has happened.
@@ -227,13 +277,17 @@ impl History {
             started: 0,
             over: false,
             fault: 0,
+            arrived: None,
             decoded: None,
+            cleared: 0,
             open: Default::default(),
+            due: Due::default(),
             entered: 0,
             writes: vec![[0; 2]; 256],
+            last: vec![[0; 2]; 256],
+            counts: [[0; 2]; 2],
             sums_ended: 0,
             sums_made: 0,
-            sum_sent: None,
             sum_read: None,
             results_read: None,
             closed: false,
@@ -250,8 +304,16 @@ impl History {
         self.sums_ended
     }
 
-    fn first_unsent(&self, queue: usize) -> Option<&Entry> {
-        self.open[queue].iter().find(|entry| !entry.sent)
+    /// The first that is not sent, if it is there by now.
+    fn next(&self, queue: usize) -> Option<&Entry> {
+        let next = self.open[queue].iter().find(|entry| !entry.sent);
+        next.filter(|entry| entry.at + READ_AHEAD <= self.clock)
+    }
+
+    /// The oldest RD_RESULT that is not done; `None` inside where it is not there yet.
+    fn oldest_results(&self) -> Option<Option<&Entry>> {
+        let oldest = self.open[RESULTS].front()?;
+        Some(Some(oldest).filter(|it| it.sent || it.at + READ_AHEAD <= self.clock))
     }
 
     fn nothing_beside_the_array(&self) -> bool {
@@ -260,79 +322,83 @@ impl History {
             && self.words.iter().all(|word| !word.weighed)
     }
 
+    fn nothing_before_the_queues(&self) -> bool {
+        self.arrived.is_none() && self.decoded.is_none()
+    }
+
     /// What is asked for in this cycle.
     pub fn asked(&self) -> Asked {
-        let mut asked = Asked { fault: self.fault, ..Asked::default() };
-        asked.ready = self.decoded.is_none_or(|command| self.may_enter(&command));
-        let empty = self.decoded.is_none() && self.open[ARRAY].is_empty();
-        let over = self.over && empty && self.nothing_beside_the_array();
-        asked.done = over && self.closed;
-        asked.array = match self.first_unsent(ARRAY) {
-            Some(entry) if entry.is_mac() => self.mac(entry),
-            Some(entry) => {
-                let alone = self.open[ARRAY].front().is_some_and(|it| it.number == entry.number);
-                (alone && self.nothing_beside_the_array()).then_some(Array::Close)
-            }
-            None => (over && !self.closed).then_some(Array::Close),
-        };
-        asked.head_end = asked.array == Some(Array::Close) && !self.signalled;
-        asked.bus = self.results().or_else(|| self.operand());
-        if self.scores == 0
-            && let Some(entry) = self.open[SOFTMAX].front()
-        {
-            let Command { opcode, head, place, tokens, .. } = entry.command;
-            if opcode == FINISH {
-                asked.finish = Some(head);
-            } else if self.finishing == 0 {
-                let under_way = self.words.iter().filter(|word| word.weighed).count();
-                asked.weigh = (under_way < WORDS).then_some([place, head, tokens.min(4)]);
-            }
+        let Due { array, results, operand, finish, weigh, drops, ended, .. } = self.due;
+        Asked {
+            ready: self.arrived.is_none(),
+            fault: self.fault,
+            done: ended && self.closed,
+            array,
+            head_end: array == Some(Array::Close) && !self.signalled,
+            bus: results.or(operand),
+            finish,
+            weigh,
+            drops,
         }
-        let no_entry_writes =
-            self.fault != 0 && self.decoded.is_none() && self.open[OPERANDS].is_empty();
-        asked.drops = no_entry_writes && self.has_word();
-        asked
     }
 
     /// Whether the decoded command enters in this cycle.
-    fn may_enter(&self, command: &Command) -> bool {
+    fn may_enter(&self, decoded: &Decoded) -> bool {
+        let Decoded { command, at, .. } = decoded;
         let room = |queue: usize| self.open[queue].len() < DEPTHS[queue];
         let closing = self.open[ARRAY].iter().any(|it| it.command.opcode == CLOSE_ALL);
-        let [entered, done] = self.writes[command.word as usize];
+        let [too_many_writes, too_many_macs] = self.due.far;
         !closing
+            && at + LOOK_UP <= self.clock
             && match command.opcode {
-                MAC_SCORE | MAC_CONTEXT | CLOSE_ALL => room(ARRAY),
+                MAC_SCORE | MAC_CONTEXT => room(ARRAY) && !too_many_macs,
+                CLOSE_ALL => room(ARRAY),
                 RD_RESULT => {
                     room(RESULTS) && (command.word >= 0x40 || self.open[SOFTMAX].is_empty())
                 }
                 WR_SHARED => {
                     let clear = !command.first || self.open[ARRAY].is_empty();
-                    room(OPERANDS) && entered == done && clear
+                    room(OPERANDS) && !too_many_writes && clear
                 }
-                WR_WEIGHTS => room(OPERANDS) && entered == done,
+                WR_WEIGHTS => room(OPERANDS) && !too_many_writes,
                 _ => room(SOFTMAX),
             }
     }
 
-    fn mac(&self, entry: &Entry) -> Option<Array> {
-        let Command { opcode, row, column, word, first, last, opens, .. } = entry.command;
-        let accumulate = opcode == MAC_CONTEXT;
-        if self.writes[word as usize][1] != entry.behind {
-            return None;
+    /// Whether the command that has arrived may be decoded, where the one before it leaves.
+    fn may_decode(&self, command: &Command) -> bool {
+        match command.opcode {
+            MAC_SCORE | MAC_CONTEXT | WR_SHARED | WR_WEIGHTS => command.word < self.cleared,
+            _ => true,
         }
-        if last {
-            let oldest = self.open[RESULTS].front().filter(|oldest| oldest.behind < entry.sum);
-            if oldest.is_some_and(|oldest| accumulate || oldest.is_context()) {
-                return None;
-            }
-            let chunk_tck = 4 * self.sizes.burst_tck;
-            let under_way = self.sum_sent > self.sum_read;
-            let soon = self.since(self.sum_read).is_some_and(|since| since + LATENCY < chunk_tck);
-            if first && (under_way || soon) {
-                return None;
-            }
-        }
-        Some(Array::Read { row, column, word, accumulate, flags: [first, last, opens] })
+    }
+
+    /// Whether a MAC that ends a sum may, as far as the results of the sums before it are concerned.
+    fn may_end(&self, entry: &Entry) -> bool {
+        let accumulate = entry.command.opcode == MAC_CONTEXT;
+        let waits = self.oldest_results().is_some_and(|oldest| {
+            oldest.is_none_or(|oldest| {
+                oldest.behind < entry.sum && (accumulate || oldest.is_context())
+            })
+        });
+        let chunk_tck = 4 * self.sizes.burst_tck;
+        let ends = |mac: &Entry| mac.sent && mac.is_mac() && mac.command.last;
+        let under_way = self.open[ARRAY].iter().any(ends);
+        // It is asked for in the next cycle.
+        let soon = self.since(self.sum_read).is_some_and(|since| since + 1 + LATENCY < chunk_tck);
+        !waits && !(entry.command.first && (under_way || soon))
+    }
+
+    /// Whether results are read as far as those before them are concerned.
+    fn may_read(&self, entry: &Entry) -> bool {
+        let under_way = self.open[RESULTS].iter().any(|entry| entry.sent);
+        let soon = self.results_read.is_some_and(|(clock, of_context)| {
+            // The adder unit: partial sums come a tCK before their burst, and sums of a tree take three.
+            let idle = if of_context { 1 } else { 4 };
+            let since = self.since(Some(clock));
+            since.is_some_and(|since| since + 1 + LATENCY < self.sizes.burst_tck + idle)
+        });
+        !entry.is_context() || !under_way && !soon
     }
 
     /// Cycles since something that happened in this run.
@@ -340,23 +406,9 @@ impl History {
         clock.filter(|&clock| clock >= self.started).map(|clock| self.clock - clock)
     }
 
-    fn results(&self) -> Option<Bus> {
-        let entry = self.first_unsent(RESULTS)?;
+    fn bus_of_results(&self, entry: &Entry) -> Bus {
         let Command { head, word, place, first, last, tokens, .. } = entry.command;
-        if self.sums_made < entry.behind {
-            return None;
-        }
         if entry.is_context() {
-            let under_way = self.open[RESULTS].iter().any(|entry| entry.sent);
-            let soon = self.results_read.is_some_and(|(clock, of_context)| {
-                // The adder unit: partial sums come a tCK before their burst, and sums of a tree take three.
-                let idle = if of_context { 1 } else { 4 };
-                let since = self.since(Some(clock));
-                since.is_some_and(|since| since + LATENCY < self.sizes.burst_tck + idle)
-            });
-            if under_way || soon {
-                return None;
-            }
             let upper = word & 0x40 != 0;
             let sum = Sum::Context {
                 head,
@@ -366,7 +418,7 @@ impl History {
                 goes_on: !first,
                 complete: last,
             };
-            return Some(Bus::Results { address: word & 0xCF, sum });
+            return Bus::Results { address: word & 0xCF, sum };
         }
         let group = word % 4;
         let sum = if word & 0x40 != 0 {
@@ -376,11 +428,10 @@ impl History {
             let place = Some(place).filter(|place| place + 4 <= self.sizes.scores);
             Sum::Scores { head, first, tokens, place }
         };
-        Some(Bus::Results { address: group, sum })
+        Bus::Results { address: group, sum }
     }
 
-    fn operand(&self) -> Option<Bus> {
-        let entry = self.first_unsent(OPERANDS)?;
+    fn operand(&self, entry: &Entry) -> Option<Bus> {
         let word = entry.command.word;
         let uses =
             |mac: &&Entry| mac.is_mac() && mac.command.word == word && mac.number < entry.number;
@@ -393,55 +444,160 @@ impl History {
         self.has_word().then_some(Bus::Weights { word })
     }
 
+    /// What the softmax unit is asked for, for an entry and with so many words under way.
+    fn softmax(&self, entry: &Entry, under_way: usize) -> (Option<u32>, Option<[u32; 3]>) {
+        if self.scores > 0 {
+            return (None, None);
+        }
+        let Command { opcode, head, place, tokens, .. } = entry.command;
+        if opcode == FINISH {
+            return (Some(head), None);
+        }
+        let free = self.finishing == 0 && under_way < WORDS;
+        (None, free.then_some([place, head, tokens.min(4)]))
+    }
+
+    /// Whether so many writes or MACs have entered since what the next of the other queue needs.
+    fn far(&self) -> [bool; 2] {
+        let is_far = |entry: Option<&Entry>, sort: usize| {
+            entry.is_some_and(|entry| self.counts[sort][0] - entry.need >= FAR)
+        };
+        [
+            is_far(self.next(ARRAY).filter(|mac| mac.is_mac()), WRITES),
+            is_far(self.next(OPERANDS), MACS),
+        ]
+    }
+
     /// Whether the oldest word of weights is complete.
     fn has_word(&self) -> bool {
         self.words.front().is_some_and(|word| word.made)
     }
 
-    /// The cycle ends, with what was seen in it.
+    /// The cycle ends, with what was seen in it. What is asked for in the next depends on what stands at the
+    /// head of the queues in this one, and on what happens in this one to words, results and weights.
     pub fn take(&mut self, seen: &Seen) {
         let asked = self.asked();
-        let ends_unpaired = self.over && self.decoded.is_none() && self.unpaired() > 0;
+        let enters = self.decoded.is_some_and(|decoded| self.may_enter(&decoded));
+        let ends_unpaired = self.over && self.nothing_before_the_queues() && self.unpaired() > 0;
+        let sums_made = self.sums_made + u64::from(seen.results);
         // An RD_RESULT of this cycle comes too late: it reads the new results.
-        let unread = self.open[RESULTS].front().filter(|entry| entry.behind <= self.sums_made);
-        let overwritten = seen.results && unread.is_some();
+        let unread = self.oldest_results().flatten().filter(|entry| entry.behind < sums_made);
+        let overwritten = unread.is_some();
+
+        let next = [ARRAY, RESULTS, OPERANDS].map(|queue| self.next(queue).cloned());
+        let [array, results, operand] = next;
+        let may_end = array.as_ref().is_some_and(|entry| self.may_end(entry));
+        let alone = !self.open[ARRAY].iter().any(|entry| entry.sent);
+        let may_read = results.as_ref().is_some_and(|entry| self.may_read(entry));
+        let quiet = self.nothing_beside_the_array();
+        let empty = self.nothing_before_the_queues() && self.open[ARRAY].is_empty();
+        let host = |it: &&Entry| it.command.opcode == WR_SHARED && !it.sent;
+        let waiting = self.open[OPERANDS].iter().filter(host).count();
+        let no_entry_writes =
+            self.fault != 0 && self.nothing_before_the_queues() && self.open[OPERANDS].is_empty();
+        let softmax = self.next(SOFTMAX).cloned();
+        let under_way = self.words.iter().filter(|word| word.weighed).count();
+        let mut due = Due {
+            drops: no_entry_writes && self.has_word() && !asked.drops,
+            ended: self.over && empty && quiet && !seen.starts,
+            quiet,
+            lacks: waiting >= seen.operands,
+            far: self.far(),
+            ..Due::default()
+        };
+        let ends = self.due.ended && !self.closed;
+        let stands = self.due.array.is_some();
+        let was_quiet = self.due.quiet;
+        let lacked = self.due.lacks;
+        if let Some(decoded) = &mut self.decoded
+            && decoded.at + 1 == self.clock
+        {
+            let word = decoded.command.word as usize;
+            decoded.need = match decoded.command.opcode {
+                MAC_SCORE | MAC_CONTEXT => self.last[word][WRITES].max(self.counts[WRITES][1]),
+                _ => self.last[word][MACS].max(self.counts[MACS][1]),
+            };
+        }
+
         self.take_array(&asked, seen);
         self.take_bus(&asked, seen);
         self.take_softmax(seen);
-        let host = |it: &&Entry| it.command.opcode == WR_SHARED && !it.sent;
-        let waiting = self.open[OPERANDS].iter().filter(host).count();
-        // The burst that goes in this cycle is still counted, on both sides.
-        let goes = usize::from(seen.bus_taken && matches!(asked.bus, Some(Bus::Host { .. })));
-        let mut fault = ends_unpaired.then_some(8);
+        if let Some(entry) = softmax.filter(|_| !seen.finish_taken && !seen.weigh_taken) {
+            (due.finish, due.weigh) = self.softmax(&entry, under_way);
+        }
+        if !seen.array_taken && !seen.starts {
+            due.array = match &array {
+                None => ends.then_some(Array::Close),
+                Some(entry) if !entry.is_mac() => (alone && was_quiet).then_some(Array::Close),
+                Some(entry) => {
+                    let Command { opcode, row, column, word, first, last, opens, .. } =
+                        entry.command;
+                    let has_word = self.writes[word as usize][1] >= entry.behind;
+                    let accumulate = opcode == MAC_CONTEXT;
+                    let flags = [first, last, opens];
+                    (stands || has_word && (!last || may_end)).then_some(Array::Read {
+                        row,
+                        column,
+                        word,
+                        accumulate,
+                        flags,
+                    })
+                }
+            };
+        }
+        let taken = |bus: bool| seen.bus_taken && bus;
+        let reads = matches!(asked.bus, Some(Bus::Results { .. }));
+        let writes = matches!(asked.bus, Some(Bus::Host { .. } | Bus::Weights { .. }));
+        due.results = results
+            .filter(|entry| !taken(reads) && may_read && entry.behind <= self.sums_made)
+            .map(|entry| self.bus_of_results(&entry));
+        due.operand = operand.filter(|_| !taken(writes)).and_then(|entry| self.operand(&entry));
+
+        let mut fault = 0;
         if asked.drops {
             self.words.pop_front();
         }
-        if let Some(command) = self.decoded.take_if(|_| asked.ready) {
-            if command.opcode == WR_SHARED && waiting + goes >= seen.operands {
-                fault = Some(6);
+        if let Some(decoded) = self.decoded.take_if(|_| enters) {
+            let command = decoded.command;
+            if command.opcode == WR_SHARED && lacked {
+                fault = 6;
             } else if self.breaks_pair(&command) {
-                fault = Some(8);
+                fault = 8;
             } else {
-                self.enter(command);
+                self.enter(decoded);
+            }
+        }
+        if fault == 0 && ends_unpaired {
+            fault = 8;
+        }
+        let decodes =
+            self.decoded.is_none() && self.arrived.is_some_and(|command| self.may_decode(&command));
+        if let Some(command) = self.arrived.take_if(|_| decodes) {
+            match self.sizes.fault(&command) {
+                None => self.decoded = Some(Decoded { command, at: self.clock, need: 0 }),
+                Some(wrong) if fault == 0 => fault = wrong,
+                Some(_) => {}
             }
         }
         if let Some(command) = seen.command.filter(|_| asked.ready && self.fault == 0) {
-            match self.sizes.fault(&command) {
-                None => self.decoded = Some(command),
-                wrong => fault = wrong,
-            }
+            self.arrived = Some(command);
         }
         if overwritten {
-            fault = Some(7);
+            fault = 7;
         }
         if self.fault == 0 {
-            self.fault = fault.unwrap_or(0);
+            self.fault = fault;
+        }
+        if !enters {
+            self.cleared = 256.min(self.cleared + 1);
         }
         self.over |= seen.ends;
+        self.due = due;
         self.clock += 1;
         if seen.starts {
             (self.over, self.fault, self.closed, self.signalled) = (false, 0, false, false);
             self.started = self.clock;
+            self.cleared = 0;
         }
     }
 
@@ -462,13 +618,16 @@ impl History {
         }
     }
 
-    fn enter(&mut self, command: Command) {
+    fn enter(&mut self, decoded: Decoded) {
+        let Decoded { command, need, .. } = decoded;
         let word = command.word as usize;
         let mut behind = self.sums_ended;
         let queue = match command.opcode {
             MAC_SCORE | MAC_CONTEXT => {
                 self.sums_ended += u64::from(command.last);
                 behind = self.writes[word][0];
+                self.counts[MACS][0] += 1;
+                self.last[word][MACS] = self.counts[MACS][0];
                 ARRAY
             }
             CLOSE_ALL => {
@@ -487,6 +646,8 @@ impl History {
             }
             WR_SHARED | WR_WEIGHTS => {
                 self.writes[word][0] += 1;
+                self.counts[WRITES][0] += 1;
+                self.last[word][WRITES] = self.counts[WRITES][0];
                 OPERANDS
             }
             _ => {
@@ -497,8 +658,8 @@ impl History {
             }
         };
         self.entered += 1;
-        let (number, sum) = (self.entered, self.sums_ended);
-        self.open[queue].push_back(Entry { command, number, behind, sum, sent: false });
+        let (number, sum, at) = (self.entered, self.sums_ended, self.clock);
+        self.open[queue].push_back(Entry { command, number, at, behind, sum, need, sent: false });
     }
 
     fn send(&mut self, queue: usize) -> Option<Command> {
@@ -514,16 +675,15 @@ impl History {
             self.closed = closes;
             if closes {
                 self.open[ARRAY].pop_front();
-            } else if let Some(mac) = self.send(ARRAY) {
+            } else if self.send(ARRAY).is_some() {
                 self.signalled = false;
-                self.sum_sent = if mac.last { Some(self.clock) } else { self.sum_sent };
             }
         }
         if seen.read
             && let Some(mac) = self.open[ARRAY].pop_front()
-            && mac.command.last
         {
-            self.sum_read = Some(self.clock);
+            self.counts[MACS][1] += 1;
+            self.sum_read = if mac.command.last { Some(self.clock) } else { self.sum_read };
         }
         self.sums_made += u64::from(seen.results);
     }
@@ -552,6 +712,7 @@ impl History {
             && let Some(write) = self.open[OPERANDS].pop_front()
         {
             self.writes[write.command.word as usize][1] += 1;
+            self.counts[WRITES][1] += 1;
         }
     }
 

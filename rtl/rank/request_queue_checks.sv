@@ -22,19 +22,22 @@ module request_queue_checks #(
   input logic                next_valid_o,
   input logic [WIDTH-1:0]    next_o,
   input logic [INDEX_BITS:0] head_q,
-  input logic [INDEX_BITS:0] next_q,
-  input logic [INDEX_BITS:0] tail_q
+  input logic [INDEX_BITS:0] read_q,
+  input logic [INDEX_BITS:0] tail_q,
+  input logic                fetched_q
 );
 
-  logic [INDEX_BITS:0] count, sent;
+  logic [INDEX_BITS:0] count, ahead, sent;
 
   assign count = tail_q - head_q;
-  assign sent  = next_q - head_q;
+  assign ahead = (INDEX_BITS + 1)'(fetched_q) + (INDEX_BITS + 1)'(next_valid_o);
+  assign sent  = read_q - head_q - ahead;
 
   `ASSERT(assert_room, !push_i || ready_o)
   `ASSERT(assert_next, !send_i || next_valid_o)
   `ASSERT(assert_sent, !done_i || sent != '0 || send_i)
   `ASSERT(assert_count, count <= (INDEX_BITS + 1)'(DEPTH) && sent <= count)
+  `ASSERT(assert_read, tail_q - read_q <= count && sent + ahead <= count)
 
   handshake_checks #(.WIDTH(WIDTH)) u_next (
     .clk_i, .rst_ni, .valid_i(next_valid_o), .ready_i(send_i), .data_i(next_o)

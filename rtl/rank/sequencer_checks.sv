@@ -28,8 +28,13 @@ module sequencer_checks import pimlico_pkg::*; (
   input logic [4:0]     words_q,
   input logic [4:0]     complete_q,
   input logic [7:0]     ended_q,
-  input logic           waits,
-  input logic [7:0]     made_q
+  input logic [7:0]     made_q,
+  input logic [2:0]     sent_q,
+  input logic [2:0]     readers_q,
+  input logic           reads_q,
+  input logic           operands_next_valid,
+  input logic [8:0]     writes_since,
+  input logic [8:0]     macs_since
 );
 
   localparam int unsigned OPERANDS = 64;
@@ -42,7 +47,6 @@ module sequencer_checks import pimlico_pkg::*; (
     .clk_i, .rst_ni, .valid_i(weigh_valid_o), .ready_i(events_i.weigh_taken), .data_i(weigh_o)
   );
 
-  // A MAC may be withdrawn where the oldest RD_RESULT comes to be one of the context.
   logic           array_waits_q;
   array_request_t array_q;
 
@@ -53,8 +57,8 @@ module sequencer_checks import pimlico_pkg::*; (
 
   always_ff @(posedge clk_i) array_q <= array_o;
 
-  `ASSERT(assert_array_stands, !array_waits_q || array_valid_o || waits)
-  `ASSERT(assert_array_stable, !array_waits_q || !array_valid_o || array_o == array_q)
+  `ASSERT(assert_array_stands, !array_waits_q || array_valid_o)
+  `ASSERT(assert_array_stable, !array_waits_q || array_o == array_q)
 
   // A WR_SHARED that waits may make room for an RD_RESULT; an RD_RESULT stands.
   logic         bus_waits_q;
@@ -90,6 +94,10 @@ module sequencer_checks import pimlico_pkg::*; (
   `ASSERT(assert_asked, asked_q <= 7'(OPERANDS))
   `ASSERT(assert_unpaired, unpaired_q <= 5'(WORDS))
   `ASSERT(assert_words, words_q <= 5'(WORDS) && complete_q <= words_q)
+  `ASSERT(assert_sent, sent_q <= 3'd4 && readers_q <= 3'd4)
+  // Writes and MACs are told apart modulo 512, of which half may be over: see sequencer.md.
+  `ASSERT(assert_writes, !reads_q || writes_since < 9'd200)
+  `ASSERT(assert_macs, !operands_next_valid || macs_since < 9'd200)
   // Numbers of sums are compared modulo 256.
   `ASSERT(assert_numbers, ended_q - made_q < 8'd127)
   `ASSERT(assert_count, !weigh_valid_o || weigh_o.count inside {[3'd1:3'd4]})

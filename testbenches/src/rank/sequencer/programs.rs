@@ -48,6 +48,25 @@ impl<'a> Author<'a> {
         self.program
     }
 
+    /// A program with more writes behind a few MACs, or more MACs behind a few writes, than an entry's number
+    /// tells apart.
+    pub fn flood(mut self) -> Vec<Dispatch> {
+        self.words = 256;
+        for _ in 0..1 + self.random.below(3) {
+            let [few, many] = [1 + self.random.below(8), 120 + self.random.below(80)];
+            let (macs, writes) = if self.random.one_in(2) { (few, many) } else { (many, few) };
+            let (writes_first, length) = (self.random.one_in(2), macs + self.random.below(2));
+            if writes_first {
+                self.operands(writes);
+            }
+            self.sum(Opcode::MacScore, length);
+            if !writes_first {
+                self.operands(writes);
+            }
+        }
+        self.program
+    }
+
     fn word(&mut self) -> u8 {
         self.random.below(self.words) as u8
     }

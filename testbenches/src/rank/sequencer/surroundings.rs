@@ -39,6 +39,8 @@ struct Pace {
     /// Programs have commands that are wrong; the host has too few operands.
     wild: bool,
     poor: bool,
+    /// One of array and bus stands for long, and many commands for the other come.
+    flood: bool,
 }
 
 /// What is to come of what the rank has taken, with the cycle from which on it may, in order.
@@ -77,7 +79,7 @@ impl Surroundings {
         let mut random = Random(seed);
         let draws = [random.next() >> 8, random.next() >> 8];
         let mut pick = |from: &[u64]| from[random.below(from.len() as u64) as usize];
-        let pace = Pace {
+        let mut pace = Pace {
             dispatch: pick(&[1, 1, 2, 6]),
             array: pick(&[1, 2, 8, 8]),
             bus: pick(&[1, 2, 4, 5, 12]),
@@ -86,7 +88,13 @@ impl Surroundings {
             through: pick(&[1, 10, 30]),
             wild: pick(&[0, 0, 1]) == 1,
             poor: pick(&[0, 0, 0, 1]) == 1,
+            flood: pick(&[0, 0, 0, 0, 0, 0, 0, 1]) == 1,
         };
+        if pace.flood {
+            let slow = pick(&[100, 300]);
+            (pace.array, pace.bus) = if pick(&[0, 1]) == 1 { (slow, 1) } else { (1, slow) };
+            (pace.dispatch, pace.poor) = (1, false);
+        }
         let [rows, columns] = [pick(&[1 << 16, 1 << 16, 2000]), pick(&[128, 128, 256, 120])];
         let controls = SequencerIn {
             size_i: BankSize {
@@ -133,10 +141,12 @@ impl Surroundings {
     }
 
     fn start(&mut self) {
-        self.program = Author::new(&mut self.random, self.scores).write(self.pace.wild).into();
+        let author = Author::new(&mut self.random, self.scores);
+        let Pace { wild, flood, .. } = self.pace;
+        self.program = if flood { author.flood() } else { author.write(wild) }.into();
         self.ended = false;
         self.idle = self.random.below(30);
-        self.operands = if self.pace.poor { self.random.below(16) } else { 200 };
+        self.operands = if self.pace.poor { self.random.below(16) } else { 800 };
     }
 
     fn dispatch(&mut self, asked: &SequencerOut, input: &mut SequencerIn) {

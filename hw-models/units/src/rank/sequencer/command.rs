@@ -15,7 +15,7 @@ const LANES: u64 = 4;
 /// Chips, and so elements that complete sums of the context have.
 const CHIPS: u16 = 8;
 
-/// A command in the decode register.
+/// A command as it is decoded.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
     /// A MAC.
@@ -34,8 +34,26 @@ pub enum Command {
     Weigh(Weigh),
 }
 
+impl Command {
+    /// The word that it writes.
+    pub fn writes(&self) -> Option<u8> {
+        match *self {
+            Command::Shared { word, .. } | Command::Weights { word } => Some(word),
+            _ => None,
+        }
+    }
+
+    /// The word that it uses, as a MAC.
+    pub fn uses(&self) -> Option<u8> {
+        match self {
+            Command::Read(request) => Some(request.mac.word),
+            _ => None,
+        }
+    }
+}
+
 /// RD_RESULT.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Results {
     pub address: u8,
     pub sum: Sum,
@@ -62,9 +80,9 @@ impl Results {
 }
 
 /// Checks a dispatched command against what the rank has.
-pub fn decode(input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
-    let Dispatch { kind, head, row, column, word, first, last, opens, .. } = input.dispatch_i;
-    let place = input.dispatch_i.place.get();
+pub fn decode(dispatched: &Dispatch, input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
+    let Dispatch { kind, head, row, column, word, first, last, opens, .. } = *dispatched;
+    let place = dispatched.place.get();
     Ok(match kind {
         Opcode::MacScore | Opcode::MacContext => {
             if u64::from(row) >= input.size_i.rows.get() {
@@ -88,7 +106,7 @@ pub fn decode(input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
         Opcode::WrWeights => Command::Weights { word },
         Opcode::Finish => Command::Finish(Finish { head }),
         Opcode::Weigh => {
-            let count = input.dispatch_i.tokens.get().min(LANES);
+            let count = dispatched.tokens.get().min(LANES);
             if count == 0 {
                 return Err(Fault::NoTokens);
             }
@@ -97,14 +115,14 @@ pub fn decode(input: &SequencerIn, scores: u64) -> Result<Command, Fault> {
             }
             Command::Weigh(Weigh { place: U::new(place), head, count: U::new(count) })
         }
-        Opcode::RdResult => Command::Results(decode_results(input, scores)?),
+        Opcode::RdResult => Command::Results(decode_results(dispatched, input.wide_i, scores)?),
         _ => return Err(Fault::UnknownCommand),
     })
 }
 
-fn decode_results(input: &SequencerIn, scores: u64) -> Result<Results, Fault> {
-    let Dispatch { head, word, first, last, .. } = input.dispatch_i;
-    let (place, tokens) = (input.dispatch_i.place.get(), input.dispatch_i.tokens.get());
+fn decode_results(dispatched: &Dispatch, wide: bool, scores: u64) -> Result<Results, Fault> {
+    let Dispatch { head, word, first, last, .. } = *dispatched;
+    let (place, tokens) = (dispatched.place.get(), dispatched.tokens.get());
     let which = ResultAddress::of_bits(word);
     let kind = which.sum_kind();
     let none = Sum { kind, ..Sum::default() };
@@ -115,7 +133,7 @@ fn decode_results(input: &SequencerIn, scores: u64) -> Result<Results, Fault> {
             head,
             // A burst holds four sums of 16 bits or two of 32, of as many bank groups.
             first: !which.upper,
-            last: !input.wide_i || which.upper,
+            last: !wide || which.upper,
             place: U::new(place),
             goes_on: !first,
             complete: last,

@@ -58,8 +58,16 @@ ports! {
             head_end_o: bool,
         }
         probes SequencerProbe {
-            /// A command is in the decode register.
+            /// There is a decoded command.
             command_valid_q: bool,
+            /// Writes to the shared buffers that have entered, modulo 65536.
+            writes_q: u16,
+            /// Those that are done.
+            written_q: u16,
+            /// MACs that have entered, modulo 65536.
+            macs_q: u16,
+            /// Those that are on the pins.
+            read_q: u16,
             /// Sums that have ended among the MACs that have entered, modulo 256.
             ended_q: u8,
             /// Sums whose results are there, modulo 256.

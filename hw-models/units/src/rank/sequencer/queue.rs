@@ -1,79 +1,65 @@
 // SPDX-License-Identifier: MIT
 //! A queue of requests.
 
-/// A queue of at most `DEPTH` entries. An entry is *sent* when its port takes it, and stays until what
-/// it asks for is *done*, which happens in the order of the entries.
+/// A queue of at most `DEPTH` entries, a power of two. An entry is *sent* when its port takes it, and keeps its
+/// room until what it asks for is *done*, which happens in the order of the entries.
 ///
-/// In hardware: a memory with a write pointer and two read pointers.
+/// In hardware: a memory whose next two entries are read ahead, one into its output register and one into a
+/// register behind it.
 #[derive(Clone, Debug)]
 pub struct Queue<T, const DEPTH: usize> {
     /// A ring.
-    entries: [Option<T>; DEPTH],
-    head: usize,
-    count: usize,
-    /// How many of them, from the oldest, are sent.
-    sent: usize,
+    entries: [T; DEPTH],
+    /// Entries that are done, that have been read ahead, that have entered.
+    head: u32,
+    read: u32,
+    tail: u32,
+    /// An entry is in the memory's output register.
+    fetched: bool,
+    /// The first that is not sent.
+    next: Option<T>,
 }
 
-impl<T: Copy, const DEPTH: usize> Queue<T, DEPTH> {
+impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
+    const MASK: u32 = 2 * DEPTH as u32 - 1;
+
     pub fn new() -> Self {
-        Self { entries: [None; DEPTH], head: 0, count: 0, sent: 0 }
+        const { assert!(DEPTH.is_power_of_two()) };
+        let entries = [T::default(); DEPTH];
+        Self { entries, head: 0, read: 0, tail: 0, fetched: false, next: None }
     }
 
     pub fn has_room(&self) -> bool {
-        self.count < DEPTH
+        self.tail.wrapping_sub(self.head) & DEPTH as u32 == 0
     }
 
-    /// Takes an entry, if there is room.
-    pub fn push(&mut self, entry: T) {
-        if self.has_room() {
-            self.entries[(self.head + self.count) % DEPTH] = Some(entry);
-            self.count += 1;
-        }
-    }
-
-    /// Whether an entry is sent and not done.
-    pub fn has_sent(&self) -> bool {
-        self.sent > 0
-    }
-
-    fn get(&self, n: usize) -> Option<&T> {
-        let place = (self.head + n) % DEPTH;
-        if n < self.count { self.entries[place].as_ref() } else { None }
-    }
-
-    /// The first that is not sent.
-    pub fn next(&self) -> Option<&T> {
-        self.get(self.sent)
-    }
-
-    /// The next is sent, if there is one.
-    pub fn send(&mut self) {
-        self.sent = self.count.min(self.sent + 1);
-    }
-
-    /// The first that is not done.
-    pub fn oldest(&self) -> Option<&T> {
-        self.get(0)
-    }
-
-    /// The oldest is done, if it is sent.
-    pub fn done(&mut self) -> Option<T> {
-        self.sent = self.sent.checked_sub(1)?;
-        let oldest = self.entries[self.head].take();
-        self.head = (self.head + 1) % DEPTH;
-        self.count -= 1;
-        oldest
-    }
-
-    /// All that are not done, in any order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let used = if self.count == 0 { 0 } else { DEPTH };
-        self.entries[..used].iter().flatten()
-    }
-
+    /// Whether all entries are done.
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.tail.wrapping_sub(self.head) & Self::MASK == 0
+    }
+
+    /// The first that is not sent, once it has been read.
+    pub fn next(&self) -> Option<&T> {
+        self.next.as_ref()
+    }
+
+    /// A cycle: an entry enters, the next is sent, the oldest is done. Tells whether anything has happened.
+    pub fn step(&mut self, push: Option<T>, send: bool, done: bool) -> bool {
+        let loads = self.fetched && (self.next.is_none() || send);
+        let reads = self.read != self.tail && (!self.fetched || loads);
+        if loads {
+            self.next = Some(self.entries[self.read.wrapping_sub(1) as usize % DEPTH]);
+        } else if send {
+            self.next = None;
+        }
+        self.fetched = reads || self.fetched && !loads;
+        self.read = self.read.wrapping_add(reads.into());
+        self.head = self.head.wrapping_add(done.into());
+        if let Some(entry) = push {
+            self.entries[self.tail as usize % DEPTH] = entry;
+            self.tail = self.tail.wrapping_add(1);
+        }
+        loads || reads || send || done || push.is_some()
     }
 }
 
@@ -82,19 +68,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_stays_until_it_is_done() {
-        let mut queue = Queue::<_, 3>::new();
-        assert_eq!(queue.done(), None);
-        (1..=3).for_each(|entry| queue.push(entry));
+    fn an_entry_is_read_ahead_and_keeps_its_room_until_it_is_done() {
+        let mut queue = Queue::<_, 2>::new();
+        assert!(queue.step(Some(1), false, false) && queue.next().is_none());
+        assert!(queue.step(Some(2), false, false) && queue.next().is_none());
         assert!(!queue.has_room());
-        assert_eq!(queue.done(), None, "it is not sent");
-        queue.send();
-        assert_eq!((queue.oldest(), queue.next(), queue.has_sent()), (Some(&1), Some(&2), true));
-        assert_eq!(queue.done(), Some(1));
-        assert!(!queue.has_sent());
-        assert_eq!((queue.oldest(), queue.next()), (Some(&2), Some(&2)));
-        assert!(queue.has_room());
-        queue.push(4);
-        assert_eq!(queue.iter().sum::<i32>(), 9);
+        assert!(queue.step(None, false, false));
+        assert_eq!(queue.next(), Some(&1), "three cycles after it has entered");
+        assert!(queue.step(None, true, false));
+        assert_eq!(queue.next(), Some(&2), "in the cycle after the one before is sent");
+        assert!(!queue.has_room());
+        assert!(queue.step(None, true, true));
+        assert_eq!(queue.next(), None);
+        assert!(queue.has_room() && !queue.is_empty());
+        assert!(queue.step(None, false, true) && queue.is_empty());
+        assert!(!queue.step(None, false, false), "nothing happens");
     }
 }
