@@ -373,20 +373,24 @@ impl History {
         }
     }
 
-    /// Whether a MAC that ends a sum may, as far as the results of the sums before it are concerned.
-    fn may_end(&self, entry: &Entry) -> bool {
+    /// Whether a MAC that ends a sum leaves the results to an RD_RESULT.
+    fn yields(&self, entry: &Entry) -> bool {
         let accumulate = entry.command.opcode == MAC_CONTEXT;
-        let waits = self.oldest_results().is_some_and(|oldest| {
+        self.oldest_results().is_some_and(|oldest| {
             oldest.is_none_or(|oldest| {
                 oldest.behind < entry.sum && (accumulate || oldest.is_context())
             })
-        });
+        })
+    }
+
+    /// Whether a MAC that is a sum by itself leaves the results of the sum before it the time to leave.
+    fn is_in_time(&self, entry: &Entry) -> bool {
         let chunk_tck = 4 * self.sizes.burst_tck;
         let ends = |mac: &Entry| mac.sent && mac.is_mac() && mac.command.last;
         let under_way = self.open[ARRAY].iter().any(ends);
         // It is asked for in the next cycle.
         let soon = self.since(self.sum_read).is_some_and(|since| since + 1 + LATENCY < chunk_tck);
-        !waits && !(entry.command.first && (under_way || soon))
+        !(entry.command.first && (under_way || soon))
     }
 
     /// Whether results are read as far as those before them are concerned.
@@ -486,7 +490,7 @@ impl History {
 
         let next = [ARRAY, RESULTS, OPERANDS].map(|queue| self.next(queue).cloned());
         let [array, results, operand] = next;
-        let may_end = array.as_ref().is_some_and(|entry| self.may_end(entry));
+        let in_time = array.as_ref().is_some_and(|entry| self.is_in_time(entry));
         let alone = !self.open[ARRAY].iter().any(|entry| entry.sent);
         let may_read = results.as_ref().is_some_and(|entry| self.may_read(entry));
         let quiet = self.nothing_beside_the_array();
@@ -535,13 +539,8 @@ impl History {
                     let has_word = self.writes[word as usize][1] >= entry.behind;
                     let accumulate = opcode == MAC_CONTEXT;
                     let flags = [first, last, opens];
-                    (stands || has_word && (!last || may_end)).then_some(Array::Read {
-                        row,
-                        column,
-                        word,
-                        accumulate,
-                        flags,
-                    })
+                    (stands || has_word && (!last || in_time && !self.yields(entry)))
+                        .then_some(Array::Read { row, column, word, accumulate, flags })
                 }
             };
         }

@@ -37,6 +37,8 @@ module request_queue #(
   output logic             ready_o,
   /// There is no entry that is not done.
   output logic             empty_o,
+  /// There is one entry that is not done.
+  output logic             single_o,
   /// The first that is not sent is in next_o.
   output logic             next_valid_o,
   /// The first that is not sent.
@@ -93,6 +95,7 @@ module request_queue #(
   assign count        = tail_q - head_q;
   assign ready_o      = !count[INDEX_BITS];
   assign empty_o      = count == '0;
+  assign single_o     = count == (INDEX_BITS + 1)'(1);
   assign next_valid_o = next_valid_q;
   assign next_o       = next_q;
 

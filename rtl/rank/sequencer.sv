@@ -133,6 +133,14 @@ module sequencer import pimlico_pkg::*; #(
     return !late[8] || counts && late == '1;
   endfunction
 
+  // Whether a MAC that ends a sum leaves the result registers to the RD_RESULT.
+  function automatic logic yields(logic accumulate, number_t number, reader_t reader);
+    number_t between;
+
+    between = number - reader.number - 8'd1;
+    return between < 8'd127 && (accumulate || reader.context_sums);
+  endfunction
+
   // Tokens of a burst, or scores of a word: at most four.
   function automatic logic [2:0] at_most_four(logic [19:0] tokens);
     return tokens > 20'd4 ? 3'd4 : tokens[2:0];
@@ -292,6 +300,9 @@ module sequencer import pimlico_pkg::*; #(
   operand_entry_t operand_entry, operand_next;
   logic           softmax_push, softmax_done, softmax_ready, softmax_empty, softmax_next_valid;
   softmax_entry_t softmax_entry, softmax_next;
+  logic           array_single, results_single, operands_single, softmax_single, unused_single;
+
+  assign unused_single = &{1'b0, array_single, operands_single, softmax_single};
 
   request_queue #(.WIDTH($bits(array_entry_t)), .DEPTH(ARRAY)) u_array (
     .clk_i,
@@ -302,6 +313,7 @@ module sequencer import pimlico_pkg::*; #(
     .done_i       (array_done),
     .ready_o      (array_ready),
     .empty_o      (array_empty),
+    .single_o     (array_single),
     .next_valid_o (array_next_valid),
     .next_o       (array_next)
   );
@@ -315,6 +327,7 @@ module sequencer import pimlico_pkg::*; #(
     .done_i       (events_i.results_taken),
     .ready_o      (results_ready),
     .empty_o      (results_empty),
+    .single_o     (results_single),
     .next_valid_o (results_next_valid),
     .next_o       (result_next)
   );
@@ -328,6 +341,7 @@ module sequencer import pimlico_pkg::*; #(
     .done_i       (events_i.written),
     .ready_o      (operands_ready),
     .empty_o      (operands_empty),
+    .single_o     (operands_single),
     .next_valid_o (operands_next_valid),
     .next_o       (operand_next)
   );
@@ -341,6 +355,7 @@ module sequencer import pimlico_pkg::*; #(
     .done_i       (softmax_done),
     .ready_o      (softmax_ready),
     .empty_o      (softmax_empty),
+    .single_o     (softmax_single),
     .next_valid_o (softmax_next_valid),
     .next_o       (softmax_next)
   );
@@ -474,9 +489,8 @@ module sequencer import pimlico_pkg::*; #(
   logic        word_there, waits, may_end, unused_late;
   logic [2:0]  readers_d, readers_q, readers;    // RD_RESULTs that are accepted and not on the pins
   reader_t [3:0] reading_d, reading_q, reading;  // what they are, the oldest at the bottom
-  reader_t     oldest;                  // RD_RESULT that is not done
-  logic        oldest_known;            // it is not in the memory
-  number_t     between;
+  reader_t     oldest, second;          // RD_RESULTs that are not done
+  logic        oldest_known, second_known;  // they are not in the memory
   need_t       write_late, mac_late;
 
   assign quiet_d     = results_empty && operands_empty && softmax_empty && scores_q == '0 &&
@@ -488,9 +502,16 @@ module sequencer import pimlico_pkg::*; #(
   assign array_done = events_i.read || close_done;
 
   // The results of a sum take the place of those before.
-  assign between = array_next.number - oldest.number - 8'd1;
-  assign waits   = !results_empty &&
-                   (!oldest_known || between < 8'd127 && (array_next.mac.accumulate || oldest.context_sums));
+  always_comb begin
+    if (events_i.results_taken) begin
+      waits = !results_single && (!second_known ||
+                                  yields(array_next.mac.accumulate, array_next.number, second));
+    end else begin
+      waits = !results_empty && (!oldest_known ||
+                                 yields(array_next.mac.accumulate, array_next.number, oldest));
+    end
+  end
+
   assign may_end = !waits && (!array_next.mac.first || lasts_q == '0 && pace_q[9:1] == '0);
 
   assign write_late = written_q[8:0] - array_next.need;
@@ -549,14 +570,17 @@ module sequencer import pimlico_pkg::*; #(
 
   logic [8:0]    gap_d, gap_q;  // cycles until an RD_RESULT of the context may be requested
   number_t       made_since;
+  reader_t       heading;
   logic          is_context, results_due, operands_due, made_reached;
   logic          bus_reads_d, bus_reads_q, bus_writes_d, bus_writes_q;
 
-  // The oldest that is not done, unless it is still in the memory.
+  // The two oldest that are not done, unless they are still in the memory.
   assign is_context   = result_next.sum.kind == SumContext;
+  assign heading      = '{context_sums: is_context, number: result_next.number};
   assign oldest_known = readers_q != '0 || results_next_valid;
-  assign oldest       = readers_q != '0 ? reading_q[0]
-                                        : '{context_sums: is_context, number: result_next.number};
+  assign oldest       = readers_q != '0 ? reading_q[0] : heading;
+  assign second_known = readers_q[2:1] != '0 || results_next_valid;
+  assign second       = readers_q[2:1] != '0 ? reading_q[1] : heading;
 
   assign made_since   = made_q - result_next.number;
   assign made_reached = !made_since[7] || events_i.results && made_since == '1;
@@ -596,7 +620,7 @@ module sequencer import pimlico_pkg::*; #(
     reading_d = reading;
     if (results_send) begin
       readers_d               = readers + 3'd1;
-      reading_d[readers[1:0]] = '{context_sums: is_context, number: result_next.number};
+      reading_d[readers[1:0]] = heading;
     end
     gap_d = gap_q == '0 ? '0 : gap_q - 9'd1;
     if (events_i.results_taken) begin

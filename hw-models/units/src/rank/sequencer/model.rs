@@ -351,9 +351,14 @@ impl<const SCORES: usize> Sequencer<SCORES> {
 
     /// The oldest RD_RESULT that is not done, unless it is still in the memory.
     fn oldest(&self) -> Option<Reader> {
-        match self.readers {
-            0 => self.results.next().map(ResultEntry::reader),
-            _ => Some(self.reading[0]),
+        self.reader(0)
+    }
+
+    /// That which is the oldest once so many are done.
+    fn reader(&self, done: usize) -> Option<Reader> {
+        match self.readers > done {
+            true => self.reading.get(done).copied(),
+            false => self.results.next().map(ResultEntry::reader),
         }
     }
 
@@ -367,17 +372,21 @@ impl<const SCORES: usize> Sequencer<SCORES> {
             Some(entry) if entry.closes() => [false, self.sent == 0 && self.flags.quiet],
             Some(entry) => {
                 let has_word = self.writes.has_come(entry.need, events.written);
-                let may = has_word && (!entry.request.mac.last || self.may_end(entry));
+                let may = has_word && (!entry.request.mac.last || self.may_end(entry, events));
                 [self.flags.reads || may, false]
             }
         }
     }
 
     /// Whether a sum may end: its results take the place of those before.
-    fn may_end(&self, entry: &ArrayEntry) -> bool {
+    fn may_end(&self, entry: &ArrayEntry, events: &RankEvents) -> bool {
         let mac = &entry.request.mac;
-        let waits = !self.results.is_empty()
-            && self.oldest().is_none_or(|oldest| {
+        let (none, oldest) = match events.results_taken {
+            true => (self.results.is_single(), self.reader(1)),
+            false => (self.results.is_empty(), self.reader(0)),
+        };
+        let waits = !none
+            && oldest.is_none_or(|oldest| {
                 let between = entry.number.wrapping_sub(oldest.number).wrapping_sub(1);
                 between < SumNumber::MAX / 2 && (mac.accumulate || oldest.is_context)
             });
@@ -507,26 +516,25 @@ impl<const SCORES: usize> Sequencer<SCORES> {
     }
 
     /// A command enters its queue, and the counters that belong to it count.
-    fn enter(&mut self, command: Command) -> Entering {
-        let mut entering = Entering::default();
+    fn enter(&mut self, command: Command) {
         let need = self.need;
         match command {
             Command::Read(request) => {
                 self.ended = self.ended.wrapping_add(request.mac.last.into());
                 self.macs.entered = self.macs.entered.wrapping_add(1);
                 self.last_macs[usize::from(request.mac.word)] = self.macs.entered;
-                entering.array = Some(ArrayEntry { request, number: self.ended, need });
+                self.array.push(ArrayEntry { request, number: self.ended, need });
             }
             Command::CloseAll => {
                 self.flags.head_ended = false;
                 self.flags.closing = true;
                 let request = ArrayRequest { kind: ArrayKind::CloseAll, ..ArrayRequest::default() };
-                entering.array = Some(ArrayEntry { request, number: self.ended, need });
+                self.array.push(ArrayEntry { request, number: self.ended, need });
             }
             Command::Results(results) => {
                 self.scores = (self.scores + results.scores()) & 0x3FF;
                 self.elements = self.elements.wrapping_add(results.elements());
-                entering.results = Some(ResultEntry { results, number: self.ended });
+                self.results.push(ResultEntry { results, number: self.ended });
             }
             Command::Shared { word, .. } | Command::Weights { word } => {
                 let from_host = matches!(command, Command::Shared { .. });
@@ -536,15 +544,14 @@ impl<const SCORES: usize> Sequencer<SCORES> {
                 }
                 self.writes.entered = self.writes.entered.wrapping_add(1);
                 self.last_writes[usize::from(word)] = self.writes.entered;
-                entering.operand = Some(OperandEntry { word, from_host, need });
+                self.operands.push(OperandEntry { word, from_host, need });
             }
-            Command::Finish(finish) => entering.softmax = Some(SoftmaxEntry::Finish(finish)),
+            Command::Finish(finish) => self.softmax.push(SoftmaxEntry::Finish(finish)),
             Command::Weigh(weigh) => {
                 self.unpaired += 1;
-                entering.softmax = Some(SoftmaxEntry::Weigh(weigh));
+                self.softmax.push(SoftmaxEntry::Weigh(weigh));
             }
         }
-        entering
     }
 
     /// A word of the tables is cleared, where nothing enters.
@@ -565,15 +572,6 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         (self.pace, self.gap) = (0, 0);
         self.cleared = 0;
     }
-}
-
-/// What enters the queues.
-#[derive(Default)]
-struct Entering {
-    array: Option<ArrayEntry>,
-    results: Option<ResultEntry>,
-    operand: Option<OperandEntry>,
-    softmax: Option<SoftmaxEntry>,
 }
 
 impl<const SCORES: usize> Model for Sequencer<SCORES> {
@@ -709,17 +707,20 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         self.see_bus(input, bus_sends);
         self.see_array(input, array_send && before.reads);
         self.see_softmax(events);
+        let changes = self.array.step(array_send, events.read || close_done)
+            | self.results.step(bus_sends[0], events.results_taken)
+            | self.operands.step(bus_sends[1], events.written)
+            | self.softmax.step(softmax_done, softmax_done);
         if output.weights_drop_o {
             self.take_word();
             self.unpaired = self.unpaired.wrapping_sub(1) & 31;
         }
-        let mut entering = Entering::default();
         let mut decode_fault = Fault::None;
         let clears = !enters && self.cleared < SHARED_WORDS;
         if let Some(command) = self.command.take_if(|_| enters)
             && refused == Fault::None
         {
-            entering = self.enter(command);
+            self.enter(command);
         }
         if moves {
             decode_fault = self.decode(input);
@@ -730,12 +731,6 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         if taken {
             self.input = input.dispatch_i;
         }
-        let changes = [
-            self.array.step(entering.array, array_send, events.read || close_done),
-            self.results.step(entering.results, bus_sends[0], events.results_taken),
-            self.operands.step(entering.operand, bus_sends[1], events.written),
-            self.softmax.step(entering.softmax, softmax_done, softmax_done),
-        ];
         if self.fault == Fault::None {
             self.fault = match (refused, decode_fault) {
                 _ if overwrites => Fault::Overwritten,
@@ -746,7 +741,7 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         if input.start_i {
             self.start();
         }
-        let changes = changes.contains(&true) || self.flags != before || self.fault != fault_before;
+        let changes = changes || self.flags != before || self.fault != fault_before;
         self.still = !(changes | happens | enters | moves | clears);
         self.output = self.requests();
         output

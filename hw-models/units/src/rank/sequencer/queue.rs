@@ -43,8 +43,14 @@ impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
         self.next.as_ref()
     }
 
-    /// A cycle: an entry enters, the next is sent, the oldest is done. Tells whether anything has happened.
-    pub fn step(&mut self, push: Option<T>, send: bool, done: bool) -> bool {
+    /// Whether one entry is not done.
+    pub fn is_single(&self) -> bool {
+        self.tail.wrapping_sub(self.head) & Self::MASK == 1
+    }
+
+    /// A cycle: the next is sent, the oldest is done. Tells whether anything has happened. What enters comes
+    /// behind it.
+    pub fn step(&mut self, send: bool, done: bool) -> bool {
         let loads = self.fetched && (self.next.is_none() || send);
         let reads = self.read != self.tail && (!self.fetched || loads);
         if loads {
@@ -55,11 +61,13 @@ impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
         self.fetched = reads || self.fetched && !loads;
         self.read = self.read.wrapping_add(reads.into());
         self.head = self.head.wrapping_add(done.into());
-        if let Some(entry) = push {
-            self.entries[self.tail as usize % DEPTH] = entry;
-            self.tail = self.tail.wrapping_add(1);
-        }
-        loads || reads || send || done || push.is_some()
+        loads || reads || send || done
+    }
+
+    /// An entry enters in this cycle.
+    pub fn push(&mut self, entry: T) {
+        self.entries[self.tail as usize % DEPTH] = entry;
+        self.tail = self.tail.wrapping_add(1);
     }
 }
 
@@ -70,18 +78,18 @@ mod tests {
     #[test]
     fn an_entry_is_read_ahead_and_keeps_its_room_until_it_is_done() {
         let mut queue = Queue::<_, 2>::new();
-        assert!(queue.step(Some(1), false, false) && queue.next().is_none());
-        assert!(queue.step(Some(2), false, false) && queue.next().is_none());
-        assert!(!queue.has_room());
-        assert!(queue.step(None, false, false));
+        queue.push(1);
+        assert!(queue.step(false, false) && queue.next().is_none() && queue.is_single());
+        queue.push(2);
+        assert!(queue.step(false, false) && !queue.has_room());
         assert_eq!(queue.next(), Some(&1), "three cycles after it has entered");
-        assert!(queue.step(None, true, false));
+        assert!(queue.step(true, false));
         assert_eq!(queue.next(), Some(&2), "in the cycle after the one before is sent");
         assert!(!queue.has_room());
-        assert!(queue.step(None, true, true));
+        assert!(queue.step(true, true));
         assert_eq!(queue.next(), None);
-        assert!(queue.has_room() && !queue.is_empty());
-        assert!(queue.step(None, false, true) && queue.is_empty());
-        assert!(!queue.step(None, false, false), "nothing happens");
+        assert!(queue.has_room() && queue.is_single());
+        assert!(queue.step(false, true) && queue.is_empty());
+        assert!(!queue.step(false, false), "nothing happens");
     }
 }
