@@ -232,22 +232,22 @@ package pimlico_pkg;
     logic       complete;
   } sum_t;
 
-  /// Whose a sum over the chips is, as it comes out of the adder unit.
+  /// Whose the sums over the chips of a cycle are, one in each lane, as they come out of the adder unit.
   typedef struct packed {
-    /// The sum is an output of a matrix; else a score.
-    logic   is_output;
-    /// Score: query head.
-    head_t  head;
-    /// Score: in the first chunk of its head.
-    logic   first;
-    /// Score: there is no such token.
-    logic   masked;
-    /// Score: it is kept in the score buffer.
-    logic   keep;
-    /// Output: the sum is complete; else it becomes a partial sum.
-    logic   complete;
-    /// Place in the score buffer.
-    place_t place;
+    /// The sums are outputs of a matrix; else scores.
+    logic       is_output;
+    /// Scores: query head.
+    head_t      head;
+    /// Scores: in the first chunk of their head.
+    logic       first;
+    /// Scores, by lane: there is no such token. 0 in a lane that there is not.
+    logic [3:0] masked;
+    /// Scores: they are kept in the score buffer.
+    logic       keep;
+    /// Outputs: the sums are complete; else they become partial sums.
+    logic       complete;
+    /// Place of the first lane in the score buffer.
+    place_t     place;
   } tree_sum_t;
 
   /// Whose the sums of the chips are, as they come out of the adder unit: of the context.
@@ -288,37 +288,37 @@ package pimlico_pkg;
     logic [2:0] count;
   } weigh_t;
 
-  /// What happens in the rank in a tCK, as the sequencer needs to know.
+  /// What happens in the rank in a cycle of its core, as the sequencer needs to know.
   typedef struct packed {
     /// The array request is accepted.
-    logic array_taken;
+    logic       array_taken;
     /// The bus request is accepted.
-    logic bus_taken;
+    logic       bus_taken;
     /// The finish is accepted.
-    logic finish_taken;
+    logic       finish_taken;
     /// The weigh is accepted, with its last score.
-    logic weigh_taken;
+    logic       weigh_taken;
     /// An RD_ALL is on the pins.
-    logic read;
+    logic       read;
     /// An RD_RESULT is on the pins.
-    logic results_taken;
+    logic       results_taken;
     /// A word of the shared buffers is written.
-    logic written;
+    logic       written;
     /// The bank PUs have new results.
-    logic results;
-    /// A score is scaled, and in the buffer if it is kept.
-    logic scaled;
+    logic       results;
+    /// Scores that are scaled, and in the buffer if they are kept: 0 to 4.
+    logic [2:0] scaled;
     /// A head can be weighed.
-    logic finished;
+    logic       finished;
     /// A word of weights is complete.
-    logic word_made;
-    /// An element of the context leaves.
-    logic context_made;
-    /// An output of a matrix leaves.
-    logic output_made;
+    logic       word_made;
+    /// Elements of the context that leave: 0 to 4.
+    logic [2:0] context_made;
+    /// Outputs of a matrix that leave: 0 to 4.
+    logic [2:0] output_made;
   } rank_events_t;
 
-  /// Why the rank has not read in a tCK, and what is busy: for statistics alone.
+  /// Why the rank has not read in a cycle of its core, and what is busy: for statistics alone.
   typedef struct packed {
     /// A read could not be chosen for its row.
     logic lost_row_switch;
@@ -358,24 +358,24 @@ package pimlico_pkg;
     logic [15:0] bits;
   } element_t;
 
-  /// What the rank makes in a tCK. What there is not is 0.
+  /// What the rank makes in a cycle of its core, by lane, the first at the bottom. What there is not is 0.
   typedef struct packed {
     /// There is a score.
-    logic        score_valid;
-    /// The score.
-    score_t      score;
+    logic [3:0]       score_valid;
+    /// The scores.
+    score_t [3:0]     score;
     /// There is a weight.
-    logic        weight_valid;
-    /// The weight.
-    element_t    weight;
+    logic [3:0]       weight_valid;
+    /// The weights.
+    element_t [3:0]   weight;
     /// There is an element of the context.
-    logic        context_valid;
-    /// The element of the context, normalised.
-    element_t    context_element;
+    logic [3:0]       context_valid;
+    /// The elements of the context, normalised.
+    element_t [3:0]   context_element;
     /// There is an output of a matrix.
-    logic        output_valid;
-    /// The output of a matrix, in binary16.
-    logic [15:0] output_element;
+    logic [3:0]       output_valid;
+    /// The outputs of a matrix, in binary16.
+    logic [3:0][15:0] output_element;
   } rank_results_t;
 
   /// A column that is written to the cell arrays of a logic bank.

@@ -99,11 +99,11 @@ pub struct Seen {
     pub results_taken: bool,
     pub written: bool,
     pub results: bool,
-    pub scaled: bool,
+    pub scaled: u64,
     pub finished: bool,
     pub word_made: bool,
-    pub context: bool,
-    pub output: bool,
+    pub context: u64,
+    pub output: u64,
 }
 
 /// What is asked for in a cycle.
@@ -732,7 +732,7 @@ impl History {
             word.made = true;
         }
         self.finishing -= i64::from(seen.finished);
-        self.scores -= i64::from(seen.scaled);
-        self.elements -= i64::from(seen.context) + i64::from(seen.output);
+        self.scores -= seen.scaled as i64;
+        self.elements -= (seen.context + seen.output) as i64;
     }
 }

@@ -279,9 +279,11 @@ module pim_rank import pimlico_pkg::*; #(
 
   // The context: partial sums come back, complete ones leave.
   logic        sum_valid, sum_ready, late_valid, context_idle;
+  logic        context_valid;
   logic [31:0] sum;
   head_t       sum_head;
   logic [15:0] late_context;
+  element_t    context_element;
 
   ram #(.WIDTH(SUM_WIDTH), .ELEMENTS(CHIPS), .DEPTH(256)) u_partial_sums (
     .clk_i           (clk_pim),
@@ -308,13 +310,17 @@ module pim_rank import pimlico_pkg::*; #(
     .sum_valid_o     (sum_valid),
     .sum_o           (sum),
     .sum_head_o      (sum_head),
-    .valid_o         (results_o.context_valid),
-    .element_o       (results_o.context_element),
+    .valid_o         (context_valid),
+    .element_o       (context_element),
     .idle_o          (context_idle)
   );
 
   // Scores and weights, and outputs of a matrix.
-  logic scaled, finish_taken, finished, weigh_taken, word_made, softmax_busy;
+  logic        scaled, finish_taken, finished, weigh_taken, word_made, softmax_busy;
+  logic        score_valid, output_valid, weight_valid;
+  score_t      score;
+  logic [15:0] output_element;
+  element_t    weight;
 
   softmax_path #(
     .LATE   (LATE),
@@ -336,18 +342,18 @@ module pim_rank import pimlico_pkg::*; #(
     .sum_valid_i       (sum_valid),
     .sum_i             (sum),
     .sum_head_i        (sum_head),
-    .score_valid_o     (results_o.score_valid),
-    .score_o           (results_o.score),
-    .output_valid_o    (results_o.output_valid),
-    .output_o          (results_o.output_element),
+    .score_valid_o     (score_valid),
+    .score_o           (score),
+    .output_valid_o    (output_valid),
+    .output_o          (output_element),
     .partial_outputs_o (kept_outputs),
     .scaled_o          (scaled),
     .finish_taken_o    (finish_taken),
     .finished_o        (finished),
     .weigh_taken_o     (weigh_taken),
     .word_made_o       (word_made),
-    .weight_valid_o    (results_o.weight_valid),
-    .weight_o          (results_o.weight),
+    .weight_valid_o    (weight_valid),
+    .weight_o          (weight),
     .word_o            (weights),
     .sum_ready_o       (sum_ready),
     .context_valid_o   (late_valid),
@@ -355,13 +361,20 @@ module pim_rank import pimlico_pkg::*; #(
     .busy_o            (softmax_busy)
   );
 
+  assign results_o = '{
+    score_valid:     4'(score_valid),   score:           ($bits(results_o.score))'(score),
+    weight_valid:    4'(weight_valid),  weight:          ($bits(results_o.weight))'(weight),
+    context_valid:   4'(context_valid), context_element: ($bits(results_o.context_element))'(context_element),
+    output_valid:    4'(output_valid),  output_element:  64'(output_element)
+  };
+
   // What happens.
   always_comb begin
     events_o = '{
       array_taken: array_taken, bus_taken: bus_taken, finish_taken: finish_taken, weigh_taken: weigh_taken,
       read: read_all, results_taken: read_result, written: shared_written[0],
-      results: slot_begins && new_results[0], scaled: scaled, finished: finished, word_made: word_made,
-      context_made: results_o.context_valid, output_made: results_o.output_valid
+      results: slot_begins && new_results[0], scaled: 3'(scaled), finished: finished, word_made: word_made,
+      context_made: 3'(context_valid), output_made: 3'(output_valid)
     };
     activity_o = '{
       lost_row_switch: lost_row_switch, lost_refresh: lost_refresh, opens: read_all && mac.opens,

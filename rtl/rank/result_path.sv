@@ -194,7 +194,7 @@ module result_path import pimlico_pkg::*; #(
         is_output: burst.sum.kind == SumOutputs,
         head:      burst.sum.head,
         first:     burst.sum.first,
-        masked:    {1'b0, index} >= burst.sum.tokens,
+        masked:    4'({1'b0, index} >= burst.sum.tokens),
         keep:      burst.sum.keep,
         complete:  burst.sum.complete,
         place:     burst.sum.place + place_t'(index)

@@ -643,7 +643,7 @@ module sequencer import pimlico_pkg::*; #(
                         heads_finished && words_q != 5'(WORDS);
 
   // No scores enter while there is an entry, and no head where it is not sent.
-  assign scores_there   = scores_q[9:1] == '0 && (!scores_q[0] || events_i.scaled);
+  assign scores_there   = scores_q[9:3] == '0 && scores_q[2:0] == events_i.scaled;
   assign heads_finished = finishing_q[3:1] == '0 && (!finishing_q[0] || events_i.finished);
 
   assign finish_valid_o = finishes_q;

@@ -84,7 +84,7 @@ module sequencer_checks import pimlico_pkg::*; (
   `ASSERT(assert_bus_taken, !events_i.bus_taken || bus_valid_o)
   `ASSERT(assert_finish_taken, !events_i.finish_taken || finish_valid_o)
   `ASSERT(assert_weigh_taken, !events_i.weigh_taken || weigh_valid_o)
-  `ASSERT(assert_scaled, !events_i.scaled || scores_q != '0)
+  `ASSERT(assert_scaled, 10'(events_i.scaled) <= scores_q)
   `ASSERT(assert_finished, !events_i.finished || finishing_q != '0)
   `ASSERT(assert_elements, 16'(events_i.context_made) + 16'(events_i.output_made) <= elements_q)
   `ASSERT(assert_results, !events_i.results || ended_q != made_q)

@@ -82,7 +82,7 @@ module softmax_path import pimlico_pkg::*; #(
   logic partial_output;
 
   assign score_valid_o  = tree_valid_i && !tree_of_i.is_output;
-  assign score_o        = score_valid_o ? {tree_of_i.masked, tree_of_i.head, tree_i} : '0;
+  assign score_o        = score_valid_o ? {tree_of_i.masked[0], tree_of_i.head, tree_i} : '0;
   assign output_valid_o = tree_valid_i && tree_of_i.is_output && tree_of_i.complete;
   assign output_o       = output_valid_o ? tree_i : '0;
   assign partial_output = tree_valid_i && tree_of_i.is_output && !tree_of_i.complete;

@@ -274,30 +274,25 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         }
         self.record.adder_unit(activity_o.adder);
         self.record.softmax_unit(activity_o.softmax);
-        for is_result in [events_o.output_made, events_o.context_made] {
-            if is_result {
-                self.record.result();
-            }
+        for _ in 0..events_o.output_made.get() + events_o.context_made.get() {
+            self.record.result();
         }
     }
 }
 
 /// Tells what is made in a tCK.
 fn tell(results: &RankResults, made: &mut dyn FnMut(Made)) {
-    if results.weight_valid {
-        let types::Element { head, bits } = results.weight;
+    for types::Element { head, bits } in results.weights() {
         made(Made::Weight { head: head.get() as usize, bits });
     }
-    if results.score_valid && !results.score.masked {
-        let types::Score { head, bits, .. } = results.score;
+    for types::Score { head, bits, .. } in results.scores().filter(|score| !score.masked) {
         made(Made::Score { head: head.get() as usize, bits });
     }
-    if results.context_valid {
-        let types::Element { head, bits } = results.context_element;
+    for types::Element { head, bits } in results.context() {
         made(Made::Context { head: head.get() as usize, bits });
     }
-    if results.output_valid {
-        made(Made::Output(results.output_element));
+    for bits in results.outputs() {
+        made(Made::Output(bits));
     }
 }
 

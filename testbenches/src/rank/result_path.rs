@@ -242,7 +242,7 @@ fn expect<A: Format>(
             is_output,
             head,
             first,
-            masked: n as u64 >= tokens.get(),
+            masked: U::new((n as u64 >= tokens.get()).into()),
             keep,
             complete,
             place: U::new(place.get() + n as u64),

@@ -21,6 +21,7 @@ use crate::pins::BusDriver;
 use crate::record::Record;
 use crate::sizes::LANES;
 use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, SumKind, TreeSum};
+use pimlico_ports::U;
 use pimlico_units::rank::SequencerOut;
 
 /// A rank.
@@ -271,16 +272,16 @@ impl Rank {
         }
         self.record.softmax_unit(made.works);
         let element = made.context.or(narrow);
-        events.scaled = made.scaled;
+        events.scaled = U::new(made.scaled.into());
         events.finish_taken = made.finish_taken;
         events.finished = made.finished;
         events.weigh_taken = made.weigh_taken;
         events.word_made = made.word_made;
-        events.context_made = element.is_some();
+        events.context_made = U::new(element.is_some().into());
         if let Some(Element { head, bits }) = made.weight {
             tell(Made::Weight { head: head.get() as usize, bits });
         }
-        if let Some((bits, score)) = score.filter(|(_, score)| !score.masked) {
+        if let Some((bits, score)) = score.filter(|(_, score)| score.masked.get() & 1 == 0) {
             tell(Made::Score { head: score.head.get() as usize, bits });
         }
         if let Some(Element { head, bits }) = element {
@@ -289,7 +290,7 @@ impl Rank {
         }
         match tree.filter(|(_, sum)| sum.is_output) {
             Some((bits, TreeSum { complete: true, .. })) => {
-                events.output_made = true;
+                events.output_made = U::new(1);
                 self.record.result();
                 tell(Made::Output(bits));
             }

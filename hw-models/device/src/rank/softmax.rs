@@ -133,7 +133,7 @@ impl Softmax {
         if let Some((bits, score)) = score {
             input.score_valid_i = true;
             input.score_i = Fp::from_bits(bits.into());
-            input.mask_i = score.masked;
+            input.mask_i = score.masked.get() & 1 != 0;
             input.head_i = score.head;
             input.first_i = score.first;
             self.places.push_back(score.keep.then_some(score.place.get() as usize));

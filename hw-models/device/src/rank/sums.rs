@@ -258,7 +258,7 @@ fn element(sum: &Sum, n: usize) -> TreeSum {
         is_output,
         head: sum.head,
         first: sum.first,
-        masked: !is_output && n as u64 >= sum.tokens.get(),
+        masked: U::new((!is_output && n as u64 >= sum.tokens.get()).into()),
         keep: sum.keep,
         complete: sum.complete,
         place: U::new(sum.place.get() + n as u64),

@@ -22,7 +22,7 @@ pub use requests::{
     ArrayKind, ArrayRequest, BusRequest, Finish, LaneSums, Mac, ResultAddress, Sum, SumKind,
     TreeSum, Weigh,
 };
-pub use results::{Activity, CellWrite, Element, RankEvents, RankResults, Score};
+pub use results::{Activity, CellWrite, Element, LANES, RankEvents, RankResults, Score};
 pub use run::{Dispatch, Fault, Load, LoadKind, RunEnd, Start, Status};
 
 use pimlico_ports::{Shape, Signal, U};

@@ -161,23 +161,23 @@ pub struct Sum {
     pub complete: bool,
 }
 
-/// Whose a sum over the chips is, as it comes out of the adder unit.
+/// Whose the sums over the chips of a cycle are, one in each lane, as they come out of the adder unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "tree_sum_t")]
 pub struct TreeSum {
-    /// The sum is an output of a matrix; else a score.
+    /// The sums are outputs of a matrix; else scores.
     pub is_output: bool,
-    /// Score: query head.
+    /// Scores: query head.
     pub head: Head,
-    /// Score: in the first chunk of its head.
+    /// Scores: in the first chunk of their head.
     pub first: bool,
-    /// Score: there is no such token.
-    pub masked: bool,
-    /// Score: it is kept in the score buffer.
+    /// Scores, by lane: there is no such token. 0 in a lane that there is not.
+    pub masked: U<4>,
+    /// Scores: they are kept in the score buffer.
     pub keep: bool,
-    /// Output: the sum is complete; else it becomes a partial sum.
+    /// Outputs: the sums are complete; else they become partial sums.
     pub complete: bool,
-    /// Place in the score buffer.
+    /// Place of the first lane in the score buffer.
     pub place: Place,
 }
 

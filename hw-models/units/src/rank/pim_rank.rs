@@ -9,10 +9,10 @@ use super::{
 };
 use crate::arith::{Binary16, Format, Fp};
 use pimlico_dpa::types::{
-    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Finish, Options,
-    PinCommand, Pins, RankEvents, RankResults, SumKind, Timing, Weigh,
+    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Finish, LANES,
+    Options, PinCommand, Pins, RankEvents, RankResults, SumKind, Timing, Weigh,
 };
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, U, Unit, ports};
 use std::array::from_fn;
 
 /// Places of the partial sums of the context.
@@ -347,11 +347,11 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
             results_taken: command == PinCommand::RdResult,
             written: chip.written_o,
             results: wires.slot_begins && chip.result_valid_o,
-            scaled: softmax.scaled_o,
+            scaled: U::new(softmax.scaled_o.into()),
             finished: softmax.finished_o,
             word_made: softmax.word_made_o,
-            context_made: context.valid_o,
-            output_made: softmax.output_valid_o,
+            context_made: U::new(context.valid_o.into()),
+            output_made: U::new(softmax.output_valid_o.into()),
         };
         let busy = Activity {
             lost_row_switch: commands.lost_row_switch_o,
@@ -386,14 +386,14 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
                 ..if wires.runs { busy } else { Activity::default() }
             },
             results_o: RankResults {
-                score_valid: softmax.score_valid_o,
-                score: softmax.score_o,
-                weight_valid: softmax.weight_valid_o,
-                weight: softmax.weight_o,
-                context_valid: context.valid_o,
-                context_element: context.element_o,
-                output_valid: softmax.output_valid_o,
-                output_element: softmax.output_o,
+                score_valid: U::new(softmax.score_valid_o.into()),
+                score: in_lanes([softmax.score_o]),
+                weight_valid: U::new(softmax.weight_valid_o.into()),
+                weight: in_lanes([softmax.weight_o]),
+                context_valid: U::new(context.valid_o.into()),
+                context_element: in_lanes([context.element_o]),
+                output_valid: U::new(softmax.output_valid_o.into()),
+                output_element: in_lanes([softmax.output_o]),
             },
         }
     }
@@ -468,6 +468,11 @@ fn context_in<A: Format>(
         context_i: Fp::from_bits(softmax.context_o.into()),
         ..Default::default()
     }
+}
+
+/// These elements in their lanes, and nothing in the others.
+fn in_lanes<T: Copy + Default, const N: usize>(elements: [T; N]) -> [T; LANES] {
+    from_fn(|lane| elements.get(lane).copied().unwrap_or_default())
 }
 
 /// The elements of a word.

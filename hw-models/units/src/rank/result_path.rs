@@ -5,7 +5,7 @@ use super::{BurstTimer, BurstTimerIn};
 use crate::arith::{Binary16, Format, Fp, near, sum_variant};
 use crate::prim::Fifo;
 use pimlico_dpa::types::{Beat, LaneSums, Place, Sum, SumKind, TreeSum};
-use pimlico_ports::{Model, Unit, ports, stimulus::one_in};
+use pimlico_ports::{Model, U, Unit, ports, stimulus::one_in};
 use std::array::from_fn;
 
 ports! {
@@ -180,7 +180,7 @@ impl<A: Format> Model for ResultPath<A> {
             is_output: kind == SumKind::Outputs,
             head,
             first,
-            masked: on_bus.index_o.get() >= tokens.get(),
+            masked: U::new((on_bus.index_o.get() >= tokens.get()).into()),
             keep,
             complete,
             place: Place::new(place.get() + on_bus.index_o.get()),

@@ -134,7 +134,8 @@ impl<const LATE: bool, const SCORES: usize> Model for SoftmaxPath<LATE, SCORES> 
         let tree = input.tree_of_i;
         let is_score = input.tree_valid_i && !tree.is_output;
         let is_output = input.tree_valid_i && tree.is_output && tree.complete;
-        let score = Score { masked: tree.masked, head: tree.head, bits: input.tree_i };
+        let score =
+            Score { masked: tree.masked.get() & 1 != 0, head: tree.head, bits: input.tree_i };
         let weighs = weights.score_valid_o && unit.weigh_ready_o;
         SoftmaxPathOut {
             score_valid_o: is_score,

@@ -4,7 +4,7 @@
 
 use crate::OracleError;
 use pimlico_dpa::types::{
-    Burst, Cells, Columns, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
+    Burst, Cells, Columns, Element, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
 };
 use pimlico_dpa::{ENTRIES, NO_ROW};
 use pimlico_golden::dispatch::{self, Dispatched, Machine};
@@ -496,20 +496,12 @@ impl Judge {
         let at = cycle + 1;
         run.bursts.get_or_insert(input.operands_i.get() as usize);
         let made = &output.results_o;
-        if made.score_valid {
-            let score = made.score;
-            run.scores.push((at, (score.masked, score.head.get() as u32, score.bits)));
-        }
-        if made.weight_valid {
-            run.weights.push((at, (made.weight.head.get() as u32, made.weight.bits)));
-        }
-        if made.context_valid {
-            let element = made.context_element;
-            run.context.push((at, (element.head.get() as u32, element.bits)));
-        }
-        if made.output_valid {
-            run.outputs.push((at, made.output_element));
-        }
+        let scores = made.scores().map(|s| (at, (s.masked, s.head.get() as u32, s.bits)));
+        let element = |e: Element| (at, (e.head.get() as u32, e.bits));
+        run.scores.extend(scores);
+        run.weights.extend(made.weights().map(element));
+        run.context.extend(made.context().map(element));
+        run.outputs.extend(made.outputs().map(|bits| (at, bits)));
         if output.operand_taken_o {
             run.operands.push_back((at, input.operand_i));
         }

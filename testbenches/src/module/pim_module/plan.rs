@@ -231,17 +231,17 @@ fn rank(tck: usize, output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins)
 
 fn results(output: &PimModuleOut, bins: &mut Bins) {
     let made = output.results_o;
-    if made.score_valid {
-        bins.hit("result", made.score.masked.into());
+    for score in made.scores() {
+        bins.hit("result", score.masked.into());
     }
-    if made.weight_valid {
+    if made.weights().next().is_some() {
         bins.hit("result", 2);
     }
-    if made.context_valid {
+    for element in made.context() {
         bins.hit("result", 3);
-        bins.hit("query head", made.context_element.head.get() as usize);
+        bins.hit("query head", element.head.get() as usize);
     }
-    if made.output_valid {
+    if made.outputs().next().is_some() {
         bins.hit("result", 4);
     }
 }

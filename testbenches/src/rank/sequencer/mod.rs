@@ -95,11 +95,11 @@ fn seen(input: &SequencerIn) -> Seen {
         results_taken: events.results_taken,
         written: events.written,
         results: events.results,
-        scaled: events.scaled,
+        scaled: events.scaled.get(),
         finished: events.finished,
         word_made: events.word_made,
-        context: events.context_made,
-        output: events.output_made,
+        context: events.context_made.get(),
+        output: events.output_made.get(),
     }
 }
 

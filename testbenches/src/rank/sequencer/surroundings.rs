@@ -28,6 +28,8 @@ pub(super) struct Surroundings {
 
 /// How fast what is around the sequencer is in an episode, and how often it is wrong.
 struct Pace {
+    /// Elements that the data path takes in a cycle.
+    lanes: u64,
     /// The dispatcher has a command in one of so many cycles, and the ports take a request.
     dispatch: u64,
     array: u64,
@@ -68,6 +70,11 @@ fn due(queue: &mut VecDeque<u64>, clock: u64) -> bool {
     is_due && queue.pop_front().is_some()
 }
 
+/// Takes those of a queue that are due, as many as there are lanes.
+fn count(queue: &mut VecDeque<u64>, clock: u64, lanes: u64) -> U<3> {
+    U::new((0..lanes).filter(|_| due(queue, clock)).count() as u64)
+}
+
 /// The same, of what has more to it.
 fn next<T>(queue: &mut VecDeque<(u64, T)>, clock: u64) -> Option<T> {
     let is_due = queue.front().is_some_and(|(from, _)| *from <= clock);
@@ -80,6 +87,7 @@ impl Surroundings {
         let draws = [random.next() >> 8, random.next() >> 8];
         let mut pick = |from: &[u64]| from[random.below(from.len() as u64) as usize];
         let mut pace = Pace {
+            lanes: pick(&[1, 2, 4]),
             dispatch: pick(&[1, 1, 2, 6]),
             array: pick(&[1, 2, 8, 8]),
             bus: pick(&[1, 2, 4, 5, 12]),
@@ -195,11 +203,11 @@ impl Surroundings {
         }
         events.written = due(&mut rank.written, clock);
         events.results = due(&mut rank.results, clock);
-        events.scaled = due(&mut rank.scaled, clock);
+        events.scaled = count(&mut rank.scaled, clock, pace.lanes);
         events.finished = due(&mut rank.finished, clock);
         events.word_made = due(&mut rank.words, clock);
-        events.context_made = due(&mut rank.context, clock);
-        events.output_made = due(&mut rank.outputs, clock);
+        events.context_made = count(&mut rank.context, clock, pace.lanes);
+        events.output_made = count(&mut rank.outputs, clock, pace.lanes);
     }
 
     /// What is taken now.

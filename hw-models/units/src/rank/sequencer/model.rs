@@ -412,7 +412,7 @@ impl<const SCORES: usize> Sequencer<SCORES> {
     /// The same of the softmax unit's ports.
     fn ask_softmax(&self, events: &RankEvents, done: bool) -> [bool; 2] {
         let is_last = |left: u16, event: bool| left == 0 || left == 1 && event;
-        if done || !is_last(self.scores, events.scaled) {
+        if done || u64::from(self.scores) != events.scaled.get() {
             return [false; 2];
         }
         match self.softmax.next() {
@@ -504,8 +504,8 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         self.finishing = self.finishing.wrapping_sub(events.finished.into()) & 15;
         self.words = self.words.wrapping_add(events.weigh_taken.into()) & 31;
         self.complete = self.complete.wrapping_add(events.word_made.into()) & 31;
-        self.scores = self.scores.wrapping_sub(events.scaled.into()) & 0x3FF;
-        let elements = u16::from(events.context_made) + u16::from(events.output_made);
+        self.scores = self.scores.wrapping_sub(events.scaled.get() as u16) & 0x3FF;
+        let elements = (events.context_made.get() + events.output_made.get()) as u16;
         self.elements = self.elements.wrapping_sub(elements);
     }
 
