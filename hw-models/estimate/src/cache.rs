@@ -108,7 +108,8 @@ fn scripts(spec: &UnitSpec, library: &Library, clock_ns: f64, sizing: Sizing) ->
     let synthesis = yosys::script(spec, library, folder, &[""; 0]);
     let timing = timing::script(spec, library, folder, clock_ns, Macros::of_the_model());
     let file = library.file.display().to_string();
-    let scripts = [synthesis, timing, yosys::abc_script(sizing), timing::READING.to_owned()];
+    let abc = [yosys::abc_script(sizing), yosys::abc_constraints(library, sizing)].concat();
+    let scripts = [synthesis, timing, abc, timing::READING.to_owned()];
     scripts.concat().replace(&file, "")
 }
 

@@ -35,10 +35,20 @@ pub enum Sizing {
     /// Nothing: the smallest area, however many inputs an output drives.
     #[default]
     AsMapped,
-    /// Buffers before more than twelve inputs, larger cells where the slowest path gains by them, smaller
-    /// ones where it does not lose. ABC sees the load of what it maps, and not that of flip-flops and full
-    /// adders.
+    /// Buffers before more than twelve inputs, behind gates and flip-flops, larger cells where the slowest path
+    /// gains by them, smaller ones where it does not lose. ABC sees the load of what it maps, and not that of
+    /// flip-flops and full adders.
     ForLoads,
+}
+
+/// Constraints for ABC: what drives the inputs of the logic, which are ports and outputs of flip-flops. Without
+/// a driver ABC takes them to drive any load, and puts no buffers behind them. The smallest inverter stands
+/// for it: ABC wants a cell of one input, and flip-flops drive about as much.
+pub fn abc_constraints(library: &Library, sizing: Sizing) -> String {
+    match (&library.inverter, sizing) {
+        (Some(inverter), Sizing::ForLoads) => format!("set_driving_cell {}\n", inverter.cell),
+        _ => String::new(),
+    }
 }
 
 /// ABC's script.
@@ -125,7 +135,7 @@ pub fn script(
          synth -run fine:check\n\
          opt -purge\n\
          dfflibmap -liberty \"{liberty}\"\n\
-         abc -liberty \"{liberty}\" -script {folder}/abc.script\n\
+         abc -liberty \"{liberty}\" -constr {folder}/abc.constr -script {folder}/abc.script\n\
          setundef -zero\nsplitnets\nopt_clean -purge\n\
          rename -unescape x:*\n\
          tee -q -o {folder}/stat.json stat -json -liberty \"{liberty}\"\n\
@@ -154,6 +164,7 @@ pub fn synthesise(
     let sources = rtl::write(&rtl::sources(), folder)
         .map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script(sizing))?;
+    write("abc.constr", &abc_constraints(library, sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
     write("synthesis.ys", &script(spec, library, folder, &sources))?;
     tools.yosys(&spec.unit, &file("synthesis.ys"))?;
