@@ -46,7 +46,6 @@ rtl/bank/pingpong_buffer.sv
 rtl/rank/adder_unit.sv
 rtl/rank/softmax_recip.sv
 rtl/rank/softmax_unit.sv
-rtl/rank/relayout_delay.sv
 rtl/rank/relayout_unit.sv
 rtl/rank/burst_timer.sv
 rtl/rank/slot_timer.sv

@@ -27,15 +27,13 @@ module relayout_unit #(
 
   localparam int unsigned GROUP      = ELEMENT_BITS / CHIP_BITS;
   localparam int unsigned CHIP_COUNT = 64 / CHIP_BITS;
-  localparam int unsigned BLOCK      = CHIP_COUNT / GROUP;  // lanes of a block
-  localparam int unsigned STAGES     = $clog2(GROUP);
-  localparam int unsigned BEAT_BITS  = GROUP > 1 ? STAGES : 1;
+  localparam int unsigned BEAT_BITS  = GROUP > 1 ? $clog2(GROUP) : 1;
 
   typedef logic [CHIP_COUNT-1:0][CHIP_BITS-1:0] lanes_t;
 
-  // What becomes of a beat.
+  // What becomes of a group.
   typedef struct packed {
-    logic exchange;
+    logic to_chips;
     logic to_host;
   } mode_t;
 
@@ -46,100 +44,96 @@ module relayout_unit #(
 
   assign first  = beat_q == '0;
   assign active = valid_i || !first;
-  assign mode_d = !first ? mode_q : '{exchange: valid_i && !bypass_i, to_host: to_host_i};
 
   always_comb begin
+    mode_d = mode_q;
+    if (first) begin
+      mode_d.to_chips = valid_i && !bypass_i && !to_host_i;
+      mode_d.to_host  = valid_i && !bypass_i && to_host_i;
+    end
     beat_d = beat_q;
     if (active) beat_d = beat_q == BEAT_BITS'(GROUP - 1) ? '0 : beat_q + BEAT_BITS'(1);
   end
 
+  // Which beats on their way are of a group, the newest at the bottom.
+  logic [GROUP-1:0] valid_d, valid_q;
+
+  assign valid_d = GROUP'({valid_q, active});
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      beat_q <= '0;
-      mode_q <= '0;
+      beat_q  <= '0;
+      valid_q <= '0;
     end else begin
-      beat_q <= beat_d;
-      mode_q <= mode_d;
+      beat_q  <= beat_d;
+      valid_q <= valid_d;
     end
   end
 
-  // To the chips: part p of the elements goes to block p, so that blocks are what changes places.
-  lanes_t data, dealt;
-
-  assign data = data_i;
-
-  for (genvar lane = 0; lane < CHIP_COUNT; lane++) begin : gen_deal
-    localparam int unsigned FROM = lane % BLOCK * GROUP + lane / BLOCK;
-    assign dealt[lane] = mode_d.exchange && !mode_d.to_host ? data[FROM] : data[lane];
+  always_ff @(posedge clk_i) begin
+    mode_q <= mode_d;
   end
 
-  // Transpose: GROUP - 1 cycles.
-  for (genvar s = 0; s < STAGES; s++) begin : gen_stage
-    lanes_t from, to;
-    logic   swap;
+  // The beats on their way, the newest at the top.
+  lanes_t [GROUP-1:0] line_q;
 
-    if (s == 0) begin : gen_first
-      assign from = dealt;
-    end else begin : gen_next
-      assign from = gen_stage[s-1].to;
+  if (GROUP == 1) begin : gen_whole
+    logic unused_mode;
+
+    assign unused_mode = &{1'b0, mode_q};
+
+    always_ff @(posedge clk_i) begin
+      line_q <= data_i;
     end
+  end else begin : gen_line
+    lanes_t [GROUP:0] line;  // with the beat that arrives
+    logic             unused_line;
 
-    // A beat is here 2^s - 1 cycles after it arrived: the stages before take that long.
-    relayout_delay #(.WIDTH(1), .CLOCKS(2 ** s - 1)) u_swap (
-      .clk_i, .rst_ni, .data_i(mode_d.exchange && beat_q[s]), .data_o(swap)
-    );
+    assign line        = {data_i, line_q};
+    assign unused_line = &{1'b0, line[0]};
 
-    for (genvar block = 0; block < GROUP; block++) begin : gen_block
-      if ((block >> s) % 2 == 1) begin : gen_pair
-        localparam int unsigned WIDTH = BLOCK * CHIP_BITS;
-        localparam int unsigned UPPER = block * BLOCK;
-        localparam int unsigned LOWER = (block - 2 ** s) * BLOCK;
+    // With the last beat of a group, the line has the whole group and nothing else: it moves on and is
+    // rearranged. That is known a cycle sooner, in registers for each digit: one would have the load of
+    // all.
+    mode_t rearranges;
 
-        logic [WIDTH-1:0] lower, upper;
+    assign rearranges = beat_d == BEAT_BITS'(GROUP - 1) ? mode_d : '0;
 
-        relayout_delay #(.WIDTH(WIDTH), .CLOCKS(2 ** s)) u_upper (
-          .clk_i, .rst_ni, .data_i(from[UPPER+:BLOCK]), .data_o(upper)
-        );
-        relayout_delay #(.WIDTH(WIDTH), .CLOCKS(2 ** s)) u_lower (
-          .clk_i, .rst_ni, .data_i(swap ? upper : from[LOWER+:BLOCK]), .data_o(lower)
-        );
-        assign to[UPPER+:BLOCK] = swap ? from[LOWER+:BLOCK] : upper;
-        assign to[LOWER+:BLOCK] = lower;
+    for (genvar lane = 0; lane < CHIP_COUNT; lane++) begin : gen_lane
+      logic [GROUP-1:0][CHIP_BITS-1:0] parts_d;
+
+      for (genvar beat = 0; beat < GROUP; beat++) begin : gen_beat
+        // Digits of a group, of CHIP_BITS each: the host has digit PART of element CHIP at the place
+        // CHIP * GROUP + PART, the chips have it at PART * CHIP_COUNT + CHIP.
+        localparam int unsigned PLACE = beat * CHIP_COUNT + lane;
+        localparam int unsigned HOSTS = lane * GROUP + beat;
+        localparam int unsigned CHIPS = PLACE % GROUP * CHIP_COUNT + PLACE / GROUP;
+
+        mode_t select_q;
+
+        (* keep *)
+        always_ff @(posedge clk_i or negedge rst_ni) begin
+          if (!rst_ni) select_q <= '0;
+          else         select_q <= rearranges;
+        end
+
+        always_comb begin
+          parts_d[beat] = line[beat+1][lane];
+          if (select_q.to_chips)
+            parts_d[beat] = line[HOSTS/CHIP_COUNT+1][HOSTS%CHIP_COUNT];
+          if (select_q.to_host)
+            parts_d[beat] = line[CHIPS/CHIP_COUNT+1][CHIPS%CHIP_COUNT];
+        end
+
+        always_ff @(posedge clk_i) begin
+          line_q[beat][lane] <= parts_d[beat];
+        end
       end
     end
   end
 
-  lanes_t transposed;
-
-  if (STAGES == 0) begin : gen_whole
-    assign transposed = dealt;
-  end else begin : gen_transposed
-    assign transposed = gen_stage[STAGES-1].to;
-  end
-
-  // To the host: block p holds part p of the elements; the parts of an element become adjacent.
-  logic   shuffle;
-  lanes_t shuffled_d, shuffled_q;
-
-  relayout_delay #(.WIDTH(1), .CLOCKS(GROUP - 1)) u_shuffle (
-    .clk_i, .rst_ni, .data_i(mode_d.exchange && mode_d.to_host), .data_o(shuffle)
-  );
-
-  for (genvar lane = 0; lane < CHIP_COUNT; lane++) begin : gen_shuffle
-    localparam int unsigned FROM = lane % GROUP * BLOCK + lane / GROUP;
-    assign shuffled_d[lane] = shuffle ? transposed[FROM] : transposed[lane];
-  end
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) shuffled_q <= '0;
-    else         shuffled_q <= shuffled_d;
-  end
-
-  relayout_delay #(.WIDTH(1), .CLOCKS(GROUP)) u_valid (
-    .clk_i, .rst_ni, .data_i(active), .data_o(valid_o)
-  );
-
-  assign data_o = shuffled_q;
+  assign valid_o = valid_q[GROUP-1];
+  assign data_o  = line_q[0];
 
   if (ELEMENT_BITS % CHIP_BITS != 0 || 64 % CHIP_BITS != 0 || GROUP == 0 || GROUP > CHIP_COUNT ||
       GROUP != 1 << $clog2(GROUP))

@@ -98,7 +98,6 @@ const REFUSED: &[Refused] = &[
     ("softmax_unit", "SUBNORMALS=2", BOOLEAN),
     ("softmax_unit", "LATE=2", BOOLEAN),
     ("softmax_unit", "HEADS=1", TWO),
-    ("relayout_delay", "WIDTH=0", SOME),
     ("relayout_unit", "ELEMENT_BITS=24", "expected a ratio of 2^n"),
     ("relayout_unit", "CHIP_BITS=32", "expected a ratio of 2^n"),
     ("burst_timer", "LONGEST=256", "expected 1 to 255"),
@@ -144,8 +143,7 @@ const REFUSED: &[Refused] = &[
 
 /// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits
 /// lacks the carry that it puts out.
-const ANY: &[(&str, &str)] =
-    &[("pipe", "ENABLED"), ("relayout_delay", "CLOCKS"), ("ripple_adder", "WIDTH")];
+const ANY: &[(&str, &str)] = &[("pipe", "ENABLED"), ("ripple_adder", "WIDTH")];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

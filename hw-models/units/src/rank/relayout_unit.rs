@@ -2,7 +2,7 @@
 //! Re-layout unit of the rank PU: puts elements whole into one chip.
 
 use pimlico_ports::{
-    Model, Unit, ports,
+    Model, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
 
@@ -46,6 +46,8 @@ pub struct RelayoutUnit<const ELEMENT_BITS: usize, const CHIP_BITS: usize> {
     /// Beats of the arriving group that are already in the line.
     arrived: usize,
     direction: Option<Direction>,
+    /// Beats that are not in the line yet, since reset.
+    lacks: usize,
 }
 
 /// Which way a group goes.
@@ -106,7 +108,7 @@ impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Model
     for RelayoutUnit<ELEMENT_BITS, CHIP_BITS>
 {
     fn new() -> Self {
-        Self { line: [(false, 0); MAX_GROUP], arrived: 0, direction: None }
+        Self { line: [(false, 0); MAX_GROUP], arrived: 0, direction: None, lacks: Self::GROUP }
     }
 
     fn reset(&mut self) {
@@ -117,8 +119,15 @@ impl<const ELEMENT_BITS: usize, const CHIP_BITS: usize> Model
         RelayoutUnitProbe::default()
     }
 
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.lacks > 0 {
+            open.port("data_o").mark();
+        }
+    }
+
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let (valid_o, data_o) = self.line[0];
+        self.lacks = self.lacks.saturating_sub(1);
 
         if self.arrived == 0 {
             self.direction = match (input.bypass_i, input.to_host_i) {
