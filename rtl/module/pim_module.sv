@@ -9,13 +9,15 @@ module pim_module import pimlico_pkg::*; #(
   /// 0: weights are normalised; 1: they are exponentials, and the context is normalised.
   parameter int unsigned LATE         = 0,
   /// Places of the score buffer, a power of two, 8 to 131072.
-  parameter int unsigned SCORES       = 131072
+  parameter int unsigned SCORES       = 131072,
+  /// Gear: tCK in a cycle of the core, 1, 2 or 4.
+  parameter int unsigned GEAR         = 1
 ) (
   /// Clock: a beat, half a tCK.
   input  logic             clk_i,
   /// Asynchronous reset, active low.
   input  logic             rst_ni,
-  /// Timings of the DRAM.
+  /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
   input  timing_t          timing_i,
   /// Options of the rank: activation and refresh.
   input  options_t         options_i,
@@ -91,15 +93,15 @@ module pim_module import pimlico_pkg::*; #(
   output logic             cells_write_valid_o,
   /// The column that is written, else 0.
   output cell_write_t      cells_write_o,
-  /// Events of the tCK, for the sequencer.
+  /// Events of the cycle of the core, for the sequencer.
   output rank_events_t     events_o,
   /// Busy units and lost slots, for statistics.
   output activity_t        activity_o,
-  /// Scores, weights, context and outputs of the tCK.
+  /// Scores, weights, context and outputs of the cycle of the core.
   output rank_results_t    results_o
 );
 
-  logic           host, second, clk_module;
+  logic           host, last_beat, clk_module;
   logic           dispatch_ready, dispatch_valid;
   dispatch_t      dispatch;
   logic           array_valid, bus_valid, finish_valid, weigh_valid, weights_drop, head_end;
@@ -111,7 +113,7 @@ module pim_module import pimlico_pkg::*; #(
   assign host            = load_valid_i || start_valid_i;
   assign operand_taken_o = events_o.bus_taken && bus.write && bus.host;
 
-  clock_gate u_clk_module (.clk_i, .rst_ni, .enable_i(second && (host || !memory_i)), .clk_o(clk_module));
+  clock_gate u_clk_module (.clk_i, .rst_ni, .enable_i(last_beat && (host || !memory_i)), .clk_o(clk_module));
 
   dispatcher u_dispatcher (
     .clk_i            (clk_module),
@@ -126,7 +128,7 @@ module pim_module import pimlico_pkg::*; #(
 
   sequencer #(.SCORES(SCORES)) u_sequencer (
     .clk_i            (clk_module),
-    .burst_i          (8'd4),
+    .burst_i          (8'(4 / GEAR)),
     .wide_i           (SUM_EXP_BITS != 5),
     .start_i          (start_valid_i && start_ready_o),
     .done_i           (end_valid_o),
@@ -152,7 +154,8 @@ module pim_module import pimlico_pkg::*; #(
     .SUM_EXP_BITS (SUM_EXP_BITS),
     .SUM_MAN_BITS (SUM_MAN_BITS),
     .LATE         (LATE),
-    .SCORES       (SCORES)
+    .SCORES       (SCORES),
+    .GEAR         (GEAR)
   ) u_rank (
     .hold_i           (host),
     .array_valid_i    (array_valid),
@@ -165,7 +168,7 @@ module pim_module import pimlico_pkg::*; #(
     .weigh_i          (weigh),
     .weights_drop_i   (weights_drop),
     .head_end_i       (head_end),
-    .second_o         (second),
+    .last_o           (last_beat),
     .clk_i, .rst_ni, .timing_i, .options_i, .scale_i, .memory_i, .host_pins_i, .host_dq_valid_i, .host_dq_i,
     .operand_i, .cells_i, .pins_o, .dq_valid_o, .dq_o, .host_dq_valid_o, .host_dq_o, .cells_write_valid_o,
     .cells_write_o, .events_o, .activity_o, .results_o
@@ -174,6 +177,7 @@ module pim_module import pimlico_pkg::*; #(
   if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
     $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
   if (LATE > 1) $fatal(1, "LATE = %0d: expected 0 or 1", LATE);
+  if (!(GEAR inside {1, 2, 4})) $fatal(1, "GEAR = %0d: expected 1, 2 or 4", GEAR);
   if (SCORES < 8 || SCORES > 131072 || SCORES != 1 << $clog2(SCORES))
     $fatal(1, "SCORES = %0d: expected a power of two, 8 to 131072", SCORES);
 

@@ -4,11 +4,15 @@
 module command_path import pimlico_pkg::*; (
   /// Clock: tCK.
   input  logic           clk_i,
-  /// Clock of the controller: tCK, but not in memory mode.
+  /// Clock of the refresh manager: the core's, in memory mode as well.
+  input  logic           clk_core_i,
+  /// Clock of the controller: the core's, but not in memory mode.
   input  logic           clk_pim_i,
   /// Asynchronous reset, active low.
   input  logic           rst_ni,
-  /// Timings of the DRAM.
+  /// First tCK of a cycle of the core.
+  input  logic           first_i,
+  /// Timings of the DRAM, in cycles of the core.
   input  timing_t        timing_i,
   /// Options of the rank: activation and refresh.
   input  options_t       options_i,
@@ -32,11 +36,13 @@ module command_path import pimlico_pkg::*; (
   output logic           array_taken_o,
   /// The request for the data bus is accepted.
   output logic           bus_taken_o,
-  /// The command pins.
+  /// The command pins: a command of the controller in the first tCK of a cycle of the core.
   output pins_t          pins_o,
-  /// What the bank PUs do with the RD_ALL on the pins, else 0.
+  /// The controller's command, for a whole cycle of the core.
+  output pins_t          command_o,
+  /// What the bank PUs do with the controller's RD_ALL, else 0.
   output mac_t           mac_o,
-  /// The request that the RD_RESULT or WR_SHARED on the pins belongs to, else 0.
+  /// The request that the controller's RD_RESULT or WR_SHARED belongs to, else 0.
   output bus_request_t   transfer_o,
   /// A read could not be chosen for its row.
   output logic           lost_row_switch_o,
@@ -78,20 +84,33 @@ module command_path import pimlico_pkg::*; (
     .idle_o
   );
 
+  // A REF of the host may be on the pins in any tCK of a cycle of the core.
+  logic refreshed_d, refreshed_q;
+
+  always_comb begin
+    refreshed_d = refresh_issued;
+    if (memory_i) refreshed_d = host_pins_i.command == PinRef || (refreshed_q && !first_i);
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) refreshed_q <= 1'b0;
+    else         refreshed_q <= refreshed_d;
+  end
+
   refresh_manager u_refresh (
-    .clk_i,
+    .clk_i      (clk_core_i),
     .rst_ni,
     .enable_i   (options_i.refresh),
     .refi_i     (timing_i.refi),
     .head_end_i (head_end_i && !memory_i),
     .idle_i     (idle_o || memory_i),
-    .done_i     (memory_i ? host_pins_i.command == PinRef : refresh_issued),
+    .done_i     (refreshed_d),
     .refresh_o  (refresh),
     .force_o    (refresh_now),
     .owed_o     (owed)
   );
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
+  always_ff @(posedge clk_core_i or negedge rst_ni) begin
     if (!rst_ni) begin
       refresh_q     <= 1'b0;
       refresh_now_q <= 1'b0;
@@ -108,8 +127,9 @@ module command_path import pimlico_pkg::*; (
   assign bus_taken_o   = bus_valid_i && bus_ready && !memory_i && !hold_i;
 
   always_comb begin
-    pins_o = memory_i ? host_pins_i : pins;
-    if (hold_i) pins_o = '0;
+    command_o = memory_i || hold_i ? '0 : pins;
+    pins_o    = memory_i ? host_pins_i : pins;
+    if (hold_i || (!memory_i && !first_i)) pins_o = '0;
   end
 
   // The banks that are open.

@@ -8,6 +8,7 @@
 module command_path_checks import pimlico_pkg::*; (
   input logic       clk_i,
   input logic       rst_ni,
+  input logic       first_i,
   input logic       hold_i,
   input logic       memory_i,
   input pins_t      host_pins_i,
@@ -33,7 +34,7 @@ module command_path_checks import pimlico_pkg::*; (
   end
 
   `ASSERT(assert_postponed, host_late_d || owed <= MOST)
-  `ASSERT(assert_owner, pins_o == (hold_i ? '0 : memory_i ? host_pins_i : pins))
+  `ASSERT(assert_owner, pins_o == (hold_i ? '0 : memory_i ? host_pins_i : first_i ? pins : '0))
   `ASSERT(assert_array_taken, !array_taken_o || (array_valid_i && !memory_i && !hold_i))
   `ASSERT(assert_bus_taken, !bus_taken_o || (bus_valid_i && !memory_i && !hold_i))
 

@@ -9,19 +9,21 @@ module pim_rank import pimlico_pkg::*; #(
   /// 0: weights are normalised; 1: they are exponentials, and the context is normalised.
   parameter int unsigned LATE         = 0,
   /// Places of the score buffer, a power of two, 8 to 131072.
-  parameter int unsigned SCORES       = 131072
+  parameter int unsigned SCORES       = 131072,
+  /// Gear: tCK in a cycle of the core, 1, 2 or 4.
+  parameter int unsigned GEAR         = 1
 ) (
   /// Clock: a beat, half a tCK.
   input  logic           clk_i,
   /// Asynchronous reset, active low.
   input  logic           rst_ni,
-  /// Timings of the DRAM.
+  /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
   input  timing_t        timing_i,
   /// Options of the rank: activation and refresh.
   input  options_t       options_i,
   /// Factor of the scores in binary16.
   input  logic [15:0]    scale_i,
-  /// The rank stands still: the tCK does not exist for it.
+  /// The rank stands still: the cycle of the core does not exist for it.
   input  logic           hold_i,
   /// Memory mode: the host uses the chips as its memory.
   input  logic           memory_i,
@@ -55,8 +57,8 @@ module pim_rank import pimlico_pkg::*; #(
   input  logic           head_end_i,
   /// The column that the RD_ALL or RD on the pins reads, of every bank.
   input  columns_t       cells_i,
-  /// Second beat of the tCK.
-  output logic           second_o,
+  /// Last beat of the cycle of the core.
+  output logic           last_o,
   /// The command pins.
   output pins_t          pins_o,
   /// The chips' data bus is driven.
@@ -71,33 +73,45 @@ module pim_rank import pimlico_pkg::*; #(
   output logic           cells_write_valid_o,
   /// The column that is written, else 0.
   output cell_write_t    cells_write_o,
-  /// Events of the tCK, for the sequencer.
+  /// Events of the cycle of the core, for the sequencer.
   output rank_events_t   events_o,
   /// Busy units and lost slots, for statistics.
   output activity_t      activity_o,
-  /// Scores, weights, context and outputs of the tCK.
+  /// Scores, weights, context and outputs of the cycle of the core.
   output rank_results_t  results_o
 );
 
   localparam int unsigned SUM_WIDTH = 1 + SUM_EXP_BITS + SUM_MAN_BITS;
+  localparam int unsigned BEATS     = 2 * GEAR;
+  localparam int unsigned BEAT_BITS = $clog2(BEATS);
 
-  // Clocks.
-  logic second_q, runs, slot_begins, clk_beat, clk_tck, clk_pim, clk_pu;
+  // Clocks: the beat of the cycle of the core tells which of them have an edge.
+  logic [BEAT_BITS-1:0] beat_d, beat_q;
+  logic                 second, first_tck, last_beat, runs, slot_begins;
+  logic                 clk_beat, clk_tck, clk_data, clk_core, clk_pim, clk_pu;
+
+  assign beat_d    = beat_q + BEAT_BITS'(1);
+  assign second    = beat_q[0];
+  assign first_tck = (beat_q >> 1) == '0;
+  assign last_beat = &beat_q;
+  assign last_o    = last_beat;
+  assign runs      = !memory_i && !hold_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) second_q <= 1'b0;
-    else         second_q <= !second_q;
+    if (!rst_ni) beat_q <= '0;
+    else         beat_q <= beat_d;
   end
 
-  assign second_o = second_q;
-  assign runs     = !memory_i && !hold_i;
-
   clock_gate u_clk_beat (.clk_i, .rst_ni, .enable_i(!hold_i), .clk_o(clk_beat));
-  clock_gate u_clk_tck (.clk_i, .rst_ni, .enable_i(second_q && !hold_i), .clk_o(clk_tck));
-  clock_gate u_clk_pim (.clk_i, .rst_ni, .enable_i(second_q && runs), .clk_o(clk_pim));
-  clock_gate u_clk_pu (.clk_i, .rst_ni, .enable_i(!second_q && slot_begins), .clk_o(clk_pu));
+  clock_gate u_clk_tck (.clk_i, .rst_ni, .enable_i(second && !hold_i), .clk_o(clk_tck));
+  clock_gate u_clk_data (.clk_i, .rst_ni, .enable_i(second && runs), .clk_o(clk_data));
+  clock_gate u_clk_core (.clk_i, .rst_ni, .enable_i(last_beat && !hold_i), .clk_o(clk_core));
+  clock_gate u_clk_pim (.clk_i, .rst_ni, .enable_i(last_beat && runs), .clk_o(clk_pim));
+  clock_gate u_clk_pu (.clk_i, .rst_ni, .enable_i(beat_q == '0 && slot_begins), .clk_o(clk_pu));
 
   // Commands.
+  timing_t      cycles;
+  pins_t        command;
   mac_t         mac;
   bus_request_t transfer;
   logic         array_taken, bus_taken, lost_row_switch, lost_refresh, idle, closed;
@@ -105,9 +119,11 @@ module pim_rank import pimlico_pkg::*; #(
 
   command_path u_commands (
     .clk_i             (clk_tck),
+    .clk_core_i        (clk_core),
     .clk_pim_i         (clk_pim),
     .rst_ni,
-    .timing_i,
+    .first_i           (first_tck),
+    .timing_i          (cycles),
     .options_i,
     .hold_i,
     .memory_i,
@@ -120,6 +136,7 @@ module pim_rank import pimlico_pkg::*; #(
     .array_taken_o     (array_taken),
     .bus_taken_o       (bus_taken),
     .pins_o,
+    .command_o         (command),
     .mac_o             (mac),
     .transfer_o        (transfer),
     .lost_row_switch_o (lost_row_switch),
@@ -128,17 +145,18 @@ module pim_rank import pimlico_pkg::*; #(
     .settled_o         (closed)
   );
 
-  assign read_all        = pins_o.command == PinRdAll;
-  assign read_result     = pins_o.command == PinRdResult;
-  assign write_shared    = pins_o.command == PinWrShared;
-  assign unused_transfer = &{1'b0, transfer.write, transfer.address};
+  assign cycles          = core_timing(timing_i, GEAR);
+  assign read_all        = command.command == PinRdAll;
+  assign read_result     = command.command == PinRdResult;
+  assign write_shared    = command.command == PinWrShared && first_tck;
+  assign unused_transfer = &{1'b0, transfer.write, transfer.address, command.bank, command.row, command.column};
 
   slot_timer u_slots (
-    .clk_i      (clk_tck),
+    .clk_i      (clk_core),
     .rst_ni,
     .enable_i   (runs),
     .read_all_i (read_all),
-    .slot_i     (timing_i.ccd_l),
+    .slot_i     (cycles.ccd_l),
     .begin_o    (slot_begins)
   );
 
@@ -149,12 +167,12 @@ module pim_rank import pimlico_pkg::*; #(
 
   operand_path u_operands (
     .clk_i           (clk_beat),
-    .clk_tck_i       (clk_pim),
+    .clk_tck_i       (clk_data),
     .rst_ni,
-    .second_i        (second_q),
+    .second_i        (second),
     .cwl_i           (timing_i.cwl),
     .memory_i,
-    .push_i          (bus_taken && bus_i.write),
+    .push_i          (bus_taken && bus_i.write && last_beat),
     .host_i          (bus_i.host),
     .burst_i         (operand_i),
     .word_i          (weights),
@@ -192,7 +210,7 @@ module pim_rank import pimlico_pkg::*; #(
       .clk_tck_i            (clk_tck),
       .clk_pu_i             (clk_pu),
       .rst_ni,
-      .second_i             (second_q),
+      .second_i             (second),
       .cl_i                 (timing_i.cl),
       .cwl_i                (timing_i.cwl),
       .pins_i               (pins_o),
@@ -219,7 +237,7 @@ module pim_rank import pimlico_pkg::*; #(
 
   assign chips_drive         = drives[0];
   assign dq_valid_o          = chips_drive || operand_valid;
-  assign cells_write_valid_o = second_q && !hold_i && cells_write[0];
+  assign cells_write_valid_o = second && !hold_i && cells_write[0];
   assign cells_write_o       = cells_write_valid_o ? {write_bank[0], write_column[0], write_data} : '0;
   assign unused_chips        = &{1'b0, drives, shared_written, cells_write, write_bank, write_column,
                                  new_results, chip_idle};
@@ -241,7 +259,7 @@ module pim_rank import pimlico_pkg::*; #(
     .clk_i             (clk_beat),
     .clk_tck_i         (clk_pim),
     .rst_ni,
-    .cl_i              (timing_i.cl),
+    .cl_i              (cycles.cl),
     .read_result_i     (read_result),
     .sum_i             (transfer.sum),
     .partial_sums_i    (kept_sums),
@@ -388,6 +406,7 @@ module pim_rank import pimlico_pkg::*; #(
   if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))
     $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
   if (LATE > 1) $fatal(1, "LATE = %0d: expected 0 or 1", LATE);
+  if (!(GEAR inside {1, 2, 4})) $fatal(1, "GEAR = %0d: expected 1, 2 or 4", GEAR);
   if (SCORES < 8 || SCORES > 131072 || SCORES != 1 << $clog2(SCORES))
     $fatal(1, "SCORES = %0d: expected a power of two, 8 to 131072", SCORES);
 

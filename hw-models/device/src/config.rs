@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Organisation and timing of a device, as data.
 
+use crate::options::Gear;
 use crate::sizes::CHIPS;
 use pimlico_dpa::types::{self, BankSize};
 use pimlico_ports::U;
@@ -118,7 +119,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The timings as they are on a port.
+    /// The timings as they are on a port, in tCK.
     ///
     /// # Panics
     ///
@@ -332,6 +333,17 @@ impl Config {
             self.require(key, value, holds, expected)?;
         }
         self.check_control()
+    }
+
+    /// The same for a rank PU whose core has this gear: bursts and slots begin with a cycle of it, so that CL,
+    /// CWL (both are mode registers of the chips) and CCD_L are multiples of its tCK.
+    pub fn at_gear(&self, gear: Gear) -> Self {
+        let mut config = self.clone();
+        let Timing { cl_tck, cwl_tck, ccd_l_tck, .. } = &mut config.timing;
+        for tck in [cl_tck, cwl_tck, ccd_l_tck] {
+            *tck = tck.next_multiple_of(gear.tck() as u64);
+        }
+        config
     }
 
     /// Whether rank controller and refresh manager can count its times: their ports have fixed widths.

@@ -3,9 +3,9 @@
 //! alone. Cell arrays, command buffer and Va2Pa table are beside it; statistics are made of what its ports
 //! show.
 //!
-//! A tCK is two beats of the design. Before the first of them the outputs are looked at once without an edge:
-//! the column that the arrays give depends on the command pins of the same tCK, and a run is over in a tCK
-//! that is none of it any more.
+//! A cycle of the design's core is some tCK, of two beats each. Before the first of them the outputs are looked
+//! at once without an edge: the column that the arrays give depends on the command pins of the same tCK, and a
+//! run is over in a cycle that is none of it any more.
 
 use crate::accounts::Cause;
 use crate::config::{Config, ConfigError};
@@ -64,7 +64,7 @@ pub struct ModuleDevice<M: Unit<In = PimModuleIn, Out = PimModuleOut>> {
     wave: Option<ModuleWave>,
 }
 
-/// What the host drives in a tCK.
+/// What the host drives in a cycle of the core; in memory mode, in a tCK.
 #[derive(Clone, Copy, Debug, Default)]
 struct Driven {
     load: Option<Load>,
@@ -76,12 +76,10 @@ struct Driven {
     operand: Beats,
 }
 
-/// What happened in a tCK.
+/// What happened in a cycle of the core; in memory mode, in a tCK.
 #[derive(Clone, Copy, Debug)]
 struct Happened {
     output: PimModuleOut,
-    /// The results of the bank PUs show in either beat.
-    events: RankEvents,
     /// What the rank drives on the host's data bus.
     to_host: [Option<u64>; 2],
 }
@@ -94,6 +92,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         module: Box<dyn Instances<M>>,
     ) -> Result<Self, ConfigError> {
         config.check_rank()?;
+        let config = config.at_gear(options.gear);
         let timing = &config.timing;
         for (key, value, holds, expected) in [
             ("CL", timing.cl_tck, LATENCY_TCK.contains(&timing.cl_tck), "2 to 48"),
@@ -153,41 +152,56 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         }
     }
 
-    /// The outputs of a tCK before it.
+    /// The outputs of a cycle of the core before it; in memory mode, of a tCK.
     fn settle(&mut self, driven: &Driven) -> Result<&PimModuleOut, RankError> {
         let input = self.input(driven, 0);
         self.module.settle(&[input], std::slice::from_mut(&mut self.output))?;
         Ok(&self.output)
     }
 
-    /// A tCK, of which the outputs have been [settled](Self::settle).
+    /// A cycle of the core, of which the outputs have been [settled](Self::settle); in memory mode, a tCK.
     fn step(&mut self, driven: &Driven) -> Result<Happened, RankError> {
+        let gear = self.options.gear.tck() as u64;
         let is_held = driven.load.is_some() || driven.start.is_some();
+        let in_memory_mode = driven.memory && !is_held;
         let pins = self.output.pins_o;
         let cells_i = self.cells(pins);
-        if !is_held && pins.is_some() {
-            self.take_command(pins);
+        if !is_held {
+            self.record.begin_tck(self.tck);
+            if pins.is_some() {
+                self.take_command(pins);
+            }
         }
         let mut to_host = [None; 2];
-        let mut results = false;
-        for (beat, to_host) in to_host.iter_mut().enumerate() {
-            let input = PimModuleIn { cells_i, ..self.input(driven, beat) };
-            self.module.step(&[input], std::slice::from_mut(&mut self.output))?;
-            let output = self.output;
-            if let Some(wave) = &mut self.wave {
-                wave.record(&input, &output)?;
+        for tck in self.tck..self.tck + if in_memory_mode { 1 } else { gear } {
+            if !is_held && tck > self.tck {
+                self.record.begin_tck(tck);
             }
-            results |= output.events_o.results;
-            *to_host = output.host_dq_valid_o.then_some(output.host_dq_o);
-            if !is_held && output.dq_valid_o {
-                let driver = self.driver();
-                self.record.data(driver);
+            for (beat, to_host) in to_host.iter_mut().enumerate() {
+                let input = PimModuleIn { cells_i, ..self.input(driven, beat) };
+                self.module.step(&[input], std::slice::from_mut(&mut self.output))?;
+                let output = self.output;
+                if let Some(wave) = &mut self.wave {
+                    wave.record(&input, &output)?;
+                }
+                *to_host = output.host_dq_valid_o.then_some(output.host_dq_o);
+                if !is_held && output.dq_valid_o {
+                    let driver = self.driver(tck);
+                    self.record.data(driver);
+                }
+                if output.cells_write_valid_o {
+                    self.write_cells(output.cells_write_o);
+                }
             }
-            if output.cells_write_valid_o {
-                self.write_cells(output.cells_write_o);
+            if !is_held && !in_memory_mode {
+                self.account();
             }
         }
         let output = self.output;
+        if in_memory_mode {
+            self.tck += 1;
+            return Ok(Happened { output, to_host });
+        }
         self.memories.clock(&Accesses {
             command_write: output.command_write_o,
             table_write: output.table_write_o,
@@ -195,8 +209,10 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
             fetch: output.fetch_read_o.then_some(output.fetch_address_o.get() as usize),
             entry: output.table_read_o.then_some(output.table_address_o.into()),
         });
-        let events = RankEvents { results, ..output.events_o };
-        Ok(Happened { output, events, to_host })
+        if !is_held {
+            self.tck += gear;
+        }
+        Ok(Happened { output, to_host })
     }
 
     /// What the arrays give for the command on the pins.
@@ -247,24 +263,28 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
     }
 
     /// Who drives the chips' data bus, where somebody does: the chips when it is their turn.
-    fn driver(&mut self) -> BusDriver {
-        while self.chips_drive.front().is_some_and(|from| from + BURST_TCK <= self.tck) {
+    fn driver(&mut self, tck: u64) -> BusDriver {
+        while self.chips_drive.front().is_some_and(|from| from + BURST_TCK <= tck) {
             self.chips_drive.pop_front();
         }
-        let is_theirs = self.chips_drive.front().is_some_and(|from| *from <= self.tck);
+        let is_theirs = self.chips_drive.front().is_some_and(|from| *from <= tck);
         if is_theirs { BusDriver::Chips } else { BusDriver::BufferChip }
     }
 
-    /// A tCK that is none of the rank's.
+    /// A cycle of the core that is none of the rank's.
     fn hold(&mut self, driven: &Driven) -> Result<(), RankError> {
+        // The rank's cycles begin with every such tCK since the reset.
+        while !self.tck.is_multiple_of(self.options.gear.tck() as u64) {
+            self.step_memory(Pins::default(), [None; 2])?;
+        }
         self.settle(driven)?;
         self.step(driven)?;
         Ok(())
     }
 
-    /// A tCK of a run.
-    fn account(&mut self, happened: &Happened) {
-        let PimModuleOut { pins_o, activity_o, events_o, .. } = happened.output;
+    /// A tCK of a run ends.
+    fn account(&mut self) {
+        let PimModuleOut { pins_o, activity_o, .. } = self.output;
         match pins_o.command {
             PinCommand::RdAll => self.record.read(activity_o.opens),
             _ => {
@@ -274,13 +294,11 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         }
         self.record.adder_unit(activity_o.adder);
         self.record.softmax_unit(activity_o.softmax);
-        for _ in 0..events_o.output_made.get() + events_o.context_made.get() {
-            self.record.result();
-        }
+        self.record.end_tck();
     }
 }
 
-/// Tells what is made in a tCK.
+/// Tells what is made in a cycle of the core.
 fn tell(results: &RankResults, made: &mut dyn FnMut(Made)) {
     for types::Element { head, bits } in results.weights() {
         made(Made::Weight { head: head.get() as usize, bits });
@@ -336,10 +354,11 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> Device for ModuleDevice<M> {
             if over_o && activity_o.settled {
                 return Ok(outcome.end()?);
             }
-            self.record.begin_tck(now);
-            let happened = self.step(&driven)?;
-            self.account(&happened);
-            let Happened { output, events, .. } = happened;
+            let Happened { output, .. } = self.step(&driven)?;
+            let events = output.events_o;
+            for _ in 0..events.output_made.get() + events.context_made.get() {
+                self.record.result();
+            }
             tell(&output.results_o, made);
             if output.end_valid_o {
                 outcome.program_ended(output.end_o);
@@ -350,8 +369,6 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> Device for ModuleDevice<M> {
             if output.operand_taken_o {
                 operands = operands.get(1..).unwrap_or_default();
             }
-            self.record.end_tck();
-            self.tck += 1;
             outcome.tck(now, output.fetch_read_o || events != RankEvents::default())?;
         }
     }
@@ -362,11 +379,8 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> Device for ModuleDevice<M> {
         driven: [Option<u64>; 2],
     ) -> Result<[Option<u64>; 2], RankError> {
         let driven = Driven { memory: true, pins, beats: driven, ..Driven::default() };
-        self.record.begin_tck(self.tck);
         self.settle(&driven)?;
-        let happened = self.step(&driven)?;
-        self.tck += 1;
-        Ok(happened.to_host)
+        Ok(self.step(&driven)?.to_host)
     }
 
     fn begin(&mut self) {

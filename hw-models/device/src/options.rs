@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! How a rank works.
 
+pub use pimlico_dpa::clock::Gear;
+
 /// How a rank works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -12,6 +14,8 @@ pub struct Options {
     pub normalise: Normalise,
     /// The format of sums in bank PUs and adder unit.
     pub sums: SumFormat,
+    /// tCK in a cycle of the rank PU's core.
+    pub gear: Gear,
 }
 
 impl Default for Options {
@@ -21,6 +25,7 @@ impl Default for Options {
             refresh: true,
             normalise: Normalise::Early,
             sums: SumFormat::Binary16,
+            gear: Gear::DEFAULT,
         }
     }
 }

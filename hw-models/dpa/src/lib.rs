@@ -138,6 +138,7 @@
 //! ```
 
 mod assemble;
+pub mod clock;
 mod disassemble;
 mod expand;
 mod instruction;

@@ -6,8 +6,8 @@ use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{
-    Activation, Address, BusDriver, Config, Device, HostTransfer, ModuleDevice, Normalise, Options,
-    PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
+    Activation, Address, BusDriver, Config, Device, Gear, HostTransfer, ModuleDevice, Normalise,
+    Options, PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
 use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
@@ -24,7 +24,7 @@ use pimlico_host::layer;
 use pimlico_host::model::Model;
 use pimlico_ports::{Models, U};
 use pimlico_units::arith::{Binary16, Binary32};
-use pimlico_units::module::PimModule;
+use pimlico_units::module::{PimModule, SCORE_BUFFER};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
@@ -58,20 +58,23 @@ fn engine(config: &Config, options: Options) -> Box<dyn Device> {
 
 fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
     macro_rules! module {
-        ($format:ty, $late:literal) => {
+        ($format:ty, $late:literal $(, $gear:literal)?) => {
             ModuleDevice::new(
                 config.clone(),
                 options,
-                Box::new(Models::<PimModule<$format, $late>>::new(1)),
+                Box::new(Models::<PimModule<$format, $late $(, SCORE_BUFFER, $gear)?>>::new(1)),
             )
             .map(|device| -> Box<dyn Device> { Box::new(device) })
         };
     }
-    match (options.sums, options.normalise) {
-        (SumFormat::Binary16, Normalise::Early) => module!(Binary16, false),
-        (SumFormat::Binary16, Normalise::Late) => module!(Binary16, true),
-        (SumFormat::Binary32, Normalise::Early) => module!(Binary32, false),
-        (SumFormat::Binary32, Normalise::Late) => module!(Binary32, true),
+    match (options.gear, options.sums, options.normalise) {
+        (Gear::DEFAULT, SumFormat::Binary16, Normalise::Early) => module!(Binary16, false),
+        (Gear::DEFAULT, SumFormat::Binary16, Normalise::Late) => module!(Binary16, true),
+        (Gear::DEFAULT, SumFormat::Binary32, Normalise::Early) => module!(Binary32, false),
+        (Gear::DEFAULT, SumFormat::Binary32, Normalise::Late) => module!(Binary32, true),
+        (Gear::One, ..) => module!(Binary16, false, 1),
+        (Gear::Two, ..) => module!(Binary16, false, 2),
+        (Gear::Four, ..) => module!(Binary16, false, 4),
     }
     .expect("an L3 rank")
 }
@@ -121,11 +124,16 @@ fn cases(few: u32) -> ProptestConfig {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    any::<[bool; 4]>().prop_map(|[staggered, refresh, late, wide]| Options {
-        activation: if staggered { Activation::Staggered } else { Activation::AllBank },
-        refresh,
-        normalise: if late { Normalise::Late } else { Normalise::Early },
-        sums: if wide { SumFormat::Binary32 } else { SumFormat::Binary16 },
+    let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::DEFAULT, Gear::One]);
+    (any::<[bool; 4]>(), gear).prop_map(|([staggered, refresh, late, wide], gear)| {
+        let plain = gear != Gear::DEFAULT;
+        Options {
+            activation: if staggered { Activation::Staggered } else { Activation::AllBank },
+            refresh,
+            normalise: if late && !plain { Normalise::Late } else { Normalise::Early },
+            sums: if wide && !plain { SumFormat::Binary32 } else { SumFormat::Binary16 },
+            gear,
+        }
     })
 }
 

@@ -7,7 +7,7 @@ use crate::accounts::Cause;
 use crate::config::Timing;
 use crate::options::{Activation, Options};
 use pimlico_dpa::types::{BusRequest, Mac, Pins};
-use pimlico_ports::{Model, U};
+use pimlico_ports::Model;
 use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
     RefreshManagerOut, SequencerOut,
@@ -29,7 +29,7 @@ impl Control {
         Self {
             controller: RankController::new(),
             input: RankControllerIn {
-                timing_i: timing.ports(),
+                timing_i: timing.ports().in_cycles(options.gear.tck() as u8),
                 staggered_i: options.activation == Activation::Staggered,
                 ..Default::default()
             },
@@ -37,7 +37,7 @@ impl Control {
             manager: RefreshManager::new(),
             refresh_input: RefreshManagerIn {
                 enable_i: options.refresh,
-                refi_i: U::new(timing.refi_tck),
+                refi_i: timing.ports().in_cycles(options.gear.tck() as u8).refi,
                 ..Default::default()
             },
             refresh: RefreshManagerOut::default(),

@@ -23,6 +23,7 @@ use crate::sizes::LANES;
 use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, SumKind, TreeSum};
 use pimlico_ports::U;
 use pimlico_units::rank::SequencerOut;
+use std::collections::VecDeque;
 
 /// A rank.
 pub struct Rank {
@@ -42,6 +43,10 @@ pub struct Rank {
     pub(super) record: Record,
     pub(super) wave: Option<RankWave>,
     watch: Option<Box<dyn UnitWatch>>,
+    /// When the chips begin to drive the bursts of RD_RESULTs.
+    chips_drive: VecDeque<u64>,
+    /// A REF of the host has been on the pins in this cycle of the core.
+    refreshed: bool,
 }
 
 impl Rank {
@@ -51,11 +56,12 @@ impl Rank {
     ///
     /// If the configuration is not that of a rank: see [`Config::check_rank`].
     pub fn new(config: Config, options: Options) -> Self {
+        let config = config.at_gear(options.gear);
         let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
         Self {
             tck: 0,
             front: Front::new(),
-            sequencer: Sequencer::new(&config, options.sums),
+            sequencer: Sequencer::new(&config, &options),
             control: Control::new(&config.timing, &options),
             chips,
             operands: Operands::new(config.timing.cwl_tck),
@@ -67,6 +73,8 @@ impl Rank {
             record: Record::new(&config.timing),
             wave: None,
             watch: None,
+            chips_drive: VecDeque::with_capacity(16),
+            refreshed: false,
             config,
             options,
         }
@@ -92,7 +100,7 @@ impl Rank {
             && self.sums.is_idle()
     }
 
-    /// One tCK of processing in memory: what the sequencer requests, and the host's next burst. Tells what
+    /// One cycle of the core, of processing in memory: what the sequencer requests, and the host's next burst. Tells what
     /// is made in it.
     ///
     /// # Panics
@@ -112,15 +120,63 @@ impl Rank {
         // An RD_RESULT reads what a slot that begins with it brings.
         self.step_bank_pus(pins, &mut events);
         self.issue(pins, &mut events);
-        self.step_operands(&mut events);
+        let drives = self.step_operands(&mut events);
         let added = self.step_adder_unit();
-        self.step_softmax(asked, added.tree, &mut events, made);
+        let works = self.step_softmax(asked, added.tree, &mut events, made);
         if let Some(wave) = &mut self.wave {
             wave.record(pins, &self.sums)?;
         }
-        self.record.end_tck();
-        self.tck += 1;
+        self.account(pins, drives, works, &events);
+        self.tck += self.gear();
         Ok(events)
+    }
+
+    /// tCK in a cycle of the core.
+    fn gear(&self) -> u64 {
+        self.options.gear.tck() as u64
+    }
+
+    /// The tCK of a cycle for those who count: what was on the pins, in which of them the buffer chip drives
+    /// the data bus, and whether the softmax unit works.
+    fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool, events: &RankEvents) {
+        let cause = self.control.cause();
+        for (tck, drives) in (self.tck..self.tck + self.gear()).zip(drives) {
+            if tck > self.tck {
+                self.record.begin_tck(tck);
+            }
+            let chips_drive = self.chips_drive(tck);
+            if chips_drive {
+                self.record.data(BusDriver::Chips);
+            } else if drives {
+                self.record.data(BusDriver::BufferChip);
+            }
+            match pins.command {
+                PinCommand::RdAll if tck == self.tck => self.record.read(self.control.mac().opens),
+                _ => self.record.no_read(cause),
+            }
+            self.record.adder_unit(chips_drive);
+            self.record.softmax_unit(works);
+            self.record.end_tck();
+        }
+        for _ in 0..events.context_made.get() + events.output_made.get() {
+            self.record.result();
+        }
+    }
+
+    /// Whether the chips drive results.
+    fn chips_drive(&mut self, tck: u64) -> bool {
+        let burst_tck = self.config.timing.burst_tck;
+        while self.chips_drive.front().is_some_and(|from| from + burst_tck <= tck) {
+            self.chips_drive.pop_front();
+        }
+        self.chips_drive.front().is_some_and(|from| *from <= tck)
+    }
+
+    /// As memory until a cycle of the core begins.
+    pub(super) fn align(&mut self) {
+        while !self.tck.is_multiple_of(self.gear()) {
+            self.step_as_memory(Pins::default(), [None; 2]);
+        }
     }
 
     /// One tCK as memory: see [`Device::step_memory`](crate::Device::step_memory).
@@ -145,9 +201,12 @@ impl Rank {
                 self.record.data(BusDriver::BufferChip);
             }
         }
-        self.control.stand_still(pins.command == PinCommand::Ref);
-        self.watch(|rank| Some(UnitInput::RefreshManager(rank.control.refresh_input())));
         self.tck += 1;
+        self.refreshed |= pins.command == PinCommand::Ref;
+        if self.tck.is_multiple_of(self.gear()) {
+            self.control.stand_still(std::mem::take(&mut self.refreshed));
+            self.watch(|rank| Some(UnitInput::RefreshManager(rank.control.refresh_input())));
+        }
         seen
     }
 
@@ -179,10 +238,7 @@ impl Rank {
     /// A command on the pins, and the transfer that it begins.
     fn issue(&mut self, pins: Pins, events: &mut RankEvents) {
         match pins.command {
-            PinCommand::RdAll => {
-                events.read = true;
-                return self.record.read(self.control.mac().opens);
-            }
+            PinCommand::RdAll => events.read = true,
             PinCommand::WrShared => {
                 if let Some(from_tck) = self.operands.write(self.tck, pins.column()) {
                     self.record.operand(from_tck);
@@ -196,11 +252,11 @@ impl Rank {
                     false => [0; LANES],
                 };
                 let from_tck = self.tck + self.config.timing.cl_tck;
+                self.chips_drive.push_back(from_tck);
                 self.sums.read_results(from_tck, request, outputs);
             }
             _ => {}
         }
-        self.record.no_read(self.control.cause());
     }
 
     /// Tells whoever watches, and the arrays.
@@ -222,44 +278,43 @@ impl Rank {
         }
     }
 
-    /// Operands to the shared buffers, two beats in a tCK.
-    fn step_operands(&mut self, events: &mut RankEvents) {
+    /// Operands to the shared buffers, two beats in a tCK. Returns in which tCK of the cycle the buffer chip
+    /// drives the data bus.
+    fn step_operands(&mut self, events: &mut RankEvents) -> [bool; 4] {
+        let mut drives = [false; 4];
         if self.operands.is_idle() {
-            return;
+            return drives;
         }
-        for beat in [2 * self.tck, 2 * self.tck + 1] {
-            let on_bus = self.operands.step(beat);
-            self.watch(|rank| rank.operands.buffer_chip.input().map(UnitInput::RelayoutUnit));
-            if on_bus.drives {
-                self.record.data(BusDriver::BufferChip);
-            }
-            if let Some((word, burst)) = on_bus.written {
-                self.sums.write_shared(word, burst);
-                events.written = true;
+        for (tck, drives) in (self.tck..self.tck + self.gear()).zip(&mut drives) {
+            for beat in [2 * tck, 2 * tck + 1] {
+                let on_bus = self.operands.step(beat);
+                self.watch(|rank| rank.operands.buffer_chip.input().map(UnitInput::RelayoutUnit));
+                *drives |= on_bus.drives;
+                if let Some((word, burst)) = on_bus.written {
+                    self.sums.write_shared(word, burst);
+                    events.written = true;
+                }
             }
         }
+        drives
     }
 
     /// Results through the adder unit.
     fn step_adder_unit(&mut self) -> Added {
         let added = self.sums.step_adder_unit(self.tck);
-        self.record.adder_unit(added.from_bus);
-        if added.from_bus {
-            self.record.data(BusDriver::Chips);
-        }
         self.watch(|rank| Some(rank.sums.adder_unit_input()));
         added
     }
 
     /// Scores, weights and, where they are normalised late, sums through the softmax unit. `tree` is what
-    /// comes out of the adder unit.
+    /// comes out of the adder unit. Returns whether the softmax unit works.
     fn step_softmax(
         &mut self,
         asked: &SequencerOut,
         tree: Option<(u16, TreeSum)>,
         events: &mut RankEvents,
         tell: &mut dyn FnMut(Made),
-    ) {
+    ) -> bool {
         let score = tree.filter(|(_, sum)| !sum.is_output);
         let context = self.sums.context();
         let is_late = self.softmax.is_late();
@@ -270,7 +325,6 @@ impl Rank {
         if made.sum_taken || narrow.is_some() {
             self.sums.take_context();
         }
-        self.record.softmax_unit(made.works);
         let element = made.context.or(narrow);
         events.scaled = U::new(made.scaled.into());
         events.finish_taken = made.finish_taken;
@@ -285,18 +339,17 @@ impl Rank {
             tell(Made::Score { head: score.head.get() as usize, bits });
         }
         if let Some(Element { head, bits }) = element {
-            self.record.result();
             tell(Made::Context { head: head.get() as usize, bits });
         }
         match tree.filter(|(_, sum)| sum.is_output) {
             Some((bits, TreeSum { complete: true, .. })) => {
                 events.output_made = U::new(1);
-                self.record.result();
                 tell(Made::Output(bits));
             }
             Some((bits, sum)) => self.softmax.keep(sum.place.get() as usize, bits),
             None => {}
         }
+        made.works
     }
 
     /// Shows the inputs of a unit to whoever watches.

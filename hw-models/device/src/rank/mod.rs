@@ -66,6 +66,7 @@ impl Device for Rank {
     }
 
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError> {
+        self.align();
         self.front.load(kind, address, data);
         self.watch_dispatcher();
         Ok(())

@@ -22,6 +22,7 @@ impl Rank {
         start: Start<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), RankError> {
+        self.align();
         let mut operands = start.operands;
         let mut outcome = Outcome::new(&start, self.tck);
         self.front.start(start.request, start.address);

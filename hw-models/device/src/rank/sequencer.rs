@@ -2,7 +2,7 @@
 //! The sequencer between the dispatcher and the rank's ports.
 
 use crate::config::Config;
-use crate::options::SumFormat;
+use crate::options::{Options, SumFormat};
 use pimlico_dpa::types::RankEvents;
 use pimlico_ports::{Model, U};
 use pimlico_units::module::DispatcherOut;
@@ -20,11 +20,11 @@ pub struct Sequencer {
 
 impl Sequencer {
     /// One that has been reset.
-    pub fn new(config: &Config, sums: SumFormat) -> Self {
+    pub fn new(config: &Config, options: &Options) -> Self {
         let idle = SequencerIn {
             size_i: config.bank_size(),
-            burst_i: config.timing.burst_tck as u8,
-            wide_i: sums == SumFormat::Binary32,
+            burst_i: (config.timing.burst_tck / options.gear.tck() as u64) as u8,
+            wide_i: options.sums == SumFormat::Binary32,
             ..Default::default()
         };
         Self { unit: Unit::new(), idle }

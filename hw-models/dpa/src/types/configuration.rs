@@ -49,6 +49,35 @@ pub struct Timing {
     pub refi: U<20>,
 }
 
+impl Timing {
+    /// The timings in cycles of a core whose cycle is so many tCK: no shorter, but for tREFI, which is no
+    /// longer.
+    pub fn in_cycles(&self, gear: u8) -> Self {
+        Self {
+            ccd_s: self.ccd_s.div_ceil(gear),
+            ccd_l: self.ccd_l.div_ceil(gear),
+            rrd_s: self.rrd_s.div_ceil(gear),
+            rrd_l: self.rrd_l.div_ceil(gear),
+            rcd: self.rcd.div_ceil(gear),
+            rcd_wr: self.rcd_wr.div_ceil(gear),
+            rcd_mac: self.rcd_mac.div_ceil(gear),
+            ras: self.ras.div_ceil(gear),
+            rp: self.rp.div_ceil(gear),
+            rc: self.rc.div_ceil(gear),
+            rtp: self.rtp.div_ceil(gear),
+            faw: self.faw.div_ceil(gear),
+            rd_to_wr: self.rd_to_wr.div_ceil(gear),
+            wr_to_rd_s: self.wr_to_rd_s.div_ceil(gear),
+            wr_to_rd_l: self.wr_to_rd_l.div_ceil(gear),
+            wr_to_pre: self.wr_to_pre.div_ceil(gear),
+            cl: self.cl.div_ceil(gear),
+            cwl: self.cwl.div_ceil(gear),
+            rfc: self.rfc.div_ceil(gear.into()),
+            refi: U::new(self.refi.get() / u64::from(gear)),
+        }
+    }
+}
+
 /// How the rank works.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "options_t")]

@@ -4,12 +4,13 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use pimlico_device::aim::{AimOptions, AimUnits};
-use pimlico_device::{Config, Device, ModuleDevice, Normalise, Options, Rank, SumFormat};
+use pimlico_device::{Config, Device, Gear, ModuleDevice, Normalise, Options, Rank, SumFormat};
 use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
-use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut, SCORE_BUFFER};
+use std::io;
 #[cfg(feature = "rtl")]
-use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms, std::io};
+use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
 
 /// Beats before a mismatch that its waveforms show.
 #[cfg(feature = "rtl")]
@@ -28,6 +29,56 @@ pub(super) enum Backend {
     Lockstep,
 }
 
+/// The modules whose RTL is built. Gears other than the default are, for sums of binary16 that are normalised
+/// early.
+macro_rules! of_module {
+    ($options:expr, $module:ident => $do:expr) => {{
+        use Normalise::{Early, Late};
+        use SumFormat::{Binary16 as Narrow, Binary32 as Wide};
+        macro_rules! with {
+            ($of:ty) => {{
+                type $module = $of;
+                $do
+            }};
+        }
+        match ($options.gear, $options.sums, $options.normalise) {
+            (Gear::DEFAULT, Narrow, Early) => with!(PimModule<Binary16, false>),
+            (Gear::DEFAULT, Narrow, Late) => with!(PimModule<Binary16, true>),
+            (Gear::DEFAULT, Wide, Early) => with!(PimModule<Binary32, false>),
+            (Gear::DEFAULT, Wide, Late) => with!(PimModule<Binary32, true>),
+            (Gear::One, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 1>),
+            (Gear::Two, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 2>),
+            (Gear::Four, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 4>),
+            (gear, ..) => Err(no_module(gear).into()),
+        }
+    }};
+}
+
+/// Why there is no such module.
+fn no_module(gear: Gear) -> NoModule {
+    NoModule(format!(
+        "--gear {}: without --backend fast it goes with --sums binary16 and --normalise early",
+        gear.name()
+    ))
+}
+
+/// There is no RTL and no cycle model with these options.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NoModule(String);
+
+impl From<NoModule> for Failure {
+    fn from(error: NoModule) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<NoModule> for io::Error {
+    fn from(error: NoModule) -> Self {
+        Self::other(error)
+    }
+}
+
 /// A device that one of the back ends executes.
 type Made = Result<Box<dyn Device>, Failure>;
 
@@ -43,22 +94,10 @@ impl Backend {
 
     /// An L3 module that has just been reset. See `pimlico_testbenches::Rtl` for the seed.
     pub(super) fn device(self, config: &Config, options: Options, seed: u64) -> Made {
-        use Normalise::{Early, Late};
-        match (self, options.sums, options.normalise) {
-            (Self::Fast, ..) => Ok(Box::new(Rank::new(config.clone(), options))),
-            (_, SumFormat::Binary16, Early) => {
-                self.module::<PimModule<Binary16, false>>(config, options, seed)
-            }
-            (_, SumFormat::Binary16, Late) => {
-                self.module::<PimModule<Binary16, true>>(config, options, seed)
-            }
-            (_, SumFormat::Binary32, Early) => {
-                self.module::<PimModule<Binary32, false>>(config, options, seed)
-            }
-            (_, SumFormat::Binary32, Late) => {
-                self.module::<PimModule<Binary32, true>>(config, options, seed)
-            }
+        if self == Self::Fast {
+            return Ok(Box::new(Rank::new(config.clone(), options)));
         }
+        of_module!(options, M => self.module::<M>(config, options, seed))
     }
 
     fn module<M>(self, config: &Config, options: Options, seed: u64) -> Made
@@ -129,14 +168,8 @@ pub(super) fn watched(
     found: (&Mismatch, &str),
     files: &Waveforms,
 ) -> io::Result<Box<dyn Device>> {
-    use Normalise::{Early, Late};
     let what = (config, options, seed, found, files);
-    match (options.sums, options.normalise) {
-        (SumFormat::Binary16, Early) => watched_module::<PimModule<Binary16, false>>(what),
-        (SumFormat::Binary16, Late) => watched_module::<PimModule<Binary16, true>>(what),
-        (SumFormat::Binary32, Early) => watched_module::<PimModule<Binary32, false>>(what),
-        (SumFormat::Binary32, Late) => watched_module::<PimModule<Binary32, true>>(what),
-    }
+    of_module!(options, M => watched_module::<M>(what))
 }
 
 /// The arguments of [`watched`].

@@ -75,6 +75,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("distribution", Both, OF_SCORES),
     ("normalise", L3, &[Attention, Layer, Decode]),
     ("sums", L3, ALL),
+    ("gear", L3, ALL),
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),

@@ -247,7 +247,7 @@ fn show(_: &Mismatch, _: &Config, _: (&Job, &AttentionSetup), _: &RunArguments) 
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &RunArguments) -> String {
-    let Options { activation, refresh, normalise, sums } = arguments.options();
+    let Options { activation, refresh, normalise, sums, gear } = arguments.options();
     let mut what = what(job, arguments);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
@@ -263,6 +263,7 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
         ("io-buffers", arguments.io_buffers().name()),
         ("normalise", normalise.name()),
         ("sums", sums.name()),
+        ("gear", gear.name()),
     ] {
         if takes(flag) {
             what += &format!(" --{flag} {value}");

@@ -15,6 +15,9 @@ use pimlico_ports::{Model, U, Unit, ports};
 /// Places of L3's score buffer: 256 KB of binary16.
 pub const SCORE_BUFFER: usize = 128 * 1024;
 
+/// The gear of the design by default: tCK in a cycle of its core.
+pub const DEFAULT_GEAR: usize = 1;
+
 /// A burst on the data bus, in tCK.
 const BURST_TCK: u8 = 4;
 
@@ -22,7 +25,7 @@ ports! {
     /// A module with a rank.
     unit PimModule: "pim_module" {
         inputs PimModuleIn {
-            /// Timings of the DRAM.
+            /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
             timing_i: Timing,
             /// Options of the rank: activation and refresh.
             options_i: Options,
@@ -100,11 +103,11 @@ ports! {
             cells_write_valid_o: bool,
             /// The column that is written, else 0.
             cells_write_o: CellWrite,
-            /// Events of the tCK, for the sequencer.
+            /// Events of the cycle of the core, for the sequencer.
             events_o: RankEvents,
             /// Busy units and lost slots, for statistics.
             activity_o: Activity,
-            /// Scores, weights, context and outputs of the tCK.
+            /// Scores, weights, context and outputs of the cycle of the core.
             results_o: RankResults,
         }
         probes PimModuleProbe {}
@@ -115,16 +118,23 @@ ports! {
 ///
 #[doc = contract!("module/pim_module")]
 #[derive(Clone)]
-pub struct PimModule<A: Format, const LATE: bool, const SCORES: usize = SCORE_BUFFER> {
+pub struct PimModule<
+    A: Format,
+    const LATE: bool,
+    const SCORES: usize = SCORE_BUFFER,
+    const GEAR: usize = DEFAULT_GEAR,
+> {
     dispatcher: Dispatcher,
     sequencer: Sequencer<SCORES>,
-    rank: PimRank<A, LATE, SCORES>,
+    rank: PimRank<A, LATE, SCORES, GEAR>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> Unit for PimModule<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
+    for PimModule<A, LATE, SCORES, GEAR>
+{
     const MODULE: &'static str = "pim_module";
     const PARAMETERS: &'static [(&'static str, i64)] =
-        <PimRank<A, LATE, SCORES> as Unit>::PARAMETERS;
+        <PimRank<A, LATE, SCORES, GEAR> as Unit>::PARAMETERS;
     type In = PimModuleIn;
     type Out = PimModuleOut;
     type Probe = CommandPathProbe;
@@ -133,7 +143,8 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Unit for PimModule<A, LAT
     fn variant() -> String {
         let late = if LATE { "late" } else { "" };
         let scores = if SCORES == SCORE_BUFFER { String::new() } else { format!("scores{SCORES}") };
-        let parts = [sum_variant::<Binary16, A>(), late.to_owned(), scores];
+        let gear = if GEAR == DEFAULT_GEAR { String::new() } else { format!("gear{GEAR}") };
+        let parts = [sum_variant::<Binary16, A>(), late.to_owned(), scores, gear];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
     }
 }
@@ -145,7 +156,9 @@ struct Wires {
     rank: (PimRankIn, PimRankOut),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimModule<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
+    for PimModule<A, LATE, SCORES, GEAR>
+{
     fn new() -> Self {
         Self { dispatcher: Dispatcher::new(), sequencer: Sequencer::new(), rank: PimRank::new() }
     }
@@ -167,7 +180,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimModule<A, LA
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let wires = self.wires(input);
         let PimRankIn { hold_i, memory_i, .. } = wires.rank.0;
-        if wires.rank.1.second_o && (hold_i || !memory_i) {
+        if wires.rank.1.last_o && (hold_i || !memory_i) {
             self.dispatcher.step(&wires.dispatcher.0);
             self.sequencer.step(&wires.sequencer.0);
         }
@@ -176,7 +189,9 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimModule<A, LA
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> PimModule<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
+    PimModule<A, LATE, SCORES, GEAR>
+{
     /// What stands on the wires under `input`. Requests come from registers; so each part is settled behind
     /// those whose outputs it depends on.
     fn wires(&self, input: &PimModuleIn) -> Wires {
@@ -196,7 +211,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimModule<A, LATE, SCORES
         let rank = self.rank.settle(&rank_in);
         let sequencer_in = SequencerIn {
             size_i: input.size_i,
-            burst_i: BURST_TCK,
+            burst_i: BURST_TCK / GEAR as u8,
             wide_i: A::WIDTH > Binary16::WIDTH,
             start_i: input.start_valid_i && dispatcher.start_ready_o,
             done_i: dispatcher.end_valid_o,

@@ -12,9 +12,13 @@ ports! {
     /// The owner of the command pins.
     unit CommandPath: "command_path" {
         inputs CommandPathIn {
-            /// Clock of the controller: tCK, but not in memory mode.
+            /// Clock of the refresh manager: the core's, in memory mode as well.
+            clk_core_i: bool,
+            /// Clock of the controller: the core's, but not in memory mode.
             clk_pim_i: bool,
-            /// Timings of the DRAM.
+            /// First tCK of a cycle of the core.
+            first_i: bool,
+            /// Timings of the DRAM, in cycles of the core.
             timing_i: Timing,
             /// Options of the rank: activation and refresh.
             options_i: Options,
@@ -40,11 +44,13 @@ ports! {
             array_taken_o: bool,
             /// The request for the data bus is accepted.
             bus_taken_o: bool,
-            /// The command pins.
+            /// The command pins: a command of the controller in the first tCK of a cycle of the core.
             pins_o: Pins,
-            /// What the bank PUs do with the RD_ALL on the pins, else 0.
+            /// The controller's command, for a whole cycle of the core.
+            command_o: Pins,
+            /// What the bank PUs do with the controller's RD_ALL, else 0.
             mac_o: Mac,
-            /// The request that the RD_RESULT or WR_SHARED on the pins belongs to, else 0.
+            /// The request that the controller's RD_RESULT or WR_SHARED belongs to, else 0.
             transfer_o: BusRequest,
             /// A read could not be chosen for its row.
             lost_row_switch_o: bool,
@@ -76,6 +82,8 @@ pub struct CommandPath {
     controller: RankController,
     refresh: RefreshManager<8, 256>,
     registers: CommandPathProbe,
+    /// A REF has been on the pins in this cycle of the core.
+    refreshed: bool,
 }
 
 impl Unit for CommandPath {
@@ -92,6 +100,7 @@ impl Model for CommandPath {
             controller: RankController::new(),
             refresh: RefreshManager::new(),
             registers: CommandPathProbe::default(),
+            refreshed: false,
         }
     }
 
@@ -110,11 +119,12 @@ impl Model for CommandPath {
         CommandPathOut {
             array_taken_o: accepts && input.array_valid_i && controller.array_ready_o,
             bus_taken_o: accepts && input.bus_valid_i && controller.bus_ready_o,
-            pins_o: match (input.hold_i, input.memory_i) {
-                (true, _) => Pins::default(),
-                (_, true) => input.host_pins_i,
-                (_, false) => controller.pins_o,
+            pins_o: match (input.hold_i, input.memory_i, input.first_i) {
+                (false, true, _) => input.host_pins_i,
+                (false, false, true) => controller.pins_o,
+                _ => Pins::default(),
             },
+            command_o: if accepts { controller.pins_o } else { Pins::default() },
             mac_o: controller.mac_o,
             transfer_o: controller.transfer_o,
             lost_row_switch_o: controller.lost_row_switch_o,
@@ -128,24 +138,29 @@ impl Model for CommandPath {
         let output = self.settle(input);
         let requests = self.requests(input);
         let RankControllerOut { idle_o, refresh_issued_o, .. } = self.controller.settle(&requests);
-        let host_refreshes = input.host_pins_i.command == PinCommand::Ref;
-        let RefreshManagerOut { refresh_o, force_o, owed_o } =
-            self.refresh.step(&RefreshManagerIn {
-                enable_i: input.options_i.refresh,
-                refi_i: input.timing_i.refi,
-                head_end_i: input.head_end_i && !input.memory_i,
-                idle_i: idle_o || input.memory_i,
-                done_i: if input.memory_i { host_refreshes } else { refresh_issued_o },
-            });
+        self.refreshed = if input.memory_i {
+            let host_refreshes = input.host_pins_i.command == PinCommand::Ref;
+            host_refreshes || self.refreshed && !input.first_i
+        } else {
+            refresh_issued_o
+        };
+        self.registers.open_q = opened(self.registers.open_q, output.pins_o);
+        if input.clk_core_i {
+            let RefreshManagerOut { refresh_o, force_o, owed_o } =
+                self.refresh.step(&RefreshManagerIn {
+                    enable_i: input.options_i.refresh,
+                    refi_i: input.timing_i.refi,
+                    head_end_i: input.head_end_i && !input.memory_i,
+                    idle_i: idle_o || input.memory_i,
+                    done_i: self.refreshed,
+                });
+            self.registers.refresh_q = refresh_o;
+            self.registers.refresh_now_q = force_o;
+            self.registers.quiet_q = idle_o && owed_o.get() == 0;
+        }
         if input.clk_pim_i {
             self.controller.step(&requests);
         }
-        self.registers = CommandPathProbe {
-            refresh_q: refresh_o,
-            refresh_now_q: force_o,
-            quiet_q: idle_o && owed_o.get() == 0,
-            open_q: opened(self.registers.open_q, output.pins_o),
-        };
         output
     }
 }

@@ -22,13 +22,13 @@ ports! {
     /// A rank.
     unit PimRank: "pim_rank" {
         inputs PimRankIn {
-            /// Timings of the DRAM.
+            /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
             timing_i: Timing,
             /// Options of the rank: activation and refresh.
             options_i: Options,
             /// Factor of the scores in binary16.
             scale_i: u16,
-            /// The rank stands still: the tCK does not exist for it.
+            /// The rank stands still: the cycle of the core does not exist for it.
             hold_i: bool,
             /// Memory mode: the host uses the chips as its memory.
             memory_i: bool,
@@ -64,8 +64,8 @@ ports! {
             cells_i: Columns,
         }
         outputs PimRankOut {
-            /// Second beat of the tCK.
-            second_o: bool,
+            /// Last beat of the cycle of the core.
+            last_o: bool,
             /// The command pins.
             pins_o: Pins,
             /// The chips' data bus is driven.
@@ -80,11 +80,11 @@ ports! {
             cells_write_valid_o: bool,
             /// The column that is written, else 0.
             cells_write_o: CellWrite,
-            /// Events of the tCK, for the sequencer.
+            /// Events of the cycle of the core, for the sequencer.
             events_o: RankEvents,
             /// Busy units and lost slots, for statistics.
             activity_o: Activity,
-            /// Scores, weights, context and outputs of the tCK.
+            /// Scores, weights, context and outputs of the cycle of the core.
             results_o: RankResults,
         }
         probes PimRankProbe {}
@@ -95,9 +95,9 @@ ports! {
 ///
 #[doc = contract!("rank/pim_rank")]
 #[derive(Clone)]
-pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize> {
-    /// The next beat is the second of its tCK.
-    second: bool,
+pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> {
+    /// The next beat of the cycle of the core.
+    beat: usize,
     commands: CommandPath,
     slots: SlotTimer,
     operands: OperandPath,
@@ -109,13 +109,16 @@ pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize> {
     softmax: SoftmaxPath<LATE, SCORES>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> Unit for PimRank<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
+    for PimRank<A, LATE, SCORES, GEAR>
+{
     const MODULE: &'static str = "pim_rank";
     const PARAMETERS: &'static [(&'static str, i64)] = &[
         ("SUM_EXP_BITS", A::EXP_BITS as i64),
         ("SUM_MAN_BITS", A::MAN_BITS as i64),
         ("LATE", LATE as i64),
         ("SCORES", SCORES as i64),
+        ("GEAR", GEAR as i64),
     ];
     type In = PimRankIn;
     type Out = PimRankOut;
@@ -140,10 +143,12 @@ struct Wires<A: Format> {
     softmax: (SoftmaxPathIn, SoftmaxPathOut),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimRank<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
+    for PimRank<A, LATE, SCORES, GEAR>
+{
     fn new() -> Self {
         Self {
-            second: false,
+            beat: 0,
             commands: CommandPath::new(),
             slots: SlotTimer::new(),
             operands: OperandPath::new(),
@@ -157,7 +162,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimRank<A, LATE
     }
 
     fn reset(&mut self) {
-        self.second = false;
+        self.beat = 0;
         self.commands.reset();
         self.slots.reset();
         self.operands.reset();
@@ -187,11 +192,13 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimRank<A, LATE
             }
             self.results.step(&wires.results.0);
         }
-        if self.second && !input.hold_i {
-            self.slots.step(&wires.slots);
+        if self.is_second() && !input.hold_i {
             self.commands.step(&wires.commands.0);
         }
-        if self.second && wires.runs {
+        if self.is_last() && !input.hold_i {
+            self.slots.step(&wires.slots);
+        }
+        if self.is_last() && wires.runs {
             self.adder.step(&wires.adder.0);
             let ResultPathOut { lanes_valid_o, lanes_o, .. } = wires.results.1;
             if lanes_valid_o && !lanes_o.complete {
@@ -200,31 +207,47 @@ impl<A: Format, const LATE: bool, const SCORES: usize> Model for PimRank<A, LATE
             self.context.step(&wires.context.0);
             self.softmax.step(&wires.softmax.0);
         }
-        self.second = !self.second;
+        self.beat = (self.beat + 1) % (2 * GEAR);
         output
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> {
+impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
+    PimRank<A, LATE, SCORES, GEAR>
+{
+    /// This beat is the second of its tCK.
+    fn is_second(&self) -> bool {
+        self.beat % 2 == 1
+    }
+
+    /// This beat is in the first tCK of the cycle of the core.
+    fn is_first_tck(&self) -> bool {
+        self.beat < 2
+    }
+
+    /// This beat is the last of the cycle of the core.
+    fn is_last(&self) -> bool {
+        self.beat == 2 * GEAR - 1
+    }
+
     /// What stands on the wires under `input`. Each part is settled behind those whose outputs it depends
     /// on; an input that only the part's registers take is put in place later.
     fn wires(&self, input: &PimRankIn) -> Wires<A> {
         let runs = !input.memory_i && !input.hold_i;
-        let clk_pim = self.second && runs;
-        let commands_in = commands_in(input, clk_pim);
+        let cycles = input.timing_i.in_cycles(GEAR as u8);
+        let commands_in = self.commands_in(input, cycles, runs);
         let commands = self.commands.settle(&commands_in);
-        let Pins { command, .. } = commands.pins_o;
         let slots = SlotTimerIn {
             enable_i: runs,
-            read_all_i: command == PinCommand::RdAll,
-            slot_i: input.timing_i.ccd_l,
+            read_all_i: commands.command_o.command == PinCommand::RdAll,
+            slot_i: cycles.ccd_l,
         };
         let slot_begins = self.slots.settle(&slots).begin_o;
 
         // The chips and their data bus.
         let mut chips = self.chips_in(input, &commands, slot_begins);
         let mut chips_out = from_fn(|c| self.chips[c].settle(&chips[c]));
-        let mut operands_in = self.operands_in(input, &commands, &chips_out, clk_pim);
+        let mut operands_in = self.operands_in(input, &commands, &chips_out, runs);
         let operands = self.operands.settle(&operands_in);
         let dq = match (chips_out[0].drives_o, operands.valid_o) {
             (true, _) => (true, operands_in.chips_dq_i),
@@ -240,7 +263,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
 
         // Results and what they become.
         let adder = self.adder.settle(&AdderUnitIn::default());
-        let mut results_in = self.results_in(input, &commands, dq.1, clk_pim);
+        let mut results_in = self.results_in(cycles.cl, &commands, dq.1, runs);
         let results = self.results.settle(&results_in);
         let mut softmax_in = softmax_in(input, &commands, &adder, &results);
         let mut softmax = self.softmax.settle(&softmax_in);
@@ -269,6 +292,24 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
         }
     }
 
+    fn commands_in(&self, input: &PimRankIn, timing_i: Timing, runs: bool) -> CommandPathIn {
+        CommandPathIn {
+            clk_core_i: self.is_last() && !input.hold_i,
+            clk_pim_i: self.is_last() && runs,
+            first_i: self.is_first_tck(),
+            timing_i,
+            options_i: input.options_i,
+            hold_i: input.hold_i,
+            memory_i: input.memory_i,
+            host_pins_i: input.host_pins_i,
+            array_valid_i: input.array_valid_i,
+            array_i: input.array_i,
+            bus_valid_i: input.bus_valid_i,
+            bus_i: input.bus_i,
+            head_end_i: input.head_end_i,
+        }
+    }
+
     fn chips_in(
         &self,
         input: &PimRankIn,
@@ -276,9 +317,9 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
         slot_begins: bool,
     ) -> [PimChipIn<A>; CHIPS] {
         from_fn(|c| PimChipIn {
-            clk_tck_i: self.second && !input.hold_i,
-            clk_pu_i: !self.second && slot_begins,
-            second_i: self.second,
+            clk_tck_i: self.is_second() && !input.hold_i,
+            clk_pu_i: self.beat == 0 && slot_begins,
+            second_i: self.is_second(),
             cl_i: input.timing_i.cl,
             cwl_i: input.timing_i.cwl,
             pins_i: commands.pins_o,
@@ -294,18 +335,18 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
         input: &PimRankIn,
         commands: &CommandPathOut,
         chips: &[PimChipOut<A>; CHIPS],
-        clk_tck_i: bool,
+        runs: bool,
     ) -> OperandPathIn {
         OperandPathIn {
-            clk_tck_i,
-            second_i: self.second,
+            clk_tck_i: self.is_second() && runs,
+            second_i: self.is_second(),
             cwl_i: input.timing_i.cwl,
             memory_i: input.memory_i,
-            push_i: commands.bus_taken_o && input.bus_i.write,
+            push_i: commands.bus_taken_o && input.bus_i.write && self.is_last(),
             host_i: input.bus_i.host,
             burst_i: input.operand_i,
             word_i: 0,
-            wr_shared_i: commands.pins_o.command == PinCommand::WrShared,
+            wr_shared_i: commands.command_o.command == PinCommand::WrShared && self.is_first_tck(),
             wr_host_i: commands.transfer_o.host,
             host_dq_valid_i: input.host_dq_valid_i,
             host_dq_i: input.host_dq_i,
@@ -316,16 +357,16 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
 
     fn results_in(
         &self,
-        input: &PimRankIn,
+        cl_i: u8,
         commands: &CommandPathOut,
         dq_i: Beat,
-        clk_tck_i: bool,
+        runs: bool,
     ) -> ResultPathIn<A> {
         let sum = commands.transfer_o.sum;
         ResultPathIn {
-            clk_tck_i,
-            cl_i: input.timing_i.cl,
-            read_result_i: commands.pins_o.command == PinCommand::RdResult,
+            clk_tck_i: self.is_last() && runs,
+            cl_i,
+            read_result_i: commands.command_o.command == PinCommand::RdResult,
             sum_i: sum,
             partial_sums_i: self.partial_sums[sum.place.get() as usize % PARTIAL_SUMS],
             dq_i,
@@ -335,7 +376,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
 
     fn output(&self, input: &PimRankIn, wires: &Wires<A>) -> PimRankOut {
         let commands = &wires.commands.1;
-        let Pins { command, .. } = commands.pins_o;
+        let Pins { command, .. } = commands.command_o;
         let (chips, softmax, context) = (&wires.chips_out, &wires.softmax.1, &wires.context.1);
         let [chip, ..] = chips;
         let events = RankEvents {
@@ -361,14 +402,14 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
             softmax: softmax.busy_o,
             ..Default::default()
         };
-        let writes = self.second && !input.hold_i && chip.cells_write_o;
+        let writes = self.is_second() && !input.hold_i && chip.cells_write_o;
         let write = CellWrite {
             bank: chip.cells_write_bank_o,
             column: chip.cells_write_column_o,
             data: from_fn(|c| chips[c].cells_write_data_o),
         };
         PimRankOut {
-            second_o: self.second,
+            last_o: self.is_last(),
             pins_o: commands.pins_o,
             dq_valid_o: wires.dq.0,
             dq_o: wires.dq.1,
@@ -399,22 +440,6 @@ impl<A: Format, const LATE: bool, const SCORES: usize> PimRank<A, LATE, SCORES> 
     }
 }
 
-fn commands_in(input: &PimRankIn, clk_pim_i: bool) -> CommandPathIn {
-    CommandPathIn {
-        clk_pim_i,
-        timing_i: input.timing_i,
-        options_i: input.options_i,
-        hold_i: input.hold_i,
-        memory_i: input.memory_i,
-        host_pins_i: input.host_pins_i,
-        array_valid_i: input.array_valid_i,
-        array_i: input.array_i,
-        bus_valid_i: input.bus_valid_i,
-        bus_i: input.bus_i,
-        head_end_i: input.head_end_i,
-    }
-}
-
 fn adder_in<A: Format>(results: &ResultPathOut<A>) -> AdderUnitIn<Binary16, A> {
     AdderUnitIn {
         valid_i: results.valid_o,
@@ -436,7 +461,7 @@ fn softmax_in<A: Format>(
 ) -> SoftmaxPathIn {
     let BusRequest { write, host, .. } = input.bus_i;
     let takes_word = commands.bus_taken_o && write && !host;
-    let reads = commands.pins_o.command == PinCommand::RdResult;
+    let reads = commands.command_o.command == PinCommand::RdResult;
     let sum = commands.transfer_o.sum;
     SoftmaxPathIn {
         scale_i: input.scale_i,

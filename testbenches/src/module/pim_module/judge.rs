@@ -112,6 +112,9 @@ impl Source for Inputs<'_> {
 /// The judge of an episode.
 pub(super) struct Judge {
     timing: Timing,
+    /// tCK in a cycle of the core, and the number of the next among them.
+    gear: u64,
+    phase: u64,
     /// tCK that were the rank's.
     now: u64,
     checker: PinChecker,
@@ -198,7 +201,7 @@ fn beats_of(cells: &Cells) -> Burst {
 }
 
 impl Judge {
-    pub fn new(first: &PimModuleIn, wide: bool, late: bool, places: usize) -> Self {
+    pub fn new(first: &PimModuleIn, wide: bool, late: bool, places: usize, gear: usize) -> Self {
         let timing = first.timing_i;
         let kind = Kind { wide, late, places, cl: timing.cl.into() };
         let sizes = Sizes {
@@ -210,6 +213,8 @@ impl Judge {
         };
         Self {
             timing,
+            gear: gear as u64,
+            phase: 0,
             now: 0,
             checker: PinChecker::new(rules(&timing, first.options_i)),
             open: [None; 16],
@@ -241,12 +246,15 @@ impl Judge {
         outputs: &[PimModuleOut],
     ) -> Result<(), OracleError> {
         let ([input, _], [first, output]) = (inputs, outputs) else { return Ok(()) };
-        if input.load_valid_i {
-            self.load(&input.load_i);
-            return Ok(());
-        }
-        if input.start_valid_i {
-            return self.start(cycle, input, output);
+        let from = cycle - 2 * self.phase; // of the core
+        let is_last = self.phase == self.gear - 1;
+        self.phase = (self.phase + 1) % self.gear;
+        if input.load_valid_i || input.start_valid_i {
+            return match is_last {
+                true if input.load_valid_i => self.load(&input.load_i),
+                true => self.start(cycle, input, output),
+                false => Ok(()),
+            };
         }
         self.pins(cycle, &output.pins_o, &input.cells_i)?;
         if first.cells_write_valid_o {
@@ -257,12 +265,12 @@ impl Judge {
         } else if output.host_dq_valid_o || output.cells_write_valid_o {
             let what = "the host's data in processing in memory";
             return Err(error(cycle, "host_dq_valid_o", 1, 0, what));
-        } else {
-            self.see(cycle, input, output)?;
+        } else if is_last {
+            self.see(from, cycle, input, output)?;
         }
         self.data_bus(cycle, [first, output])?;
         self.now += 1;
-        let is_over = output.over_o && output.activity_o.settled;
+        let is_over = is_last && output.over_o && output.activity_o.settled;
         if is_over { self.finish(cycle, true) } else { Ok(()) }
     }
 
@@ -423,7 +431,7 @@ impl Judge {
 
     // -------------------------------------------------------------------------------------- runs
 
-    fn load(&mut self, load: &Load) {
+    fn load(&mut self, load: &Load) -> Result<(), OracleError> {
         let Load { kind, address, data } = *load;
         let at = usize::from(address);
         match kind {
@@ -441,6 +449,7 @@ impl Judge {
             }
             LoadKind::Clear => self.machine.words.clear(),
         }
+        Ok(())
     }
 
     fn start(
@@ -481,9 +490,10 @@ impl Judge {
         Ok(())
     }
 
-    /// What a tCK of processing in memory shows.
+    /// What a cycle of the core of processing in memory shows, which has begun with `from`, in its last tCK.
     fn see(
         &mut self,
+        from: u64,
         cycle: u64,
         input: &PimModuleIn,
         output: &PimModuleOut,
@@ -515,7 +525,7 @@ impl Judge {
             }
             run.fault = Some((at, fault)).filter(|(_, fault)| *fault != Fault::None);
         }
-        run.overwritten = new_results && run.unread(cycle);
+        run.overwritten = new_results && run.unread(from);
         run.sums += usize::from(new_results);
         if output.end_valid_o {
             let end = output.end_o;

@@ -3,7 +3,7 @@
 //! every result, every end of a run, and what units hand to each other.
 
 use crate::coverage::Bins;
-use pimlico_dpa::types::{Fault, PinCommand, ResultAddress, Status};
+use pimlico_dpa::types::{Fault, PinCommand, Pins, ResultAddress, Status};
 use pimlico_units::module::{PimModuleIn, PimModuleOut};
 
 const MODES: [&str; 4] = ["memory", "processing", "the host writes", "a run starts"];
@@ -125,7 +125,7 @@ struct Memory {
 }
 
 /// Marks what an episode has reached.
-pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) {
+pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins: &mut Bins) {
     if let Some(first) = inputs.first() {
         bins.hit("activation", first.options_i.staggered.into());
         bins.hit("CL", usize::from(first.timing_i.cl >= 32));
@@ -136,8 +136,23 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) 
         false => 0,
     });
     let mut memory = Memory { refs: Refs { refi, ..Refs::default() }, ..Memory::default() };
+    // A cycle of the core shows what it does in its last tCK, and its command in the first.
+    let (mut phase, mut pins) = (0, Pins::default());
     for (tck, (input, output)) in inputs.chunks(2).zip(outputs.chunks(2)).enumerate() {
-        let ([input, _], [_, output]) = (input, output) else { break };
+        let (&[input, _], &[_, mut output]) = (input, output) else { break };
+        let is_last = phase == gear - 1;
+        pins = if phase == 0 { output.pins_o } else { pins };
+        phase = (phase + 1) % gear;
+        let is_held = input.load_valid_i || input.start_valid_i;
+        if !is_last && (is_held || !input.memory_i) {
+            if !is_held {
+                memory.refs.tick(PinCommand::None);
+            }
+            continue;
+        }
+        if !input.memory_i {
+            output.pins_o = pins;
+        }
         let mode = match (input.load_valid_i, input.start_valid_i, input.memory_i) {
             (true, ..) => 2,
             (_, true, _) => 3,
@@ -148,8 +163,8 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) 
             bins.hit_cross("mode after mode", before, mode);
         }
         match mode {
-            MEMORY => host(output, &mut memory, bins),
-            PROCESSING => rank(tck, output, &mut memory, bins),
+            MEMORY => host(&output, &mut memory, bins),
+            PROCESSING => rank(tck, &output, &mut memory, bins),
             2 => {}
             _ => {
                 if let Some(at) = memory.read_at {

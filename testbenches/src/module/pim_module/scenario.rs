@@ -28,21 +28,23 @@ enum Action {
     Again(Vec<Burst>),
     /// It accesses the chips as its memory.
     Traffic(Traffic),
-    /// Nothing, for so many tCK.
+    /// Nothing, for so many cycles of the core.
     Idle(u64),
-    /// A run goes on.
+    /// A run goes on, for so many at the most.
     Run(u64),
 }
 
 /// The host and what it has.
 pub(super) struct Scenario {
-    /// The inputs of a tCK in which nothing happens.
+    /// The inputs of a cycle in which nothing happens.
     idle: PimModuleIn,
+    /// tCK of this cycle of the core that are over: in memory mode alone there are such.
+    over: usize,
     target: Target,
     seeds: VecDeque<u64>,
     wild: bool,
     action: Action,
-    /// tCK that the host waits between this and what it does next.
+    /// Cycles of the core that the host waits between this and what it does next.
     pause: u64,
     /// The last program.
     program: Option<Box<Program>>,
@@ -54,8 +56,8 @@ pub(super) struct Scenario {
     gates: Gates,
 }
 
-/// Timings of a DRAM, as DDR4's are or about.
-fn timing(random: &mut Random) -> Timing {
+/// Timings of a DRAM, as DDR4's are or about, for a core of this gear.
+fn timing(random: &mut Random, gear: usize) -> Timing {
     let ddr4 = Timing {
         ccd_s: 4,
         ccd_l: 8,
@@ -99,6 +101,15 @@ fn timing(random: &mut Random) -> Timing {
         timing.wr_to_rd_l = timing.wr_to_rd_s + draw(0, 10);
         timing.wr_to_pre = timing.cwl + 4 + draw(10, 30);
     }
+    let in_cycles = |tck: u8| tck.next_multiple_of(gear as u8);
+    (timing.cl, timing.cwl, timing.ccd_l) =
+        (in_cycles(timing.cl), in_cycles(timing.cwl), in_cycles(timing.ccd_l));
+    if timing != ddr4 {
+        timing.rd_to_wr = timing.rd_to_wr.max(timing.cl + 6 - timing.cwl);
+        timing.wr_to_rd_s = timing.wr_to_rd_s.max(timing.cwl + 6);
+        timing.wr_to_rd_l = timing.wr_to_rd_l.max(timing.wr_to_rd_s);
+        timing.wr_to_pre = timing.wr_to_pre.max(timing.cwl + 14);
+    }
     // REFs are short and come often, so that there are some; or so often that a run outlasts nine of them.
     let rfc = SHORT_RFC + random.below(160);
     let (rfc, refi) = match random.below(5) {
@@ -124,9 +135,9 @@ fn is_held(input: &PimModuleIn) -> bool {
 }
 
 impl Scenario {
-    pub fn new(seed: u64, actions: &[u64], wide: bool, places: usize) -> Self {
+    pub fn new(seed: u64, actions: &[u64], wide: bool, places: usize, gear: usize) -> Self {
         let mut random = Random(seed);
-        let timing_i = timing(&mut random);
+        let timing_i = timing(&mut random, gear);
         let options_i = Options { staggered: random.one_in(2), refresh: !random.one_in(6) };
         let rows = if random.one_in(3) { 1 << 16 } else { 1 + random.below(1 << 15) };
         let columns = if random.one_in(3) { 24 + random.below(200) } else { 128 };
@@ -140,6 +151,7 @@ impl Scenario {
         };
         Self {
             idle: PimModuleIn { timing_i, options_i, size_i, scale_i, ..Default::default() },
+            over: 0,
             target: Target { size: size_i, wide, places: places as u64, settles, longest_row },
             seeds: actions.iter().copied().collect(),
             wild: random.one_in(4),
@@ -166,21 +178,21 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats.
-    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize>(
+    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
         self,
         beats: usize,
     ) -> Vec<PimModuleIn> {
-        self.drive::<A, LATE, SCORES>(beats, |_, _| {})
+        self.drive::<A, LATE, SCORES, GEAR>(beats, |_, _| {})
     }
 
     /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind, so many
     /// that the bus is in use longer than tRP.
-    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize>(
+    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
         self,
         beats: usize,
     ) -> Option<u64> {
         let (mut now, mut closed, mut operands, mut found) = (0, None, 0, None);
-        self.drive::<A, LATE, SCORES>(beats, |input, pins| {
+        self.drive::<A, LATE, SCORES, GEAR>(beats, |input, pins| {
             match pins.command {
                 _ if input.memory_i || input.start_valid_i => closed = None,
                 PinCommand::PreAll => (closed, operands) = (Some(now), 0),
@@ -198,14 +210,14 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats; `see` is shown what is on the pins in each tCK.
-    fn drive<A: Format, const LATE: bool, const SCORES: usize>(
+    fn drive<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
         mut self,
         beats: usize,
         mut see: impl FnMut(&PimModuleIn, &Pins),
     ) -> Vec<PimModuleIn> {
-        let mut unit = PimModule::<A, LATE, SCORES>::new();
+        let mut unit = PimModule::<A, LATE, SCORES, GEAR>::new();
         let mut inputs = Vec::with_capacity(beats);
-        while inputs.len() + 2 <= beats {
+        while inputs.len() + 2 * GEAR <= beats {
             let now = unit.settle(&self.idle);
             let Some((mut input, driven)) = self.next(&now) else { break };
             let held = is_held(&input);
@@ -215,24 +227,29 @@ impl Scenario {
                 (_, false) => now.pins_o,
             };
             input.cells_i = self.arrays.read(&pins);
+            let in_memory_mode = !held && input.memory_i;
             let mut output = PimModuleOut::default();
-            for beat in driven {
-                input.host_dq_valid_i = beat.is_some();
-                input.host_dq_i = beat.unwrap_or_default();
-                output = unit.step(&input);
-                inputs.push(input);
+            for tck in 0..if in_memory_mode { 1 } else { GEAR } {
+                for beat in driven {
+                    input.host_dq_valid_i = beat.is_some();
+                    input.host_dq_i = beat.unwrap_or_default();
+                    output = unit.step(&input);
+                    inputs.push(input);
+                }
+                let pins = if tck == 0 { pins } else { Pins::default() };
+                see(&input, &pins);
+                if !held {
+                    self.arrays.command(&pins);
+                    self.gates.tick(&pins);
+                }
             }
             self.see(&input, &output);
-            see(&input, &pins);
-            if !held {
-                self.arrays.command(&pins);
-                self.gates.tick(&pins);
-            }
+            self.over = if in_memory_mode { (self.over + 1) % GEAR } else { 0 };
         }
         inputs
     }
 
-    /// The inputs of a tCK, and the beats that the host drives in it.
+    /// The inputs of a cycle of the core, or in memory mode of a tCK with the beats that the host drives in it.
     fn next(&mut self, now: &PimModuleOut) -> Option<(PimModuleIn, [Option<u64>; 2])> {
         let settled = now.activity_o.settled && (now.over_o || self.program.is_none());
         loop {
@@ -270,6 +287,10 @@ impl Scenario {
                     if let Some(HostTck { pins, driven }) = traffic.drive(&self.gates) {
                         (input.memory_i, input.host_pins_i) = (true, pins);
                         return Some((input, driven));
+                    }
+                    if self.over > 0 {
+                        input.memory_i = true;
+                        return Some((input, [None; 2]));
                     }
                 }
             }
@@ -314,7 +335,7 @@ impl Scenario {
         })
     }
 
-    /// The end of a tCK.
+    /// The end of a cycle.
     fn see(&mut self, input: &PimModuleIn, output: &PimModuleOut) {
         if output.operand_taken_o {
             self.operands.pop_front();
