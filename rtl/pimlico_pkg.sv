@@ -14,6 +14,8 @@ package pimlico_pkg;
   localparam int unsigned CHIPS = 8;
   /// Banks of a chip.
   localparam int unsigned BANKS = 16;
+  /// Gear: tCK in a cycle of the rank PU's core, where nothing else is said.
+  localparam int unsigned DEFAULT_GEAR = 1;
 
   /// Bank of a chip: bank group in the upper two bits.
   typedef logic [3:0]  bank_t;

@@ -11,7 +11,7 @@ module pim_rank import pimlico_pkg::*; #(
   /// Places of the score buffer, a power of two, 8 to 131072.
   parameter int unsigned SCORES       = 131072,
   /// Gear: tCK in a cycle of the core, 1, 2 or 4.
-  parameter int unsigned GEAR         = 1
+  parameter int unsigned GEAR         = DEFAULT_GEAR
 ) (
   /// Clock: a beat, half a tCK.
   input  logic           clk_i,

@@ -7,6 +7,7 @@ mod package;
 #[path = "../build/source.rs"]
 mod source;
 
+use pimlico_dpa::clock::Gear;
 use pimlico_ports::{PortInfo, Shape, Signal, U, UnitInfo};
 use std::fs;
 use std::path::PathBuf;
@@ -253,4 +254,12 @@ endpackage";
         ["mac_t is two different types in hw-models"]
     );
     assert_eq!(compare(&texts, &[], &[]), ["mac_t is missing in hw-models"]);
+}
+
+#[test]
+fn rtl_and_models_have_the_same_gear() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../rtl/pimlico_pkg.sv");
+    let package = fs::read_to_string(file).expect("the package");
+    let gear = format!("DEFAULT_GEAR = {};", Gear::DEFAULT.tck());
+    assert!(package.contains(&gear), "{gear}");
 }

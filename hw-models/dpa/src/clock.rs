@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: MIT
-//! The clock of a rank PU's core: a number of tCK.
+//! The clock plan: the clocks of the devices. Device, RTL and estimate have them from here.
+//!
+//! | domain | period | what |
+//! | --- | --- | --- |
+//! | beat | half a tCK | what touches the DRAM's data bus beat by beat: re-layout, data lines |
+//! | tCK | a tCK | timers and queues of the data lines, open banks |
+//! | core | a tCK times the gear | the rank PU: adder, softmax, controller, sequencer, dispatcher |
+//! | bank | tCCD_L | bank PUs, between two reads of all banks |
+//! | AiM, command | a tCK of GDDR6 | its controller |
+//! | AiM, column | tCCD of GDDR6 | its PUs, buffers, and extra processing unit |
+//!
+//! All edges of a slower clock are edges of the faster ones, so that a value crosses from one to the other as
+//! it would within either, if it stands for a period of the slower: see `rtl/rank/pim_rank.md`.
 
 /// How many tCK a cycle of the core takes. The chips and the data bus keep their own clocks: a tCK, and a beat
 /// of half a tCK.
@@ -42,5 +54,62 @@ impl Gear {
 impl Default for Gear {
     fn default() -> Self {
         Self::DEFAULT
+    }
+}
+
+/// A clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Domain {
+    /// Of the beats on the data bus.
+    Beat,
+    /// Of the commands.
+    Tck,
+    /// Of the rank PU.
+    Core,
+    /// Of the bank PUs.
+    Bank,
+    /// Of an AiM's commands.
+    AimCommand,
+    /// Of an AiM's columns.
+    AimColumn,
+}
+
+/// What the periods are made of: the timings of the DRAMs of both systems.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// tCK of L3's DRAM in ps.
+    pub tck_ps: u64,
+    /// Its tCCD_L, in tCK.
+    pub ccd_l_tck: u64,
+    /// tCK of an AiM in ps.
+    pub aim_tck_ps: u64,
+    /// Its tCCD, in tCK.
+    pub aim_ccd_tck: u64,
+}
+
+impl Domain {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Beat => "beat",
+            Self::Tck => "tCK",
+            Self::Core => "core",
+            Self::Bank => "bank",
+            Self::AimCommand => "AiM, command",
+            Self::AimColumn => "AiM, column",
+        }
+    }
+
+    /// Its period in ns, where the core has a gear.
+    pub fn period_ns(self, rates: &Rates, gear: Gear) -> f64 {
+        let ns = |ps: u64| ps as f64 / 1e3;
+        match self {
+            Self::Beat => ns(rates.tck_ps) / 2.0,
+            Self::Tck => ns(rates.tck_ps),
+            Self::Core => ns(rates.tck_ps * gear.tck() as u64),
+            Self::Bank => ns(rates.tck_ps * rates.ccd_l_tck),
+            Self::AimCommand => ns(rates.aim_tck_ps),
+            Self::AimColumn => ns(rates.aim_tck_ps * rates.aim_ccd_tck),
+        }
     }
 }

@@ -1,77 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! The clock plan: the clock of every module in the devices.
-//!
-//! | domain | period | what |
-//! | --- | --- | --- |
-//! | beat | half a tCK | what touches the DRAM's data bus beat by beat |
-//! | tCK | a tCK | timers and queues of the data lines |
-//! | core | a tCK times the gear | the rank PU: adder, softmax, controller, sequencer, dispatcher |
-//! | bank | tCCD_L | bank PUs, between two reads of all banks |
-//! | AiM, command | a tCK of GDDR6 | its controller |
-//! | AiM, column | tCCD of GDDR6 | its PUs, buffers, and extra processing unit |
-//!
-//! DDR4-3200 has a tCK of 0.625 ns and a tCCD_L of 8; GDDR6-AiM 0.5 ns and a tCCD of 2. The gear is the number
-//! of tCK in a cycle of the core. A module that has no entry here has no clock: that is an error, not a
-//! default.
+//! Which clock of the plan ([`pimlico_dpa::clock`]) every module in the devices has. A module that has no entry
+//! here has no clock: that is an error, not a default.
 
 use crate::UnitSpec;
 use crate::hierarchy::Part;
+pub use pimlico_dpa::clock::{Domain, Gear, Rates};
 use serde::Serialize;
-
-/// tCK of DDR4-3200 in ns.
-const TCK_NS: f64 = 0.625;
-/// tCCD_L in tCK.
-const CCD_L_TCK: f64 = 8.0;
-/// tCK of GDDR6-AiM in ns.
-const AIM_TCK_NS: f64 = 0.5;
-/// Its tCCD in tCK.
-const AIM_CCD_TCK: f64 = 2.0;
-
-/// Gears that there are.
-pub const GEARS: [u32; 3] = [1, 2, 4];
-
-/// A clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Domain {
-    /// Of the beats on the data bus.
-    Beat,
-    /// Of the commands.
-    Tck,
-    /// Of the rank PU.
-    Core,
-    /// Of the bank PUs.
-    Bank,
-    /// Of an AiM's commands.
-    AimCommand,
-    /// Of an AiM's columns.
-    AimColumn,
-}
-
-impl Domain {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Beat => "beat",
-            Self::Tck => "tCK",
-            Self::Core => "core",
-            Self::Bank => "bank",
-            Self::AimCommand => "AiM, command",
-            Self::AimColumn => "AiM, column",
-        }
-    }
-
-    /// Its period in ns, where the core has a gear.
-    pub fn period_ns(self, gear: u32) -> f64 {
-        match self {
-            Self::Beat => TCK_NS / 2.0,
-            Self::Tck => TCK_NS,
-            Self::Core => TCK_NS * f64::from(gear),
-            Self::Bank => TCK_NS * CCD_L_TCK,
-            Self::AimCommand => AIM_TCK_NS,
-            Self::AimColumn => AIM_TCK_NS * AIM_CCD_TCK,
-        }
-    }
-}
 
 /// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
 /// its instances.
@@ -199,6 +133,8 @@ fn of_module(module: &str) -> Option<Domain> {
 mod tests {
     use super::*;
 
+    const RATES: Rates = Rates { tck_ps: 625, ccd_l_tck: 8, aim_tck_ps: 500, aim_ccd_tck: 2 };
+
     fn spec(unit: &str) -> UnitSpec {
         let units = pimlico_units::units();
         units.into_iter().find(|info| info.name == unit).map(UnitSpec::from).expect("a unit")
@@ -206,7 +142,8 @@ mod tests {
 
     #[test]
     fn a_unit_has_the_period_that_its_contract_says() {
-        let ns = |unit: &str| of_unit(&spec(unit)).map(|domain| domain.period_ns(1));
+        let ns =
+            |unit: &str| of_unit(&spec(unit)).map(|domain| domain.period_ns(&RATES, Gear::One));
         assert_eq!(ns("bank_pu"), Some(5.0));
         assert_eq!(ns("bank_pu:x16"), Some(1.0));
         assert_eq!(ns("pingpong_buffer:width256_depth64"), Some(1.0));
@@ -218,7 +155,8 @@ mod tests {
     #[test]
     fn only_the_core_has_a_gear() {
         for (_, domain) in RANK {
-            let gears = GEARS.map(|gear| domain.period_ns(gear) / domain.period_ns(1));
+            let period = |gear| domain.period_ns(&RATES, gear);
+            let gears = Gear::ALL.map(|gear| period(gear) / period(Gear::One));
             assert_eq!(gears, if domain == Domain::Core { [1.0, 2.0, 4.0] } else { [1.0; 3] });
         }
     }

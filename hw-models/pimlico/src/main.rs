@@ -10,6 +10,7 @@ mod estimate;
 mod failure;
 mod files;
 mod fp;
+mod gear;
 mod output;
 mod run;
 mod spd;

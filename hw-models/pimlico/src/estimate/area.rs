@@ -3,10 +3,12 @@
 
 use super::flow::{self, FlowArguments};
 use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
+use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
 use crate::output::grouped;
 use clap::Args;
+use pimlico_dpa::clock::Gear;
 use pimlico_estimate::fo4::{self, AtNode};
 use pimlico_estimate::memory::Memory;
 use pimlico_estimate::{Area, UnitSpec, clock, paper};
@@ -183,7 +185,8 @@ fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Nod
         parameters: spec.parameters.clone(),
         mapped: netlist_report(mapped, node),
         sized: sized.map(|area| netlist_report(area, node)),
-        device_clock_ns: clock::of_unit(spec).map(|domain| domain.period_ns(1)),
+        device_clock_ns: clock::of_unit(spec)
+            .map(|domain| domain.period_ns(&rates(), Gear::DEFAULT)),
         power_mw: None,
         paper,
     }

@@ -4,10 +4,12 @@
 use super::area::check_fo4;
 use super::flow::{self, CLOCK_NS, ToolArguments};
 use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
+use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
+use crate::gear::GearArgument;
 use clap::Args;
-use pimlico_estimate::clock::{self, Clocked};
+use pimlico_estimate::clock::{self, Clocked, Gear};
 use pimlico_estimate::hierarchy::Part;
 use pimlico_estimate::kept::{self, Hierarchy, Netlist, Netlists};
 use pimlico_estimate::memory::{Memory, SETUP_FO4};
@@ -18,9 +20,9 @@ use std::path::Path;
 /// Arguments of `pimlico estimate clock`.
 #[derive(Args)]
 pub struct ClockArguments {
-    /// tCK in a cycle of the rank PU's core: 1, 2 or 4
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    gear: u32,
+    /// tCK in a cycle of the rank PU's core
+    #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
+    gear: GearArgument,
     /// FO4 in ps of the process that the clocks are meant for
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
     fo4: f64,
@@ -43,7 +45,7 @@ pub struct ClockArguments {
 struct ClockReport {
     liberty: String,
     fo4_ps: f64,
-    gear: u32,
+    gear: usize,
     reserve_percent: f64,
     units: Vec<UnitReport>,
     memories: Vec<MemoryReport>,
@@ -94,14 +96,15 @@ struct Slack {
 #[derive(Clone, Copy)]
 struct Node {
     fo4_ps: f64,
-    gear: u32,
+    gear: Gear,
     reserve_percent: f64,
 }
 
 impl Node {
     /// Of so many FO4 in a clock.
     fn slack(&self, domain: clock::Domain, period_fo4: f64) -> Slack {
-        let (clock_ns, period_ns) = (domain.period_ns(self.gear), period_fo4 * self.fo4_ps / 1e3);
+        let (clock_ns, period_ns) =
+            (domain.period_ns(&rates(), self.gear), period_fo4 * self.fo4_ps / 1e3);
         let slack_ns = clock_ns * (1.0 - self.reserve_percent / 100.0) - period_ns;
         Slack { clock: domain.name(), clock_ns, period_ns, slack_ns, is_met: slack_ns >= 0.0 }
     }
@@ -110,11 +113,8 @@ impl Node {
 /// Runs the command.
 pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
     let ClockArguments { gear, reserve, keep, tools, .. } = arguments;
-    let node = Node { fo4_ps: arguments.fo4, gear: *gear, reserve_percent: *reserve };
+    let node = Node { fo4_ps: arguments.fo4, gear: (*gear).into(), reserve_percent: *reserve };
     check_fo4(node.fo4_ps)?;
-    if !clock::GEARS.contains(gear) {
-        return Err(Failure::Input(format!("--gear {gear}: expected 1, 2 or 4")));
-    }
     if !(0.0..100.0).contains(reserve) {
         let message = format!("--reserve {reserve}: expected 0 percent, up to less than 100");
         return Err(Failure::Input(message));
@@ -197,6 +197,7 @@ fn sorted(mut netlists: Vec<Netlist>) -> Vec<Netlist> {
 
 fn report(netlists: &Netlists, plan: &[Clocked], node: Node) -> ClockReport {
     let Node { fo4_ps, gear, reserve_percent } = node;
+    let gear = gear.tck();
     let (mut units, mut memories, mut misses) = (Vec::new(), Vec::new(), Vec::new());
     for Clocked { system, spec, count, domain, memories: of_memories } in plan {
         let Some(netlist) = netlists.present(spec) else { continue };
@@ -339,7 +340,7 @@ mod tests {
     use super::*;
     use pimlico_estimate::clock::Domain;
 
-    const NODE: Node = Node { fo4_ps: 20.0, gear: 1, reserve_percent: 10.0 };
+    const NODE: Node = Node { fo4_ps: 20.0, gear: Gear::One, reserve_percent: 10.0 };
 
     fn unit(unit: &str) -> Clocked {
         let plan = clock::plan(&Hierarchy::kept().parts).expect("clocks");
@@ -375,9 +376,9 @@ mod tests {
         let at = |node| report_of(&[(&adder, 56.0), (&relayout, 15.0)], node).misses;
         assert_eq!(at(NODE), ["adder_unit", "relayout_unit"]);
         // Re-layout is at the beats, which have no gear.
-        assert_eq!(at(Node { gear: 2, ..NODE }), ["relayout_unit"]);
-        assert!(at(Node { gear: 2, fo4_ps: 18.0, ..NODE }).is_empty());
-        let one_stage_fewer = report_of(&[(&adder, 2.0 * 56.0)], Node { gear: 2, ..NODE });
+        assert_eq!(at(Node { gear: Gear::Two, ..NODE }), ["relayout_unit"]);
+        assert!(at(Node { gear: Gear::Two, fo4_ps: 18.0, ..NODE }).is_empty());
+        let one_stage_fewer = report_of(&[(&adder, 2.0 * 56.0)], Node { gear: Gear::Two, ..NODE });
         assert_eq!(one_stage_fewer.misses, ["adder_unit"]);
     }
 

@@ -15,6 +15,8 @@ mod workload;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use pimlico_device::Config;
+use pimlico_dpa::clock::Rates;
 
 /// Arguments of `pimlico estimate`.
 #[derive(Args)]
@@ -48,5 +50,16 @@ pub fn run(arguments: &EstimateArguments) -> Result<(), Failure> {
         What::Libraries(arguments) => libraries::run(arguments),
         What::Power(arguments) => power::run(arguments),
         What::Trade(arguments) => trade::run(arguments),
+    }
+}
+
+/// What the clocks of both systems are made of.
+fn rates() -> Rates {
+    let (l3, aim) = (Config::ddr4_3200(), Config::gddr6_aim());
+    Rates {
+        tck_ps: l3.tck_ps,
+        ccd_l_tck: l3.timing.ccd_l_tck,
+        aim_tck_ps: aim.tck_ps,
+        aim_ccd_tck: aim.timing.ccd_l_tck,
     }
 }

@@ -6,10 +6,11 @@ use super::{Job, decode};
 use crate::dpa;
 use crate::failure::Failure;
 use crate::files;
+use crate::gear::GearArgument;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Gear, Normalise, Options, SumFormat, Topology};
+use pimlico_device::{Activation, Normalise, Options, SumFormat, Topology};
 use pimlico_host::attention::AttentionSetup;
 use pimlico_host::checkpoint::config::Config;
 use pimlico_host::data::Distribution;
@@ -70,7 +71,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t = Sums::Binary16)]
     pub(super) sums: Sums,
     /// tCK in a cycle of the rank PU's core
-    #[arg(long, value_enum, default_value_t = GearArgument::One)]
+    #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
     pub(super) gear: GearArgument,
     /// How rows are opened for the bank PUs
     #[arg(long, value_enum, default_value_t = Activate::AllBank)]
@@ -186,30 +187,6 @@ pub(super) enum When {
     Early,
     /// The context, once
     Late,
-}
-
-/// tCK in a cycle of the core.
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum GearArgument {
-    /// A cycle is a tCK
-    #[value(name = "1")]
-    One,
-    /// A cycle is two tCK
-    #[value(name = "2")]
-    Two,
-    /// A cycle is four tCK
-    #[value(name = "4")]
-    Four,
-}
-
-impl From<GearArgument> for Gear {
-    fn from(argument: GearArgument) -> Self {
-        match argument {
-            GearArgument::One => Self::One,
-            GearArgument::Two => Self::Two,
-            GearArgument::Four => Self::Four,
-        }
-    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -6,6 +6,7 @@ use crate::arith::{Binary16, Format, sum_variant};
 use crate::rank::{
     CommandPathProbe, PimRank, PimRankIn, PimRankOut, Sequencer, SequencerIn, SequencerOut,
 };
+use pimlico_dpa::clock::Gear;
 use pimlico_dpa::types::{
     Activity, BankSize, Beat, Burst, CellWrite, Columns, Fault, Load, Options, Pins, RankEvents,
     RankResults, RunEnd, Start, Status, Timing,
@@ -16,7 +17,7 @@ use pimlico_ports::{Model, U, Unit, ports};
 pub const SCORE_BUFFER: usize = 128 * 1024;
 
 /// The gear of the design by default: tCK in a cycle of its core.
-pub const DEFAULT_GEAR: usize = 1;
+pub const DEFAULT_GEAR: usize = Gear::DEFAULT.tck();
 
 /// A burst on the data bus, in tCK.
 const BURST_TCK: u8 = 4;
