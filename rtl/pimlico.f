@@ -13,6 +13,8 @@ rtl/pimlico_pkg.sv
 // cells every room uses
 rtl/prim/clock_gate.sv
 rtl/prim/fifo.sv
+rtl/prim/ddr_in.sv
+rtl/prim/ddr_out.sv
 rtl/prim/pipe.sv
 rtl/prim/ram.sv
 rtl/prim/ram_1p.sv
@@ -58,6 +60,7 @@ rtl/rank/refresh_manager.sv
 rtl/rank/rank_controller.sv
 rtl/rank/command_path.sv
 rtl/rank/softmax_path.sv
+rtl/rank/shared_buffer.sv
 rtl/rank/pim_chip.sv
 rtl/rank/pim_rank.sv
 rtl/rank/request_queue.sv

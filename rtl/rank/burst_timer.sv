@@ -25,33 +25,38 @@ module burst_timer #(
 );
 
   // Bit n: a command n tCK ago.
-  logic [LONGEST:0]        line;
-  logic [LONGEST:1]        line_q;
+  logic [LONGEST-1:0]      line;
+  logic [LONGEST-1:1]      line_q;
   logic [LATENCY_BITS-1:0] latency;
-  logic                    start;
+  logic                    busy_d, busy_q;
   logic [1:0]              index_d, index_q;
   logic                    unused_latency;
 
   assign line           = {line_q, command_i};
-  assign latency        = latency_i[LATENCY_BITS-1:0];
+  assign latency        = latency_i[LATENCY_BITS-1:0] - LATENCY_BITS'(1);
+  assign ahead_o        = line[latency];
   assign unused_latency = &{1'b0, latency_i};
-  assign ahead_o        = line[latency-LATENCY_BITS'(1)];
-  assign start          = line[latency];
-  assign busy_o         = start || index_q != '0;
-  assign index_o        = start ? '0 : index_q;
-  assign last_o         = index_o == '1;
-  assign index_d        = busy_o ? index_o + 2'd1 : '0;
+
+  // The burst: what is on the bus comes from registers.
+  assign busy_d  = ahead_o || (busy_q && index_q != '1);
+  assign index_d = ahead_o || !busy_q ? '0 : index_q + 2'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       line_q  <= '0;
+      busy_q  <= 1'b0;
       index_q <= '0;
     end else begin
-      line_q  <= line[LONGEST-1:0];
+      line_q  <= line[LONGEST-2:0];
+      busy_q  <= busy_d;
       index_q <= index_d;
     end
   end
 
-  if (LONGEST == 0 || LONGEST > 255) $fatal(1, "LONGEST = %0d: expected 1 to 255", LONGEST);
+  assign busy_o  = busy_q;
+  assign index_o = index_q;
+  assign last_o  = index_q == '1;
+
+  if (LONGEST < 2 || LONGEST > 255) $fatal(1, "LONGEST = %0d: expected 2 to 255", LONGEST);
 
 endmodule

@@ -2,8 +2,10 @@
 // Operands and data of the host on their way to and from the chips. Contract: operand_path.md.
 
 module operand_path import pimlico_pkg::*; #(
-  /// Bursts of each side that wait, a power of two, 2 or more.
-  parameter int unsigned DEPTH = 16
+  /// Bursts of the host that have room, 2 or more: the words of a memory.
+  parameter int unsigned HOST_DEPTH = 18,
+  /// Bursts of the rank PU that have room, 2 or more.
+  parameter int unsigned PU_DEPTH   = 16
 ) (
   /// Clock: one edge per beat, half a tCK.
   input  logic        clk_i,
@@ -13,7 +15,7 @@ module operand_path import pimlico_pkg::*; #(
   input  logic        rst_ni,
   /// The second of the two beats of a tCK.
   input  logic        second_i,
-  /// CWL, 2 to 48.
+  /// CWL, 4 to 48.
   input  logic [7:0]  cwl_i,
   /// The host has the chips as its memory.
   input  logic        memory_i,
@@ -47,112 +49,133 @@ module operand_path import pimlico_pkg::*; #(
   output beat_t       host_dq_o
 );
 
-  // Bursts of the host: a tCK before they are on the chips' data bus.
-  logic       host_busy, host_ahead, host_last, host_waits;
-  logic [1:0] host_index;
-  beat_t      host_beat;
+  // Bursts of the host, and words of the rank PU: both enter the re-layout unit a tCK before they are on the
+  // chips' data bus, and are asked for two tCK before.
+  logic             host_asks, host_ahead, host_last, host_waits, host_enters;
+  logic [1:0]       host_index;
+  logic [1:0][63:0] host_pair;
+  beat_t            host_beat;
 
   burst_timer u_host_timer (
     .clk_i     (clk_tck_i),
     .rst_ni,
     .command_i (wr_shared_i && wr_host_i),
-    .latency_i (cwl_i - 8'd1),
+    .latency_i (cwl_i - 8'd3),
     .ahead_o   (host_ahead),
-    .busy_o    (host_busy),
+    .busy_o    (host_asks),
     .index_o   (host_index),
     .last_o    (host_last)
   );
 
-  burst_source #(.DEPTH(DEPTH)) u_host (
+  burst_source #(.DEPTH(HOST_DEPTH)) u_host (
     .clk_i    (clk_tck_i),
     .rst_ni,
     .push_i   (push_i && host_i),
     .beats_i  (burst_i),
-    .busy_i   (host_busy),
+    .busy_i   (host_asks),
     .index_i  (host_index),
-    .second_i,
     .valid_o  (host_waits),
-    .data_o   (host_beat)
+    .pair_o   (host_pair),
+    .drives_o (host_enters)
   );
 
-  // Words of the rank PU.
-  logic       pu_busy, pu_ahead, pu_last, pu_waits;
-  logic [1:0] pu_index;
-  logic [7:0] pu_byte;
+  ddr_out #(.WIDTH(64)) u_host_beats (
+    .clk_i, .clk_tck_i, .second_i, .pair_i(host_pair), .data_o(host_beat)
+  );
+
+  logic            pu_asks, pu_ahead, pu_last, pu_waits, pu_enters;
+  logic [1:0]      pu_index;
+  logic [1:0][7:0] pu_pair;
+  logic [7:0]      pu_byte;
 
   burst_timer u_pu_timer (
     .clk_i     (clk_tck_i),
     .rst_ni,
     .command_i (wr_shared_i && !wr_host_i),
-    .latency_i (cwl_i),
+    .latency_i (cwl_i - 8'd3),
     .ahead_o   (pu_ahead),
-    .busy_o    (pu_busy),
+    .busy_o    (pu_asks),
     .index_o   (pu_index),
     .last_o    (pu_last)
   );
 
-  burst_source #(.WIDTH(8), .DEPTH(DEPTH)) u_pu (
+  burst_source #(.WIDTH(8), .DEPTH(PU_DEPTH)) u_pu (
     .clk_i    (clk_tck_i),
     .rst_ni,
     .push_i   (push_i && !host_i),
     .beats_i  (word_i),
-    .busy_i   (pu_busy),
+    .busy_i   (pu_asks),
     .index_i  (pu_index),
-    .second_i,
     .valid_o  (pu_waits),
-    .data_o   (pu_byte)
+    .pair_o   (pu_pair),
+    .drives_o (pu_enters)
   );
 
-  // Through the re-layout unit. A beat that goes there, and where to.
-  typedef struct packed {
-    logic to_chips;
-    logic to_host;
-  } way_t;
+  ddr_out #(.WIDTH(8)) u_pu_beats (
+    .clk_i, .clk_tck_i, .second_i, .pair_i(pu_pair), .data_o(pu_byte)
+  );
 
-  way_t       entering, leaving;
-  way_t [1:0] way_d, way_q;  // the older at the top
-  beat_t      entering_beat, relaid;
-  logic       relaid_valid;
+  // Through the re-layout unit, which does nothing to the words of the rank PU. A beat that goes there, and
+  // where to. Beats that are not there are 0.
+  logic  to_chips, to_host, relaid_valid;
+  beat_t entering, relaid;
 
-  assign entering.to_chips = memory_i ? host_dq_valid_i : host_busy;
-  assign entering.to_host  = memory_i && chips_valid_i && !host_dq_valid_i;
+  assign to_chips = memory_i ? host_dq_valid_i : host_enters || pu_enters;
+  assign to_host  = memory_i && chips_valid_i && !host_dq_valid_i;
 
   always_comb begin
-    entering_beat = '0;
-    if (entering.to_chips)     entering_beat = memory_i ? host_dq_i : host_beat;
-    else if (entering.to_host) entering_beat = chips_dq_i;
+    entering = host_beat | {8{pu_byte}};
+    if (memory_i) entering = host_dq_valid_i ? host_dq_i : chips_dq_i;
   end
 
   relayout_unit u_relayout (
     .clk_i,
     .rst_ni,
-    .valid_i  (|entering),
-    .bypass_i (1'b0),
-    .to_host_i(entering.to_host),
-    .data_i   (entering_beat),
+    .valid_i  (to_chips || to_host),
+    .bypass_i (!memory_i && pu_enters),
+    .to_host_i(to_host),
+    .data_i   (entering),
     .valid_o  (relaid_valid),
     .data_o   (relaid)
   );
 
-  assign way_d   = {way_q[0], entering};
-  assign leaving = way_q[1];
+  // What leaves it: each byte lane has registers of its own, as one would have the load of all.
+  logic to_chips_q, to_host_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) way_q <= '0;
-    else         way_q <= way_d;
+    if (!rst_ni) begin
+      to_chips_q <= 1'b0;
+      to_host_q  <= 1'b0;
+    end else begin
+      to_chips_q <= to_chips;
+      to_host_q  <= to_host;
+    end
   end
 
-  assign valid_o         = leaving.to_chips || pu_busy;
-  assign data_o          = leaving.to_chips ? relaid : {8{pu_byte}};
-  assign host_dq_valid_o = leaving.to_host;
-  assign host_dq_o       = leaving.to_host ? relaid : '0;
+  for (genvar lane = 0; lane < 8; lane++) begin : gen_lane
+    logic chips_q, host_q;
+
+    (* keep *)
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        chips_q <= 1'b0;
+        host_q  <= 1'b0;
+      end else begin
+        chips_q <= to_chips_q;
+        host_q  <= to_host_q;
+      end
+    end
+
+    assign data_o[8*lane+:8]    = chips_q ? relaid[8*lane+:8] : '0;
+    assign host_dq_o[8*lane+:8] = host_q ? relaid[8*lane+:8] : '0;
+  end
+
+  assign valid_o         = gen_lane[0].chips_q;
+  assign host_dq_valid_o = gen_lane[0].host_q;
 
   logic unused;
 
   assign unused = &{1'b0, host_ahead, host_last, host_waits, pu_ahead, pu_last, pu_waits,
                     relaid_valid};
-
-  if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
-    $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
 
 endmodule

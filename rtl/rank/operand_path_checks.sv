@@ -11,19 +11,23 @@ module operand_path_checks (
   input logic       memory_i,
   input logic       host_dq_valid_i,
   input logic       chips_valid_i,
-  input logic       host_busy,
+  input logic       host_asks,
   input logic       host_waits,
-  input logic       pu_busy,
+  input logic       host_enters,
+  input logic       pu_asks,
   input logic       pu_waits,
+  input logic       pu_enters,
   input logic       relaid_valid,
-  input logic [1:0] leaving  // to the chips, to the host
+  input logic       valid_o,
+  input logic       host_dq_valid_o
 );
 
-  `ASSERT(assert_host, !host_busy || host_waits)
-  `ASSERT(assert_pu, !pu_busy || pu_waits)
+  `ASSERT(assert_host, !host_asks || host_waits)
+  `ASSERT(assert_pu, !pu_asks || pu_waits)
   `ASSERT(assert_one_driver, !(memory_i && host_dq_valid_i && chips_valid_i))
-  `ASSERT(assert_one_way, !(leaving[1] && pu_busy))
-  `ASSERT(assert_group, relaid_valid == |leaving)
+  `ASSERT(assert_one_side, !(host_enters && pu_enters))
+  `ASSERT(assert_one_way, !(valid_o && host_dq_valid_o))
+  `ASSERT(assert_group, relaid_valid == (valid_o || host_dq_valid_o))
 
 endmodule
 

@@ -13,13 +13,13 @@ module pim_chip import pimlico_pkg::*; #(
   input  logic              clk_i,
   /// Clock: one edge per tCK, in memory mode as well.
   input  logic              clk_tck_i,
-  /// Clock of the PUs and of the columns' latches.
+  /// Clock of the PUs.
   input  logic              clk_pu_i,
   /// Asynchronous reset, active low.
   input  logic              rst_ni,
   /// The second of the two beats of a tCK.
   input  logic              second_i,
-  /// CL, 1 to 48.
+  /// CL, 4 to 48.
   input  logic [7:0]        cl_i,
   /// CWL, 1 to 48.
   input  logic [7:0]        cwl_i,
@@ -31,7 +31,7 @@ module pim_chip import pimlico_pkg::*; #(
   input  logic [15:0][63:0] cells_i,
   /// The data lines.
   input  logic [7:0]        dq_i,
-  /// What the chip drives on the data lines; 0 if nothing.
+  /// What the chip drives on the data lines; 0 if nothing, from the first tCK after reset on.
   output logic [7:0]        dq_o,
   /// The chip drives the data lines.
   output logic              drives_o,
@@ -73,7 +73,8 @@ module pim_chip import pimlico_pkg::*; #(
   logic        taking, taken, take_ahead, takes, target_valid;
   logic [1:0]  take_index;
   target_t     target;
-  logic [55:0] beats_d, beats_q;
+  logic [47:0] beats_d, beats_q;
+  logic [15:0] pair;
   logic [63:0] word;
 
   burst_timer u_take (
@@ -97,13 +98,15 @@ module pim_chip import pimlico_pkg::*; #(
     .data_o  (target)
   );
 
-  assign beats_d = taking ? {dq_i, beats_q[55:8]} : beats_q;
-  assign takes   = taking && taken;
-  assign word    = {dq_i, beats_q};
+  // The burst is assembled tCK by tCK: the last six beats, and the two that are taken at its end.
+  ddr_in #(.WIDTH(8)) u_beats (.clk_i, .data_i(dq_i), .pair_o(pair));
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) beats_q <= '0;
-    else         beats_q <= beats_d;
+  assign beats_d = {pair, beats_q[47:16]};
+  assign word    = {pair, beats_q};
+  assign takes   = taking && taken;
+
+  always_ff @(posedge clk_tck_i) begin
+    beats_q <= beats_d;
   end
 
   assign written_o            = takes && target.shared;
@@ -112,51 +115,46 @@ module pim_chip import pimlico_pkg::*; #(
   assign cells_write_column_o = cells_write_o ? target.column : '0;
   assign cells_write_data_o   = cells_write_o ? word : '0;
 
-  // The shared buffer.
-  logic [63:0] shared;
+  // The column of an RD_ALL for the PUs, what they do with it, and the word of the shared buffer: all of it
+  // is taken at the end of the tCK, and by the PUs with the next edge of theirs.
+  logic                  clk_row, valid_d, valid_q, accumulate_d, accumulate_q;
+  logic                  first_d, first_q, last_d, last_q;
+  logic [15:0][63:0]     row_d, row_q;
+  logic [3:0][3:0][15:0] factors;
 
-  ram #(.WIDTH(64), .ELEMENTS(1), .DEPTH(256)) u_shared (
+  clock_gate u_clk_row (.clk_i, .rst_ni, .enable_i(second_i && read_all), .clk_o(clk_row));
+
+  assign valid_d      = read_all;
+  assign accumulate_d = mac_i.accumulate;
+  assign first_d      = mac_i.first;
+  assign last_d       = mac_i.last;
+  assign row_d        = cells_i;
+
+  always_ff @(posedge clk_pu_i or negedge rst_ni) begin
+    if (!rst_ni) valid_q <= 1'b0;
+    else         valid_q <= valid_d;
+  end
+
+  always_ff @(posedge clk_row) begin
+    accumulate_q <= accumulate_d;
+    first_q      <= first_d;
+    last_q       <= last_d;
+    row_q        <= row_d;
+  end
+
+  shared_buffer u_shared (
     .clk_i           (clk_tck_i),
     .write_i         (written_o),
     .write_address_i (target.column),
     .data_i          (word),
+    .read_i          (read_all),
     .read_address_i  (mac_i.word),
-    .data_o          (shared)
+    .accumulate_i    (accumulate_q),
+    .factors_o       (factors)
   );
 
-  // The column of an RD_ALL for the PUs, and what they do with it.
-  logic              valid_q, accumulate_q, first_q, last_q;
-  logic [63:0]       shared_q;
-  logic [15:0][63:0] row_q;
-
-  always_ff @(posedge clk_pu_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      valid_q      <= 1'b0;
-      accumulate_q <= 1'b0;
-      first_q      <= 1'b0;
-      last_q       <= 1'b0;
-      shared_q     <= '0;
-      row_q        <= '0;
-    end else begin
-      valid_q <= read_all;
-      if (read_all) begin
-        accumulate_q <= mac_i.accumulate;
-        first_q      <= mac_i.first;
-        last_q       <= mac_i.last;
-        shared_q     <= shared;
-        row_q        <= cells_i;
-      end
-    end
-  end
-
-  // The factors of a bank group: in accumulator mode the group has one element of the word for all lanes.
-  logic [3:0][3:0][15:0]                factors;
   logic [BANKS-1:0]                     result_valid;
   logic [BANKS-1:0][3:0][SUM_WIDTH-1:0] result;
-
-  for (genvar g = 0; g < 4; g++) begin : gen_factors
-    assign factors[g] = accumulate_q ? {4{shared_q[16*g+:16]}} : shared_q;
-  end
 
   for (genvar b = 0; b < BANKS; b++) begin : gen_bank
     bank_pu #(.SUM_EXP_BITS(SUM_EXP_BITS), .SUM_MAN_BITS(SUM_MAN_BITS)) u_pu (
@@ -177,9 +175,10 @@ module pim_chip import pimlico_pkg::*; #(
 
   // Results and columns on their way out.
   logic [3:0][15:0] scores;
-  logic [63:0]      context_sums, read_data;
-  logic             drive_ahead, drive_last, drive_valid;
+  logic [63:0]      context_sums, read_data_d, read_data_q;
+  logic             reads_d, reads_q, drive_ahead, drive_asks, drive_last, drive_valid;
   logic [1:0]       drive_index;
+  logic [1:0][7:0]  drive_pair;
 
   for (genvar n = 0; n < 4; n++) begin : gen_score
     assign scores[n] = result[{address.lane, 2'(n)}][0][15:0];
@@ -198,18 +197,29 @@ module pim_chip import pimlico_pkg::*; #(
   end
 
   always_comb begin
-    if (pins_i.command == PinRd)   read_data = cells_i[pins_i.bank];
-    else if (address.context_sums) read_data = context_sums;
-    else                           read_data = scores;
+    if (pins_i.command == PinRd)   read_data_d = cells_i[pins_i.bank];
+    else if (address.context_sums) read_data_d = context_sums;
+    else                           read_data_d = scores;
+  end
+
+  assign reads_d = reads;
+
+  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+    if (!rst_ni) reads_q <= 1'b0;
+    else         reads_q <= reads_d;
+  end
+
+  always_ff @(posedge clk_tck_i) begin
+    read_data_q <= read_data_d;
   end
 
   burst_timer u_drive (
     .clk_i     (clk_tck_i),
     .rst_ni,
     .command_i (reads),
-    .latency_i (cl_i),
+    .latency_i (cl_i - 8'd2),
     .ahead_o   (drive_ahead),
-    .busy_o    (drives_o),
+    .busy_o    (drive_asks),
     .index_o   (drive_index),
     .last_o    (drive_last)
   );
@@ -217,16 +227,20 @@ module pim_chip import pimlico_pkg::*; #(
   burst_source #(.WIDTH(8), .DEPTH(DEPTH)) u_results (
     .clk_i    (clk_tck_i),
     .rst_ni,
-    .push_i   (reads),
-    .beats_i  (read_data),
-    .busy_i   (drives_o),
+    .push_i   (reads_q),
+    .beats_i  (read_data_q),
+    .busy_i   (drive_asks),
     .index_i  (drive_index),
-    .second_i,
     .valid_o  (drive_valid),
-    .data_o   (dq_o)
+    .pair_o   (drive_pair),
+    .drives_o
   );
 
-  assign idle_o = !target_valid && !drive_valid;
+  ddr_out #(.WIDTH(8)) u_dq (
+    .clk_i, .clk_tck_i, .second_i, .pair_i(drive_pair), .data_o(dq_o)
+  );
+
+  assign idle_o = !target_valid && !reads_q && !drive_valid;
 
   logic unused;
 

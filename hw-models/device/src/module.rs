@@ -37,7 +37,7 @@ use std::path::Path;
 const MOST_OPERANDS: usize = 127;
 
 /// The longest CL and CWL of the design, and the length of its bursts.
-const LATENCY_TCK: std::ops::RangeInclusive<u64> = 2..=48;
+const LATENCY_TCK: std::ops::RangeInclusive<u64> = 4..=48;
 const BURST_TCK: u64 = 4;
 
 /// A module as one design.
@@ -95,8 +95,8 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         let config = config.at_gear(options.gear);
         let timing = &config.timing;
         for (key, value, holds, expected) in [
-            ("CL", timing.cl_tck, LATENCY_TCK.contains(&timing.cl_tck), "2 to 48"),
-            ("CWL", timing.cwl_tck, LATENCY_TCK.contains(&timing.cwl_tck), "2 to 48"),
+            ("CL", timing.cl_tck, LATENCY_TCK.contains(&timing.cl_tck), "4 to 48"),
+            ("CWL", timing.cwl_tck, LATENCY_TCK.contains(&timing.cwl_tck), "4 to 48"),
             ("BL", timing.burst_tck, timing.burst_tck == BURST_TCK, "4"),
             ("CCD_S", timing.ccd_s_tck, timing.ccd_s_tck >= BURST_TCK, "4 or more"),
         ] {

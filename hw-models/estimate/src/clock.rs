@@ -9,17 +9,19 @@ use serde::Serialize;
 
 /// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
 /// its instances.
-const RANK: [(&str, Domain); 21] = [
+const RANK: [(&str, Domain); 24] = [
     ("adder_unit", Domain::Core),
     ("bank_pu", Domain::Bank),
     ("burst_source", Domain::Tck),
     ("burst_timer", Domain::Tck),
     ("command_path", Domain::Core),
     ("context_queue", Domain::Core),
+    ("ddr_in", Domain::Beat),
+    ("ddr_out", Domain::Beat),
     ("dispatcher", Domain::Core),
     ("fifo", Domain::Tck),
     ("operand_path", Domain::Beat),
-    ("pim_chip", Domain::Beat),
+    ("pim_chip", Domain::Tck),
     ("pim_module", Domain::Beat),
     ("pim_rank", Domain::Beat),
     ("rank_controller", Domain::Core),
@@ -27,6 +29,8 @@ const RANK: [(&str, Domain); 21] = [
     ("relayout_unit", Domain::Beat),
     ("result_path", Domain::Core),
     ("sequencer", Domain::Core),
+    // A word is read once a slot, and its factors have the slot; it is written once a burst.
+    ("shared_buffer", Domain::Bank),
     ("slot_timer", Domain::Core),
     ("softmax_path", Domain::Core),
     ("softmax_unit", Domain::Core),
@@ -95,11 +99,7 @@ pub fn plan(parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
     for part in parts {
         let none = || NoClock { module: part.module.clone() };
         let domain = of_module(&part.module).ok_or_else(none)?;
-        let memories = match part.module.as_str() {
-            "pim_chip" => Domain::Tck,
-            _ if part.is_rest() => Domain::Core,
-            _ => domain,
-        };
+        let memories = if part.is_rest() { Domain::Core } else { domain };
         let spec = UnitSpec::from(part);
         match plan.iter_mut().find(|unit| unit.spec == spec) {
             Some(unit) => unit.count += part.count,

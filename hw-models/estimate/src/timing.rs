@@ -75,7 +75,7 @@ pub(crate) fn script(
          set_output_delay 0 -clock clk [all_outputs]\n\
          {macros}\
          set_false_path -from rst_ni\n\
-         set outs [get_ports -quiet {{*_clk_i *_clk_*_i *_RD_CLK* *_WR_CLK*}}]\n\
+         set outs [get_ports -quiet {{*_clk_i *_clk_*_i *_clk_*_o *_RD_CLK* *_WR_CLK*}}]\n\
          if {{[llength $outs] > 0}} {{set_false_path -to $outs}}\n\
          report_checks -path_delay max -digits 4\n\
          exit\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `burst_source`: bursts leave in the order in which they came, beat by beat.
+//! Bench of `burst_source`: bursts leave in the order in which they came, pair by pair.
 
 use super::burst_timer::BURST;
 use super::judge::equal;
@@ -9,8 +9,6 @@ use pimlico_ports::{Signal, U, pack};
 use pimlico_units::rank::{BurstSource, BurstSourceIn, BurstSourceOut};
 use std::collections::VecDeque;
 
-/// Bursts that have room.
-const ROOM: usize = 16;
 /// tCK in which bursts come and go alike.
 const STRETCH: usize = 128;
 
@@ -23,22 +21,23 @@ impl<B: Signal> Bench for BurstSource<B> {
     fn arrange(inputs: &mut [BurstSourceIn<B>]) {
         let (mut waiting, mut index) = (0, 0);
         for (tck, input) in inputs.iter_mut().enumerate() {
+            let drawn = input.index_i.get();
             let drains = tck / STRETCH % 2 == 1;
             let begins = index == 0 && waiting > 0 && (drains || input.busy_i);
             input.busy_i = index > 0 || begins;
             input.index_i = U::new(index);
-            input.push_i &= waiting < ROOM && !(drains && input.second_i);
+            input.push_i &= waiting < Self::DEPTH && !(drains && drawn % 2 == 1);
             waiting += usize::from(input.push_i);
             if input.busy_i {
-                index = (index + 1) % BURST as u64;
                 waiting -= usize::from(index == 0);
+                index = (index + 1) % BURST as u64;
             }
         }
     }
 
     fn plan(bins: &mut Bins) {
-        bins.declare("bursts that wait", (0..=ROOM).map(|bursts| bursts.to_string()));
-        bins.declare("beat on the bus", (0..2 * BURST).map(|beat| beat.to_string()));
+        bins.declare("bursts that wait", (0..=Self::DEPTH).map(|bursts| bursts.to_string()));
+        bins.declare("pair that is asked for", (0..BURST).map(|pair| pair.to_string()));
         bins.declare("a burst follows another", GAPS);
     }
 
@@ -48,14 +47,14 @@ impl<B: Signal> Bench for BurstSource<B> {
             bins.hit("bursts that wait", waiting);
             let index = input.index_i.get() as usize;
             if input.busy_i {
-                bins.hit("beat on the bus", 2 * index + usize::from(input.second_i));
+                bins.hit("pair that is asked for", index);
                 if let (0, Some(end)) = (index, end) {
                     bins.hit("a burst follows another", (tck - end).min(2));
                 }
             }
             waiting += usize::from(input.push_i);
+            waiting -= usize::from(input.busy_i && index == 0);
             if input.busy_i && index == BURST - 1 {
-                waiting -= 1;
                 end = Some(tck + 1);
             }
         }
@@ -66,14 +65,23 @@ impl<B: Signal> Bench for BurstSource<B> {
         outputs: &[BurstSourceOut<B>],
     ) -> Result<u64, OracleError> {
         let mut waiting: VecDeque<[B; 8]> = VecDeque::new();
+        let mut burst = [B::default(); 8];
+        // What is asked for in this tCK, in the one before, and in the one before that.
+        let mut asked = [None; 3];
         for (tck, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            let beat = 2 * input.index_i.get() as usize + usize::from(input.second_i);
-            let on_bus = waiting.front().filter(|_| input.busy_i);
-            let what = || format!("beat {beat}, {} bursts wait", waiting.len());
-            equal(tck, "valid_o", output.valid_o, !waiting.is_empty(), what)?;
-            let expected = on_bus.map_or(0, |beats| pack(&beats[beat]));
-            equal(tck, "data_o", pack(&output.data_o), expected, what)?;
-            if beat / 2 == BURST - 1 && input.busy_i {
+            let index = input.index_i.get() as usize;
+            asked.rotate_right(1);
+            let pair = asked[1].map(|index| [burst[2 * index], burst[2 * index + 1]]);
+            let what = || format!("pair {:?}, {} bursts wait", asked[1], waiting.len());
+            let under_way = asked[1].is_some() || asked[2].is_some();
+            equal(tck, "valid_o", output.valid_o, !waiting.is_empty() || under_way, what)?;
+            equal(tck, "drives_o", output.drives_o, asked[2].is_some(), what)?;
+            for (got, expected) in output.pair_o.iter().zip(pair.unwrap_or_default()) {
+                equal(tck, "pair_o", pack(got), pack(&expected), what)?;
+            }
+            asked[0] = input.busy_i.then_some(index);
+            if let (Some(0), Some(oldest)) = (asked[0], waiting.front()) {
+                burst = *oldest;
                 waiting.pop_front();
             }
             waiting.extend(input.push_i.then_some(input.beats_i));

@@ -15,12 +15,14 @@ const WIDTHS: Widths = Widths { element_bits: 16, chip_bits: 8 };
 const BEATS: usize = 2 * BURST;
 /// Bursts of a side that have room.
 const ROOM: usize = 16;
+/// tCK from the one in which a burst is read to the first that it is on the chips' data bus.
+const READ_AHEAD: usize = 3;
 /// Beats between changes of the mode.
 const STRETCH: usize = 250;
 
 const SIDES: [&str; 2] = ["the rank PU", "the host"];
 const WAYS: [&str; 2] = ["to the chips", "to the host"];
-const CWLS: [&str; 4] = ["2", "3 to 31", "32 to 47", "48"];
+const CWLS: [&str; 4] = ["4", "5 to 31", "32 to 47", "48"];
 const EDGES: [&str; 2] = ["stands still", "runs"];
 
 /// What an arranged stretch is about, at its first beat.
@@ -35,9 +37,9 @@ impl Bench for OperandPath {
     fn arrange(inputs: &mut [OperandPathIn]) {
         let Some(first) = inputs.first() else { return };
         let cwl_i = match first.cwl_i % 8 {
-            0 => 2,
+            0 => 4,
             1 => 48,
-            _ => 2 + first.cwl_i / 8 % 47,
+            _ => 4 + first.cwl_i / 8 % 45,
         };
         inputs.iter_mut().for_each(|input| input.cwl_i = cwl_i);
         // The sides of the bursts that wait for their WR_SHARED.
@@ -74,8 +76,8 @@ impl Bench for OperandPath {
     fn cover(inputs: &[OperandPathIn], _: &[OperandPathOut], bins: &mut Bins) {
         let Some(cwl) = inputs.first().map(|first| usize::from(first.cwl_i)) else { return };
         let sort = match cwl {
-            2 => 0,
-            3..32 => 1,
+            4 => 0,
+            5..32 => 1,
             32..48 => 2,
             _ => 3,
         };
@@ -222,8 +224,7 @@ fn arrange_pim(beats: &mut [OperandPathIn], cwl: usize, waiting: &mut VecDeque<b
             first.wr_host_i = waiting.pop_front().expect("one waits");
             free = tck + BURST;
             busy_until = tck + cwl + BURST + 1;
-            issued
-                .push_back((first.wr_host_i, tck + cwl + BURST - 1 - usize::from(first.wr_host_i)));
+            issued.push_back((first.wr_host_i, tck + cwl - READ_AHEAD));
         }
         first.push_i &= !held && queued < ROOM;
         if first.push_i {

@@ -30,12 +30,12 @@ const STRETCH: usize = 128;
 const MODES: [&str; 2] = ["tree", "accumulator"];
 const FLAGS: [&str; 4] = ["between", "first", "last", "first and last"];
 const TRANSFERS: [&str; 4] = ["RD", "RD_RESULT", "WR", "WR_SHARED"];
-const LATENCIES: [&str; 4] = ["1", "2 to 31", "32 to 47", "48"];
+const LATENCIES: [&str; 4] = ["4", "5 to 31", "32 to 47", "48"];
 
 fn latency_bin(latency: u8) -> usize {
     match latency {
-        1 => 0,
-        2..32 => 1,
+        4 => 0,
+        5..32 => 1,
         32..48 => 2,
         _ => 3,
     }
@@ -43,10 +43,10 @@ fn latency_bin(latency: u8) -> usize {
 
 fn latency(drawn: u8) -> u8 {
     match drawn % 16 {
-        0 => 1,
+        0 => 4,
         1 => 48,
         2..6 => 32 + drawn / 16,
-        _ => 1 + drawn / 16,
+        _ => 4 + drawn / 16,
     }
 }
 
@@ -94,7 +94,7 @@ impl Arrangement {
         let may = match wanted {
             PinCommand::RdAll => {
                 let sparse = tck / STRETCH % 2 == 1 && !input.pins_i.row.is_multiple_of(16);
-                !sparse && tck >= self.all_from && self.words.iter().any(|(at, _)| *at <= tck)
+                !sparse && tck >= self.all_from && self.readable(tck).next().is_some()
             }
             PinCommand::RdResult => self.may_read(tck, input) && self.has_result(input),
             PinCommand::Rd => self.may_read(tck, input),
@@ -104,6 +104,13 @@ impl Arrangement {
             _ => true,
         };
         if may { wanted } else { PinCommand::None }
+    }
+
+    /// The words of the shared buffer that an RD_ALL may read: they are written, and not in this tCK.
+    fn readable(&self, tck: usize) -> impl Iterator<Item = u8> {
+        let is_rewritten = move |word| self.words.contains(&(tck + 1, word));
+        let written = self.words.iter().filter(move |(at, _)| *at <= tck).map(|(_, word)| *word);
+        written.filter(move |word| !is_rewritten(*word))
     }
 
     fn may_read(&self, tck: usize, input: &PimChipIn<impl Format>) -> bool {
@@ -127,8 +134,7 @@ impl Arrangement {
 
     /// Fits an RD_ALL into what is going on, in the slot that begins with the next edge.
     fn fit(&mut self, tck: usize, input: &mut PimChipIn<impl Format>) {
-        let there: Vec<u8> =
-            self.words.iter().filter(|(at, _)| *at <= tck).map(|(_, word)| *word).collect();
+        let there: Vec<u8> = self.readable(tck).collect();
         let Mac { word, accumulate, .. } = &mut input.mac_i;
         *word = there[usize::from(*word) % there.len()];
         *accumulate &= self.edges >= self.accumulates_from;

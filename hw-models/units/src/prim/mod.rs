@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Cells that every room uses.
 
+mod ddr_out;
 mod fifo;
 
+pub(crate) use ddr_out::DdrOut;
 pub(crate) use fifo::Fifo;

@@ -12,18 +12,19 @@ ports! {
             push_i: bool => one_in(5),
             /// Beats of the burst that enters, the first at the bottom.
             beats_i: [B; 8],
-            /// The oldest burst is on the bus, only where there is one.
+            /// The oldest burst is on the bus in two tCK, only where there is one.
             busy_i: bool => one_in(6),
-            /// tCK of the burst on the bus, 0 to 3.
+            /// tCK of the burst that is on the bus in two tCK, 0 to 3.
             index_i: U<2>,
-            /// The second of the two beats of a tCK.
-            second_i: bool,
         }
         outputs BurstSourceOut {
-            /// A burst waits, or is on the bus.
+            /// A burst waits, or is on its way or on the bus.
             valid_o: bool,
-            /// Beat on the bus; 0 without `busy_i`.
-            data_o: B,
+            /// The two beats that are on the bus in the next tCK, the first at the bottom; 0 if there are
+            /// none.
+            pair_o: [B; 2],
+            /// The beats that were last in `pair_o` are on the bus.
+            drives_o: bool,
         }
         probes BurstSourceProbe {}
     }
@@ -34,16 +35,27 @@ ports! {
 #[doc = contract!("rank/burst_source")]
 #[derive(Clone, Debug)]
 pub struct BurstSource<B: Signal> {
-    bursts: Fifo<[B; 8], DEPTH>,
+    waiting: Fifo<[B; 8], ROOM>,
+    /// The burst that was read last.
+    burst: [B; 8],
+    /// `busy_i` and `index_i` of the last tCK, and `busy_i` of the one before.
+    busy: bool,
+    index: usize,
+    drives: bool,
 }
 
-/// Bursts that wait, the one on the bus included.
-const DEPTH: usize = 16;
+/// Bursts that have room, at the most.
+const ROOM: usize = 18;
+
+impl<B: Signal> BurstSource<B> {
+    /// Bursts that have room: the host's are a memory, which has more than 16 words.
+    pub const DEPTH: usize = if B::WIDTH == 64 { ROOM } else { 16 };
+}
 
 impl<B: Signal> Unit for BurstSource<B> {
     const MODULE: &'static str = "burst_source";
     const PARAMETERS: &'static [(&'static str, i64)] =
-        &[("WIDTH", B::WIDTH as i64), ("DEPTH", DEPTH as i64)];
+        &[("WIDTH", B::WIDTH as i64), ("DEPTH", Self::DEPTH as i64)];
     type In = BurstSourceIn<B>;
     type Out = BurstSourceOut<B>;
     type Probe = BurstSourceProbe<B>;
@@ -55,7 +67,8 @@ impl<B: Signal> Unit for BurstSource<B> {
 
 impl<B: Signal> Model for BurstSource<B> {
     fn new() -> Self {
-        Self { bursts: Fifo::new() }
+        let burst = [B::default(); 8];
+        Self { waiting: Fifo::new(), burst, busy: false, index: 0, drives: false }
     }
 
     fn reset(&mut self) {
@@ -66,21 +79,27 @@ impl<B: Signal> Model for BurstSource<B> {
         BurstSourceProbe::default()
     }
 
-    fn settle(&self, input: &Self::In) -> Self::Out {
-        let beat = 2 * input.index_i.get() as usize + usize::from(input.second_i);
-        let oldest = self.bursts.oldest();
-        let on_bus = oldest.filter(|_| input.busy_i);
+    fn settle(&self, _: &Self::In) -> Self::Out {
+        let beats = |n| if self.busy { self.burst[2 * self.index + n] } else { B::default() };
         BurstSourceOut {
-            valid_o: oldest.is_some(),
-            data_o: on_bus.map_or(B::default(), |beats| beats[beat]),
+            valid_o: self.waiting.oldest().is_some() || self.busy || self.drives,
+            pair_o: [beats(0), beats(1)],
+            drives_o: self.drives,
             ..Default::default()
         }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let over = input.busy_i && input.index_i.get() == 3;
-        self.bursts.clock(over, input.push_i.then_some(input.beats_i));
+        let index = input.index_i.get() as usize;
+        let reads = input.busy_i && index == 0;
+        if reads && let Some(burst) = self.waiting.oldest() {
+            self.burst = *burst;
+        }
+        self.waiting.clock(reads, input.push_i.then_some(input.beats_i));
+        self.drives = self.busy;
+        self.busy = input.busy_i;
+        self.index = index;
         output
     }
 }

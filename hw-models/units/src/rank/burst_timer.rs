@@ -33,6 +33,7 @@ ports! {
 pub struct BurstTimer {
     /// Bit n: a command n tCK ago.
     line: u64,
+    busy: bool,
     index: u8,
 }
 
@@ -51,7 +52,7 @@ impl Unit for BurstTimer {
 
 impl Model for BurstTimer {
     fn new() -> Self {
-        Self { line: 0, index: 0 }
+        Self { line: 0, busy: false, index: 0 }
     }
 
     fn reset(&mut self) {
@@ -64,22 +65,23 @@ impl Model for BurstTimer {
 
     fn settle(&self, input: &Self::In) -> Self::Out {
         let line = self.line | u64::from(input.command_i);
-        let ago = |tck: u8| line >> (tck % 64) & 1 != 0;
-        let start = ago(input.latency_i);
-        let index = if start { 0 } else { self.index };
         BurstTimerOut {
-            ahead_o: ago(input.latency_i.wrapping_sub(1)),
-            busy_o: start || self.index != 0,
-            index_o: U::new(index.into()),
-            last_o: index == 3,
+            ahead_o: line >> (input.latency_i.wrapping_sub(1) % 64) & 1 != 0,
+            busy_o: self.busy,
+            index_o: U::new(self.index.into()),
+            last_o: self.index == LAST,
         }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
         let line = self.line | u64::from(input.command_i);
-        self.line = line << 1 & ((2 << Self::LONGEST) - 1);
-        self.index = if output.busy_o { (output.index_o.get() as u8 + 1) % 4 } else { 0 };
+        self.line = line << 1 & ((1 << Self::LONGEST) - 1);
+        self.index = if output.ahead_o || !self.busy { 0 } else { (self.index + 1) % (LAST + 1) };
+        self.busy = output.ahead_o || (self.busy && !output.last_o);
         output
     }
 }
+
+/// The last tCK of a burst.
+const LAST: u8 = 3;

@@ -5,6 +5,7 @@ use super::{
     BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn, BurstTimerOut, RelayoutUnit,
     RelayoutUnitIn,
 };
+use crate::prim::DdrOut;
 use pimlico_dpa::types::{Beat, Burst};
 use pimlico_ports::{Model, Unit, ports, stimulus::one_in};
 
@@ -16,7 +17,7 @@ ports! {
             clk_tck_i: bool,
             /// The second of the two beats of a tCK.
             second_i: bool,
-            /// CWL, 2 to 48.
+            /// CWL, 4 to 48.
             cwl_i: u8,
             /// The host has the chips as its memory.
             memory_i: bool,
@@ -69,8 +70,10 @@ enum Way {
 pub struct OperandPath {
     host_timer: BurstTimer,
     host: BurstSource<u64>,
+    host_beats: DdrOut<u64>,
     pu_timer: BurstTimer,
     pu: BurstSource<u8>,
+    pu_beats: DdrOut<u8>,
     relayout: RelayoutUnit<16, 8>,
     /// Of the beats in the re-layout unit, the oldest first.
     ways: [Option<Way>; RelayoutUnit::<16, 8>::GROUP],
@@ -78,7 +81,10 @@ pub struct OperandPath {
 
 impl Unit for OperandPath {
     const MODULE: &'static str = "operand_path";
-    const PARAMETERS: &'static [(&'static str, i64)] = &[("DEPTH", 16)];
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("HOST_DEPTH", BurstSource::<u64>::DEPTH as i64),
+        ("PU_DEPTH", BurstSource::<u8>::DEPTH as i64),
+    ];
     type In = OperandPathIn;
     type Out = OperandPathOut;
     type Probe = OperandPathProbe;
@@ -89,8 +95,10 @@ impl Model for OperandPath {
         Self {
             host_timer: BurstTimer::new(),
             host: BurstSource::new(),
+            host_beats: DdrOut::new(),
             pu_timer: BurstTimer::new(),
             pu: BurstSource::new(),
+            pu_beats: DdrOut::new(),
             relayout: RelayoutUnit::new(),
             ways: [None; 2],
         }
@@ -104,81 +112,76 @@ impl Model for OperandPath {
         OperandPathProbe::default()
     }
 
-    fn settle(&self, input: &Self::In) -> Self::Out {
+    fn settle(&self, _: &Self::In) -> Self::Out {
         let relaid = self.relayout.settle(&RelayoutUnitIn::default()).data_o;
-        let on_bus = self.pu_timer.settle(&pu_timer(input));
         match self.ways[0] {
             Some(Way::ToChips) => {
                 OperandPathOut { valid_o: true, data_o: relaid, ..Default::default() }
             }
-            to_host => {
-                let byte = self.pu.settle(&pu_source(input, &on_bus)).data_o;
-                OperandPathOut {
-                    valid_o: on_bus.busy_o,
-                    data_o: u64::from_le_bytes([byte; 8]),
-                    host_dq_valid_o: to_host.is_some(),
-                    host_dq_o: if to_host.is_some() { relaid } else { 0 },
-                }
+            Some(Way::ToHost) => {
+                OperandPathOut { host_dq_valid_o: true, host_dq_o: relaid, ..Default::default() }
             }
+            None => OperandPathOut::default(),
         }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let on_bus = self.host_timer.settle(&host_timer(input));
-        let host = host_source(input, &on_bus);
+        let host = self.host.settle(&BurstSourceIn::default());
+        let pu = self.pu.settle(&BurstSourceIn::default());
         let (way, data_i) = match (input.memory_i, input.host_dq_valid_i, input.chips_valid_i) {
             (true, true, _) => (Some(Way::ToChips), input.host_dq_i),
             (true, false, true) => (Some(Way::ToHost), input.chips_dq_i),
-            (false, ..) if on_bus.busy_o => (Some(Way::ToChips), self.host.settle(&host).data_o),
+            (false, ..) if host.drives_o || pu.drives_o => {
+                let byte = self.pu_beats.beat();
+                (Some(Way::ToChips), self.host_beats.beat() | u64::from_le_bytes([byte; 8]))
+            }
             _ => (None, 0),
         };
         self.relayout.step(&RelayoutUnitIn {
             valid_i: way.is_some(),
-            bypass_i: false,
+            bypass_i: !input.memory_i && pu.drives_o,
             to_host_i: way == Some(Way::ToHost),
             data_i,
         });
         self.ways = [self.ways[1], way];
+        self.host_beats.clock(input.second_i, input.clk_tck_i, host.pair_o);
+        self.pu_beats.clock(input.second_i, input.clk_tck_i, pu.pair_o);
         if input.clk_tck_i {
-            self.host_timer.step(&host_timer(input));
-            self.host.step(&host);
-            let on_bus = self.pu_timer.step(&pu_timer(input));
-            self.pu.step(&pu_source(input, &on_bus));
+            let asks = self.host_timer.step(&timer(input, input.wr_host_i));
+            self.host.step(&host_source(input, &asks));
+            let asks = self.pu_timer.step(&timer(input, !input.wr_host_i));
+            self.pu.step(&pu_source(input, &asks));
         }
         output
     }
 }
 
-fn host_timer(input: &OperandPathIn) -> BurstTimerIn {
+/// The inputs of the timer of a side, where a WR_SHARED is for that side. A burst is asked for two tCK before it
+/// enters the re-layout unit.
+fn timer(input: &OperandPathIn, is_of_side: bool) -> BurstTimerIn {
     BurstTimerIn {
-        command_i: input.wr_shared_i && input.wr_host_i,
-        latency_i: input.cwl_i.wrapping_sub(1),
+        command_i: input.wr_shared_i && is_of_side,
+        latency_i: input.cwl_i.wrapping_sub(3),
     }
 }
 
-fn host_source(input: &OperandPathIn, on_bus: &BurstTimerOut) -> BurstSourceIn<u64> {
+fn host_source(input: &OperandPathIn, asks: &BurstTimerOut) -> BurstSourceIn<u64> {
     BurstSourceIn {
         push_i: input.push_i && input.host_i,
         beats_i: input.burst_i,
-        busy_i: on_bus.busy_o,
-        index_i: on_bus.index_o,
-        second_i: input.second_i,
+        busy_i: asks.busy_o,
+        index_i: asks.index_o,
         ..Default::default()
     }
 }
 
-fn pu_timer(input: &OperandPathIn) -> BurstTimerIn {
-    BurstTimerIn { command_i: input.wr_shared_i && !input.wr_host_i, latency_i: input.cwl_i }
-}
-
-fn pu_source(input: &OperandPathIn, on_bus: &BurstTimerOut) -> BurstSourceIn<u8> {
+fn pu_source(input: &OperandPathIn, asks: &BurstTimerOut) -> BurstSourceIn<u8> {
     BurstSourceIn {
         push_i: input.push_i && !input.host_i,
         beats_i: input.word_i.to_le_bytes(),
-        busy_i: on_bus.busy_o,
-        index_i: on_bus.index_o,
-        second_i: input.second_i,
+        busy_i: asks.busy_o,
+        index_i: asks.index_o,
         ..Default::default()
     }
 }

@@ -4,9 +4,9 @@
 use super::{BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn};
 use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::bank::{BankPu, BankPuIn};
-use crate::prim::Fifo;
+use crate::prim::{DdrOut, Fifo};
 use pimlico_dpa::types::{BANKS, Bank, Column, Mac, PinCommand, Pins, ResultAddress};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 use std::array::from_fn;
 
 ports! {
@@ -15,11 +15,11 @@ ports! {
         inputs PimChipIn {
             /// Clock: one edge per tCK, in memory mode as well.
             clk_tck_i: bool,
-            /// Clock of the PUs and of the columns' latches.
+            /// Clock of the PUs.
             clk_pu_i: bool,
             /// The second of the two beats of a tCK.
             second_i: bool,
-            /// CL, 1 to 48.
+            /// CL, 4 to 48.
             cl_i: u8,
             /// CWL, 1 to 48.
             cwl_i: u8,
@@ -33,7 +33,7 @@ ports! {
             dq_i: u8,
         }
         outputs PimChipOut {
-            /// What the chip drives on the data lines; 0 if nothing.
+            /// What the chip drives on the data lines; 0 if nothing, from the first tCK after reset on.
             dq_o: u8,
             /// The chip drives the data lines.
             drives_o: bool,
@@ -65,10 +65,9 @@ struct Target {
     column: Column,
 }
 
-/// The PUs' beat: what the last RD_ALL has brought.
+/// What the last RD_ALL has brought for the PUs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latch {
-    valid: bool,
     mac: Mac,
     shared: u64,
     rows: [[Fp<Binary16>; 4]; BANKS],
@@ -81,13 +80,19 @@ struct Latch {
 pub struct PimChip<A: Format> {
     take: BurstTimer,
     targets: Fifo<Target, 16>,
-    /// The last seven bytes of the burst that is arriving, the last one at the top.
+    /// The last six bytes of the last tCK, the last one at the top, and that of the last beat.
     beats: u64,
+    beat: u8,
     shared: [u64; 256],
+    /// The slot has a beat for the PUs.
+    valid: bool,
     latch: Latch,
     pus: [BankPu<Binary16, A>; BANKS],
     drive: BurstTimer,
+    /// What an RD or RD_RESULT has read in the last tCK.
+    read: Option<u64>,
     results: BurstSource<u8>,
+    dq: DdrOut<u8>,
 }
 
 impl<A: Format> Unit for PimChip<A> {
@@ -112,11 +117,15 @@ impl<A: Format> Model for PimChip<A> {
             take: BurstTimer::new(),
             targets: Fifo::new(),
             beats: 0,
+            beat: 0,
             shared: [0; 256],
+            valid: false,
             latch: Latch::default(),
             pus: from_fn(|_| BankPu::new()),
             drive: BurstTimer::new(),
+            read: None,
             results: BurstSource::new(),
+            dq: DdrOut::new(),
         }
     }
 
@@ -128,16 +137,21 @@ impl<A: Format> Model for PimChip<A> {
         PimChipProbe::default()
     }
 
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.dq.is_open {
+            open.port("dq_o").mark();
+        }
+    }
+
     fn settle(&self, input: &Self::In) -> Self::Out {
         let target = self.targets.oldest();
-        let idle = target.is_none() && !self.results.settle(&Default::default()).valid_o;
+        let results = self.results.settle(&Default::default());
         let taken = self.take.settle(&take_timer(input)).last_o;
-        let drives = self.drive.settle(&drive_timer(input)).busy_o;
         let mut output = PimChipOut {
-            dq_o: self.results.settle(&self.source(input)).data_o,
-            drives_o: drives,
+            dq_o: self.dq.beat(),
+            drives_o: results.drives_o,
             result_valid_o: self.pus[0].settle(&Default::default()).result_valid_o,
-            idle_o: idle,
+            idle_o: target.is_none() && self.read.is_none() && !results.valid_o,
             ..Default::default()
         };
         match target.filter(|_| taken) {
@@ -155,29 +169,18 @@ impl<A: Format> Model for PimChip<A> {
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let (source, word) = (self.source(input), self.word(input));
-        let read = self.latched(input);
-        if self.take.settle(&take_timer(input)).busy_o {
-            self.beats = word >> 8;
-        }
-        if input.clk_tck_i {
-            let taken = self.take.step(&take_timer(input)).last_o;
-            if let Some(target) = self.targets.oldest().filter(|_| output.written_o) {
-                self.shared[usize::from(target.column)] = word;
-            }
-            let Pins { command, bank, column, .. } = input.pins_i;
-            let shared = command == PinCommand::WrShared;
-            let target = Target { shared, bank, column };
-            self.targets.clock(taken, writes(command).then_some(target));
-            self.drive.step(&drive_timer(input));
-            self.results.step(&source);
-        }
+        let Pins { command, bank, column, .. } = input.pins_i;
+        let reads_all = command == PinCommand::RdAll;
+        let word = self.word(input);
+        let pair = self.results.settle(&Default::default()).pair_o;
+        self.dq.clock(input.second_i, input.clk_tck_i, pair);
+        self.beat = input.dq_i;
         if input.clk_pu_i {
-            let Latch { valid, mac, shared, rows } = self.latch;
+            let Latch { mac, shared, rows } = self.latch;
             let factors = factors(mac, shared);
             for (bank, (pu, row_i)) in self.pus.iter_mut().zip(rows).enumerate() {
                 pu.step(&BankPuIn {
-                    valid_i: valid,
+                    valid_i: self.valid,
                     accumulate_i: mac.accumulate,
                     first_i: mac.first,
                     last_i: mac.last,
@@ -186,42 +189,51 @@ impl<A: Format> Model for PimChip<A> {
                     ..Default::default()
                 });
             }
-            self.latch = read.unwrap_or(Latch { valid: false, ..self.latch });
+            self.valid = reads_all;
+        }
+        if input.second_i && reads_all {
+            self.latch.mac = input.mac_i;
+            self.latch.rows = input.cells_i;
+        }
+        if input.clk_tck_i {
+            if reads_all {
+                self.latch.shared = self.shared[usize::from(input.mac_i.word)];
+            }
+            let taken = self.take.step(&take_timer(input)).last_o;
+            if let Some(target) = self.targets.oldest().filter(|_| output.written_o) {
+                self.shared[usize::from(target.column)] = word;
+            }
+            self.beats = word >> 16;
+            let shared = command == PinCommand::WrShared;
+            let target = Target { shared, bank, column };
+            self.targets.clock(taken, writes(command).then_some(target));
+            let asks = self.drive.step(&drive_timer(input));
+            self.results.step(&BurstSourceIn {
+                push_i: self.read.is_some(),
+                beats_i: self.read.unwrap_or_default().to_le_bytes(),
+                busy_i: asks.busy_o,
+                index_i: asks.index_o,
+                ..Default::default()
+            });
+            self.read = self.read(input);
         }
         output
     }
 }
 
 impl<A: Format> PimChip<A> {
-    /// The burst that is arriving, with the byte on the data lines.
+    /// The burst that is arriving, with the beat on the data lines.
     fn word(&self, input: &PimChipIn<A>) -> u64 {
-        self.beats | u64::from(input.dq_i) << 56
+        self.beats | u64::from(self.beat) << 48 | u64::from(input.dq_i) << 56
     }
 
-    /// What an RD_ALL brings to the PUs.
-    fn latched(&self, input: &PimChipIn<A>) -> Option<Latch> {
-        let mac = input.mac_i;
-        let shared = self.shared[usize::from(mac.word)];
-        let latch = Latch { valid: true, mac, shared, rows: input.cells_i };
-        (input.pins_i.command == PinCommand::RdAll).then_some(latch)
-    }
-
-    /// The bursts that leave, and what an RD or RD_RESULT adds to them.
-    fn source(&self, input: &PimChipIn<A>) -> BurstSourceIn<u8> {
+    /// What an RD or RD_RESULT reads.
+    fn read(&self, input: &PimChipIn<A>) -> Option<u64> {
         let Pins { command, bank, column, .. } = input.pins_i;
-        let data = match command {
+        match command {
             PinCommand::Rd => Some(word_of(input.cells_i[bank.get() as usize])),
             PinCommand::RdResult => Some(self.results_at(ResultAddress::of_bits(column))),
             _ => None,
-        };
-        let on_bus = self.drive.settle(&drive_timer(input));
-        BurstSourceIn {
-            push_i: data.is_some(),
-            beats_i: data.unwrap_or_default().to_le_bytes(),
-            busy_i: on_bus.busy_o,
-            index_i: on_bus.index_o,
-            second_i: input.second_i,
-            ..Default::default()
         }
     }
 
@@ -250,9 +262,10 @@ fn take_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
     BurstTimerIn { command_i: writes(input.pins_i.command), latency_i: input.cwl_i }
 }
 
+/// A burst is asked for two tCK before it is on the data lines.
 fn drive_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
     let command_i = matches!(input.pins_i.command, PinCommand::RdResult | PinCommand::Rd);
-    BurstTimerIn { command_i, latency_i: input.cl_i }
+    BurstTimerIn { command_i, latency_i: input.cl_i.wrapping_sub(2) }
 }
 
 /// The elements of a word.
