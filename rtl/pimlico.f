@@ -64,6 +64,8 @@ rtl/rank/shared_buffer.sv
 rtl/rank/pim_chip.sv
 rtl/rank/pim_rank.sv
 rtl/rank/request_queue.sv
+rtl/rank/sequencer_scoreboard.sv
+rtl/rank/sequencer_softmax.sv
 rtl/rank/sequencer.sv
 
 // in a module
@@ -96,5 +98,7 @@ rtl/rank/command_path_checks.sv
 rtl/rank/pim_chip_checks.sv
 rtl/rank/pim_rank_checks.sv
 rtl/rank/request_queue_checks.sv
+rtl/rank/sequencer_scoreboard_checks.sv
+rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
 rtl/module/dispatcher_checks.sv

@@ -22,12 +22,12 @@ pub mod opcode {
 
 use opcode::{CLOSE_ALL, FINISH, MAC_CONTEXT, MAC_SCORE, RD_RESULT, WEIGH, WR_SHARED, WR_WEIGHTS};
 
-/// tCK from the acceptance of a request to its command on the pins.
-const LATENCY: u64 = 2;
 /// Cycles from the one in which a command enters a queue to the first in which it can be the next of it.
 const READ_AHEAD: u64 = 3;
 /// A command enters so many cycles after it has been decoded, or later.
 const LOOK_UP: u64 = 2;
+/// Commands that have come and are not decoded, and those that are and have not entered, at the most.
+const WAITING: usize = 2;
 /// So many writes, or MACs, after what the next of the other queue needs, no more of them enter.
 const FAR: u64 = 128;
 const PARTIAL_SUMS: u32 = 256;
@@ -41,8 +41,13 @@ pub struct Sizes {
     pub rows: u32,
     /// Columns of a row.
     pub columns: u32,
-    /// tCK of a burst.
-    pub burst_tck: u64,
+    /// Cycles of a burst.
+    pub burst: u64,
+    /// Cycles from the acceptance of a request to its command on the pins.
+    pub latency: u64,
+    /// Idle cycles of the adder unit from a burst of the context to the next, from one of scores or outputs to one
+    /// of the context, and from one of the context to one of those.
+    pub idle: [u64; 3],
     /// Sums are of 32 bits.
     pub wide: bool,
     /// Places of the score buffer.
@@ -160,8 +165,8 @@ pub enum Sum {
 struct Decoded {
     command: Command,
     at: u64,
-    /// See [`Entry::need`].
-    need: u64,
+    /// See [`Entry::need`]; known from the cycle on in which it may enter.
+    need: Option<u64>,
 }
 
 /// A command that has entered its queue.
@@ -219,10 +224,10 @@ pub struct History {
     started: u64,
     over: bool,
     fault: u32,
-    /// A command that has not been decoded.
-    arrived: Option<Command>,
-    /// One that has not entered its queue.
-    decoded: Option<Decoded>,
+    /// Commands that have not been decoded.
+    arrived: VecDeque<Command>,
+    /// Those that have not entered their queues.
+    decoded: VecDeque<Decoded>,
     /// Words that have been cleared since the start.
     cleared: u32,
     /// What is not done, in the order of the program: array, results, operands, softmax.
@@ -239,8 +244,8 @@ pub struct History {
     sums_made: u64,
     /// The last time a MAC that ends a sum was on the pins.
     sum_read: Option<u64>,
-    /// The last time results were read, and whether they were of the context.
-    results_read: Option<(u64, bool)>,
+    /// The last time results were read: scores or outputs, and the context.
+    results_read: [Option<u64>; 2],
     /// The last array command was a CLOSE_ALL; its head end was signalled.
     closed: bool,
     signalled: bool,
@@ -277,8 +282,8 @@ impl History {
             started: 0,
             over: false,
             fault: 0,
-            arrived: None,
-            decoded: None,
+            arrived: VecDeque::new(),
+            decoded: VecDeque::new(),
             cleared: 0,
             open: Default::default(),
             due: Due::default(),
@@ -289,7 +294,7 @@ impl History {
             sums_ended: 0,
             sums_made: 0,
             sum_read: None,
-            results_read: None,
+            results_read: [None; 2],
             closed: false,
             signalled: false,
             scores: 0,
@@ -323,14 +328,14 @@ impl History {
     }
 
     fn nothing_before_the_queues(&self) -> bool {
-        self.arrived.is_none() && self.decoded.is_none()
+        self.arrived.is_empty() && self.decoded.is_empty()
     }
 
     /// What is asked for in this cycle.
     pub fn asked(&self) -> Asked {
         let Due { array, results, operand, finish, weigh, drops, ended, .. } = self.due;
         Asked {
-            ready: self.arrived.is_none(),
+            ready: self.arrived.len() < WAITING,
             fault: self.fault,
             done: ended && self.closed,
             array,
@@ -344,12 +349,13 @@ impl History {
 
     /// Whether the decoded command enters in this cycle.
     fn may_enter(&self, decoded: &Decoded) -> bool {
-        let Decoded { command, at, .. } = decoded;
+        let Decoded { command, at, need } = decoded;
         let room = |queue: usize| self.open[queue].len() < DEPTHS[queue];
         let closing = self.open[ARRAY].iter().any(|it| it.command.opcode == CLOSE_ALL);
         let [too_many_writes, too_many_macs] = self.due.far;
         !closing
             && at + LOOK_UP <= self.clock
+            && need.is_some()
             && match command.opcode {
                 MAC_SCORE | MAC_CONTEXT => room(ARRAY) && !too_many_macs,
                 CLOSE_ALL => room(ARRAY),
@@ -385,24 +391,45 @@ impl History {
 
     /// Whether a MAC that is a sum by itself leaves the results of the sum before it the time to leave.
     fn is_in_time(&self, entry: &Entry) -> bool {
-        let chunk_tck = 4 * self.sizes.burst_tck;
+        let chunk = 4 * self.sizes.burst;
         let ends = |mac: &Entry| mac.sent && mac.is_mac() && mac.command.last;
         let under_way = self.open[ARRAY].iter().any(ends);
         // It is asked for in the next cycle.
-        let soon = self.since(self.sum_read).is_some_and(|since| since + 1 + LATENCY < chunk_tck);
+        let soon =
+            self.since(self.sum_read).is_some_and(|since| since + 1 + self.sizes.latency < chunk);
         !(entry.command.first && (under_way || soon))
     }
 
-    /// Whether results are read as far as those before them are concerned.
-    fn may_read(&self, entry: &Entry) -> bool {
-        let under_way = self.open[RESULTS].iter().any(|entry| entry.sent);
-        let soon = self.results_read.is_some_and(|(clock, of_context)| {
-            // The adder unit: partial sums come a tCK before their burst, and sums of a tree take three.
-            let idle = if of_context { 1 } else { 4 };
-            let since = self.since(Some(clock));
-            since.is_some_and(|since| since + 1 + LATENCY < self.sizes.burst_tck + idle)
-        });
-        !entry.is_context() || !under_way && !soon
+    /// Whether results are read as far as those before them are concerned, with one that is read in this cycle.
+    fn may_read(&self, entry: &Entry, reads: bool) -> bool {
+        let [after_context, after_tree, back] = self.sizes.idle;
+        let idle = if entry.is_context() { [after_tree, after_context] } else { [0, back] };
+        let reading = self.open[RESULTS].iter().take_while(|entry| entry.sent);
+        let now = reading.clone().next().filter(|_| reads);
+        let mut under_way = reading.skip(now.is_some().into());
+        let matters = |before: &Entry| entry.is_context() || back > 0 && before.is_context();
+        if under_way.any(matters) {
+            return false;
+        }
+        // The adder unit: partial sums come before their burst, and sums of a tree take longer than others.
+        let times = match now {
+            Some(now) if entry.is_context() || now.is_context() => {
+                let mut times = [None; 2];
+                times[usize::from(now.is_context())] = Some(self.clock);
+                times
+            }
+            _ => self.results_read,
+        };
+        let last = times.iter().flatten().max().copied();
+        (0..2).all(|kind| {
+            // One of the context waits for the last, one of the others for the last of the context.
+            let time = times[kind].filter(|time| !entry.is_context() || Some(*time) == last);
+            let since = self.since(time);
+            idle[kind] == 0 && !entry.is_context()
+                || since.is_none_or(|since| {
+                    since + 1 + self.sizes.latency >= self.sizes.burst + idle[kind]
+                })
+        })
     }
 
     /// Cycles since something that happened in this run.
@@ -481,7 +508,8 @@ impl History {
     /// head of the queues in this one, and on what happens in this one to words, results and weights.
     pub fn take(&mut self, seen: &Seen) {
         let asked = self.asked();
-        let enters = self.decoded.is_some_and(|decoded| self.may_enter(&decoded));
+        let enters = self.decoded.front().is_some_and(|decoded| self.may_enter(decoded));
+        let done = [self.counts[WRITES][1], self.counts[MACS][1]];
         let ends_unpaired = self.over && self.nothing_before_the_queues() && self.unpaired() > 0;
         let sums_made = self.sums_made + u64::from(seen.results);
         // An RD_RESULT of this cycle comes too late: it reads the new results.
@@ -492,7 +520,8 @@ impl History {
         let [array, results, operand] = next;
         let in_time = array.as_ref().is_some_and(|entry| self.is_in_time(entry));
         let alone = !self.open[ARRAY].iter().any(|entry| entry.sent);
-        let may_read = results.as_ref().is_some_and(|entry| self.may_read(entry));
+        let may_read =
+            results.as_ref().is_some_and(|entry| self.may_read(entry, seen.results_taken));
         let quiet = self.nothing_beside_the_array();
         let empty = self.nothing_before_the_queues() && self.open[ARRAY].is_empty();
         let host = |it: &&Entry| it.command.opcode == WR_SHARED && !it.sent;
@@ -505,7 +534,7 @@ impl History {
             drops: no_entry_writes && self.has_word() && !asked.drops,
             ended: self.over && empty && quiet && !seen.starts,
             quiet,
-            lacks: waiting >= seen.operands,
+            lacks: false,
             far: self.far(),
             ..Due::default()
         };
@@ -513,16 +542,6 @@ impl History {
         let stands = self.due.array.is_some();
         let was_quiet = self.due.quiet;
         let lacked = self.due.lacks;
-        if let Some(decoded) = &mut self.decoded
-            && decoded.at + 1 == self.clock
-        {
-            let word = decoded.command.word as usize;
-            decoded.need = match decoded.command.opcode {
-                MAC_SCORE | MAC_CONTEXT => self.last[word][WRITES].max(self.counts[WRITES][1]),
-                _ => self.last[word][MACS].max(self.counts[MACS][1]),
-            };
-        }
-
         self.take_array(&asked, seen);
         self.take_bus(&asked, seen);
         self.take_softmax(seen);
@@ -556,30 +575,36 @@ impl History {
         if asked.drops {
             self.words.pop_front();
         }
-        if let Some(decoded) = self.decoded.take_if(|_| enters) {
+        let mut enters_one_more = 0;
+        if enters && let Some(decoded) = self.decoded.pop_front() {
             let command = decoded.command;
             if command.opcode == WR_SHARED && lacked {
                 fault = 6;
             } else if self.breaks_pair(&command) {
                 fault = 8;
             } else {
+                enters_one_more = usize::from(command.opcode == WR_SHARED);
                 self.enter(decoded);
             }
         }
+        due.lacks = waiting + enters_one_more >= seen.operands;
+        self.look_up(done);
         if fault == 0 && ends_unpaired {
             fault = 8;
         }
-        let decodes =
-            self.decoded.is_none() && self.arrived.is_some_and(|command| self.may_decode(&command));
-        if let Some(command) = self.arrived.take_if(|_| decodes) {
+        let moves = self.decoded.len() < WAITING
+            && self.arrived.front().is_some_and(|command| self.may_decode(command));
+        if moves && let Some(command) = self.arrived.pop_front() {
             match self.sizes.fault(&command) {
-                None => self.decoded = Some(Decoded { command, at: self.clock, need: 0 }),
+                None => {
+                    self.decoded.push_back(Decoded { command, at: self.clock, need: None });
+                }
                 Some(wrong) if fault == 0 => fault = wrong,
                 Some(_) => {}
             }
         }
         if let Some(command) = seen.command.filter(|_| asked.ready && self.fault == 0) {
-            self.arrived = Some(command);
+            self.arrived.push_back(command);
         }
         if overwritten {
             fault = 7;
@@ -597,6 +622,17 @@ impl History {
             (self.over, self.fault, self.closed, self.signalled) = (false, 0, false, false);
             self.started = self.clock;
             self.cleared = 0;
+        }
+    }
+
+    /// What the oldest decoded command needs, from the cycle on in which there is none before it, where so many
+    /// writes and MACs were done before the cycle.
+    fn look_up(&mut self, done: [u64; 2]) {
+        let clock = self.clock;
+        let oldest = self.decoded.front_mut().filter(|it| it.need.is_none() && it.at < clock);
+        if let Some(Decoded { command, need, .. }) = oldest {
+            let sort = usize::from(!matches!(command.opcode, MAC_SCORE | MAC_CONTEXT));
+            *need = Some(self.last[command.word as usize][sort].max(done[sort]));
         }
     }
 
@@ -619,6 +655,7 @@ impl History {
 
     fn enter(&mut self, decoded: Decoded) {
         let Decoded { command, need, .. } = decoded;
+        let need = need.unwrap_or_default();
         let word = command.word as usize;
         let mut behind = self.sums_ended;
         let queue = match command.opcode {
@@ -705,7 +742,7 @@ impl History {
         if seen.results_taken
             && let Some(read) = self.open[RESULTS].pop_front()
         {
-            self.results_read = Some((self.clock, read.is_context()));
+            self.results_read[usize::from(read.is_context())] = Some(self.clock);
         }
         if seen.written
             && let Some(write) = self.open[OPERANDS].pop_front()

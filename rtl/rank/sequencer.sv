@@ -3,15 +3,23 @@
 
 module sequencer import pimlico_pkg::*; #(
   /// Places of the score buffer, 4 to 131072.
-  parameter int unsigned SCORES = 131072
+  parameter int unsigned SCORES                = 131072,
+  /// Cycles from the acceptance of a request to its command on the pins: of the rank controller.
+  parameter int unsigned LATENCY               = 2,
+  /// Idle cycles of the adder unit between a burst of the context and the next one of the context.
+  parameter int unsigned CONTEXT_AFTER_CONTEXT = 1,
+  /// Idle cycles of the adder unit between a burst of scores or outputs and one of the context.
+  parameter int unsigned CONTEXT_AFTER_TREE    = 4,
+  /// Idle cycles of the adder unit between a burst of the context and one of scores or outputs.
+  parameter int unsigned TREE_AFTER_CONTEXT    = 0
 ) (
-  /// Clock: one edge per tCK.
+  /// Clock: one edge per cycle of the rank PU's core.
   input  logic           clk_i,
   /// Asynchronous reset, active low.
   input  logic           rst_ni,
   /// Size of a bank.
   input  bank_size_t     size_i,
-  /// tCK of a burst on the data bus.
+  /// Cycles of a burst on the data bus, 1 or more.
   input  logic [7:0]     burst_i,
   /// Sums have 32 bits: a burst of the context holds two of them, not four.
   input  logic           wide_i,
@@ -60,24 +68,13 @@ module sequencer import pimlico_pkg::*; #(
   localparam int unsigned RESULTS  = 64;
   localparam int unsigned OPERANDS = 64;
   localparam int unsigned SOFTMAX  = 16;
-  // Words of weights under way, at the most.
-  localparam int unsigned WORDS    = 16;
-
-  // From the acceptance of a request to its command on the pins: rank_controller.
-  localparam logic [9:0] LATENCY = 10'd2;
-  // Idle cycles of the adder unit between a burst of results and one of the context: its partial sums come
-  // one cycle before it, and sums of the tree take three more.
-  localparam logic [8:0] CONTEXT_GAP = 9'd1;
-  localparam logic [8:0] TREE_GAP    = 9'd4;
 
   localparam logic [17:0] SCORE_BUFFER = 18'(SCORES);
   localparam logic [17:0] PARTIAL_SUMS = 18'd256;
 
   // Number of a sum, modulo 256: so many are never in the queues.
   typedef logic [7:0]  number_t;
-  // Number of a MAC, or of a write to the shared buffers, in the order in which they enter.
-  typedef logic [15:0] order_t;
-  // Its lower bits, which an entry carries: see far.
+  // Number of a MAC, or of a write to the shared buffers, as an entry carries it: see sequencer_scoreboard.
   typedef logic [8:0]  need_t;
 
   // A command as it is decoded. What its opcode has no use for is anything.
@@ -127,12 +124,6 @@ module sequencer import pimlico_pkg::*; #(
     number_t number;
   } reader_t;
 
-  // Whether the counter has come to a number, where it is late by less than half of all numbers; with an event
-  // it counts one more.
-  function automatic logic has_come(need_t late, logic counts);
-    return !late[8] || counts && late == '1;
-  endfunction
-
   // Whether a MAC that ends a sum leaves the result registers to the RD_RESULT.
   function automatic logic yields(logic accumulate, number_t number, reader_t reader);
     number_t between;
@@ -141,73 +132,100 @@ module sequencer import pimlico_pkg::*; #(
     return between < 8'd127 && (accumulate || reader.context_sums);
   endfunction
 
+  function automatic logic is_read(opcode_e opcode);
+    return opcode == OpMacScore || opcode == OpMacContext;
+  endfunction
+
+  function automatic logic is_write(opcode_e opcode);
+    return opcode == OpWrShared || opcode == OpWrWeights;
+  endfunction
+
+  // Cycles behind an RD_RESULT on the pins until the next one may be requested, where the adder unit is idle for
+  // so many between their bursts.
+  function automatic logic [8:0] gap_after(logic [8:0] idle, logic [7:0] burst);
+    logic [8:0] gap;
+
+    gap = {1'b0, burst} + idle;
+    return gap > 9'(LATENCY) ? gap - 9'(LATENCY) - 9'd1 : '0;
+  endfunction
+
   // Tokens of a burst, or scores of a word: at most four.
   function automatic logic [2:0] at_most_four(logic [19:0] tokens);
     return tokens > 20'd4 ? 3'd4 : tokens[2:0];
   endfunction
 
   // ---------------------------------------------------------------------------------------------
-  // Decode: a register for the command as it comes, one for the command as it is decoded
+  // Decode: a command as it comes, as it is decoded, and as it may enter its queue
   // ---------------------------------------------------------------------------------------------
 
-  logic            input_valid_d, input_valid_q, command_valid_d, command_valid_q;
-  logic            fresh_d, fresh_q;  // the tables' words are there, and not yet looked at
-  dispatch_t       input_d, input_q;
-  command_t        decoded, command_d, command_q;
-  logic            taken, moves, enters, fits, lacks_d, lacks_q, breaks_pair, unused_input;
-  logic            input_reads, input_writes, is_cleared;
-  logic            forwards, forwarded_q;  // it needs what enters as it is decoded
+  logic            input_valid, input_ready, input_next_valid;
+  dispatch_t       input_command, input_next;
+  logic            look_valid_d, look_valid_q, command_valid_d, command_valid_q;
+  command_t        decoded, look_d, look_q, command_d, command_q;
+  logic            taken, moves, steps, enters, fits, lacks_d, lacks_q, breaks_pair, before_queues;
   fault_e          decode_fault, fault_d, fault_q;
   result_address_t results;
   logic            in_buffer;  // four elements from the command's place on are in the score buffer
-  logic [8:0]      cleared_d, cleared_q;  // words of the tables that are cleared in this run
+  logic            unused_input;
 
-  assign dispatch_ready_o = !input_valid_q;
-  assign taken            = dispatch_valid_i && !input_valid_q && fault_q == FaultNone;
-  assign input_d          = input_valid_q ? input_q : dispatch_i;
-  assign input_valid_d    = input_valid_q ? !moves : taken;
+  skid_buffer #(.WIDTH($bits(dispatch_t))) u_input (
+    .clk_i,
+    .rst_ni,
+    .push_i       (taken),
+    .data_i       (dispatch_i),
+    .ready_o      (input_ready),
+    .pop_i        (moves),
+    .valid_o      (input_valid),
+    .data_o       (input_command),
+    .next_valid_o (input_next_valid),
+    .next_o       (input_next)
+  );
 
-  assign results      = result_address_t'(input_q.word);
-  assign in_buffer    = input_q.place <= SCORE_BUFFER - 18'd4;
-  assign unused_input = &{1'b0, input_q.request, results.unused, results.bank};
+  assign dispatch_ready_o = input_ready;
+  assign taken            = dispatch_valid_i && input_ready && fault_q == FaultNone;
+  assign before_queues    = input_valid || look_valid_q || command_valid_q;
+
+  assign results      = result_address_t'(input_command.word);
+  assign in_buffer    = input_command.place <= SCORE_BUFFER - 18'd4;
+  assign unused_input = &{1'b0, input_command.request, results.unused, results.bank, input_next_valid, input_next};
 
   always_comb begin : decode
     logic [19:0] earlier;  // tokens of the bank groups before
     logic        of_scores;
 
     earlier        = {16'd0, results.lane, 2'd0};
-    of_scores      = input_q.kind == OpRdResult && !results.context_sums && !results.upper;
-    decoded.opcode = input_q.kind;
-    decoded.head   = input_q.head;
-    decoded.row    = input_q.row;
-    decoded.column = input_q.column;
-    decoded.word   = input_q.word;
-    decoded.first  = input_q.first;
-    decoded.last   = input_q.last;
-    decoded.opens  = input_q.opens;
-    decoded.place  = of_scores && !in_buffer ? '0 : input_q.place[16:0];
+    of_scores      = input_command.kind == OpRdResult && !results.context_sums && !results.upper;
+    decoded.opcode = input_command.kind;
+    decoded.head   = input_command.head;
+    decoded.row    = input_command.row;
+    decoded.column = input_command.column;
+    decoded.word   = input_command.word;
+    decoded.first  = input_command.first;
+    decoded.last   = input_command.last;
+    decoded.opens  = input_command.opens;
+    decoded.place  = of_scores && !in_buffer ? '0 : input_command.place[16:0];
     decoded.keep   = in_buffer;
-    decoded.count  = at_most_four(input_q.tokens);
+    decoded.count  = at_most_four(input_command.tokens);
     if (of_scores) begin
-      decoded.count = input_q.tokens > earlier ? at_most_four(input_q.tokens - earlier) : '0;
+      decoded.count = input_command.tokens > earlier ? at_most_four(input_command.tokens - earlier) : '0;
     end
   end
 
   always_comb begin : decode_faults
     decode_fault = FaultNone;
-    unique case (input_q.kind)
+    unique case (input_command.kind)
       OpMacScore, OpMacContext: begin
-        if ({1'b0, input_q.row} >= size_i.rows) decode_fault = FaultNoRow;
-        else if ({1'b0, input_q.column} >= size_i.columns) decode_fault = FaultNoColumn;
+        if ({1'b0, input_command.row} >= size_i.rows) decode_fault = FaultNoRow;
+        else if ({1'b0, input_command.column} >= size_i.columns) decode_fault = FaultNoColumn;
       end
       OpRdResult: begin
-        if (results.context_sums ? input_q.place >= PARTIAL_SUMS : results.upper && !in_buffer) begin
+        if (results.context_sums ? input_command.place >= PARTIAL_SUMS : results.upper && !in_buffer) begin
           decode_fault = FaultNoPlace;
         end
       end
       OpWeigh: begin
-        if (input_q.tokens == '0) decode_fault = FaultNoTokens;
-        else if (19'(input_q.place) + 19'(at_most_four(input_q.tokens)) > 19'(SCORES)) begin
+        if (input_command.tokens == '0) decode_fault = FaultNoTokens;
+        else if (19'(input_command.place) + 19'(at_most_four(input_command.tokens)) > 19'(SCORES)) begin
           decode_fault = FaultNoPlace;
         end
       end
@@ -216,77 +234,18 @@ module sequencer import pimlico_pkg::*; #(
     endcase
   end
 
-  // ---------------------------------------------------------------------------------------------
-  // The scoreboard
-  // ---------------------------------------------------------------------------------------------
+  logic is_mac, is_weigh, mac_push, operands_push, cleared, looks_up, input_is_mac, input_is_write;
 
-  // The tables have for each word the last write and the last MAC that have entered. A word is cleared before
-  // it is looked at in a run.
-  order_t     writes_d, writes_q, written_d, written_q;  // writes that have entered, that are done
-  order_t     macs_d, macs_q, read_d, read_q;            // MACs that have entered, that are on the pins
-  order_t     last_write, last_mac, last_use, entered, done, age;
-  logic [6:0] under_way;
-  need_t      need_d, need_q;
-  logic       is_mac, is_weigh, clears, mac_push, operands_push, unused_done;
+  assign input_is_mac   = is_read(input_command.kind);
+  assign input_is_write = is_write(input_command.kind);
+  assign looks_up       = input_is_mac || input_is_write;
+  assign steps          = look_valid_q && (!command_valid_q || enters);
+  assign moves          = input_valid && (!look_valid_q || steps) && (cleared || !looks_up);
 
-  assign input_reads  = input_q.kind == OpMacScore || input_q.kind == OpMacContext;
-  assign input_writes = input_q.kind == OpWrShared || input_q.kind == OpWrWeights;
-  assign is_mac       = command_q.opcode == OpMacScore || command_q.opcode == OpMacContext;
-  assign is_weigh     = command_q.opcode == OpWeigh;
-
-  assign is_cleared = cleared_q[8] || input_q.word < cleared_q[7:0];
-  assign forwards   = input_q.word == command_q.word &&
-                      (input_reads && operands_push || input_writes && mac_push);
-  assign moves      = input_valid_q && (!command_valid_q || enters) &&
-                      (!input_reads && !input_writes || is_cleared);
-  assign clears     = !cleared_q[8] && !enters;
-
-  ram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(256)) u_last_writes (
-    .clk_i,
-    .write_i         (clears || operands_push),
-    .write_address_i (enters ? command_q.word : cleared_q[7:0]),
-    .data_i          (enters ? writes_d : '0),
-    .read_i          (moves && input_reads && !forwards),
-    .read_address_i  (input_q.word),
-    .data_o          (last_write)
-  );
-
-  ram_1r1w #(.WIDTH($bits(order_t)), .DEPTH(256)) u_last_macs (
-    .clk_i,
-    .write_i         (clears || mac_push),
-    .write_address_i (enters ? command_q.word : cleared_q[7:0]),
-    .data_i          (enters ? macs_d : '0),
-    .read_i          (moves && input_writes && !forwards),
-    .read_address_i  (input_q.word),
-    .data_o          (last_mac)
-  );
-
-  // A MAC needs the last write to its word, a write the last MAC of its word: done, or under way.
-  assign last_use    = is_mac ? last_write : last_mac;
-  assign entered     = is_mac ? writes_q : macs_q;
-  assign done        = is_mac ? written_q : read_q;
-  assign age         = entered - last_use;
-  assign under_way   = entered[6:0] - done[6:0];
-  assign unused_done = &{1'b0, done[15:9]};
-
-  always_comb begin
-    need_d = need_q;
-    if (fresh_q) begin
-      need_d = age < order_t'(under_way) ? last_use[8:0] : done[8:0];
-      if (forwarded_q) need_d = entered[8:0];
-    end
-  end
-
-
-  assign writes_d  = writes_q + order_t'(operands_push);
-  assign written_d = written_q + order_t'(events_i.written);
-  assign macs_d    = macs_q + order_t'(mac_push);
-  assign read_d    = read_q + order_t'(events_i.read);
-
-  always_comb begin
-    cleared_d = cleared_q + 9'(clears);
-    if (start_i) cleared_d = '0;
-  end
+  assign look_d          = moves ? decoded : look_q;
+  assign look_valid_d    = moves ? decode_fault == FaultNone : look_valid_q && !steps;
+  assign command_d       = steps ? look_q : command_q;
+  assign command_valid_d = steps || command_valid_q && !enters;
 
   // ---------------------------------------------------------------------------------------------
   // The queues
@@ -361,34 +320,67 @@ module sequencer import pimlico_pkg::*; #(
   );
 
   // ---------------------------------------------------------------------------------------------
+  // The scoreboard
+  // ---------------------------------------------------------------------------------------------
+
+  need_t need;
+  logic  word_there, word_free, write_far, mac_far;
+
+  sequencer_scoreboard u_scoreboard (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .input_word_i       (input_command.word),
+    .input_is_mac_i     (input_is_mac),
+    .input_is_write_i   (input_is_write),
+    .moves_i            (moves),
+    .look_valid_i       (look_valid_q),
+    .look_is_mac_i      (is_read(look_q.opcode)),
+    .look_is_write_i    (is_write(look_q.opcode)),
+    .look_word_i        (look_q.word),
+    .steps_i            (steps),
+    .entry_word_i       (command_q.word),
+    .entry_is_mac_i     (is_mac),
+    .entry_is_write_i   (is_write(command_q.opcode)),
+    .mac_i              (mac_push),
+    .write_i            (operands_push),
+    .enters_i           (enters),
+    .read_i             (events_i.read),
+    .written_i          (events_i.written),
+    .next_mac_valid_i   (array_next_valid && !array_next.closes),
+    .next_mac_need_i    (array_next.need),
+    .next_write_valid_i (operands_next_valid),
+    .next_write_need_i  (operand_next.need),
+    .cleared_o          (cleared),
+    .need_o             (need),
+    .mac_may_o          (word_there),
+    .write_may_o        (word_free),
+    .write_far_o        (write_far),
+    .mac_far_o          (mac_far)
+  );
+
+  // ---------------------------------------------------------------------------------------------
   // Entry into the queues
   // ---------------------------------------------------------------------------------------------
 
   number_t    ended_d, ended_q, made_d, made_q;
   logic [6:0] asked_d, asked_q;  // bursts of the host in the operands queue
-  logic [4:0] unpaired_d, unpaired_q;  // WEIGHs without their WR_WEIGHTS
   logic       closing_d, closing_q;  // a CLOSE_ALL is in the array queue
-  // So many have entered since the one that the next of the other queue needs that another one could be too
-  // many for the numbers in the queue.
-  logic       write_far_d, write_far_q, mac_far_d, mac_far_q;
-  need_t      writes_since, macs_since;
-  logic       close_done, unused_since, unused_which;
+  logic       host_push, weights_push, close_done, paired, full, unused_which;
   sum_t            sum;
   result_address_t which, address;
 
-  assign lacks_d      = asked_q >= operands_i;
-  assign writes_since = writes_q[8:0] - array_next.need;
-  assign macs_since   = macs_q[8:0] - operand_next.need;
-  assign write_far_d  = array_next_valid && !array_next.closes && writes_since[8:7] != '0;
-  assign mac_far_d    = operands_next_valid && macs_since[8:7] != '0;
-  assign unused_since = &{1'b0, writes_since, macs_since};
+  // With the WR_SHARED that enters in this cycle: the next one may enter in the next.
+  assign lacks_d  = 8'(asked_q) + 8'(host_push) >= 8'(operands_i);
+  assign is_mac   = is_read(command_q.opcode);
+  assign is_weigh = command_q.opcode == OpWeigh;
 
   always_comb begin
     unique case (command_q.opcode)
       OpWrShared:  breaks_pair = 1'b0;
-      OpWeigh:     breaks_pair = unpaired_q == 5'(WORDS);
-      OpWrWeights: breaks_pair = unpaired_q == '0;
-      OpCloseAll:  breaks_pair = unpaired_q != '0;
+      OpWeigh:     breaks_pair = full;
+      OpWrWeights: breaks_pair = paired;
+      OpCloseAll:  breaks_pair = !paired;
       default:     breaks_pair = 1'b0;
     endcase
   end
@@ -396,20 +388,21 @@ module sequencer import pimlico_pkg::*; #(
   always_comb begin
     unique case (command_q.opcode)
       OpRdResult:        fits = results_ready && (sum.kind != SumScores || softmax_empty);
-      OpWrShared:        fits = operands_ready && !write_far_q && (!command_q.first || array_empty);
-      OpWrWeights:       fits = operands_ready && !write_far_q;
+      OpWrShared:        fits = operands_ready && !write_far && (!command_q.first || array_empty);
+      OpWrWeights:       fits = operands_ready && !write_far;
       OpFinish, OpWeigh: fits = softmax_ready;
       OpCloseAll:        fits = array_ready;
-      default:           fits = array_ready && !mac_far_q;
+      default:           fits = array_ready && !mac_far;
     endcase
   end
 
-  assign enters        = command_valid_q && !fresh_q && fits && !closing_q;
+  assign enters        = command_valid_q && fits && !closing_q;
   assign mac_push      = enters && is_mac;
   assign array_push    = mac_push || enters && command_q.opcode == OpCloseAll && !breaks_pair;
   assign results_push  = enters && command_q.opcode == OpRdResult;
-  assign operands_push = enters && (command_q.opcode == OpWrShared && !lacks_q ||
-                                    command_q.opcode == OpWrWeights && !breaks_pair);
+  assign host_push     = enters && command_q.opcode == OpWrShared && !lacks_q;
+  assign weights_push  = enters && command_q.opcode == OpWrWeights && !breaks_pair;
+  assign operands_push = host_push || weights_push;
   assign softmax_push  = enters && (is_weigh && !breaks_pair || command_q.opcode == OpFinish);
 
   assign ended_d = ended_q + 8'(mac_push && command_q.last);
@@ -452,10 +445,10 @@ module sequencer import pimlico_pkg::*; #(
       word: command_q.word, accumulate: command_q.opcode == OpMacContext, first: command_q.first,
       last: command_q.last, opens: command_q.opens
     },
-    number: ended_d, closes: !is_mac, need: need_q
+    number: ended_d, closes: !is_mac, need: need
   };
   assign result_entry  = '{address: address, sum: sum, number: ended_q};
-  assign operand_entry = '{word: command_q.word, host: command_q.opcode == OpWrShared, need: need_q};
+  assign operand_entry = '{word: command_q.word, host: command_q.opcode == OpWrShared, need: need};
   assign softmax_entry = '{
     finishes: !is_weigh,
     weigh:    '{place: command_q.place, head: command_q.head, count: command_q.count}
@@ -465,20 +458,13 @@ module sequencer import pimlico_pkg::*; #(
     closing_d = closing_q;
     if (array_push && !is_mac) closing_d = 1'b1;
     if (close_done) closing_d = 1'b0;
-    fresh_d         = moves;
-    command_d       = moves ? decoded : command_q;
-    command_valid_d = moves ? decode_fault == FaultNone : command_valid_q && !enters;
   end
 
   // ---------------------------------------------------------------------------------------------
   // Array requests
   // ---------------------------------------------------------------------------------------------
 
-  logic [9:0]  scores_d, scores_q;      // requested and not in the score buffer
   logic [15:0] elements_d, elements_q;  // of results, requested and not there yet
-  logic [3:0]  finishing_d, finishing_q;
-  logic [4:0]  words_d, words_q;        // of weights: from the weigh to the bus request
-  logic [4:0]  complete_d, complete_q;  // those that are complete
   logic [2:0]  sent_d, sent_q, sent;    // MACs that are accepted and not on the pins
   logic [3:0]  lasts_d, lasts_q, lasts; // whether each ends a sum, the oldest at the bottom
   logic [9:0]  pace_d, pace_q;          // cycles until a MAC that is a sum by itself may be requested
@@ -486,16 +472,14 @@ module sequencer import pimlico_pkg::*; #(
   logic        quiet_d, quiet_q;        // only the array queue has something to do
   logic        ended_run_d, ended_run_q;
   logic        reads_d, reads_q, closes_d, closes_q;  // the request
-  logic        word_there, waits, may_end, unused_late;
+  logic        waits, may_end, softmax_quiet;
   logic [2:0]  readers_d, readers_q, readers;    // RD_RESULTs that are accepted and not on the pins
   reader_t [3:0] reading_d, reading_q, reading;  // what they are, the oldest at the bottom
   reader_t     oldest, second;          // RD_RESULTs that are not done
   logic        oldest_known, second_known;  // they are not in the memory
-  need_t       write_late, mac_late;
 
-  assign quiet_d     = results_empty && operands_empty && softmax_empty && scores_q == '0 &&
-                       elements_q == '0 && finishing_q == '0 && words_q == '0;
-  assign ended_run_d = over_q && !input_valid_q && !command_valid_q && array_empty && quiet_d && !start_i;
+  assign quiet_d     = results_empty && operands_empty && softmax_empty && elements_q == '0 && softmax_quiet;
+  assign ended_run_d = over_q && !before_queues && array_empty && quiet_d && !start_i;
 
   assign array_send = events_i.array_taken && array_next_valid;
   assign close_done = events_i.array_taken && array_next_valid && closes_q;
@@ -514,8 +498,6 @@ module sequencer import pimlico_pkg::*; #(
 
   assign may_end = !waits && (!array_next.mac.first || lasts_q == '0 && pace_q[9:1] == '0);
 
-  assign write_late = written_q[8:0] - array_next.need;
-  assign word_there = has_come(write_late, events_i.written);
   assign reads_d    = array_next_valid && !array_next.closes && !events_i.array_taken &&
                       (reads_q || word_there && (!array_next.mac.last || may_end));
   assign closes_d   = !events_i.array_taken && !start_i &&
@@ -525,7 +507,6 @@ module sequencer import pimlico_pkg::*; #(
   assign array_valid_o     = reads_q || closes_q;
   assign head_end_o        = closes_q && !head_ended_q;
   assign done_o            = ended_run_q && closed_q;
-  assign unused_late = &{1'b0, write_late, mac_late};
 
   always_comb begin
     array_o = '0;
@@ -553,7 +534,7 @@ module sequencer import pimlico_pkg::*; #(
     pace_d = pace_q == '0 ? '0 : pace_q - 10'd1;
     if (events_i.read && lasts_q[0]) begin
       // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-      pace_d = {burst_i, 2'd0} > LATENCY ? {burst_i, 2'd0} - LATENCY - 10'd1 : '0;
+      pace_d = {burst_i, 2'd0} > 10'(LATENCY) ? {burst_i, 2'd0} - 10'(LATENCY) - 10'd1 : '0;
     end
     over_d = over_q || done_i;
     if (start_i) begin
@@ -568,10 +549,13 @@ module sequencer import pimlico_pkg::*; #(
   // Bus requests
   // ---------------------------------------------------------------------------------------------
 
-  logic [8:0]    gap_d, gap_q;  // cycles until an RD_RESULT of the context may be requested
+  logic [8:0]    context_gap_d, context_gap_q;  // cycles until an RD_RESULT of the context may be requested
+  logic [8:0]    tree_gap_d, tree_gap_q;        // and one of scores or outputs
+  logic [8:0]    context_gap, tree_gap;         // those from the RD_RESULT on the pins on
+  logic          context_may, tree_may, last_reader;
   number_t       made_since;
   reader_t       heading;
-  logic          is_context, results_due, operands_due, made_reached;
+  logic          is_context, results_due, operands_due, made_reached, has_word;
   logic          bus_reads_d, bus_reads_q, bus_writes_d, bus_writes_q;
 
   // The two oldest that are not done, unless they are still in the memory.
@@ -585,10 +569,34 @@ module sequencer import pimlico_pkg::*; #(
   assign made_since   = made_q - result_next.number;
   assign made_reached = !made_since[7] || events_i.results && made_since == '1;
   assign results_due  = results_next_valid && !results_send && made_reached &&
-                        (!is_context || readers_q == '0 && gap_q[8:1] == '0);
-  assign mac_late     = read_q[8:0] - operand_next.need;
-  assign operands_due = operands_next_valid && !operands_send && has_come(mac_late, events_i.read) &&
-                        (operand_next.host || complete_q != '0 || events_i.word_made);
+                        (is_context ? context_may : tree_may);
+  assign operands_due = operands_next_valid && !operands_send && word_free && (operand_next.host || has_word);
+
+  // Where the RD_RESULT before it goes to the pins in this cycle, it may be requested in the next one already.
+  assign context_gap = gap_after(oldest.context_sums ? 9'(CONTEXT_AFTER_CONTEXT) : 9'(CONTEXT_AFTER_TREE), burst_i);
+  assign tree_gap    = oldest.context_sums ? gap_after(9'(TREE_AFTER_CONTEXT), burst_i) : '0;
+  assign last_reader = readers_q == 3'd1 && events_i.results_taken;
+  assign context_may = last_reader ? context_gap == '0 : readers_q == '0 && context_gap_q[8:1] == '0;
+
+  if (TREE_AFTER_CONTEXT == 0) begin : gen_tree_at_once
+    // The data bus is taken for a burst by each.
+    logic unused_gap;
+
+    assign tree_may   = 1'b1;
+    assign tree_gap_d = '0;
+    assign unused_gap = &{1'b0, tree_gap, tree_gap_q};
+  end else begin : gen_tree_waits
+    logic [3:0] of_context;
+
+    always_comb begin
+      for (int unsigned r = 0; r < 4; r++) of_context[r] = readers_q > 3'(r) && reading_q[r].context_sums;
+      tree_may = of_context == '0 && tree_gap_q[8:1] == '0;
+      if (of_context == 4'd1 && events_i.results_taken) tree_may = tree_gap == '0;
+      tree_gap_d = tree_gap_q == '0 ? '0 : tree_gap_q - 9'd1;
+      if (events_i.results_taken && oldest.context_sums) tree_gap_d = tree_gap;
+      if (start_i) tree_gap_d = '0;
+    end
+  end
   assign bus_reads_d  = results_due;
   assign bus_writes_d = operands_due && !results_due;
 
@@ -610,8 +618,7 @@ module sequencer import pimlico_pkg::*; #(
   assign results_send  = events_i.bus_taken && bus_reads_q;
   assign operands_send = events_i.bus_taken && bus_writes_q;
   assign made_d        = made_q + 8'(events_i.results);
-  assign asked_d       = asked_q + 7'(operands_push && operand_entry.host) -
-                         7'(operands_send && operand_next.host);
+  assign asked_d       = asked_q + 7'(host_push) - 7'(operands_send && operand_next.host);
 
   always_comb begin
     readers   = readers_q - 3'(events_i.results_taken);
@@ -622,48 +629,50 @@ module sequencer import pimlico_pkg::*; #(
       readers_d               = readers + 3'd1;
       reading_d[readers[1:0]] = heading;
     end
-    gap_d = gap_q == '0 ? '0 : gap_q - 9'd1;
-    if (events_i.results_taken) begin
-      gap_d = {1'b0, burst_i} + (oldest.context_sums ? CONTEXT_GAP : TREE_GAP);
-      gap_d = gap_d > LATENCY[8:0] + 9'd1 ? gap_d - LATENCY[8:0] - 9'd1 : '0;
-    end
-    if (start_i) gap_d = '0;
+    context_gap_d = context_gap_q == '0 ? '0 : context_gap_q - 9'd1;
+    if (events_i.results_taken) context_gap_d = context_gap;
+    if (start_i) context_gap_d = '0;
   end
 
   // ---------------------------------------------------------------------------------------------
   // The softmax unit
   // ---------------------------------------------------------------------------------------------
 
-  logic finishes_d, finishes_q, weighs_d, weighs_q, drops_d, drops_q, word_taken;
-  logic scores_there, heads_finished;  // in the next cycle
+  logic finishes, weighs, drops;
 
   assign softmax_done = events_i.finish_taken || events_i.weigh_taken;
-  assign finishes_d   = softmax_next_valid && !softmax_done && softmax_next.finishes && scores_there;
-  assign weighs_d     = softmax_next_valid && !softmax_done && !softmax_next.finishes && scores_there &&
-                        heads_finished && words_q != 5'(WORDS);
 
-  // No scores enter while there is an entry, and no head where it is not sent.
-  assign scores_there   = scores_q[9:3] == '0 && scores_q[2:0] == events_i.scaled;
-  assign heads_finished = finishing_q[3:1] == '0 && (!finishing_q[0] || events_i.finished);
-
-  assign finish_valid_o = finishes_q;
-  assign finish_o.head  = finishes_q ? softmax_next.weigh.head : '0;
-  assign weigh_valid_o  = weighs_q;
-  assign weigh_o        = weighs_q ? softmax_next.weigh : '0;
+  sequencer_softmax u_requests (
+    .clk_i,
+    .rst_ni,
+    .scores_i        (results_push && sum.kind == SumScores),
+    .scaled_i        (events_i.scaled),
+    .next_valid_i    (softmax_next_valid),
+    .next_finishes_i (softmax_next.finishes),
+    .finish_taken_i  (events_i.finish_taken),
+    .weigh_taken_i   (events_i.weigh_taken),
+    .finished_i      (events_i.finished),
+    .word_made_i     (events_i.word_made),
+    .weigh_push_i    (softmax_push && is_weigh),
+    .weights_push_i  (weights_push),
+    .weights_send_i  (operands_send && !operand_next.host),
+    .drops_i         (drops),
+    .finishes_o      (finishes),
+    .weighs_o        (weighs),
+    .drop_o          (weights_drop_o),
+    .has_word_o      (has_word),
+    .paired_o        (paired),
+    .full_o          (full),
+    .quiet_o         (softmax_quiet)
+  );
 
   // After a fault nothing enters, so that no entry will write a word that none has claimed.
-  assign drops_d        = fault_q != FaultNone && !input_valid_q && !command_valid_q && operands_empty &&
-                          complete_q != '0 && !drops_q;
-  assign weights_drop_o = drops_q;
-  assign word_taken     = operands_send && !operand_next.host || drops_q;
-  assign words_d        = words_q + 5'(events_i.weigh_taken) - 5'(word_taken);
-  assign complete_d     = complete_q + 5'(events_i.word_made) - 5'(word_taken);
+  assign drops = fault_q != FaultNone && !before_queues && operands_empty;
 
-  assign scores_d    = scores_q - 10'(events_i.scaled) +
-                       (results_push && sum.kind == SumScores ? 10'd4 : 10'd0);
-  assign finishing_d = finishing_q + 4'(events_i.finish_taken) - 4'(events_i.finished);
-  assign unpaired_d  = unpaired_q + 5'(softmax_push && is_weigh) -
-                       5'(operands_push && !operand_entry.host) - 5'(drops_q);
+  assign finish_valid_o = finishes;
+  assign finish_o.head  = finishes ? softmax_next.weigh.head : '0;
+  assign weigh_valid_o  = weighs;
+  assign weigh_o        = weighs ? softmax_next.weigh : '0;
 
   always_comb begin
     elements_d = elements_q - 16'(events_i.context_made) - 16'(events_i.output_made);
@@ -680,7 +689,7 @@ module sequencer import pimlico_pkg::*; #(
   number_t made_since_oldest;
   logic    overwritten, ends_unpaired;
 
-  assign ends_unpaired = over_q && !input_valid_q && !command_valid_q && unpaired_q != '0;
+  assign ends_unpaired = over_q && !before_queues && !paired;
 
   // The oldest entry that is not done reads results in whose place there are later ones, or will be in the next
   // cycle. An RD_RESULT in the tCK in which they come reads the later ones.
@@ -702,28 +711,15 @@ module sequencer import pimlico_pkg::*; #(
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      input_valid_q   <= 1'b0;
+      look_valid_q    <= 1'b0;
       command_valid_q <= 1'b0;
-      fresh_q         <= 1'b0;
       fault_q         <= FaultNone;
-      cleared_q       <= '0;
-      writes_q        <= '0;
-      written_q       <= '0;
-      macs_q          <= '0;
-      read_q          <= '0;
       ended_q         <= '0;
       made_q          <= '0;
       asked_q         <= '0;
       closing_q       <= 1'b0;
-      unpaired_q      <= '0;
       lacks_q         <= 1'b0;
-      write_far_q     <= 1'b0;
-      mac_far_q       <= 1'b0;
-      scores_q        <= '0;
       elements_q      <= '0;
-      finishing_q     <= '0;
-      words_q         <= '0;
-      complete_q      <= '0;
       sent_q          <= '0;
       lasts_q         <= '0;
       pace_q          <= '0;
@@ -735,35 +731,20 @@ module sequencer import pimlico_pkg::*; #(
       reads_q         <= 1'b0;
       closes_q        <= 1'b0;
       readers_q       <= '0;
-      gap_q           <= '0;
+      context_gap_q   <= '0;
+      tree_gap_q      <= '0;
       bus_reads_q     <= 1'b0;
       bus_writes_q    <= 1'b0;
-      finishes_q      <= 1'b0;
-      weighs_q        <= 1'b0;
-      drops_q         <= 1'b0;
     end else begin
-      input_valid_q   <= input_valid_d;
+      look_valid_q    <= look_valid_d;
       command_valid_q <= command_valid_d;
-      fresh_q         <= fresh_d;
       fault_q         <= fault_d;
-      cleared_q       <= cleared_d;
-      writes_q        <= writes_d;
-      written_q       <= written_d;
-      macs_q          <= macs_d;
-      read_q          <= read_d;
       ended_q         <= ended_d;
       made_q          <= made_d;
       asked_q         <= asked_d;
       closing_q       <= closing_d;
-      unpaired_q      <= unpaired_d;
       lacks_q         <= lacks_d;
-      write_far_q     <= write_far_d;
-      mac_far_q       <= mac_far_d;
-      scores_q        <= scores_d;
       elements_q      <= elements_d;
-      finishing_q     <= finishing_d;
-      words_q         <= words_d;
-      complete_q      <= complete_d;
       sent_q          <= sent_d;
       lasts_q         <= lasts_d;
       pace_q          <= pace_d;
@@ -775,24 +756,26 @@ module sequencer import pimlico_pkg::*; #(
       reads_q         <= reads_d;
       closes_q        <= closes_d;
       readers_q       <= readers_d;
-      gap_q           <= gap_d;
+      context_gap_q   <= context_gap_d;
+      tree_gap_q      <= tree_gap_d;
       bus_reads_q     <= bus_reads_d;
       bus_writes_q    <= bus_writes_d;
-      finishes_q      <= finishes_d;
-      weighs_q        <= weighs_d;
-      drops_q         <= drops_d;
     end
   end
 
   // What a valid bit or a count says to be there.
   always_ff @(posedge clk_i) begin
-    input_q     <= input_d;
-    forwarded_q <= forwards;
-    command_q   <= command_d;
-    need_q      <= need_d;
-    reading_q   <= reading_d;
+    look_q    <= look_d;
+    command_q <= command_d;
+    reading_q <= reading_d;
   end
 
   if (SCORES < 4 || SCORES > 131072) $fatal(1, "SCORES = %0d: expected 4 to 131072", SCORES);
+  if (LATENCY > 15 || CONTEXT_AFTER_TREE > 31 || TREE_AFTER_CONTEXT > 31)
+    $fatal(1, "LATENCY = %0d, idle cycles %0d and %0d: expected up to 15 and 31", LATENCY,
+           CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT);
+  // The last RD_RESULT before one of the context is the one that it waits for.
+  if (CONTEXT_AFTER_CONTEXT > CONTEXT_AFTER_TREE + 1)
+    $fatal(1, "CONTEXT_AFTER_CONTEXT = %0d: expected up to %0d", CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE + 1);
 
 endmodule

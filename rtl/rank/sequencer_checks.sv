@@ -21,24 +21,14 @@ module sequencer_checks import pimlico_pkg::*; (
   input logic           array_push,
   input logic           closing_q,
   input logic [6:0]     asked_q,
-  input logic [4:0]     unpaired_q,
-  input logic [9:0]     scores_q,
   input logic [15:0]    elements_q,
-  input logic [3:0]     finishing_q,
-  input logic [4:0]     words_q,
-  input logic [4:0]     complete_q,
   input logic [7:0]     ended_q,
   input logic [7:0]     made_q,
   input logic [2:0]     sent_q,
-  input logic [2:0]     readers_q,
-  input logic           reads_q,
-  input logic           operands_next_valid,
-  input logic [8:0]     writes_since,
-  input logic [8:0]     macs_since
+  input logic [2:0]     readers_q
 );
 
   localparam int unsigned OPERANDS = 64;
-  localparam int unsigned WORDS    = 16;
 
   handshake_checks #(.WIDTH($bits(finish_t))) u_finish (
     .clk_i, .rst_ni, .valid_i(finish_valid_o), .ready_i(events_i.finish_taken), .data_i(finish_o)
@@ -74,30 +64,23 @@ module sequencer_checks import pimlico_pkg::*; (
   `ASSERT(assert_bus_stands, !bus_waits_q || bus_valid_o)
   `ASSERT(assert_bus_stable, !bus_waits_q || bus_o == bus_q || (bus_q.write && !bus_o.write))
 
-  // Those that are done are checked in their queues.
+  // Those that are done are checked in their queues, counts of scores and words in sequencer_softmax.
   logic unused;
 
-  assign unused = &{1'b0, events_i.read, events_i.results_taken, events_i.written};
+  assign unused = &{1'b0, events_i.read, events_i.results_taken, events_i.written, events_i.scaled, events_i.finished,
+                     events_i.word_made};
 
   // What is taken was requested, and what comes of it was taken.
   `ASSERT(assert_array_taken, !events_i.array_taken || array_valid_o)
   `ASSERT(assert_bus_taken, !events_i.bus_taken || bus_valid_o)
   `ASSERT(assert_finish_taken, !events_i.finish_taken || finish_valid_o)
   `ASSERT(assert_weigh_taken, !events_i.weigh_taken || weigh_valid_o)
-  `ASSERT(assert_scaled, 10'(events_i.scaled) <= scores_q)
-  `ASSERT(assert_finished, !events_i.finished || finishing_q != '0)
   `ASSERT(assert_elements, 16'(events_i.context_made) + 16'(events_i.output_made) <= elements_q)
   `ASSERT(assert_results, !events_i.results || ended_q != made_q)
-  `ASSERT(assert_word_made, !events_i.word_made || complete_q != words_q)
 
   `ASSERT(assert_close, !(array_push && closing_q))
   `ASSERT(assert_asked, asked_q <= 7'(OPERANDS))
-  `ASSERT(assert_unpaired, unpaired_q <= 5'(WORDS))
-  `ASSERT(assert_words, words_q <= 5'(WORDS) && complete_q <= words_q)
   `ASSERT(assert_sent, sent_q <= 3'd4 && readers_q <= 3'd4)
-  // Writes and MACs are told apart modulo 512, of which half may be over: see sequencer.md.
-  `ASSERT(assert_writes, !reads_q || writes_since < 9'd200)
-  `ASSERT(assert_macs, !operands_next_valid || macs_since < 9'd200)
   // Numbers of sums are compared modulo 256.
   `ASSERT(assert_numbers, ended_q - made_q < 8'd127)
   `ASSERT(assert_count, !weigh_valid_o || weigh_o.count inside {[3'd1:3'd4]})

@@ -126,6 +126,8 @@ macro_rules! for_each_unit {
         $each!($crate::rank::PimChip<$crate::arith::Binary32>);
         $each!($crate::rank::Sequencer);
         $each!($crate::rank::Sequencer<64>);
+        $each!($crate::rank::Sequencer<64, 2, 3, 0>);
+        $each!($crate::rank::Sequencer<64, 3, 6, 5>);
         $each!($crate::module::Dispatcher);
         $each!($crate::module::Dispatcher<4, 24, 64>);
         $each!($crate::module::PimModule<$crate::arith::Binary16, false>);

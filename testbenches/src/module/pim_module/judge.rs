@@ -207,7 +207,9 @@ impl Judge {
         let sizes = Sizes {
             rows: first.size_i.rows.get() as u32,
             columns: first.size_i.columns.get() as u32,
-            burst_tck: BURST,
+            burst: BURST,
+            latency: 0,
+            idle: [0; 3],
             wide,
             scores: places as u32,
         };

@@ -14,10 +14,16 @@ use pimlico_dpa::Dispatch;
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Fault, Mac, Sum, SumKind, Weigh};
 use pimlico_golden::sequencer::{self as golden, Array, Asked, Bus, Command, History, Seen, Sizes};
 use pimlico_ports::{Enumerated, Model, U, values};
-use pimlico_units::rank::{Sequencer, SequencerIn, SequencerOut};
+use pimlico_units::rank::{RankController, Sequencer, SequencerIn, SequencerOut};
 use surroundings::Surroundings;
 
-impl<const SCORES: usize> Bench for Sequencer<SCORES> {
+impl<
+    const SCORES: usize,
+    const CONTEXT_AFTER_CONTEXT: u16,
+    const CONTEXT_AFTER_TREE: u16,
+    const TREE_AFTER_CONTEXT: u16,
+> Bench for Sequencer<SCORES, CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT>
+{
     fn arrange(inputs: &mut [SequencerIn]) {
         let Some(first) = inputs.first() else { return };
         let draws = [first.dispatch_i.row.into(), first.dispatch_i.place.get()];
@@ -46,7 +52,9 @@ impl<const SCORES: usize> Bench for Sequencer<SCORES> {
         let mut history = History::new(Sizes {
             rows: first.size_i.rows.get() as u32,
             columns: first.size_i.columns.get() as u32,
-            burst_tck: first.burst_i.into(),
+            burst: first.burst_i.into(),
+            latency: RankController::LATENCY,
+            idle: [CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT].map(u64::from),
             wide: first.wide_i,
             scores: SCORES as u32,
         });

@@ -2,6 +2,7 @@
 //! What a dispatched command asks the rank for: the entry that it becomes in one of the queues.
 
 use super::SequencerIn;
+use super::scoreboard::Access;
 use pimlico_dpa::Opcode;
 use pimlico_dpa::types::{
     ArrayKind, ArrayRequest, Dispatch, Fault, Finish, Mac, ResultAddress, Sum, SumKind, Weigh,
@@ -35,18 +36,11 @@ pub enum Command {
 }
 
 impl Command {
-    /// The word that it writes.
-    pub fn writes(&self) -> Option<u8> {
+    /// What it does with a word of the shared buffers, and with which.
+    pub fn access(&self) -> Option<(Access, u8)> {
         match *self {
-            Command::Shared { word, .. } | Command::Weights { word } => Some(word),
-            _ => None,
-        }
-    }
-
-    /// The word that it uses, as a MAC.
-    pub fn uses(&self) -> Option<u8> {
-        match self {
-            Command::Read(request) => Some(request.mac.word),
+            Command::Read(request) => Some((Access::Mac, request.mac.word)),
+            Command::Shared { word, .. } | Command::Weights { word } => Some((Access::Write, word)),
             _ => None,
         }
     }

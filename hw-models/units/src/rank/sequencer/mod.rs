@@ -5,6 +5,8 @@ mod command;
 mod model;
 mod ports;
 mod queue;
+mod scoreboard;
+mod softmax;
 
 pub use model::Sequencer;
 pub use ports::{SequencerIn, SequencerOut, SequencerProbe};

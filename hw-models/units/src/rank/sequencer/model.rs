@@ -3,47 +3,27 @@
 
 use super::command::{Command, Results, decode};
 use super::queue::Queue;
+use super::scoreboard::Scoreboard;
+use super::softmax::{Softmax, Traffic};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
 use pimlico_dpa::types::{
     ArrayKind, ArrayRequest, BusRequest, Dispatch, Fault, Finish, Opcode, RankEvents, Weigh,
 };
-use pimlico_ports::{Model, U, Unit};
+use pimlico_ports::{Model, Unit};
 
 const ARRAY: usize = 32;
 const RESULTS: usize = 64;
 const OPERANDS: usize = 64;
 const SOFTMAX: usize = 16;
-/// Words of the shared buffers.
-const SHARED_WORDS: usize = 256;
-/// Words of weights under way, at the most.
-const WORDS: u8 = 16;
 /// Places of the score buffer, unless it is made with others.
 const PLACES: usize = 1 << 17;
 /// Bursts of a chunk's results.
 const CHUNK_BURSTS: u16 = 4;
-/// Idle cycles of the adder unit between a burst of the context and the next: its partial sums come one cycle
-/// before it.
-const CONTEXT_GAP: u16 = 1;
-/// The same behind a burst of scores or outputs, whose sums take the tree three cycles more.
-const TREE_GAP: u16 = CONTEXT_GAP + 3;
-
 /// Requests of a port that are accepted and not on the pins, at the most.
 const ON_THEIR_WAY: usize = 4;
-/// Numbers of writes and of MACs, as an entry has them: so many less one.
-const NEED_MASK: u16 = 0x1FF;
-/// Those of them of which a counter that has come to a number is not farther than the half.
-const HALF: u16 = 0x100;
-/// From so many numbers on since the one that the next of a queue needs, nothing enters that counts on.
-const FAR: u16 = 0x80;
-
 /// Numbers a sum, modulo 256: so many are never in the queues.
 type SumNumber = u8;
-
-/// Whether a counter, late by `late`, has come to a number; with an event it counts one more.
-fn has_come(late: u16, counts: bool) -> bool {
-    late & HALF == 0 || counts && late & NEED_MASK == NEED_MASK
-}
 
 #[derive(Clone, Copy, Default)]
 struct ArrayEntry {
@@ -101,41 +81,10 @@ impl Default for SoftmaxEntry {
     }
 }
 
-/// Numbers things in the order in which they enter, and counts those that are done.
-#[derive(Clone, Copy, Default)]
-struct Order {
-    entered: u16,
-    done: u16,
-}
-
-impl Order {
-    /// What an entry needs that needs the one of this number: that, or one that is done.
-    fn need(&self, number: u16) -> u16 {
-        let under_way = self.entered.wrapping_sub(self.done) & 0x7F;
-        let is_under_way = self.entered.wrapping_sub(number) < under_way;
-        (if is_under_way { number } else { self.done }) & NEED_MASK
-    }
-
-    /// Whether it will be done, with the event of this cycle.
-    fn has_come(&self, need: u16, event: bool) -> bool {
-        has_come(self.done.wrapping_sub(need), event)
-    }
-
-    fn is_far(&self, need: u16) -> bool {
-        self.entered.wrapping_sub(need) & NEED_MASK >= FAR
-    }
-}
-
 /// The registers of one bit. Where a cycle changes none of them, and none of the queues, the next one without
 /// an event changes none either.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Flags {
-    /// There is a command as it has come.
-    input_valid: bool,
-    /// The tables' words are there, and not yet looked at.
-    fresh: bool,
-    write_far: bool,
-    mac_far: bool,
     /// Only the array queue has something to do.
     quiet: bool,
     /// Between a start and the end of its CLOSE_ALL, if it needs one.
@@ -151,16 +100,19 @@ struct Flags {
     closes: bool,
     bus_reads: bool,
     bus_writes: bool,
-    finishes: bool,
-    weighs: bool,
-    drops: bool,
 }
 
-/// The cycle model of a sequencer whose score buffer has `SCORES` places.
+/// The cycle model of a sequencer whose score buffer has `SCORES` places. The other parameters are idle cycles
+/// of the adder unit between bursts of the context and those of scores and outputs, the tree's.
 ///
 #[doc = contract!("rank/sequencer")]
 #[derive(Clone)]
-pub struct Sequencer<const SCORES: usize = PLACES> {
+pub struct Sequencer<
+    const SCORES: usize = PLACES,
+    const CONTEXT_AFTER_CONTEXT: u16 = 1,
+    const CONTEXT_AFTER_TREE: u16 = 4,
+    const TREE_AFTER_CONTEXT: u16 = 0,
+> {
     /// What the registers put out.
     output: SequencerOut,
     /// Nothing will change before something happens or a time is over.
@@ -168,12 +120,12 @@ pub struct Sequencer<const SCORES: usize = PLACES> {
 
     flags: Flags,
     fault: Fault,
-    /// The command as it has come.
-    input: Dispatch,
-    /// The command as it is decoded; what the tables have of its word, and what it needs.
+    /// Commands as they have come, the older first.
+    input: [Option<Dispatch>; 2],
+    /// The command as it is decoded, and that which may enter.
+    look: Option<Command>,
     command: Option<Command>,
-    last_use: u16,
-    need: u16,
+    scoreboard: Scoreboard,
     array: Queue<ArrayEntry, ARRAY>,
     results: Queue<ResultEntry, RESULTS>,
     operands: Queue<OperandEntry, OPERANDS>,
@@ -182,16 +134,7 @@ pub struct Sequencer<const SCORES: usize = PLACES> {
     operands_asked: u64,
     /// They were as many as the host had.
     lacks: bool,
-    /// WEIGHs that have entered without their WR_WEIGHTS.
-    unpaired: u8,
 
-    /// The last write to each word of the shared buffers, and its last MAC; so many words are cleared in this
-    /// run.
-    last_writes: [u16; SHARED_WORDS],
-    last_macs: [u16; SHARED_WORDS],
-    cleared: usize,
-    writes: Order,
-    macs: Order,
     /// Sums that have ended among the MACs that have entered, and those whose results have come.
     ended: SumNumber,
     made: SumNumber,
@@ -203,45 +146,64 @@ pub struct Sequencer<const SCORES: usize = PLACES> {
     reading: [Reader; ON_THEIR_WAY],
     /// Cycles until a MAC that is a sum by itself may be requested.
     pace: u16,
-    /// Cycles until an RD_RESULT of the context may be requested.
-    gap: u16,
+    /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs.
+    context_gap: u16,
+    tree_gap: u16,
 
-    /// Scores that are requested and not in the score buffer.
-    scores: u16,
     /// Elements of results that are requested and not there yet.
     elements: u16,
-    /// Reciprocals under way.
-    finishing: u8,
-    /// Words of weights from their weigh to their bus request, and those of them that are complete.
-    words: u8,
-    complete: u8,
+    softmax_requests: Softmax,
 }
 
-impl<const SCORES: usize> Unit for Sequencer<SCORES> {
+impl<
+    const SCORES: usize,
+    const CONTEXT_AFTER_CONTEXT: u16,
+    const CONTEXT_AFTER_TREE: u16,
+    const TREE_AFTER_CONTEXT: u16,
+> Unit for Sequencer<SCORES, CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT>
+{
     const MODULE: &'static str = "sequencer";
-    const PARAMETERS: &'static [(&'static str, i64)] = &[("SCORES", SCORES as i64)];
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("SCORES", SCORES as i64),
+        ("LATENCY", RankController::LATENCY as i64),
+        ("CONTEXT_AFTER_CONTEXT", CONTEXT_AFTER_CONTEXT as i64),
+        ("CONTEXT_AFTER_TREE", CONTEXT_AFTER_TREE as i64),
+        ("TREE_AFTER_CONTEXT", TREE_AFTER_CONTEXT as i64),
+    ];
     type In = SequencerIn;
     type Out = SequencerOut;
     type Probe = SequencerProbe;
 
     fn variant() -> String {
-        if SCORES == PLACES { String::new() } else { format!("scores{SCORES}") }
+        let scores = if SCORES == PLACES { String::new() } else { format!("scores{SCORES}") };
+        let gaps = match (CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT) {
+            (1, 4, 0) => String::new(),
+            (context, tree, back) => format!("gaps{context}_{tree}_{back}"),
+        };
+        let parts = [scores, gaps].into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join("_")
     }
 }
 
-impl<const SCORES: usize> Sequencer<SCORES> {
+impl<
+    const SCORES: usize,
+    const CONTEXT_AFTER_CONTEXT: u16,
+    const CONTEXT_AFTER_TREE: u16,
+    const TREE_AFTER_CONTEXT: u16,
+> Sequencer<SCORES, CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT>
+{
     /// Whether nothing but the array queue has anything to do.
     fn is_quiet(&self) -> bool {
         self.results.is_empty()
             && self.operands.is_empty()
             && self.softmax.is_empty()
-            && (self.scores, self.elements, self.finishing) == (0, 0, 0)
-            && self.words == 0
+            && self.elements == 0
+            && self.softmax_requests.is_quiet()
     }
 
     /// Whether there is no command outside the queues.
     fn is_decoded(&self) -> bool {
-        !self.flags.input_valid && self.command.is_none()
+        self.input[0].is_none() && self.look.is_none() && self.command.is_none()
     }
 
     // -------------------------------------------------------------------------------- decode
@@ -249,8 +211,8 @@ impl<const SCORES: usize> Sequencer<SCORES> {
     /// Whether what is decoded goes into its queue in this cycle.
     fn enters(&self) -> bool {
         let Some(command) = &self.command else { return false };
-        let Flags { fresh, closing, write_far, mac_far, .. } = self.flags;
-        if fresh || closing {
+        let (write_far, mac_far) = (self.scoreboard.write_far(), self.scoreboard.mac_far());
+        if self.flags.closing {
             return false;
         }
         match *command {
@@ -268,41 +230,23 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         }
     }
 
-    /// Whether the command as it has come is decoded in this cycle.
-    fn moves(&self, enters: bool) -> bool {
-        if !self.flags.input_valid || self.command.is_some() && !enters {
-            return false;
-        }
-        let Dispatch { kind, word, .. } = self.input;
-        let is_cleared = usize::from(word) < self.cleared;
+    /// Whether the oldest command that has come is decoded in this cycle.
+    fn moves(&self, steps: bool) -> bool {
+        let Some(Dispatch { kind, word, .. }) = self.input[0] else { return false };
         let looks_up = matches!(
             kind,
             Opcode::MacScore | Opcode::MacContext | Opcode::WrShared | Opcode::WrWeights
         );
-        is_cleared || !looks_up
-    }
-
-    /// Decodes it, and reads the tables, with what enters in this cycle.
-    fn decode(&mut self, input: &SequencerIn) -> Fault {
-        match decode(&self.input, input, SCORES as u64) {
-            Ok(command) => {
-                let last_write = command.uses().map(|word| self.last_writes[usize::from(word)]);
-                let last_mac = command.writes().map(|word| self.last_macs[usize::from(word)]);
-                self.last_use = last_write.or(last_mac).unwrap_or_default();
-                self.command = Some(command);
-                Fault::None
-            }
-            Err(fault) => fault,
-        }
+        (self.look.is_none() || steps) && (self.scoreboard.is_cleared(word) || !looks_up)
     }
 
     /// What is wrong with a command that would enter now.
     fn refuses(&self, command: &Command) -> Fault {
         let unpaired = match command {
             Command::Shared { .. } if self.lacks => return Fault::NoOperand,
-            Command::Weigh(_) => self.unpaired == WORDS,
-            Command::Weights { .. } => self.unpaired == 0,
-            Command::CloseAll => self.unpaired > 0,
+            Command::Weigh(_) => self.softmax_requests.is_full(),
+            Command::Weights { .. } => self.softmax_requests.is_paired(),
+            Command::CloseAll => !self.softmax_requests.is_paired(),
             _ => false,
         };
         if unpaired { Fault::Unpaired } else { Fault::None }
@@ -312,16 +256,18 @@ impl<const SCORES: usize> Sequencer<SCORES> {
 
     /// What the registers put out.
     fn requests(&self) -> SequencerOut {
-        let Flags { reads, closes, bus_reads, bus_writes, finishes, weighs, .. } = self.flags;
+        let Flags { reads, closes, bus_reads, bus_writes, .. } = self.flags;
+        let softmax = &self.softmax_requests;
+        let (finishes, weighs) = (softmax.finishes(), softmax.weighs());
         let mut output = SequencerOut {
-            dispatch_ready_o: !self.flags.input_valid,
+            dispatch_ready_o: self.input[1].is_none(),
             fault_o: self.fault,
             done_o: self.flags.ended_run && self.flags.closed,
             array_valid_o: reads || closes,
             bus_valid_o: bus_reads || bus_writes,
             finish_valid_o: finishes,
             weigh_valid_o: weighs,
-            weights_drop_o: self.flags.drops,
+            weights_drop_o: softmax.drops(),
             head_end_o: closes && !self.flags.head_ended,
             ..Default::default()
         };
@@ -371,7 +317,7 @@ impl<const SCORES: usize> Sequencer<SCORES> {
             None => [false, self.flags.ended_run && !self.flags.closed],
             Some(entry) if entry.closes() => [false, self.sent == 0 && self.flags.quiet],
             Some(entry) => {
-                let has_word = self.writes.has_come(entry.need, events.written);
+                let has_word = self.scoreboard.mac_may(entry.need, events.written);
                 let may = has_word && (!entry.request.mac.last || self.may_end(entry, events));
                 [self.flags.reads || may, false]
             }
@@ -394,35 +340,57 @@ impl<const SCORES: usize> Sequencer<SCORES> {
     }
 
     /// Whether the next RD_RESULT is requested in the next cycle.
-    fn asks_results(&self, events: &RankEvents, sends: bool) -> bool {
+    fn asks_results(&self, input: &SequencerIn, sends: bool) -> bool {
         let Some(entry) = self.results.next() else { return false };
         let since = self.made.wrapping_sub(entry.number) as i8;
-        let is_there = since >= 0 || events.results && since == -1;
-        let may_ask = !entry.results.is_context() || self.readers == 0 && self.gap <= 1;
+        let is_there = since >= 0 || input.events_i.results && since == -1;
+        let may_ask = match entry.results.is_context() {
+            true => self.context_may(input),
+            false => self.tree_may(input),
+        };
         !sends && is_there && may_ask
+    }
+
+    /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs, behind one on the
+    /// pins.
+    fn gaps_after(input: &SequencerIn, of_context: bool) -> [u16; 2] {
+        let latency = RankController::LATENCY as u16 + 1;
+        let gap = |idle: u16| (u16::from(input.burst_i) + idle).saturating_sub(latency);
+        match of_context {
+            true => [gap(CONTEXT_AFTER_CONTEXT), gap(TREE_AFTER_CONTEXT)],
+            false => [gap(CONTEXT_AFTER_TREE), 0],
+        }
+    }
+
+    /// Whether an RD_RESULT of the context may be requested in the next cycle: the one before it is on the pins.
+    fn context_may(&self, input: &SequencerIn) -> bool {
+        if self.readers == 1 && input.events_i.results_taken {
+            return Self::gaps_after(input, self.reading[0].is_context)[0] == 0;
+        }
+        self.readers == 0 && self.context_gap <= 1
+    }
+
+    /// The same of one of scores or outputs: the ones of the context before it are on the pins.
+    fn tree_may(&self, input: &SequencerIn) -> bool {
+        if TREE_AFTER_CONTEXT == 0 {
+            return true;
+        }
+        let mut of_context = self.reading[..self.readers.min(ON_THEIR_WAY)].iter();
+        let oldest = of_context.next().is_some_and(|reader| reader.is_context);
+        if of_context.any(|reader| reader.is_context) {
+            return false;
+        }
+        match oldest {
+            true => input.events_i.results_taken && Self::gaps_after(input, true)[1] == 0,
+            false => self.tree_gap <= 1,
+        }
     }
 
     /// The same of the next write to the shared buffers.
     fn asks_operand(&self, events: &RankEvents, sends: bool) -> bool {
         let Some(entry) = self.operands.next() else { return false };
-        let is_there = entry.from_host || self.complete > 0 || events.word_made;
-        !sends && self.macs.has_come(entry.need, events.read) && is_there
-    }
-
-    /// The same of the softmax unit's ports.
-    fn ask_softmax(&self, events: &RankEvents, done: bool) -> [bool; 2] {
-        let is_last = |left: u16, event: bool| left == 0 || left == 1 && event;
-        if done || u64::from(self.scores) != events.scaled.get() {
-            return [false; 2];
-        }
-        match self.softmax.next() {
-            Some(SoftmaxEntry::Finish(_)) => [true, false],
-            Some(SoftmaxEntry::Weigh(_)) => {
-                let finished = is_last(self.finishing.into(), events.finished);
-                [false, finished && self.words != WORDS]
-            }
-            None => [false; 2],
-        }
+        let is_there = entry.from_host || self.softmax_requests.has_word(events);
+        !sends && self.scoreboard.write_may(entry.need, events.read) && is_there
     }
 
     // ---------------------------------------------------------------------------------- edges
@@ -438,16 +406,12 @@ impl<const SCORES: usize> Sequencer<SCORES> {
 
     /// Everything has been dispatched, and a word of weights has no WR_WEIGHTS.
     fn ends_unpaired(&self) -> bool {
-        self.flags.over && self.is_decoded() && self.unpaired > 0
+        self.flags.over && self.is_decoded() && !self.softmax_requests.is_paired()
     }
 
     /// After a fault nothing enters, so that no entry will write a word that none has claimed.
-    fn drops_word(&self) -> bool {
-        self.fault != Fault::None
-            && self.is_decoded()
-            && self.operands.is_empty()
-            && self.complete > 0
-            && !self.flags.drops
+    fn may_drop(&self) -> bool {
+        self.fault != Fault::None && self.is_decoded() && self.operands.is_empty()
     }
 
     fn see_array(&mut self, input: &SequencerIn, sends: bool) {
@@ -455,13 +419,12 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         let ends = self.lasts & 1 != 0;
         self.pace = self.pace.saturating_sub(1);
         if events.read {
-            self.macs.done = self.macs.done.wrapping_add(1);
             self.sent = self.sent.saturating_sub(1);
             self.lasts >>= 1;
             if ends {
                 // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-                let chunk_tck = CHUNK_BURSTS * u16::from(input.burst_i);
-                self.pace = chunk_tck.saturating_sub(RankController::LATENCY as u16 + 1);
+                let chunk = CHUNK_BURSTS * u16::from(input.burst_i);
+                self.pace = chunk.saturating_sub(RankController::LATENCY as u16 + 1);
             }
         }
         if sends && let Some(entry) = self.array.next() {
@@ -473,12 +436,15 @@ impl<const SCORES: usize> Sequencer<SCORES> {
 
     fn see_bus(&mut self, input: &SequencerIn, sends: [bool; 2]) {
         let events = &input.events_i;
-        self.gap = self.gap.saturating_sub(1);
+        self.context_gap = self.context_gap.saturating_sub(1);
+        self.tree_gap = self.tree_gap.saturating_sub(1);
         if events.results_taken {
             let is_context = self.oldest().is_some_and(|oldest| oldest.is_context);
-            let gap = if is_context { CONTEXT_GAP } else { TREE_GAP };
-            let latency = RankController::LATENCY as u16 + 1;
-            self.gap = (u16::from(input.burst_i) + gap).saturating_sub(latency);
+            let [context_gap, tree_gap] = Self::gaps_after(input, is_context);
+            self.context_gap = context_gap;
+            if is_context && TREE_AFTER_CONTEXT > 0 {
+                self.tree_gap = tree_gap;
+            }
             self.readers = self.readers.saturating_sub(1);
             self.reading.copy_within(1.., 0);
         }
@@ -491,38 +457,19 @@ impl<const SCORES: usize> Sequencer<SCORES> {
         if sends[1]
             && let Some(entry) = self.operands.next()
         {
-            match entry.from_host {
-                true => self.operands_asked = self.operands_asked.saturating_sub(1),
-                false => self.take_word(),
-            }
+            let asked = self.operands_asked;
+            self.operands_asked = asked.saturating_sub(entry.from_host.into());
         }
-        self.writes.done = self.writes.done.wrapping_add(events.written.into());
-    }
-
-    fn see_softmax(&mut self, events: &RankEvents) {
-        self.finishing = self.finishing.wrapping_add(events.finish_taken.into());
-        self.finishing = self.finishing.wrapping_sub(events.finished.into()) & 15;
-        self.words = self.words.wrapping_add(events.weigh_taken.into()) & 31;
-        self.complete = self.complete.wrapping_add(events.word_made.into()) & 31;
-        self.scores = self.scores.wrapping_sub(events.scaled.get() as u16) & 0x3FF;
-        let elements = (events.context_made.get() + events.output_made.get()) as u16;
-        self.elements = self.elements.wrapping_sub(elements);
-    }
-
-    /// The oldest complete word of weights goes to the data bus, or is dropped.
-    fn take_word(&mut self) {
-        self.words = self.words.wrapping_sub(1) & 31;
-        self.complete = self.complete.wrapping_sub(1) & 31;
     }
 
     /// A command enters its queue, and the counters that belong to it count.
-    fn enter(&mut self, command: Command) {
-        let need = self.need;
+    fn enter(&mut self, command: Command, need: u16) {
+        if let Some((access, word)) = command.access() {
+            self.scoreboard.enter(access, word);
+        }
         match command {
             Command::Read(request) => {
                 self.ended = self.ended.wrapping_add(request.mac.last.into());
-                self.macs.entered = self.macs.entered.wrapping_add(1);
-                self.last_macs[usize::from(request.mac.word)] = self.macs.entered;
                 self.array.push(ArrayEntry { request, number: self.ended, need });
             }
             Command::CloseAll => {
@@ -532,35 +479,60 @@ impl<const SCORES: usize> Sequencer<SCORES> {
                 self.array.push(ArrayEntry { request, number: self.ended, need });
             }
             Command::Results(results) => {
-                self.scores = (self.scores + results.scores()) & 0x3FF;
                 self.elements = self.elements.wrapping_add(results.elements());
                 self.results.push(ResultEntry { results, number: self.ended });
             }
             Command::Shared { word, .. } | Command::Weights { word } => {
                 let from_host = matches!(command, Command::Shared { .. });
-                match from_host {
-                    true => self.operands_asked += 1,
-                    false => self.unpaired = self.unpaired.wrapping_sub(1) & 31,
-                }
-                self.writes.entered = self.writes.entered.wrapping_add(1);
-                self.last_writes[usize::from(word)] = self.writes.entered;
+                self.operands_asked += u64::from(from_host);
                 self.operands.push(OperandEntry { word, from_host, need });
             }
             Command::Finish(finish) => self.softmax.push(SoftmaxEntry::Finish(finish)),
-            Command::Weigh(weigh) => {
-                self.unpaired += 1;
-                self.softmax.push(SoftmaxEntry::Weigh(weigh));
-            }
+            Command::Weigh(weigh) => self.softmax.push(SoftmaxEntry::Weigh(weigh)),
         }
     }
 
-    /// A word of the tables is cleared, where nothing enters.
-    fn clear(&mut self) {
-        if self.cleared < SHARED_WORDS {
-            self.last_writes[self.cleared] = 0;
-            self.last_macs[self.cleared] = 0;
-            self.cleared += 1;
+    /// Commands go on: into their queue, from the tables, and from where they have come. Returns what is wrong with
+    /// the one that is decoded.
+    fn advance(
+        &mut self,
+        input: &SequencerIn,
+        [enters, steps, moves]: [bool; 3],
+        entering: Option<Command>,
+    ) -> Fault {
+        let need = self.scoreboard.need();
+        let access = entering.and_then(|command| command.access());
+        let look = self.look.filter(|_| steps);
+        if let Some((looked, _)) = look.and_then(|look| look.access()) {
+            self.scoreboard.look(looked, access.map(|(access, _)| access));
         }
+        let before = self.look.or(self.command).and_then(|command| command.access());
+        let mut fault = Fault::None;
+        if steps {
+            self.look = None;
+        }
+        if moves && let Some(oldest) = self.input[0].take() {
+            self.input[0] = self.input[1].take();
+            match decode(&oldest, input, SCORES as u64) {
+                Ok(command) => {
+                    if let Some(looks_up) = command.access() {
+                        self.scoreboard.read(looks_up, access, before);
+                    }
+                    self.look = Some(command);
+                }
+                Err(wrong) => fault = wrong,
+            }
+        }
+        if let Some(command) = entering {
+            self.enter(command, need);
+        }
+        if enters {
+            self.command = None;
+        }
+        if steps {
+            self.command = look;
+        }
+        fault
     }
 
     fn start(&mut self) {
@@ -569,12 +541,18 @@ impl<const SCORES: usize> Sequencer<SCORES> {
             (false, false, false, false);
         flags.closes = false;
         self.fault = Fault::None;
-        (self.pace, self.gap) = (0, 0);
-        self.cleared = 0;
+        (self.pace, self.context_gap, self.tree_gap) = (0, 0, 0);
+        self.scoreboard.start();
     }
 }
 
-impl<const SCORES: usize> Model for Sequencer<SCORES> {
+impl<
+    const SCORES: usize,
+    const CONTEXT_AFTER_CONTEXT: u16,
+    const CONTEXT_AFTER_TREE: u16,
+    const TREE_AFTER_CONTEXT: u16,
+> Model for Sequencer<SCORES, CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT>
+{
     fn new() -> Self {
         const { assert!(SCORES >= 4 && SCORES <= PLACES) };
         let mut new = Self {
@@ -582,22 +560,16 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
             still: false,
             flags: Flags::default(),
             fault: Fault::None,
-            input: Dispatch::default(),
+            input: [None; 2],
+            look: None,
             command: None,
-            last_use: 0,
-            need: 0,
+            scoreboard: Scoreboard::new(),
             array: Queue::new(),
             results: Queue::new(),
             operands: Queue::new(),
             softmax: Queue::new(),
             operands_asked: 0,
             lacks: false,
-            unpaired: 0,
-            last_writes: [0; SHARED_WORDS],
-            last_macs: [0; SHARED_WORDS],
-            cleared: 0,
-            writes: Order::default(),
-            macs: Order::default(),
             ended: 0,
             made: 0,
             sent: 0,
@@ -605,12 +577,10 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
             readers: 0,
             reading: Default::default(),
             pace: 0,
-            gap: 0,
-            scores: 0,
+            context_gap: 0,
+            tree_gap: 0,
             elements: 0,
-            finishing: 0,
-            words: 0,
-            complete: 0,
+            softmax_requests: Softmax::default(),
         };
         new.output = new.requests();
         new
@@ -622,18 +592,11 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
 
     fn probe(&self) -> SequencerProbe {
         SequencerProbe {
+            look_valid_q: self.look.is_some(),
             command_valid_q: self.command.is_some(),
-            writes_q: self.writes.entered,
-            written_q: self.writes.done,
-            macs_q: self.macs.entered,
-            read_q: self.macs.done,
             ended_q: self.ended,
             made_q: self.made,
-            scores_q: U::new(self.scores.into()),
             elements_q: self.elements,
-            finishing_q: U::new(self.finishing.into()),
-            words_q: U::new(self.words.into()),
-            complete_q: U::new(self.complete.into()),
         }
     }
 
@@ -644,13 +607,13 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
     fn step(&mut self, input: &SequencerIn) -> SequencerOut {
         let output = self.output;
         let events = &input.events_i;
-        let taken = input.dispatch_valid_i && !self.flags.input_valid && self.fault == Fault::None;
+        let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault == Fault::None;
         let happens = taken | input.start_i | input.done_i | (*events != RankEvents::default());
-        let lacks = self.operands_asked >= input.operands_i.get();
-        if self.still && !happens && self.pace != 1 && self.gap != 1 {
+        if self.still && !happens && ![self.pace, self.context_gap, self.tree_gap].contains(&1) {
             self.pace = self.pace.saturating_sub(1);
-            self.gap = self.gap.saturating_sub(1);
-            self.lacks = lacks;
+            self.context_gap = self.context_gap.saturating_sub(1);
+            self.tree_gap = self.tree_gap.saturating_sub(1);
+            self.lacks = self.operands_asked >= input.operands_i.get();
             return output;
         }
 
@@ -658,11 +621,13 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         let before = self.flags;
         let fault_before = self.fault;
         let (enters, ends_unpaired) = (self.enters(), self.ends_unpaired());
-        let moves = self.moves(enters);
         let refused = match &self.command {
             Some(command) if enters => self.refuses(command),
             _ => Fault::None,
         };
+        let entering = self.command.filter(|_| enters && refused == Fault::None);
+        let steps = self.look.is_some() && (self.command.is_none() || enters);
+        let moves = self.moves(steps);
         let overwrites = self.overwrites(events);
         let next = self.array.next();
         let array_send = events.array_taken && next.is_some();
@@ -670,17 +635,13 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         let bus_sends =
             [before.bus_reads, before.bus_writes].map(|requested| events.bus_taken && requested);
         let softmax_done = events.finish_taken || events.weigh_taken;
-        let mac = next.filter(|entry| !entry.closes());
-        let write = self.operands.next();
+        let mac_need = next.filter(|entry| !entry.closes()).map(|mac| mac.need);
+        let write = self.operands.next().copied();
+        let finishes = self.softmax.next().map(|next| matches!(next, SoftmaxEntry::Finish(_)));
         let quiet = self.is_quiet();
         let [reads, closes] = self.ask_array(events);
-        let results_due = self.asks_results(events, bus_sends[0]);
-        let [finishes, weighs] = self.ask_softmax(events, softmax_done);
+        let results_due = self.asks_results(input, bus_sends[0]);
         self.flags = Flags {
-            input_valid: if before.input_valid { !moves } else { taken },
-            fresh: moves,
-            write_far: mac.is_some_and(|mac| self.writes.is_far(mac.need)),
-            mac_far: write.is_some_and(|write| self.macs.is_far(write.need)),
             quiet,
             over: before.over || input.done_i,
             ended_run: before.over && self.is_decoded() && self.array.is_empty() && quiet,
@@ -692,44 +653,34 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
             closes,
             bus_reads: results_due,
             bus_writes: !results_due && self.asks_operand(events, bus_sends[1]),
-            finishes,
-            weighs,
-            drops: self.drops_word(),
         };
-        if before.fresh
-            && let Some(command) = &self.command
-        {
-            let order = if command.uses().is_some() { &self.writes } else { &self.macs };
-            self.need = order.need(self.last_use);
-        }
+        let may_drop = self.may_drop();
+        let far = self.scoreboard.find_far(mac_need, write.map(|write| write.need));
 
-        self.lacks = lacks;
+        // The edge.
+        let from_host = matches!(entering, Some(Command::Shared { .. }));
+        self.lacks = self.operands_asked + u64::from(from_host) >= input.operands_i.get();
         self.see_bus(input, bus_sends);
         self.see_array(input, array_send && before.reads);
-        self.see_softmax(events);
+        let elements = (events.context_made.get() + events.output_made.get()) as u16;
+        self.elements = self.elements.wrapping_sub(elements);
+        let traffic = Traffic {
+            scores: matches!(entering, Some(Command::Results(results)) if results.scores() > 0),
+            weigh: matches!(entering, Some(Command::Weigh(_))),
+            weights: matches!(entering, Some(Command::Weights { .. })),
+            sends: bus_sends[1] && write.is_some_and(|write| !write.from_host),
+        };
         let changes = self.array.step(array_send, events.read || close_done)
             | self.results.step(bus_sends[0], events.results_taken)
             | self.operands.step(bus_sends[1], events.written)
-            | self.softmax.step(softmax_done, softmax_done);
-        if output.weights_drop_o {
-            self.take_word();
-            self.unpaired = self.unpaired.wrapping_sub(1) & 31;
-        }
-        let mut decode_fault = Fault::None;
-        let clears = !enters && self.cleared < SHARED_WORDS;
-        if let Some(command) = self.command.take_if(|_| enters)
-            && refused == Fault::None
-        {
-            self.enter(command);
-        }
-        if moves {
-            decode_fault = self.decode(input);
-        }
-        if clears {
-            self.clear();
-        }
+            | self.softmax.step(softmax_done, softmax_done)
+            | self.softmax_requests.step(events, finishes, may_drop, traffic);
+        let decode_fault = self.advance(input, [enters, steps, moves], entering);
+        self.scoreboard.see(events.read, events.written);
+        let clears = !enters && self.scoreboard.clear();
         if taken {
-            self.input = input.dispatch_i;
+            let free = usize::from(self.input[0].is_some());
+            self.input[free] = Some(input.dispatch_i);
         }
         if self.fault == Fault::None {
             self.fault = match (refused, decode_fault) {
@@ -741,8 +692,8 @@ impl<const SCORES: usize> Model for Sequencer<SCORES> {
         if input.start_i {
             self.start();
         }
-        let changes = changes || self.flags != before || self.fault != fault_before;
-        self.still = !(changes | happens | enters | moves | clears);
+        let changes = changes || far || self.flags != before || self.fault != fault_before;
+        self.still = !(changes | happens | enters | steps | moves | clears);
         self.output = self.requests();
         output
     }

@@ -12,7 +12,7 @@ ports! {
         inputs SequencerIn {
             /// Size of a bank.
             size_i: BankSize,
-            /// tCK of a burst on the data bus.
+            /// Cycles of a burst on the data bus, 1 or more.
             burst_i: u8,
             /// Sums have 32 bits: a burst of the context holds two of them, not four.
             wide_i: bool,
@@ -58,30 +58,16 @@ ports! {
             head_end_o: bool,
         }
         probes SequencerProbe {
-            /// There is a decoded command.
+            /// There is a decoded command, whose table has been read.
+            look_valid_q: bool,
+            /// There is a command that may enter its queue.
             command_valid_q: bool,
-            /// Writes to the shared buffers that have entered, modulo 65536.
-            writes_q: u16,
-            /// Those that are done.
-            written_q: u16,
-            /// MACs that have entered, modulo 65536.
-            macs_q: u16,
-            /// Those that are on the pins.
-            read_q: u16,
             /// Sums that have ended among the MACs that have entered, modulo 256.
             ended_q: u8,
             /// Sums whose results are there, modulo 256.
             made_q: u8,
-            /// Scores that are requested and not in the score buffer.
-            scores_q: U<10>,
             /// Elements of results that are requested and not there yet.
             elements_q: u16,
-            /// Reciprocals under way.
-            finishing_q: U<4>,
-            /// Words of weights from their weigh to their bus request.
-            words_q: U<5>,
-            /// Words of weights that are complete.
-            complete_q: U<5>,
         }
     }
 }

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+//! Which MACs and which writes to the shared buffers have a word in common, and whether those that come first are
+//! done.
+
+/// Words of the shared buffers.
+const SHARED_WORDS: usize = 256;
+/// Numbers of writes and of MACs, as an entry has them: so many less one.
+const NEED_MASK: u16 = 0x1FF;
+/// Those of them of which a counter that has come to a number is not farther than the half.
+const HALF: u16 = 0x100;
+/// From so many numbers on since the one that the next of a queue needs, nothing enters that counts on.
+const FAR: u16 = 0x80;
+
+/// What a command does with its word of the shared buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// A MAC with the word.
+    Mac,
+    /// A write to it.
+    Write,
+}
+
+/// Numbers things in the order in which they enter, and counts those that are done.
+#[derive(Clone, Copy, Default)]
+struct Order {
+    entered: u16,
+    done: u16,
+}
+
+impl Order {
+    /// What an entry needs that needs the one of this number: that, or one that is done.
+    fn need(&self, number: u16) -> u16 {
+        let under_way = self.entered.wrapping_sub(self.done) & 0x7F;
+        let is_under_way = self.entered.wrapping_sub(number) < under_way;
+        if is_under_way { number } else { self.done }
+    }
+
+    /// Whether it will be done, with the event of this cycle.
+    fn has_come(&self, need: u16, event: bool) -> bool {
+        let late = self.done.wrapping_sub(need);
+        late & HALF == 0 || event && late & NEED_MASK == NEED_MASK
+    }
+
+    fn is_far(&self, need: u16) -> bool {
+        self.entered.wrapping_sub(need) & NEED_MASK >= FAR
+    }
+}
+
+/// What a command needs whose table is read.
+#[derive(Clone, Copy)]
+enum LastUse {
+    /// The number in the table.
+    Table(u16),
+    /// That which enters as the table is read.
+    Forwarded,
+}
+
+/// The scoreboard.
+#[derive(Clone)]
+pub struct Scoreboard {
+    /// The last write to each word, and its last MAC; so many words are cleared in this run.
+    last_writes: [u16; SHARED_WORDS],
+    last_macs: [u16; SHARED_WORDS],
+    cleared: usize,
+    writes: Order,
+    macs: Order,
+    /// Of the command whose table has been read; it needs the command before it, if that enters.
+    last_use: LastUse,
+    followed: bool,
+    /// What the command needs that may enter.
+    need: u16,
+    write_far: bool,
+    mac_far: bool,
+}
+
+impl Scoreboard {
+    pub fn new() -> Self {
+        Self {
+            last_writes: [0; SHARED_WORDS],
+            last_macs: [0; SHARED_WORDS],
+            cleared: 0,
+            writes: Order::default(),
+            macs: Order::default(),
+            last_use: LastUse::Table(0),
+            followed: false,
+            need: 0,
+            write_far: false,
+            mac_far: false,
+        }
+    }
+
+    /// A run starts: the tables are cleared.
+    pub fn start(&mut self) {
+        self.cleared = 0;
+    }
+
+    /// Whether a word is cleared in this run.
+    pub fn is_cleared(&self, word: u8) -> bool {
+        usize::from(word) < self.cleared
+    }
+
+    /// What the command needs that may enter.
+    pub fn need(&self) -> u16 {
+        self.need & NEED_MASK
+    }
+
+    /// Whether what a MAC needs is done, with the event of this cycle.
+    pub fn mac_may(&self, need: u16, written: bool) -> bool {
+        self.writes.has_come(need, written)
+    }
+
+    /// The same of a write.
+    pub fn write_may(&self, need: u16, read: bool) -> bool {
+        self.macs.has_come(need, read)
+    }
+
+    /// Whether no more writes may enter.
+    pub fn write_far(&self) -> bool {
+        self.write_far
+    }
+
+    /// Whether no more MACs may enter.
+    pub fn mac_far(&self) -> bool {
+        self.mac_far
+    }
+
+    /// The cycle ends: finds what the next MAC and the next write keep from entering. Tells whether that changes.
+    pub fn find_far(&mut self, next_mac: Option<u16>, next_write: Option<u16>) -> bool {
+        let before = (self.write_far, self.mac_far);
+        self.write_far = next_mac.is_some_and(|need| self.writes.is_far(need));
+        self.mac_far = next_write.is_some_and(|need| self.macs.is_far(need));
+        before != (self.write_far, self.mac_far)
+    }
+
+    /// The table's word is looked at, as this enters: what the command needs.
+    pub fn look(&mut self, access: Access, enters: Option<Access>) {
+        let (order, needed) = match access {
+            Access::Mac => (&self.writes, Access::Write),
+            Access::Write => (&self.macs, Access::Mac),
+        };
+        self.need = match self.last_use {
+            _ if self.followed && enters == Some(needed) => order.entered.wrapping_add(1),
+            LastUse::Forwarded => order.entered,
+            LastUse::Table(number) => order.need(number),
+        };
+    }
+
+    /// A command's table is read, as `enters` enters and behind `before`, with their words.
+    pub fn read(
+        &mut self,
+        (access, word): (Access, u8),
+        enters: Option<(Access, u8)>,
+        before: Option<(Access, u8)>,
+    ) {
+        let (table, needed) = match access {
+            Access::Mac => (&self.last_writes, Access::Write),
+            Access::Write => (&self.last_macs, Access::Mac),
+        };
+        self.last_use = match enters == Some((needed, word)) {
+            true => LastUse::Forwarded,
+            false => LastUse::Table(table[usize::from(word)]),
+        };
+        self.followed = before == Some((needed, word));
+    }
+
+    /// A MAC or a write enters.
+    pub fn enter(&mut self, access: Access, word: u8) {
+        let (order, table) = match access {
+            Access::Mac => (&mut self.macs, &mut self.last_macs),
+            Access::Write => (&mut self.writes, &mut self.last_writes),
+        };
+        order.entered = order.entered.wrapping_add(1);
+        table[usize::from(word)] = order.entered;
+    }
+
+    /// Nothing enters: a word of the tables is cleared. Tells whether there was one left.
+    pub fn clear(&mut self) -> bool {
+        let clears = self.cleared < SHARED_WORDS;
+        if clears {
+            self.last_writes[self.cleared] = 0;
+            self.last_macs[self.cleared] = 0;
+            self.cleared += 1;
+        }
+        clears
+    }
+
+    /// The oldest MAC is on the pins, the oldest write is done.
+    pub fn see(&mut self, read: bool, written: bool) {
+        self.macs.done = self.macs.done.wrapping_add(read.into());
+        self.writes.done = self.writes.done.wrapping_add(written.into());
+    }
+}
