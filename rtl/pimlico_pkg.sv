@@ -15,7 +15,9 @@ package pimlico_pkg;
   /// Banks of a chip.
   localparam int unsigned BANKS = 16;
   /// Gear: tCK in a cycle of the rank PU's core, where nothing else is said.
+  /* verilator lint_off UNUSEDPARAM */
   localparam int unsigned DEFAULT_GEAR = 1;
+  /* verilator lint_on UNUSEDPARAM */
 
   /// Bank of a chip: bank group in the upper two bits.
   typedef logic [3:0]  bank_t;
