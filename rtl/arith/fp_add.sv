@@ -10,6 +10,9 @@ module fp_add #(
   parameter  int unsigned SUBNORMALS = 1,
   /// Pipeline registers, 0 to 3: after the adder, the alignment, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
+  /// 1: carries by prefix trees, for a short clock, and registers without reset; 0: carries that ripple,
+  /// for little power, and registers that are +0 after reset.
+  parameter  int unsigned FAST       = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
   /// Clock.
@@ -72,13 +75,28 @@ module fp_add #(
     assign minor_exponent = minor_field;
   end
 
-  ripple_adder #(.WIDTH(EXP_BITS)) u_distance (
-    .a_i     (major_exponent),
-    .b_i     (~minor_exponent),
-    .carry_i (1'b1),
-    .sum_o   (distance),
-    .carry_o (unused_order)
-  );
+  if (FAST != 0) begin : gen_fast_distance
+    // Both differences, as the operands come, and the one that is not negative.
+    logic [EXP_BITS-1:0] a_field, b_field, a_exponent, b_exponent;
+    logic [EXP_BITS:0]   above, below;
+
+    assign a_field      = a_i[WIDTH-2-:EXP_BITS];
+    assign b_field      = b_i[WIDTH-2-:EXP_BITS];
+    assign a_exponent   = a_field | EXP_BITS'(SUBNORMALS != 0 && a_field == '0);
+    assign b_exponent   = b_field | EXP_BITS'(SUBNORMALS != 0 && b_field == '0);
+    assign above        = {1'b0, a_exponent} - {1'b0, b_exponent};
+    assign below        = {1'b0, b_exponent} - {1'b0, a_exponent};
+    assign distance     = above[EXP_BITS] ? below[EXP_BITS-1:0] : above[EXP_BITS-1:0];
+    assign unused_order = &{1'b0, below[EXP_BITS], minor_exponent};
+  end else begin : gen_distance
+    ripple_adder #(.WIDTH(EXP_BITS)) u_distance (
+      .a_i     (major_exponent),
+      .b_i     (~minor_exponent),
+      .carry_i (1'b1),
+      .sum_o   (distance),
+      .carry_o (unused_order)
+    );
+  end
 
   // Align: the largest step first, as then the least is shifted. Beyond all steps, and where the
   // minor operand is flushed, the first step lets nothing through.
@@ -115,7 +133,7 @@ module fp_add #(
     sticky:   sticky
   };
 
-  pipe #(.WIDTH($bits(aligned_t)), .ENABLED(STAGES >= 2)) u_aligned_pipe (
+  pipe #(.WIDTH($bits(aligned_t)), .RESET(FAST == 0), .ENABLED(STAGES >= 2)) u_aligned_pipe (
     .clk_i, .rst_ni, .data_i(aligned_d), .data_o(aligned_q)
   );
 
@@ -124,13 +142,25 @@ module fp_add #(
   logic [FIELD_WIDTH-1:0] sum;
   sum_t                   sum_d, sum_q;
 
-  ripple_adder #(.WIDTH(FIELD_WIDTH)) u_sum (
-    .a_i     ({aligned_q.major, 2'b00}),
-    .b_i     (aligned_q.minor ^ {FIELD_WIDTH{aligned_q.subtract}}),
-    .carry_i (aligned_q.subtract && !aligned_q.sticky),
-    .sum_o   (sum),
-    .carry_o (carry)
-  );
+  logic [FIELD_WIDTH-1:0] addend;
+  logic                   carry_in;
+
+  assign addend   = aligned_q.minor ^ {FIELD_WIDTH{aligned_q.subtract}};
+  assign carry_in = aligned_q.subtract && !aligned_q.sticky;
+
+  if (FAST != 0) begin : gen_fast_sum
+    logic unused_low;
+
+    assign {carry, sum, unused_low} = {1'b0, aligned_q.major, 2'b00, 1'b1} + {1'b0, addend, carry_in};
+  end else begin : gen_sum
+    ripple_adder #(.WIDTH(FIELD_WIDTH)) u_sum (
+      .a_i     ({aligned_q.major, 2'b00}),
+      .b_i     (addend),
+      .carry_i (carry_in),
+      .sum_o   (sum),
+      .carry_o (carry)
+    );
+  end
 
   assign sum_d = '{
     negative: aligned_q.negative,
@@ -141,7 +171,7 @@ module fp_add #(
     sticky:   aligned_q.sticky
   };
 
-  pipe #(.WIDTH($bits(sum_t)), .ENABLED(STAGES >= 1)) u_sum_pipe (
+  pipe #(.WIDTH($bits(sum_t)), .RESET(FAST == 0), .ENABLED(STAGES >= 1)) u_sum_pipe (
     .clk_i, .rst_ni, .data_i(sum_d), .data_o(sum_q)
   );
 
@@ -250,7 +280,7 @@ module fp_add #(
     .result_o   (result)
   );
 
-  pipe #(.WIDTH(WIDTH), .ENABLED(STAGES >= 3)) u_result_pipe (
+  pipe #(.WIDTH(WIDTH), .RESET(FAST == 0), .ENABLED(STAGES >= 3)) u_result_pipe (
     .clk_i, .rst_ni, .data_i(result), .data_o(result_o)
   );
 
@@ -258,5 +288,6 @@ module fp_add #(
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
   if (SUBNORMALS > 1 || STAGES > 3)
     $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+  if (FAST > 1) $fatal(1, "FAST = %0d: expected 0 or 1", FAST);
 
 endmodule

@@ -5,7 +5,9 @@ module pipe #(
   /// Width of the data.
   parameter int unsigned WIDTH   = 1,
   /// 1: a register; 0: a wire.
-  parameter bit          ENABLED = 1'b1
+  parameter bit          ENABLED = 1'b1,
+  /// 1: the register is 0 after reset; 0: it has no reset.
+  parameter bit          RESET   = 1'b1
 ) (
   /// Clock.
   input  logic             clk_i,
@@ -17,7 +19,17 @@ module pipe #(
   output logic [WIDTH-1:0] data_o
 );
 
-  if (ENABLED) begin : gen_register
+  if (ENABLED && !RESET) begin : gen_open
+    logic [WIDTH-1:0] data_q;
+    logic             unused_reset;
+
+    always_ff @(posedge clk_i) begin
+      data_q <= data_i;
+    end
+
+    assign unused_reset = rst_ni;
+    assign data_o       = data_q;
+  end else if (ENABLED) begin : gen_register
     logic [WIDTH-1:0] data_q;
 
     always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // An RTL module of two operands beside its reference. What is to be proven: differ_o is never 1.
-// The macros MODULE and REFERENCE name the two.
+// The macros MODULE and REFERENCE name the two. With FAST the module is built for speed.
 
 module miter #(
   /// Width of the exponent field.
@@ -24,6 +24,9 @@ module miter #(
 );
 
   `MODULE #(
+`ifdef FAST
+    .FAST       (1),
+`endif
     .EXP_BITS   (EXP_BITS),
     .MAN_BITS   (MAN_BITS),
     .SUBNORMALS (SUBNORMALS),

@@ -46,6 +46,7 @@ class Proof:
     split_bits: int  # of a_i's exponent, from the top
     fewest_gates: int  # in the comparison; fewer, and something was lost
     fault: tuple[str, str, str]  # file, text, what it is replaced by
+    fast: bool = False  # with FAST = 1
     minutes: bool = False  # takes minutes, and is done only when asked for by name
 
     @property
@@ -61,6 +62,8 @@ PROOFS = [
     Proof("fp_add", "fp_add", 5, 10, 1, 5, 2000, ROUNDING_FAULT),
     Proof("fp_add:flush", "fp_add", 5, 10, 0, 5, 2000, ROUNDING_FAULT),
     Proof("fp_add:bfloat16", "fp_add", 8, 7, 1, 5, 2000, ROUNDING_FAULT, minutes=True),
+    Proof("fp_add:fast", "fp_add", 5, 10, 1, 5, 2000, ROUNDING_FAULT, fast=True),
+    Proof("fp_add:flush_fast", "fp_add", 5, 10, 0, 5, 2000, ROUNDING_FAULT, fast=True),
     Proof("fp_max", "fp_max", 5, 10, 1, 0, 500, NAN_FAULT),
     Proof("fp_max:flush", "fp_max", 5, 10, 0, 0, 500, NAN_FAULT),
     Proof("fp_max:bfloat16", "fp_max", 8, 7, 1, 0, 500, NAN_FAULT),
@@ -80,6 +83,7 @@ def formula(proof, rtl, folder):
     parameters = f"-G EXP_BITS={proof.exp_bits} -G MAN_BITS={proof.man_bits}"
     parameters += f" -G SUBNORMALS={proof.subnormals}"
     macros = f"-D MODULE={proof.module} -D REFERENCE={proof.module}_reference"
+    macros += " -D FAST=1" if proof.fast else ""
     smt2, aiger = folder / "miter.smt2", folder / "miter.aag"
     commands = [
         f"read_slang --top miter {macros} {parameters} {' '.join(map(str, sources))}",

@@ -39,8 +39,8 @@ pub trait Binary {
 pub type FastOperation = fn(Level, &[u16], &[u16], &mut [u16]);
 
 macro_rules! binary {
-    ($unit:ident, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
-        impl<const STAGES: usize> Binary for $unit<$format, STAGES> {
+    ($unit:ident$([$other:ident])?, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
+        impl<const STAGES: usize $(, const $other: bool)?> Binary for $unit<$format, STAGES $(, $other)?> {
             type Format = $format;
             const FAST: Option<FastOperation> = $fast;
 
@@ -67,12 +67,12 @@ binary!(FpMul, Bfloat16, Fp::mul, mul, None);
 binary!(FpMul, Bfloat16Flush, Fp::mul, mul, None);
 binary!(FpMul, Binary32, Fp::mul, mul, None);
 binary!(FpMul, Binary32Flush, Fp::mul, mul, None);
-binary!(FpAdd, Binary16, Fp::add, add, Some(fast::add::<Binary16>));
-binary!(FpAdd, Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
-binary!(FpAdd, Bfloat16, Fp::add, add, None);
-binary!(FpAdd, Bfloat16Flush, Fp::add, add, None);
-binary!(FpAdd, Binary32, Fp::add, add, None);
-binary!(FpAdd, Binary32Flush, Fp::add, add, None);
+binary!(FpAdd[PREFIX], Binary16, Fp::add, add, Some(fast::add::<Binary16>));
+binary!(FpAdd[PREFIX], Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
+binary!(FpAdd[PREFIX], Bfloat16, Fp::add, add, None);
+binary!(FpAdd[PREFIX], Bfloat16Flush, Fp::add, add, None);
+binary!(FpAdd[PREFIX], Binary32, Fp::add, add, None);
+binary!(FpAdd[PREFIX], Binary32Flush, Fp::add, add, None);
 binary!(FpMax, Binary16, Fp::max, max, None);
 binary!(FpMax, Binary16Flush, Fp::max, max, None);
 binary!(FpMax, Bfloat16, Fp::max, max, None);

@@ -8,7 +8,7 @@ use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpAdd, FpAddIn, FpAddOut};
 
-impl<F: Format, const STAGES: usize> Bench for FpAdd<F, STAGES>
+impl<F: Format, const STAGES: usize, const FAST: bool> Bench for FpAdd<F, STAGES, FAST>
 where
     Self: Binary,
 {

@@ -3,7 +3,7 @@
 
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 use std::ops::Add;
 
 /// Guard, round and sticky bit below the significand.
@@ -81,29 +81,39 @@ ports! {
     }
 }
 
-/// The cycle model of a floating-point adder with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point adder with `STAGES` pipeline registers (0 to 3). With `FAST` these have no
+/// reset.
 ///
 #[doc = contract!("arith/fp_add")]
 #[derive(Clone)]
-pub struct FpAdd<F, const STAGES: usize> {
+pub struct FpAdd<F, const STAGES: usize, const FAST: bool = false> {
     pipeline: Pipeline<Fp<F>, STAGES>,
+    /// Cycles since the reset, up to `STAGES`.
+    cycles: usize,
 }
 
-impl<F: Format, const STAGES: usize> Unit for FpAdd<F, STAGES> {
+impl<F: Format, const STAGES: usize, const FAST: bool> Unit for FpAdd<F, STAGES, FAST> {
     const MODULE: &'static str = "fp_add";
-    const PARAMETERS: &'static [(&'static str, i64)] = &super::parameters::<F>(STAGES);
+    const PARAMETERS: &'static [(&'static str, i64)] = &{
+        let [exp_bits, man_bits, subnormals, stages] = super::parameters::<F>(STAGES);
+        [exp_bits, man_bits, subnormals, stages, ("FAST", FAST as i64)]
+    };
     type In = FpAddIn<F>;
     type Out = FpAddOut<F>;
     type Probe = FpAddProbe<F>;
 
     fn variant() -> String {
-        super::variant::<F>(STAGES)
+        match (FAST, super::variant::<F>(STAGES)) {
+            (false, others) => others,
+            (true, others) if others.is_empty() => "fast".to_owned(),
+            (true, others) => format!("{others}_fast"),
+        }
     }
 }
 
-impl<F: Format, const STAGES: usize> Model for FpAdd<F, STAGES> {
+impl<F: Format, const STAGES: usize, const FAST: bool> Model for FpAdd<F, STAGES, FAST> {
     fn new() -> Self {
-        Self { pipeline: Pipeline::new(Fp::ZERO) }
+        Self { pipeline: Pipeline::new(Fp::ZERO), cycles: 0 }
     }
 
     fn reset(&mut self) {
@@ -114,7 +124,14 @@ impl<F: Format, const STAGES: usize> Model for FpAdd<F, STAGES> {
         FpAddProbe::default()
     }
 
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if FAST && self.cycles < STAGES {
+            open.port("result_o").mark();
+        }
+    }
+
     fn step(&mut self, input: &Self::In) -> Self::Out {
+        self.cycles = (self.cycles + 1).min(STAGES);
         FpAddOut { result_o: self.pipeline.step(input.a_i + input.b_i), ..Default::default() }
     }
 }
