@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Adder unit of the rank PU: eight adders over the eight chips of a rank. Contract: adder_unit.md.
+// Adder unit of the rank PU: eight adders for each lane, over the eight chips of a rank. Contract: adder_unit.md.
 
 module adder_unit #(
+  /// tCK in a cycle, and so lanes: 1, 2 or 4.
+  parameter  int unsigned GEAR         = 1,
   /// Width of an element's exponent field.
   parameter  int unsigned EXP_BITS     = 5,
   /// Width of an element's trailing significand field.
@@ -17,126 +19,122 @@ module adder_unit #(
   localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS
 ) (
-  /// Clock: one edge per tCK.
-  input  logic                      clk_i,
+  /// Clock: one edge per cycle of the rank's core.
+  input  logic                                clk_i,
   /// Asynchronous reset, active low.
-  input  logic                      rst_ni,
-  /// Eight elements arrive.
-  input  logic                      valid_i,
-  /// 0: tree mode; 1: accumulator mode.
-  input  logic                      accumulate_i,
-  /// Tree mode: add +0 in place of partial_i. Accumulator mode: start from +0.
-  input  logic                      first_i,
-  /// Accumulator mode: the sums with this input are complete.
-  input  logic                      last_i,
-  /// Tree mode: sum of earlier passes.
-  input  logic [SUM_WIDTH-1:0]      partial_i,
-  /// One element from each chip.
-  input  logic [7:0][SUM_WIDTH-1:0] x_i,
-  /// tree_o is a new sum.
-  output logic                      tree_valid_o,
-  /// Tree mode: the sum over the chips, rounded to an element.
-  output logic [WIDTH-1:0]          tree_o,
-  /// lanes_o are complete sums.
-  output logic                      lanes_valid_o,
-  /// Accumulator mode: the sum of each chip's lane.
-  output logic [7:0][SUM_WIDTH-1:0] lanes_o
+  input  logic                                rst_ni,
+  /// Tree mode: x_i is a group of eight elements in each lane.
+  input  logic                                valid_i,
+  /// Accumulator mode, by lane: x_i has an element for each chip's sum.
+  input  logic [GEAR-1:0]                     accumulate_i,
+  /// One element from each chip, by lane.
+  input  logic [GEAR-1:0][7:0][SUM_WIDTH-1:0] x_i,
+  /// Tree mode, by lane: sum of earlier passes, for the group of six cycles ago; +0 if there is none.
+  input  logic [GEAR-1:0][SUM_WIDTH-1:0]      partial_i,
+  /// Accumulator mode: the first lane accumulates in the next cycle, and begins a sum.
+  input  logic                                begin_i,
+  /// Accumulator mode: the sum begins with start_i; else with +0.
+  input  logic                                goes_on_i,
+  /// Accumulator mode: what each chip's sum begins with.
+  input  logic [7:0][SUM_WIDTH-1:0]           start_i,
+  /// tree_o are new sums.
+  output logic                                tree_valid_o,
+  /// Tree mode, by lane: the sum over the chips, rounded to an element.
+  output logic [GEAR-1:0][WIDTH-1:0]          tree_o,
+  /// Accumulator mode: each chip's sum after the last lane has accumulated.
+  output logic [7:0][SUM_WIDTH-1:0]           lanes_o
 );
 
   localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
   localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
+  // Cycles of an adder and of the tree.
+  localparam int unsigned ADDER_LATENCY  = 2;
+  localparam int unsigned TREE_LATENCY   = 4 * ADDER_LATENCY;
 
-  // The tree inputs whose sums stand in the even sum_q, in sum_q[1] and [5] and in sum_q[3], and what
-  // the eighth adder adds to them: that counts where its input is valid.
-  logic [2:0]                valid_d, valid_q;
-  logic [2:0][SUM_WIDTH-1:0] partial_d, partial_q;
-  logic                      tree_valid_d, tree_valid_q;
-  logic                      lanes_valid_d, lanes_valid_q;
-  logic                      accumulate;
-  logic [7:0]                load;
-  logic [7:0][SUM_WIDTH-1:0] left, right, sum, sum_d, sum_q;
-
-  assign accumulate = valid_i && accumulate_i;
+  logic [TREE_LATENCY-1:0]             valid_d, valid_q;
+  logic [GEAR-1:0][7:0][SUM_WIDTH-1:0] sum_d, sum_q;
+  // What the first lane adds to: what a sum begins with, or the last lane's sums of the cycle before.
+  logic [7:0][SUM_WIDTH-1:0]           carried_d, carried_q;
 
   always_comb begin
-    if (accumulate) begin
-      left  = x_i;
-      right = first_i ? '0 : sum_q;
-    end else begin
-      left  = {sum_q[3], x_i[6], sum_q[4], x_i[4], sum_q[1], x_i[2], sum_q[0], x_i[0]};
-      right = {partial_q[2], x_i[7], sum_q[6], x_i[5], sum_q[5], x_i[3], sum_q[2], x_i[1]};
+    carried_d = sum_q[GEAR-1];
+    if (begin_i) carried_d = goes_on_i ? start_i : '0;
+  end
+
+  for (genvar lane = 0; lane < GEAR; lane++) begin : gen_lane
+    logic [7:0][SUM_WIDTH-1:0] x, s, left, right, sums;
+
+    assign x = x_i[lane];
+    assign s = sum_q[lane];
+
+    if (lane == 0) begin : gen_carried
+      assign sums = carried_q;
+    end else begin : gen_before
+      assign sums = sum_q[lane-1];
+    end
+
+    // Eight adders have the element of their chip in accumulator mode; of these the even ones have it in the
+    // tree as well.
+    always_comb begin
+      left  = {s[3], x[6], s[4], x[4], s[1], x[2], s[0], x[0]};
+      right = {partial_i[lane], x[7], s[6], x[5], s[5], x[3], s[2], x[1]};
+      if (accumulate_i[lane]) begin
+        left  = x;
+        right = sums;
+      end
+    end
+
+    for (genvar k = 0; k < 8; k++) begin : gen_add
+      fp_add #(
+        .EXP_BITS   (SUM_EXP_BITS),
+        .MAN_BITS   (SUM_MAN_BITS),
+        .SUBNORMALS (SUM_SUBNORMALS),
+        .STAGES     (ADDER_LATENCY - 1),
+        .FAST       (1)
+      ) u_add (
+        .clk_i,
+        .rst_ni,
+        .a_i      (left[k]),
+        .b_i      (right[k]),
+        .result_o (sum_d[lane][k])
+      );
+    end
+
+    if (WIDE) begin : gen_narrow
+      fp_narrow #(
+        .EXP_BITS      (EXP_BITS),
+        .MAN_BITS      (MAN_BITS),
+        .SUBNORMALS    (SUBNORMALS),
+        .WIDE_EXP_BITS (SUM_EXP_BITS),
+        .WIDE_MAN_BITS (SUM_MAN_BITS),
+        .STAGES        (0)
+      ) u_narrow (
+        .clk_i,
+        .rst_ni,
+        .a_i      (s[7]),
+        .result_o (tree_o[lane])
+      );
+    end else begin : gen_same
+      assign tree_o[lane] = s[7];
     end
   end
 
-  for (genvar k = 0; k < 8; k++) begin : gen_add
-    fp_add #(
-      .EXP_BITS   (SUM_EXP_BITS),
-      .MAN_BITS   (SUM_MAN_BITS),
-      .SUBNORMALS (SUM_SUBNORMALS),
-      .STAGES     (0)
-    ) u_add (
-      .clk_i,
-      .rst_ni,
-      .a_i      (left[k]),
-      .b_i      (right[k]),
-      .result_o (sum[k])
-    );
-  end
-
-  assign load = {accumulate || valid_q[2], valid_i, accumulate || valid_q[0], valid_i,
-                 accumulate || valid_q[1], valid_i, accumulate || valid_q[0], valid_i};
-
-  always_comb begin
-    sum_d = sum_q;
-    for (int unsigned k = 0; k < 8; k++) begin
-      if (load[k]) sum_d[k] = sum[k];
-    end
-  end
-
-  assign valid_d       = {valid_q[1:0], valid_i && !accumulate_i};
-  assign partial_d     = {partial_q[1:0], first_i ? {SUM_WIDTH{1'b0}} : partial_i};
-  assign tree_valid_d  = valid_q[2] && !accumulate;
-  assign lanes_valid_d = accumulate && last_i;
+  assign valid_d = {valid_q[TREE_LATENCY-2:0], valid_i};
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      valid_q       <= '0;
-      tree_valid_q  <= 1'b0;
-      lanes_valid_q <= 1'b0;
-    end else begin
-      valid_q       <= valid_d;
-      tree_valid_q  <= tree_valid_d;
-      lanes_valid_q <= lanes_valid_d;
-    end
+    if (!rst_ni) valid_q <= '0;
+    else         valid_q <= valid_d;
   end
 
   always_ff @(posedge clk_i) begin
-    partial_q <= partial_d;
     sum_q     <= sum_d;
+    carried_q <= carried_d;
   end
 
-  if (WIDE) begin : gen_narrow
-    fp_narrow #(
-      .EXP_BITS      (EXP_BITS),
-      .MAN_BITS      (MAN_BITS),
-      .SUBNORMALS    (SUBNORMALS),
-      .WIDE_EXP_BITS (SUM_EXP_BITS),
-      .WIDE_MAN_BITS (SUM_MAN_BITS),
-      .STAGES        (0)
-    ) u_narrow (
-      .clk_i,
-      .rst_ni,
-      .a_i      (sum_q[7]),
-      .result_o (tree_o)
-    );
-  end else begin : gen_same
-    assign tree_o = sum_q[7];
-  end
+  assign tree_valid_o = valid_q[TREE_LATENCY-1];
+  assign lanes_o      = sum_q[GEAR-1];
 
-  assign tree_valid_o  = tree_valid_q;
-  assign lanes_valid_o = lanes_valid_q;
-  assign lanes_o       = sum_q;
-
+  if (GEAR != 1 && GEAR != 2 && GEAR != 4) $fatal(1, "GEAR = %0d: expected 1, 2 or 4", GEAR);
   if (SUBNORMALS > 1) $fatal(1, "SUBNORMALS = %0d: expected 0 or 1", SUBNORMALS);
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) ||
       !fp_pkg::is_sum_format(EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS))

@@ -2,29 +2,31 @@
 // Time of a burst on the data bus, CL or CWL after its command. Contract: burst_timer.md.
 
 module burst_timer #(
-  /// The longest latency, in tCK.
+  /// The longest latency, in cycles.
   parameter  int unsigned LONGEST      = 48,
+  /// Cycles of a burst: 1, 2 or 4.
+  parameter  int unsigned LENGTH       = 4,
   localparam int unsigned LATENCY_BITS = $clog2(LONGEST + 1)
 ) (
-  /// Clock: one edge per tCK.
+  /// Clock: one edge per cycle, a tCK unless the rank's core has a gear.
   input  logic       clk_i,
   /// Asynchronous reset, active low.
   input  logic       rst_ni,
   /// The command is on the pins.
   input  logic       command_i,
-  /// Latency from the command to its data, in tCK: 1 to LONGEST.
+  /// Latency from the command to its data, in cycles: 1 to LONGEST.
   input  logic [7:0] latency_i,
-  /// The burst begins in the next tCK.
+  /// The burst begins in the next cycle.
   output logic       ahead_o,
   /// The burst is on the bus.
   output logic       busy_o,
-  /// tCK of the burst on the bus, 0 to 3.
+  /// Cycle of the burst on the bus, from 0 on.
   output logic [1:0] index_o,
-  /// The burst is in its last tCK.
+  /// The burst is in its last cycle.
   output logic       last_o
 );
 
-  // Bit n: a command n tCK ago.
+  // Bit n: a command n cycles ago.
   logic [LONGEST-1:0]      line;
   logic [LONGEST-1:1]      line_q;
   logic [LATENCY_BITS-1:0] latency;
@@ -38,8 +40,8 @@ module burst_timer #(
   assign unused_latency = &{1'b0, latency_i};
 
   // The burst: what is on the bus comes from registers.
-  assign busy_d  = ahead_o || (busy_q && index_q != '1);
-  assign index_d = ahead_o || !busy_q ? '0 : index_q + 2'd1;
+  assign busy_d  = ahead_o || (busy_q && !last_o);
+  assign index_d = ahead_o || !busy_d ? '0 : index_q + 2'd1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -55,8 +57,9 @@ module burst_timer #(
 
   assign busy_o  = busy_q;
   assign index_o = index_q;
-  assign last_o  = index_q == '1;
+  assign last_o  = busy_q && index_q == 2'(LENGTH - 1);
 
+  if (LENGTH != 1 && LENGTH != 2 && LENGTH != 4) $fatal(1, "LENGTH = %0d: expected 1, 2 or 4", LENGTH);
   if (LONGEST < 2 || LONGEST > 255) $fatal(1, "LONGEST = %0d: expected 2 to 255", LONGEST);
 
 endmodule

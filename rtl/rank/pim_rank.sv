@@ -245,11 +245,14 @@ module pim_rank import pimlico_pkg::*; #(
   // Results to the adder unit.
   logic [CHIPS-1:0][SUM_WIDTH-1:0] kept_sums, adder_x, lanes;
   logic [SUM_WIDTH-1:0]            adder_partial;
-  logic [3:0][15:0]                kept_outputs;
-  logic                            adder_valid, adder_accumulate, adder_first, adder_last, results_idle;
+  logic [3:0][15:0]                kept_outputs, kept_outputs_d, kept_outputs_q;
+  logic                            adder_valid, adder_accumulate, adder_begin, adder_goes_on, results_idle;
+  logic                            outputs_read, sums_read;
+  place_t                          outputs_place;
+  logic [7:0]                      sums_place;
   tree_sum_t                       tree_of;
   lane_sums_t                      lanes_of;
-  logic                            tree_valid, lanes_valid, unused_lanes;
+  logic                            tree_valid, lanes_valid;
   logic [15:0]                     tree;
 
   result_path #(
@@ -257,20 +260,23 @@ module pim_rank import pimlico_pkg::*; #(
     .SUM_MAN_BITS (SUM_MAN_BITS)
   ) u_results (
     .clk_i             (clk_beat),
-    .clk_tck_i         (clk_pim),
+    .clk_core_i        (clk_pim),
     .rst_ni,
     .cl_i              (cycles.cl),
     .read_result_i     (read_result),
     .sum_i             (transfer.sum),
-    .partial_sums_i    (kept_sums),
-    .partial_outputs_i (kept_outputs),
     .dq_i              (dq_o),
+    .partial_outputs_i (kept_outputs_q),
+    .partial_read_o    (outputs_read),
+    .partial_place_o   (outputs_place),
+    .sums_read_o       (sums_read),
+    .sums_place_o      (sums_place),
     .valid_o           (adder_valid),
     .accumulate_o      (adder_accumulate),
-    .first_o           (adder_first),
-    .last_o            (adder_last),
-    .partial_o         (adder_partial),
     .x_o               (adder_x),
+    .partial_o         (adder_partial),
+    .begin_o           (adder_begin),
+    .goes_on_o         (adder_goes_on),
     .tree_o            (tree_of),
     .lanes_valid_o     (lanes_valid),
     .lanes_o           (lanes_of),
@@ -281,19 +287,26 @@ module pim_rank import pimlico_pkg::*; #(
     .SUM_EXP_BITS (SUM_EXP_BITS),
     .SUM_MAN_BITS (SUM_MAN_BITS)
   ) u_adder (
-    .clk_i         (clk_pim),
+    .clk_i        (clk_pim),
     .rst_ni,
-    .valid_i       (adder_valid),
-    .accumulate_i  (adder_accumulate),
-    .first_i       (adder_first),
-    .last_i        (adder_last),
-    .partial_i     (adder_partial),
-    .x_i           (adder_x),
-    .tree_valid_o  (tree_valid),
-    .tree_o        (tree),
-    .lanes_valid_o (unused_lanes),
-    .lanes_o       (lanes)
+    .valid_i      (adder_valid),
+    .accumulate_i (adder_accumulate),
+    .x_i          (adder_x),
+    .partial_i    (adder_partial),
+    .begin_i      (adder_begin),
+    .goes_on_i    (adder_goes_on),
+    .start_i      (kept_sums),
+    .tree_valid_o (tree_valid),
+    .tree_o       (tree),
+    .lanes_o      (lanes)
   );
+
+  // The word of the score buffer that is read is there in the next cycle.
+  assign kept_outputs_d = outputs_read ? kept_outputs : kept_outputs_q;
+
+  always_ff @(posedge clk_pim) begin
+    kept_outputs_q <= kept_outputs_d;
+  end
 
   // The context: partial sums come back, complete ones leave.
   logic        sum_valid, sum_ready, late_valid, context_idle;
@@ -303,12 +316,13 @@ module pim_rank import pimlico_pkg::*; #(
   logic [15:0] late_context;
   element_t    context_element;
 
-  ram #(.WIDTH(SUM_WIDTH), .ELEMENTS(CHIPS), .DEPTH(256)) u_partial_sums (
+  ram_1r1w #(.WIDTH(CHIPS * SUM_WIDTH), .DEPTH(256)) u_partial_sums (
     .clk_i           (clk_pim),
-    .write_i         ({CHIPS{lanes_valid && !lanes_of.complete}}),
+    .write_i         (lanes_valid && !lanes_of.complete),
     .write_address_i (lanes_of.place),
     .data_i          (lanes),
-    .read_address_i  (transfer.sum.place[7:0]),
+    .read_i          (sums_read),
+    .read_address_i  (sums_place),
     .data_o          (kept_sums)
   );
 
@@ -350,8 +364,8 @@ module pim_rank import pimlico_pkg::*; #(
     .tree_valid_i      (tree_valid),
     .tree_i            (tree),
     .tree_of_i         (tree_of),
-    .partial_read_i    (read_result && transfer.sum.kind == SumOutputs),
-    .partial_place_i   (transfer.sum.place),
+    .partial_read_i    (outputs_read),
+    .partial_place_i   (outputs_place),
     .finish_valid_i,
     .finish_i,
     .weigh_valid_i,

@@ -7,11 +7,11 @@ module sequencer import pimlico_pkg::*; #(
   /// Cycles from the acceptance of a request to its command on the pins: of the rank controller.
   parameter int unsigned LATENCY               = 2,
   /// Idle cycles of the adder unit between a burst of the context and the next one of the context.
-  parameter int unsigned CONTEXT_AFTER_CONTEXT = 1,
+  parameter int unsigned CONTEXT_AFTER_CONTEXT = 0,
   /// Idle cycles of the adder unit between a burst of scores or outputs and one of the context.
   parameter int unsigned CONTEXT_AFTER_TREE    = 4,
   /// Idle cycles of the adder unit between a burst of the context and one of scores or outputs.
-  parameter int unsigned TREE_AFTER_CONTEXT    = 0
+  parameter int unsigned TREE_AFTER_CONTEXT    = 11
 ) (
   /// Clock: one edge per cycle of the rank PU's core.
   input  logic           clk_i,

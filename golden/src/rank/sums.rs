@@ -9,11 +9,10 @@ use crate::sequencer::opcode::MAC_CONTEXT;
 
 /// Bank groups.
 const GROUPS: usize = 4;
-/// tCK from the first data of an RD_RESULT until an RD_RESULT reads its partial outputs: the burst, and the
-/// adders of the tree.
-const OUTPUTS_SETTLE: u64 = 4 + 4;
-/// The same of partial sums of the context: the burst, and an adder.
-const CONTEXT_SETTLES: u64 = 4 + 1;
+/// tCK from an RD_RESULT that leaves partial outputs to one that goes on from them.
+const OUTPUTS_SETTLE: u64 = 8;
+/// The same of partial sums of the context.
+const CONTEXT_SETTLES: u64 = 17;
 
 impl Rank {
     /// An RD_ALL with what the bank PUs do with it.
@@ -119,7 +118,7 @@ impl Rank {
             } else {
                 let place = place + n;
                 let kept = self.buffer.get_mut(place).ok_or(Stop::Open("no such place"))?;
-                let from = at + self.kind.cl + OUTPUTS_SETTLE;
+                let from = at + OUTPUTS_SETTLE;
                 (*kept, self.outputs_from[place]) = (Some(output), Some(from));
             }
         }
@@ -163,7 +162,7 @@ impl Rank {
             self.made.context.extend(elements);
         } else {
             let kept = self.partial_sums.get_mut(place).ok_or(Stop::Open("no such place"))?;
-            *kept = Some((lanes, at + self.kind.cl + CONTEXT_SETTLES));
+            *kept = Some((lanes, at + CONTEXT_SETTLES));
         }
         Ok(())
     }

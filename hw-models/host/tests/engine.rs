@@ -218,7 +218,7 @@ proptest! {
 /// Times that the rank's host need not know, as it writes bursts one by one.
 fn other_timings() -> impl Strategy<Value = Config> {
     let ccd_l = prop::sample::select(vec![4, 8, 12, 16]);
-    (configs(), ccd_l, [2..=48_u64, 2..=48], [1..40_u64, 1..40, 1..40, 1..40]).prop_map(
+    (configs(), ccd_l, [4..=48_u64, 4..=48], [1..40_u64, 1..40, 1..40, 1..40]).prop_map(
         |(mut config, ccd_l_tck, [cl_tck, cwl_tck], [rcd_tck, rp_tck, rrd_tck, rtp_tck])| {
             let timing = &mut config.timing;
             (timing.ccd_l_tck, timing.cl_tck, timing.cwl_tck) =

@@ -17,6 +17,7 @@ macro_rules! contract {
 
 pub mod arith;
 pub mod bank;
+pub mod gear;
 pub mod module;
 mod prim;
 pub mod rank;
@@ -48,6 +49,10 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpAdd<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary32, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary32Flush, 0>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0, true>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16, 1, true>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 0, true>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary32, 0, true>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 0>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 1>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 2>);
@@ -100,6 +105,21 @@ macro_rules! for_each_unit {
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
+        $each!($crate::rank::AdderUnit<
+            $crate::arith::Binary16,
+            $crate::arith::Binary16,
+            $crate::gear::Gear2,
+        >);
+        $each!($crate::rank::AdderUnit<
+            $crate::arith::Binary16,
+            $crate::arith::Binary16,
+            $crate::gear::Gear4,
+        >);
+        $each!($crate::rank::AdderUnit<
+            $crate::arith::Binary16,
+            $crate::arith::Binary32,
+            $crate::gear::Gear2,
+        >);
         $each!($crate::rank::RankController);
         $each!($crate::rank::RefreshManager<8, 256>);
         $each!($crate::rank::RefreshManager<8, 16>);
@@ -111,16 +131,28 @@ macro_rules! for_each_unit {
         $each!($crate::rank::RelayoutUnit<16, 4>);
         $each!($crate::rank::RelayoutUnit<8, 4>);
         $each!($crate::rank::BurstTimer);
+        $each!($crate::rank::BurstTimer<2>);
+        $each!($crate::rank::BurstTimer<1>);
         $each!($crate::rank::SlotTimer);
         $each!($crate::rank::BurstSource<u64>);
         $each!($crate::rank::BurstSource<u8>);
         $each!($crate::rank::OperandPath);
         $each!($crate::rank::ResultPath<$crate::arith::Binary16>);
         $each!($crate::rank::ResultPath<$crate::arith::Binary32>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary16, $crate::gear::Gear2>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary16, $crate::gear::Gear4>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary32, $crate::gear::Gear2>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary32, $crate::gear::Gear4>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false, $crate::gear::Gear2>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear2>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false, $crate::gear::Gear2>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false, $crate::gear::Gear4>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear4>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true, $crate::gear::Gear4>);
         $each!($crate::rank::WeightPath);
         $each!($crate::rank::PimChip<$crate::arith::Binary16>);
         $each!($crate::rank::PimChip<$crate::arith::Binary32>);

@@ -6,23 +6,21 @@ use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_units::rank::{BurstTimer, BurstTimerIn, BurstTimerOut};
 
-/// tCK of a burst, and least distance of commands.
+/// tCK of a burst.
 pub(super) const BURST: usize = 4;
 
-/// tCK in which commands come alike.
+/// Cycles in which commands come alike.
 const STRETCH: usize = 128;
 
-const LATENCIES: [&str; 5] = ["1", "2 to 15", "16 to 31", "32 to 47", "48"];
-const DISTANCES: [&str; 3] = ["4", "5", "more"];
+const LATENCIES: [&str; 5] = ["1", "to a third", "to two thirds", "more", "the longest"];
+const DISTANCES: [&str; 3] = ["a burst", "one more", "more"];
 
-/// Which of `LATENCIES` it is.
-fn latency_bin(latency: usize) -> usize {
+/// Which of `LATENCIES` it is, up to the longest.
+fn latency_bin(latency: usize, longest: usize) -> usize {
     match latency {
         1 => 0,
-        2..16 => 1,
-        16..32 => 2,
-        32..48 => 3,
-        _ => 4,
+        _ if latency == longest => 4,
+        _ => 1 + (3 * latency - 1) / longest,
     }
 }
 
@@ -31,7 +29,7 @@ fn commands(inputs: &[BurstTimerIn]) -> impl Iterator<Item = usize> {
     inputs.iter().enumerate().filter(|(_, input)| input.command_i).map(|(tck, _)| tck)
 }
 
-impl Bench for BurstTimer {
+impl<const LENGTH: usize> Bench for BurstTimer<LENGTH> {
     /// One latency, and commands at a distance; in every other stretch one follows the other at once.
     fn arrange(inputs: &mut [BurstTimerIn]) {
         let drawn = inputs.first().map_or(0, |first| u32::from(first.latency_i));
@@ -41,7 +39,7 @@ impl Bench for BurstTimer {
             input.command_i |= tck / STRETCH % 2 == 1;
             input.command_i &= tck >= free;
             if input.command_i {
-                free = tck + BURST;
+                free = tck + LENGTH;
             }
         }
     }
@@ -57,8 +55,12 @@ impl Bench for BurstTimer {
         };
         let times: Vec<usize> = commands(inputs).collect();
         for pair in times.windows(2) {
-            let distance = (pair[1] - pair[0] - BURST).min(2);
-            bins.hit_cross("latency, distance of commands", latency_bin(latency), distance);
+            let distance = (pair[1] - pair[0] - LENGTH).min(2);
+            bins.hit_cross(
+                "latency, distance of commands",
+                latency_bin(latency, Self::LONGEST as usize),
+                distance,
+            );
         }
         for (n, time) in times.iter().enumerate() {
             let before = times[..n].iter().filter(|before| **before + latency > *time).count();
@@ -73,10 +75,10 @@ impl Bench for BurstTimer {
             if let Some(before) = expected.get_mut(begin - 1) {
                 before.ahead_o = true;
             }
-            for (index, output) in expected.iter_mut().skip(begin).take(BURST).enumerate() {
+            for (index, output) in expected.iter_mut().skip(begin).take(LENGTH).enumerate() {
                 output.busy_o = true;
                 output.index_o = pimlico_ports::U::new(index as u64);
-                output.last_o = index == BURST - 1;
+                output.last_o = index == LENGTH - 1;
             }
         }
         for (tck, (got, expected)) in outputs.iter().zip(&expected).enumerate() {

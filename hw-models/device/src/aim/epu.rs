@@ -9,10 +9,9 @@
 //!   operands to the global buffers ◀──────────────────────┘
 //! ```
 //!
-//! An adder unit for each channel has its eight lanes add up eight elements at a time: first what there
-//! was, then what is new, so that a burst of 16 elements takes four clocks. LoL-PIM gives no width; with
-//! this one, partial sums of four columns or more keep up with the PUs. (`+0` is added first, as a lane
-//! starts from it: no sum is -0.)
+//! An adder unit for each channel adds eight elements at a time: what there was comes a clock ahead of what is
+//! new, so that a burst of 16 elements takes four clocks, and the sums come out two clocks later. LoL-PIM gives no
+//! width; with this one, partial sums of four columns or more keep up with the PUs.
 
 use super::layout::{self, GPR};
 use super::softmax::{self, Given, Score, Softmax, Weigh, Weighed};
@@ -57,8 +56,8 @@ pub struct Epu {
     to_add: VecDeque<(usize, Box<[Word]>)>,
     /// Clocks that the first of them has had.
     clock: usize,
-    /// Where the sums go that come out in the next clock.
-    place: Option<usize>,
+    /// Where the sums go that come out in the next clock, and in the one after it.
+    places: [Option<usize>; 2],
     /// The softmax unit, whose buffer is the GPR.
     softmax: Softmax,
 }
@@ -76,7 +75,7 @@ impl Epu {
             outputs: vec![AdderUnitOut::default(); channels].into(),
             to_add: VecDeque::with_capacity(8),
             clock: 0,
-            place: None,
+            places: [None; 2],
             softmax: Softmax::new(softmax_unit, GPR),
         }
     }
@@ -115,7 +114,7 @@ impl Epu {
         let busy = !self.to_add.is_empty();
         let place_of_new = self.present();
         self.adder_units.step(&self.inputs, &mut self.outputs)?;
-        if let Some(place) = self.place {
+        if let [Some(place), _] = self.places {
             for (channel, output) in self.outputs.iter().enumerate() {
                 for (lane, sum) in output.lanes_o.iter().enumerate() {
                     let place = place + channel * 2 * LANES + lane;
@@ -123,7 +122,7 @@ impl Epu {
                 }
             }
         }
-        self.place = place_of_new;
+        self.places = [self.places[1], place_of_new];
         Ok(busy)
     }
 
@@ -137,13 +136,15 @@ impl Epu {
         for (channel, (input, word)) in self.inputs.iter_mut().zip(burst).enumerate() {
             let results = layout::elements(*word);
             let kept = self.softmax.kept(place + channel * 2 * LANES, 2 * LANES);
-            let x: &[u16] = if new { &results } else { kept };
+            let eight = |elements: &[u16]| {
+                std::array::from_fn(|lane| Fp::from_bits(elements[half + lane].into()))
+            };
             *input = AdderUnitIn {
-                valid_i: true,
-                accumulate_i: true,
-                first_i: !new,
-                last_i: new,
-                x_i: std::array::from_fn(|lane| Fp::from_bits(x[half + lane].into())),
+                accumulate_i: [new],
+                x_i: [eight(&results)],
+                begin_i: !new,
+                goes_on_i: true,
+                start_i: eight(kept),
                 ..Default::default()
             };
         }
@@ -169,6 +170,6 @@ impl Epu {
 
     /// Whether nothing is left to add.
     pub fn is_idle(&self) -> bool {
-        self.to_add.is_empty() && self.place.is_none()
+        self.to_add.is_empty() && self.places == [None; 2]
     }
 }

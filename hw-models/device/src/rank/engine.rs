@@ -19,8 +19,7 @@ use crate::error::RankError;
 use crate::options::{Options, SumFormat};
 use crate::pins::BusDriver;
 use crate::record::Record;
-use crate::sizes::LANES;
-use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, SumKind, TreeSum};
+use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, TreeSum};
 use pimlico_ports::U;
 use pimlico_units::rank::SequencerOut;
 use std::collections::VecDeque;
@@ -247,13 +246,9 @@ impl Rank {
             PinCommand::RdResult => {
                 events.results_taken = true;
                 let request = self.control.transfer();
-                let outputs = match request.sum.kind == SumKind::Outputs && request.sum.goes_on {
-                    true => self.softmax.partial_outputs(request.sum.place.get() as usize),
-                    false => [0; LANES],
-                };
                 let from_tck = self.tck + self.config.timing.cl_tck;
                 self.chips_drive.push_back(from_tck);
-                self.sums.read_results(from_tck, request, outputs);
+                self.sums.read_results(from_tck, request);
             }
             _ => {}
         }
@@ -302,6 +297,9 @@ impl Rank {
     /// Results through the adder unit.
     fn step_adder_unit(&mut self) -> Added {
         let added = self.sums.step_adder_unit(self.tck);
+        if let Some(place) = added.reads {
+            self.sums.give_outputs(self.softmax.partial_outputs(place.get() as usize));
+        }
         self.watch(|rank| Some(rank.sums.adder_unit_input()));
         added
     }
@@ -316,7 +314,7 @@ impl Rank {
         tell: &mut dyn FnMut(Made),
     ) -> bool {
         let score = tree.filter(|(_, sum)| !sum.is_output);
-        let context = self.sums.context();
+        let context = self.sums.context(self.tck);
         let is_late = self.softmax.is_late();
         let wide = context.filter(|_| is_late).map(|(wide, _, head)| (wide, head));
         let made = self.softmax.step(asked, score, wide);

@@ -6,10 +6,10 @@ use super::bank_pus::{BankPuPorts, BankPus, SumElement};
 use super::watch::UnitInput;
 use crate::config::Config;
 use crate::sizes::{Burst, CHIPS, LANES, PARTIAL_SUMS};
-use pimlico_dpa::types::{BusRequest, Mac, ResultAddress, Sum, SumKind, TreeSum};
+use pimlico_dpa::types::{Beat, BusRequest, Mac, Place, ResultAddress, Sum, SumKind, TreeSum};
 use pimlico_ports::{Model, U};
-use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
-use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
+use pimlico_units::arith::{Binary16, Binary32, Fp};
+use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut, ResultPath, ResultPathIn};
 use std::collections::VecDeque;
 
 /// The way, of either format.
@@ -33,10 +33,10 @@ macro_rules! with {
 /// What comes out of the adder unit in a tCK.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Added {
-    /// The adder unit took an element of each chip from the data bus.
-    pub from_bus: bool,
     /// A sum over the chips, and what it is.
     pub tree: Option<(u16, TreeSum)>,
+    /// Place of partial sums of outputs that are to be read.
+    pub reads: Option<Place>,
 }
 
 impl Sums {
@@ -50,10 +50,14 @@ impl Sums {
         with!(self, path => path.bank_pus.step(at_tck, read))
     }
 
-    /// An RD_RESULT: its data come from `from_tck` on. `outputs` are the partial sums from which outputs of a
-    /// matrix go on.
-    pub fn read_results(&mut self, from_tck: u64, request: BusRequest, outputs: [u16; LANES]) {
-        with!(self, path => path.read_results(from_tck, request, outputs));
+    /// An RD_RESULT of this tCK: its data come from `from_tck` on.
+    pub fn read_results(&mut self, from_tck: u64, request: BusRequest) {
+        with!(self, path => path.read_results(from_tck, request));
+    }
+
+    /// The partial sums of outputs that were to be read.
+    pub fn give_outputs(&mut self, outputs: [u16; LANES]) {
+        with!(self, path => path.outputs = outputs.map(|bits| Fp::from_bits(bits.into())));
     }
 
     /// One tCK of the adder unit.
@@ -61,12 +65,15 @@ impl Sums {
         with!(self, path => path.step_adder_unit(at_tck))
     }
 
-    /// The oldest complete sum of the context with its head, in binary32 and rounded to binary16.
-    pub fn context(&self) -> Option<(u32, u16, U<3>)> {
-        with!(self, path => path.complete.front().map(|&(sum, head)| {
+    /// The oldest complete sum of the context with its head, in binary32 and rounded to binary16, if it has come
+    /// through the queue by this tCK.
+    pub fn context(&self, at_tck: u64) -> Option<(u32, u16, U<3>)> {
+        let oldest = with!(self, path => path.complete.front().filter(|sum| sum.from_tck <= at_tck).map(|sum| {
+            let Complete { sum, head, .. } = *sum;
             let narrow = sum.narrow::<Binary16>().to_bits() as u16;
             (sum.widen::<Binary32>().to_bits(), narrow, head)
-        }))
+        }));
+        oldest
     }
 
     /// That sum is taken.
@@ -105,34 +112,46 @@ impl Sums {
     }
 }
 
+/// tCK in which a sum of the context passes its queue.
+const QUEUE_TCK: u64 = 3;
+
 /// The way of sums of format `A`.
 pub struct SumPath<A: SumElement> {
     bank_pus: BankPus<A>,
     banks_per_group: usize,
-    /// Bursts on their way to the adder unit.
+    /// Bursts that are on the data bus, or will be.
     bursts: VecDeque<ResultBurst<A>>,
+    result_path: ResultPath<A>,
+    /// The RD_RESULT of this tCK.
+    read: Option<Sum>,
+    /// CL.
+    cl_tck: u8,
     adder_unit: AdderUnit<Binary16, A>,
     input: AdderUnitIn<Binary16, A>,
     output: AdderUnitOut<Binary16, A>,
-    /// What the sums over the chips in the adder unit are.
-    tree_sums: VecDeque<TreeSum>,
-    /// What the sums of each chip that come out next are.
-    lanes: Option<Sum>,
+    /// Partial sums of outputs, as they were read last.
+    outputs: [Fp<Binary16>; LANES],
     /// Sums of the context that have more to come, a place for each chip.
     partial_sums: Box<[[Fp<A>; CHIPS]]>,
-    /// Complete ones, with their head.
-    complete: VecDeque<(Fp<A>, U<3>)>,
+    /// Those that were read last.
+    kept_sums: [Fp<A>; CHIPS],
+    /// Complete ones.
+    complete: VecDeque<Complete<A>>,
+}
+
+/// A complete sum of the context.
+struct Complete<A> {
+    sum: Fp<A>,
+    head: U<3>,
+    /// It is through the queue.
+    from_tck: u64,
 }
 
 /// A burst of results.
 struct ResultBurst<A> {
     from_tck: u64,
     elements: [[Fp<A>; CHIPS]; LANES],
-    /// Partial sums of the context, which come a tCK before the first element.
-    lanes: Option<[Fp<A>; CHIPS]>,
-    /// What comes with each element.
-    outputs: [Fp<A>; LANES],
-    sum: Sum,
+    context: bool,
 }
 
 impl<A: SumElement> SumPath<A> {
@@ -142,12 +161,15 @@ impl<A: SumElement> SumPath<A> {
             bank_pus: BankPus::new(config),
             banks_per_group: config.organisation.banks_per_group,
             bursts: VecDeque::with_capacity(16),
+            result_path: ResultPath::new(),
+            read: None,
+            cl_tck: config.timing.cl_tck as u8,
             adder_unit: AdderUnit::new(),
             input: AdderUnitIn::default(),
             output: AdderUnitOut::default(),
-            tree_sums: VecDeque::with_capacity(16),
-            lanes: None,
+            outputs: [Fp::ZERO; LANES],
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
+            kept_sums: [Fp::ZERO; CHIPS],
             complete: VecDeque::with_capacity(64),
         }
     }
@@ -162,7 +184,7 @@ impl<A: SumElement> SumPath<A> {
         (&self.input, &self.output)
     }
 
-    fn read_results(&mut self, from_tck: u64, request: BusRequest, outputs: [u16; LANES]) {
+    fn read_results(&mut self, from_tck: u64, request: BusRequest) {
         let BusRequest { address, sum, .. } = request;
         let ResultAddress { context_sums, upper, bank, lane, .. } = ResultAddress::of_bits(address);
         let (bank, lane) = (bank.get() as usize, lane.get() as usize);
@@ -176,91 +198,82 @@ impl<A: SumElement> SumPath<A> {
                 self.bank_pus.score(lane * of_group + n)
             }
         });
-        let goes_on = |kind| sum.kind == kind && sum.goes_on;
-        let lanes = (goes_on(SumKind::Context) && sum.first)
-            .then(|| self.partial_sums[sum.place.get() as usize]);
-        let outputs = match goes_on(SumKind::Outputs) {
-            true => outputs.map(|bits| Fp::<Binary16>::from_bits(bits.into()).widen()),
-            false => [Fp::ZERO; LANES],
-        };
-        self.bursts.push_back(ResultBurst { from_tck, elements, lanes, outputs, sum });
+        let context = sum.kind == SumKind::Context;
+        self.read = Some(sum);
+        self.bursts.push_back(ResultBurst { from_tck, elements, context });
     }
 
     fn step_adder_unit(&mut self, at_tck: u64) -> Added {
-        let lanes = self.lanes.take();
-        let from_bus = self.present(at_tck);
-        self.output = self.adder_unit.step(&self.input);
-        if let Some(sum) = lanes {
-            let sums = self.output.lanes_o;
-            match sum.complete {
-                true => self.complete.extend(sums.map(|element| (element, sum.head))),
-                false => self.partial_sums[sum.place.get() as usize] = sums,
-            }
+        let read = self.read.take();
+        if read.is_none() && self.bursts.is_empty() && self.result_path.is_idle() {
+            self.input = AdderUnitIn::default();
+            self.output = self.adder_unit.step(&self.input);
+            return Added::default();
         }
-        let tree = if self.output.tree_valid_o { self.tree_sums.pop_front() } else { None };
-        Added { from_bus, tree: tree.map(|sum| (self.output.tree_o.to_bits() as u16, sum)) }
+        let beats = self.beats(at_tck);
+        let mut way = ResultPathIn {
+            cl_i: self.cl_tck,
+            read_result_i: read.is_some(),
+            sum_i: read.unwrap_or_default(),
+            partial_outputs_i: self.outputs,
+            ..Default::default()
+        };
+        let [first, second] = beats.unwrap_or([Beat::MAX; 2]);
+        self.result_path.step(&ResultPathIn { dq_i: first, ..way });
+        (way.clk_core_i, way.dq_i) = (true, second);
+        let way = self.result_path.step(&way);
+        self.input = AdderUnitIn {
+            valid_i: way.valid_o,
+            accumulate_i: way.accumulate_o,
+            x_i: way.x_o,
+            partial_i: way.partial_o,
+            begin_i: way.begin_o,
+            goes_on_i: way.goes_on_o,
+            start_i: self.kept_sums,
+            ..Default::default()
+        };
+        self.output = self.adder_unit.step(&self.input);
+        if way.sums_read_o {
+            self.kept_sums = self.partial_sums[usize::from(way.sums_place_o)];
+        }
+        let (owner, sums) = (way.lanes_o, self.output.lanes_o);
+        if way.lanes_valid_o && owner.complete {
+            let from_tck = at_tck + QUEUE_TCK;
+            let complete = sums.map(|sum| Complete { sum, head: owner.head, from_tck });
+            self.complete.extend(complete);
+        } else if way.lanes_valid_o {
+            self.partial_sums[usize::from(owner.place)] = sums;
+        }
+        let [tree] = self.output.tree_o;
+        Added {
+            tree: self.output.tree_valid_o.then(|| (tree.to_bits() as u16, way.tree_o)),
+            reads: way.partial_read_o.then_some(way.partial_place_o),
+        }
     }
 
-    /// Gives the adder unit its input of this tCK. Returns whether it comes from the data bus.
-    fn present(&mut self, at_tck: u64) -> bool {
-        self.input = AdderUnitIn::default();
-        let Some(burst) = self.bursts.front() else { return false };
-        let Some(since) = (at_tck + 1).checked_sub(burst.from_tck) else { return false };
-        let input = &mut self.input;
-        if since == 0 {
-            // What was summed up before comes a tCK ahead of the burst.
-            if let Some(x_i) = burst.lanes {
-                *input =
-                    AdderUnitIn { valid_i: true, accumulate_i: true, first_i: true, x_i, ..*input };
-            }
-            return false;
-        }
-        let tck = since as usize - 1;
-        let is_over = tck == LANES - 1;
-        let sum = &burst.sum;
-        if sum.kind == SumKind::Context {
-            // An element of 32 bits takes two tCK and is there with the second.
-            let tck_of_element = (A::WIDTH / Binary16::WIDTH) as usize;
-            let n = tck / tck_of_element;
-            input.valid_i = tck % tck_of_element == tck_of_element - 1;
-            input.accumulate_i = true;
-            input.first_i = n == 0 && sum.first && burst.lanes.is_none();
-            input.last_i = sum.last && is_over;
-            input.x_i = burst.elements[n];
-            self.lanes = input.last_i.then_some(*sum);
-        } else {
-            let is_output = sum.kind == SumKind::Outputs;
-            input.valid_i = true;
-            input.first_i = !(is_output && sum.goes_on);
-            input.last_i = true;
-            input.partial_i = burst.outputs[tck];
-            input.x_i = burst.elements[tck];
-            self.tree_sums.push_back(element(sum, tck));
-        }
-        if is_over {
+    /// What is on the data bus in the beats of a tCK, if something is.
+    fn beats(&mut self, at_tck: u64) -> Option<[Beat; 2]> {
+        let burst = self.bursts.front()?;
+        let tck = at_tck.checked_sub(burst.from_tck)? as usize;
+        // An element of the context of 32 bits takes two tCK; other elements have 16.
+        let wide = burst.context && A::WIDTH == 32;
+        let part = |chip: usize| match wide {
+            true => burst.elements[tck / 2][chip].to_bits() >> (16 * (tck % 2)),
+            false => burst.elements[tck][chip].narrow::<Binary16>().to_bits(),
+        };
+        let beat =
+            |n: u32| Beat::from_le_bytes(std::array::from_fn(|c| (part(c) >> (8 * n)) as u8));
+        let beats = [beat(0), beat(1)];
+        if tck == LANES - 1 {
             self.bursts.pop_front();
         }
-        true
+        Some(beats)
     }
 
     fn is_idle(&self) -> bool {
-        self.bursts.is_empty()
-            && self.tree_sums.is_empty()
-            && self.lanes.is_none()
+        self.read.is_none()
+            && self.bursts.is_empty()
+            && self.result_path.is_idle()
             && self.complete.is_empty()
-    }
-}
-
-/// What element `n` of a burst of scores or outputs is.
-fn element(sum: &Sum, n: usize) -> TreeSum {
-    let is_output = sum.kind == SumKind::Outputs;
-    TreeSum {
-        is_output,
-        head: sum.head,
-        first: sum.first,
-        masked: U::new((!is_output && n as u64 >= sum.tokens.get()).into()),
-        keep: sum.keep,
-        complete: sum.complete,
-        place: U::new(sum.place.get() + n as u64),
     }
 }

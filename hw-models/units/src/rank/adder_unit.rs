@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! Adder unit of the rank PU: eight adders over the eight chips of a rank.
+//! Adder unit of the rank PU: eight adders for each lane, over the eight chips of a rank.
 
-use crate::arith::{Format, Fp, near, sum_parameters, sum_variant};
+use crate::arith::{Format, Fp, near, sum_variant};
+use crate::gear::{self, Gear, Gear1};
 use pimlico_ports::{
     Model, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -10,87 +11,95 @@ use std::{array::from_fn, marker::PhantomData};
 
 ports! {
     /// An adder unit.
-    unit AdderUnit<F: Format, A: Format = F>: "adder_unit" {
+    unit AdderUnit<F: Format, A: Format = F, G: Gear = Gear1>: "adder_unit" {
         inputs AdderUnitIn {
-            /// Eight elements arrive.
+            /// Tree mode: `x_i` is a group of eight elements in each lane.
             valid_i: bool => all_but_one_in(8),
-            /// 0: tree mode; 1: accumulator mode.
-            accumulate_i: bool => one_in(4),
-            /// Tree mode: add +0 in place of `partial_i`. Accumulator mode: start from +0.
-            first_i: bool => one_in(5),
-            /// Accumulator mode: the sums with this input are complete.
-            last_i: bool => one_in(4),
-            /// Tree mode: sum of earlier passes.
-            partial_i: Fp<A> => near::<F, A>,
-            /// One element from each chip.
-            x_i: [Fp<A>; 8] => |entropy: &[u64]| from_fn(|c| near::<F, A>(&entropy[c..])),
+            /// Accumulator mode, by lane: `x_i` has an element for each chip's sum.
+            accumulate_i: G::Lanes<bool>,
+            /// One element from each chip, by lane.
+            x_i: G::Lanes<[Fp<A>; 8]> => |entropy: &[u64]| {
+                gear::lanes::<G, [Fp<A>; 8]>(|lane| from_fn(|c| near::<F, A>(&entropy[8 * lane + c..])))
+            },
+            /// Tree mode, by lane: sum of earlier passes, for the group of six cycles ago; +0 if there is none.
+            partial_i: G::Lanes<Fp<A>> => |entropy: &[u64]| {
+                gear::lanes::<G, Fp<A>>(|lane| near::<F, A>(&entropy[lane..]))
+            },
+            /// Accumulator mode: the first lane accumulates in the next cycle, and begins a sum.
+            begin_i: bool => one_in(4),
+            /// Accumulator mode: the sum begins with `start_i`; else with +0.
+            goes_on_i: bool,
+            /// Accumulator mode: what each chip's sum begins with.
+            start_i: [Fp<A>; 8] => |entropy: &[u64]| from_fn(|c| near::<F, A>(&entropy[c..])),
         }
         outputs AdderUnitOut {
-            /// `tree_o` is a new sum.
+            /// `tree_o` are new sums.
             tree_valid_o: bool,
-            /// Tree mode: the sum over the chips, rounded to an element.
-            tree_o: Fp<F>,
-            /// `lanes_o` are complete sums.
-            lanes_valid_o: bool,
-            /// Accumulator mode: the sum of each chip's lane.
+            /// Tree mode, by lane: the sum over the chips, rounded to an element.
+            tree_o: G::Lanes<Fp<F>>,
+            /// Accumulator mode: each chip's sum after the last lane has accumulated.
             lanes_o: [Fp<A>; 8],
         }
         probes AdderUnitProbe {}
     }
 }
 
-/// What accompanies an input through the tree.
-#[derive(Clone, Copy)]
-struct Stage<A> {
-    valid: bool,
-    /// Operand of the eighth adder.
-    partial: Fp<A>,
-}
+/// Lanes, at the most.
+const MOST: usize = 4;
+
+/// A sum of each chip, where there is one.
+type Sums<A> = Option<[Fp<A>; 8]>;
 
 /// The cycle model of an adder unit for elements of format `F` and sums of format `A`.
 ///
 #[doc = contract!("rank/adder_unit")]
 #[derive(Clone)]
-pub struct AdderUnit<F, A = F> {
-    /// Results of the eight adders.
-    sum: [Fp<A>; 8],
-    /// What stands in the even `sum`, in `sum[1]` and `[5]` and in `sum[3]`, where that belongs to the
-    /// tree.
-    stages: [Stage<A>; 3],
-    tree_valid: bool,
-    lanes_valid: bool,
-    /// Which of `sum` hold what has been computed since the reset.
-    known: [bool; 8],
-    element: PhantomData<F>,
+pub struct AdderUnit<F, A = F, G = Gear1> {
+    /// Sums over the chips, by lane, by the cycles since their groups came, and one.
+    tree: [Option<[Fp<A>; MOST]>; 8],
+    /// By lane, what its adders have added in the last cycle and in the one before.
+    adding: [Sums<A>; MOST],
+    sums: [Sums<A>; MOST],
+    /// What the first lane adds to.
+    carried: Sums<A>,
+    /// Cycles until nothing is on its way.
+    busy: u8,
+    element: PhantomData<(F, G)>,
 }
 
-impl<F: Format, A: Format> Unit for AdderUnit<F, A> {
+impl<F: Format, A: Format, G: Gear> Unit for AdderUnit<F, A, G> {
     const MODULE: &'static str = "adder_unit";
-    const PARAMETERS: &'static [(&'static str, i64)] = &sum_parameters::<F, A>();
-    type In = AdderUnitIn<F, A>;
-    type Out = AdderUnitOut<F, A>;
-    type Probe = AdderUnitProbe<F, A>;
+    const PARAMETERS: &'static [(&'static str, i64)] = &{
+        let [exp_bits, man_bits, subnormals, sum_exp_bits, sum_man_bits] =
+            crate::arith::sum_parameters::<F, A>();
+        [("GEAR", G::TCK as i64), exp_bits, man_bits, subnormals, sum_exp_bits, sum_man_bits]
+    };
+    type In = AdderUnitIn<F, A, G>;
+    type Out = AdderUnitOut<F, A, G>;
+    type Probe = AdderUnitProbe<F, A, G>;
 
     fn variant() -> String {
-        sum_variant::<F, A>()
+        gear::variant::<G>(&sum_variant::<F, A>())
     }
 }
 
-impl<F: Format, A: Format> AdderUnit<F, A> {
-    /// Cycles from a tree input to its sum.
-    pub const TREE_LATENCY: u64 = 4;
-    /// Cycles from an accumulator input to its sums.
-    pub const ACCUMULATE_LATENCY: u64 = 1;
+impl<F: Format, A: Format, G: Gear> AdderUnit<F, A, G> {
+    /// Cycles of an adder.
+    pub const ADDER_LATENCY: u64 = 2;
+    /// Cycles from a group to its sum.
+    pub const TREE_LATENCY: u64 = 4 * Self::ADDER_LATENCY;
+    /// Cycles from a group to its partial sum.
+    pub const PARTIAL_LATENCY: u64 = 3 * Self::ADDER_LATENCY;
 }
 
-impl<F: Format, A: Format> Model for AdderUnit<F, A> {
+impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
     fn new() -> Self {
         Self {
-            sum: [Fp::ZERO; 8],
-            stages: [Stage { valid: false, partial: Fp::ZERO }; 3],
-            tree_valid: false,
-            lanes_valid: false,
-            known: [false; 8],
+            tree: [None; 8],
+            adding: [None; MOST],
+            sums: [None; MOST],
+            carried: None,
+            busy: 0,
             element: PhantomData,
         }
     }
@@ -104,64 +113,65 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
     }
 
     fn mark_open(&self, open: &mut Open<'_>) {
-        for k in (0..self.known.len()).filter(|k| !self.known[*k]) {
-            open.port("lanes_o").element(k).mark();
-        }
-        if !self.known[7] {
+        if self.tree[7].is_none() {
             open.port("tree_o").mark();
+        }
+        if self.sums[G::TCK - 1].is_none() {
+            open.port("lanes_o").mark();
+        }
+    }
+
+    fn settle(&self, _: &Self::In) -> Self::Out {
+        let tree = self.tree[7].unwrap_or([Fp::ZERO; MOST]);
+        AdderUnitOut {
+            tree_valid_o: self.tree[7].is_some(),
+            tree_o: gear::lanes::<G, Fp<F>>(|lane| tree[lane].narrow()),
+            lanes_o: self.sums[G::TCK - 1].unwrap_or([Fp::ZERO; 8]),
+            ..Default::default()
         }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let output = AdderUnitOut {
-            tree_valid_o: self.tree_valid,
-            tree_o: self.sum[7].narrow(),
-            lanes_valid_o: self.lanes_valid,
-            lanes_o: self.sum,
-            ..Default::default()
-        };
-
-        let is_idle = !input.valid_i
-            && !self.tree_valid
-            && !self.lanes_valid
-            && self.stages.iter().all(|stage| !stage.valid);
-        if is_idle {
-            return output;
-        }
-        let (sum, known, stages, x) = (self.sum, self.known, self.stages, input.x_i);
-        let accumulate = input.valid_i && input.accumulate_i;
-        if accumulate {
-            for c in 0..8 {
-                self.sum[c] = x[c] + if input.first_i { Fp::ZERO } else { sum[c] };
-                self.known[c] |= input.first_i;
-            }
+        let accumulate = input.accumulate_i.as_ref();
+        if input.valid_i || input.begin_i || accumulate.contains(&true) {
+            self.busy = Self::TREE_LATENCY as u8 + 1;
+        } else if self.busy == 0 {
+            return AdderUnitOut::default();
         } else {
-            if input.valid_i {
-                for c in [0, 2, 4, 6] {
-                    self.sum[c] = x[c] + x[c + 1];
-                    self.known[c] = true;
-                }
-            }
-            if stages[0].valid {
-                self.sum[1] = sum[0] + sum[2];
-                self.sum[5] = sum[4] + sum[6];
-                self.known[1] = known[0] && known[2];
-                self.known[5] = known[4] && known[6];
-            }
-            if stages[1].valid {
-                self.sum[3] = sum[1] + sum[5];
-                self.known[3] = known[1] && known[5];
-            }
-            if stages[2].valid {
-                self.sum[7] = sum[3] + stages[2].partial;
-                self.known[7] = known[3];
+            self.busy -= 1;
+        }
+        let output = self.settle(input);
+        let x = input.x_i.as_ref();
+
+        // The tree. A group has been through all but the last adder six cycles after it came.
+        if let Some(sums) = &mut self.tree[Self::PARTIAL_LATENCY as usize - 1] {
+            for (sum, partial) in sums.iter_mut().zip(input.partial_i.as_ref()) {
+                *sum = *sum + *partial;
             }
         }
-        let partial = if input.first_i { Fp::ZERO } else { input.partial_i };
-        let entering = Stage { valid: input.valid_i && !input.accumulate_i, partial };
-        self.stages = [entering, stages[0], stages[1]];
-        self.tree_valid = stages[2].valid && !accumulate;
-        self.lanes_valid = accumulate && input.last_i;
+        self.tree.rotate_right(1);
+        self.tree[0] = input.valid_i.then(|| {
+            from_fn(|lane| match x.get(lane) {
+                Some([a, b, c, d, e, f, g, h]) => ((*a + *b) + (*c + *d)) + ((*e + *f) + (*g + *h)),
+                None => Fp::ZERO,
+            })
+        });
+
+        // The chips' sums.
+        let Self { sums, carried, .. } = &*self;
+        let adding = from_fn(|lane| {
+            let before = if lane == 0 { carried } else { &sums[lane - 1] };
+            let accumulates = accumulate.get(lane).is_some_and(|accumulates| *accumulates);
+            let before = before.as_ref().filter(|_| accumulates)?;
+            Some(from_fn(|c| x[lane][c] + before[c]))
+        });
+        self.carried = match (input.begin_i, input.goes_on_i) {
+            (false, _) => self.sums[G::TCK - 1],
+            (true, false) => Some([Fp::ZERO; 8]),
+            (true, true) => Some(input.start_i),
+        };
+        self.sums = self.adding;
+        self.adding = adding;
         output
     }
 }
@@ -170,6 +180,7 @@ impl<F: Format, A: Format> Model for AdderUnit<F, A> {
 mod tests {
     use super::*;
     use crate::arith::{Binary16, Binary32};
+    use crate::gear::{Gear2, Gear4};
     use half::f16;
 
     fn element(value: f32) -> Fp<Binary16> {
@@ -177,42 +188,42 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_accepts_an_input_in_every_cycle() {
-        let mut unit = AdderUnit::<Binary16>::new();
-        let outputs: Vec<_> = (0..8u8)
+    fn the_tree_accepts_groups_in_every_cycle() {
+        let mut unit = AdderUnit::<Binary16, Binary16, Gear2>::new();
+        let outputs: Vec<_> = (0..12u8)
             .map(|n| {
                 unit.step(&AdderUnitIn {
                     valid_i: n < 3,
-                    first_i: n != 1,
-                    partial_i: element(100.0),
-                    x_i: [element(f32::from(n)); 8],
+                    partial_i: [element(if n == 7 { 100.0 } else { 0.0 }), element(0.0)],
+                    x_i: [[element(f32::from(n)); 8], [element(1.0); 8]],
                     ..Default::default()
                 })
             })
             .collect();
-        let sums: Vec<_> =
-            outputs.iter().map(|o| o.tree_valid_o.then(|| f16::from(o.tree_o).to_f32())).collect();
-        assert_eq!(sums, [None, None, None, None, Some(0.0), Some(108.0), Some(16.0), None]);
+        let sums: Vec<_> = outputs
+            .iter()
+            .map(|o| o.tree_valid_o.then(|| o.tree_o.map(|sum| f16::from(sum).to_f32())))
+            .collect();
+        assert_eq!(sums[..8], [None; 8]);
+        assert_eq!(sums[8..], [Some([0.0, 8.0]), Some([108.0, 8.0]), Some([16.0, 8.0]), None]);
     }
 
     #[test]
-    fn lanes_accumulate_by_themselves() {
-        let mut unit = AdderUnit::<Binary16>::new();
-        for n in 0..4 {
+    fn the_chips_sums_pass_from_lane_to_lane() {
+        let mut unit = AdderUnit::<Binary16, Binary16, Gear4>::new();
+        let mut sums = Vec::new();
+        for cycle in 0..10 {
             let output = unit.step(&AdderUnitIn {
-                valid_i: true,
-                accumulate_i: true,
-                first_i: n == 0,
-                last_i: n == 3,
-                x_i: std::array::from_fn(|c| element(c as f32)),
+                accumulate_i: from_fn(|lane| cycle == 1 + 2 * lane),
+                x_i: from_fn(|lane| from_fn(|c| element((lane * 10 + c) as f32))),
+                begin_i: cycle == 0,
+                goes_on_i: true,
+                start_i: [element(0.5); 8],
                 ..Default::default()
             });
-            assert!(!output.lanes_valid_o);
+            sums.push(output.lanes_o.map(|sum| f16::from(sum).to_f32()));
         }
-        let output = unit.step(&AdderUnitIn::default());
-        assert!(output.lanes_valid_o);
-        let lanes = output.lanes_o.map(|x| f16::from(x).to_f32());
-        assert_eq!(lanes, [0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 24.0, 28.0]);
+        assert_eq!(sums[9], from_fn(|c| 60.5 + 4.0 * c as f32));
     }
 
     #[test]
@@ -220,14 +231,13 @@ mod tests {
         let mut unit = AdderUnit::<Binary16, Binary32>::new();
         unit.step(&AdderUnitIn {
             valid_i: true,
-            partial_i: 1.0.into(),
-            x_i: [2048.0, 1.0, 0.0, 1.0, 0.0, 0.25, 0.0, 0.0].map(|x: f32| x.into()),
+            x_i: [[2048.0, 1.0, 0.0, 1.0, 0.0, 0.25, 0.0, 0.0].map(|x: f32| x.into())],
             ..Default::default()
         });
-        let output = (0..4).map(|_| unit.step(&AdderUnitIn::default())).last();
+        let with_partial = AdderUnitIn { partial_i: [1.0.into()], ..Default::default() };
+        let output = (0..8).map(|_| unit.step(&with_partial)).last();
         let output = output.expect("some cycles");
         assert!(output.tree_valid_o);
-        assert_eq!(output.lanes_o[7], 2051.25.into());
-        assert_eq!(f16::from(output.tree_o).to_f32(), 2052.0);
+        assert_eq!(f16::from(output.tree_o[0]).to_f32(), 2052.0);
     }
 }

@@ -10,7 +10,7 @@ use super::{
 use crate::arith::{Binary16, Format, Fp};
 use pimlico_dpa::types::{
     Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Finish, LANES,
-    Options, PinCommand, Pins, RankEvents, RankResults, SumKind, Timing, Weigh,
+    Options, PinCommand, Pins, RankEvents, RankResults, Timing, Weigh,
 };
 use pimlico_ports::{Model, U, Unit, ports};
 use std::array::from_fn;
@@ -105,6 +105,10 @@ pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize, const GEAR:
     results: ResultPath<A>,
     adder: AdderUnit<Binary16, A>,
     partial_sums: Box<[[Fp<A>; CHIPS]]>,
+    /// The partial sums that were read last.
+    kept_sums: [Fp<A>; CHIPS],
+    /// The word of the score buffer that was read last as partial sums.
+    kept_outputs: [u16; 4],
     context: ContextQueue<A, LATE>,
     softmax: SoftmaxPath<LATE, SCORES>,
 }
@@ -156,6 +160,8 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
             results: ResultPath::new(),
             adder: AdderUnit::new(),
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
+            kept_sums: [Fp::ZERO; CHIPS],
+            kept_outputs: [0; 4],
             context: ContextQueue::new(),
             softmax: SoftmaxPath::new(),
         }
@@ -170,6 +176,8 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
         self.results.reset();
         self.adder.reset();
         self.partial_sums.fill([Fp::ZERO; CHIPS]);
+        self.kept_sums = [Fp::ZERO; CHIPS];
+        self.kept_outputs = [0; 4];
         self.context.reset();
         self.softmax.reset();
     }
@@ -200,9 +208,16 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
         }
         if self.is_last() && wires.runs {
             self.adder.step(&wires.adder.0);
-            let ResultPathOut { lanes_valid_o, lanes_o, .. } = wires.results.1;
-            if lanes_valid_o && !lanes_o.complete {
-                self.partial_sums[usize::from(lanes_o.place)] = wires.adder.1.lanes_o;
+            let results = &wires.results.1;
+            if results.sums_read_o {
+                self.kept_sums = self.partial_sums[usize::from(results.sums_place_o)];
+            }
+            if results.lanes_valid_o && !results.lanes_o.complete {
+                let place = usize::from(results.lanes_o.place);
+                self.partial_sums[place] = wires.adder.1.lanes_o;
+            }
+            if results.partial_read_o {
+                self.kept_outputs = wires.softmax.1.partial_outputs_o;
             }
             self.context.step(&wires.context.0);
             self.softmax.step(&wires.softmax.0);
@@ -263,18 +278,16 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
 
         // Results and what they become.
         let adder = self.adder.settle(&AdderUnitIn::default());
-        let mut results_in = self.results_in(cycles.cl, &commands, dq.1, runs);
+        let results_in = self.results_in(cycles.cl, &commands, dq.1, runs);
         let results = self.results.settle(&results_in);
         let mut softmax_in = softmax_in(input, &commands, &adder, &results);
         let mut softmax = self.softmax.settle(&softmax_in);
         let context_in = context_in(&adder, &results, &softmax);
         let context = self.context.settle(&context_in);
         softmax_in.sum_valid_i = context.sum_valid_o;
-        softmax_in.sum_i = context.sum_o;
+        softmax_in.sum_i = context.sum_o[0];
         softmax_in.sum_head_i = context.sum_head_o;
         softmax.busy_o |= context.sum_valid_o && softmax.sum_ready_o;
-        results_in.partial_outputs_i =
-            softmax.partial_outputs_o.map(|bits| Fp::from_bits(bits.into()));
         operands_in.word_i = softmax.word_o;
         Wires {
             runs,
@@ -285,7 +298,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
             chips,
             chips_out,
             dq,
-            adder: (adder_in(&results), adder),
+            adder: (adder_in(&results, self.kept_sums), adder),
             results: (results_in, results),
             context: (context_in, context),
             softmax: (softmax_in, softmax),
@@ -362,14 +375,13 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
         dq_i: Beat,
         runs: bool,
     ) -> ResultPathIn<A> {
-        let sum = commands.transfer_o.sum;
         ResultPathIn {
-            clk_tck_i: self.is_last() && runs,
+            clk_core_i: self.is_last() && runs,
             cl_i,
             read_result_i: commands.command_o.command == PinCommand::RdResult,
-            sum_i: sum,
-            partial_sums_i: self.partial_sums[sum.place.get() as usize % PARTIAL_SUMS],
+            sum_i: commands.transfer_o.sum,
             dq_i,
+            partial_outputs_i: self.kept_outputs.map(|bits| Fp::from_bits(bits.into())),
             ..Default::default()
         }
     }
@@ -432,7 +444,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
                 weight_valid: U::new(softmax.weight_valid_o.into()),
                 weight: in_lanes([softmax.weight_o]),
                 context_valid: U::new(context.valid_o.into()),
-                context_element: in_lanes([context.element_o]),
+                context_element: in_lanes(context.element_o),
                 output_valid: U::new(softmax.output_valid_o.into()),
                 output_element: in_lanes([softmax.output_o]),
             },
@@ -440,14 +452,18 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
     }
 }
 
-fn adder_in<A: Format>(results: &ResultPathOut<A>) -> AdderUnitIn<Binary16, A> {
+fn adder_in<A: Format>(
+    results: &ResultPathOut<A>,
+    start_i: [Fp<A>; CHIPS],
+) -> AdderUnitIn<Binary16, A> {
     AdderUnitIn {
         valid_i: results.valid_o,
         accumulate_i: results.accumulate_o,
-        first_i: results.first_o,
-        last_i: results.last_o,
-        partial_i: results.partial_o,
         x_i: results.x_o,
+        partial_i: results.partial_o,
+        begin_i: results.begin_o,
+        goes_on_i: results.goes_on_o,
+        start_i,
         ..Default::default()
     }
 }
@@ -461,15 +477,13 @@ fn softmax_in<A: Format>(
 ) -> SoftmaxPathIn {
     let BusRequest { write, host, .. } = input.bus_i;
     let takes_word = commands.bus_taken_o && write && !host;
-    let reads = commands.command_o.command == PinCommand::RdResult;
-    let sum = commands.transfer_o.sum;
     SoftmaxPathIn {
         scale_i: input.scale_i,
         tree_valid_i: adder.tree_valid_o,
-        tree_i: adder.tree_o.to_bits() as u16,
+        tree_i: adder.tree_o[0].to_bits() as u16,
         tree_of_i: results.tree_o,
-        partial_read_i: reads && sum.kind == SumKind::Outputs,
-        partial_place_i: sum.place,
+        partial_read_i: results.partial_read_o,
+        partial_place_i: results.partial_place_o,
         finish_valid_i: input.finish_valid_i,
         finish_i: input.finish_i,
         weigh_valid_i: input.weigh_valid_i,
@@ -490,7 +504,7 @@ fn context_in<A: Format>(
         sums_i: adder.lanes_o,
         sum_ready_i: softmax.sum_ready_o,
         context_valid_i: softmax.context_valid_o,
-        context_i: Fp::from_bits(softmax.context_o.into()),
+        context_i: [Fp::from_bits(softmax.context_o.into())],
         ..Default::default()
     }
 }

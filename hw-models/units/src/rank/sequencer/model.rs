@@ -109,9 +109,9 @@ struct Flags {
 #[derive(Clone)]
 pub struct Sequencer<
     const SCORES: usize = PLACES,
-    const CONTEXT_AFTER_CONTEXT: u16 = 1,
+    const CONTEXT_AFTER_CONTEXT: u16 = 0,
     const CONTEXT_AFTER_TREE: u16 = 4,
-    const TREE_AFTER_CONTEXT: u16 = 0,
+    const TREE_AFTER_CONTEXT: u16 = 11,
 > {
     /// What the registers put out.
     output: SequencerOut,
@@ -177,7 +177,7 @@ impl<
     fn variant() -> String {
         let scores = if SCORES == PLACES { String::new() } else { format!("scores{SCORES}") };
         let gaps = match (CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT) {
-            (1, 4, 0) => String::new(),
+            (0, 4, 11) => String::new(),
             (context, tree, back) => format!("gaps{context}_{tree}_{back}"),
         };
         let parts = [scores, gaps].into_iter().filter(|part| !part.is_empty());
