@@ -7,7 +7,7 @@ module pipe #(
   /// 1: a register; 0: a wire.
   parameter bit          ENABLED = 1'b1,
   /// 1: the register is 0 after reset; 0: it has no reset.
-  parameter bit          RESET   = 1'b1
+  parameter bit          RESET   = 1'b0
 ) (
   /// Clock.
   input  logic             clk_i,

@@ -4,7 +4,7 @@
 use super::exp2_fraction::exp2_fraction;
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 
 /// log2 e in units of 2^-14.
 const LOG2_E: u32 = 23637;
@@ -108,6 +108,12 @@ impl<F: Format, const STAGES: usize> Model for FpExp<F, STAGES> {
 
     fn probe(&self) -> Self::Probe {
         FpExpProbe::default()
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.pipeline.is_open() {
+            open.port("result_o").mark();
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {

@@ -2,7 +2,7 @@
 //! Floating-point maximum.
 
 use super::{Format, Fp, Pipeline};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// The larger of the two: `maximum` of IEEE 754-2019 section 9.6. NaN if either is NaN; +0 is
@@ -72,6 +72,12 @@ impl<F: Format, const STAGES: usize> Model for FpMax<F, STAGES> {
 
     fn probe(&self) -> Self::Probe {
         FpMaxProbe::default()
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.pipeline.is_open() {
+            open.port("result_o").mark();
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {

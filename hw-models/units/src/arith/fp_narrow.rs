@@ -3,7 +3,7 @@
 
 use super::fp_round::Unrounded;
 use super::{Binary32, Format, Fp, Pipeline, same};
-use pimlico_ports::{Model, Signal, Unit, ports};
+use pimlico_ports::{Model, Open, Signal, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// The number rounded to nearest even into a format with a narrower significand and an exponent
@@ -110,6 +110,12 @@ impl<F: Format, const STAGES: usize> Model for FpNarrow<F, STAGES> {
 
     fn probe(&self) -> Self::Probe {
         FpNarrowProbe::default()
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.pipeline.is_open() {
+            open.port("result_o").mark();
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {

@@ -3,7 +3,7 @@
 
 use super::fp_round::Unrounded;
 use super::{Format, Fp, Pipeline};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// 1 / x, rounded to nearest even.
@@ -106,6 +106,12 @@ impl<F: Format, const STAGES: usize> Model for FpRecip<F, STAGES> {
 
     fn probe(&self) -> Self::Probe {
         FpRecipProbe::default()
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.pipeline.is_open() {
+            open.port("result_o").mark();
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {

@@ -2,7 +2,7 @@
 //! Conversion of a floating-point number to a wider format.
 
 use super::{Binary32, Format, Fp, Pipeline, same};
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 
 impl<F: Format> Fp<F> {
     /// The same number in a format with at least as wide an exponent and a wider significand. Only
@@ -83,6 +83,12 @@ impl<F: Format, const STAGES: usize> Model for FpWiden<F, STAGES> {
 
     fn probe(&self) -> Self::Probe {
         FpWidenProbe::default()
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.pipeline.is_open() {
+            open.port("result_o").mark();
+        }
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
