@@ -42,6 +42,7 @@ rtl/arith/fp_narrow.sv
 
 // at a bank
 rtl/bank/bank_pu.sv
+rtl/bank/tree_pu.sv
 rtl/bank/pingpong_buffer.sv
 
 // in a rank
@@ -81,6 +82,7 @@ rtl/prim/ram_1r1w_checks.sv
 rtl/prim/skid_buffer_checks.sv
 rtl/prim/timer_checks.sv
 rtl/bank/bank_pu_checks.sv
+rtl/bank/tree_pu_checks.sv
 rtl/bank/pingpong_buffer_checks.sv
 rtl/rank/adder_unit_checks.sv
 rtl/rank/softmax_recip_checks.sv

@@ -5,7 +5,8 @@
 //! +0 on both sides:
 //!
 //! ```text
-//! acc = +0;  for each beat:  acc = tree(p_0, ..., p_n-1) + acc     p_i = a[e] * b[e], rounded
+//! s_i = +0;  for beats n = i, i + 4, i + 8, ...:  s_i = tree(p_0, ..., p_n-1) + s_i     p_i = a[e] * b[e], rounded
+//! sum = (s_0 + s_1) + (s_2 + s_3)
 //! tree: ((p0 + p1) + (p2 + p3)) + ((p4 + p5) + (p6 + p7)) ...      neighbours first
 //! ```
 //!
@@ -16,7 +17,7 @@
 //! sum = part_0;  for each further part:  sum = part_k + (sum + (+0))
 //! ```
 
-use crate::reduction::Precision;
+use crate::reduction::{Precision, interleaved_sum};
 
 /// The dot product of `a` and `b`, an element.
 ///
@@ -26,15 +27,14 @@ use crate::reduction::Precision;
 pub fn dot(precision: Precision, multipliers: usize, a: &[u16], b: &[u16]) -> u16 {
     assert_eq!(a.len(), b.len(), "vectors of one length");
     assert!(precision.elements.width() <= 16, "{:?} is wider than 16 bits", precision.elements);
-    let zero = precision.sums.zero(false);
-    let beats = a.chunks(multipliers).zip(b.chunks(multipliers));
-    let sum = beats.fold(zero, |acc, (a, b)| {
+    let beat = |(a, b): (&[u16], &[u16])| {
         let padded = |x: &[u16], i: usize| u32::from(x.get(i).copied().unwrap_or(0));
         let product = |i| precision.product(padded(a, i), padded(b, i));
         let products: Vec<u32> = (0..multipliers).map(product).collect();
-        precision.add(precision.tree_sum(&products), acc)
-    });
-    precision.element(sum) as u16
+        precision.tree_sum(&products)
+    };
+    let beats: Vec<u32> = a.chunks(multipliers).zip(b.chunks(multipliers)).map(beat).collect();
+    precision.element(interleaved_sum(&precision, &beats)) as u16
 }
 
 /// The same in parts of `part` elements, whose sums are added up outside the PU.
@@ -91,7 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn beats_meet_one_after_the_other() {
+    fn beats_meet_those_that_are_four_before() {
+        assert_eq!(sum_of(80, 80, &[(0, 2048.0), (64, 1.0), (16, 1.0)]), 2048.0);
+        assert_eq!(sum_of(80, 80, &[(0, 2048.0), (32, 1.0), (48, 1.0)]), 2050.0);
+        assert_eq!(sum_of(96, 96, &[(16, 1.0), (80, 1.0), (0, 2048.0)]), 2050.0);
+    }
+
+    #[test]
+    fn partial_sums_meet_neighbour_by_neighbour() {
         assert_eq!(sum_of(48, 48, &[(0, 2048.0), (16, 1.0), (32, 1.0)]), 2048.0);
         assert_eq!(sum_of(48, 48, &[(0, 1.0), (16, 1.0), (47, 2048.0)]), 2050.0);
     }

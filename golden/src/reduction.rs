@@ -81,6 +81,18 @@ pub fn context<R: AsRef<[u16]>>(
     sums.into_iter().map(|sum| sum as u16).collect()
 }
 
+/// Partial sums of a PU whose adders are pipelined: beat `n` is added to partial sum `n` modulo so many.
+pub const PARTIALS: usize = 4;
+
+/// The sum of beats in such a PU: each partial sum begins at +0, and neighbours of them meet first.
+pub fn interleaved_sum(precision: &Precision, beats: &[u32]) -> u32 {
+    let partial = |first: usize| {
+        let of_partial = beats.iter().skip(first).step_by(PARTIALS);
+        of_partial.fold(precision.sums.zero(false), |sum, beat| precision.add(*beat, sum))
+    };
+    precision.tree_sum(&std::array::from_fn::<u32, PARTIALS, _>(partial))
+}
+
 /// What a reduction computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Precision {

@@ -40,7 +40,7 @@ const RANK: [(&str, Domain); 24] = [
 /// Units of an AiM module of sixteen channels, as `pimlico cosim --list` names them, and how many there are. No
 /// RTL joins them.
 pub const AIM: [(&str, u64, Domain); 7] = [
-    ("bank_pu:x16", 256, Domain::AimColumn),
+    ("tree_pu", 256, Domain::AimColumn),
     ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),
     ("pingpong_buffer:width256_depth1", 16, Domain::AimColumn),
     ("adder_unit", 16, Domain::AimColumn),
@@ -119,10 +119,10 @@ pub fn plan(parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
     Ok(plan)
 }
 
-/// The clock of a unit: an AiM's, if the unit is of that width, else the rank's.
+/// The clock of a unit: the rank's, or an AiM's where the rank has none of its module.
 pub fn of_unit(spec: &UnitSpec) -> Option<Domain> {
     let of_aim = AIM.iter().find(|(unit, ..)| *unit == spec.unit).map(|(.., domain)| *domain);
-    of_module(&spec.module).filter(|_| !spec.unit.contains("x16")).or(of_aim)
+    of_module(&spec.module).or(of_aim)
 }
 
 fn of_module(module: &str) -> Option<Domain> {
@@ -145,7 +145,7 @@ mod tests {
         let ns =
             |unit: &str| of_unit(&spec(unit)).map(|domain| domain.period_ns(&RATES, Gear::One));
         assert_eq!(ns("bank_pu"), Some(5.0));
-        assert_eq!(ns("bank_pu:x16"), Some(1.0));
+        assert_eq!(ns("tree_pu"), Some(1.0));
         assert_eq!(ns("pingpong_buffer:width256_depth64"), Some(1.0));
         assert_eq!(ns("adder_unit"), Some(0.625));
         assert_eq!(ns("relayout_unit"), Some(0.3125));

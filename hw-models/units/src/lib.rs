@@ -94,6 +94,7 @@ macro_rules! for_each_unit {
             $crate::arith::Binary16,
             $crate::bank::Sixteen,
         >);
+        $each!($crate::bank::TreePu<$crate::arith::Binary16>);
         $each!($crate::bank::PingpongBuffer<u64, 16, true>);
         $each!($crate::bank::PingpongBuffer<u64, 16, false>);
         $each!($crate::bank::PingpongBuffer<u64, 256, true>);

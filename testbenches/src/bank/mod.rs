@@ -3,3 +3,4 @@
 
 pub(crate) mod bank_pu;
 mod pingpong_buffer;
+mod tree_pu;

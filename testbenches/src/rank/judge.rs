@@ -4,7 +4,7 @@
 use crate::OracleError;
 
 /// Compares a port of a cycle.
-pub(super) fn equal(
+pub(crate) fn equal(
     cycle: usize,
     port: &'static str,
     got: impl Into<u64>,

@@ -2,7 +2,7 @@
 //! The PUs of all channels with their I/O buffers: what has the PUs' clock, one in each tCCD.
 //!
 //! ```text
-//! clock            0        1        2        7        8        9
+//! clock            0        1        2        27       28       29
 //! column, address  RD_ALL                                            row buffers; a word of the global buffer
 //! word                      PU                                       the word is there: a beat of the PU
 //! result                                               result        written to the result registers
@@ -10,8 +10,8 @@
 //!                                                               the command
 //! ```
 //!
-//! (With 16 multipliers the tree takes 6 clocks from a beat to its result, clock 7 here; it can be read
-//! in clock 8.) After a column the clock goes on until the PUs have nothing left to do.
+//! (A PU takes 26 clocks from a beat to its result, clock 27 here; it can be read in clock 28.) After a
+//! column the clock goes on until the PUs have nothing left to do.
 
 use super::error::{AimError, Hazard};
 use super::layout;
@@ -19,12 +19,12 @@ use super::units::{BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
 use pimlico_ports::Instances;
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::bank::{
-    self, BankPuIn, BankPuOut, PingpongBufferIn, PingpongBufferOut, SideBySide, Sixteen,
+    PingpongBufferIn, PingpongBufferOut, TreeBeat, TreePuIn, TreePuOut, TreePus,
 };
 use std::any::Any;
 
 /// Clocks from a column to the first in which its result can be read, if it ends a sum.
-pub const READ_TO_RESULT: u64 = Pu::TREE_LATENCY + 2;
+pub const READ_TO_RESULT: u64 = Pu::LATENCY + 2;
 
 /// Clocks from a word of the global buffer to the first in which it can be read, if it ends a filling.
 pub const WORD_TO_READ: u64 = 1;
@@ -33,9 +33,9 @@ pub const WORD_TO_READ: u64 = 1;
 const IDLE_CLOCKS: u64 = READ_TO_RESULT + 2;
 
 /// Ports of a PU.
-pub type PuIn = BankPuIn<Binary16, Binary16, Sixteen>;
+pub type PuIn = TreePuIn<Binary16>;
 /// Ports of a PU.
-pub type PuOut = BankPuOut<Binary16, Binary16, Sixteen>;
+pub type PuOut = TreePuOut<Binary16>;
 
 /// What the PUs do with a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Channels {
             let beat = self.beat.map(|Beat { first, last, .. }| {
                 self.words.fill(self.global_out.data_o);
                 let (rows, factors) = (self.column.as_flattened(), self.words.as_flattened());
-                bank::Beat { accumulate: false, first, last, rows, factors }
+                TreeBeat { first, last, rows, factors }
             });
             self.new_results = vectors.step_alike(beat);
             self.beat = column.map(|(beat, _)| beat);
@@ -220,7 +220,7 @@ impl Channels {
         let vectors = vectors(&*self.pus, self.shows_ports);
         let bits = |bank: usize| {
             let pu = BANKS * channel + bank;
-            let score = vectors.map_or_else(|| self.pu_out[pu].score(), |pus| pus.result(pu, 0));
+            let score = vectors.map_or_else(|| self.pu_out[pu].result_o, |pus| pus.result(pu));
             u64::from(score.to_bits())
         };
         std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
@@ -259,16 +259,13 @@ fn numbers(word: Word) -> [Fp<Binary16>; MULTIPLIERS] {
 }
 
 /// The PUs, if they are vectors whose ports nobody looks at.
-fn vectors(pus: &dyn Instances<Pu>, shows_ports: bool) -> Option<&SideBySide<Binary16, Sixteen>> {
+fn vectors(pus: &dyn Instances<Pu>, shows_ports: bool) -> Option<&TreePus<Binary16>> {
     let pus: &dyn Any = pus;
     if shows_ports { None } else { pus.downcast_ref() }
 }
 
 /// The same.
-fn vectors_mut(
-    pus: &mut dyn Instances<Pu>,
-    shows_ports: bool,
-) -> Option<&mut SideBySide<Binary16, Sixteen>> {
+fn vectors_mut(pus: &mut dyn Instances<Pu>, shows_ports: bool) -> Option<&mut TreePus<Binary16>> {
     let pus: &mut dyn Any = pus;
     if shows_ports { None } else { pus.downcast_mut() }
 }

@@ -8,7 +8,7 @@ use crate::gemv::IoBuffers;
 use crate::options::Activation;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
-use pimlico_units::bank::{BankPu, PingpongBuffer, PingpongBufferIn, PingpongBufferOut, Sixteen};
+use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu};
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager};
 
 /// Multipliers of a PU: elements of a column.
@@ -28,7 +28,7 @@ pub const MOST_CHANNELS: usize = 64;
 pub type Word = [u64; 4];
 
 /// The PU at a bank.
-pub type Pu = BankPu<Binary16, Binary16, Sixteen>;
+pub type Pu = TreePu<Binary16>;
 
 /// How a module works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,7 @@ impl AimWave {
         let commands = wave.declare("commands", RankCommand::PORTS)?;
         let buffer = [BufferIn::PORTS, PingpongBufferOut::<Word>::PORTS].concat();
         let global = wave.declare("global_buffer", &buffer)?;
-        let pu = wave.declare("channel0_bank0_bank_pu", &[PuIn::PORTS, PuOut::PORTS].concat())?;
+        let pu = wave.declare("channel0_bank0_tree_pu", &[PuIn::PORTS, PuOut::PORTS].concat())?;
         let results = wave.declare("channel0_result_registers", &buffer)?;
         wave.close()?;
         wave.begin()?;

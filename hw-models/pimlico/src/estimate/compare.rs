@@ -21,7 +21,7 @@ const UNITS: [&str; 6] =
 
 /// Ping-pong and single, a result register for each of 16 PUs; and the PU of 16 multipliers.
 const RESULTS: [&str; 3] =
-    ["pingpong_buffer:width256_depth1", "pingpong_buffer:width256_depth1_single", "bank_pu:x16"];
+    ["pingpong_buffer:width256_depth1", "pingpong_buffer:width256_depth1_single", "tree_pu"];
 
 /// Arguments of `pimlico estimate compare`.
 #[derive(Args)]

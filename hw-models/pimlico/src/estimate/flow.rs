@@ -18,7 +18,7 @@ pub const UNITS: [&str; 11] = [
     "bank_pu:flush",
     "bank_pu",
     "bank_pu:sum32",
-    "bank_pu:x16",
+    "tree_pu",
     "pingpong_buffer:depth1",
     "rank_controller",
     "refresh_manager",

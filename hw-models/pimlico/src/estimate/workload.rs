@@ -232,7 +232,7 @@ impl Workload {
             "rank_controller" => tape(unit)?.replay::<RankController>(window),
             "refresh_manager" => tape(unit)?.replay::<RefreshManager<8, 256>>(window),
             "dispatcher" => tape(unit)?.replay::<Dispatcher>(window),
-            "bank_pu:x16" => tape(unit)?.replay::<Pu>(window),
+            "tree_pu" => tape(unit)?.replay::<Pu>(window),
             "pingpong_buffer:width256_depth1" => {
                 tape(unit)?.replay::<PingpongBuffer<Word, 1, true>>(window)
             }
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn what_a_rank_has_not_is_not_there() {
         let workload = Workload::run(what()).expect("a head");
-        for unit in ["bank_pu:x16", "adder_unit:sum32", "softmax_unit:late"] {
+        for unit in ["tree_pu", "adder_unit:sum32", "softmax_unit:late"] {
             assert!(workload.stimulus(unit, 1).is_none(), "{unit}");
         }
         let (normalise, sums) = (Normalise::Late, SumFormat::Binary32);

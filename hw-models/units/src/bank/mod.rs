@@ -5,6 +5,8 @@ mod bank_pu;
 mod lanes;
 mod pingpong_buffer;
 mod side_by_side;
+mod tree_pu;
+mod tree_pus;
 
 pub use bank_pu::{BankPu, BankPuIn, BankPuOut, BankPuProbe};
 pub use lanes::{Four, Lanes, Sixteen};
@@ -12,3 +14,5 @@ pub use pingpong_buffer::{
     PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,
 };
 pub use side_by_side::{Beat, SideBySide};
+pub use tree_pu::{TreePu, TreePuIn, TreePuOut, TreePuProbe};
+pub use tree_pus::{TreeBeat, TreePus};
