@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `sequencer`: in every cycle it asks for what `golden::sequencer` finds due in the history, and
-//! for nothing else.
+//! Bench of `sequencer`: `golden::sequencer` judges all that it asks for by what the requests work on.
 //!
 //! The bench plays dispatcher and rank. To know what is asked for it runs the model once, as stimulus.
 
@@ -12,7 +11,9 @@ use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_dpa::Dispatch;
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Fault, Mac, Sum, SumKind, Weigh};
-use pimlico_golden::sequencer::{self as golden, Array, Asked, Bus, Command, History, Seen, Sizes};
+use pimlico_golden::sequencer::{
+    self as golden, Array, Asked, Bus, Command, Complaint, Judge, Seen, Sizes,
+};
 use pimlico_ports::{Enumerated, Model, U, values};
 use pimlico_units::rank::{RankController, Sequencer, SequencerIn, SequencerOut};
 use surroundings::Surroundings;
@@ -46,10 +47,10 @@ impl<
         plans::sequencer::cover(inputs, outputs, bins);
     }
 
-    /// Compares all outputs in every cycle; counts the requests and faults.
+    /// Judges all outputs in every cycle; counts the requests.
     fn oracle(inputs: &[SequencerIn], outputs: &[SequencerOut]) -> Result<u64, OracleError> {
         let Some(first) = inputs.first() else { return Ok(0) };
-        let mut history = History::new(Sizes {
+        let mut judge = Judge::new(Sizes {
             rows: first.size_i.rows.get() as u32,
             columns: first.size_i.columns.get() as u32,
             burst: first.burst_i.into(),
@@ -60,15 +61,19 @@ impl<
         });
         let mut checked = 0;
         for (cycle, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
-            let asked = history.asked();
+            let asked = asked_by(output);
             let expected = outputs_of(&asked);
             if *output != expected {
                 let (port, [got, expected]) = difference(output, &expected);
-                let what = format!("{asked:?}");
+                let what = format!("no such request, or not 0 without one: {asked:?}");
                 return Err(OracleError { cycle, port, got, expected, what });
             }
+            judge.cycle(&asked, &seen(input)).map_err(|complaint| {
+                let (got, expected) = if complaint.is_missing { (0, 1) } else { (1, 0) };
+                let Complaint { port, what, .. } = complaint;
+                OracleError { cycle, port, got, expected, what }
+            })?;
             checked += u64::from(asked.array.is_some()) + u64::from(asked.bus.is_some());
-            history.take(&seen(input));
         }
         Ok(checked)
     }
@@ -108,6 +113,52 @@ fn seen(input: &SequencerIn) -> Seen {
         word_made: events.word_made,
         context: events.context_made.get(),
         output: events.output_made.get(),
+    }
+}
+
+/// What the ports ask for.
+fn asked_by(output: &SequencerOut) -> Asked {
+    let (array, bus, weigh) = (output.array_o, output.bus_o, output.weigh_o);
+    let array = match array.kind {
+        ArrayKind::CloseAll => Array::Close,
+        _ => Array::Read {
+            row: array.row.into(),
+            column: array.column.into(),
+            word: array.mac.word.into(),
+            accumulate: array.mac.accumulate,
+            flags: [array.mac.first, array.mac.last, array.mac.opens],
+        },
+    };
+    let word = bus.address.into();
+    let bus = match (bus.write, bus.host) {
+        (true, true) => Bus::Host { word },
+        (true, false) => Bus::Weights { word },
+        (false, _) => Bus::Results { address: word, sum: golden_sum(&bus.sum) },
+    };
+    let weigh = [weigh.place.get(), weigh.head.get(), weigh.count.get()].map(|value| value as u32);
+    Asked {
+        ready: output.dispatch_ready_o,
+        fault: output.fault_o as u32,
+        done: output.done_o,
+        array: output.array_valid_o.then_some(array),
+        head_end: output.head_end_o,
+        bus: output.bus_valid_o.then_some(bus),
+        finish: output.finish_valid_o.then_some(output.finish_o.head.get() as u32),
+        weigh: output.weigh_valid_o.then_some(weigh),
+        drops: output.weights_drop_o,
+    }
+}
+
+fn golden_sum(sum: &Sum) -> golden::Sum {
+    let Sum { first, last, goes_on, complete, .. } = *sum;
+    let (head, place) = (sum.head.get() as u32, sum.place.get() as u32);
+    match sum.kind {
+        SumKind::Scores => {
+            let place = sum.keep.then_some(place);
+            golden::Sum::Scores { head, first, tokens: sum.tokens.get() as u32, place }
+        }
+        SumKind::Outputs => golden::Sum::Outputs { place, goes_on, complete },
+        SumKind::Context => golden::Sum::Context { head, first, last, place, goes_on, complete },
     }
 }
 

@@ -48,20 +48,23 @@ impl<'a> Author<'a> {
         self.program
     }
 
-    /// A program with more writes behind a few MACs, or more MACs behind a few writes, than an entry's number
-    /// tells apart.
+    /// A program with so many writes behind a few MACs, or MACs behind a few writes, that they have to wait. The
+    /// words of the two are apart, so that nothing else holds them back.
     pub fn flood(mut self) -> Vec<Dispatch> {
-        self.words = 256;
+        self.words = 128;
         for _ in 0..1 + self.random.below(3) {
-            let [few, many] = [1 + self.random.below(8), 120 + self.random.below(80)];
-            let (macs, writes) = if self.random.one_in(2) { (few, many) } else { (many, few) };
-            let (writes_first, length) = (self.random.one_in(2), macs + self.random.below(2));
-            if writes_first {
-                self.operands(writes);
-            }
-            self.sum(Opcode::MacScore, length);
+            let [few, many] = [1 + self.random.below(4), 140 + self.random.below(60)];
+            let (writes_first, many_macs) = (self.random.one_in(2), self.random.one_in(2));
+            let (macs, writes) = if many_macs { (many, few) } else { (few, many) };
             if !writes_first {
-                self.operands(writes);
+                self.sum(Opcode::MacScore, macs);
+            }
+            for _ in 0..writes {
+                let word = 128 + self.word();
+                self.program.push(Dispatch { word, ..blank(Opcode::WrShared) });
+            }
+            if writes_first {
+                self.sum(Opcode::MacScore, macs);
             }
         }
         self.program
