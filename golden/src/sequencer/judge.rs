@@ -16,7 +16,7 @@ const ENTRY: u64 = 3;
 /// Cycles after a start in which words of the scoreboard are cleared, at the most, where no command enters.
 const CLEARING: u64 = 300;
 /// Cycles in which nothing happens though something is left, at the most, besides those of a chunk's results.
-const STILL: u64 = 400;
+const STILL: u64 = 300;
 
 const ARRAY: usize = 0;
 const RESULTS: usize = 1;
@@ -91,6 +91,7 @@ pub struct Judge {
     /// Bursts that the host had in the cycle before.
     operands: usize,
     sums_ended: u64,
+    sums_read: u64,
     sums_made: u64,
     /// The last time a MAC that ends a sum was on the pins, and results: the tree's, and the context's.
     sum_read: Option<u64>,
@@ -137,6 +138,7 @@ impl Judge {
             first_wrong: None,
             operands: 0,
             sums_ended: 0,
+            sums_read: 0,
             sums_made: 0,
             sum_read: None,
             results_read: [None; 2],
@@ -452,9 +454,9 @@ impl Judge {
         let left =
             self.over && !asked.done || waiting.any(|&index| !self.items[index].is_uncertain);
         let under_way = self.sent.iter().any(|queue| !queue.is_empty())
-            || self.sums_ended != self.sums_made
-            || !self.is_quiet();
-        // Results that no MAC is under way for come by themselves.
+            || self.sums_read != self.sums_made
+            || [self.scores, self.elements, self.finishing] != [0; 3]
+            || self.words != self.complete;
         self.still = if quiet && left && !under_way { self.still + 1 } else { 0 };
         if self.still > STILL + 4 * self.sizes.burst {
             return miss("done_o", "something is left, and nothing happens");
@@ -614,6 +616,7 @@ impl Judge {
         if seen.read
             && let Some(mac) = self.finish(ARRAY)
         {
+            self.sums_read += u64::from(mac.command.last);
             self.sum_read = if mac.command.last { Some(self.clock) } else { self.sum_read };
         }
     }

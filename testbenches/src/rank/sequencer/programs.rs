@@ -53,7 +53,7 @@ impl<'a> Author<'a> {
     pub fn flood(mut self) -> Vec<Dispatch> {
         self.words = 128;
         for _ in 0..1 + self.random.below(3) {
-            let [few, many] = [1 + self.random.below(4), 140 + self.random.below(60)];
+            let [few, many] = [3 + self.random.below(4), 140 + self.random.below(200)];
             let (writes_first, many_macs) = (self.random.one_in(2), self.random.one_in(2));
             let (macs, writes) = if many_macs { (many, few) } else { (few, many) };
             if !writes_first {

@@ -99,7 +99,7 @@ impl Surroundings {
             flood: pick(&[0, 0, 0, 0, 0, 0, 0, 1]) == 1,
         };
         if pace.flood {
-            let slow = pick(&[100, 300]);
+            let slow = pick(&[60, 200]);
             (pace.array, pace.bus) = if pick(&[0, 1]) == 1 { (slow, 1) } else { (1, slow) };
             (pace.dispatch, pace.poor) = (1, false);
         }
@@ -236,7 +236,7 @@ impl Surroundings {
                     Transfer::Results { scores: 0, context, outputs: 0 }
                 }
             };
-            self.operands -= u64::from(host);
+            self.operands = self.operands.saturating_sub(host.into());
             rank.transfers.push_back((later, transfer));
         }
         if asked.finish_valid_o && self.random.one_in(pace.softmax) {
