@@ -65,7 +65,11 @@ rtl/rank/shared_buffer.sv
 rtl/rank/pim_chip.sv
 rtl/rank/pim_rank.sv
 rtl/rank/request_queue.sv
+rtl/rank/sequencer_decode.sv
+rtl/rank/sequencer_sum.sv
 rtl/rank/sequencer_scoreboard.sv
+rtl/rank/sequencer_array.sv
+rtl/rank/sequencer_results.sv
 rtl/rank/sequencer_softmax.sv
 rtl/rank/sequencer.sv
 
@@ -101,6 +105,8 @@ rtl/rank/pim_chip_checks.sv
 rtl/rank/pim_rank_checks.sv
 rtl/rank/request_queue_checks.sv
 rtl/rank/sequencer_scoreboard_checks.sv
+rtl/rank/sequencer_array_checks.sv
+rtl/rank/sequencer_results_checks.sv
 rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
 rtl/module/dispatcher_checks.sv

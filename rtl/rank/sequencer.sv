@@ -69,9 +69,6 @@ module sequencer import pimlico_pkg::*; #(
   localparam int unsigned OPERANDS = 64;
   localparam int unsigned SOFTMAX  = 16;
 
-  localparam logic [17:0] SCORE_BUFFER = 18'(SCORES);
-  localparam logic [17:0] PARTIAL_SUMS = 18'd256;
-
   // Number of a sum, modulo 256: so many are never in the queues.
   typedef logic [7:0]  number_t;
   // Number of a MAC, or of a write to the shared buffers, as an entry carries it: see sequencer_scoreboard.
@@ -118,40 +115,12 @@ module sequencer import pimlico_pkg::*; #(
     weigh_t weigh;
   } softmax_entry_t;
 
-  // An RD_RESULT as those behind it see it.
-  typedef struct packed {
-    logic    context_sums;
-    number_t number;
-  } reader_t;
-
-  // Whether a MAC that ends a sum leaves the result registers to the RD_RESULT.
-  function automatic logic yields(logic accumulate, number_t number, reader_t reader);
-    number_t between;
-
-    between = number - reader.number - 8'd1;
-    return between < 8'd127 && (accumulate || reader.context_sums);
-  endfunction
-
   function automatic logic is_read(opcode_e opcode);
     return opcode == OpMacScore || opcode == OpMacContext;
   endfunction
 
   function automatic logic is_write(opcode_e opcode);
     return opcode == OpWrShared || opcode == OpWrWeights;
-  endfunction
-
-  // Cycles behind an RD_RESULT on the pins until the next one may be requested, where the adder unit is idle for
-  // so many between their bursts.
-  function automatic logic [8:0] gap_after(logic [8:0] idle, logic [7:0] burst);
-    logic [8:0] gap;
-
-    gap = {1'b0, burst} + idle;
-    return gap > 9'(LATENCY) ? gap - 9'(LATENCY) - 9'd1 : '0;
-  endfunction
-
-  // Tokens of a burst, or scores of a word: at most four.
-  function automatic logic [2:0] at_most_four(logic [19:0] tokens);
-    return tokens > 20'd4 ? 3'd4 : tokens[2:0];
   endfunction
 
   // ---------------------------------------------------------------------------------------------
@@ -164,9 +133,9 @@ module sequencer import pimlico_pkg::*; #(
   command_t        decoded, look_d, look_q, command_d, command_q;
   logic            taken, moves, steps, enters, fits, lacks_d, lacks_q, breaks_pair, before_queues;
   fault_e          decode_fault, fault_d, fault_q;
-  result_address_t results;
-  logic            in_buffer;  // four elements from the command's place on are in the score buffer
-  logic            unused_input;
+  place_t          place;
+  logic [2:0]      count;
+  logic            keep, unused_input;
 
   skid_buffer #(.WIDTH($bits(dispatch_t))) u_input (
     .clk_i,
@@ -185,54 +154,22 @@ module sequencer import pimlico_pkg::*; #(
   assign taken            = dispatch_valid_i && input_ready && fault_q == FaultNone;
   assign before_queues    = input_valid || look_valid_q || command_valid_q;
 
-  assign results      = result_address_t'(input_command.word);
-  assign in_buffer    = input_command.place <= SCORE_BUFFER - 18'd4;
-  assign unused_input = &{1'b0, input_command.request, results.unused, results.bank, input_next_valid, input_next};
+  assign unused_input = &{1'b0, input_command.request, input_next_valid, input_next};
 
-  always_comb begin : decode
-    logic [19:0] earlier;  // tokens of the bank groups before
-    logic        of_scores;
+  sequencer_decode #(.SCORES(SCORES)) u_decode (
+    .size_i,
+    .command_i (input_command),
+    .fault_o   (decode_fault),
+    .place_o   (place),
+    .count_o   (count),
+    .keep_o    (keep)
+  );
 
-    earlier        = {16'd0, results.lane, 2'd0};
-    of_scores      = input_command.kind == OpRdResult && !results.context_sums && !results.upper;
-    decoded.opcode = input_command.kind;
-    decoded.head   = input_command.head;
-    decoded.row    = input_command.row;
-    decoded.column = input_command.column;
-    decoded.word   = input_command.word;
-    decoded.first  = input_command.first;
-    decoded.last   = input_command.last;
-    decoded.opens  = input_command.opens;
-    decoded.place  = of_scores && !in_buffer ? '0 : input_command.place[16:0];
-    decoded.keep   = in_buffer;
-    decoded.count  = at_most_four(input_command.tokens);
-    if (of_scores) begin
-      decoded.count = input_command.tokens > earlier ? at_most_four(input_command.tokens - earlier) : '0;
-    end
-  end
-
-  always_comb begin : decode_faults
-    decode_fault = FaultNone;
-    unique case (input_command.kind)
-      OpMacScore, OpMacContext: begin
-        if ({1'b0, input_command.row} >= size_i.rows) decode_fault = FaultNoRow;
-        else if ({1'b0, input_command.column} >= size_i.columns) decode_fault = FaultNoColumn;
-      end
-      OpRdResult: begin
-        if (results.context_sums ? input_command.place >= PARTIAL_SUMS : results.upper && !in_buffer) begin
-          decode_fault = FaultNoPlace;
-        end
-      end
-      OpWeigh: begin
-        if (input_command.tokens == '0) decode_fault = FaultNoTokens;
-        else if (19'(input_command.place) + 19'(at_most_four(input_command.tokens)) > 19'(SCORES)) begin
-          decode_fault = FaultNoPlace;
-        end
-      end
-      OpWrShared, OpWrWeights, OpFinish, OpCloseAll: ;
-      default: decode_fault = FaultUnknownCommand;
-    endcase
-  end
+  assign decoded = '{
+    opcode: input_command.kind, head: input_command.head, row: input_command.row, column: input_command.column,
+    word: input_command.word, first: input_command.first, last: input_command.last, opens: input_command.opens,
+    place: place, count: count, keep: keep
+  };
 
   logic is_mac, is_weigh, mac_push, operands_push, cleared, looks_up, input_is_mac, input_is_write;
 
@@ -363,12 +300,12 @@ module sequencer import pimlico_pkg::*; #(
   // Entry into the queues
   // ---------------------------------------------------------------------------------------------
 
-  number_t    ended_d, ended_q, made_d, made_q;
+  number_t    ended_d, ended_q, made;
   logic [6:0] asked_d, asked_q;  // bursts of the host in the operands queue
   logic       closing_d, closing_q;  // a CLOSE_ALL is in the array queue
-  logic       host_push, weights_push, close_done, paired, full, unused_which;
-  sum_t            sum;
-  result_address_t which, address;
+  logic       host_push, weights_push, close_done, paired, full;
+  sum_t       sum;
+  word_t      address;
 
   // With the WR_SHARED that enters in this cycle: the next one may enter in the next.
   assign lacks_d  = 8'(asked_q) + 8'(host_push) >= 8'(operands_i);
@@ -407,37 +344,18 @@ module sequencer import pimlico_pkg::*; #(
 
   assign ended_d = ended_q + 8'(mac_push && command_q.last);
 
-  // What an RD_RESULT reads.
-  assign which        = result_address_t'(command_q.word);
-  assign unused_which = &{1'b0, which.unused};
-
-  // A burst of the context holds four sums of 16 bits or two of 32, of as many bank groups.
-  always_comb begin : decode_results
-    sum          = '0;
-    address      = '0;
-    address.lane = which.lane;
-    sum.place    = command_q.place;
-    if (which.context_sums) begin
-      address      = which;
-      sum.kind     = SumContext;
-      sum.head     = command_q.head;
-      sum.first    = !which.upper;
-      sum.last     = !wide_i || which.upper;
-      sum.goes_on  = !command_q.first;
-      sum.complete = command_q.last;
-    end else if (which.upper) begin
-      sum.kind     = SumOutputs;
-      sum.goes_on  = !command_q.first;
-      sum.complete = command_q.last;
-    end else begin
-      sum.kind     = SumScores;
-      sum.head     = command_q.head;
-      sum.first    = command_q.first;
-      sum.tokens   = command_q.count;
-      sum.keep     = command_q.keep;
-    end
-    address.unused = '0;
-  end
+  sequencer_sum u_sum (
+    .wide_i,
+    .word_i    (command_q.word),
+    .head_i    (command_q.head),
+    .place_i   (command_q.place),
+    .first_i   (command_q.first),
+    .last_i    (command_q.last),
+    .count_i   (command_q.count),
+    .keep_i    (command_q.keep),
+    .address_o (address),
+    .sum_o     (sum)
+  );
 
   assign array_entry = '{
     row: command_q.row, column: command_q.column,
@@ -454,64 +372,55 @@ module sequencer import pimlico_pkg::*; #(
     weigh:    '{place: command_q.place, head: command_q.head, count: command_q.count}
   };
 
-  always_comb begin
-    closing_d = closing_q;
-    if (array_push && !is_mac) closing_d = 1'b1;
-    if (close_done) closing_d = 1'b0;
-  end
+  assign closing_d = (closing_q || array_push && !is_mac) && !close_done;
 
   // ---------------------------------------------------------------------------------------------
   // Array requests
   // ---------------------------------------------------------------------------------------------
 
   logic [15:0] elements_d, elements_q;  // of results, requested and not there yet
-  logic [2:0]  sent_d, sent_q, sent;    // MACs that are accepted and not on the pins
-  logic [3:0]  lasts_d, lasts_q, lasts; // whether each ends a sum, the oldest at the bottom
-  logic [9:0]  pace_d, pace_q;          // cycles until a MAC that is a sum by itself may be requested
-  logic        over_d, over_q, closed_d, closed_q, head_ended_d, head_ended_q;
+  logic        over_d, over_q;
   logic        quiet_d, quiet_q;        // only the array queue has something to do
   logic        ended_run_d, ended_run_q;
-  logic        reads_d, reads_q, closes_d, closes_q;  // the request
-  logic        waits, may_end, softmax_quiet;
-  logic [2:0]  readers_d, readers_q, readers;    // RD_RESULTs that are accepted and not on the pins
-  reader_t [3:0] reading_d, reading_q, reading;  // what they are, the oldest at the bottom
-  reader_t     oldest, second;          // RD_RESULTs that are not done
-  logic        oldest_known, second_known;  // they are not in the memory
+  logic        reads, closes, closed;   // the request; the last was a CLOSE_ALL
+  logic        waits, softmax_quiet;
 
   assign quiet_d     = results_empty && operands_empty && softmax_empty && elements_q == '0 && softmax_quiet;
   assign ended_run_d = over_q && !before_queues && array_empty && quiet_d && !start_i;
 
   assign array_send = events_i.array_taken && array_next_valid;
-  assign close_done = events_i.array_taken && array_next_valid && closes_q;
+  assign close_done = events_i.array_taken && array_next_valid && closes;
   assign array_done = events_i.read || close_done;
 
-  // The results of a sum take the place of those before.
-  always_comb begin
-    if (events_i.results_taken) begin
-      waits = !results_single && (!second_known ||
-                                  yields(array_next.mac.accumulate, array_next.number, second));
-    end else begin
-      waits = !results_empty && (!oldest_known ||
-                                 yields(array_next.mac.accumulate, array_next.number, oldest));
-    end
-  end
+  sequencer_array #(.LATENCY(LATENCY)) u_array_requests (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .burst_i,
+    .next_valid_i  (array_next_valid),
+    .next_closes_i (array_next.closes),
+    .next_first_i  (array_next.mac.first),
+    .next_last_i   (array_next.mac.last),
+    .word_there_i  (word_there),
+    .waits_i       (waits),
+    .quiet_i       (quiet_q),
+    .ended_i       (ended_run_q),
+    .taken_i       (events_i.array_taken),
+    .read_i        (events_i.read),
+    .close_push_i  (array_push && !is_mac),
+    .reads_o       (reads),
+    .closes_o      (closes),
+    .head_end_o,
+    .closed_o      (closed)
+  );
 
-  assign may_end = !waits && (!array_next.mac.first || lasts_q == '0 && pace_q[9:1] == '0);
-
-  assign reads_d    = array_next_valid && !array_next.closes && !events_i.array_taken &&
-                      (reads_q || word_there && (!array_next.mac.last || may_end));
-  assign closes_d   = !events_i.array_taken && !start_i &&
-                      (array_next_valid ? array_next.closes && sent_q == '0 && quiet_q
-                                        : ended_run_q && !closed_q);
-
-  assign array_valid_o     = reads_q || closes_q;
-  assign head_end_o        = closes_q && !head_ended_q;
-  assign done_o            = ended_run_q && closed_q;
+  assign array_valid_o = reads || closes;
+  assign done_o        = ended_run_q && closed;
 
   always_comb begin
     array_o = '0;
-    if (closes_q) array_o.kind = ArrayCloseAll;
-    if (reads_q) begin
+    if (closes) array_o.kind = ArrayCloseAll;
+    if (reads) begin
       array_o.kind   = ArrayReadAll;
       array_o.row    = array_next.row;
       array_o.column = array_next.column;
@@ -519,84 +428,43 @@ module sequencer import pimlico_pkg::*; #(
     end
   end
 
-  always_comb begin
-    closed_d     = events_i.array_taken ? closes_q : closed_q;
-    head_ended_d = head_ended_q || closes_q;
-    if (events_i.array_taken && reads_q || array_push && !is_mac) head_ended_d = 1'b0;
-    sent    = sent_q - 3'(events_i.read);
-    lasts   = events_i.read ? lasts_q >> 1 : lasts_q;
-    sent_d  = sent;
-    lasts_d = lasts;
-    if (events_i.array_taken && reads_q) begin
-      sent_d                = sent + 3'd1;
-      lasts_d[sent[1:0]]    = array_next.mac.last;
-    end
-    pace_d = pace_q == '0 ? '0 : pace_q - 10'd1;
-    if (events_i.read && lasts_q[0]) begin
-      // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-      pace_d = {burst_i, 2'd0} > 10'(LATENCY) ? {burst_i, 2'd0} - 10'(LATENCY) - 10'd1 : '0;
-    end
-    over_d = over_q || done_i;
-    if (start_i) begin
-      over_d       = 1'b0;
-      closed_d     = 1'b0;
-      head_ended_d = 1'b0;
-      pace_d       = '0;
-    end
-  end
+  assign over_d = (over_q || done_i) && !start_i;
 
   // ---------------------------------------------------------------------------------------------
   // Bus requests
   // ---------------------------------------------------------------------------------------------
 
-  logic [8:0]    context_gap_d, context_gap_q;  // cycles until an RD_RESULT of the context may be requested
-  logic [8:0]    tree_gap_d, tree_gap_q;        // and one of scores or outputs
-  logic [8:0]    context_gap, tree_gap;         // those from the RD_RESULT on the pins on
-  logic          context_may, tree_may, last_reader;
-  number_t       made_since;
-  reader_t       heading;
-  logic          is_context, results_due, operands_due, made_reached, has_word;
-  logic          bus_reads_d, bus_reads_q, bus_writes_d, bus_writes_q;
+  logic results_due, operands_due, has_word, overwritten;
+  logic bus_reads_d, bus_reads_q, bus_writes_d, bus_writes_q;
 
-  // The two oldest that are not done, unless they are still in the memory.
-  assign is_context   = result_next.sum.kind == SumContext;
-  assign heading      = '{context_sums: is_context, number: result_next.number};
-  assign oldest_known = readers_q != '0 || results_next_valid;
-  assign oldest       = readers_q != '0 ? reading_q[0] : heading;
-  assign second_known = readers_q[2:1] != '0 || results_next_valid;
-  assign second       = readers_q[2:1] != '0 ? reading_q[1] : heading;
+  sequencer_results #(
+    .LATENCY(LATENCY),
+    .CONTEXT_AFTER_CONTEXT(CONTEXT_AFTER_CONTEXT),
+    .CONTEXT_AFTER_TREE(CONTEXT_AFTER_TREE),
+    .TREE_AFTER_CONTEXT(TREE_AFTER_CONTEXT)
+  ) u_readers (
+    .clk_i,
+    .rst_ni,
+    .start_i,
+    .burst_i,
+    .next_valid_i     (results_next_valid),
+    .next_context_i   (result_next.sum.kind == SumContext),
+    .next_number_i    (result_next.number),
+    .empty_i          (results_empty),
+    .single_i         (results_single),
+    .send_i           (results_send),
+    .taken_i          (events_i.results_taken),
+    .results_i        (events_i.results),
+    .mac_accumulate_i (array_next.mac.accumulate),
+    .mac_number_i     (array_next.number),
+    .due_o            (results_due),
+    .waits_o          (waits),
+    .overwritten_o    (overwritten),
+    .made_o           (made)
+  );
 
-  assign made_since   = made_q - result_next.number;
-  assign made_reached = !made_since[7] || events_i.results && made_since == '1;
-  assign results_due  = results_next_valid && !results_send && made_reached &&
-                        (is_context ? context_may : tree_may);
   assign operands_due = operands_next_valid && !operands_send && word_free && (operand_next.host || has_word);
 
-  // Where the RD_RESULT before it goes to the pins in this cycle, it may be requested in the next one already.
-  assign context_gap = gap_after(oldest.context_sums ? 9'(CONTEXT_AFTER_CONTEXT) : 9'(CONTEXT_AFTER_TREE), burst_i);
-  assign tree_gap    = oldest.context_sums ? gap_after(9'(TREE_AFTER_CONTEXT), burst_i) : '0;
-  assign last_reader = readers_q == 3'd1 && events_i.results_taken;
-  assign context_may = last_reader ? context_gap == '0 : readers_q == '0 && context_gap_q[8:1] == '0;
-
-  if (TREE_AFTER_CONTEXT == 0) begin : gen_tree_at_once
-    // The data bus is taken for a burst by each.
-    logic unused_gap;
-
-    assign tree_may   = 1'b1;
-    assign tree_gap_d = '0;
-    assign unused_gap = &{1'b0, tree_gap, tree_gap_q};
-  end else begin : gen_tree_waits
-    logic [3:0] of_context;
-
-    always_comb begin
-      for (int unsigned r = 0; r < 4; r++) of_context[r] = readers_q > 3'(r) && reading_q[r].context_sums;
-      tree_may = of_context == '0 && tree_gap_q[8:1] == '0;
-      if (of_context == 4'd1 && events_i.results_taken) tree_may = tree_gap == '0;
-      tree_gap_d = tree_gap_q == '0 ? '0 : tree_gap_q - 9'd1;
-      if (events_i.results_taken && oldest.context_sums) tree_gap_d = tree_gap;
-      if (start_i) tree_gap_d = '0;
-    end
-  end
   assign bus_reads_d  = results_due;
   assign bus_writes_d = operands_due && !results_due;
 
@@ -617,22 +485,7 @@ module sequencer import pimlico_pkg::*; #(
 
   assign results_send  = events_i.bus_taken && bus_reads_q;
   assign operands_send = events_i.bus_taken && bus_writes_q;
-  assign made_d        = made_q + 8'(events_i.results);
   assign asked_d       = asked_q + 7'(host_push) - 7'(operands_send && operand_next.host);
-
-  always_comb begin
-    readers   = readers_q - 3'(events_i.results_taken);
-    reading   = events_i.results_taken ? {reading_q[3], reading_q[3:1]} : reading_q;
-    readers_d = readers;
-    reading_d = reading;
-    if (results_send) begin
-      readers_d               = readers + 3'd1;
-      reading_d[readers[1:0]] = heading;
-    end
-    context_gap_d = context_gap_q == '0 ? '0 : context_gap_q - 9'd1;
-    if (events_i.results_taken) context_gap_d = context_gap;
-    if (start_i) context_gap_d = '0;
-  end
 
   // ---------------------------------------------------------------------------------------------
   // The softmax unit
@@ -686,17 +539,11 @@ module sequencer import pimlico_pkg::*; #(
   // Faults, and the registers
   // ---------------------------------------------------------------------------------------------
 
-  number_t made_since_oldest;
-  logic    overwritten, ends_unpaired;
+  logic ends_unpaired;
 
   assign ends_unpaired = over_q && !before_queues && !paired;
 
-  // The oldest entry that is not done reads results in whose place there are later ones, or will be in the next
-  // cycle. An RD_RESULT in the tCK in which they come reads the later ones.
-  assign made_since_oldest = made_q - oldest.number;
-  assign overwritten       = !results_empty && oldest_known && !made_since_oldest[7] &&
-                             (events_i.results || made_since_oldest != '0);
-  assign fault_o           = fault_q;
+  assign fault_o = fault_q;
 
   always_comb begin
     fault_d = fault_q;
@@ -715,24 +562,13 @@ module sequencer import pimlico_pkg::*; #(
       command_valid_q <= 1'b0;
       fault_q         <= FaultNone;
       ended_q         <= '0;
-      made_q          <= '0;
       asked_q         <= '0;
       closing_q       <= 1'b0;
       lacks_q         <= 1'b0;
       elements_q      <= '0;
-      sent_q          <= '0;
-      lasts_q         <= '0;
-      pace_q          <= '0;
       over_q          <= 1'b0;
-      closed_q        <= 1'b0;
-      head_ended_q    <= 1'b0;
       quiet_q         <= 1'b0;
       ended_run_q     <= 1'b0;
-      reads_q         <= 1'b0;
-      closes_q        <= 1'b0;
-      readers_q       <= '0;
-      context_gap_q   <= '0;
-      tree_gap_q      <= '0;
       bus_reads_q     <= 1'b0;
       bus_writes_q    <= 1'b0;
     end else begin
@@ -740,24 +576,13 @@ module sequencer import pimlico_pkg::*; #(
       command_valid_q <= command_valid_d;
       fault_q         <= fault_d;
       ended_q         <= ended_d;
-      made_q          <= made_d;
       asked_q         <= asked_d;
       closing_q       <= closing_d;
       lacks_q         <= lacks_d;
       elements_q      <= elements_d;
-      sent_q          <= sent_d;
-      lasts_q         <= lasts_d;
-      pace_q          <= pace_d;
       over_q          <= over_d;
-      closed_q        <= closed_d;
-      head_ended_q    <= head_ended_d;
       quiet_q         <= quiet_d;
       ended_run_q     <= ended_run_d;
-      reads_q         <= reads_d;
-      closes_q        <= closes_d;
-      readers_q       <= readers_d;
-      context_gap_q   <= context_gap_d;
-      tree_gap_q      <= tree_gap_d;
       bus_reads_q     <= bus_reads_d;
       bus_writes_q    <= bus_writes_d;
     end
@@ -767,15 +592,7 @@ module sequencer import pimlico_pkg::*; #(
   always_ff @(posedge clk_i) begin
     look_q    <= look_d;
     command_q <= command_d;
-    reading_q <= reading_d;
   end
 
   if (SCORES < 4 || SCORES > 131072) $fatal(1, "SCORES = %0d: expected 4 to 131072", SCORES);
-  if (LATENCY > 15 || CONTEXT_AFTER_TREE > 31 || TREE_AFTER_CONTEXT > 31)
-    $fatal(1, "LATENCY = %0d, idle cycles %0d and %0d: expected up to 15 and 31", LATENCY,
-           CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT);
-  // The last RD_RESULT before one of the context is the one that it waits for.
-  if (CONTEXT_AFTER_CONTEXT > CONTEXT_AFTER_TREE + 1)
-    $fatal(1, "CONTEXT_AFTER_CONTEXT = %0d: expected up to %0d", CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE + 1);
-
 endmodule

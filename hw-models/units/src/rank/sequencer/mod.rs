@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Sequencer: queues and interlocks between the dispatcher and the rank's ports.
 
+mod array;
 mod command;
 mod model;
 mod ports;
 mod queue;
+mod results;
 mod scoreboard;
 mod softmax;
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 //! The sequencer's model.
 
+use super::array::{Array, Next};
 use super::command::{Command, Results, decode};
 use super::queue::Queue;
+use super::results::{Queued, Reader, Readers, SumNumber};
 use super::scoreboard::Scoreboard;
 use super::softmax::{Softmax, Traffic};
 use super::{SequencerIn, SequencerOut, SequencerProbe};
 use crate::rank::RankController;
 use pimlico_dpa::types::{
-    ArrayKind, ArrayRequest, BusRequest, Dispatch, Fault, Finish, Opcode, RankEvents, Weigh,
+    ArrayKind, ArrayRequest, BusRequest, Dispatch, Fault, Finish, Mac, Opcode, RankEvents, Weigh,
 };
 use pimlico_ports::{Model, Unit};
 
@@ -18,13 +20,6 @@ const OPERANDS: usize = 64;
 const SOFTMAX: usize = 16;
 /// Places of the score buffer, unless it is made with others.
 const PLACES: usize = 1 << 17;
-/// Bursts of a chunk's results.
-const CHUNK_BURSTS: u16 = 4;
-/// Requests of a port that are accepted and not on the pins, at the most.
-const ON_THEIR_WAY: usize = 4;
-/// Numbers a sum, modulo 256: so many are never in the queues.
-type SumNumber = u8;
-
 #[derive(Clone, Copy, Default)]
 struct ArrayEntry {
     /// A MAC or a CLOSE_ALL.
@@ -45,13 +40,6 @@ impl ArrayEntry {
 struct ResultEntry {
     results: Results,
     /// The sum whose results it reads.
-    number: SumNumber,
-}
-
-/// An RD_RESULT as those behind it see it.
-#[derive(Clone, Copy, Default)]
-struct Reader {
-    is_context: bool,
     number: SumNumber,
 }
 
@@ -90,14 +78,9 @@ struct Flags {
     /// Between a start and the end of its CLOSE_ALL, if it needs one.
     over: bool,
     ended_run: bool,
-    /// The last array command was a CLOSE_ALL.
-    closed: bool,
-    /// One is in the array queue.
+    /// A CLOSE_ALL is in the array queue.
     closing: bool,
-    head_ended: bool,
-    /// The requests.
-    reads: bool,
-    closes: bool,
+    /// The requests of the bus.
     bus_reads: bool,
     bus_writes: bool,
 }
@@ -135,21 +118,10 @@ pub struct Sequencer<
     /// They were as many as the host had.
     lacks: bool,
 
-    /// Sums that have ended among the MACs that have entered, and those whose results have come.
+    /// Sums that have ended among the MACs that have entered.
     ended: SumNumber,
-    made: SumNumber,
-    /// MACs that are accepted and not on the pins, and whether each ends a sum, the oldest at the bottom.
-    sent: usize,
-    lasts: u8,
-    /// The same of RD_RESULTs.
-    readers: usize,
-    reading: [Reader; ON_THEIR_WAY],
-    /// Cycles until a MAC that is a sum by itself may be requested.
-    pace: u16,
-    /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs.
-    context_gap: u16,
-    tree_gap: u16,
-
+    array_requests: Array,
+    readers: Readers<CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT>,
     /// Elements of results that are requested and not there yet.
     elements: u16,
     softmax_requests: Softmax,
@@ -256,19 +228,20 @@ impl<
 
     /// What the registers put out.
     fn requests(&self) -> SequencerOut {
-        let Flags { reads, closes, bus_reads, bus_writes, .. } = self.flags;
+        let Flags { bus_reads, bus_writes, .. } = self.flags;
+        let (reads, closes) = (self.array_requests.reads(), self.array_requests.closes());
         let softmax = &self.softmax_requests;
         let (finishes, weighs) = (softmax.finishes(), softmax.weighs());
         let mut output = SequencerOut {
             dispatch_ready_o: self.input[1].is_none(),
             fault_o: self.fault,
-            done_o: self.flags.ended_run && self.flags.closed,
+            done_o: self.flags.ended_run && self.array_requests.closed(),
             array_valid_o: reads || closes,
             bus_valid_o: bus_reads || bus_writes,
             finish_valid_o: finishes,
             weigh_valid_o: weighs,
             weights_drop_o: softmax.drops(),
-            head_end_o: closes && !self.flags.head_ended,
+            head_end_o: self.array_requests.head_end(),
             ..Default::default()
         };
         match self.array.next() {
@@ -295,98 +268,30 @@ impl<
         output
     }
 
-    /// The oldest RD_RESULT that is not done, unless it is still in the memory.
-    fn oldest(&self) -> Option<Reader> {
-        self.reader(0)
-    }
-
-    /// That which is the oldest once so many are done.
-    fn reader(&self, done: usize) -> Option<Reader> {
-        match self.readers > done {
-            true => self.reading.get(done).copied(),
-            false => self.results.next().map(ResultEntry::reader),
-        }
-    }
-
-    /// Whether the next array entry is requested in the next cycle, as a MAC or as a CLOSE_ALL.
-    fn ask_array(&self, events: &RankEvents) -> [bool; 2] {
-        if events.array_taken {
-            return [false; 2];
-        }
+    /// The next of the array queue.
+    fn next_array(&self, input: &SequencerIn, queued: &Queued) -> Next {
         match self.array.next() {
-            None => [false, self.flags.ended_run && !self.flags.closed],
-            Some(entry) if entry.closes() => [false, self.sent == 0 && self.flags.quiet],
-            Some(entry) => {
-                let has_word = self.scoreboard.mac_may(entry.need, events.written);
-                let may = has_word && (!entry.request.mac.last || self.may_end(entry, events));
-                [self.flags.reads || may, false]
+            None => Next::None { ended: self.flags.ended_run },
+            Some(entry) if entry.closes() => Next::CloseAll { quiet: self.flags.quiet },
+            Some(ArrayEntry { request, number, need }) => {
+                let Mac { first, last, accumulate, .. } = request.mac;
+                let word_there = self.scoreboard.mac_may(*need, input.events_i.written);
+                let waits = self.readers.keeps(input, queued, accumulate, *number);
+                Next::Mac { first, last, word_there, waits }
             }
         }
     }
 
-    /// Whether a sum may end: its results take the place of those before.
-    fn may_end(&self, entry: &ArrayEntry, events: &RankEvents) -> bool {
-        let mac = &entry.request.mac;
-        let (none, oldest) = match events.results_taken {
-            true => (self.results.is_single(), self.reader(1)),
-            false => (self.results.is_empty(), self.reader(0)),
-        };
-        let waits = !none
-            && oldest.is_none_or(|oldest| {
-                let between = entry.number.wrapping_sub(oldest.number).wrapping_sub(1);
-                between < SumNumber::MAX / 2 && (mac.accumulate || oldest.is_context)
-            });
-        !waits && (!mac.first || self.lasts == 0 && self.pace <= 1)
-    }
-
-    /// Whether the next RD_RESULT is requested in the next cycle.
-    fn asks_results(&self, input: &SequencerIn, sends: bool) -> bool {
-        let Some(entry) = self.results.next() else { return false };
-        let since = self.made.wrapping_sub(entry.number) as i8;
-        let is_there = since >= 0 || input.events_i.results && since == -1;
-        let may_ask = match entry.results.is_context() {
-            true => self.context_may(input),
-            false => self.tree_may(input),
-        };
-        !sends && is_there && may_ask
-    }
-
-    /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs, behind one on the
-    /// pins.
-    fn gaps_after(input: &SequencerIn, of_context: bool) -> [u16; 2] {
-        let latency = RankController::LATENCY as u16 + 1;
-        let gap = |idle: u16| (u16::from(input.burst_i) + idle).saturating_sub(latency);
-        match of_context {
-            true => [gap(CONTEXT_AFTER_CONTEXT), gap(TREE_AFTER_CONTEXT)],
-            false => [gap(CONTEXT_AFTER_TREE), 0],
+    /// The queue of RD_RESULTs.
+    fn queued(&self) -> Queued {
+        Queued {
+            next: self.results.next().map(ResultEntry::reader),
+            is_empty: self.results.is_empty(),
+            is_single: self.results.is_single(),
         }
     }
 
-    /// Whether an RD_RESULT of the context may be requested in the next cycle: the one before it is on the pins.
-    fn context_may(&self, input: &SequencerIn) -> bool {
-        if self.readers == 1 && input.events_i.results_taken {
-            return Self::gaps_after(input, self.reading[0].is_context)[0] == 0;
-        }
-        self.readers == 0 && self.context_gap <= 1
-    }
-
-    /// The same of one of scores or outputs: the ones of the context before it are on the pins.
-    fn tree_may(&self, input: &SequencerIn) -> bool {
-        if TREE_AFTER_CONTEXT == 0 {
-            return true;
-        }
-        let mut of_context = self.reading[..self.readers.min(ON_THEIR_WAY)].iter();
-        let oldest = of_context.next().is_some_and(|reader| reader.is_context);
-        if of_context.any(|reader| reader.is_context) {
-            return false;
-        }
-        match oldest {
-            true => input.events_i.results_taken && Self::gaps_after(input, true)[1] == 0,
-            false => self.tree_gap <= 1,
-        }
-    }
-
-    /// The same of the next write to the shared buffers.
+    /// Whether the next write to the shared buffers is requested in the next cycle.
     fn asks_operand(&self, events: &RankEvents, sends: bool) -> bool {
         let Some(entry) = self.operands.next() else { return false };
         let is_there = entry.from_host || self.softmax_requests.has_word(events);
@@ -394,15 +299,6 @@ impl<
     }
 
     // ---------------------------------------------------------------------------------- edges
-
-    /// The oldest entry that is not done reads results in whose place there are later ones, or will be.
-    fn overwrites(&self, events: &RankEvents) -> bool {
-        !self.results.is_empty()
-            && self.oldest().is_some_and(|oldest| {
-                let since = self.made.wrapping_sub(oldest.number) as i8;
-                since > 0 || events.results && since == 0
-            })
-    }
 
     /// Everything has been dispatched, and a word of weights has no WR_WEIGHTS.
     fn ends_unpaired(&self) -> bool {
@@ -414,52 +310,10 @@ impl<
         self.fault != Fault::None && self.is_decoded() && self.operands.is_empty()
     }
 
-    fn see_array(&mut self, input: &SequencerIn, sends: bool) {
-        let events = &input.events_i;
-        let ends = self.lasts & 1 != 0;
-        self.pace = self.pace.saturating_sub(1);
-        if events.read {
-            self.sent = self.sent.saturating_sub(1);
-            self.lasts >>= 1;
-            if ends {
-                // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-                let chunk = CHUNK_BURSTS * u16::from(input.burst_i);
-                self.pace = chunk.saturating_sub(RankController::LATENCY as u16 + 1);
-            }
-        }
-        if sends && let Some(entry) = self.array.next() {
-            self.lasts |= u8::from(entry.request.mac.last) << self.sent.min(ON_THEIR_WAY - 1);
-            self.sent += 1;
-        }
-        self.made = self.made.wrapping_add(events.results.into());
-    }
-
-    fn see_bus(&mut self, input: &SequencerIn, sends: [bool; 2]) {
-        let events = &input.events_i;
-        self.context_gap = self.context_gap.saturating_sub(1);
-        self.tree_gap = self.tree_gap.saturating_sub(1);
-        if events.results_taken {
-            let is_context = self.oldest().is_some_and(|oldest| oldest.is_context);
-            let [context_gap, tree_gap] = Self::gaps_after(input, is_context);
-            self.context_gap = context_gap;
-            if is_context && TREE_AFTER_CONTEXT > 0 {
-                self.tree_gap = tree_gap;
-            }
-            self.readers = self.readers.saturating_sub(1);
-            self.reading.copy_within(1.., 0);
-        }
-        if sends[0]
-            && let Some(entry) = self.results.next()
-        {
-            self.reading[self.readers.min(ON_THEIR_WAY - 1)] = entry.reader();
-            self.readers += 1;
-        }
-        if sends[1]
-            && let Some(entry) = self.operands.next()
-        {
-            let asked = self.operands_asked;
-            self.operands_asked = asked.saturating_sub(entry.from_host.into());
-        }
+    /// A write is sent.
+    fn send_write(&mut self) {
+        let from_host = self.operands.next().is_some_and(|entry| entry.from_host);
+        self.operands_asked = self.operands_asked.saturating_sub(from_host.into());
     }
 
     /// A command enters its queue, and the counters that belong to it count.
@@ -473,7 +327,6 @@ impl<
                 self.array.push(ArrayEntry { request, number: self.ended, need });
             }
             Command::CloseAll => {
-                self.flags.head_ended = false;
                 self.flags.closing = true;
                 let request = ArrayRequest { kind: ArrayKind::CloseAll, ..ArrayRequest::default() };
                 self.array.push(ArrayEntry { request, number: self.ended, need });
@@ -536,12 +389,10 @@ impl<
     }
 
     fn start(&mut self) {
-        let flags = &mut self.flags;
-        (flags.over, flags.ended_run, flags.closed, flags.head_ended) =
-            (false, false, false, false);
-        flags.closes = false;
+        (self.flags.over, self.flags.ended_run) = (false, false);
         self.fault = Fault::None;
-        (self.pace, self.context_gap, self.tree_gap) = (0, 0, 0);
+        self.array_requests.start();
+        self.readers.start();
         self.scoreboard.start();
     }
 }
@@ -571,14 +422,8 @@ impl<
             operands_asked: 0,
             lacks: false,
             ended: 0,
-            made: 0,
-            sent: 0,
-            lasts: 0,
-            readers: 0,
-            reading: Default::default(),
-            pace: 0,
-            context_gap: 0,
-            tree_gap: 0,
+            array_requests: Array::default(),
+            readers: Readers::default(),
             elements: 0,
             softmax_requests: Softmax::default(),
         };
@@ -595,7 +440,7 @@ impl<
             look_valid_q: self.look.is_some(),
             command_valid_q: self.command.is_some(),
             ended_q: self.ended,
-            made_q: self.made,
+            made: self.readers.made(),
             elements_q: self.elements,
         }
     }
@@ -609,10 +454,10 @@ impl<
         let events = &input.events_i;
         let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault == Fault::None;
         let happens = taken | input.start_i | input.done_i | (*events != RankEvents::default());
-        if self.still && !happens && ![self.pace, self.context_gap, self.tree_gap].contains(&1) {
-            self.pace = self.pace.saturating_sub(1);
-            self.context_gap = self.context_gap.saturating_sub(1);
-            self.tree_gap = self.tree_gap.saturating_sub(1);
+        let ends_waiting = self.array_requests.ends_waiting() || self.readers.ends_waiting();
+        if self.still && !happens && !ends_waiting {
+            self.array_requests.wait();
+            self.readers.wait();
             self.lacks = self.operands_asked >= input.operands_i.get();
             return output;
         }
@@ -628,10 +473,11 @@ impl<
         let entering = self.command.filter(|_| enters && refused == Fault::None);
         let steps = self.look.is_some() && (self.command.is_none() || enters);
         let moves = self.moves(steps);
-        let overwrites = self.overwrites(events);
+        let queued = self.queued();
+        let overwrites = self.readers.overwrites(input, &queued);
         let next = self.array.next();
         let array_send = events.array_taken && next.is_some();
-        let close_done = array_send && before.closes;
+        let close_done = array_send && self.array_requests.closes();
         let bus_sends =
             [before.bus_reads, before.bus_writes].map(|requested| events.bus_taken && requested);
         let softmax_done = events.finish_taken || events.weigh_taken;
@@ -639,18 +485,13 @@ impl<
         let write = self.operands.next().copied();
         let finishes = self.softmax.next().map(|next| matches!(next, SoftmaxEntry::Finish(_)));
         let quiet = self.is_quiet();
-        let [reads, closes] = self.ask_array(events);
-        let results_due = self.asks_results(input, bus_sends[0]);
+        let next_array = self.next_array(input, &queued);
+        let results_due = self.readers.is_due(input, &queued, bus_sends[0]);
         self.flags = Flags {
             quiet,
             over: before.over || input.done_i,
             ended_run: before.over && self.is_decoded() && self.array.is_empty() && quiet,
-            closed: if events.array_taken { before.closes } else { before.closed },
             closing: before.closing && !close_done,
-            head_ended: (before.head_ended || before.closes)
-                && !(events.array_taken && before.reads),
-            reads,
-            closes,
             bus_reads: results_due,
             bus_writes: !results_due && self.asks_operand(events, bus_sends[1]),
         };
@@ -660,8 +501,12 @@ impl<
         // The edge.
         let from_host = matches!(entering, Some(Command::Shared { .. }));
         self.lacks = self.operands_asked + u64::from(from_host) >= input.operands_i.get();
-        self.see_bus(input, bus_sends);
-        self.see_array(input, array_send && before.reads);
+        let close_enters = matches!(entering, Some(Command::CloseAll));
+        let array_changes = self.array_requests.step(input, next_array, close_enters);
+        self.readers.step(input, &queued, bus_sends[0]);
+        if bus_sends[1] {
+            self.send_write();
+        }
         let elements = (events.context_made.get() + events.output_made.get()) as u16;
         self.elements = self.elements.wrapping_sub(elements);
         let traffic = Traffic {
@@ -692,7 +537,8 @@ impl<
         if input.start_i {
             self.start();
         }
-        let changes = changes || far || self.flags != before || self.fault != fault_before;
+        let changes =
+            changes || array_changes || far || self.flags != before || self.fault != fault_before;
         self.still = !(changes | happens | enters | steps | moves | clears);
         self.output = self.requests();
         output

@@ -65,7 +65,7 @@ ports! {
             /// Sums that have ended among the MACs that have entered, modulo 256.
             ended_q: u8,
             /// Sums whose results are there, modulo 256.
-            made_q: u8,
+            made: u8,
             /// Elements of results that are requested and not there yet.
             elements_q: u16,
         }

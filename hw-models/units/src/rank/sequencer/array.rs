@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//! Requests of the array port: MACs, and CLOSE_ALL at the end of a head or of a run.
+
+use super::SequencerIn;
+use crate::rank::RankController;
+
+/// MACs that are accepted and not on the pins, at the most.
+const ON_THEIR_WAY: usize = 4;
+/// Bursts of a chunk's results.
+const CHUNK_BURSTS: u16 = 4;
+
+/// The first entry of the array queue that is not sent.
+#[derive(Clone, Copy)]
+pub enum Next {
+    /// There is none; all that was dispatched in the run is done, or not.
+    None { ended: bool },
+    /// A CLOSE_ALL; there is nothing else to do, or there is.
+    CloseAll { quiet: bool },
+    /// A MAC: it begins and ends a sum, its word is there, and it may not end its sum.
+    Mac { first: bool, last: bool, word_there: bool, waits: bool },
+}
+
+/// Requests of the array port.
+#[derive(Clone, Default)]
+pub struct Array {
+    /// MACs that are accepted and not on the pins, and whether each ends a sum, the oldest at the bottom.
+    sent: usize,
+    lasts: u8,
+    /// Cycles until a MAC that is a sum by itself may be requested.
+    pace: u16,
+    flags: Flags,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Flags {
+    /// The last that was accepted is a CLOSE_ALL.
+    closed: bool,
+    head_ended: bool,
+    /// The requests.
+    reads: bool,
+    closes: bool,
+}
+
+impl Array {
+    /// A MAC is requested.
+    pub fn reads(&self) -> bool {
+        self.flags.reads
+    }
+
+    /// A CLOSE_ALL is requested.
+    pub fn closes(&self) -> bool {
+        self.flags.closes
+    }
+
+    /// The last that was accepted is a CLOSE_ALL.
+    pub fn closed(&self) -> bool {
+        self.flags.closed
+    }
+
+    /// A head ends.
+    pub fn head_end(&self) -> bool {
+        self.flags.closes && !self.flags.head_ended
+    }
+
+    /// Whether a time is over in the next cycle.
+    pub fn ends_waiting(&self) -> bool {
+        self.pace == 1
+    }
+
+    /// A cycle in which nothing happens.
+    pub fn wait(&mut self) {
+        self.pace = self.pace.saturating_sub(1);
+    }
+
+    /// Whether the next is requested in the next cycle, as a MAC or as a CLOSE_ALL.
+    fn asks(&self, input: &SequencerIn, next: Next) -> [bool; 2] {
+        if input.events_i.array_taken {
+            return [false; 2];
+        }
+        match next {
+            Next::None { ended } => [false, ended && !self.flags.closed],
+            Next::CloseAll { quiet } => [false, self.sent == 0 && quiet],
+            Next::Mac { first, last, word_there, waits } => {
+                let may_end = !waits && (!first || self.lasts == 0 && self.pace <= 1);
+                [self.flags.reads || word_there && (!last || may_end), false]
+            }
+        }
+    }
+
+    /// A cycle, in which a CLOSE_ALL enters the queue or does not. Tells whether anything but a time has changed.
+    pub fn step(&mut self, input: &SequencerIn, next: Next, close_enters: bool) -> bool {
+        let events = &input.events_i;
+        let before = self.flags;
+        let [reads, closes] = self.asks(input, next);
+        let sends = events.array_taken && before.reads;
+        let head_ended = (before.head_ended || before.closes) && !sends && !close_enters;
+        let closed = if events.array_taken { before.closes } else { before.closed };
+        self.flags = Flags { closed, head_ended, reads, closes };
+        let ends = self.lasts & 1 != 0;
+        self.wait();
+        if events.read {
+            self.sent = self.sent.saturating_sub(1);
+            self.lasts >>= 1;
+            if ends {
+                // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
+                let chunk = CHUNK_BURSTS * u16::from(input.burst_i);
+                self.pace = chunk.saturating_sub(RankController::LATENCY as u16 + 1);
+            }
+        }
+        if sends && let Next::Mac { last, .. } = next {
+            self.lasts |= u8::from(last) << self.sent.min(ON_THEIR_WAY - 1);
+            self.sent += 1;
+        }
+        self.flags != before
+    }
+
+    /// A run starts.
+    pub fn start(&mut self) {
+        self.pace = 0;
+        self.flags = Flags { reads: self.flags.reads, ..Flags::default() };
+    }
+}
