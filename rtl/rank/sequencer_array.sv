@@ -113,4 +113,6 @@ module sequencer_array #(
     end
   end
 
+  if (LATENCY > 15) $fatal(1, "LATENCY = %0d: expected up to 15", LATENCY);
+
 endmodule

@@ -17,6 +17,7 @@ const BOOLEAN: &str = "expected 0 or 1";
 const SOME: &str = "expected 1 or more";
 const TWO: &str = "expected 2 or more";
 const POWER: &str = "expected a power of two, 2 or more";
+const IDLE: &str = "expected up to 15 and 31";
 const PLACES: &str = "expected a power of two, 8 to 131072";
 
 const REFUSED: &[Refused] = &[
@@ -135,6 +136,16 @@ const REFUSED: &[Refused] = &[
     ("softmax_path", "LATE=2", BOOLEAN),
     ("softmax_path", "SCORES=12", PLACES),
     ("sequencer", "SCORES=2", "expected 4 to 131072"),
+    ("sequencer", "LATENCY=16", IDLE),
+    ("sequencer", "CONTEXT_AFTER_CONTEXT=6", "expected up to 5"),
+    ("sequencer", "CONTEXT_AFTER_TREE=32", IDLE),
+    ("sequencer", "TREE_AFTER_CONTEXT=32", IDLE),
+    ("sequencer_decode", "SCORES=2", "expected 4 to 131072"),
+    ("sequencer_array", "LATENCY=16", "expected up to 15"),
+    ("sequencer_results", "LATENCY=16", IDLE),
+    ("sequencer_results", "CONTEXT_AFTER_CONTEXT=6", "expected up to 5"),
+    ("sequencer_results", "CONTEXT_AFTER_TREE=32", IDLE),
+    ("sequencer_results", "TREE_AFTER_CONTEXT=32", IDLE),
     ("pim_chip", "DEPTH=12", POWER),
     ("pim_chip", "SUM_EXP_BITS=6", SUMS),
     ("pim_chip", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
