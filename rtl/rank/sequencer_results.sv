@@ -3,20 +3,19 @@
 // one reads the results of a later sum. Contract: sequencer.md.
 //
 //   cycle             0    1    2    3    4    5
-//   taken_i           1                   1             on the pins: of the context; burst_i = 2, LATENCY = 2
-//   due_o             1                   1             the next, of the context, with one idle cycle
-//   request                1                   1
-//   send_i                 1                   1
+//   taken_i           1              1        on the pins: of the context; burst_i = 2, LATENCY = 2
+//   due_o             1              1        the next, of the context, with one idle cycle
+//   send_i                 1              1   it is requested, and accepted at once
 
 module sequencer_results #(
   /// Cycles from the acceptance of a request to its command on the pins.
   parameter int unsigned LATENCY               = 2,
   /// Idle cycles of the adder unit between a burst of the context and the next one of the context.
-  parameter int unsigned CONTEXT_AFTER_CONTEXT = 1,
+  parameter int unsigned CONTEXT_AFTER_CONTEXT = 0,
   /// Idle cycles of the adder unit between a burst of scores or outputs and one of the context.
   parameter int unsigned CONTEXT_AFTER_TREE    = 4,
   /// Idle cycles of the adder unit between a burst of the context and one of scores or outputs.
-  parameter int unsigned TREE_AFTER_CONTEXT    = 0
+  parameter int unsigned TREE_AFTER_CONTEXT    = 11
 ) (
   /// Clock.
   input  logic       clk_i,
