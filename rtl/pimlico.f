@@ -21,10 +21,12 @@ rtl/prim/ram_1p.sv
 rtl/prim/ram_1r1w.sv
 rtl/prim/skid_buffer.sv
 rtl/prim/timer.sv
+rtl/prim/word_registers.sv
 
 // floating-point arithmetic
 rtl/arith/fp_pkg.sv
 rtl/arith/full_adder.sv
+rtl/arith/carry_select_adder.sv
 rtl/arith/ripple_adder.sv
 rtl/arith/significand_mul.sv
 rtl/arith/leading_zeros.sv
@@ -47,7 +49,9 @@ rtl/bank/pingpong_buffer.sv
 
 // in a rank
 rtl/rank/adder_unit.sv
+rtl/rank/softmax_norm.sv
 rtl/rank/softmax_recip.sv
+rtl/rank/softmax_sum.sv
 rtl/rank/softmax_unit.sv
 rtl/rank/relayout_unit.sv
 rtl/rank/burst_timer.sv

@@ -2,18 +2,26 @@
 //! Softmax in chunks as a rank PU computes it, operation by operation; and how far it may be from
 //! softmax in real numbers.
 //!
-//! Scores are in a 16-bit format, their sum in binary32, where subnormal numbers are flushed. Nothing
-//! here computes an exponential: what a unit says it is is taken for it, once
-//! [`unary`] has found it good enough.
+//! Scores are in a 16-bit format, their sum in fixed point, in units of 2^-24. Nothing here computes an
+//! exponential: what a unit says it is is taken for it, once [`unary`](crate::unary) has found it good enough.
 
+use crate::exact;
 use crate::format::{Format, Subnormals};
-use crate::{exact, softfloat, unary};
 
 /// Scores of a chunk.
 pub const CHUNK: usize = 16;
 
-/// Format of the sums.
+/// Format of what is normalised late, and of reciprocals.
 const SUM: Format = Format::BINARY32;
+
+/// A sum of exponentials, in units of 2^-24; `None` for NaN.
+pub type FixedSum = Option<u64>;
+
+/// A unit of the sums.
+const QUANTUM: f64 = 1.0 / (1 << 24) as f64;
+/// Bits of a reciprocal's significand, and of the sum that it is computed of.
+const RECIP_PRECISION: i32 = 14;
+const DIVISOR_PRECISION: i32 = 17;
 
 /// The maximum of `m` and the scaled scores `x`.
 pub fn maximum(f: Format, s: Subnormals, m: u32, x: &[u32]) -> u32 {
@@ -25,27 +33,50 @@ pub fn difference(f: Format, s: Subnormals, x: u32, m: u32) -> u32 {
     if x == f.infinity(true) { x } else { exact::add(f, s, x, m ^ f.sign_mask()) }
 }
 
-/// A chunk's sum: its exponentials in binary32, added up one after the other.
-pub fn chunk_sum(f: Format, s: Subnormals, exps: &[u32]) -> u32 {
-    let wide = exps.iter().map(|&e| exact::convert(f, SUM, s, e));
-    wide.reduce(|sum, e| softfloat::add(SUM, sum, e)).unwrap_or(0)
+/// A number of a sum: NaN is none.
+fn number(f: Format, bits: u32) -> Option<f64> {
+    Some(exact::to_f64(f, bits)).filter(|value| !value.is_nan())
 }
 
-/// A head's sum after a chunk: `sum * factor + chunk`, product and sum each rounded.
-pub fn combine(f: Format, s: Subnormals, sum: u32, factor: u32, chunk: u32) -> u32 {
-    let factor = exact::convert(f, SUM, s, factor);
-    softfloat::add(SUM, softfloat::mul(SUM, sum, factor), chunk)
+/// A chunk's sum: of its exponentials, each truncated to units of 2^-24, which binary16 has nothing below.
+pub fn chunk_sum(f: Format, exps: &[u32]) -> FixedSum {
+    exps.iter().map(|exp| Some((number(f, *exp)? / QUANTUM) as u64)).sum()
 }
 
-/// What the weights of a head with this sum are multiplied by.
-pub fn reciprocal(sum: u32) -> u32 {
-    unary::recip(SUM, Subnormals::Gradual, sum)
+/// A head's sum after a chunk: `sum * factor`, truncated, and the chunk's.
+pub fn combine(f: Format, sum: FixedSum, factor: u32, chunk: FixedSum) -> FixedSum {
+    let factor = number(f, factor)?;
+    if factor == 0.0 {
+        return chunk;
+    }
+    // Both are exact: 42 and 11 bits.
+    Some((sum? as f64 * factor) as u64 + chunk?)
+}
+
+/// What the weights of a head with this sum are multiplied by: the reciprocal of its leading bits, rounded to
+/// fewer, in binary32.
+pub fn reciprocal(sum: FixedSum) -> u32 {
+    let value = match sum {
+        None => f64::NAN,
+        Some(0) => f64::INFINITY,
+        Some(sum) => {
+            let leading = |value: f64, bits: i32, round: fn(f64) -> f64| {
+                let quantum = exact::power_of_two(value.log2().floor() as i32 - bits + 1);
+                round(value / quantum) * quantum
+            };
+            let sum = leading(sum as f64 * QUANTUM, DIVISOR_PRECISION, f64::floor);
+            leading(1.0 / sum, RECIP_PRECISION, f64::round)
+        }
+    };
+    exact::from_f64(SUM, Subnormals::Gradual, value)
 }
 
 /// The binary32 number `x`, multiplied by a reciprocal and rounded to the format. Subnormal numbers
 /// of binary32 count as zeros.
 pub fn normalise(f: Format, s: Subnormals, x: u32, recip: u32) -> u32 {
-    exact::convert(SUM, f, s, exact::mul(SUM, Subnormals::Flush, x, recip))
+    let x = exact::convert(SUM, SUM, Subnormals::Flush, x);
+    // The product is exact: 24 and 14 bits.
+    exact::from_f64(f, s, exact::to_f64(SUM, x) * exact::to_f64(SUM, recip))
 }
 
 /// The weight of an exponential: [`normalise`] of it.
@@ -131,8 +162,8 @@ impl HeadSum {
                 sum += exp;
                 error += exp_error;
             }
-            // 15 additions in the chunk; a product and an addition for the head.
-            error += (sum + error) * 17.0 * (-24f64).exp2();
+            // The product, and each exponential, are truncated.
+            error += 17.0 * QUANTUM;
             max = higher;
         }
         Self { exponential, max, sum, error }
@@ -162,7 +193,9 @@ impl HeadSum {
         let smallest = exact::power_of_two(self.exponential.format.min_quantum());
         let flushed = self.exponential.flushed();
         let exact = x / self.sum;
-        let largest = (x.abs() + error) / (self.sum - self.error) * (1.0 + 3.0 * (-24f64).exp2());
+        // Half a unit in the last place of the reciprocal, and one of the truncated sum.
+        let reciprocal = exact::power_of_two(-RECIP_PRECISION) + exact::power_of_two(1 - DIVISOR_PRECISION);
+        let largest = (x.abs() + error) / (self.sum - self.error) * (1.0 + 1.01 * reciprocal);
         let rounding = (largest * (-precision).exp2()).max(smallest / 2.0);
         let vanishes = if exact.abs() < 2.0 * flushed { flushed } else { 0.0 };
         (exact, largest - exact.abs() + rounding + vanishes)
@@ -187,28 +220,33 @@ mod tests {
 
     #[test]
     fn a_chunk_of_ones_sums_up_to_its_length() {
-        let sum = chunk_sum(H, Gradual, &[0x3C00; CHUNK]);
-        assert_eq!(f32::from_bits(sum), 16.0);
+        let sum = chunk_sum(H, &[0x3C00; CHUNK]);
+        assert_eq!(sum, Some(16 << 24));
         // Half of 3, and 16.
-        assert_eq!(f32::from_bits(combine(H, Gradual, 3f32.to_bits(), 0x3800, sum)), 17.5);
+        assert_eq!(combine(H, Some(3 << 24), 0x3800, sum), Some(35 << 23));
+        assert_eq!(chunk_sum(H, &[1, 0x7E00]), None);
+        assert_eq!(combine(H, None, 0x3C00, sum), None);
+        assert_eq!(combine(H, None, 0, sum), sum);
     }
 
     #[test]
     fn weights_of_a_long_row_lie_at_the_edge_of_the_normal_numbers() {
-        let recip = reciprocal(16384f32.to_bits());
+        let recip = reciprocal(Some(16384 << 24));
         assert_eq!(weight(H, Gradual, 0x3C00, recip), 0x0400); // 2^-14
         assert_eq!(weight(H, Gradual, 0x3800, recip), 0x0200);
         assert_eq!(weight(H, Subnormals::Flush, 0x3800, recip), 0);
-        assert_eq!(reciprocal(0), SUM.infinity(false));
-        assert_eq!(weight(H, Gradual, 0, reciprocal(0)), H.nan());
-        assert_eq!(normalise(H, Gradual, ONE, reciprocal(3f32.to_bits())), 0x3555);
+        assert_eq!(reciprocal(Some(0)), SUM.infinity(false));
+        assert_eq!(weight(H, Gradual, 0, reciprocal(Some(0))), H.nan());
+        assert_eq!(f32::from_bits(reciprocal(Some(3 << 24))), 10923.0 / 32768.0);
+        assert_eq!(normalise(H, Gradual, ONE, reciprocal(Some(3 << 24))), 0x3555);
     }
 
     #[test]
     fn bounds_follow_the_precision() {
         // Equal scores: exponentials of 1, so that only the weight's own rounding is left.
         let equal = weight_bounds(H, Gradual, &[2.0; 32], 1.0);
-        assert!(equal.iter().all(|bound| (bound * 32.0 - 2f64.powi(-11)).abs() < 1e-5));
+        let expected = 2f64.powi(-11) + 2f64.powi(-14) + 2f64.powi(-16);
+        assert!(equal.iter().all(|bound| (bound * 32.0 - expected).abs() < 1e-5));
         // Within two units in the last place of a binary16 number for scores that are near.
         let near = weight_bounds(H, Gradual, &[0.0, -1.0, -0.5, -0.25], 0.888);
         let weights = weights(&[0.0, -1.0, -0.5, -0.25]);

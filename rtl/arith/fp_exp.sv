@@ -35,12 +35,11 @@ module fp_exp #(
   typedef logic signed [EXP_BITS+1:0] exponent_t;
 
   typedef struct packed {
-    logic                live;      // the result is not a zero, whatever the number
-    logic                infinite;
-    logic                nan;
-    logic                negative;  // sign of the integer part
-    logic [INT_BITS-1:0] integer_part;
-    logic [F-1:0]        fraction;
+    logic                    live;  // the result is not a zero, whatever the number
+    logic                    infinite;
+    logic                    nan;
+    logic                    negative;
+    logic [SCALED_WIDTH-1:0] magnitude;
   } scaled_t;
 
   typedef struct packed {
@@ -91,24 +90,28 @@ module fp_exp #(
   assign scaled_d.infinite = beyond && !negative;
   assign scaled_d.nan      = nan;
   assign scaled_d.negative = negative;
-  assign {scaled_d.integer_part, scaled_d.fraction} = negative ? ~magnitude : magnitude;
+  assign scaled_d.magnitude = magnitude;
 
   pipe #(.WIDTH($bits(scaled_t)), .ENABLED(STAGES >= 1)) u_scaled_pipe (
     .clk_i, .rst_ni, .data_i(scaled_d), .data_o(scaled_q)
   );
 
   // Take 2 to this power.
-  power_t power_d, power_q;
+  logic [INT_BITS-1:0] integer_part;
+  logic [F-1:0]        fraction;
+  power_t              power_d, power_q;
+
+  assign {integer_part, fraction} = scaled_q.magnitude ^ {SCALED_WIDTH{scaled_q.negative}};
 
   exp2_fraction #(.MAN_BITS(MAN_BITS)) u_exp2_fraction (
-    .fraction_i (scaled_q.fraction),
+    .fraction_i (fraction),
     .fraction_o (power_d.fraction)
   );
 
   assign power_d.live     = scaled_q.live;
   assign power_d.infinite = scaled_q.infinite;
   assign power_d.nan      = scaled_q.nan;
-  assign power_d.power    = exponent_t'(signed'({scaled_q.negative, scaled_q.integer_part}))
+  assign power_d.power    = exponent_t'(signed'({scaled_q.negative, integer_part}))
                             + exponent_t'(BIAS);
 
   pipe #(.WIDTH($bits(power_t)), .ENABLED(STAGES >= 2)) u_power_pipe (

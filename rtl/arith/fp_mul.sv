@@ -10,6 +10,8 @@ module fp_mul #(
   parameter  int unsigned SUBNORMALS = 1,
   /// Pipeline registers, 0 to 3: after the multiplier, the shifter, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
+  /// 1: the multiplier is made to be fast; 0: to be small.
+  parameter  int unsigned FAST       = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
   /// Clock.
@@ -88,7 +90,7 @@ module fp_mul #(
     assign multiplier          = {1'b1, b_i[MAN_BITS-1:0]};
   end
 
-  significand_mul #(.WIDTH(MAN_BITS + 1)) u_significand_mul (
+  significand_mul #(.WIDTH(MAN_BITS + 1), .FAST(FAST)) u_significand_mul (
     .a_i(multiplicand), .b_i(multiplier), .product_o(product_d.product)
   );
 
@@ -271,7 +273,8 @@ module fp_mul #(
 
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
-  if (SUBNORMALS > 1 || STAGES > 3)
-    $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
+  if (SUBNORMALS > 1 || STAGES > 3 || FAST > 1)
+    $fatal(1, "SUBNORMALS, STAGES, FAST = %0d, %0d, %0d: expected 0 or 1, 0 to 3, 0 or 1", SUBNORMALS,
+           STAGES, FAST);
 
 endmodule

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Multiplication of two significands, made to be small.
+// Multiplication of two significands, made to be small, or (FAST) left to synthesis, which makes it fast.
 //
 // Two bits of the multiplier at a time select 0, 1, 2 or 3 times the multiplicand, and a row of full
 // adders adds that to what the rows before have come to:
@@ -17,7 +17,9 @@
 
 module significand_mul #(
   /// Width of the significands, hidden bits included.
-  parameter int unsigned WIDTH = 11
+  parameter int unsigned WIDTH = 11,
+  /// 1: the product is left to synthesis; 0: rows of full adders.
+  parameter int unsigned FAST  = 0
 ) (
   /// Multiplicand.
   input  logic [WIDTH-1:0]   a_i,
@@ -27,51 +29,55 @@ module significand_mul #(
   output logic [2*WIDTH-1:0] product_o
 );
 
-  localparam int unsigned ROWS      = (WIDTH + 1) / 2;
-  localparam int unsigned ROW_WIDTH = WIDTH + 2;
+  if (FAST != 0) begin : gen_fast
+    assign product_o = (2 * WIDTH)'(a_i) * (2 * WIDTH)'(b_i);
+  end else begin : gen_small
+    localparam int unsigned ROWS      = (WIDTH + 1) / 2;
+    localparam int unsigned ROW_WIDTH = WIDTH + 2;
 
-  logic [ROW_WIDTH-1:0] once, twice, thrice;
-  logic                 unused_carry;
-  logic [2*ROWS-1:0]    multiplier;
+    logic [ROW_WIDTH-1:0] once, twice, thrice;
+    logic                 unused_carry;
+    logic [2*ROWS-1:0]    multiplier;
 
-  assign once       = ROW_WIDTH'(a_i);
-  assign twice      = {1'b0, a_i, 1'b0};
-  assign multiplier = (2 * ROWS)'(b_i);
+    assign once       = ROW_WIDTH'(a_i);
+    assign twice      = {1'b0, a_i, 1'b0};
+    assign multiplier = (2 * ROWS)'(b_i);
 
-  ripple_adder #(.WIDTH(ROW_WIDTH)) u_thrice (
-    .a_i(once), .b_i(twice), .carry_i(1'b0), .sum_o(thrice), .carry_o(unused_carry)
-  );
+    ripple_adder #(.WIDTH(ROW_WIDTH)) u_thrice (
+      .a_i(once), .b_i(twice), .carry_i(1'b0), .sum_o(thrice), .carry_o(unused_carry)
+    );
 
-  for (genvar r = 0; r < ROWS; r++) begin : gen_row
-    logic [1:0]           digit;
-    logic [ROW_WIDTH-1:0] multiple, sum;  // in units of 4^r
+    for (genvar r = 0; r < ROWS; r++) begin : gen_row
+      logic [1:0]           digit;
+      logic [ROW_WIDTH-1:0] multiple, sum;  // in units of 4^r
 
-    assign digit    = multiplier[2*r+:2];
-    assign multiple = ({ROW_WIDTH{digit == 2'd1}} & once) | ({ROW_WIDTH{digit == 2'd2}} & twice)
-                      | ({ROW_WIDTH{digit == 2'd3}} & thrice);
+      assign digit    = multiplier[2*r+:2];
+      assign multiple = ({ROW_WIDTH{digit == 2'd1}} & once) | ({ROW_WIDTH{digit == 2'd2}} & twice)
+                        | ({ROW_WIDTH{digit == 2'd3}} & thrice);
 
-    if (r == 0) begin : gen_first
-      assign sum = multiple;
-    end else begin : gen_add
-      logic unused_row_carry;
+      if (r == 0) begin : gen_first
+        assign sum = multiple;
+      end else begin : gen_add
+        logic unused_row_carry;
 
-      ripple_adder #(.WIDTH(ROW_WIDTH)) u_sum (
-        .a_i     (ROW_WIDTH'(gen_row[r-1].sum[ROW_WIDTH-1:2])),
-        .b_i     (multiple),
-        .carry_i (1'b0),
-        .sum_o   (sum),
-        .carry_o (unused_row_carry)
-      );
-    end
-
-    if (r == ROWS - 1) begin : gen_high
-      assign product_o[2*WIDTH-1:2*r] = sum[2*(WIDTH-r)-1:0];
-      if (ROW_WIDTH > 2 * (WIDTH - r)) begin : gen_above
-        logic unused_above;
-        assign unused_above = |sum[ROW_WIDTH-1:2*(WIDTH-r)];
+        ripple_adder #(.WIDTH(ROW_WIDTH)) u_sum (
+          .a_i     (ROW_WIDTH'(gen_row[r-1].sum[ROW_WIDTH-1:2])),
+          .b_i     (multiple),
+          .carry_i (1'b0),
+          .sum_o   (sum),
+          .carry_o (unused_row_carry)
+        );
       end
-    end else begin : gen_low
-      assign product_o[2*r+:2] = sum[1:0];
+
+      if (r == ROWS - 1) begin : gen_high
+        assign product_o[2*WIDTH-1:2*r] = sum[2*(WIDTH-r)-1:0];
+        if (ROW_WIDTH > 2 * (WIDTH - r)) begin : gen_above
+          logic unused_above;
+          assign unused_above = |sum[ROW_WIDTH-1:2*(WIDTH-r)];
+        end
+      end else begin : gen_low
+        assign product_o[2*r+:2] = sum[1:0];
+      end
     end
   end
 

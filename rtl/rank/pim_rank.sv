@@ -245,7 +245,7 @@ module pim_rank import pimlico_pkg::*; #(
   // Results to the adder unit.
   logic [CHIPS-1:0][SUM_WIDTH-1:0] kept_sums, adder_x, lanes;
   logic [SUM_WIDTH-1:0]            adder_partial;
-  logic [3:0][15:0]                kept_outputs, kept_outputs_d, kept_outputs_q;
+  logic [3:0][15:0]                kept_outputs;
   logic                            adder_valid, adder_accumulate, adder_begin, adder_goes_on, results_idle;
   logic                            outputs_read, sums_read;
   place_t                          outputs_place;
@@ -266,7 +266,7 @@ module pim_rank import pimlico_pkg::*; #(
     .read_result_i     (read_result),
     .sum_i             (transfer.sum),
     .dq_i              (dq_o),
-    .partial_outputs_i (kept_outputs_q),
+    .partial_outputs_i (kept_outputs),
     .partial_read_o    (outputs_read),
     .partial_place_o   (outputs_place),
     .sums_read_o       (sums_read),
@@ -300,13 +300,6 @@ module pim_rank import pimlico_pkg::*; #(
     .tree_o       (tree),
     .lanes_o      (lanes)
   );
-
-  // The word of the score buffer that is read is there in the next cycle.
-  assign kept_outputs_d = outputs_read ? kept_outputs : kept_outputs_q;
-
-  always_ff @(posedge clk_pim) begin
-    kept_outputs_q <= kept_outputs_d;
-  end
 
   // The context: partial sums come back, complete ones leave.
   logic        sum_valid, sum_ready, late_valid, context_idle;
@@ -348,11 +341,12 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   // Scores and weights, and outputs of a matrix.
-  logic        scaled, finish_taken, finished, weigh_taken, word_made, softmax_busy;
+  logic        finish_taken, finished, weigh_taken, word_made, softmax_busy;
   logic        score_valid, output_valid, weight_valid;
   score_t      score;
   logic [15:0] output_element;
   element_t    weight;
+  logic [2:0]  scaled;
 
   softmax_path #(
     .LATE   (LATE),
@@ -405,7 +399,7 @@ module pim_rank import pimlico_pkg::*; #(
     events_o = '{
       array_taken: array_taken, bus_taken: bus_taken, finish_taken: finish_taken, weigh_taken: weigh_taken,
       read: read_all, results_taken: read_result, written: shared_written[0],
-      results: slot_begins && new_results[0], scaled: 3'(scaled), finished: finished, word_made: word_made,
+      results: slot_begins && new_results[0], scaled: scaled, finished: finished, word_made: word_made,
       context_made: 3'(context_valid), output_made: 3'(output_valid)
     };
     activity_o = '{

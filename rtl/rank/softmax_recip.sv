@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: MIT
-// The softmax unit's divider: 1 / S, rounded to nearest even, one bit of the quotient in each clock.
+// The softmax unit's divider: 1 / S, some bits of the quotient in each cycle.
 //
 //   operand S        result
-//   NaN              canonical NaN: sign 0, exponent all ones, 100...0
-//   infinity         +0
-//   zero             +infinity; numbers below the smallest normal one count as zero
-//   normal           rounded reciprocal
+//   zero             infinite_o
+//   1 or more        significand of BITS bits, rounded to nearest, and exponent of binary32
 //
-// S is a sum of exponentials: its sign is not looked at, and it is neither so large nor so small
-// that its reciprocal leaves the normal numbers.
+// S is in fixed point, in units of 2^-24. It is a sum of exponentials, and so it is 0, or 1 or more: the
+// largest element's exponential is 1. It is truncated to three bits more than the result has.
 //
-// The method is that of fp_recip, a row of its array in each clock: for a significand d in [1, 2),
-// 1 / d has a 1 as its first bit, and MAN_BITS + 1 more are found by restoring division. The
-// reciprocal of 1 comes out as 0.1111... and rounds to 1; no other ends, so nothing is half-way.
+// A row of restoring division gives a bit of the quotient: for a significand d in [1, 2), 1 / d has a 1 as
+// its first bit, and BITS more are found. The reciprocal of 1 comes out as 0.1111... and rounds to 1; no
+// other ends, so nothing is half-way.
 //
-//   clock        0        1 ... MAN_BITS+1   MAN_BITS+2
-//   start_i      1        0                  0
-//   done_o       1        0                  1 (and so on until the next start)
-//   result_o                                 1 / S
-//
-// sum_i is the same from start_i on for as long as result_o is looked at: no copy of it is kept.
+//   cycle        0        1 ... BITS / ROWS + 1    BITS / ROWS + 2
+//   start_i      1        0                        0
+//   done_o       1        0                        1 (and so on until the next start)
+//   exponent_o, mantissa_o                         1 / S
 
 module softmax_recip #(
-  /// Width of the exponent field.
-  parameter  int unsigned EXP_BITS = 8,
-  /// Width of the trailing significand field.
-  parameter  int unsigned MAN_BITS = 23,
-  localparam int unsigned WIDTH    = 1 + EXP_BITS + MAN_BITS
+  /// Bits of S above the point, 2 or more.
+  parameter  int unsigned INT_BITS = 18,
+  /// Bits of the result's significand, hidden bit included, 19 at the most.
+  parameter  int unsigned BITS     = 14,
+  /// Bits of the quotient that are found in a cycle, a divisor of BITS.
+  parameter  int unsigned ROWS     = 1,
+  localparam int unsigned TOTAL    = INT_BITS + 24
 ) (
   /// Clock.
   input  logic             clk_i,
@@ -35,77 +33,101 @@ module softmax_recip #(
   /// Start a division.
   input  logic             start_i,
   /// Operand.
-  input  logic [WIDTH-1:0] sum_i,
+  input  logic [TOTAL-1:0] sum_i,
   /// No division is under way.
   output logic             done_o,
-  /// Rounded reciprocal.
-  output logic [WIDTH-1:0] result_o
+  /// The operand was 0.
+  output logic             infinite_o,
+  /// Exponent field of the reciprocal.
+  output logic [7:0]       exponent_o,
+  /// Mantissa of the reciprocal.
+  output logic [BITS-2:0]  mantissa_o
 );
 
-  localparam int unsigned ROWS      = MAN_BITS + 1;
-  localparam int unsigned ROWS_BITS = $clog2(ROWS + 1);
-  localparam int unsigned BIAS      = (1 << (EXP_BITS - 1)) - 1;
+  localparam int unsigned CYCLES     = BITS / ROWS;
+  localparam int unsigned COUNT_BITS = $clog2(CYCLES + 2);
+  localparam int unsigned SHIFT_BITS = $clog2(INT_BITS);
+  localparam int unsigned DIVISOR    = BITS + 3;  // its bits, hidden bit included
 
-  logic [EXP_BITS-1:0]  exponent;
-  logic [MAN_BITS-1:0]  divisor;  // below its hidden bit
-  logic                 unused_sign, special;
-  logic [MAN_BITS+1:0]  difference;
-  logic                 less;
-  logic [ROWS_BITS-1:0] rows_d, rows_q;  // still to be done
-  logic [MAN_BITS:0]    remainder_d, remainder_q;
-  logic [ROWS-1:0]      quotient_d, quotient_q;  // below its hidden bit, filled from the right
+  // Normalise: the leading one is in the upper bits.
+  logic [SHIFT_BITS-1:0] zeros, shift, shift_d, shift_q;
+  logic                  nothing, nothing_d, nothing_q;
+  logic [DIVISOR-2:0]    divisor, divisor_d, divisor_q;  // below its hidden bit
+  logic                  unused_normalised;
+  logic [TOTAL-1:0]      normalised;
 
-  assign {unused_sign, exponent, divisor} = sum_i;
+  leading_zeros #(.WIDTH(INT_BITS)) u_zeros (
+    .data_i(sum_i[TOTAL-1-:INT_BITS]), .count_o(zeros), .empty_o(nothing)
+  );
 
-  assign difference = {remainder_q, 1'b0} - {2'b01, divisor};
-  assign less       = difference[MAN_BITS+1];
-  assign done_o     = rows_q == '0;
+  assign shift             = SHIFT_BITS'(INT_BITS - 1) - zeros;
+  assign normalised        = sum_i >> shift;
+  assign divisor           = normalised[23-:DIVISOR-1];
+  assign unused_normalised = ^normalised;
+
+  assign shift_d   = start_i ? shift : shift_q;
+  assign nothing_d = start_i ? nothing : nothing_q;
+  assign divisor_d = start_i ? divisor : divisor_q;
+
+  // Divide.
+  logic [COUNT_BITS-1:0] count_d, count_q;  // cycles still to come
+  logic                  first_q;
+  logic [DIVISOR-1:0]    remainder;         // behind the rows of this cycle
+  logic [DIVISOR-1:0]    remainder_d, remainder_q;
+  logic [BITS-1:0]       quotient_d, quotient_q;  // below its hidden bit, filled from the right
+  logic [ROWS-1:0]       bits;
 
   always_comb begin
-    rows_d      = rows_q;
-    remainder_d = remainder_q;
-    quotient_d  = quotient_q;
-    if (start_i) begin
-      // The first bit of the quotient is a 1; what remains of 1 is 2 - d, in (0, 1].
-      rows_d      = ROWS_BITS'(ROWS);
-      remainder_d = {1'b0, ~divisor} + (MAN_BITS + 1)'(1);
-    end else if (!done_o) begin
-      rows_d      = rows_q - ROWS_BITS'(1);
-      remainder_d = less ? {remainder_q[MAN_BITS-1:0], 1'b0} : difference[MAN_BITS:0];
-      quotient_d  = {quotient_q[ROWS-2:0], !less};
+    logic [DIVISOR:0] difference;
+
+    remainder = remainder_q;
+    for (int unsigned row = 0; row < ROWS; row++) begin
+      difference       = {remainder, 1'b0} - {2'b01, divisor_q};
+      bits[ROWS-1-row] = !difference[DIVISOR];
+      remainder        = difference[DIVISOR] ? {remainder[DIVISOR-2:0], 1'b0} : difference[DIVISOR-1:0];
     end
   end
+
+  assign done_o = count_q == '0;
+
+  always_comb begin
+    count_d    = count_q;
+    quotient_d = quotient_q;
+    if (start_i) begin
+      count_d = COUNT_BITS'(CYCLES + 1);
+    end else if (!done_o) begin
+      count_d    = count_q - COUNT_BITS'(1);
+      quotient_d = {quotient_q[BITS-1-ROWS:0], bits};
+    end
+  end
+
+  // The first bit of the quotient is a 1; what remains of 1 is 2 - d, in (0, 1].
+  assign remainder_d = first_q ? {1'b0, ~divisor_q} + DIVISOR'(1) : remainder;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      rows_q      <= '0;
-      remainder_q <= '0;
-      quotient_q  <= '0;
+      count_q <= '0;
+      first_q <= 1'b0;
     end else begin
-      rows_q      <= rows_d;
-      remainder_q <= remainder_d;
-      quotient_q  <= quotient_d;
+      count_q <= count_d;
+      first_q <= start_i;
     end
   end
 
-  assign special = &exponent;
+  always_ff @(posedge clk_i) begin
+    shift_q     <= shift_d;
+    nothing_q   <= nothing_d;
+    divisor_q   <= divisor_d;
+    remainder_q <= remainder_d;
+    quotient_q  <= quotient_d;
+  end
 
-  fp_round #(
-    .EXP_BITS   (EXP_BITS),
-    .MAN_BITS   (MAN_BITS),
-    .SUBNORMALS (0)
-  ) u_round (
-    .negative_i (1'b0),
-    .exponent_i (special ? '0 : (EXP_BITS + 1)'(2 * BIAS - 1) - {1'b0, exponent}),
-    .mantissa_i (special ? '0 : quotient_q[ROWS-1:1]),
-    .guard_i    (!special && quotient_q[0]),
-    .sticky_i   (1'b1),
-    .infinite_i (exponent == '0),
-    .nan_i      (special && divisor != '0),
-    .result_o   (result_o)
-  );
+  // Round.
+  assign {exponent_o, mantissa_o} = {8'd126 - 8'(shift_q), quotient_q[BITS-1:1]}
+                                    + (8 + BITS - 1)'(quotient_q[0]);
+  assign infinite_o               = nothing_q;
 
-  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
-    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
+  if (INT_BITS < 2 || BITS > 19) $fatal(1, "INT_BITS, BITS = %0d, %0d: expected 2 or more, 19 or less", INT_BITS, BITS);
+  if (ROWS == 0 || BITS % ROWS != 0) $fatal(1, "ROWS = %0d: expected a divisor of BITS = %0d", ROWS, BITS);
 
 endmodule

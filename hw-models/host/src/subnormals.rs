@@ -63,13 +63,13 @@ fn weights(scaled: &[u32], subnormals: Subnormals) -> Vec<u16> {
         let difference = softmax::difference(FORMAT, subnormals, x, max);
         if x == FORMAT.infinity(true) { 0 } else { exp(difference, subnormals) }
     };
-    let (mut max, mut sum) = (FORMAT.infinity(true), 0);
+    let (mut max, mut sum) = (FORMAT.infinity(true), Some(0));
     for chunk in scaled.chunks(softmax::CHUNK) {
         let higher = softmax::maximum(FORMAT, subnormals, max, chunk);
         let exps: Vec<u32> = chunk.iter().map(|&x| exp_of(x, higher)).collect();
         let factor = exp_of(max, higher);
-        let chunk_sum = softmax::chunk_sum(FORMAT, subnormals, &exps);
-        sum = softmax::combine(FORMAT, subnormals, sum, factor, chunk_sum);
+        let chunk_sum = softmax::chunk_sum(FORMAT, &exps);
+        sum = softmax::combine(FORMAT, sum, factor, chunk_sum);
         max = higher;
     }
     let reciprocal = softmax::reciprocal(sum);

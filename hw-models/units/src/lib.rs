@@ -127,6 +127,11 @@ macro_rules! for_each_unit {
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false, $crate::gear::Gear2>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true, $crate::gear::Gear2>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false, $crate::gear::Gear2>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false, $crate::gear::Gear4>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true, $crate::gear::Gear4>);
         $each!($crate::rank::RelayoutUnit<16, 8>);
         $each!($crate::rank::RelayoutUnit<8, 8>);
         $each!($crate::rank::RelayoutUnit<16, 4>);
@@ -155,6 +160,8 @@ macro_rules! for_each_unit {
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear4>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true, $crate::gear::Gear4>);
         $each!($crate::rank::WeightPath);
+        $each!($crate::rank::WeightPath<$crate::gear::Gear2>);
+        $each!($crate::rank::WeightPath<$crate::gear::Gear4>);
         $each!($crate::rank::PimChip<$crate::arith::Binary16>);
         $each!($crate::rank::PimChip<$crate::arith::Binary32>);
         $each!($crate::rank::Sequencer);

@@ -6,24 +6,62 @@ use super::plans;
 use crate::arith::Golden;
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
-use pimlico_golden::softmax::{self, CHUNK};
-use pimlico_units::arith::Format;
+use pimlico_golden::softmax::{self, CHUNK, FixedSum};
+use pimlico_units::arith::{Format, Fp};
+use pimlico_units::gear::Gear;
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
+use std::ops::Range;
 
 const HEADS: usize = 8;
 
-/// Clocks from a chunk's last score to its maximum, its first and last exponential, and the first
-/// clock with the head's new sum.
-const MAXIMUM: usize = 2;
-const FIRST_EXP: usize = 4;
-const LAST_EXP: usize = FIRST_EXP + CHUNK - 1;
-const SUM: usize = 21;
-/// Clocks from the start of a division to its end, if no chunk's sum is in the way.
-const DIVISION: usize = 25;
-/// Clocks to the exponential and to the weight of a score in pass 2, and to a normalised sum.
-const WEIGH_EXP: usize = 2;
-const EARLY_WEIGHT: usize = 4;
-const CONTEXT: usize = 2;
+/// Cycles from a group of scores to their scaled scores, and to where the next group's maximum is read.
+const SCALE: usize = 3;
+const BEGINS: usize = 2;
+/// Cycles from a chunk's last group to its maximum, and its first exponentials.
+const MAXIMUM: usize = 4;
+const FIRST_EXP: usize = 11;
+/// Cycles in which the digits of a head's sum are taken, and in which pass 2 does not begin behind a chunk.
+const DIGITS: usize = 3;
+/// Cycles to the exponentials of a group in pass 2, and to where its reciprocal is read.
+const WEIGH_EXP: usize = 7;
+const WEIGH_RECIP: usize = 6;
+
+/// Cycles that depend on the gear.
+#[derive(Clone, Copy)]
+pub(in crate::rank) struct Cycles {
+    /// Groups of a chunk.
+    groups: usize,
+    /// From a chunk's last group to its last exponentials, to the write of the head's sum, and to the first
+    /// cycle in which that is read.
+    last_exp: usize,
+    write: usize,
+    pub(in crate::rank) sum: usize,
+    /// From a finish that waits for no scores to its division, and from there to the write of its result.
+    pub(in crate::rank) drain: usize,
+    pub(in crate::rank) division: usize,
+    /// From a group of pass 2 to its weights, and from a sum to its normalised value.
+    early_weight: usize,
+    context: usize,
+}
+
+impl Cycles {
+    pub(in crate::rank) fn of_gear(gear: usize) -> Self {
+        let groups = CHUNK / gear;
+        let last_exp = FIRST_EXP + groups - 1;
+        let top = gear == 4;
+        let write = last_exp + if top { 4 } else { 7 };
+        Self {
+            groups,
+            last_exp,
+            write,
+            sum: if top { write } else { write + 1 },
+            drain: groups + 17,
+            division: if top { 9 } else { 16 },
+            early_weight: WEIGH_EXP + if top { 2 } else { 3 },
+            context: if top { 3 } else { 4 },
+        }
+    }
+}
 
 /// A chunk. Where a value is `None`, the contract promises nothing.
 struct Chunk {
@@ -40,9 +78,9 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// The chunk is in the unit: its sum is not yet in place.
-    fn is_on_its_way(&self, cycle: usize) -> bool {
-        self.begin < cycle && self.last.is_none_or(|last| cycle < last + SUM)
+    /// Some of the chunk's scores have come, and some not.
+    fn is_incomplete(&self, cycle: usize) -> bool {
+        self.begin < cycle && self.last.is_none_or(|last| cycle <= last)
     }
 }
 
@@ -51,6 +89,8 @@ struct Finish {
     head: usize,
     /// Cycle of the finish.
     taken: usize,
+    /// Cycles in which the division is about to start: to its start.
+    waits: Range<usize>,
     /// Cycle of `finished_o`, if the run goes so far.
     finished: usize,
 }
@@ -59,17 +99,16 @@ struct Finish {
 #[derive(Clone, Copy)]
 enum Word {
     Unknown,
-    Sum(u32),
+    Sum(FixedSum),
     Recip(u32),
 }
 
-impl<F: Format, const LATE: bool> Bench for SoftmaxUnit<F, LATE> {
+impl<F: Format, const LATE: bool, G: Gear> Bench for SoftmaxUnit<F, LATE, G> {
     /// Masks whole chunks, which would never come about by chance.
-    fn arrange(inputs: &mut [SoftmaxUnitIn<F>]) {
-        const SPAN: usize = 4 * CHUNK;
-        for span in inputs.chunks_mut(SPAN) {
-            if span[0].score_i.to_bits().count_ones() % 8 == 5 {
-                span.iter_mut().for_each(|input| input.mask_i = true);
+    fn arrange(inputs: &mut [SoftmaxUnitIn<F, G>]) {
+        for span in inputs.chunks_mut(4 * CHUNK / G::TCK) {
+            if span[0].score_i.as_ref()[0].to_bits().count_ones() % 8 == 5 {
+                span.iter_mut().for_each(|input| input.mask_i.as_mut().fill(true));
             }
         }
     }
@@ -78,24 +117,32 @@ impl<F: Format, const LATE: bool> Bench for SoftmaxUnit<F, LATE> {
         plans::softmax_unit::plan::<F>(LATE, bins);
     }
 
-    fn cover(inputs: &[SoftmaxUnitIn<F>], outputs: &[SoftmaxUnitOut<F>], bins: &mut Bins) {
+    fn cover(inputs: &[SoftmaxUnitIn<F, G>], outputs: &[SoftmaxUnitOut<F, G>], bins: &mut Bins) {
         plans::softmax_unit::cover(LATE, inputs, outputs, bins);
     }
 
     fn oracle(
-        inputs: &[SoftmaxUnitIn<F>],
-        outputs: &[SoftmaxUnitOut<F>],
+        inputs: &[SoftmaxUnitIn<F, G>],
+        outputs: &[SoftmaxUnitOut<F, G>],
     ) -> Result<u64, OracleError> {
         let mut run =
-            Run { golden: Golden::of::<F>(), inputs, outputs, late: LATE, flags: 0, checked: 0 };
+            Run {
+                golden: Golden::of::<F>(),
+                cycles: Cycles::of_gear(G::TCK),
+                inputs,
+                outputs,
+                late: LATE,
+                flags: 0,
+                checked: 0,
+            };
         let chunks = run.chunks();
         let finishes = run.finishes(&chunks);
         run.flags(&chunks, &finishes)?;
         run.scores()?;
         let words = run.words(&chunks, &finishes)?;
-        run.weights(&chunks, &words)?;
+        run.weights(&chunks, &finishes, &words)?;
         if LATE {
-            run.contexts(&chunks, &words)?;
+            run.contexts(&chunks, &finishes, &words)?;
         }
         // Flags are right in an idle unit too: they do not count.
         Ok(run.checked - run.flags)
@@ -103,10 +150,11 @@ impl<F: Format, const LATE: bool> Bench for SoftmaxUnit<F, LATE> {
 }
 
 /// A run, and what has been checked of it.
-struct Run<'a, F: Format> {
+struct Run<'a, F: Format, G: Gear> {
     golden: Golden,
-    inputs: &'a [SoftmaxUnitIn<F>],
-    outputs: &'a [SoftmaxUnitOut<F>],
+    cycles: Cycles,
+    inputs: &'a [SoftmaxUnitIn<F, G>],
+    outputs: &'a [SoftmaxUnitOut<F, G>],
     late: bool,
     flags: u64,
     checked: u64,
@@ -120,7 +168,7 @@ fn at<T: Copy>(history: &[(usize, T)], cycle: usize) -> Option<T> {
     history.iter().rev().find(|(from, _)| *from <= cycle).map(|(_, value)| *value)
 }
 
-impl<F: Format> Run<'_, F> {
+impl<F: Format, G: Gear> Run<'_, F, G> {
     fn check(
         &mut self,
         cycle: usize,
@@ -150,14 +198,14 @@ impl<F: Format> Run<'_, F> {
         Err(OracleError { cycle: cycle as u64, port, got, expected, what })
     }
 
-    /// A score, scaled or masked.
-    fn scaled(&self, input: &SoftmaxUnitIn<F>) -> u32 {
+    /// A group of scores, scaled or masked.
+    fn scaled(&self, input: &SoftmaxUnitIn<F, G>) -> Vec<u32> {
         let golden = self.golden;
-        if input.mask_i {
-            golden.format.infinity(true)
-        } else {
-            golden.mul(input.score_i.to_bits(), input.scale_i.to_bits())
-        }
+        let scaled = |(score, mask): (&Fp<F>, &bool)| match mask {
+            true => golden.format.infinity(true),
+            false => golden.mul(score.to_bits(), input.scale_i.to_bits()),
+        };
+        input.score_i.as_ref().iter().zip(input.mask_i.as_ref()).map(scaled).collect()
     }
 
     /// Puts the scores together to chunks, and follows the maxima.
@@ -180,7 +228,7 @@ impl<F: Format> Run<'_, F> {
                 });
             }
             let chunk = chunks.last_mut().expect("just seen");
-            chunk.x.push(self.scaled(input));
+            chunk.x.extend(self.scaled(input));
             if chunk.x.len() == CHUNK {
                 let maximum = &mut maxima[chunk.head];
                 chunk.last = Some(cycle);
@@ -202,27 +250,59 @@ impl<F: Format> Run<'_, F> {
                 continue;
             }
             let head = input.finish_head_i.get() as usize;
-            let waits = |cycle: &usize| {
-                let mut of_head = chunks.iter().filter(|chunk| chunk.head == head);
-                of_head.any(|chunk| chunk.is_on_its_way(*cycle))
-            };
-            let start = (taken + 1..self.inputs.len()).find(|cycle| !waits(cycle));
+            let of_head = |chunk: &&Chunk| chunk.head == head;
+            let incomplete =
+                |cycle: &usize| chunks.iter().filter(of_head).any(|c| c.is_incomplete(*cycle));
+            let end = self.inputs.len();
+            let drained =
+                (taken + 1..end).find(|cycle| !incomplete(cycle)).map(|cycle| cycle + self.cycles.drain);
+            // The chunks' digits come first.
+            let start = drained
+                .and_then(|drained| (drained..end).find(|cycle| !self.takes_digit(chunks, *cycle)));
             let finished = start.map_or(usize::MAX, |start| {
-                let end = start + DIVISION;
-                let sum_is_due =
-                    chunks.iter().any(|c| c.last.is_some_and(|last| last + SUM - 1 == end));
+                let end = start + self.cycles.division;
+                let sum_is_due = chunks
+                    .iter()
+                    .any(|c| c.last.is_some_and(|last| last + self.cycles.write == end));
                 end + 1 + usize::from(sum_is_due)
             });
-            finishes.push(Finish { head, taken, finished });
+            let waits = drained.map_or(end..end, |drained| {
+                drained - WEIGH_RECIP..start.map_or(end, |start| start + 1)
+            });
+            finishes.push(Finish { head, taken, waits, finished });
         }
         finishes
     }
 
-    /// Cycles in which a chunk has subtractor and exponential unit.
+    /// A digit of a head's sum is taken in this cycle.
+    fn takes_digit(&self, chunks: &[Chunk], cycle: usize) -> bool {
+        let mut lasts = chunks.iter().filter_map(|chunk| chunk.last);
+        lasts.any(|last| (last + self.cycles.last_exp..last + self.cycles.last_exp + DIGITS).contains(&cycle))
+    }
+
+    /// Cycles in which pass 2 takes nothing.
+    fn held(&self, chunks: &[Chunk], finishes: &[Finish]) -> Vec<bool> {
+        let mut held = vec![false; self.outputs.len()];
+        let mut hold = |from: usize, count: usize| {
+            held.iter_mut().skip(from).take(count).for_each(|held| *held = true);
+        };
+        for chunk in chunks {
+            hold(chunk.begin + BEGINS, 1);
+            if let Some(last) = chunk.last {
+                hold(last + MAXIMUM, self.cycles.groups + DIGITS);
+            }
+        }
+        for finish in finishes {
+            hold(finish.waits.start, finish.waits.len());
+        }
+        held
+    }
+
+    /// Cycles in which a chunk has subtractors and exponential units.
     fn computing(&self, chunks: &[Chunk]) -> Vec<bool> {
         let mut computing = vec![false; self.outputs.len()];
         for last in chunks.iter().filter_map(|chunk| chunk.last) {
-            let clocks = computing.iter_mut().skip(last + MAXIMUM).take(CHUNK);
+            let clocks = computing.iter_mut().skip(last + MAXIMUM).take(self.cycles.groups);
             clocks.for_each(|clock| *clock = true);
         }
         computing
@@ -241,23 +321,29 @@ impl<F: Format> Run<'_, F> {
             marks
         };
         let max = marked(&mut lasts().map(|last| last + MAXIMUM));
-        let last_exp = marked(&mut lasts().map(|last| last + LAST_EXP));
         let finished = marked(&mut finishes.iter().map(|finish| finish.finished));
         let dividing =
             marked(&mut finishes.iter().flat_map(|f| f.taken + 1..f.finished.min(count)));
+
+        let held = self.held(chunks, finishes);
+        let waits = marked(&mut finishes.iter().flat_map(|finish| finish.waits.clone()));
+        let digits: Vec<bool> = (0..count).map(|cycle| self.takes_digit(chunks, cycle)).collect();
+        let sum_ready: Vec<bool> =
+            (0..count).map(|cycle| self.late && !waits[cycle] && !digits[cycle]).collect();
+        let Cycles { early_weight, context, .. } = self.cycles;
 
         let late = self.late;
         let before = |cycle: usize, by: usize| cycle.checked_sub(by);
         for (cycle, output) in self.outputs.iter().enumerate() {
             let input = |by: usize| before(cycle, by).map(|cycle| &self.inputs[cycle]);
             let weighed =
-                |by: usize| input(by).is_some_and(|i| i.weigh_valid_i) && !computing[cycle - by];
-            let context = input(CONTEXT).is_some_and(|i| i.sum_valid_i);
+                |by: usize| input(by).is_some_and(|i| i.weigh_valid_i) && !held[cycle - by];
+            let normalised = input(context).is_some_and(|i| i.sum_valid_i);
             let expected = [
                 (
                     "scaled_valid_o",
                     output.scaled_valid_o,
-                    input(1).is_some_and(|i| i.score_valid_i),
+                    input(SCALE).is_some_and(|i| i.score_valid_i),
                 ),
                 ("max_valid_o", output.max_valid_o, max[cycle]),
                 (
@@ -267,17 +353,17 @@ impl<F: Format> Run<'_, F> {
                 ),
                 ("finish_ready_o", output.finish_ready_o, !dividing[cycle]),
                 ("finished_o", output.finished_o, finished[cycle]),
-                ("weigh_ready_o", output.weigh_ready_o, !computing[cycle]),
+                ("weigh_ready_o", output.weigh_ready_o, !held[cycle]),
                 (
                     "weight_valid_o",
                     output.weight_valid_o,
-                    weighed(if late { WEIGH_EXP } else { EARLY_WEIGHT }),
+                    weighed(if late { WEIGH_EXP } else { early_weight }),
                 ),
-                ("sum_ready_o", output.sum_ready_o, late && !last_exp[cycle]),
+                ("sum_ready_o", output.sum_ready_o, sum_ready[cycle]),
                 (
                     "context_valid_o",
                     output.context_valid_o,
-                    late && context && !last_exp[cycle - CONTEXT],
+                    late && normalised && sum_ready[cycle - context],
                 ),
             ];
             for (port, got, expected) in expected {
@@ -296,9 +382,10 @@ impl<F: Format> Run<'_, F> {
     /// Checks the scaled scores.
     fn scores(&mut self) -> Result<(), OracleError> {
         for (cycle, input) in self.inputs.iter().enumerate().filter(|(_, i)| i.score_valid_i) {
-            let Some(output) = self.outputs.get(cycle + 1) else { break };
-            let what = "wrong product";
-            self.check(cycle + 1, "scaled_o", output.scaled_o.to_bits(), self.scaled(input), what)?;
+            let Some(output) = self.outputs.get(cycle + SCALE) else { break };
+            for (got, expected) in output.scaled_o.as_ref().iter().zip(self.scaled(input)) {
+                self.check(cycle + SCALE, "scaled_o", got.to_bits(), expected, "wrong product")?;
+            }
         }
         Ok(())
     }
@@ -315,7 +402,7 @@ impl<F: Format> Run<'_, F> {
         let mut sums = Vec::new();
         for chunk in chunks {
             let Some(last) = chunk.last else { break };
-            if last + LAST_EXP >= self.outputs.len() {
+            if last + self.cycles.last_exp >= self.outputs.len() {
                 break;
             }
             if let Some(new) = chunk.new {
@@ -325,19 +412,20 @@ impl<F: Format> Run<'_, F> {
             }
             let mut exps = [0; CHUNK];
             for (i, (exp, x)) in exps.iter_mut().zip(&chunk.x).enumerate() {
-                let cycle = last + FIRST_EXP + i;
-                *exp = self.outputs[cycle].exp_o.to_bits();
+                let cycle = last + FIRST_EXP + i / G::TCK;
+                *exp = self.outputs[cycle].exp_o.as_ref()[i % G::TCK].to_bits();
                 if let Some(new) = chunk.new {
                     let difference = softmax::difference(format, subnormals, *x, new);
                     self.check_exp(cycle, "exp_o", *exp, difference)?;
                 }
             }
-            let cycle = last + LAST_EXP;
+            let cycle = last + self.cycles.last_exp;
             let factor = self.outputs[cycle].factor_o.to_bits();
             match (chunk.old, chunk.new) {
                 (Some(old), Some(new)) if old == new => {
                     let what = "the maximum stays";
-                    self.check(cycle, "factor_o", factor, format.one(), what)?;
+                    let expected = if chunk.first { 0 } else { format.one() };
+                    self.check(cycle, "factor_o", factor, expected, what)?;
                 }
                 (Some(old), Some(new)) => {
                     let difference = softmax::difference(format, subnormals, old, new);
@@ -345,8 +433,8 @@ impl<F: Format> Run<'_, F> {
                 }
                 _ => {}
             }
-            let chunk_sum = softmax::chunk_sum(format, subnormals, &exps);
-            sums.push((last + SUM, chunk, factor, chunk_sum));
+            let chunk_sum = softmax::chunk_sum(format, &exps);
+            sums.push((last + self.cycles.sum, chunk, factor, chunk_sum));
         }
 
         // In the order in which they take effect.
@@ -366,10 +454,10 @@ impl<F: Format> Run<'_, F> {
                 let word = match at(&words[chunk.head], from) {
                     _ if all.iter().any(|finish| breaks(chunk, finish)) => Word::Unknown,
                     _ if chunk.first => {
-                        Word::Sum(softmax::combine(format, subnormals, 0, factor, chunk_sum))
+                        Word::Sum(softmax::combine(format, Some(0), factor, chunk_sum))
                     }
                     Some(Word::Sum(sum)) => {
-                        Word::Sum(softmax::combine(format, subnormals, sum, factor, chunk_sum))
+                        Word::Sum(softmax::combine(format, sum, factor, chunk_sum))
                     }
                     _ => Word::Unknown,
                 };
@@ -392,54 +480,69 @@ impl<F: Format> Run<'_, F> {
     }
 
     /// Checks what comes out of pass 2.
-    fn weights(&mut self, chunks: &[Chunk], words: &History<Word>) -> Result<(), OracleError> {
+    fn weights(
+        &mut self,
+        chunks: &[Chunk],
+        finishes: &[Finish],
+        words: &History<Word>,
+    ) -> Result<(), OracleError> {
         let Golden { format, subnormals } = self.golden;
-        let computing = self.computing(chunks);
+        let held = self.held(chunks, finishes);
         let mut maxima: History<Option<u32>> = Default::default();
         for chunk in chunks {
             let Some(last) = chunk.last else { break };
             maxima[chunk.head].push((last + MAXIMUM, chunk.new));
         }
         for (cycle, input) in self.inputs.iter().enumerate() {
-            if !input.weigh_valid_i || computing[cycle] {
+            if !input.weigh_valid_i || held[cycle] {
                 continue;
             }
             let head = input.weigh_head_i.get() as usize;
             let Some(output) = self.outputs.get(cycle + WEIGH_EXP) else { break };
-            let exp = output.exp_o.to_bits();
-            if let Some(Some(maximum)) = at(&maxima[head], cycle) {
-                let x = input.weigh_i.to_bits();
+            let Some(Some(maximum)) = at(&maxima[head], cycle) else { continue };
+            for lane in 0..G::TCK {
+                let exp = output.exp_o.as_ref()[lane].to_bits();
+                let x = input.weigh_i.as_ref()[lane].to_bits();
+                // A score is not above its head's maximum.
                 let difference = softmax::difference(format, subnormals, x, maximum);
+                let difference = difference | format.sign_mask();
                 self.check_exp(cycle + WEIGH_EXP, "exp_o", exp, difference)?;
-            }
-            if self.late {
-                let got = output.weight_o.to_bits();
-                self.check(cycle + WEIGH_EXP, "weight_o", got, exp, "not the exponential")?;
-                continue;
-            }
-            let Some(output) = self.outputs.get(cycle + EARLY_WEIGHT) else { break };
-            if let Some(Word::Recip(recip)) = at(&words[head], cycle + WEIGH_EXP) {
-                let expected = softmax::weight(format, subnormals, exp, recip);
-                let got = output.weight_o.to_bits();
-                self.check(cycle + EARLY_WEIGHT, "weight_o", got, expected, "wrong product")?;
+                let (at_weight, expected, what) = match self.late {
+                    true => (WEIGH_EXP, exp, "not the exponential"),
+                    false => {
+                        let recip = at(&words[head], cycle + WEIGH_RECIP);
+                        let Some(Word::Recip(recip)) = recip else { continue };
+                        let weight = softmax::weight(format, subnormals, exp, recip);
+                        (self.cycles.early_weight, weight, "wrong product")
+                    }
+                };
+                let Some(output) = self.outputs.get(cycle + at_weight) else { continue };
+                let got = output.weight_o.as_ref()[lane].to_bits();
+                self.check(cycle + at_weight, "weight_o", got, expected, what)?;
             }
         }
         Ok(())
     }
 
     /// Checks the normalised sums of the context.
-    fn contexts(&mut self, chunks: &[Chunk], words: &History<Word>) -> Result<(), OracleError> {
+    fn contexts(
+        &mut self,
+        chunks: &[Chunk],
+        finishes: &[Finish],
+        words: &History<Word>,
+    ) -> Result<(), OracleError> {
         let Golden { format, subnormals } = self.golden;
-        let lasts: Vec<_> = chunks.iter().filter_map(|chunk| chunk.last).collect();
+        let latency = self.cycles.context;
         for (cycle, input) in self.inputs.iter().enumerate() {
-            let taken = input.sum_valid_i && !lasts.iter().any(|last| last + LAST_EXP == cycle);
-            let Some(output) = self.outputs.get(cycle + CONTEXT) else { break };
+            let waits = || finishes.iter().any(|finish| finish.waits.contains(&cycle));
+            let taken = input.sum_valid_i && !self.takes_digit(chunks, cycle) && !waits();
+            let Some(output) = self.outputs.get(cycle + latency) else { break };
             let head = input.sum_head_i.get() as usize;
             if taken && let Some(Word::Recip(recip)) = at(&words[head], cycle) {
                 let sum = input.sum_i.to_bits();
                 let expected = softmax::normalise(format, subnormals, sum, recip);
                 let got = output.context_o.to_bits();
-                self.check(cycle + CONTEXT, "context_o", got, expected, "wrong product")?;
+                self.check(cycle + latency, "context_o", got, expected, "wrong product")?;
             }
         }
         Ok(())

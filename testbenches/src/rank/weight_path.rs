@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `weight_path`: each weigh's scores are shown in order, and each word has the weights of its
-//! scores.
+//! Bench of `weight_path`: each weigh's scores are asked for in order and shown until they are accepted, and
+//! each word has the weights of its scores.
 
 use super::judge::equal;
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use pimlico_dpa::types::Weigh;
 use pimlico_ports::{U, pack};
+use pimlico_units::gear::Gear;
 use pimlico_units::rank::{WeightPath, WeightPathIn, WeightPathOut};
 use std::collections::VecDeque;
 
 /// Words that may be on their way.
 const WORDS: usize = 16;
-/// tCK from a score to its weight, at the least.
+/// Cycles from a group of scores to its weights, at the least.
 const LATENCY: usize = 3;
-/// tCK in which words are taken alike.
+/// Cycles in which words are taken alike.
 const STRETCH: usize = 128;
 
 const COUNTS: [&str; 4] = ["1", "2", "3", "4"];
@@ -22,9 +23,11 @@ const COUNTS: [&str; 4] = ["1", "2", "3", "4"];
 /// What surrounds the unit: the sequencer's and the softmax unit's side.
 #[derive(Default)]
 struct Surroundings {
-    /// The weigh that is not taken, and how many of its scores are.
+    /// The weigh that is not taken, and how many of its scores are asked for.
     weigh: Option<(Weigh, u64)>,
-    /// When the scores that are taken may become weights.
+    /// A group of scores that is asked for and not accepted: its first element, and its head.
+    group: Option<(u64, u64)>,
+    /// When the groups that are accepted may become weights.
     scores: VecDeque<usize>,
     /// Weights that the words lack which are not complete.
     lacking: VecDeque<u64>,
@@ -33,10 +36,10 @@ struct Surroundings {
     under_way: usize,
 }
 
-impl Bench for WeightPath {
+impl<G: Gear> Bench for WeightPath<G> {
     /// A weigh stays until it is taken; its weights come behind its scores, in their order; a word is taken
     /// where there is one.
-    fn arrange(inputs: &mut [WeightPathIn]) {
+    fn arrange(inputs: &mut [WeightPathIn<G>]) {
         let mut around = Surroundings::default();
         for (tck, input) in inputs.iter_mut().enumerate() {
             let slow = tck / STRETCH % 2 == 1;
@@ -50,7 +53,7 @@ impl Bench for WeightPath {
             }
             input.weigh_valid_i = around.weigh.is_some();
             input.weigh_i = around.weigh.map_or(Weigh::default(), |(weigh, _)| weigh);
-            around.step(tck, input);
+            around.step::<G>(tck, input);
         }
     }
 
@@ -58,19 +61,19 @@ impl Bench for WeightPath {
         bins.cross("a word of weights follows another, of", &COUNTS, &COUNTS);
         bins.declare("words that are complete", (0..=WORDS).map(|words| words.to_string()));
         bins.declare("words under way", (0..=WORDS).map(|words| words.to_string()));
-        bins.declare("a score is not taken", COUNTS);
+        bins.declare("scores are not asked for", ["as others wait", "as the buffer is busy"]);
         bins.declare("head", (0..8).map(|head| head.to_string()));
     }
 
-    fn cover(inputs: &[WeightPathIn], outputs: &[WeightPathOut], bins: &mut Bins) {
+    fn cover(inputs: &[WeightPathIn<G>], outputs: &[WeightPathOut<G>], bins: &mut Bins) {
         let mut around = Surroundings::default();
         let mut before = None;
         for (tck, (input, output)) in inputs.iter().zip(outputs).enumerate() {
             let count = input.weigh_i.count.get() as usize;
             bins.hit("words that are complete", around.complete);
             bins.hit("words under way", around.under_way);
-            if input.weigh_valid_i && !input.ready_i {
-                bins.hit("a score is not taken", count - 1);
+            if input.weigh_valid_i && !output.read_o {
+                bins.hit("scores are not asked for", usize::from(input.busy_i));
             }
             if output.taken_o {
                 bins.hit("head", input.weigh_i.head.get() as usize);
@@ -82,26 +85,32 @@ impl Bench for WeightPath {
             if around.weigh.is_none() && input.weigh_valid_i {
                 around.weigh = Some((input.weigh_i, 0));
             }
-            around.step(tck, input);
+            around.step::<G>(tck, input);
         }
     }
 
-    fn oracle(inputs: &[WeightPathIn], outputs: &[WeightPathOut]) -> Result<u64, OracleError> {
+    fn oracle(inputs: &[WeightPathIn<G>], outputs: &[WeightPathOut<G>]) -> Result<u64, OracleError> {
         // What is known of the words: their heads and counts, and the weights that have come.
         let mut words: VecDeque<(Weigh, Vec<u16>)> = VecDeque::new();
-        let mut taken = 0; // scores of the present weigh
+        let mut asked = 0; // scores of the present weigh
+        let mut group: Option<(u64, u64)> = None; // that was asked for: first element and head
         let mut checked = 0;
+        let lanes = G::TCK as u64;
         for (tck, (input, output)) in inputs.iter().zip(outputs).enumerate() {
             let weigh = input.weigh_i;
             let shown = input.weigh_valid_i;
-            let what = || format!("score {taken} of {}", weigh.count.get());
-            let last = shown && input.ready_i && taken + 1 == weigh.count.get();
-            let place = if shown { weigh.place.get() + taken } else { 0 } & 0x1FFFF;
-            equal(tck, "score_valid_o", output.score_valid_o, shown, what)?;
+            let what = || format!("score {asked} of {}", weigh.count.get());
+            let reads = shown && !input.busy_i && (group.is_none() || input.ready_i);
+            let last = reads && asked + lanes >= weigh.count.get();
+            let place = if shown { weigh.place.get() + asked } else { 0 } & 0x1FFFF;
+            equal(tck, "read_o", output.read_o, reads, what)?;
             equal(tck, "place_o", output.place_o.get(), place, what)?;
-            let head = if shown { weigh.head.get() } else { 0 };
-            equal(tck, "head_o", output.head_o.get(), head, what)?;
             equal(tck, "taken_o", output.taken_o, last, what)?;
+            equal(tck, "score_valid_o", output.score_valid_o, group.is_some(), what)?;
+            if let Some((element, head)) = group {
+                equal(tck, "element_o", output.element_o.get(), element, what)?;
+                equal(tck, "head_o", output.head_o.get(), head, what)?;
+            }
 
             let is_complete =
                 |(weigh, weights): &(Weigh, Vec<u16>)| weights.len() as u64 == weigh.count.get();
@@ -112,28 +121,37 @@ impl Bench for WeightPath {
             let expected = first.map_or(0, |(_, weights)| bits(weights));
             equal(tck, "word_o", output.word_o, expected, || "the oldest word".to_owned())?;
 
+            let what = || "the weights of this cycle".to_owned();
+            let mut made = false;
             let coming = words.iter_mut().find(|word| !is_complete(word));
-            let came = coming.filter(|_| input.weight_valid_i).map(|(weigh, weights)| {
-                weights.push(input.weight_i);
-                (weigh.head.get() << 16 | u64::from(input.weight_i), (weigh, weights))
-            });
-            let what = || "the weight of this tCK".to_owned();
-            equal(tck, "weight_valid_o", output.weight_valid_o, came.is_some(), what)?;
-            let expected = came.as_ref().map_or(0, |(element, _)| *element);
-            equal(tck, "weight_o", pack(&output.weight_o), expected, what)?;
-            let made =
-                came.is_some_and(|(_, (weigh, weights))| weights.len() as u64 == weigh.count.get());
+            let mut coming = coming.filter(|_| input.weight_valid_i);
+            for lane in 0..G::TCK {
+                let mut expected = (false, 0);
+                if let Some((weigh, weights)) = coming.as_mut().filter(|word| !is_complete(word)) {
+                    let bits = input.weight_i.as_ref()[lane];
+                    weights.push(bits);
+                    expected = (true, weigh.head.get() << 16 | u64::from(bits));
+                    made = weights.len() as u64 == weigh.count.get();
+                }
+                let got = output.weight_valid_o.as_ref()[lane];
+                equal(tck, "weight_valid_o", got, expected.0, what)?;
+                equal(tck, "weight_o", pack(&output.weight_o.as_ref()[lane]), expected.1, what)?;
+            }
             equal(tck, "made_o", output.made_o, made, what)?;
             checked += 1;
 
             if input.taken_i {
                 words.pop_front();
             }
-            if shown && input.ready_i {
-                if taken == 0 {
+            if input.ready_i {
+                group = None;
+            }
+            if reads {
+                if asked == 0 {
                     words.push_back((weigh, Vec::new()));
                 }
-                taken = if last { 0 } else { taken + 1 };
+                group = Some((place % 4, weigh.head.get()));
+                asked = if last { 0 } else { asked + lanes };
             }
         }
         Ok(checked)
@@ -141,8 +159,9 @@ impl Bench for WeightPath {
 }
 
 impl Surroundings {
-    /// The tCK passes.
-    fn step(&mut self, tck: usize, input: &WeightPathIn) {
+    /// The cycle passes.
+    fn step<G: Gear>(&mut self, tck: usize, input: &WeightPathIn<G>) {
+        let lanes = G::TCK as u64;
         if input.taken_i {
             self.complete -= 1;
             self.under_way -= 1;
@@ -150,21 +169,25 @@ impl Surroundings {
         if input.weight_valid_i {
             self.scores.pop_front();
             if let Some(lacking) = self.lacking.front_mut() {
-                *lacking -= 1;
+                *lacking = lacking.saturating_sub(lanes);
                 if *lacking == 0 {
                     self.lacking.pop_front();
                     self.complete += 1;
                 }
             }
         }
-        if let Some((weigh, scores)) = self.weigh.as_mut().filter(|_| input.ready_i) {
-            if *scores == 0 {
+        let reads = !input.busy_i && (self.group.is_none() || input.ready_i);
+        if input.ready_i && self.group.take().is_some() {
+            self.scores.push_back(tck + LATENCY);
+        }
+        if let Some((weigh, asked)) = self.weigh.as_mut().filter(|_| reads) {
+            if *asked == 0 {
                 self.lacking.push_back(weigh.count.get());
                 self.under_way += 1;
             }
-            self.scores.push_back(tck + LATENCY);
-            *scores += 1;
-            if *scores == weigh.count.get() {
+            self.group = Some((weigh.place.get() % 4, weigh.head.get()));
+            *asked += lanes;
+            if *asked >= weigh.count.get() {
                 self.weigh = None;
             }
         }

@@ -109,8 +109,8 @@ impl Softmax {
         let head_i = |head: usize| U::new(head as u64);
         if let Some((bits, score)) = given.score {
             input.score_valid_i = true;
-            input.score_i = Fp::from_bits(bits.into());
-            input.mask_i = score.masked;
+            input.score_i = [Fp::from_bits(bits.into())];
+            input.mask_i = [score.masked];
             input.head_i = head_i(score.head);
             input.first_i = score.first;
             self.places.push_back(score.place);
@@ -121,7 +121,7 @@ impl Softmax {
         }
         if let Some(weigh) = given.weigh {
             input.weigh_valid_i = true;
-            input.weigh_i = Fp::from_bits(self.buffer[weigh.place].into());
+            input.weigh_i = [Fp::from_bits(self.buffer[weigh.place].into())];
             input.weigh_head_i = head_i(weigh.head);
         }
         let mut output = SoftmaxUnitOut::default();
@@ -129,14 +129,14 @@ impl Softmax {
         if output.scaled_valid_o
             && let Some(Some(place)) = self.places.pop_front()
         {
-            self.buffer[place] = output.scaled_o.to_bits() as u16;
+            self.buffer[place] = output.scaled_o[0].to_bits() as u16;
         }
         Ok(Weighed {
             scaled: output.scaled_valid_o,
             finish_taken: input.finish_i && output.finish_ready_o,
             finished: output.finished_o,
             weigh_taken: input.weigh_valid_i && output.weigh_ready_o,
-            weight: output.weight_valid_o.then(|| output.weight_o.to_bits() as u16),
+            weight: output.weight_valid_o.then(|| output.weight_o[0].to_bits() as u16),
         })
     }
 }

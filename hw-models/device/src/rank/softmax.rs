@@ -57,8 +57,12 @@ pub struct Softmax {
     places: VecDeque<Option<usize>>,
     /// Heads of the sums in the unit.
     heads: VecDeque<U<3>>,
-    /// Scores that the unit has taken of the word that is asked for.
+    /// Scores that have been asked for of the word that is to be weighed.
     weighed: u64,
+    /// The score that was asked for, if the unit has not taken it, with its head.
+    score: Option<(u16, U<3>)>,
+    /// Partial sums are read in this cycle.
+    reads_outputs: bool,
     /// Words of which weights are in the unit.
     words: VecDeque<Weigh>,
     /// Weights of the first of them that have come out.
@@ -81,6 +85,8 @@ impl Softmax {
             places: VecDeque::with_capacity(16),
             heads: VecDeque::with_capacity(16),
             weighed: 0,
+            score: None,
+            reads_outputs: false,
             words: VecDeque::with_capacity(16),
             weights: Vec::with_capacity(LANES),
             complete: VecDeque::with_capacity(16),
@@ -98,7 +104,8 @@ impl Softmax {
     }
 
     /// Partial sums of four outputs of a matrix, for which the buffer is used as well.
-    pub fn partial_outputs(&self, place: usize) -> [u16; LANES] {
+    pub fn partial_outputs(&mut self, place: usize) -> [u16; LANES] {
+        self.reads_outputs = true;
         std::array::from_fn(|n| self.buffer[place + n])
     }
 
@@ -132,8 +139,8 @@ impl Softmax {
         let mut input = SoftmaxUnitIn { scale_i: self.scale, ..Default::default() };
         if let Some((bits, score)) = score {
             input.score_valid_i = true;
-            input.score_i = Fp::from_bits(bits.into());
-            input.mask_i = score.masked.get() & 1 != 0;
+            input.score_i = [Fp::from_bits(bits.into())];
+            input.mask_i = [score.masked.get() & 1 != 0];
             input.head_i = score.head;
             input.first_i = score.first;
             self.places.push_back(score.keep.then_some(score.place.get() as usize));
@@ -142,11 +149,10 @@ impl Softmax {
             input.finish_i = true;
             input.finish_head_i = asked.finish_o.head;
         }
-        if asked.weigh_valid_o {
-            let place = (asked.weigh_o.place.get() + self.weighed) as usize;
+        if let Some((bits, head)) = self.score {
             input.weigh_valid_i = true;
-            input.weigh_i = Fp::from_bits(self.buffer[place].into());
-            input.weigh_head_i = asked.weigh_o.head;
+            input.weigh_i = [Fp::from_bits(bits.into())];
+            input.weigh_head_i = head;
         }
         if let Some((bits, head)) = sum {
             input.sum_valid_i = true;
@@ -158,22 +164,34 @@ impl Softmax {
             Unit::Early(unit) => unit.step(&self.input),
             Unit::Late(unit) => unit.step(&self.input),
         };
-        self.take(&output, &asked.weigh_o)
+        // Before anything is written: the buffer reads what was there.
+        let reads_outputs = std::mem::take(&mut self.reads_outputs);
+        let is_free = self.score.is_none() || output.weigh_ready_o;
+        let weigh = (asked.weigh_valid_o && !reads_outputs && is_free).then_some(&asked.weigh_o);
+        self.take(&output, weigh)
     }
 
     /// Puts everything that comes out where it goes.
-    fn take(&mut self, output: &SoftmaxUnitOut<Binary16>, weigh: &Weigh) -> Softened {
+    fn take(&mut self, output: &SoftmaxUnitOut<Binary16>, weigh: Option<&Weigh>) -> Softened {
         let input = &self.input;
+        let score_weighed = input.weigh_valid_i && output.weigh_ready_o;
+        let asked = weigh.map(|weigh| {
+            let place = (weigh.place.get() + self.weighed) as usize;
+            (self.buffer[place], weigh.head)
+        });
+        if score_weighed {
+            self.score = None;
+        }
+        self.score = asked.or(self.score);
         if output.scaled_valid_o
             && let Some(Some(place)) = self.places.pop_front()
         {
-            self.buffer[place] = output.scaled_o.to_bits() as u16;
+            self.buffer[place] = output.scaled_o[0].to_bits() as u16;
         }
         let sum_taken = input.sum_valid_i && output.sum_ready_o;
         if sum_taken {
             self.heads.push_back(input.sum_head_i);
         }
-        let score_weighed = input.weigh_valid_i && output.weigh_ready_o;
         let mut made = Softened {
             works: input.score_valid_i || score_weighed || sum_taken,
             scaled: output.scaled_valid_o,
@@ -186,18 +204,18 @@ impl Softmax {
             let bits = output.context_o.to_bits() as u16;
             made.context = self.heads.pop_front().map(|head| Element { head, bits });
         }
-        if score_weighed {
+        if let Some(weigh) = weigh {
             made.weigh_taken = self.weigh(weigh);
         }
         if output.weight_valid_o {
-            let bits = output.weight_o.to_bits() as u16;
+            let bits = output.weight_o[0].to_bits() as u16;
             made.weight = self.words.front().map(|word| Element { head: word.head, bits });
             made.word_made = self.take_weight(bits);
         }
         made
     }
 
-    /// The unit has taken a score of a word. Returns whether it was the word's last.
+    /// A score of a word is asked for. Returns whether it is the word's last.
     fn weigh(&mut self, word: &Weigh) -> bool {
         if self.weighed == 0 {
             self.words.push_back(*word);

@@ -6,7 +6,7 @@ use super::{Format, Fp};
 /// A result before rounding: the inputs of `fp_round`.
 ///
 #[doc = contract!("arith/fp_round")]
-pub(super) struct Unrounded {
+pub(crate) struct Unrounded {
     /// Sign.
     pub negative: bool,
     /// Biased exponent field, 0 for a significand without hidden bit; may exceed the format's.

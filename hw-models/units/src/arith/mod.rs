@@ -25,6 +25,7 @@ pub use fp_mul::{FpMul, FpMulIn, FpMulOut, FpMulProbe};
 pub(crate) use fp_narrow::near;
 pub use fp_narrow::{FpNarrow, FpNarrowIn, FpNarrowOut, FpNarrowProbe};
 pub use fp_recip::{FpRecip, FpRecipIn, FpRecipOut, FpRecipProbe};
+pub(crate) use fp_round::Unrounded;
 pub use fp_widen::{FpWiden, FpWidenIn, FpWidenOut, FpWidenProbe};
 pub use pipeline::Pipeline;
 

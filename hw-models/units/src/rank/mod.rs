@@ -16,6 +16,7 @@ mod result_path;
 mod sequencer;
 mod slot_timer;
 mod softmax_path;
+mod softmax_sum;
 mod softmax_unit;
 mod weight_path;
 

@@ -107,8 +107,6 @@ pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize, const GEAR:
     partial_sums: Box<[[Fp<A>; CHIPS]]>,
     /// The partial sums that were read last.
     kept_sums: [Fp<A>; CHIPS],
-    /// The word of the score buffer that was read last as partial sums.
-    kept_outputs: [u16; 4],
     context: ContextQueue<A, LATE>,
     softmax: SoftmaxPath<LATE, SCORES>,
 }
@@ -161,7 +159,6 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
             adder: AdderUnit::new(),
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
             kept_sums: [Fp::ZERO; CHIPS],
-            kept_outputs: [0; 4],
             context: ContextQueue::new(),
             softmax: SoftmaxPath::new(),
         }
@@ -177,7 +174,6 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
         self.adder.reset();
         self.partial_sums.fill([Fp::ZERO; CHIPS]);
         self.kept_sums = [Fp::ZERO; CHIPS];
-        self.kept_outputs = [0; 4];
         self.context.reset();
         self.softmax.reset();
     }
@@ -215,9 +211,6 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
             if results.lanes_valid_o && !results.lanes_o.complete {
                 let place = usize::from(results.lanes_o.place);
                 self.partial_sums[place] = wires.adder.1.lanes_o;
-            }
-            if results.partial_read_o {
-                self.kept_outputs = wires.softmax.1.partial_outputs_o;
             }
             self.context.step(&wires.context.0);
             self.softmax.step(&wires.softmax.0);
@@ -381,7 +374,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
             read_result_i: commands.command_o.command == PinCommand::RdResult,
             sum_i: commands.transfer_o.sum,
             dq_i,
-            partial_outputs_i: self.kept_outputs.map(|bits| Fp::from_bits(bits.into())),
+            partial_outputs_i: self.softmax.kept().map(|bits| Fp::from_bits(bits.into())),
             ..Default::default()
         }
     }
@@ -400,11 +393,11 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
             results_taken: command == PinCommand::RdResult,
             written: chip.written_o,
             results: wires.slot_begins && chip.result_valid_o,
-            scaled: U::new(softmax.scaled_o.into()),
+            scaled: softmax.scaled_o,
             finished: softmax.finished_o,
             word_made: softmax.word_made_o,
             context_made: U::new(context.valid_o.into()),
-            output_made: U::new(softmax.output_valid_o.into()),
+            output_made: U::new(softmax.output_valid_o[0].into()),
         };
         let busy = Activity {
             lost_row_switch: commands.lost_row_switch_o,
@@ -439,14 +432,14 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
                 ..if wires.runs { busy } else { Activity::default() }
             },
             results_o: RankResults {
-                score_valid: U::new(softmax.score_valid_o.into()),
-                score: in_lanes([softmax.score_o]),
-                weight_valid: U::new(softmax.weight_valid_o.into()),
-                weight: in_lanes([softmax.weight_o]),
+                score_valid: U::new(softmax.score_valid_o[0].into()),
+                score: in_lanes(softmax.score_o),
+                weight_valid: U::new(softmax.weight_valid_o[0].into()),
+                weight: in_lanes(softmax.weight_o),
                 context_valid: U::new(context.valid_o.into()),
                 context_element: in_lanes(context.element_o),
-                output_valid: U::new(softmax.output_valid_o.into()),
-                output_element: in_lanes([softmax.output_o]),
+                output_valid: U::new(softmax.output_valid_o[0].into()),
+                output_element: in_lanes(softmax.output_o),
             },
         }
     }
@@ -480,7 +473,7 @@ fn softmax_in<A: Format>(
     SoftmaxPathIn {
         scale_i: input.scale_i,
         tree_valid_i: adder.tree_valid_o,
-        tree_i: adder.tree_o[0].to_bits() as u16,
+        tree_i: adder.tree_o.map(|sum| sum.to_bits() as u16),
         tree_of_i: results.tree_o,
         partial_read_i: results.partial_read_o,
         partial_place_i: results.partial_place_o,

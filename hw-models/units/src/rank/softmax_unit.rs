@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: MIT
 //! Softmax unit of the rank PU: chunks of 16 scores, in two passes.
 
-use crate::arith::{Binary32, Binary32Flush, Format, Fp};
+use super::softmax_sum::{self, Divider, HeadSum, Word};
+use crate::arith::{Binary32, Format, Fp};
+use crate::gear::{self, Gear, Gear1, lanes};
 use pimlico_ports::{
-    Model, Signal, U, Unit, ports,
+    Model, Open, Signal, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
 };
+use std::array::from_fn;
 
 ports! {
     /// A softmax unit.
-    unit SoftmaxUnit<F: Format>: "softmax_unit" {
+    unit SoftmaxUnit<F: Format, G: Gear = Gear1>: "softmax_unit" {
         inputs SoftmaxUnitIn {
-            /// Pass 1: a score arrives.
+            /// Pass 1: a group of GEAR scores arrives.
             score_valid_i: bool => all_but_one_in(4),
-            /// Pass 1: the score.
-            score_i: Fp<F> => moderate::<F, 4>,
-            /// Pass 1: factor of the score.
+            /// Pass 1: the scores.
+            score_i: G::Lanes<Fp<F>> => |entropy: &[u64]| lanes::<G, _>(|lane| moderate::<F, 4>(&entropy[lane..])),
+            /// Pass 1: factor of the scores.
             scale_i: Fp<F> => moderate::<F, 1>,
-            /// Pass 1: the score is masked, which makes it -infinity.
-            mask_i: bool => one_in(8),
+            /// Pass 1: the scores that are masked, which makes them -infinity.
+            mask_i: G::Lanes<bool> => |entropy: &[u64]| lanes::<G, _>(|lane| one_in(8)(&entropy[lane..])),
             /// Pass 1: head of the chunk that begins.
             head_i: U<3> => few_heads,
             /// Pass 1: the chunk that begins is the first of its head.
@@ -27,11 +30,11 @@ ports! {
             finish_i: bool => one_in(32),
             /// Head of the finish.
             finish_head_i: U<3> => few_heads,
-            /// Pass 2: a scaled score arrives.
+            /// Pass 2: a group of GEAR scaled scores arrives.
             weigh_valid_i: bool,
-            /// Pass 2: the scaled score.
-            weigh_i: Fp<F> => moderate::<F, 4>,
-            /// Pass 2: head of the scaled score.
+            /// Pass 2: the scaled scores.
+            weigh_i: G::Lanes<Fp<F>> => |entropy: &[u64]| lanes::<G, _>(|lane| moderate::<F, 4>(&entropy[lane..])),
+            /// Pass 2: head of the scaled scores.
             weigh_head_i: U<3> => few_heads,
             /// `LATE` = 1: a sum of the context arrives.
             sum_valid_i: bool,
@@ -41,32 +44,32 @@ ports! {
             sum_head_i: U<3> => few_heads,
         }
         outputs SoftmaxUnitOut {
-            /// `scaled_o` is a scaled score, for the score buffer.
+            /// `scaled_o` are scaled scores, for the score buffer.
             scaled_valid_o: bool,
-            /// Pass 1: the scaled score.
-            scaled_o: Fp<F>,
+            /// Pass 1: the scaled scores.
+            scaled_o: G::Lanes<Fp<F>>,
             /// `max_o` is the maximum of a head after a chunk.
             max_valid_o: bool,
             /// Running maximum of a head.
             max_o: Fp<F>,
-            /// `exp_o` is an exponential of pass 1.
+            /// `exp_o` are exponentials of pass 1.
             exp_valid_o: bool,
-            /// Exponential of pass 1; also that of pass 2, two cycles after its element.
-            exp_o: Fp<F>,
-            /// With the last exponential of a chunk: factor of the head's sum.
+            /// Exponentials of pass 1; also those of pass 2, seven cycles after their scores.
+            exp_o: G::Lanes<Fp<F>>,
+            /// With the last exponentials of a chunk: factor of the head's sum.
             factor_o: Fp<F>,
             /// A finish offered in this cycle is accepted.
             finish_ready_o: bool,
             /// `recip_o` is the reciprocal of a finished head's sum, which it has replaced.
             finished_o: bool,
-            /// Reciprocal of a finished head's sum, in binary32.
+            /// Reciprocal of a finished head's sum, in binary32, until the next division.
             recip_o: Fp<Binary32>,
-            /// Pass 2: a scaled score offered in this cycle is accepted.
+            /// Pass 2: scaled scores offered in this cycle are accepted.
             weigh_ready_o: bool,
-            /// `weight_o` is a weight.
+            /// `weight_o` are weights.
             weight_valid_o: bool,
-            /// Weight of a scaled score of pass 2.
-            weight_o: Fp<F>,
+            /// Weights of scaled scores of pass 2.
+            weight_o: G::Lanes<Fp<F>>,
             /// `LATE` = 1: a sum offered in this cycle is accepted.
             sum_ready_o: bool,
             /// `LATE` = 1: `context_o` is a normalised sum.
@@ -75,14 +78,8 @@ ports! {
             context_o: Fp<F>,
         }
         probes SoftmaxUnitProbe {
-            /// Running maxima.
-            maximum_q: [Fp<F>; HEADS],
-            /// Running sums or their reciprocals.
-            total_q: [Fp<Binary32>; HEADS],
-            /// The chunk's sum so far.
-            sum_q: Fp<Binary32>,
-            /// An element's distance from the maximum.
-            difference_q: Fp<F>,
+            /// The first digit of a chunk's sum is in the multiplier, or one behind it.
+            rescale_q: bool,
         }
     }
 }
@@ -111,19 +108,38 @@ fn few_heads(entropy: &[u64]) -> U<3> {
     U::new(if entropy[0] % 8 == 7 { head } else { head & 3 })
 }
 
+/// A group of scores in the multipliers of pass 1.
+#[derive(Clone, Copy)]
+struct Group<F: Format, G: Gear> {
+    scaled: G::Lanes<Fp<F>>,
+    /// Its index in its chunk.
+    place: usize,
+    head: usize,
+    /// The chunk is the head's first.
+    first: bool,
+}
+
+/// A running maximum, and whether it has been computed since the reset.
+#[derive(Clone, Copy)]
+struct Maximum<F> {
+    value: Fp<F>,
+    known: bool,
+}
+
 /// The chunk whose exponentials are computed.
 #[derive(Clone, Copy)]
 struct Chunk<F> {
     head: usize,
     /// It is the head's first.
     first: bool,
-    /// Where it has raised the maximum first, if it has.
-    peak: Option<usize>,
-    /// The maximum before.
+    /// Group and lane that have raised the maximum first, if any has.
+    peak: Option<(usize, usize)>,
+    /// The maximum before, and now.
     old: Fp<F>,
+    maximum: Maximum<F>,
 }
 
-/// What an element belongs to.
+/// What a group belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Pass {
     /// A chunk of pass 1.
@@ -132,286 +148,373 @@ enum Pass {
     Weigh,
 }
 
-/// What accompanies an element through subtractor and exponential unit.
+/// A group on its way through subtractors and exponential units, with what it comes to.
 #[derive(Clone, Copy)]
-struct Stage {
-    pass: Option<Pass>,
-    /// Pass 1: the element's index in its chunk.
-    place: usize,
+struct Stage<F: Format, G: Gear> {
+    pass: Pass,
+    head: usize,
     /// Pass 1: the chunk is the head's first.
     first: bool,
-    head: usize,
-    /// The element is where the chunk raises the maximum: compute its factor; and whether that
-    /// maximum is finite.
-    rescale: Option<bool>,
+    /// Pass 1: index of the group in its chunk.
+    place: usize,
+    exps: G::Lanes<Fp<F>>,
+    /// Pass 1: the factor, where the chunk raises the maximum.
+    factor: Option<Fp<F>>,
+    /// The maximum has been computed since the reset.
+    known: bool,
 }
 
-/// The divider.
-#[derive(Clone, Copy, PartialEq)]
-enum Divider {
-    Ready,
-    /// Waits until no chunk of the head is on its way.
-    Pending,
-    /// Cycles left until the reciprocal is complete.
-    Dividing(u8),
+/// Weights, or an element of the context, behind the multiplier.
+#[derive(Clone, Copy)]
+struct Normalised<F: Format, G: Gear> {
+    values: G::Lanes<Fp<F>>,
+    /// They come from a reciprocal.
+    known: bool,
 }
+
+/// Registers from a score to its scaled score, and from a minuend to its exponential.
+const SCALE: usize = 3;
+const EXP: usize = 6;
 
 /// The cycle model of a softmax unit for 8 heads.
 ///
 #[doc = contract!("rank/softmax_unit")]
 #[derive(Clone)]
-pub struct SoftmaxUnit<F, const LATE: bool> {
-    maximum: [Fp<F>; HEADS],
+pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = Gear1> {
+    maximum: [Maximum<F>; HEADS],
     /// Running sums, or their reciprocals.
-    total: [Fp<Binary32Flush>; HEADS],
+    total: [Word; HEADS],
 
-    /// Index of the next score in its chunk, and the chunk that `scaled` belongs to.
+    /// Index of the next group in its chunk, and the chunk that the last one belongs to.
     position: usize,
     head: usize,
     first: bool,
-    scaled: Option<usize>,
-    scaled_value: Fp<F>,
+    scale: [Option<Group<F, G>>; SCALE],
 
-    largest: Fp<F>,
-    peak: Option<usize>,
-    chunk: [Fp<F>; CHUNK],
+    /// The maximum so far, before the chunk, and where the chunk has raised it first.
+    largest: Maximum<F>,
+    old: Fp<F>,
+    peak: Option<(usize, usize)>,
+    chunk: [G::Lanes<Fp<F>>; CHUNK],
 
-    /// The element whose turn it is, of the chunk whose exponentials are computed.
+    /// The group whose turn it is, of the chunk whose exponentials are computed.
     active: Option<usize>,
     active_chunk: Chunk<F>,
-    difference: Fp<F>,
-    difference_stage: Stage,
-    exp: Fp<F>,
-    exp_stage: Stage,
+    /// Cycles in which the multiplier is not for pass 2, behind a chunk.
+    ended: u8,
+    stages: [Option<Stage<F, G>>; EXP + 1],
     factor: Fp<F>,
-
-    sum: Fp<Binary32Flush>,
-    /// The head whose new sum is `product` + `sum`.
-    combine: Option<usize>,
-    product: Fp<Binary32Flush>,
-    product_valid: bool,
-    narrow: Fp<F>,
-    narrow_valid: bool,
+    sum: HeadSum,
+    normalised: [Option<Normalised<F, G>>; 4],
 
     divider: Divider,
     finish_head: usize,
+    recip: Word,
     finished: bool,
+    /// Cycles in which something may still move.
+    busy: u8,
 }
 
 /// Scores of a chunk: one of each logic bank.
 const CHUNK: usize = 16;
-const LAST: usize = CHUNK - 1;
 
-/// Cycles from the start of a division to its result.
-const DIVISION: u8 = Binary32::MAN_BITS as u8 + 2;
+/// Cycles for which an input may have something move, the divider apart.
+const BUSY: u8 = 64;
 
-impl<F: Format, const LATE: bool> Unit for SoftmaxUnit<F, LATE> {
+impl<F: Format, const LATE: bool, G: Gear> Unit for SoftmaxUnit<F, LATE, G> {
     const MODULE: &'static str = "softmax_unit";
     const PARAMETERS: &'static [(&'static str, i64)] = &{
         let [exp_bits, man_bits, subnormals] = F::PARAMETERS;
-        [exp_bits, man_bits, subnormals, ("LATE", LATE as i64), ("HEADS", HEADS as i64)]
+        let gear = ("GEAR", G::TCK as i64);
+        [exp_bits, man_bits, subnormals, ("LATE", LATE as i64), ("HEADS", HEADS as i64), gear]
     };
-    type In = SoftmaxUnitIn<F>;
-    type Out = SoftmaxUnitOut<F>;
-    type Probe = SoftmaxUnitProbe<F>;
+    type In = SoftmaxUnitIn<F, G>;
+    type Out = SoftmaxUnitOut<F, G>;
+    type Probe = SoftmaxUnitProbe<F, G>;
 
     fn variant() -> String {
-        match (F::LABEL, LATE) {
+        gear::variant::<G>(&match (F::LABEL, LATE) {
             (label, false) => label.to_owned(),
             ("", true) => "late".to_owned(),
             (label, true) => format!("{label}_late"),
-        }
+        })
     }
 }
 
-impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
+impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
     /// Scores of a chunk.
     pub const CHUNK: usize = CHUNK;
+    /// Groups of a chunk.
+    pub const GROUPS: usize = CHUNK / G::TCK;
     /// Query heads whose state is kept.
     pub const HEADS: usize = HEADS;
-    /// Cycles from a score to its scaled score.
-    pub const SCALE_LATENCY: u64 = 1;
-    /// Cycles from the last score of a chunk to the head's maximum.
-    pub const MAX_LATENCY: u64 = 2;
-    /// Cycles from the last score of a chunk to its first exponential; the others follow.
-    pub const EXP_LATENCY: u64 = 4;
-    /// Cycles from the last score of a chunk to the first in which the head's sum is complete and a
-    /// division may start.
-    pub const SCORE_LATENCY: u64 = 21;
+    /// Cycles from a group of scores to their scaled scores.
+    pub const SCALE_LATENCY: u64 = SCALE as u64;
+    /// Cycles from the last group of a chunk to the head's maximum.
+    pub const MAX_LATENCY: u64 = Self::SCALE_LATENCY + 1;
+    /// Cycles from the last group of a chunk to its first exponentials; the others follow.
+    pub const EXP_LATENCY: u64 = Self::MAX_LATENCY + 1 + EXP as u64;
+    /// Cycles from the last group of a chunk to the first in which the head's sum is complete.
+    pub const SCORE_LATENCY: u64 = Self::EXP_LATENCY + Self::GROUPS as u64 + Self::WRITE as u64;
     /// Cycles from the start of a division to `finished_o`; one more if a chunk's sum is due in the
     /// cycle before.
-    pub const DIVISION_LATENCY: u64 = DIVISION as u64 + 1;
-    /// Cycles from a finish to `finished_o` if no chunk of the head is in flight; as above.
-    pub const FINISH_LATENCY: u64 = 1 + Self::DIVISION_LATENCY;
-    /// Cycles from an element of pass 2 to its weight.
-    pub const WEIGH_LATENCY: u64 = if LATE { 2 } else { 4 };
+    pub const DIVISION_LATENCY: u64 = Self::DIVISION as u64 + 3;
+    /// Cycles from a finish to `finished_o` if no chunk of the head is incomplete and the heads' words are
+    /// free; as above.
+    pub const FINISH_LATENCY: u64 = 1 + Self::DRAIN as u64 + Self::DIVISION_LATENCY;
+    /// Cycles from a group of pass 2 to its weights.
+    pub const WEIGH_LATENCY: u64 =
+        if LATE { Self::WEIGH_EXP_LATENCY } else { Self::WEIGH_EXP_LATENCY + Self::MUL as u64 + 1 };
+    /// Cycles from a group of pass 2 to its exponentials.
+    pub const WEIGH_EXP_LATENCY: u64 = EXP as u64 + 1;
     /// Cycles from a sum of the context to its normalised value.
-    pub const CONTEXT_LATENCY: u64 = 2;
+    pub const CONTEXT_LATENCY: u64 = Self::MUL as u64 + 2;
+
+    /// Registers in the multiplier of sums.
+    const MUL: usize = if G::TCK < 4 { 2 } else { 1 };
+    /// Cycles from a chunk's last exponentials to the write of the head's sum.
+    const WRITE: u8 = if G::TCK < 4 { 7 } else { 4 };
+    /// Cycles from a finish that waits for nothing to its division, and cycles of that.
+    const DRAIN: u8 = Self::GROUPS as u8 + 17;
+    const DIVISION: u8 = if G::TCK < 4 { 14 } else { 7 };
+    /// Cycles before the division in which pass 2 does not begin.
+    const WAITS: u8 = EXP as u8;
 
     const LOWEST: Fp<F> = Fp::infinity(true);
     const ONE: Fp<F> = Fp::from_bits((F::BIAS as u32) << F::MAN_BITS);
 
-    /// No register but those that only take inputs will change without a valid input.
-    fn is_idle(&self) -> bool {
-        self.scaled.is_none()
-            && self.active.is_none()
-            && self.difference_stage.pass.is_none()
-            && self.exp_stage.pass.is_none()
-            && self.combine.is_none()
-            && !self.product_valid
-            && !self.narrow_valid
-            && self.divider == Divider::Ready
-            && !self.finished
-    }
-
-    /// The chunk whose last exponential stands in `exp`.
-    fn chunk_is_last(&self) -> bool {
-        self.exp_stage.pass == Some(Pass::Chunk) && self.exp_stage.place == LAST
-    }
-
-    /// A chunk of the head that is to be finished is on its way.
-    fn on_its_way(&self) -> bool {
-        let head = self.finish_head;
-        let of_chunk = |stage: &Stage| stage.pass == Some(Pass::Chunk) && stage.head == head;
-        self.head == head && (self.position != 0 || self.scaled.is_some())
-            || self.active.is_some() && self.active_chunk.head == head
-            || of_chunk(&self.difference_stage)
-            || of_chunk(&self.exp_stage)
-            || self.combine == Some(head)
-    }
-
-    /// Divider, binary32 adder and multiplier, rounding: what lies behind the exponentials.
+    /// The outputs of this cycle, which all come from registers.
     #[inline]
-    fn step_sums(&mut self, input: &SoftmaxUnitIn<F>) {
-        let Stage { pass, place, first, head, .. } = self.exp_stage;
-        let of_chunk = pass == Some(Pass::Chunk);
-        let chunk_is_last = self.chunk_is_last();
-
-        if self.product_valid {
-            self.narrow = self.product.narrow();
+    pub(super) fn outputs(&self) -> SoftmaxUnitOut<F, G> {
+        let of_pass = |pass: Pass| self.stages[EXP].as_ref().filter(|stage| stage.pass == pass);
+        let normalised = self.normalised[Self::NORMALISED].as_ref();
+        let exps = self.stages[EXP].as_ref().map(|stage| stage.exps).unwrap_or_default();
+        let values = normalised.map(|normalised| normalised.values).unwrap_or_default();
+        let context = if LATE { values.as_ref()[0] } else { Fp::ZERO };
+        SoftmaxUnitOut {
+            scaled_valid_o: self.scale[SCALE - 1].is_some(),
+            scaled_o: self.scale[SCALE - 1].map(|group| group.scaled).unwrap_or_default(),
+            max_valid_o: self.active == Some(0),
+            max_o: self.active_chunk.maximum.value,
+            exp_valid_o: of_pass(Pass::Chunk).is_some(),
+            exp_o: exps,
+            factor_o: self.factor,
+            finish_ready_o: self.divider == Divider::Ready,
+            finished_o: self.finished,
+            recip_o: self.recip.binary32(),
+            weigh_ready_o: self.weigh_is_ready(),
+            weight_valid_o: if LATE { of_pass(Pass::Weigh).is_some() } else { normalised.is_some() },
+            weight_o: if LATE { exps } else { values },
+            sum_ready_o: self.sum_is_ready(),
+            context_valid_o: LATE && normalised.is_some(),
+            context_o: context,
+            ..Default::default()
         }
-        self.narrow_valid = self.product_valid;
+    }
 
-        // The adder's two uses come before the multiplier writes `product`, the heads' sums are
-        // written behind the multiplier.
-        let combined = self.combine.map(|head| (head, self.product + self.sum));
-        if of_chunk {
-            let element = self.exp.widen();
-            self.sum = if place == 0 { element } else { element + self.sum };
+    /// Whether the chunk's last exponentials are there.
+    fn chunk_is_last(&self) -> bool {
+        let last = |stage: &Stage<F, G>| stage.pass == Pass::Chunk && stage.place == Self::GROUPS - 1;
+        self.stages[EXP].as_ref().is_some_and(last)
+    }
+
+    /// Whether a digit of a head's sum is taken.
+    fn takes_digit(&self) -> bool {
+        self.chunk_is_last() || self.sum.takes_digit()
+    }
+
+    /// Whether a division is about to start.
+    fn waits(&self) -> bool {
+        matches!(self.divider, Divider::Draining(cycles) if cycles <= Self::WAITS)
+    }
+
+    fn weigh_is_ready(&self) -> bool {
+        let begins = self.scale[SCALE - 2].as_ref().is_some_and(|group| group.place == 0);
+        self.active.is_none() && self.ended == 0 && !self.waits() && !begins
+    }
+
+    fn sum_is_ready(&self) -> bool {
+        LATE && !self.takes_digit() && !self.waits()
+    }
+
+    /// What lies behind the exponentials: sums, multipliers, divider.
+    #[inline]
+    fn step_sums(&mut self, input: &SoftmaxUnitIn<F, G>, sum_is_ready: bool) {
+        let is_last = self.chunk_is_last();
+        let takes_digit = self.takes_digit();
+        let write = self.sum.step();
+
+        // At the highest gear a word is there in the cycle in which it is written.
+        let early = write.filter(|_| G::TCK == 4);
+        if let Some((head, word)) = early {
+            self.total[head] = word;
         }
-
-        self.product_valid =
-            if LATE { input.sum_valid_i && !chunk_is_last } else { pass == Some(Pass::Weigh) };
-        if chunk_is_last {
-            let total = if first { Fp::ZERO } else { self.total[head] };
-            self.product = total * self.factor.widen();
-        } else if self.product_valid {
-            self.product = if LATE {
-                let sum = Fp::from_bits(input.sum_i.to_bits());
-                self.total[input.sum_head_i.get() as usize] * sum
-            } else {
-                self.total[head] * self.exp.widen()
-            };
+        let taken = self.take_recip(input, sum_is_ready);
+        self.step_divider(input, takes_digit, taken.is_some(), write.is_some());
+        if let Some((head, word)) = write {
+            self.total[head] = word;
         }
+        self.normalised.rotate_right(1);
+        self.normalised[0] = taken;
 
+        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk) else {
+            return;
+        };
+        self.sum.add::<F>(stage.exps.as_ref(), stage.place == 0);
+        if is_last {
+            let (head, first) = (stage.head, stage.first);
+            self.sum.combine(( head, first), self.total[head], self.factor, Self::WRITE);
+        }
+    }
+
+    /// What is multiplied by a reciprocal that is read in this cycle.
+    #[inline]
+    fn take_recip(
+        &self,
+        input: &SoftmaxUnitIn<F, G>,
+        sum_is_ready: bool,
+    ) -> Option<Normalised<F, G>> {
+        if LATE {
+            let word = self.total[input.sum_head_i.get() as usize];
+            return (input.sum_valid_i && sum_is_ready).then(|| Normalised {
+                values: lanes::<G, _>(|_| softmax_sum::normalise(input.sum_i, word)),
+                known: word.is_recip(),
+            });
+        }
+        let stage = self.stages[EXP - 1].as_ref().filter(|stage| stage.pass == Pass::Weigh)?;
+        let word = self.total[stage.head];
+        let exps = stage.exps.as_ref();
+        Some(Normalised {
+            values: lanes::<G, _>(|lane| softmax_sum::normalise(exps[lane], word)),
+            known: word.is_recip() && stage.known,
+        })
+    }
+
+    #[inline]
+    fn step_divider(
+        &mut self,
+        input: &SoftmaxUnitIn<F, G>,
+        takes_digit: bool,
+        takes_recip: bool,
+        writes: bool,
+    ) {
         self.finished = false;
         match self.divider {
-            Divider::Ready if input.finish_i => {
-                self.divider = Divider::Pending;
-                self.finish_head = input.finish_head_i.get() as usize;
-            }
-            Divider::Pending if !self.on_its_way() => {
-                self.divider = Divider::Dividing(DIVISION - 1);
-            }
-            Divider::Dividing(0) if self.combine.is_none() => {
-                let sum = &mut self.total[self.finish_head];
-                *sum = sum.recip();
-                self.divider = Divider::Ready;
-                self.finished = true;
-            }
-            Divider::Dividing(cycles @ 1..) => self.divider = Divider::Dividing(cycles - 1),
-            _ => {}
-        }
-        self.combine = chunk_is_last.then_some(head);
-        if let Some((head, sum)) = combined {
-            self.total[head] = sum;
-        }
-    }
-
-    /// The exponential unit.
-    #[inline]
-    fn step_exp(&mut self) {
-        let stage = self.difference_stage;
-        self.exp_stage = stage;
-        if stage.pass.is_none() {
-            return;
-        }
-        let exp = self.difference.exp();
-        match stage.rescale {
-            Some(finite) => {
-                self.factor = exp;
-                self.exp = if finite { Self::ONE } else { Fp::NAN };
-            }
-            None => {
-                self.exp = exp;
-                if stage.pass == Some(Pass::Chunk) && stage.place == 0 {
-                    self.factor = Self::ONE;
+            Divider::Ready => {
+                if input.finish_i {
+                    self.divider = Divider::Pending;
+                    self.finish_head = input.finish_head_i.get() as usize;
                 }
             }
+            Divider::Pending => {
+                if self.position == 0 || self.head != self.finish_head {
+                    self.divider = Divider::Draining(Self::DRAIN - 1);
+                }
+            }
+            Divider::Draining(0) => {
+                if !takes_digit && !takes_recip {
+                    self.recip = self.total[self.finish_head].reciprocal();
+                    self.divider = Divider::Dividing(Self::DIVISION + 1);
+                }
+            }
+            Divider::Draining(cycles) => self.divider = Divider::Draining(cycles - 1),
+            Divider::Dividing(0) => {
+                if !writes {
+                    self.total[self.finish_head] = self.recip;
+                    self.sum.overtake(self.finish_head, Self::WRITE);
+                    self.divider = Divider::Ready;
+                    self.finished = true;
+                }
+            }
+            Divider::Dividing(cycles) => self.divider = Divider::Dividing(cycles - 1),
         }
     }
 
-    /// The subtractor.
+    /// The exponential units.
     #[inline]
-    fn step_difference(&mut self, input: &SoftmaxUnitIn<F>) {
-        let chunk = self.active_chunk;
-        let (pass, place, head, minuend) = match self.active {
-            Some(place) => (Pass::Chunk, place, chunk.head, self.chunk[place]),
-            None if input.weigh_valid_i => {
-                (Pass::Weigh, 0, input.weigh_head_i.get() as usize, input.weigh_i)
-            }
-            None => {
-                self.difference_stage.pass = None;
-                return;
-            }
+    fn step_exp(&mut self) {
+        self.stages.rotate_right(1);
+        self.stages[0] = None;
+        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk) else {
+            return;
         };
-        let maximum = self.maximum[head];
-        let rescales = pass == Pass::Chunk && chunk.peak == Some(place);
-        let rescale = rescales.then(|| maximum.to_bits() & F::INFINITY != F::INFINITY);
-        let minuend = if rescales { chunk.old } else { minuend };
+        if let Some(factor) = stage.factor {
+            self.factor = factor;
+        } else if stage.place == 0 {
+            self.factor = if stage.first { Fp::ZERO } else { Self::ONE };
+        }
+    }
 
-        // -infinity - -infinity would be NaN.
-        let lowest = minuend == Self::LOWEST;
-        self.difference = if lowest { Self::LOWEST } else { minuend + maximum.negated() };
-        self.difference_stage =
-            Stage { pass: Some(pass), place, first: chunk.first, head, rescale };
-        self.active = self.active.filter(|place| *place < LAST).map(|place| place + 1);
+    /// The subtractors.
+    #[inline]
+    fn step_difference(&mut self, input: &SoftmaxUnitIn<F, G>, weigh_is_ready: bool) {
+        // -infinity - -infinity would be NaN. A difference is not positive.
+        let exp = |minuend: Fp<F>, maximum: Fp<F>| {
+            let lowest = minuend == Self::LOWEST;
+            let difference = if lowest { Self::LOWEST } else { minuend + maximum.negated() };
+            Fp::<F>::from_bits(difference.to_bits() | 1 << (F::EXP_BITS + F::MAN_BITS)).exp()
+        };
+        let weighs = input.weigh_valid_i && weigh_is_ready;
+        self.ended = if self.active.is_some() { 3 } else { self.ended.saturating_sub(1) };
+        if let Some(place) = self.active {
+            let Chunk { head, first, peak, old, maximum } = self.active_chunk;
+            let values = self.chunk[place].as_ref();
+            let mut factor = None;
+            let exps = lanes::<G, _>(|lane| {
+                if peak != Some((place, lane)) {
+                    return exp(values[lane], maximum.value);
+                }
+                factor = Some(exp(old, maximum.value));
+                let finite = maximum.value.to_bits() & F::INFINITY != F::INFINITY;
+                if finite { Self::ONE } else { Fp::NAN }
+            });
+            let known = maximum.known;
+            let pass = Pass::Chunk;
+            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor, known });
+            self.active = Some(place + 1).filter(|place| *place < Self::GROUPS);
+        } else if weighs {
+            let head = input.weigh_head_i.get() as usize;
+            let Maximum { value, known } = self.maximum[head];
+            let values = input.weigh_i.as_ref();
+            let exps = lanes::<G, _>(|lane| exp(values[lane], value));
+            let (pass, first, place, factor) = (Pass::Weigh, false, 0, None);
+            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor, known });
+        }
     }
 
     /// The maximum, and the scores that wait for it.
     #[inline]
     fn step_maximum(&mut self) {
-        let Some(place) = self.scaled else { return };
-        let old = if self.first { Self::LOWEST } else { self.maximum[self.head] };
-        let above = if place == 0 { old } else { self.largest };
-        self.largest = above.max(self.scaled_value);
-        if self.largest != above {
-            self.peak = Some(place);
-        } else if place == 0 {
+        let Some(Group { scaled, place, head, first }) = self.scale[SCALE - 1] else { return };
+        if place == 0 {
+            let lowest = Maximum { value: Self::LOWEST, known: true };
+            self.largest = if first { lowest } else { self.maximum[head] };
+            self.old = self.largest.value;
             self.peak = None;
         }
-        self.chunk[place] = self.scaled_value;
-        if place == LAST {
-            self.maximum[self.head] = self.largest;
+        let mut peak = None;
+        for (lane, score) in scaled.as_ref().iter().enumerate() {
+            let larger = self.largest.value.max(*score);
+            if larger != self.largest.value {
+                peak = Some((place, lane));
+            }
+            self.largest.value = larger;
+        }
+        self.peak = peak.or(self.peak);
+        self.chunk[place] = scaled;
+        if place == Self::GROUPS - 1 {
+            self.maximum[head] = self.largest;
             self.active = Some(0);
-            self.active_chunk = Chunk { head: self.head, first: self.first, peak: self.peak, old };
+            let (peak, old, maximum) = (self.peak, self.old, self.largest);
+            self.active_chunk = Chunk { head, first, peak, old, maximum };
         }
     }
 
-    /// The multiplier of the scores.
+    /// The multipliers of the scores.
     #[inline]
-    fn step_scale(&mut self, input: &SoftmaxUnitIn<F>) {
-        self.scaled = input.score_valid_i.then_some(self.position);
+    fn step_scale(&mut self, input: &SoftmaxUnitIn<F, G>) {
+        self.scale.rotate_right(1);
+        self.scale[0] = None;
         if !input.score_valid_i {
             return;
         }
@@ -419,41 +522,46 @@ impl<F: Format, const LATE: bool> SoftmaxUnit<F, LATE> {
             self.head = input.head_i.get() as usize;
             self.first = input.first_i;
         }
-        self.position = (self.position + 1) % CHUNK;
-        self.scaled_value = if input.mask_i { Self::LOWEST } else { input.score_i * input.scale_i };
+        let (scores, masks) = (input.score_i.as_ref(), input.mask_i.as_ref());
+        let scaled = lanes::<G, _>(|lane| {
+            if masks[lane] { Self::LOWEST } else { scores[lane] * input.scale_i }
+        });
+        let Self { position: place, head, first, .. } = *self;
+        self.scale[0] = Some(Group { scaled, place, head, first });
+        self.position = (self.position + 1) % Self::GROUPS;
     }
+
+    /// Index of what leaves the multiplier in this cycle.
+    const NORMALISED: usize = Self::MUL + 1;
 }
 
-impl<F: Format, const LATE: bool> Model for SoftmaxUnit<F, LATE> {
+impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
     fn new() -> Self {
-        let stage = Stage { pass: None, place: 0, first: false, head: 0, rescale: None };
+        let unknown = Maximum { value: Fp::ZERO, known: false };
+        let chunk = Chunk { head: 0, first: false, peak: None, old: Fp::ZERO, maximum: unknown };
         Self {
-            maximum: [Fp::ZERO; HEADS],
-            total: [Fp::ZERO; HEADS],
+            maximum: [unknown; HEADS],
+            total: [Word::Unknown; HEADS],
             position: 0,
             head: 0,
             first: false,
-            scaled: None,
-            scaled_value: Fp::ZERO,
-            largest: Fp::ZERO,
+            scale: [None; SCALE],
+            largest: unknown,
+            old: Fp::ZERO,
             peak: None,
-            chunk: [Fp::ZERO; CHUNK],
+            chunk: from_fn(|_| Default::default()),
             active: None,
-            active_chunk: Chunk { head: 0, first: false, peak: None, old: Fp::ZERO },
-            difference: Fp::ZERO,
-            difference_stage: stage,
-            exp: Fp::ZERO,
-            exp_stage: stage,
+            active_chunk: chunk,
+            ended: 0,
+            stages: [None; EXP + 1],
             factor: Fp::ZERO,
-            sum: Fp::ZERO,
-            combine: None,
-            product: Fp::ZERO,
-            product_valid: false,
-            narrow: Fp::ZERO,
-            narrow_valid: false,
+            sum: HeadSum::default(),
+            normalised: [None; 4],
             divider: Divider::Ready,
             finish_head: 0,
+            recip: Word::Unknown,
             finished: false,
+            busy: 0,
         }
     }
 
@@ -461,45 +569,48 @@ impl<F: Format, const LATE: bool> Model for SoftmaxUnit<F, LATE> {
         *self = Self::new();
     }
 
-    fn probe(&self) -> Self::Probe {
-        SoftmaxUnitProbe {
-            maximum_q: self.maximum,
-            total_q: self.total.map(|total| Fp::from_bits(total.to_bits())),
-            sum_q: Fp::from_bits(self.sum.to_bits()),
-            difference_q: self.difference,
-            ..Default::default()
+    fn mark_open(&self, open: &mut Open<'_>) {
+        let mut mark = |port: &str, known: bool| {
+            if !known {
+                open.port(port).mark();
+            }
+        };
+        let exps = self.stages[EXP].as_ref();
+        let normalised = self.normalised[Self::NORMALISED].as_ref();
+        mark("scaled_o", self.scale[SCALE - 1].is_some());
+        mark("max_o", self.active == Some(0) && self.active_chunk.maximum.known);
+        mark("exp_o", exps.is_some_and(|stage| stage.known));
+        mark("factor_o", self.chunk_is_last() && exps.is_some_and(|stage| stage.known));
+        mark("recip_o", self.finished && self.recip.is_recip());
+        if LATE {
+            mark("weight_o", exps.is_some_and(|stage| stage.known));
+            mark("context_o", normalised.is_some_and(|normalised| normalised.known));
+        } else {
+            mark("weight_o", normalised.is_some_and(|normalised| normalised.known));
         }
+    }
+
+    fn probe(&self) -> Self::Probe {
+        SoftmaxUnitProbe { rescale_q: self.sum.multiplies_digit(), ..Default::default() }
+    }
+
+    fn settle(&self, _input: &Self::In) -> Self::Out {
+        self.outputs()
     }
 
     #[inline]
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let exp_pass = self.exp_stage.pass;
-        let output = SoftmaxUnitOut {
-            scaled_valid_o: self.scaled.is_some(),
-            scaled_o: self.scaled_value,
-            max_valid_o: self.active == Some(0),
-            max_o: self.largest,
-            exp_valid_o: exp_pass == Some(Pass::Chunk),
-            exp_o: self.exp,
-            factor_o: self.factor,
-            finish_ready_o: self.divider == Divider::Ready,
-            finished_o: self.finished,
-            recip_o: Fp::from_bits(self.total[self.finish_head].to_bits()),
-            weigh_ready_o: self.active.is_none(),
-            weight_valid_o: if LATE { exp_pass == Some(Pass::Weigh) } else { self.narrow_valid },
-            weight_o: if LATE { self.exp } else { self.narrow },
-            sum_ready_o: LATE && !self.chunk_is_last(),
-            context_valid_o: LATE && self.narrow_valid,
-            context_o: if LATE { self.narrow } else { Fp::ZERO },
-            ..Default::default()
-        };
+        let output = self.outputs();
 
         // Each step reads what those behind it are about to write, so the last comes first.
-        let inputs = input.score_valid_i | input.finish_i | input.weigh_valid_i | input.sum_valid_i;
-        if inputs || !self.is_idle() {
-            self.step_sums(input);
+        if input.score_valid_i | input.weigh_valid_i | input.sum_valid_i {
+            self.busy = BUSY;
+        }
+        if self.busy > 0 || input.finish_i || self.divider != Divider::Ready || self.finished {
+            self.busy = self.busy.saturating_sub(1);
+            self.step_sums(input, output.sum_ready_o);
             self.step_exp();
-            self.step_difference(input);
+            self.step_difference(input, output.weigh_ready_o);
             self.step_maximum();
             self.step_scale(input);
         }

@@ -4,7 +4,9 @@
 
 use crate::arith::plan::{SORTS, sort};
 use crate::coverage::Bins;
+use crate::rank::softmax_unit::Cycles;
 use pimlico_units::arith::{Format, Fp};
+use pimlico_units::gear::Gear;
 use pimlico_units::rank::{SoftmaxUnitIn, SoftmaxUnitOut};
 
 const CHUNK: usize = 16;
@@ -47,10 +49,10 @@ pub fn plan<F: Format>(late: bool, bins: &mut Bins) {
 }
 
 /// Marks what an episode has reached.
-pub fn cover<F: Format>(
+pub fn cover<F: Format, G: Gear>(
     late: bool,
-    inputs: &[SoftmaxUnitIn<F>],
-    outputs: &[SoftmaxUnitOut<F>],
+    inputs: &[SoftmaxUnitIn<F, G>],
+    outputs: &[SoftmaxUnitOut<F, G>],
     bins: &mut Bins,
 ) {
     scores(inputs, bins);
@@ -58,10 +60,10 @@ pub fn cover<F: Format>(
     divisions(inputs, outputs, bins);
     for (input, output) in inputs.iter().zip(outputs) {
         if output.scaled_valid_o {
-            bins.hit("scaled score", sort(output.scaled_o));
+            output.scaled_o.as_ref().iter().for_each(|x| bins.hit("scaled score", sort(*x)));
         }
         if output.exp_valid_o {
-            bins.hit("exponential", sort(output.exp_o));
+            output.exp_o.as_ref().iter().for_each(|x| bins.hit("exponential", sort(*x)));
         }
         if output.finished_o {
             bins.hit("reciprocal", sort(output.recip_o));
@@ -78,22 +80,23 @@ pub fn cover<F: Format>(
     }
 }
 
-/// The chunks, from their scores: cycles of the first and the last.
-fn chunks<F: Format>(inputs: &[SoftmaxUnitIn<F>]) -> Vec<Vec<usize>> {
+/// The chunks: cycles of their groups.
+fn chunks<F: Format, G: Gear>(inputs: &[SoftmaxUnitIn<F, G>]) -> Vec<Vec<usize>> {
     let scores: Vec<usize> = inputs
         .iter()
         .enumerate()
         .filter(|(_, i)| i.score_valid_i)
         .map(|(cycle, _)| cycle)
         .collect();
-    scores.chunks_exact(CHUNK).map(<[usize]>::to_vec).collect()
+    scores.chunks_exact(CHUNK / G::TCK).map(<[usize]>::to_vec).collect()
 }
 
-fn scores<F: Format>(inputs: &[SoftmaxUnitIn<F>], bins: &mut Bins) {
+fn scores<F: Format, G: Gear>(inputs: &[SoftmaxUnitIn<F, G>], bins: &mut Bins) {
     let mut last: Option<(usize, usize)> = None;
     for chunk in chunks(inputs) {
-        let (begin, end) = (chunk[0], chunk[CHUNK - 1]);
-        let masked: Vec<usize> = (0..CHUNK).filter(|n| inputs[chunk[*n]].mask_i).collect();
+        let (begin, end) = (chunk[0], chunk[chunk.len() - 1]);
+        let is_masked = |n: &usize| inputs[chunk[n / G::TCK]].mask_i.as_ref()[n % G::TCK];
+        let masked: Vec<usize> = (0..CHUNK).filter(is_masked).collect();
         let mask = match masked.as_slice() {
             [] => 0,
             [0] => 1,
@@ -103,7 +106,7 @@ fn scores<F: Format>(inputs: &[SoftmaxUnitIn<F>], bins: &mut Bins) {
             _ => 4,
         };
         bins.hit_cross("chunk, masked", inputs[begin].first_i.into(), mask);
-        bins.hit("scores of a chunk come", usize::from(end - begin >= CHUNK));
+        bins.hit("scores of a chunk come", usize::from(end - begin >= chunk.len()));
         let head = inputs[begin].head_i.get() as usize;
         if let Some((before, at)) = last.replace((head, end)) {
             bins.hit_cross("chunk of head, after", head, usize::from(before == head));
@@ -112,7 +115,7 @@ fn scores<F: Format>(inputs: &[SoftmaxUnitIn<F>], bins: &mut Bins) {
     }
 }
 
-fn maxima<F: Format>(inputs: &[SoftmaxUnitIn<F>], outputs: &[SoftmaxUnitOut<F>], bins: &mut Bins) {
+fn maxima<F: Format, G: Gear>(inputs: &[SoftmaxUnitIn<F, G>], outputs: &[SoftmaxUnitOut<F, G>], bins: &mut Bins) {
     let mut largest: [Option<Fp<F>>; 8] = [None; 8];
     let mut shown = outputs.iter().filter(|output| output.max_valid_o);
     for chunk in chunks(inputs) {
@@ -129,18 +132,15 @@ fn maxima<F: Format>(inputs: &[SoftmaxUnitIn<F>], outputs: &[SoftmaxUnitOut<F>],
     }
 }
 
-/// Clocks in which a chunk is in the unit, from its first score to its sum, and of a division.
-const CHUNK_SUM: usize = 21;
-const DIVISION: usize = 25;
-
-fn divisions<F: Format>(
-    inputs: &[SoftmaxUnitIn<F>],
-    outputs: &[SoftmaxUnitOut<F>],
+fn divisions<F: Format, G: Gear>(
+    inputs: &[SoftmaxUnitIn<F, G>],
+    outputs: &[SoftmaxUnitOut<F, G>],
     bins: &mut Bins,
 ) {
-    let chunks: Vec<(usize, usize, usize)> = chunks(inputs)
+    let cycles = Cycles::of_gear(G::TCK);
+    let chunks: Vec<(usize, usize, usize, usize)> = chunks(inputs)
         .iter()
-        .map(|c| (inputs[c[0]].head_i.get() as usize, c[0], c[CHUNK - 1] + CHUNK_SUM))
+        .map(|c| (inputs[c[0]].head_i.get() as usize, c[0], c[c.len() - 1], c[c.len() - 1] + cycles.sum))
         .collect();
     for (cycle, (input, output)) in inputs.iter().zip(outputs).enumerate() {
         if !input.finish_i {
@@ -156,12 +156,12 @@ fn divisions<F: Format>(
         };
         let there = |from: usize, to: usize| from <= cycle + clocks && cycle <= to;
         let waited =
-            chunks.iter().any(|&(of, from, to)| of == head && from < cycle + 1 && cycle + 1 < to);
+            chunks.iter().any(|&(of, from, to, _)| of == head && from < cycle + 1 && cycle < to);
         bins.hit("division", usize::from(waited));
-        if chunks.iter().any(|&(of, from, to)| of != head && there(from, to)) {
+        if chunks.iter().any(|&(of, from, _, to)| of != head && there(from, to)) {
             bins.hit("division", 2);
         }
-        if !waited && clocks > DIVISION + 1 {
+        if !waited && clocks > cycles.drain + cycles.division + 1 {
             bins.hit("division", 3);
         }
     }
