@@ -194,7 +194,8 @@ impl HeadSum {
         let flushed = self.exponential.flushed();
         let exact = x / self.sum;
         // Half a unit in the last place of the reciprocal, and one of the truncated sum.
-        let reciprocal = exact::power_of_two(-RECIP_PRECISION) + exact::power_of_two(1 - DIVISOR_PRECISION);
+        let reciprocal =
+            exact::power_of_two(-RECIP_PRECISION) + exact::power_of_two(1 - DIVISOR_PRECISION);
         let largest = (x.abs() + error) / (self.sum - self.error) * (1.0 + 1.01 * reciprocal);
         let rounding = (largest * (-precision).exp2()).max(smallest / 2.0);
         let vanishes = if exact.abs() < 2.0 * flushed { flushed } else { 0.0 };

@@ -56,9 +56,9 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
         for i in 0..CHUNK {
             self.clock(SoftmaxUnitIn {
                 score_valid_i: true,
-                score_i: scores.get(i).copied().unwrap_or(Fp::NAN),
+                score_i: [scores.get(i).copied().unwrap_or(Fp::NAN)],
                 scale_i,
-                mask_i: i >= scores.len(),
+                mask_i: [i >= scores.len()],
                 // Only the first score's are looked at.
                 head_i: head(if i == 0 { of } else { of ^ 5 }),
                 first_i: first == (i == 0),
@@ -86,13 +86,17 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
         let start = self.outputs.len();
         for &weigh_i in scaled {
             let weigh_head_i = head(of);
-            let input =
-                SoftmaxUnitIn { weigh_valid_i: true, weigh_i, weigh_head_i, ..Default::default() };
+            let input = SoftmaxUnitIn {
+                weigh_valid_i: true,
+                weigh_i: [weigh_i],
+                weigh_head_i,
+                ..Default::default()
+            };
             assert!(self.clock(input).weigh_ready_o);
         }
         self.idle(SoftmaxUnit::<F, LATE>::WEIGH_LATENCY as usize);
         let weights = self.outputs[start..].iter().filter(|output| output.weight_valid_o);
-        weights.map(|output| output.weight_o).collect()
+        weights.map(|output| output.weight_o[0]).collect()
     }
 
     /// These sums of a context, normalised.
@@ -114,7 +118,7 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
 
     /// The scaled scores that have left, except those of masked ones behind the rows' ends.
     fn scaled(&self) -> impl Iterator<Item = Fp<F>> {
-        self.outputs.iter().filter(|output| output.scaled_valid_o).map(|output| output.scaled_o)
+        self.outputs.iter().filter(|output| output.scaled_valid_o).map(|output| output.scaled_o[0])
     }
 
     /// Sends the rows, one for each head, in turns of a chunk, through both passes. Returns for each
@@ -329,12 +333,12 @@ fn passes_of_several_heads_overlap() {
     for n in 0..32 * 20 {
         let output = driver.clock(SoftmaxUnitIn {
             score_valid_i: n % 2 == 0,
-            score_i: number(f64::from(n % 7)),
+            score_i: [number(f64::from(n % 7))],
             scale_i: number(1.0),
             head_i: head(1),
             first_i: n == 0,
             weigh_valid_i: true,
-            weigh_i: number(1.0),
+            weigh_i: [number(1.0)],
             finish_i: n == 32 * 20 - 1,
             finish_head_i: head(1),
             ..Default::default()
@@ -346,7 +350,7 @@ fn passes_of_several_heads_overlap() {
     }
     assert_eq!((taken, finished), (32 * 20 - 16 * 19, 1));
     let weights = driver.outputs.iter().filter(|output| output.weight_valid_o);
-    assert!(weights.clone().all(|output| output.weight_o == number(1.0 / 16.0)));
+    assert!(weights.clone().all(|output| output.weight_o[0] == number(1.0 / 16.0)));
     assert_eq!(weights.count() as u32, taken);
     driver.judge();
 }
@@ -360,11 +364,11 @@ fn the_oracle_catches_a_wrong_value() {
     let oracle = SoftmaxUnit::<Binary16, false>::oracle;
     type Fault = fn(&mut SoftmaxUnitOut<Binary16>) -> bool;
     let faults: [(&str, Fault); 8] = [
-        ("scaled_o", |o| o.scaled_valid_o && flip(&mut o.scaled_o)),
+        ("scaled_o", |o| o.scaled_valid_o && flip(&mut o.scaled_o[0])),
         ("max_o", |o| o.max_valid_o && flip(&mut o.max_o)),
-        ("exp_o", |o| o.exp_valid_o && o.exp_o.to_bits() == 0x3C00 && flip(&mut o.exp_o)),
+        ("exp_o", |o| o.exp_valid_o && o.exp_o[0].to_bits() == 0x3C00 && flip(&mut o.exp_o[0])),
         ("recip_o", |o| o.finished_o && flip(&mut o.recip_o)),
-        ("weight_o", |o| o.weight_valid_o && flip(&mut o.weight_o)),
+        ("weight_o", |o| o.weight_valid_o && flip(&mut o.weight_o[0])),
         ("finished_o", |o| std::mem::replace(&mut o.finished_o, false)),
         ("weigh_ready_o", |o| !std::mem::replace(&mut o.weigh_ready_o, true)),
         ("exp_valid_o", |o| std::mem::replace(&mut o.exp_valid_o, false)),

@@ -125,16 +125,15 @@ impl<F: Format, const LATE: bool, G: Gear> Bench for SoftmaxUnit<F, LATE, G> {
         inputs: &[SoftmaxUnitIn<F, G>],
         outputs: &[SoftmaxUnitOut<F, G>],
     ) -> Result<u64, OracleError> {
-        let mut run =
-            Run {
-                golden: Golden::of::<F>(),
-                cycles: Cycles::of_gear(G::TCK),
-                inputs,
-                outputs,
-                late: LATE,
-                flags: 0,
-                checked: 0,
-            };
+        let mut run = Run {
+            golden: Golden::of::<F>(),
+            cycles: Cycles::of_gear(G::TCK),
+            inputs,
+            outputs,
+            late: LATE,
+            flags: 0,
+            checked: 0,
+        };
         let chunks = run.chunks();
         let finishes = run.finishes(&chunks);
         run.flags(&chunks, &finishes)?;
@@ -254,8 +253,9 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
             let incomplete =
                 |cycle: &usize| chunks.iter().filter(of_head).any(|c| c.is_incomplete(*cycle));
             let end = self.inputs.len();
-            let drained =
-                (taken + 1..end).find(|cycle| !incomplete(cycle)).map(|cycle| cycle + self.cycles.drain);
+            let drained = (taken + 1..end)
+                .find(|cycle| !incomplete(cycle))
+                .map(|cycle| cycle + self.cycles.drain);
             // The chunks' digits come first.
             let start = drained
                 .and_then(|drained| (drained..end).find(|cycle| !self.takes_digit(chunks, *cycle)));
@@ -277,7 +277,9 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
     /// A digit of a head's sum is taken in this cycle.
     fn takes_digit(&self, chunks: &[Chunk], cycle: usize) -> bool {
         let mut lasts = chunks.iter().filter_map(|chunk| chunk.last);
-        lasts.any(|last| (last + self.cycles.last_exp..last + self.cycles.last_exp + DIGITS).contains(&cycle))
+        lasts.any(|last| {
+            (last + self.cycles.last_exp..last + self.cycles.last_exp + DIGITS).contains(&cycle)
+        })
     }
 
     /// Cycles in which pass 2 takes nothing.

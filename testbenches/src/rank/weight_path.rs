@@ -89,7 +89,10 @@ impl<G: Gear> Bench for WeightPath<G> {
         }
     }
 
-    fn oracle(inputs: &[WeightPathIn<G>], outputs: &[WeightPathOut<G>]) -> Result<u64, OracleError> {
+    fn oracle(
+        inputs: &[WeightPathIn<G>],
+        outputs: &[WeightPathOut<G>],
+    ) -> Result<u64, OracleError> {
         // What is known of the words: their heads and counts, and the weights that have come.
         let mut words: VecDeque<(Weigh, Vec<u16>)> = VecDeque::new();
         let mut asked = 0; // scores of the present weigh

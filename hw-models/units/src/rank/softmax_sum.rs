@@ -40,7 +40,9 @@ impl Word {
     pub(super) fn reciprocal(self) -> Self {
         let sum = match self {
             Self::Sum(Some(sum)) => sum,
-            Self::Sum(None) => return Self::Recip(Binary32::INFINITY | 1 << (Binary32::MAN_BITS - 1)),
+            Self::Sum(None) => {
+                return Self::Recip(Binary32::INFINITY | 1 << (Binary32::MAN_BITS - 1));
+            }
             Self::Unknown | Self::Recip(_) => return Self::Unknown,
         };
         if sum >> FRACTION == 0 {

@@ -303,7 +303,11 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
             finished_o: self.finished,
             recip_o: self.recip.binary32(),
             weigh_ready_o: self.weigh_is_ready(),
-            weight_valid_o: if LATE { of_pass(Pass::Weigh).is_some() } else { normalised.is_some() },
+            weight_valid_o: if LATE {
+                of_pass(Pass::Weigh).is_some()
+            } else {
+                normalised.is_some()
+            },
             weight_o: if LATE { exps } else { values },
             sum_ready_o: self.sum_is_ready(),
             context_valid_o: LATE && normalised.is_some(),
@@ -314,7 +318,8 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
 
     /// Whether the chunk's last exponentials are there.
     fn chunk_is_last(&self) -> bool {
-        let last = |stage: &Stage<F, G>| stage.pass == Pass::Chunk && stage.place == Self::GROUPS - 1;
+        let last =
+            |stage: &Stage<F, G>| stage.pass == Pass::Chunk && stage.place == Self::GROUPS - 1;
         self.stages[EXP].as_ref().is_some_and(last)
     }
 
@@ -357,13 +362,14 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
         self.normalised.rotate_right(1);
         self.normalised[0] = taken;
 
-        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk) else {
+        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk)
+        else {
             return;
         };
         self.sum.add::<F>(stage.exps.as_ref(), stage.place == 0);
         if is_last {
             let (head, first) = (stage.head, stage.first);
-            self.sum.combine(( head, first), self.total[head], self.factor, Self::WRITE);
+            self.sum.combine((head, first), self.total[head], self.factor, Self::WRITE);
         }
     }
 
@@ -435,7 +441,8 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
     fn step_exp(&mut self) {
         self.stages.rotate_right(1);
         self.stages[0] = None;
-        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk) else {
+        let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk)
+        else {
             return;
         };
         if let Some(factor) = stage.factor {
@@ -523,9 +530,12 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
             self.first = input.first_i;
         }
         let (scores, masks) = (input.score_i.as_ref(), input.mask_i.as_ref());
-        let scaled = lanes::<G, _>(|lane| {
-            if masks[lane] { Self::LOWEST } else { scores[lane] * input.scale_i }
-        });
+        let scaled =
+            lanes::<G, _>(
+                |lane| {
+                    if masks[lane] { Self::LOWEST } else { scores[lane] * input.scale_i }
+                },
+            );
         let Self { position: place, head, first, .. } = *self;
         self.scale[0] = Some(Group { scaled, place, head, first });
         self.position = (self.position + 1) % Self::GROUPS;
@@ -634,7 +644,7 @@ mod tests {
     fn score(x: f32) -> SoftmaxUnitIn<Binary16> {
         SoftmaxUnitIn {
             score_valid_i: true,
-            score_i: number(x),
+            score_i: [number(x)],
             scale_i: number(0.5),
             head_i: U::new(3),
             first_i: true,
@@ -659,7 +669,7 @@ mod tests {
     /// A unit that has taken a chunk but for its last score: 0, 1, 2, ...
     fn almost_a_chunk<const LATE: bool>() -> SoftmaxUnit<Binary16, LATE> {
         let mut unit = SoftmaxUnit::new();
-        for i in 0..LAST {
+        for i in 0..CHUNK - 1 {
             unit.step(&score(i as f32));
         }
         unit
@@ -668,7 +678,7 @@ mod tests {
     #[test]
     fn latencies_of_pass_1_are_the_contracts() {
         let unit = almost_a_chunk::<false>();
-        let last = score(LAST as f32);
+        let last = score(15.0);
         assert_eq!(cycles(&mut Early::new(), last, |o| o.scaled_valid_o), Early::SCALE_LATENCY);
         assert_eq!(cycles(&mut unit.clone(), last, |o| o.max_valid_o), Early::MAX_LATENCY);
         assert_eq!(cycles(&mut unit.clone(), last, |o| o.exp_valid_o), Early::EXP_LATENCY);
@@ -683,7 +693,7 @@ mod tests {
 
     #[test]
     fn a_chunks_sum_delays_the_reciprocal_by_a_cycle() {
-        for (begin, delay) in [(6, 0), (7, 1), (8, 0)] {
+        for (begin, delay) in [(17, 0), (18, 1), (19, 0)] {
             let mut unit = almost_a_chunk::<false>();
             // The sum is written SCORE_LATENCY - 1 cycles after the last score, and the reciprocal
             // FINISH_LATENCY - 1 cycles after the finish.
@@ -716,7 +726,7 @@ mod tests {
         cycles(&mut unit, last, |o| o.finished_o);
         let weigh = SoftmaxUnitIn {
             weigh_valid_i: true,
-            weigh_i: number(7.0),
+            weigh_i: [number(7.0)],
             weigh_head_i: U::new(3),
             ..idle()
         };
@@ -726,7 +736,7 @@ mod tests {
         }
         assert!(output.weight_valid_o);
         let sum: f32 = (0..16).map(|i| (i as f32 / 2.0 - 7.5).exp()).sum();
-        let weight = f16::from(output.weight_o).to_f32();
+        let weight = f16::from(output.weight_o[0]).to_f32();
         assert!((weight - (-0.5f32).exp() / sum).abs() < 1e-3, "{weight}");
     }
 }

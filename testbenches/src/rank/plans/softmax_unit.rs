@@ -115,7 +115,11 @@ fn scores<F: Format, G: Gear>(inputs: &[SoftmaxUnitIn<F, G>], bins: &mut Bins) {
     }
 }
 
-fn maxima<F: Format, G: Gear>(inputs: &[SoftmaxUnitIn<F, G>], outputs: &[SoftmaxUnitOut<F, G>], bins: &mut Bins) {
+fn maxima<F: Format, G: Gear>(
+    inputs: &[SoftmaxUnitIn<F, G>],
+    outputs: &[SoftmaxUnitOut<F, G>],
+    bins: &mut Bins,
+) {
     let mut largest: [Option<Fp<F>>; 8] = [None; 8];
     let mut shown = outputs.iter().filter(|output| output.max_valid_o);
     for chunk in chunks(inputs) {
@@ -140,7 +144,9 @@ fn divisions<F: Format, G: Gear>(
     let cycles = Cycles::of_gear(G::TCK);
     let chunks: Vec<(usize, usize, usize, usize)> = chunks(inputs)
         .iter()
-        .map(|c| (inputs[c[0]].head_i.get() as usize, c[0], c[c.len() - 1], c[c.len() - 1] + cycles.sum))
+        .map(|c| {
+            (inputs[c[0]].head_i.get() as usize, c[0], c[c.len() - 1], c[c.len() - 1] + cycles.sum)
+        })
         .collect();
     for (cycle, (input, output)) in inputs.iter().zip(outputs).enumerate() {
         if !input.finish_i {
