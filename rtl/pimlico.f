@@ -64,6 +64,7 @@ rtl/rank/weight_path.sv
 rtl/rank/refresh_manager.sv
 rtl/rank/rank_controller.sv
 rtl/rank/command_path.sv
+rtl/rank/core_timing.sv
 rtl/rank/softmax_path.sv
 rtl/rank/shared_buffer.sv
 rtl/rank/pim_chip.sv

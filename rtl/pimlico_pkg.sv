@@ -16,7 +16,7 @@ package pimlico_pkg;
   localparam int unsigned BANKS = 16;
   /// Gear: tCK in a cycle of the rank PU's core, where nothing else is said.
   /* verilator lint_off UNUSEDPARAM */
-  localparam int unsigned DEFAULT_GEAR = 1;
+  localparam int unsigned DEFAULT_GEAR = 2;
   /* verilator lint_on UNUSEDPARAM */
 
   /// Bank of a chip: bank group in the upper two bits.
@@ -129,25 +129,6 @@ package pimlico_pkg;
     /// tREFI.
     logic [19:0] refi;
   } timing_t;
-
-  // A time of the DRAM in cycles of a core whose cycle is a number of tCK, a power of two: no shorter.
-  function automatic logic [7:0] in_cycles(input logic [7:0] tck, input int unsigned gear);
-    return 8'((9'(tck) + 9'(gear) - 9'd1) >> $clog2(gear));
-  endfunction
-
-  // The timings in cycles of the core: no shorter, but for tREFI, which is no longer.
-  function automatic timing_t core_timing(input timing_t tck, input int unsigned gear);
-    return '{
-      ccd_s: in_cycles(tck.ccd_s, gear), ccd_l: in_cycles(tck.ccd_l, gear),
-      rrd_s: in_cycles(tck.rrd_s, gear), rrd_l: in_cycles(tck.rrd_l, gear),
-      rcd: in_cycles(tck.rcd, gear), rcd_wr: in_cycles(tck.rcd_wr, gear), rcd_mac: in_cycles(tck.rcd_mac, gear),
-      ras: in_cycles(tck.ras, gear), rp: in_cycles(tck.rp, gear), rc: in_cycles(tck.rc, gear),
-      rtp: in_cycles(tck.rtp, gear), faw: in_cycles(tck.faw, gear), rd_to_wr: in_cycles(tck.rd_to_wr, gear),
-      wr_to_rd_s: in_cycles(tck.wr_to_rd_s, gear), wr_to_rd_l: in_cycles(tck.wr_to_rd_l, gear),
-      wr_to_pre: in_cycles(tck.wr_to_pre, gear), cl: in_cycles(tck.cl, gear), cwl: in_cycles(tck.cwl, gear),
-      rfc: 16'((17'(tck.rfc) + 17'(gear) - 17'd1) >> $clog2(gear)), refi: tck.refi >> $clog2(gear)
-    };
-  endfunction
 
   /// How the rank works.
   typedef struct packed {

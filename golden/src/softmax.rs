@@ -174,6 +174,11 @@ impl HeadSum {
         self.max.is_finite() && self.sum.is_finite()
     }
 
+    /// Whether a scaled score is no larger than the largest of the head: others are none of its scores.
+    pub fn covers(&self, x: f64) -> bool {
+        x <= self.max
+    }
+
     /// The exponential of a scaled score, no larger than the largest, in the format, and by how much it
     /// may be missed.
     pub fn exponential(&self, x: f64) -> (f64, f64) {

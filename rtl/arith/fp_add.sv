@@ -10,8 +10,7 @@ module fp_add #(
   parameter  int unsigned SUBNORMALS = 1,
   /// Pipeline registers, 0 to 3: after the adder, the alignment, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
-  /// 1: carries by prefix trees, for a short clock, and registers without reset; 0: carries that ripple,
-  /// for little power, and registers that are +0 after reset.
+  /// 1: carries by prefix trees, registers without reset; 0: carries that ripple, registers with reset.
   parameter  int unsigned FAST       = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (

@@ -91,7 +91,7 @@ module pim_module import pimlico_pkg::*; #(
   output beat_t            host_dq_o,
   /// A column is written to the cell arrays with the end of this beat.
   output logic             cells_write_valid_o,
-  /// The column that is written, else 0.
+  /// The column that is written, from the first beat of its tCK on, else 0.
   output cell_write_t      cells_write_o,
   /// Events of the cycle of the core, for the sequencer.
   output rank_events_t     events_o,
@@ -126,7 +126,10 @@ module pim_module import pimlico_pkg::*; #(
     .table_read_o, .table_address_o, .end_valid_o, .end_o, .status_o
   );
 
-  sequencer #(.SCORES(SCORES)) u_sequencer (
+  // Idle cycles of the adder unit between a burst of the context and one of scores or outputs: result_path.md.
+  localparam int unsigned TREE_AFTER_CONTEXT = GEAR == 1 ? 11 : GEAR == 2 ? 9 : 8;
+
+  sequencer #(.SCORES(SCORES), .TREE_AFTER_CONTEXT(TREE_AFTER_CONTEXT)) u_sequencer (
     .clk_i            (clk_module),
     .burst_i          (8'(4 / GEAR)),
     .wide_i           (SUM_EXP_BITS != 5),

@@ -21,7 +21,7 @@ module burst_source #(
   input  logic [1:0]            index_i,
   /// A burst waits, or is on its way or on the bus.
   output logic                  valid_o,
-  /// The two beats that are on the bus in the next tCK, the first at the bottom; 0 if there are none.
+  /// The two beats that are on the bus in the next tCK, the first at the bottom; else 0.
   output logic [1:0][WIDTH-1:0] pair_o,
   /// The beats that were last in pair_o are on the bus.
   output logic                  drives_o

@@ -71,7 +71,7 @@ module pim_rank import pimlico_pkg::*; #(
   output beat_t          host_dq_o,
   /// A column is written to the cell arrays with the end of this beat.
   output logic           cells_write_valid_o,
-  /// The column that is written, else 0.
+  /// The column that is written, from the first beat of its tCK on, else 0.
   output cell_write_t    cells_write_o,
   /// Events of the cycle of the core, for the sequencer.
   output rank_events_t   events_o,
@@ -117,6 +117,8 @@ module pim_rank import pimlico_pkg::*; #(
   logic         array_taken, bus_taken, lost_row_switch, lost_refresh, idle, closed;
   logic         read_all, read_result, write_shared, unused_transfer;
 
+  core_timing #(.GEAR(GEAR)) u_timing (.tck_i(timing_i), .cycles_o(cycles));
+
   command_path u_commands (
     .clk_i             (clk_tck),
     .clk_core_i        (clk_core),
@@ -145,7 +147,6 @@ module pim_rank import pimlico_pkg::*; #(
     .settled_o         (closed)
   );
 
-  assign cycles          = core_timing(timing_i, GEAR);
   assign read_all        = command.command == PinRdAll;
   assign read_result     = command.command == PinRdResult;
   assign write_shared    = command.command == PinWrShared && first_tck;
@@ -238,24 +239,27 @@ module pim_rank import pimlico_pkg::*; #(
   assign chips_drive         = drives[0];
   assign dq_valid_o          = chips_drive || operand_valid;
   assign cells_write_valid_o = second && !hold_i && cells_write[0];
-  assign cells_write_o       = cells_write_valid_o ? {write_bank[0], write_column[0], write_data} : '0;
+  assign cells_write_o       = {write_bank[0], write_column[0], write_data};
   assign unused_chips        = &{1'b0, drives, shared_written, cells_write, write_bank, write_column,
                                  new_results, chip_idle};
 
   // Results to the adder unit.
-  logic [CHIPS-1:0][SUM_WIDTH-1:0] kept_sums, adder_x, lanes;
-  logic [SUM_WIDTH-1:0]            adder_partial;
-  logic [3:0][15:0]                kept_outputs;
-  logic                            adder_valid, adder_accumulate, adder_begin, adder_goes_on, results_idle;
-  logic                            outputs_read, sums_read;
-  place_t                          outputs_place;
-  logic [7:0]                      sums_place;
-  tree_sum_t                       tree_of;
-  lane_sums_t                      lanes_of;
-  logic                            tree_valid, lanes_valid;
-  logic [15:0]                     tree;
+  logic [CHIPS-1:0][SUM_WIDTH-1:0]            kept_sums, lanes;
+  logic [GEAR-1:0][CHIPS-1:0][SUM_WIDTH-1:0]  adder_x;
+  logic [GEAR-1:0][SUM_WIDTH-1:0]             adder_partial;
+  logic [GEAR-1:0]                            adder_accumulate;
+  logic [3:0][15:0]                           kept_outputs;
+  logic                                       adder_valid, adder_begin, adder_goes_on, results_idle;
+  logic                                       outputs_read, sums_read;
+  place_t                                     outputs_place;
+  logic [7:0]                                 sums_place;
+  tree_sum_t                                  tree_of;
+  lane_sums_t                                 lanes_of;
+  logic                                       tree_valid, lanes_valid;
+  logic [GEAR-1:0][15:0]                      tree;
 
   result_path #(
+    .GEAR         (GEAR),
     .SUM_EXP_BITS (SUM_EXP_BITS),
     .SUM_MAN_BITS (SUM_MAN_BITS)
   ) u_results (
@@ -284,6 +288,7 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   adder_unit #(
+    .GEAR         (GEAR),
     .SUM_EXP_BITS (SUM_EXP_BITS),
     .SUM_MAN_BITS (SUM_MAN_BITS)
   ) u_adder (
@@ -301,13 +306,16 @@ module pim_rank import pimlico_pkg::*; #(
     .lanes_o      (lanes)
   );
 
-  // The context: partial sums come back, complete ones leave.
-  logic        sum_valid, sum_ready, late_valid, context_idle;
-  logic        context_valid;
-  logic [31:0] sum;
-  head_t       sum_head;
-  logic [15:0] late_context;
-  element_t    context_element;
+  // The context: partial sums come back, complete ones leave. The softmax unit normalises one in a cycle.
+  localparam int unsigned CONTEXT_LANES = LATE != 0 ? 1 : GEAR;
+
+  logic                           sum_valid, sum_ready, late_valid, context_valid, context_idle, unused_sums;
+  logic [CONTEXT_LANES-1:0][31:0] sums;
+  head_t                          sum_head;
+  logic [15:0]                    late_context;
+  element_t [CONTEXT_LANES-1:0]   context_element;
+
+  assign unused_sums = &{1'b0, sums};
 
   ram_1r1w #(.WIDTH(CHIPS * SUM_WIDTH), .DEPTH(256)) u_partial_sums (
     .clk_i           (clk_pim),
@@ -320,9 +328,11 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   context_queue #(
+    .GEAR         (CONTEXT_LANES),
     .LATE         (LATE),
     .SUM_EXP_BITS (SUM_EXP_BITS),
-    .SUM_MAN_BITS (SUM_MAN_BITS)
+    .SUM_MAN_BITS (SUM_MAN_BITS),
+    .DEPTH        (LATE != 0 ? 256 : 128)
   ) u_context (
     .clk_i           (clk_pim),
     .rst_ni,
@@ -331,9 +341,9 @@ module pim_rank import pimlico_pkg::*; #(
     .sums_i          (lanes),
     .sum_ready_i     (sum_ready),
     .context_valid_i (late_valid),
-    .context_i       (late_context),
+    .context_i       ({CONTEXT_LANES{late_context}}),
     .sum_valid_o     (sum_valid),
-    .sum_o           (sum),
+    .sum_o           (sums),
     .sum_head_o      (sum_head),
     .valid_o         (context_valid),
     .element_o       (context_element),
@@ -341,16 +351,17 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   // Scores and weights, and outputs of a matrix.
-  logic        finish_taken, finished, weigh_taken, word_made, softmax_busy;
-  logic        score_valid, output_valid, weight_valid;
-  score_t      score;
-  logic [15:0] output_element;
-  element_t    weight;
-  logic [2:0]  scaled;
+  logic                  finish_taken, finished, weigh_taken, word_made, softmax_busy;
+  logic [2:0]            scaled;
+  logic [GEAR-1:0]       score_valid, output_valid, weight_valid;
+  score_t [GEAR-1:0]     score;
+  logic [GEAR-1:0][15:0] output_element;
+  element_t [GEAR-1:0]   weight;
 
   softmax_path #(
     .LATE   (LATE),
-    .SCORES (SCORES)
+    .SCORES (SCORES),
+    .GEAR   (GEAR)
   ) u_softmax (
     .clk_i             (clk_pim),
     .rst_ni,
@@ -366,7 +377,7 @@ module pim_rank import pimlico_pkg::*; #(
     .weigh_i,
     .word_taken_i      (weights_drop_i || (bus_taken && bus_i.write && !bus_i.host)),
     .sum_valid_i       (sum_valid),
-    .sum_i             (sum),
+    .sum_i             (sums[0]),
     .sum_head_i        (sum_head),
     .score_valid_o     (score_valid),
     .score_o           (score),
@@ -388,10 +399,11 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   assign results_o = '{
-    score_valid:     4'(score_valid),   score:           ($bits(results_o.score))'(score),
-    weight_valid:    4'(weight_valid),  weight:          ($bits(results_o.weight))'(weight),
-    context_valid:   4'(context_valid), context_element: ($bits(results_o.context_element))'(context_element),
-    output_valid:    4'(output_valid),  output_element:  64'(output_element)
+    score_valid:     4'(score_valid),                      score:           ($bits(results_o.score))'(score),
+    weight_valid:    4'(weight_valid),                     weight:          ($bits(results_o.weight))'(weight),
+    context_valid:   4'({CONTEXT_LANES{context_valid}}),
+    context_element: ($bits(results_o.context_element))'(context_element),
+    output_valid:    4'(output_valid),                     output_element:  64'(output_element)
   };
 
   // What happens.
@@ -400,7 +412,7 @@ module pim_rank import pimlico_pkg::*; #(
       array_taken: array_taken, bus_taken: bus_taken, finish_taken: finish_taken, weigh_taken: weigh_taken,
       read: read_all, results_taken: read_result, written: shared_written[0],
       results: slot_begins && new_results[0], scaled: scaled, finished: finished, word_made: word_made,
-      context_made: 3'(context_valid), output_made: 3'(output_valid)
+      context_made: context_valid ? 3'(CONTEXT_LANES) : '0, output_made: output_valid[0] ? 3'(GEAR) : '0
     };
     activity_o = '{
       lost_row_switch: lost_row_switch, lost_refresh: lost_refresh, opens: read_all && mac.opens,

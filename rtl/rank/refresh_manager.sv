@@ -66,6 +66,12 @@ module refresh_manager #(
     if (done && !due_q)                 owed_d = owed_q - 4'd1;
   end
 
+  // Cycles in which the rank has been idle, up to those of a pause between two sums.
+  localparam logic [4:0] PAUSE = 5'd16;
+
+  logic [4:0] idle_d, idle_q;
+
+  assign idle_d    = !idle_i ? '0 : idle_q == PAUSE ? PAUSE : idle_q + 5'd1;
   assign refresh_d = owed_d != '0 && (head_ended_d || owed_d >= MOST - 4'd1);
   assign force_d   = owed_d > MOST || (owed_d == MOST && near_d);
 
@@ -74,6 +80,7 @@ module refresh_manager #(
       configured_q <= 1'b0;
       due_q        <= 1'b0;
       owed_q       <= '0;
+      idle_q       <= '0;
       head_ended_q <= 1'b0;
       refresh_q    <= 1'b0;
       force_q      <= 1'b0;
@@ -81,6 +88,7 @@ module refresh_manager #(
       configured_q <= 1'b1;
       due_q        <= due_d;
       owed_q       <= owed_d;
+      idle_q       <= idle_d;
       head_ended_q <= head_ended_d;
       refresh_q    <= refresh_d;
       force_q      <= force_d;
@@ -95,7 +103,7 @@ module refresh_manager #(
     near_q    <= near_d;
   end
 
-  assign refresh_o = refresh_q || (owed_q != '0 && idle_i);
+  assign refresh_o = refresh_q || (owed_q != '0 && idle_i && idle_q == PAUSE);
   assign force_o   = force_q;
   assign owed_o    = owed_q;
 

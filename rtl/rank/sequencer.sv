@@ -11,7 +11,7 @@ module sequencer import pimlico_pkg::*; #(
   /// Idle cycles of the adder unit between a burst of scores or outputs and one of the context.
   parameter int unsigned CONTEXT_AFTER_TREE    = 4,
   /// Idle cycles of the adder unit between a burst of the context and one of scores or outputs.
-  parameter int unsigned TREE_AFTER_CONTEXT    = 11
+  parameter int unsigned TREE_AFTER_CONTEXT    = 9
 ) (
   /// Clock: one edge per cycle of the rank PU's core.
   input  logic           clk_i,
@@ -392,14 +392,13 @@ module sequencer import pimlico_pkg::*; #(
   assign close_done = events_i.array_taken && array_next_valid && closes;
   assign array_done = events_i.read || close_done;
 
-  sequencer_array #(.LATENCY(LATENCY)) u_array_requests (
+  sequencer_array u_array_requests (
     .clk_i,
     .rst_ni,
     .start_i,
     .burst_i,
     .next_valid_i  (array_next_valid),
     .next_closes_i (array_next.closes),
-    .next_first_i  (array_next.mac.first),
     .next_last_i   (array_next.mac.last),
     .word_there_i  (word_there),
     .waits_i       (waits),

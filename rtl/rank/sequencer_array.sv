@@ -7,10 +7,7 @@
 //   reads_o           0    1    1    0    1    a MAC, held until it is taken; then the next
 //   taken_i                     1         1
 
-module sequencer_array #(
-  /// Cycles from the acceptance of a request to its command on the pins.
-  parameter int unsigned LATENCY = 2
-) (
+module sequencer_array (
   /// Clock.
   input  logic       clk_i,
   /// Asynchronous reset, active low.
@@ -23,8 +20,6 @@ module sequencer_array #(
   input  logic       next_valid_i,
   /// It is a CLOSE_ALL; else a MAC.
   input  logic       next_closes_i,
-  /// The MAC begins a sum.
-  input  logic       next_first_i,
   /// The MAC ends a sum.
   input  logic       next_last_i,
   /// The word of the MAC is there, in this cycle at the latest.
@@ -53,12 +48,14 @@ module sequencer_array #(
 
   logic [2:0] sent_d, sent_q, sent;     // MACs that are accepted and not on the pins
   logic [3:0] lasts_d, lasts_q, lasts;  // whether each ends a sum, the oldest at the bottom
-  logic [9:0] pace_d, pace_q;           // cycles until a MAC that is a sum by itself may be requested
+  logic [9:0] pace_d, pace_q;           // cycles until a MAC that ends a sum may be requested
+  logic [7:0] between;                  // cycles from one RD_RESULT to the next
   logic       closed_d, closed_q, head_ended_d, head_ended_q;
   logic       reads_d, reads_q, closes_d, closes_q;  // the request
   logic       may_end;
 
-  assign may_end  = !waits_i && (!next_first_i || lasts_q == '0 && pace_q[9:1] == '0);
+  assign may_end  = !waits_i && lasts_q == '0 && pace_q[9:1] == '0;
+  assign between  = burst_i < 8'd2 ? 8'd2 : burst_i;
   assign reads_d  = next_valid_i && !next_closes_i && !taken_i &&
                     (reads_q || word_there_i && (!next_last_i || may_end));
   assign closes_d = !taken_i && !start_i &&
@@ -83,8 +80,8 @@ module sequencer_array #(
     end
     pace_d = pace_q == '0 ? '0 : pace_q - 10'd1;
     if (read_i && lasts_q[0]) begin
-      // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-      pace_d = {burst_i, 2'd0} > 10'(LATENCY) ? {burst_i, 2'd0} - 10'(LATENCY) - 10'd1 : '0;
+      // The results of a chunk leave in four bursts before those of the next come: see sequencer.md, Faults.
+      pace_d = {2'd0, between} + {1'd0, between, 1'd0} + 10'd1;
     end
     if (start_i) begin
       closed_d     = 1'b0;
@@ -112,7 +109,5 @@ module sequencer_array #(
       closes_q     <= closes_d;
     end
   end
-
-  if (LATENCY > 15) $fatal(1, "LATENCY = %0d: expected up to 15", LATENCY);
 
 endmodule

@@ -9,6 +9,7 @@ use pimlico_golden::{exact, softmax};
 use pimlico_ports::{Instances, U};
 use pimlico_testbenches::{Bench, Lockstep};
 use pimlico_units::arith::{Binary16, Binary16Flush, Binary32, Format, Fp};
+use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,11 +21,12 @@ const EXP_ULPS: f64 = 0.888;
 /// A unit in lockstep, and what went in and came out.
 struct Driver<F: Format, const LATE: bool>
 where
-    SoftmaxUnit<F, LATE>: Bench<In = SoftmaxUnitIn<F>, Out = SoftmaxUnitOut<F>>,
+    SoftmaxUnit<F, LATE, Gear1>:
+        Bench<In = SoftmaxUnitIn<F, Gear1>, Out = SoftmaxUnitOut<F, Gear1>>,
 {
-    lockstep: Lockstep<SoftmaxUnit<F, LATE>>,
-    inputs: Vec<SoftmaxUnitIn<F>>,
-    outputs: Vec<SoftmaxUnitOut<F>>,
+    lockstep: Lockstep<SoftmaxUnit<F, LATE, Gear1>>,
+    inputs: Vec<SoftmaxUnitIn<F, Gear1>>,
+    outputs: Vec<SoftmaxUnitOut<F, Gear1>>,
 }
 
 fn head(head: usize) -> U<3> {
@@ -36,7 +38,7 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
         Self { lockstep: Lockstep::new(1, 1), inputs: Vec::new(), outputs: Vec::new() }
     }
 
-    fn clock(&mut self, input: SoftmaxUnitIn<F>) -> SoftmaxUnitOut<F> {
+    fn clock(&mut self, input: SoftmaxUnitIn<F, Gear1>) -> SoftmaxUnitOut<F, Gear1> {
         let mut output = [SoftmaxUnitOut::default()];
         let step = self.lockstep.step(&[input], &mut output);
         step.unwrap_or_else(|mismatch| panic!("{mismatch}"));
@@ -94,7 +96,7 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
             };
             assert!(self.clock(input).weigh_ready_o);
         }
-        self.idle(SoftmaxUnit::<F, LATE>::WEIGH_LATENCY as usize);
+        self.idle(SoftmaxUnit::<F, LATE, Gear1>::WEIGH_LATENCY as usize);
         let weights = self.outputs[start..].iter().filter(|output| output.weight_valid_o);
         weights.map(|output| output.weight_o[0]).collect()
     }
@@ -111,7 +113,7 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
             };
             assert!(self.clock(input).sum_ready_o);
         }
-        self.idle(SoftmaxUnit::<F, LATE>::CONTEXT_LATENCY as usize);
+        self.idle(SoftmaxUnit::<F, LATE, Gear1>::CONTEXT_LATENCY as usize);
         let contexts = self.outputs[start..].iter().filter(|output| output.context_valid_o);
         contexts.map(|output| output.context_o).collect()
     }
@@ -157,7 +159,7 @@ impl<F: Format, const LATE: bool> Driver<F, LATE> {
 
     /// Has the oracle judge all of it.
     fn judge(&self) {
-        let checked = SoftmaxUnit::<F, LATE>::oracle(&self.inputs, &self.outputs);
+        let checked = SoftmaxUnit::<F, LATE, Gear1>::oracle(&self.inputs, &self.outputs);
         let checked = checked.unwrap_or_else(|error| panic!("{error}"));
         let scores = self.inputs.iter().filter(|input| input.score_valid_i).count();
         assert!(checked as usize > 2 * scores, "the oracle sleeps");
@@ -311,10 +313,10 @@ fn chunks_follow_each_other_without_a_gap() {
         let scores: [_; CHUNK] = std::array::from_fn(|i| number(f64::from(n * 7 % 31) - i as f64));
         driver.chunk(n as usize % 3, n < 3, &scores, number(0.5), 1);
     }
-    driver.idle(SoftmaxUnit::<Binary16, false>::SCORE_LATENCY as usize);
+    driver.idle(SoftmaxUnit::<Binary16, false, Gear1>::SCORE_LATENCY as usize);
     let exps: Vec<bool> = driver.outputs.iter().map(|output| output.exp_valid_o).collect();
     let first = exps.iter().position(|valid| *valid).expect("there are exponentials");
-    assert_eq!(first as u64, 15 + SoftmaxUnit::<Binary16, false>::EXP_LATENCY);
+    assert_eq!(first as u64, 15 + SoftmaxUnit::<Binary16, false, Gear1>::EXP_LATENCY);
     assert!(exps[first..first + 1600].iter().all(|valid| *valid));
     for of in 0..3 {
         driver.finish(of);
@@ -361,8 +363,8 @@ fn the_oracle_catches_a_wrong_value() {
     let rows = [vec![number(1.0), number(2.0), number(-3.0)]];
     driver.rows(&rows, number(1.0), 1);
     driver.judge();
-    let oracle = SoftmaxUnit::<Binary16, false>::oracle;
-    type Fault = fn(&mut SoftmaxUnitOut<Binary16>) -> bool;
+    let oracle = SoftmaxUnit::<Binary16, false, Gear1>::oracle;
+    type Fault = fn(&mut SoftmaxUnitOut<Binary16, Gear1>) -> bool;
     let faults: [(&str, Fault); 8] = [
         ("scaled_o", |o| o.scaled_valid_o && flip(&mut o.scaled_o[0])),
         ("max_o", |o| o.max_valid_o && flip(&mut o.max_o)),

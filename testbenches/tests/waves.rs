@@ -108,8 +108,8 @@ fn a_mismatch_of_outputs_that_settle_is_in_the_waves() {
     let lanes = [Fp::from_bits(0x6401); 8]; // 1025: large, and its last bit set
     let mismatch = (0..10).find_map(|cycle| {
         let input = AdderUnitIn {
-            accumulate_i: [cycle > 0],
-            x_i: [lanes],
+            accumulate_i: [cycle > 0, false],
+            x_i: [lanes; 2],
             begin_i: true,
             ..Default::default()
         };

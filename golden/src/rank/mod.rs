@@ -49,8 +49,8 @@ pub struct Kind {
     pub late: bool,
     /// Places of the score buffer.
     pub places: usize,
-    /// tCK from an RD_RESULT to its data.
-    pub cl: u64,
+    /// tCK in a cycle of the rank's core: 1, 2 or 4.
+    pub gear: u64,
 }
 
 /// What goes into a program.

@@ -87,7 +87,7 @@ impl Rank {
         for n in 0..count {
             let kept = self.buffer.get(place + n).copied().flatten();
             let x = exact::to_f64(H, kept.ok_or(Stop::Open("a score that is not there"))?);
-            let weight = match sum.is_proper() && !x.is_nan() {
+            let weight = match sum.is_proper() && sum.covers(x) {
                 true if self.kind.late => near(sum.exponential(x)),
                 true => near(sum.weight(x)),
                 false => Expected::Any,

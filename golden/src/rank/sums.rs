@@ -9,10 +9,21 @@ use crate::sequencer::opcode::MAC_CONTEXT;
 
 /// Bank groups.
 const GROUPS: usize = 4;
-/// tCK from an RD_RESULT that leaves partial outputs to one that goes on from them.
-const OUTPUTS_SETTLE: u64 = 8;
+/// tCK from an RD_RESULT that leaves partial outputs to one that goes on from them: a burst, and four cycles of
+/// the core.
+fn outputs_settle(gear: u64) -> u64 {
+    4 + 4 * gear
+}
+
 /// The same of partial sums of the context.
-const CONTEXT_SETTLES: u64 = 17;
+fn context_settles(gear: u64) -> u64 {
+    let cycles = match gear {
+        1 => 13,
+        2 => 11,
+        _ => 10,
+    };
+    4 + cycles * gear
+}
 
 impl Rank {
     /// An RD_ALL with what the bank PUs do with it.
@@ -118,7 +129,7 @@ impl Rank {
             } else {
                 let place = place + n;
                 let kept = self.buffer.get_mut(place).ok_or(Stop::Open("no such place"))?;
-                let from = at + OUTPUTS_SETTLE;
+                let from = at + outputs_settle(self.kind.gear);
                 (*kept, self.outputs_from[place]) = (Some(output), Some(from));
             }
         }
@@ -162,7 +173,7 @@ impl Rank {
             self.made.context.extend(elements);
         } else {
             let kept = self.partial_sums.get_mut(place).ok_or(Stop::Open("no such place"))?;
-            *kept = Some((lanes, at + CONTEXT_SETTLES));
+            *kept = Some((lanes, at + context_settles(self.kind.gear)));
         }
         Ok(())
     }

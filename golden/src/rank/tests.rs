@@ -97,7 +97,7 @@ fn attend(kind: Kind, weights: &[u16]) -> Made {
     rank.made
 }
 
-const KIND: Kind = Kind { wide: false, late: false, places: 64, cl: 22 };
+const KIND: Kind = Kind { wide: false, late: false, places: 64, gear: 1 };
 
 #[test]
 fn a_head_is_that_of_the_reductions() {

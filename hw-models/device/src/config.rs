@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Organisation and timing of a device, as data.
 
-use crate::options::Gear;
 use crate::sizes::CHIPS;
+use pimlico_dpa::clock::Gear;
 use pimlico_dpa::types::{self, BankSize};
 use pimlico_ports::U;
 use serde::Deserialize;

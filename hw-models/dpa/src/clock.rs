@@ -30,7 +30,7 @@ impl Gear {
     pub const ALL: [Self; 3] = [Self::One, Self::Two, Self::Four];
 
     /// The gear of a device where nothing else is said: the lowest at which the RTL meets its clock.
-    pub const DEFAULT: Self = Self::One;
+    pub const DEFAULT: Self = Self::Two;
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {

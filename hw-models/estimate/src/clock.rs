@@ -9,13 +9,14 @@ use serde::Serialize;
 
 /// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
 /// its instances.
-const RANK: [(&str, Domain); 24] = [
+const RANK: [(&str, Domain); 25] = [
     ("adder_unit", Domain::Core),
     ("bank_pu", Domain::Bank),
     ("burst_source", Domain::Tck),
     ("burst_timer", Domain::Tck),
     ("command_path", Domain::Core),
     ("context_queue", Domain::Core),
+    ("core_timing", Domain::Core),
     ("ddr_in", Domain::Beat),
     ("ddr_out", Domain::Beat),
     ("dispatcher", Domain::Core),
@@ -43,8 +44,8 @@ pub const AIM: [(&str, u64, Domain); 7] = [
     ("tree_pu", 256, Domain::AimColumn),
     ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),
     ("pingpong_buffer:width256_depth1", 16, Domain::AimColumn),
-    ("adder_unit", 16, Domain::AimColumn),
-    ("softmax_unit", 1, Domain::AimColumn),
+    ("adder_unit:gear1", 16, Domain::AimColumn),
+    ("softmax_unit:gear1", 1, Domain::AimColumn),
     ("rank_controller", 1, Domain::AimCommand),
     ("refresh_manager", 1, Domain::AimCommand),
 ];

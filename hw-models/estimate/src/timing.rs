@@ -74,7 +74,8 @@ pub(crate) fn script(
          set_input_delay 0 -clock clk [all_inputs]\n\
          set_output_delay 0 -clock clk [all_outputs]\n\
          {macros}\
-         set_false_path -from rst_ni\n\
+         set reset [get_ports -quiet rst_ni]\n\
+         if {{[llength $reset] > 0}} {{set_false_path -from $reset}}\n\
          set outs [get_ports -quiet {{*_clk_i *_clk_*_i *_clk_*_o *_RD_CLK* *_WR_CLK*}}]\n\
          if {{[llength $outs] > 0}} {{set_false_path -to $outs}}\n\
          report_checks -path_delay max -digits 4\n\

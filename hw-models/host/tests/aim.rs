@@ -247,9 +247,9 @@ fn ping_pong_buffers_hide_operands_and_results() {
     let (ping_pong, single) =
         (cost(IoBuffers::PingPong, 640, 128), cost(IoBuffers::Single, 640, 128));
     assert_eq!((ping_pong.lost_tck.io, ping_pong.lost_tck.bubble), (0, 0));
-    // Each of 40 but the last: 8 clocks from a column to its result, RD_RESULT, and the requests.
+    // Each of 40 but the last: 28 clocks from a column to its result, RD_RESULT, and the requests.
     let per_sum = single.lost_tck.io as f64 / 39.0;
-    assert!((16.0..24.0).contains(&per_sum), "{per_sum}");
+    assert!((56.0..64.0).contains(&per_sum), "{per_sum}");
     // One group over four tiles: words of a tile take 128 tCK, less than the columns with their row.
     let (ping_pong, single) =
         (cost(IoBuffers::PingPong, 16, 4096), cost(IoBuffers::Single, 16, 4096));

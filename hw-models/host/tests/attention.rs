@@ -5,7 +5,7 @@
 use half::f16;
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::{
-    Activation, Config, Device, Normalise, Options, Rank, SCORE_BUFFER, Statistics, SumFormat,
+    Activation, Config, Device, Gear, Normalise, Options, Rank, SCORE_BUFFER, Statistics, SumFormat,
 };
 use pimlico_dpa::types::PinCommand;
 use pimlico_golden::error::ErrorReport;
@@ -97,7 +97,7 @@ fn every_bit_is_what_the_order_of_summation_gives() {
 
 /// The context of late normalisation: sums times the reciprocal of the sum of the exponentials. That
 /// sum is known here but for the factors by which the unit makes up for a maximum that rises: each is
-/// an exponential, off by up to 0.888 ULP.
+/// an exponential, off by up to 0.888 ULP. The reciprocal has 14 significant bits, of a sum of 17.
 fn assert_normalised(
     got: &[u16],
     sums: &[u32],
@@ -119,9 +119,10 @@ fn assert_normalised(
         let got = f16::from_bits(got).to_f64();
         let half_ulp = (expected.abs() * 2f64.powi(-11)).max(2f64.powi(-25));
         let of_sum = expected.abs() * 0.888 * 2f64.powi(-10) * f64::from(rises - 1);
+        let of_reciprocal = expected.abs() * (2f64.powi(-14) + 2f64.powi(-16));
         let context = head.k.len();
         assert!(
-            (got - expected).abs() <= 1.01 * (half_ulp + of_sum),
+            (got - expected).abs() <= 1.01 * (half_ulp + of_sum + of_reciprocal),
             "{context}: {got} {expected}"
         );
     }
@@ -129,6 +130,13 @@ fn assert_normalised(
 
 /// What opening another row costs beyond the slot of the last RD: tRTP + tRP + tRCD - tCCD_L.
 const ROW_SWITCH_TCK: u64 = 12 + 22 + 22 - 8;
+
+/// Bubbles of a head at gear 2. Sums of two columns end every 16 tCK, and their results leave in 20: of a chunk
+/// in each row, and of the first, nothing is lost.
+fn bubble_tck(head_dim: usize, context: u64) -> u64 {
+    let chunks = context.div_ceil(16);
+    if head_dim == 64 { 4 * (chunks - chunks.div_ceil(64)) } else { 0 }
+}
 
 #[test]
 fn slots_are_those_of_the_design() {
@@ -151,10 +159,10 @@ fn slots_are_those_of_the_design() {
             // two parts, their results come between.
             if parts == 1 {
                 assert_eq!(lost_tck.row_switch, 3 * 22 + (rows - 2) * ROW_SWITCH_TCK, "{context}");
-                assert_eq!(lost_tck.bubble, 0);
+                assert_eq!(lost_tck.bubble, bubble_tck(head_dim as usize, context), "{context}");
             }
             // Operands in and results out do not take longer for a longer context.
-            assert!(lost_tck.fill_drain < 400, "{lost_tck:?}");
+            assert!(lost_tck.fill_drain < 600, "{lost_tck:?}");
         }
     }
 }
@@ -164,8 +172,17 @@ fn there_is_no_bubble_in_the_steady_state() {
     for head_dim in [128, 64] {
         for context in [64, 100, 1024, 5000, 16 * 1024] {
             for options in numerics() {
-                let (_, result) = run_head(&mut rank_with(options), &head(head_dim, context, 1, 2));
-                assert_eq!(result.statistics.lost_tck.bubble, 0, "{head_dim} {context}");
+                for gear in [Gear::One, Gear::Two] {
+                    let options = Options { gear, refresh: false, ..options };
+                    let head = head(head_dim, context, 1, 2);
+                    let (_, result) = run_head(&mut rank_with(options), &head);
+                    let expected = match gear {
+                        Gear::Two => bubble_tck(head_dim, context as u64),
+                        _ => 0,
+                    };
+                    let bubble = result.statistics.lost_tck.bubble;
+                    assert_eq!(bubble, expected, "{head_dim} {context} {gear:?}");
+                }
             }
         }
     }
@@ -232,8 +249,8 @@ fn a_refresh_takes_the_slots_that_it_costs() {
 #[test]
 fn vectors_of_one_burst_drain_more_slowly_than_they_are_read() {
     let (_, result) = run_head(&mut rank(), &head(32, 160, 1, 1));
-    // One slot between each two of ten chunks.
-    assert_eq!(result.statistics.lost_tck.bubble, 9 * 8);
+    // Between each two of ten chunks, of which one is read in 8 tCK and leaves in 20.
+    assert_eq!(result.statistics.lost_tck.bubble, 9 * 12);
 }
 
 #[test]

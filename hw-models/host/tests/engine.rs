@@ -24,6 +24,7 @@ use pimlico_host::layer;
 use pimlico_host::model::Model;
 use pimlico_ports::{Models, U};
 use pimlico_units::arith::{Binary16, Binary32};
+use pimlico_units::gear::{Gear1, Gear4};
 use pimlico_units::module::{PimModule, SCORE_BUFFER};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -58,7 +59,7 @@ fn engine(config: &Config, options: Options) -> Box<dyn Device> {
 
 fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
     macro_rules! module {
-        ($format:ty, $late:literal $(, $gear:literal)?) => {
+        ($format:ty, $late:literal $(, $gear:ty)?) => {
             ModuleDevice::new(
                 config.clone(),
                 options,
@@ -72,9 +73,8 @@ fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
         (Gear::DEFAULT, SumFormat::Binary16, Normalise::Late) => module!(Binary16, true),
         (Gear::DEFAULT, SumFormat::Binary32, Normalise::Early) => module!(Binary32, false),
         (Gear::DEFAULT, SumFormat::Binary32, Normalise::Late) => module!(Binary32, true),
-        (Gear::One, ..) => module!(Binary16, false, 1),
-        (Gear::Two, ..) => module!(Binary16, false, 2),
-        (Gear::Four, ..) => module!(Binary16, false, 4),
+        (Gear::One, ..) => module!(Binary16, false, Gear1),
+        (Gear::Four, ..) => module!(Binary16, false, Gear4),
     }
     .expect("an L3 rank")
 }
@@ -124,7 +124,7 @@ fn cases(few: u32) -> ProptestConfig {
 }
 
 fn options() -> impl Strategy<Value = Options> {
-    let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::DEFAULT, Gear::One]);
+    let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::DEFAULT, Gear::One, Gear::Four]);
     (any::<[bool; 4]>(), gear).prop_map(|([staggered, refresh, late, wide], gear)| {
         let plain = gear != Gear::DEFAULT;
         Options {

@@ -1,45 +1,55 @@
 // SPDX-License-Identifier: MIT
 //! The gear of the rank's core: how many tCK its cycle has, and so how many elements of each chip it takes in one.
 
-use pimlico_ports::Signal;
+use crate::rank::{Sequencer, SequencerIn, SequencerOut};
+use pimlico_dpa::clock;
+use pimlico_ports::{Model, Signal};
 use std::fmt::Debug;
 
 /// A gear of the rank's core, as a parameter of a unit's type.
 pub trait Gear: Copy + Debug + Default + PartialEq + Send + Sync + 'static {
+    /// Which it is.
+    const GEAR: clock::Gear;
     /// tCK of a cycle, and lanes.
-    const TCK: usize;
+    const TCK: usize = Self::GEAR.tck();
     /// Cycles of a burst on the data bus, of four tCK.
     const BURST: usize = 4 / Self::TCK;
     /// A value for each lane.
     type Lanes<T: Signal>: Signal + AsRef<[T]> + AsMut<[T]>;
+    /// The sequencer with the distances between bursts that `rtl/rank/result_path.md` gives.
+    type Sequencer<const SCORES: usize>: Model<In = SequencerIn, Out = SequencerOut> + Clone;
 }
 
 /// Makes a gear.
 macro_rules! gear {
-    ($(#[$doc:meta])* $name:ident = $tck:literal) => {
+    ($(#[$doc:meta])* $name:ident, $gear:ident, $tck:literal, $tree_after_context:literal) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         pub struct $name;
 
         impl Gear for $name {
-            const TCK: usize = $tck;
+            const GEAR: clock::Gear = clock::Gear::$gear;
             type Lanes<T: Signal> = [T; $tck];
+            type Sequencer<const SCORES: usize> = Sequencer<SCORES, 0, 4, $tree_after_context>;
         }
     };
 }
 
 gear! {
     /// A cycle is one tCK.
-    Gear1 = 1
+    Gear1, One, 1, 11
 }
 gear! {
     /// A cycle is two tCK.
-    Gear2 = 2
+    Gear2, Two, 2, 9
 }
 gear! {
     /// A cycle is four tCK.
-    Gear4 = 4
+    Gear4, Four, 4, 8
 }
+
+/// The gear where nothing else is said.
+pub type DefaultGear = Gear2;
 
 /// What a function gives for each lane.
 #[inline]
@@ -54,7 +64,7 @@ pub fn lanes<G: Gear, T: Signal>(mut of_lane: impl FnMut(usize) -> T) -> G::Lane
 /// Name of a variant with a gear, behind the parts that `others` gives.
 pub(crate) fn variant<G: Gear>(others: &str) -> String {
     match (G::TCK, others) {
-        (1, _) => others.to_owned(),
+        (DefaultGear::TCK, _) => others.to_owned(),
         (gear, "") => format!("gear{gear}"),
         (gear, _) => format!("{others}_gear{gear}"),
     }

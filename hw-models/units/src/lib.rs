@@ -109,7 +109,7 @@ macro_rules! for_each_unit {
         $each!($crate::rank::AdderUnit<
             $crate::arith::Binary16,
             $crate::arith::Binary16,
-            $crate::gear::Gear2,
+            $crate::gear::Gear1,
         >);
         $each!($crate::rank::AdderUnit<
             $crate::arith::Binary16,
@@ -119,7 +119,7 @@ macro_rules! for_each_unit {
         $each!($crate::rank::AdderUnit<
             $crate::arith::Binary16,
             $crate::arith::Binary32,
-            $crate::gear::Gear2,
+            $crate::gear::Gear1,
         >);
         $each!($crate::rank::RankController);
         $each!($crate::rank::RefreshManager<8, 256>);
@@ -127,9 +127,9 @@ macro_rules! for_each_unit {
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false>);
-        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false, $crate::gear::Gear2>);
-        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true, $crate::gear::Gear2>);
-        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false, $crate::gear::Gear2>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false, $crate::gear::Gear1>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true, $crate::gear::Gear1>);
+        $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16Flush, false, $crate::gear::Gear1>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false, $crate::gear::Gear4>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, true, $crate::gear::Gear4>);
         $each!($crate::rank::RelayoutUnit<16, 8>);
@@ -145,22 +145,22 @@ macro_rules! for_each_unit {
         $each!($crate::rank::OperandPath);
         $each!($crate::rank::ResultPath<$crate::arith::Binary16>);
         $each!($crate::rank::ResultPath<$crate::arith::Binary32>);
-        $each!($crate::rank::ResultPath<$crate::arith::Binary16, $crate::gear::Gear2>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary16, $crate::gear::Gear1>);
         $each!($crate::rank::ResultPath<$crate::arith::Binary16, $crate::gear::Gear4>);
-        $each!($crate::rank::ResultPath<$crate::arith::Binary32, $crate::gear::Gear2>);
+        $each!($crate::rank::ResultPath<$crate::arith::Binary32, $crate::gear::Gear1>);
         $each!($crate::rank::ResultPath<$crate::arith::Binary32, $crate::gear::Gear4>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true>);
-        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false, $crate::gear::Gear2>);
-        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear2>);
-        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false, $crate::gear::Gear2>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false, $crate::gear::Gear1>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear1>);
+        $each!($crate::rank::ContextQueue<$crate::arith::Binary32, false, $crate::gear::Gear1>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, false, $crate::gear::Gear4>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary16, true, $crate::gear::Gear4>);
         $each!($crate::rank::ContextQueue<$crate::arith::Binary32, true, $crate::gear::Gear4>);
         $each!($crate::rank::WeightPath);
-        $each!($crate::rank::WeightPath<$crate::gear::Gear2>);
+        $each!($crate::rank::WeightPath<$crate::gear::Gear1>);
         $each!($crate::rank::WeightPath<$crate::gear::Gear4>);
         $each!($crate::rank::PimChip<$crate::arith::Binary16>);
         $each!($crate::rank::PimChip<$crate::arith::Binary32>);
@@ -176,6 +176,18 @@ macro_rules! for_each_unit {
         $each!($crate::module::PimModule<$crate::arith::Binary32, true>);
         $each!($crate::module::PimModule<$crate::arith::Binary16, false, 64>);
         $each!($crate::module::PimModule<$crate::arith::Binary32, true, 64>);
+        $each!($crate::module::PimModule<
+            $crate::arith::Binary16,
+            false,
+            131_072,
+            $crate::gear::Gear1,
+        >);
+        $each!($crate::module::PimModule<
+            $crate::arith::Binary16,
+            false,
+            131_072,
+            $crate::gear::Gear4,
+        >);
     };
 }
 

@@ -14,22 +14,25 @@ use pimlico_units::rank::{ContextQueue, ContextQueueIn, ContextQueueOut};
 use std::collections::VecDeque;
 
 /// Rows that have room.
-const ROWS: usize = 128;
+const fn rows(late: bool) -> usize {
+    if late { 256 } else { 128 }
+}
 /// Cycles from a sum in the softmax unit to its element.
 const LATENCY: usize = 2;
 /// Cycles from a row that enters an empty queue to its first sums.
 const QUEUE: usize = 3;
 
-const WAITING: [&str; 5] = ["none", "1", "2 to 63", "64 to 127", "128"];
+const WAITING: [&str; 5] =
+    ["none", "1", "fewer than half", "half or more", "all that there is room for"];
 const STATES: [&str; 2] = ["is taken", "waits"];
 
 /// Which of `WAITING` so many rows are.
-fn waiting_bin(rows: usize) -> usize {
-    match rows {
+fn waiting_bin(waiting: usize, late: bool) -> usize {
+    match waiting {
         0 => 0,
         1 => 1,
-        2..64 => 2,
-        64..ROWS => 3,
+        _ if 2 * waiting < rows(late) => 2,
+        _ if waiting < rows(late) => 3,
         _ => 4,
     }
 }
@@ -77,7 +80,7 @@ impl<A: Format, const LATE: bool, G: Gear> Bench for ContextQueue<A, LATE, G> {
         let (mut free, mut drains) = (0, false);
         let mut given = [false; LATENCY];
         for (cycle, input) in inputs.iter_mut().enumerate() {
-            let room = waiting.rows() < ROWS;
+            let room = waiting.rows() < rows(LATE);
             drains = floods && (if drains { !waiting.sums.is_empty() } else { !room });
             input.push_i |= floods && cycle % 4 != 0;
             input.push_i &= room && !drains && (floods || cycle >= free);
@@ -107,7 +110,7 @@ impl<A: Format, const LATE: bool, G: Gear> Bench for ContextQueue<A, LATE, G> {
         let mut waiting = Waiting::default();
         let mut sums = VecDeque::new();
         for (cycle, input) in inputs.iter().enumerate() {
-            bins.hit("rows that wait", waiting_bin(waiting.rows()));
+            bins.hit("rows that wait", waiting_bin(waiting.rows(), LATE));
             if input.push_i {
                 bins.hit("head", input.head_i.get() as usize);
             }

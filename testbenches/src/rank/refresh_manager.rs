@@ -8,6 +8,9 @@ use crate::{Bench, OracleError};
 use pimlico_ports::U;
 use pimlico_units::rank::{RefreshManager, RefreshManagerIn, RefreshManagerOut};
 
+/// Cycles of idleness before a REF is asked for.
+const PAUSE: u64 = 16;
+
 const ASKED: [&str; 3] = ["not", "where it does no harm", "now"];
 
 impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_POSTPONED, MARGIN> {
@@ -17,6 +20,10 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_P
         let any = draws.fold(0, |any, draw| any << 7 | draw);
         if let Some(first) = inputs.first_mut().filter(|first| first.refi_i.get() % 8 == 7) {
             first.refi_i = U::new(any);
+        }
+        // Stretches in which the rank is idle.
+        for cycle in 0..inputs.len() {
+            inputs[cycle].idle_i |= inputs[cycle & !31].idle_i;
         }
     }
 
@@ -58,7 +65,7 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_P
         let refi = Some(first.refi_i.get()).filter(|&refi| first.enable_i && refi > 0);
         // REFs done, and those that never can be as `owed_o` could not count them.
         let mut settled = 0;
-        let mut head_ended = false;
+        let (mut head_ended, mut idle) = (false, 0);
         for (cycle, (input, output)) in (0u64..).zip(inputs.iter().zip(outputs)) {
             let clock = cycle.saturating_sub(1);
             let due = refi.map_or(0, |refi| clock / refi);
@@ -66,7 +73,8 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Bench for RefreshManager<MAX_P
             let owed = due - settled;
             let left = refi.map_or(0, |refi| refi - clock % refi);
             let late = owed + 1 >= MAX_POSTPONED.into();
-            let refresh = owed > 0 && (input.idle_i || head_ended || late);
+            let refresh = owed > 0 && (input.idle_i && idle >= PAUSE || head_ended || late);
+            idle = if input.idle_i { idle + 1 } else { 0 };
             let postponed = owed.cmp(&MAX_POSTPONED.into());
             let force = postponed.is_gt() || postponed.is_eq() && left < MARGIN.into();
             let got = [output.refresh_o.into(), output.force_o.into(), output.owed_o.get() as u32];

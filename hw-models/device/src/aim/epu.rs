@@ -18,6 +18,7 @@ use super::softmax::{self, Given, Score, Softmax, Weigh, Weighed};
 use super::units::Word;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Fp};
+use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
 use std::collections::VecDeque;
 
@@ -49,9 +50,9 @@ pub struct SoftmaxRequest {
 
 /// The extra processing unit.
 pub struct Epu {
-    adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
-    inputs: Box<[AdderUnitIn<Binary16>]>,
-    outputs: Box<[AdderUnitOut<Binary16>]>,
+    adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
+    inputs: Box<[AdderUnitIn<Binary16, Binary16, Gear1>]>,
+    outputs: Box<[AdderUnitOut<Binary16, Binary16, Gear1>]>,
     /// Bursts that are still to be added, and their places.
     to_add: VecDeque<(usize, Box<[Word]>)>,
     /// Clocks that the first of them has had.
@@ -65,7 +66,7 @@ pub struct Epu {
 impl Epu {
     /// Units that have been reset.
     pub fn new(
-        adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
+        adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
         softmax_unit: Box<dyn Instances<softmax::Unit>>,
         channels: usize,
     ) -> Self {

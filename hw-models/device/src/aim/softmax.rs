@@ -10,11 +10,12 @@
 
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Fp};
+use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
 
 /// The unit: weights are normalised before they are used.
-pub type Unit = SoftmaxUnit<Binary16, false>;
+pub type Unit = SoftmaxUnit<Binary16, false, Gear1>;
 
 /// A score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

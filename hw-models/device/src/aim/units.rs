@@ -9,6 +9,7 @@ use crate::options::Activation;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu};
+use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager};
 
 /// Multipliers of a PU: elements of a column.
@@ -103,7 +104,7 @@ pub struct AimUnits {
     /// The result registers, one for each channel: a word is a result of each of its PUs.
     pub result_registers: IoBufferUnits<1>,
     /// Element-wise addition, one for each channel.
-    pub adder_units: Box<dyn Instances<AdderUnit<Binary16>>>,
+    pub adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
     /// The softmax unit.
     pub softmax_unit: Box<dyn Instances<softmax::Unit>>,
     /// The one controller of all channels.

@@ -5,8 +5,8 @@ use super::control::Control;
 use super::front::Front;
 use super::operands::Operands;
 use super::sequencer::Sequencer;
-use super::softmax::Softmax;
-use super::sums::{Added, SumPath, Sums};
+use super::softmax::{Given, SoftmaxWay, softmax_way};
+use super::sums::{Added, SumWay, WATCHED, sum_way};
 use super::watch::{UnitInput, UnitWatch};
 use super::wave::RankWave;
 use crate::buffer_chip::Sides;
@@ -16,10 +16,10 @@ use crate::data_bus::Beats;
 use crate::dispatch::Made;
 use crate::dram::Dram;
 use crate::error::RankError;
-use crate::options::{Options, SumFormat};
+use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
-use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, TreeSum};
+use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, Score};
 use pimlico_ports::U;
 use pimlico_units::rank::SequencerOut;
 use std::collections::VecDeque;
@@ -36,8 +36,8 @@ pub struct Rank {
     control: Control,
     chips: Chips,
     operands: Operands,
-    pub(super) sums: Sums,
-    pub(super) softmax: Softmax,
+    pub(super) sums: Box<dyn SumWay>,
+    pub(super) softmax: Box<dyn SoftmaxWay>,
 
     pub(super) record: Record,
     pub(super) wave: Option<RankWave>,
@@ -64,11 +64,8 @@ impl Rank {
             control: Control::new(&config.timing, &options),
             chips,
             operands: Operands::new(config.timing.cwl_tck),
-            sums: match options.sums {
-                SumFormat::Binary16 => Sums::Binary16(SumPath::new(&config)),
-                SumFormat::Binary32 => Sums::Binary32(SumPath::new(&config)),
-            },
-            softmax: Softmax::new(options.normalise),
+            sums: sum_way(&config, &options),
+            softmax: softmax_way(&options),
             record: Record::new(&config.timing),
             wave: None,
             watch: None,
@@ -86,7 +83,7 @@ impl Rank {
 
     /// Has the units watched from here on.
     pub fn watch_units(&mut self, watch: Box<dyn UnitWatch>) {
-        self.sums.watch(0);
+        self.sums.watch(WATCHED);
         self.watch = Some(watch);
     }
 
@@ -113,7 +110,7 @@ impl Rank {
     ) -> Result<RankEvents, RankError> {
         let mut events = RankEvents::default();
         self.record.begin_tck(self.tck);
-        self.step_control(asked, operand, &mut events);
+        let word_taken = self.step_control(asked, operand, &mut events);
         let pins = self.control.pins();
         self.on_pins(pins);
         // An RD_RESULT reads what a slot that begins with it brings.
@@ -121,9 +118,9 @@ impl Rank {
         self.issue(pins, &mut events);
         let drives = self.step_operands(&mut events);
         let added = self.step_adder_unit();
-        let works = self.step_softmax(asked, added.tree, &mut events, made);
+        let works = self.step_softmax(asked, &added, word_taken, &mut events, made);
         if let Some(wave) = &mut self.wave {
-            wave.record(pins, &self.sums)?;
+            wave.record(pins, &*self.sums)?;
         }
         self.account(pins, drives, works, &events);
         self.tck += self.gear();
@@ -214,24 +211,27 @@ impl Rank {
         self.watch(|rank| Some(UnitInput::Dispatcher(rank.front.input())));
     }
 
+    /// What is requested goes to controller and data path. Returns whether a word of weights leaves.
     fn step_control(
         &mut self,
         asked: &SequencerOut,
         operand: Option<&Beats>,
         events: &mut RankEvents,
-    ) {
+    ) -> bool {
         [events.array_taken, events.bus_taken] = self.control.step(asked);
+        let mut word_taken = asked.weights_drop_o;
         if events.bus_taken && asked.bus_o.write {
             match operand.filter(|_| asked.bus_o.host) {
                 Some(beats) => self.operands.push_host(*beats),
-                None => self.operands.push_weights(self.softmax.take_word()),
+                None => {
+                    self.operands.push_weights(self.softmax.word());
+                    word_taken = true;
+                }
             }
-        }
-        if asked.weights_drop_o {
-            self.softmax.take_word();
         }
         self.watch(|rank| Some(UnitInput::RankController(rank.control.input())));
         self.watch(|rank| Some(UnitInput::RefreshManager(rank.control.refresh_input())));
+        word_taken
     }
 
     /// A command on the pins, and the transfer that it begins.
@@ -297,55 +297,57 @@ impl Rank {
     /// Results through the adder unit.
     fn step_adder_unit(&mut self) -> Added {
         let added = self.sums.step_adder_unit(self.tck);
-        if let Some(place) = added.reads {
-            self.sums.give_outputs(self.softmax.partial_outputs(place.get() as usize));
-        }
         self.watch(|rank| Some(rank.sums.adder_unit_input()));
         added
     }
 
-    /// Scores, weights and, where they are normalised late, sums through the softmax unit. `tree` is what
-    /// comes out of the adder unit. Returns whether the softmax unit works.
+    /// Scores, weights and, where they are normalised late, sums through the softmax unit; `added` is what comes
+    /// out of the adder unit. Returns whether the softmax unit works.
     fn step_softmax(
         &mut self,
         asked: &SequencerOut,
-        tree: Option<(u16, TreeSum)>,
+        added: &Added,
+        word_taken: bool,
         events: &mut RankEvents,
         tell: &mut dyn FnMut(Made),
     ) -> bool {
-        let score = tree.filter(|(_, sum)| !sum.is_output);
-        let context = self.sums.context(self.tck);
+        let context = self.sums.context();
         let is_late = self.softmax.is_late();
-        let wide = context.filter(|_| is_late).map(|(wide, _, head)| (wide, head));
-        let made = self.softmax.step(asked, score, wide);
-        self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.input())));
-        let narrow = context.filter(|_| !is_late).map(|(_, bits, head)| Element { head, bits });
-        if made.sum_taken || narrow.is_some() {
-            self.sums.take_context();
+        let sum = context.filter(|_| is_late).map(|context| (context.sums[0], context.head));
+        let given = Given { tree: added.tree, reads: added.reads, word_taken, sum };
+        let made = self.softmax.step(asked, &given);
+        self.sums.give_outputs(self.softmax.partial_outputs());
+        self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.unit_input())));
+        let mut elements = [made.context, None, None, None];
+        match context {
+            Some(context) if !is_late => {
+                let count = self.options.gear.tck();
+                self.sums.take_context(count);
+                for (element, bits) in elements.iter_mut().zip(context.rounded).take(count) {
+                    *element = Some(Element { head: context.head, bits });
+                }
+            }
+            _ if made.sum_taken => self.sums.take_context(1),
+            _ => {}
         }
-        let element = made.context.or(narrow);
-        events.scaled = U::new(made.scaled.into());
+        events.scaled = made.scaled;
         events.finish_taken = made.finish_taken;
         events.finished = made.finished;
         events.weigh_taken = made.weigh_taken;
         events.word_made = made.word_made;
-        events.context_made = U::new(element.is_some().into());
-        if let Some(Element { head, bits }) = made.weight {
+        events.context_made = U::new(elements.iter().flatten().count() as u64);
+        events.output_made = U::new(made.outputs.iter().flatten().count() as u64);
+        for Element { head, bits } in made.weights.into_iter().flatten() {
             tell(Made::Weight { head: head.get() as usize, bits });
         }
-        if let Some((bits, score)) = score.filter(|(_, score)| score.masked.get() & 1 == 0) {
-            tell(Made::Score { head: score.head.get() as usize, bits });
+        for Score { head, bits, .. } in made.scores.into_iter().flatten().filter(|s| !s.masked) {
+            tell(Made::Score { head: head.get() as usize, bits });
         }
-        if let Some(Element { head, bits }) = element {
+        for Element { head, bits } in elements.into_iter().flatten() {
             tell(Made::Context { head: head.get() as usize, bits });
         }
-        match tree.filter(|(_, sum)| sum.is_output) {
-            Some((bits, TreeSum { complete: true, .. })) => {
-                events.output_made = U::new(1);
-                tell(Made::Output(bits));
-            }
-            Some((bits, sum)) => self.softmax.keep(sum.place.get() as usize, bits),
-            None => {}
+        for bits in made.outputs.into_iter().flatten() {
+            tell(Made::Output(bits));
         }
         made.works
     }

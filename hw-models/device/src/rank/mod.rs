@@ -113,7 +113,8 @@ impl Device for Rank {
     }
 
     fn trace(&mut self, file: &Path) -> io::Result<()> {
-        self.wave = Some(RankWave::create(file, &mut self.sums, self.config.tck_ps)?);
+        let cycle_ps = self.options.gear.tck() as u64 * self.config.tck_ps;
+        self.wave = Some(RankWave::create(file, &mut *self.sums, cycle_ps)?);
         Ok(())
     }
 

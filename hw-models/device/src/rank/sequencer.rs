@@ -2,18 +2,41 @@
 //! The sequencer between the dispatcher and the rank's ports.
 
 use crate::config::Config;
-use crate::options::{Options, SumFormat};
+use crate::options::{Gear, Options, SumFormat};
+use crate::sizes::SCORE_BUFFER;
 use pimlico_dpa::types::RankEvents;
 use pimlico_ports::{Model, U};
+use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
 use pimlico_units::module::DispatcherOut;
-use pimlico_units::rank::{Sequencer as Unit, SequencerIn, SequencerOut};
+use pimlico_units::rank::{SequencerIn, SequencerOut};
 
 /// The most bursts of the host that the sequencer is told of.
 const MOST_OPERANDS: usize = 127;
 
+/// A sequencer of any gear.
+trait Steps {
+    fn settle(&self, input: &SequencerIn) -> SequencerOut;
+    fn step(&mut self, input: &SequencerIn);
+}
+
+impl<M: Model<In = SequencerIn, Out = SequencerOut>> Steps for M {
+    fn settle(&self, input: &SequencerIn) -> SequencerOut {
+        Model::settle(self, input)
+    }
+
+    fn step(&mut self, input: &SequencerIn) {
+        Model::step(self, input);
+    }
+}
+
+/// That of this gear, reset.
+fn unit<G: Geared>() -> Box<dyn Steps> {
+    Box::new(G::Sequencer::<SCORE_BUFFER>::new())
+}
+
 /// The sequencer.
 pub struct Sequencer {
-    unit: Unit,
+    unit: Box<dyn Steps>,
     /// Its inputs without an event.
     idle: SequencerIn,
 }
@@ -27,7 +50,12 @@ impl Sequencer {
             wide_i: options.sums == SumFormat::Binary32,
             ..Default::default()
         };
-        Self { unit: Unit::new(), idle }
+        let unit = match options.gear {
+            Gear::One => unit::<Gear1>(),
+            Gear::Two => unit::<Gear2>(),
+            Gear::Four => unit::<Gear4>(),
+        };
+        Self { unit, idle }
     }
 
     /// A run starts.
@@ -35,13 +63,13 @@ impl Sequencer {
         self.unit.step(&SequencerIn { start_i: true, ..self.idle });
     }
 
-    /// What it requests in this tCK, where the host still has so many bursts.
+    /// What it requests in this cycle, where the host still has so many bursts.
     pub fn requests(&mut self, operands: usize) -> SequencerOut {
         self.idle.operands_i = U::new(operands.min(MOST_OPERANDS) as u64);
         self.unit.settle(&self.idle)
     }
 
-    /// The tCK ends, with the dispatcher's outputs in it and what happened in the rank.
+    /// The cycle ends, with the dispatcher's outputs in it and what happened in the rank.
     pub fn step(&mut self, from: &DispatcherOut, events: RankEvents) {
         self.unit.step(&SequencerIn {
             done_i: from.end_valid_o,

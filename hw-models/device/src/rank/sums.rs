@@ -2,133 +2,124 @@
 //! The way of a sum: bank PUs, bursts of results on the data bus, adder unit, partial sums of the context.
 //! All of it is in one format, that of the sums.
 
-use super::bank_pus::{BankPuPorts, BankPus, SumElement};
+use super::bank_pus::{BankPus, SumElement};
 use super::watch::UnitInput;
 use crate::config::Config;
+use crate::options::{Gear, Options, SumFormat};
 use crate::sizes::{Burst, CHIPS, LANES, PARTIAL_SUMS};
 use pimlico_dpa::types::{Beat, BusRequest, Mac, Place, ResultAddress, Sum, SumKind, TreeSum};
-use pimlico_ports::{Model, U};
+use pimlico_ports::wave::{ScopeId, Wave};
+use pimlico_ports::{Bundle, Model, U};
 use pimlico_units::arith::{Binary16, Binary32, Fp};
-use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut, ResultPath, ResultPathIn};
+use pimlico_units::bank::{BankPuIn, BankPuOut};
+use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
+use pimlico_units::rank::{
+    AdderUnit, AdderUnitIn, AdderUnitOut, ResultPath, ResultPathIn, ResultPathOut,
+};
 use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufWriter};
 
-/// The way, of either format.
-pub enum Sums {
-    /// Sums of binary16.
-    Binary16(SumPath<Binary16>),
-    /// Sums of binary32.
-    Binary32(SumPath<Binary32>),
-}
-
-/// The same on a way of either format.
-macro_rules! with {
-    ($sums:expr, $path:ident => $do:expr) => {
-        match $sums {
-            Self::Binary16($path) => $do,
-            Self::Binary32($path) => $do,
-        }
-    };
-}
-
-/// What comes out of the adder unit in a tCK.
+/// What comes out of the adder unit in a cycle of the core.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Added {
-    /// A sum over the chips, and what it is.
-    pub tree: Option<(u16, TreeSum)>,
+    /// Sums over the chips, by lane, and what they are.
+    pub tree: Option<([u16; LANES], TreeSum)>,
     /// Place of partial sums of outputs that are to be read.
     pub reads: Option<Place>,
 }
 
-impl Sums {
+/// Complete sums of the context of a cycle, by lane: what goes to the softmax unit, and to the host.
+#[derive(Clone, Copy, Debug)]
+pub struct ContextSums {
+    /// In binary32.
+    pub sums: [u32; LANES],
+    /// Rounded to binary16.
+    pub rounded: [u16; LANES],
+    /// Their head.
+    pub head: U<3>,
+}
+
+/// The way, of any format of sums and any gear.
+pub trait SumWay {
     /// Writes a word of the shared buffers.
-    pub fn write_shared(&mut self, word: usize, burst: Burst) {
-        with!(self, path => path.bank_pus.write_shared(word, burst));
-    }
+    fn write_shared(&mut self, word: usize, burst: Burst);
 
-    /// One tCK of the bank PUs; see [`BankPus::step`].
-    pub fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
-        with!(self, path => path.bank_pus.step(at_tck, read))
-    }
+    /// The bank PUs in the first tCK of a cycle; see [`BankPus::step`].
+    fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool);
 
-    /// An RD_RESULT of this tCK: its data come from `from_tck` on.
-    pub fn read_results(&mut self, from_tck: u64, request: BusRequest) {
-        with!(self, path => path.read_results(from_tck, request));
-    }
+    /// An RD_RESULT of this cycle: its data come from `from_tck` on.
+    fn read_results(&mut self, from_tck: u64, request: BusRequest);
 
     /// The partial sums of outputs that were to be read.
-    pub fn give_outputs(&mut self, outputs: [u16; LANES]) {
-        with!(self, path => path.outputs = outputs.map(|bits| Fp::from_bits(bits.into())));
-    }
+    fn give_outputs(&mut self, outputs: [u16; LANES]);
 
-    /// One tCK of the adder unit.
-    pub fn step_adder_unit(&mut self, at_tck: u64) -> Added {
-        with!(self, path => path.step_adder_unit(at_tck))
-    }
+    /// One cycle of the adder unit.
+    fn step_adder_unit(&mut self, at_tck: u64) -> Added;
 
-    /// The oldest complete sum of the context with its head, in binary32 and rounded to binary16, if it has come
-    /// through the queue by this tCK.
-    pub fn context(&self, at_tck: u64) -> Option<(u32, u16, U<3>)> {
-        let oldest = with!(self, path => path.complete.front().filter(|sum| sum.from_tck <= at_tck).map(|sum| {
-            let Complete { sum, head, .. } = *sum;
-            let narrow = sum.narrow::<Binary16>().to_bits() as u16;
-            (sum.widen::<Binary32>().to_bits(), narrow, head)
-        }));
-        oldest
-    }
+    /// The oldest complete sums of the context, if they have come through the queue.
+    fn context(&self) -> Option<ContextSums>;
 
-    /// That sum is taken.
-    pub fn take_context(&mut self) {
-        with!(self, path => {
-            path.complete.pop_front();
-        });
-    }
+    /// So many of them are taken.
+    fn take_context(&mut self, count: usize);
 
     /// Whether no results are on their way.
-    pub fn is_idle(&self) -> bool {
-        with!(self, path => path.is_idle())
-    }
+    fn is_idle(&self) -> bool;
 
     /// The inputs of the first of the watched bank PUs.
-    pub fn bank_pu_input(&self) -> Option<UnitInput<'_>> {
-        match self {
-            Self::Binary16(path) => path.bank_pus().map(|(ports, _)| UnitInput::BankPu(&ports[0])),
-            Self::Binary32(path) => {
-                path.bank_pus().map(|(ports, _)| UnitInput::WideBankPu(&ports[0]))
-            }
-        }
-    }
+    fn bank_pu_input(&self) -> Option<UnitInput<'_>>;
 
     /// The inputs of the adder unit.
-    pub fn adder_unit_input(&self) -> UnitInput<'_> {
-        match self {
-            Self::Binary16(path) => UnitInput::AdderUnit(&path.input),
-            Self::Binary32(path) => UnitInput::WideAdderUnit(&path.input),
-        }
-    }
+    fn adder_unit_input(&self) -> UnitInput<'_>;
 
     /// Has the PUs of a bank watched: see [`BankPus::watch`].
-    pub fn watch(&mut self, bank: usize) {
-        with!(self, path => path.bank_pus.watch(bank));
+    fn watch(&mut self, bank: usize);
+
+    /// Declares the ports of the watched bank PUs and of the adder unit.
+    fn declare(&self, wave: &mut Wave<BufWriter<File>>) -> io::Result<SumScopes>;
+
+    /// Records them as they are in this cycle.
+    fn record(&self, wave: &mut Wave<BufWriter<File>>, scopes: &SumScopes) -> io::Result<()>;
+}
+
+/// Scopes of a waveform.
+pub struct SumScopes {
+    bank_pus: Vec<ScopeId>,
+    adder_unit: ScopeId,
+}
+
+/// The logic bank whose PUs are watched.
+pub const WATCHED: usize = 0;
+
+/// The way of a rank with these options.
+pub fn sum_way(config: &Config, options: &Options) -> Box<dyn SumWay> {
+    match (options.sums, options.gear) {
+        (SumFormat::Binary16, Gear::One) => Box::new(SumPath::<Binary16, Gear1>::new(config)),
+        (SumFormat::Binary16, Gear::Two) => Box::new(SumPath::<Binary16, Gear2>::new(config)),
+        (SumFormat::Binary16, Gear::Four) => Box::new(SumPath::<Binary16, Gear4>::new(config)),
+        (SumFormat::Binary32, Gear::One) => Box::new(SumPath::<Binary32, Gear1>::new(config)),
+        (SumFormat::Binary32, Gear::Two) => Box::new(SumPath::<Binary32, Gear2>::new(config)),
+        (SumFormat::Binary32, Gear::Four) => Box::new(SumPath::<Binary32, Gear4>::new(config)),
     }
 }
 
-/// tCK in which a sum of the context passes its queue.
-const QUEUE_TCK: u64 = 3;
+/// Cycles in which a sum of the context passes its queue.
+const QUEUE_CYCLES: u64 = 3;
 
-/// The way of sums of format `A`.
-pub struct SumPath<A: SumElement> {
+/// The way of sums of format `A`, where the core has this gear.
+pub struct SumPath<A: SumElement, G: Geared> {
     bank_pus: BankPus<A>,
     banks_per_group: usize,
     /// Bursts that are on the data bus, or will be.
     bursts: VecDeque<ResultBurst<A>>,
-    result_path: ResultPath<A>,
-    /// The RD_RESULT of this tCK.
+    result_path: ResultPath<A, G>,
+    /// The RD_RESULT of this cycle.
     read: Option<Sum>,
-    /// CL.
-    cl_tck: u8,
-    adder_unit: AdderUnit<Binary16, A>,
-    input: AdderUnitIn<Binary16, A>,
-    output: AdderUnitOut<Binary16, A>,
+    /// CL in cycles.
+    cl: u8,
+    adder_unit: AdderUnit<Binary16, A, G>,
+    input: AdderUnitIn<Binary16, A, G>,
+    output: AdderUnitOut<Binary16, A, G>,
     /// Partial sums of outputs, as they were read last.
     outputs: [Fp<Binary16>; LANES],
     /// Sums of the context that have more to come, a place for each chip.
@@ -137,6 +128,8 @@ pub struct SumPath<A: SumElement> {
     kept_sums: [Fp<A>; CHIPS],
     /// Complete ones.
     complete: VecDeque<Complete<A>>,
+    /// Cycles so far.
+    cycle: u64,
 }
 
 /// A complete sum of the context.
@@ -144,7 +137,7 @@ struct Complete<A> {
     sum: Fp<A>,
     head: U<3>,
     /// It is through the queue.
-    from_tck: u64,
+    from_cycle: u64,
 }
 
 /// A burst of results.
@@ -154,7 +147,7 @@ struct ResultBurst<A> {
     context: bool,
 }
 
-impl<A: SumElement> SumPath<A> {
+impl<A: SumElement, G: Geared> SumPath<A, G> {
     /// Units that have been reset.
     pub fn new(config: &Config) -> Self {
         Self {
@@ -163,7 +156,7 @@ impl<A: SumElement> SumPath<A> {
             bursts: VecDeque::with_capacity(16),
             result_path: ResultPath::new(),
             read: None,
-            cl_tck: config.timing.cl_tck as u8,
+            cl: (config.timing.cl_tck as usize / G::TCK) as u8,
             adder_unit: AdderUnit::new(),
             input: AdderUnitIn::default(),
             output: AdderUnitOut::default(),
@@ -171,83 +164,7 @@ impl<A: SumElement> SumPath<A> {
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
             kept_sums: [Fp::ZERO; CHIPS],
             complete: VecDeque::with_capacity(64),
-        }
-    }
-
-    /// The ports of the watched bank PUs.
-    pub fn bank_pus(&self) -> Option<&BankPuPorts<A>> {
-        self.bank_pus.ports()
-    }
-
-    /// The ports of the adder unit in this tCK.
-    pub fn adder_unit(&self) -> (&AdderUnitIn<Binary16, A>, &AdderUnitOut<Binary16, A>) {
-        (&self.input, &self.output)
-    }
-
-    fn read_results(&mut self, from_tck: u64, request: BusRequest) {
-        let BusRequest { address, sum, .. } = request;
-        let ResultAddress { context_sums, upper, bank, lane, .. } = ResultAddress::of_bits(address);
-        let (bank, lane) = (bank.get() as usize, lane.get() as usize);
-        let of_group = self.banks_per_group;
-        let elements = std::array::from_fn(|n| {
-            if context_sums {
-                // Of sums of 32 bits a burst has two: what stands behind them is not used.
-                let group = (n + if upper { 2 } else { 0 }) % LANES;
-                self.bank_pus.sum(group * of_group + bank, lane)
-            } else {
-                self.bank_pus.score(lane * of_group + n)
-            }
-        });
-        let context = sum.kind == SumKind::Context;
-        self.read = Some(sum);
-        self.bursts.push_back(ResultBurst { from_tck, elements, context });
-    }
-
-    fn step_adder_unit(&mut self, at_tck: u64) -> Added {
-        let read = self.read.take();
-        if read.is_none() && self.bursts.is_empty() && self.result_path.is_idle() {
-            self.input = AdderUnitIn::default();
-            self.output = self.adder_unit.step(&self.input);
-            return Added::default();
-        }
-        let beats = self.beats(at_tck);
-        let mut way = ResultPathIn {
-            cl_i: self.cl_tck,
-            read_result_i: read.is_some(),
-            sum_i: read.unwrap_or_default(),
-            partial_outputs_i: self.outputs,
-            ..Default::default()
-        };
-        let [first, second] = beats.unwrap_or([Beat::MAX; 2]);
-        self.result_path.step(&ResultPathIn { dq_i: first, ..way });
-        (way.clk_core_i, way.dq_i) = (true, second);
-        let way = self.result_path.step(&way);
-        self.input = AdderUnitIn {
-            valid_i: way.valid_o,
-            accumulate_i: way.accumulate_o,
-            x_i: way.x_o,
-            partial_i: way.partial_o,
-            begin_i: way.begin_o,
-            goes_on_i: way.goes_on_o,
-            start_i: self.kept_sums,
-            ..Default::default()
-        };
-        self.output = self.adder_unit.step(&self.input);
-        if way.sums_read_o {
-            self.kept_sums = self.partial_sums[usize::from(way.sums_place_o)];
-        }
-        let (owner, sums) = (way.lanes_o, self.output.lanes_o);
-        if way.lanes_valid_o && owner.complete {
-            let from_tck = at_tck + QUEUE_TCK;
-            let complete = sums.map(|sum| Complete { sum, head: owner.head, from_tck });
-            self.complete.extend(complete);
-        } else if way.lanes_valid_o {
-            self.partial_sums[usize::from(owner.place)] = sums;
-        }
-        let [tree] = self.output.tree_o;
-        Added {
-            tree: self.output.tree_valid_o.then(|| (tree.to_bits() as u16, way.tree_o)),
-            reads: way.partial_read_o.then_some(way.partial_place_o),
+            cycle: 0,
         }
     }
 
@@ -269,11 +186,150 @@ impl<A: SumElement> SumPath<A> {
         }
         Some(beats)
     }
+}
+
+impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
+    fn write_shared(&mut self, word: usize, burst: Burst) {
+        self.bank_pus.write_shared(word, burst);
+    }
+
+    fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
+        self.bank_pus.step(at_tck, read)
+    }
+
+    fn read_results(&mut self, from_tck: u64, request: BusRequest) {
+        let BusRequest { address, sum, .. } = request;
+        let ResultAddress { context_sums, upper, bank, lane, .. } = ResultAddress::of_bits(address);
+        let (bank, lane) = (bank.get() as usize, lane.get() as usize);
+        let of_group = self.banks_per_group;
+        let elements = std::array::from_fn(|n| {
+            if context_sums {
+                // Of sums of 32 bits a burst has two: what stands behind them is not used.
+                let group = (n + if upper { 2 } else { 0 }) % LANES;
+                self.bank_pus.sum(group * of_group + bank, lane)
+            } else {
+                self.bank_pus.score(lane * of_group + n)
+            }
+        });
+        let context = sum.kind == SumKind::Context;
+        self.read = Some(sum);
+        self.bursts.push_back(ResultBurst { from_tck, elements, context });
+    }
+
+    fn give_outputs(&mut self, outputs: [u16; LANES]) {
+        self.outputs = outputs.map(|bits| Fp::from_bits(bits.into()));
+    }
+
+    fn step_adder_unit(&mut self, at_tck: u64) -> Added {
+        self.cycle += 1;
+        let read = self.read.take();
+        if read.is_none() && self.bursts.is_empty() && self.result_path.is_idle() {
+            self.input = AdderUnitIn::default();
+            self.output = self.adder_unit.step(&self.input);
+            return Added::default();
+        }
+        let mut way = ResultPathIn {
+            cl_i: self.cl,
+            read_result_i: read.is_some(),
+            sum_i: read.unwrap_or_default(),
+            partial_outputs_i: self.outputs,
+            ..Default::default()
+        };
+        let mut on_way = ResultPathOut::default();
+        for tck in 0..G::TCK {
+            let [first, second] = self.beats(at_tck + tck as u64).unwrap_or([Beat::MAX; 2]);
+            way.dq_i = first;
+            self.result_path.step(&way);
+            (way.clk_core_i, way.dq_i) = (tck == G::TCK - 1, second);
+            on_way = self.result_path.step(&way);
+        }
+        self.input = AdderUnitIn {
+            valid_i: on_way.valid_o,
+            accumulate_i: on_way.accumulate_o,
+            x_i: on_way.x_o,
+            partial_i: on_way.partial_o,
+            begin_i: on_way.begin_o,
+            goes_on_i: on_way.goes_on_o,
+            start_i: self.kept_sums,
+            ..Default::default()
+        };
+        self.output = self.adder_unit.step(&self.input);
+        if on_way.sums_read_o {
+            self.kept_sums = self.partial_sums[usize::from(on_way.sums_place_o)];
+        }
+        let (owner, sums) = (on_way.lanes_o, self.output.lanes_o);
+        if on_way.lanes_valid_o && owner.complete {
+            let from_cycle = self.cycle + QUEUE_CYCLES;
+            let complete = sums.map(|sum| Complete { sum, head: owner.head, from_cycle });
+            self.complete.extend(complete);
+        } else if on_way.lanes_valid_o {
+            self.partial_sums[usize::from(owner.place)] = sums;
+        }
+        let tree = self.output.tree_o.as_ref();
+        let bits = |lane: usize| tree.get(lane).map_or(0, |sum| sum.to_bits() as u16);
+        Added {
+            tree: self.output.tree_valid_o.then(|| (std::array::from_fn(bits), on_way.tree_o)),
+            reads: on_way.partial_read_o.then_some(on_way.partial_place_o),
+        }
+    }
+
+    fn context(&self) -> Option<ContextSums> {
+        let oldest = self.complete.front().filter(|sum| sum.from_cycle <= self.cycle)?;
+        let sum = |lane: usize| self.complete.get(lane).filter(|_| lane < G::TCK);
+        Some(ContextSums {
+            sums: std::array::from_fn(|n| {
+                sum(n).map_or(0, |it| it.sum.widen::<Binary32>().to_bits())
+            }),
+            rounded: std::array::from_fn(|n| {
+                sum(n).map_or(0, |it| it.sum.narrow::<Binary16>().to_bits() as u16)
+            }),
+            head: oldest.head,
+        })
+    }
+
+    fn take_context(&mut self, count: usize) {
+        self.complete.drain(..count);
+    }
 
     fn is_idle(&self) -> bool {
         self.read.is_none()
             && self.bursts.is_empty()
             && self.result_path.is_idle()
             && self.complete.is_empty()
+    }
+
+    fn bank_pu_input(&self) -> Option<UnitInput<'_>> {
+        self.bank_pus.ports().map(|(ports, _)| UnitInput::BankPu(&ports[0]))
+    }
+
+    fn adder_unit_input(&self) -> UnitInput<'_> {
+        UnitInput::AdderUnit(&self.input)
+    }
+
+    fn watch(&mut self, bank: usize) {
+        self.bank_pus.watch(bank);
+    }
+
+    fn declare(&self, wave: &mut Wave<BufWriter<File>>) -> io::Result<SumScopes> {
+        let ports = [BankPuIn::<Binary16, A>::PORTS, BankPuOut::<Binary16, A>::PORTS].concat();
+        let mut bank_pus = Vec::with_capacity(CHIPS);
+        for chip in 0..CHIPS {
+            bank_pus.push(wave.declare(&format!("chip{chip}_bank{WATCHED}_bank_pu"), &ports)?);
+        }
+        let inputs = AdderUnitIn::<Binary16, A, G>::PORTS;
+        let ports = [inputs, AdderUnitOut::<Binary16, A, G>::PORTS].concat();
+        Ok(SumScopes { bank_pus, adder_unit: wave.declare("adder_unit", &ports)? })
+    }
+
+    fn record(&self, wave: &mut Wave<BufWriter<File>>, scopes: &SumScopes) -> io::Result<()> {
+        if let Some((inputs, outputs)) = self.bank_pus.ports() {
+            for (scope, (input, output)) in scopes.bank_pus.iter().zip(inputs.iter().zip(outputs)) {
+                wave.change(*scope, 0, input)?;
+                wave.change(*scope, BankPuIn::<Binary16, A>::PORTS.len(), output)?;
+            }
+        }
+        wave.change(scopes.adder_unit, 0, &self.input)?;
+        let inputs = AdderUnitIn::<Binary16, A, G>::PORTS.len();
+        wave.change(scopes.adder_unit, inputs, &self.output)
     }
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! For those who watch the units of a rank at their ports: to record what they are given.
 
-use pimlico_units::arith::{Binary16, Binary32};
-use pimlico_units::bank::BankPuIn;
 use pimlico_units::module::DispatcherIn;
-use pimlico_units::rank::{
-    AdderUnitIn, RankControllerIn, RefreshManagerIn, RelayoutUnitIn, SoftmaxUnitIn,
-};
+use pimlico_units::rank::{RankControllerIn, RefreshManagerIn, RelayoutUnitIn};
+use std::any::Any;
 
-/// The inputs of a unit in one of its cycles.
+/// The inputs of a unit in one of its cycles. Of units that are several, by the format of sums and by the gear,
+/// they are those of the rank's own, whose type tells which that is.
 #[derive(Clone, Copy, Debug)]
 pub enum UnitInput<'a> {
     /// The dispatcher.
@@ -19,16 +17,12 @@ pub enum UnitInput<'a> {
     RefreshManager(&'a RefreshManagerIn),
     /// The re-layout unit, whose cycle is a beat.
     RelayoutUnit(&'a RelayoutUnitIn),
-    /// The bank PU of chip 0 at bank 0, with sums of binary16. Its cycle is a slot.
-    BankPu(&'a BankPuIn<Binary16>),
-    /// The same with sums of binary32.
-    WideBankPu(&'a BankPuIn<Binary16, Binary32>),
-    /// The adder unit with sums of binary16.
-    AdderUnit(&'a AdderUnitIn<Binary16>),
-    /// The same with sums of binary32.
-    WideAdderUnit(&'a AdderUnitIn<Binary16, Binary32>),
-    /// The softmax unit.
-    SoftmaxUnit(&'a SoftmaxUnitIn<Binary16>),
+    /// The bank PU of chip 0 at bank 0: a `BankPuIn`. Its cycle is a slot.
+    BankPu(&'a dyn Any),
+    /// The adder unit: an `AdderUnitIn`.
+    AdderUnit(&'a dyn Any),
+    /// The softmax unit: a `SoftmaxUnitIn`.
+    SoftmaxUnit(&'a dyn Any),
 }
 
 /// Watches the units of a rank.

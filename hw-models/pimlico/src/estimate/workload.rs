@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::run::find_model;
 use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Normalise, Options, Rank, SumFormat, UnitInput, UnitWatch};
+use pimlico_device::{Config, Gear, Normalise, Options, Rank, SumFormat, UnitInput, UnitWatch};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
 use pimlico_host::aim;
 use pimlico_host::attention::{self, AttentionJob};
@@ -15,8 +15,10 @@ use pimlico_host::report::Energy;
 use pimlico_ports::{Instances, Model};
 use pimlico_units::arith::{Binary16, Binary16Flush, Binary32};
 use pimlico_units::bank::{BankPu, PingpongBuffer};
+use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
 use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
+use std::any::Any;
 use std::convert::Infallible;
 
 /// Of each phase so many times as many clocks are recorded as are counted: those before fill the unit.
@@ -73,41 +75,53 @@ struct RankTracks {
     rank_controller: Track<RankController>,
     refresh_manager: Track<RefreshManager>,
     relayout_unit: Track<RelayoutUnit<16, 8>>,
-    sums: SumTracks,
-    softmax_unit: SoftmaxTrack,
+    bank_pu: AnyTrack,
+    adder_unit: AnyTrack,
+    softmax_unit: AnyTrack,
 }
 
-/// Bank PU and adder unit.
-enum SumTracks {
-    Binary16(Track<BankPu<Binary16>>, Track<AdderUnit<Binary16>>),
-    Binary32(Track<BankPu<Binary16, Binary32>>, Track<AdderUnit<Binary16, Binary32>>),
-}
+/// A recording of a unit that the type of its inputs names.
+struct AnyTrack(Box<dyn FnMut(&dyn Any)>);
 
-enum SoftmaxTrack {
-    Early(Track<SoftmaxUnit<Binary16, false>>),
-    Late(Track<SoftmaxUnit<Binary16, true>>),
+impl AnyTrack {
+    fn of<M: Model>(recorder: &Recorder, cycle_ps: u64) -> Self {
+        let mut track = recorder.track::<M>(cycle_ps);
+        Self(Box::new(move |input| {
+            if let Some(input) = input.downcast_ref() {
+                track.record(input);
+            }
+        }))
+    }
 }
 
 impl RankTracks {
-    fn new(recorder: &Recorder, config: &Config, options: &Options) -> Self {
-        let tck_ps = config.tck_ps;
+    fn new<G: Geared>(recorder: &Recorder, config: &Config, options: &Options) -> Self {
+        let (tck_ps, cycle_ps) = (config.tck_ps, config.tck_ps * G::TCK as u64);
         let slot_ps = config.timing.ccd_l_tck * tck_ps;
+        let (bank_pu, adder_unit) = match options.sums {
+            SumFormat::Binary16 => (
+                AnyTrack::of::<BankPu<Binary16>>(recorder, slot_ps),
+                AnyTrack::of::<AdderUnit<Binary16, Binary16, G>>(recorder, cycle_ps),
+            ),
+            SumFormat::Binary32 => (
+                AnyTrack::of::<BankPu<Binary16, Binary32>>(recorder, slot_ps),
+                AnyTrack::of::<AdderUnit<Binary16, Binary32, G>>(recorder, cycle_ps),
+            ),
+        };
         Self {
-            dispatcher: recorder.track(tck_ps),
-            rank_controller: recorder.track(tck_ps),
-            refresh_manager: recorder.track(tck_ps),
+            dispatcher: recorder.track(cycle_ps),
+            rank_controller: recorder.track(cycle_ps),
+            refresh_manager: recorder.track(cycle_ps),
             relayout_unit: recorder.track(tck_ps / 2),
-            sums: match options.sums {
-                SumFormat::Binary16 => {
-                    SumTracks::Binary16(recorder.track(slot_ps), recorder.track(tck_ps))
-                }
-                SumFormat::Binary32 => {
-                    SumTracks::Binary32(recorder.track(slot_ps), recorder.track(tck_ps))
-                }
-            },
+            bank_pu,
+            adder_unit,
             softmax_unit: match options.normalise {
-                Normalise::Early => SoftmaxTrack::Early(recorder.track(tck_ps)),
-                Normalise::Late => SoftmaxTrack::Late(recorder.track(tck_ps)),
+                Normalise::Early => {
+                    AnyTrack::of::<SoftmaxUnit<Binary16, false, G>>(recorder, cycle_ps)
+                }
+                Normalise::Late => {
+                    AnyTrack::of::<SoftmaxUnit<Binary16, true, G>>(recorder, cycle_ps)
+                }
             },
         }
     }
@@ -115,21 +129,14 @@ impl RankTracks {
 
 impl UnitWatch for RankTracks {
     fn cycle(&mut self, input: UnitInput<'_>) {
-        match (input, &mut self.sums) {
-            (UnitInput::Dispatcher(input), _) => self.dispatcher.record(input),
-            (UnitInput::RankController(input), _) => self.rank_controller.record(input),
-            (UnitInput::RefreshManager(input), _) => self.refresh_manager.record(input),
-            (UnitInput::RelayoutUnit(input), _) => self.relayout_unit.record(input),
-            (UnitInput::BankPu(input), SumTracks::Binary16(track, _)) => track.record(input),
-            (UnitInput::AdderUnit(input), SumTracks::Binary16(_, track)) => track.record(input),
-            (UnitInput::WideBankPu(input), SumTracks::Binary32(track, _)) => track.record(input),
-            (UnitInput::WideAdderUnit(input), SumTracks::Binary32(_, track)) => track.record(input),
-            (UnitInput::SoftmaxUnit(input), _) => match &mut self.softmax_unit {
-                SoftmaxTrack::Early(track) => track.record(input),
-                SoftmaxTrack::Late(track) => track.record(input),
-            },
-            // Units of the other format of sums.
-            _ => {}
+        match input {
+            UnitInput::Dispatcher(input) => self.dispatcher.record(input),
+            UnitInput::RankController(input) => self.rank_controller.record(input),
+            UnitInput::RefreshManager(input) => self.refresh_manager.record(input),
+            UnitInput::RelayoutUnit(input) => self.relayout_unit.record(input),
+            UnitInput::BankPu(input) => (self.bank_pu.0)(input),
+            UnitInput::AdderUnit(input) => (self.adder_unit.0)(input),
+            UnitInput::SoftmaxUnit(input) => (self.softmax_unit.0)(input),
         }
     }
 }
@@ -168,7 +175,11 @@ impl Workload {
         let model = find_model(what.model)?;
         let (config, options) = (Config::ddr4_3200(), what.options);
         let recorder = Recorder::new(RECORDED * what.window);
-        let tracks = RankTracks::new(&recorder, &config, &options);
+        let tracks = match options.gear {
+            Gear::One => RankTracks::new::<Gear1>(&recorder, &config, &options),
+            Gear::Two => RankTracks::new::<Gear2>(&recorder, &config, &options),
+            Gear::Four => RankTracks::new::<Gear4>(&recorder, &config, &options),
+        };
         let mut rank = Rank::new(config, options);
         rank.watch_units(Box::new(tracks));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);

@@ -7,6 +7,7 @@ use pimlico_device::aim::{AimOptions, AimUnits};
 use pimlico_device::{Config, Device, Gear, ModuleDevice, Normalise, Options, Rank, SumFormat};
 use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
+use pimlico_units::gear::{Gear1, Gear4};
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut, SCORE_BUFFER};
 use std::io;
 #[cfg(feature = "rtl")]
@@ -46,9 +47,8 @@ macro_rules! of_module {
             (Gear::DEFAULT, Narrow, Late) => with!(PimModule<Binary16, true>),
             (Gear::DEFAULT, Wide, Early) => with!(PimModule<Binary32, false>),
             (Gear::DEFAULT, Wide, Late) => with!(PimModule<Binary32, true>),
-            (Gear::One, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 1>),
-            (Gear::Two, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 2>),
-            (Gear::Four, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, 4>),
+            (Gear::One, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, Gear1>),
+            (Gear::Four, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, Gear4>),
             (gear, ..) => Err(no_module(gear).into()),
         }
     }};

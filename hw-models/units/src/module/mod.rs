@@ -5,6 +5,4 @@ mod dispatcher;
 mod pim_module;
 
 pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
-pub use pim_module::{
-    DEFAULT_GEAR, PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER,
-};
+pub use pim_module::{PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER};

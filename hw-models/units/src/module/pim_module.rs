@@ -3,10 +3,8 @@
 
 use super::{Dispatcher, DispatcherIn, DispatcherOut};
 use crate::arith::{Binary16, Format, sum_variant};
-use crate::rank::{
-    CommandPathProbe, PimRank, PimRankIn, PimRankOut, Sequencer, SequencerIn, SequencerOut,
-};
-use pimlico_dpa::clock::Gear;
+use crate::gear::{self, DefaultGear, Gear};
+use crate::rank::{CommandPathProbe, PimRank, PimRankIn, PimRankOut, SequencerIn, SequencerOut};
 use pimlico_dpa::types::{
     Activity, BankSize, Beat, Burst, CellWrite, Columns, Fault, Load, Options, Pins, RankEvents,
     RankResults, RunEnd, Start, Status, Timing,
@@ -15,12 +13,6 @@ use pimlico_ports::{Model, U, Unit, ports};
 
 /// Places of L3's score buffer: 256 KB of binary16.
 pub const SCORE_BUFFER: usize = 128 * 1024;
-
-/// The gear of the design by default: tCK in a cycle of its core.
-pub const DEFAULT_GEAR: usize = Gear::DEFAULT.tck();
-
-/// A burst on the data bus, in tCK.
-const BURST_TCK: u8 = 4;
 
 ports! {
     /// A module with a rank.
@@ -102,7 +94,7 @@ ports! {
             host_dq_o: Beat,
             /// A column is written to the cell arrays with the end of this beat.
             cells_write_valid_o: bool,
-            /// The column that is written, else 0.
+            /// The column that is written, from the first beat of its tCK on, else 0.
             cells_write_o: CellWrite,
             /// Events of the cycle of the core, for the sequencer.
             events_o: RankEvents,
@@ -123,19 +115,19 @@ pub struct PimModule<
     A: Format,
     const LATE: bool,
     const SCORES: usize = SCORE_BUFFER,
-    const GEAR: usize = DEFAULT_GEAR,
+    G: Gear = DefaultGear,
 > {
     dispatcher: Dispatcher,
-    sequencer: Sequencer<SCORES>,
-    rank: PimRank<A, LATE, SCORES, GEAR>,
+    sequencer: G::Sequencer<SCORES>,
+    rank: PimRank<A, LATE, SCORES, G>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
-    for PimModule<A, LATE, SCORES, GEAR>
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Unit
+    for PimModule<A, LATE, SCORES, G>
 {
     const MODULE: &'static str = "pim_module";
     const PARAMETERS: &'static [(&'static str, i64)] =
-        <PimRank<A, LATE, SCORES, GEAR> as Unit>::PARAMETERS;
+        <PimRank<A, LATE, SCORES, G> as Unit>::PARAMETERS;
     type In = PimModuleIn;
     type Out = PimModuleOut;
     type Probe = CommandPathProbe;
@@ -144,9 +136,9 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
     fn variant() -> String {
         let late = if LATE { "late" } else { "" };
         let scores = if SCORES == SCORE_BUFFER { String::new() } else { format!("scores{SCORES}") };
-        let gear = if GEAR == DEFAULT_GEAR { String::new() } else { format!("gear{GEAR}") };
-        let parts = [sum_variant::<Binary16, A>(), late.to_owned(), scores, gear];
-        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
+        let parts = [sum_variant::<Binary16, A>(), late.to_owned(), scores];
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        gear::variant::<G>(&parts.collect::<Vec<_>>().join("_"))
     }
 }
 
@@ -157,11 +149,15 @@ struct Wires {
     rank: (PimRankIn, PimRankOut),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
-    for PimModule<A, LATE, SCORES, GEAR>
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
+    for PimModule<A, LATE, SCORES, G>
 {
     fn new() -> Self {
-        Self { dispatcher: Dispatcher::new(), sequencer: Sequencer::new(), rank: PimRank::new() }
+        Self {
+            dispatcher: Dispatcher::new(),
+            sequencer: G::Sequencer::<SCORES>::new(),
+            rank: PimRank::new(),
+        }
     }
 
     fn reset(&mut self) {
@@ -190,9 +186,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
-    PimModule<A, LATE, SCORES, GEAR>
-{
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimModule<A, LATE, SCORES, G> {
     /// What stands on the wires under `input`. Requests come from registers; so each part is settled behind
     /// those whose outputs it depends on.
     fn wires(&self, input: &PimModuleIn) -> Wires {
@@ -212,7 +206,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
         let rank = self.rank.settle(&rank_in);
         let sequencer_in = SequencerIn {
             size_i: input.size_i,
-            burst_i: BURST_TCK / GEAR as u8,
+            burst_i: G::BURST as u8,
             wide_i: A::WIDTH > Binary16::WIDTH,
             start_i: input.start_valid_i && dispatcher.start_ready_o,
             done_i: dispatcher.end_valid_o,

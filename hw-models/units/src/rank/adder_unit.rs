@@ -2,7 +2,7 @@
 //! Adder unit of the rank PU: eight adders for each lane, over the eight chips of a rank.
 
 use crate::arith::{Format, Fp, near, sum_variant};
-use crate::gear::{self, Gear, Gear1};
+use crate::gear::{self, DefaultGear, Gear};
 use pimlico_ports::{
     Model, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -11,7 +11,7 @@ use std::{array::from_fn, marker::PhantomData};
 
 ports! {
     /// An adder unit.
-    unit AdderUnit<F: Format, A: Format = F, G: Gear = Gear1>: "adder_unit" {
+    unit AdderUnit<F: Format, A: Format = F, G: Gear = DefaultGear>: "adder_unit" {
         inputs AdderUnitIn {
             /// Tree mode: `x_i` is a group of eight elements in each lane.
             valid_i: bool => all_but_one_in(8),
@@ -54,7 +54,7 @@ type Sums<A> = Option<[Fp<A>; 8]>;
 ///
 #[doc = contract!("rank/adder_unit")]
 #[derive(Clone)]
-pub struct AdderUnit<F, A = F, G = Gear1> {
+pub struct AdderUnit<F, A = F, G = DefaultGear> {
     /// Sums over the chips, by lane, by the cycles since their groups came, and one.
     tree: [Option<[Fp<A>; MOST]>; 8],
     /// By lane, what its adders have added in the last cycle and in the one before.
@@ -180,7 +180,7 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
 mod tests {
     use super::*;
     use crate::arith::{Binary16, Binary32};
-    use crate::gear::{Gear2, Gear4};
+    use crate::gear::{Gear1, Gear2, Gear4};
     use half::f16;
 
     fn element(value: f32) -> Fp<Binary16> {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn the_tree_of_wide_sums_rounds_once_at_the_end() {
-        let mut unit = AdderUnit::<Binary16, Binary32>::new();
+        let mut unit = AdderUnit::<Binary16, Binary32, Gear1>::new();
         unit.step(&AdderUnitIn {
             valid_i: true,
             x_i: [[2048.0, 1.0, 0.0, 1.0, 0.0, 0.25, 0.0, 0.0].map(|x: f32| x.into())],

@@ -20,8 +20,7 @@ ports! {
         outputs BurstSourceOut {
             /// A burst waits, or is on its way or on the bus.
             valid_o: bool,
-            /// The two beats that are on the bus in the next tCK, the first at the bottom; 0 if there are
-            /// none.
+            /// The two beats that are on the bus in the next tCK, the first at the bottom; else 0.
             pair_o: [B; 2],
             /// The beats that were last in `pair_o` are on the bus.
             drives_o: bool,

@@ -2,7 +2,7 @@
 //! Sums of the context on their way from the adder unit to the host.
 
 use crate::arith::{Binary16, Binary32, Format, Fp, near, sum_variant};
-use crate::gear::{self, Gear, Gear1};
+use crate::gear::{self, DefaultGear, Gear};
 use crate::prim::Fifo;
 use pimlico_dpa::types::{Element, Head};
 use pimlico_ports::{
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 
 ports! {
     /// A queue for the context with sums of format `A`.
-    unit ContextQueue<A: Format, G: Gear = Gear1>: "context_queue" {
+    unit ContextQueue<A: Format, G: Gear = DefaultGear>: "context_queue" {
         inputs ContextQueueIn {
             /// Eight sums enter, only where there is room.
             push_i: bool => one_in(3),
@@ -47,8 +47,13 @@ ports! {
     }
 }
 
-/// Rows of eight sums that wait.
-const DEPTH: usize = 128;
+/// Rows of eight sums that wait, at the most.
+const MOST_ROWS: usize = 256;
+
+/// Rows of eight sums that wait: those that are normalised late leave more slowly.
+const fn depth(late: bool) -> usize {
+    if late { MOST_ROWS } else { 128 }
+}
 
 /// The sums of the chips, and their head.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,8 +74,8 @@ type Group<A> = (Head, [Fp<A>; MOST]);
 ///
 #[doc = contract!("rank/context_queue")]
 #[derive(Clone, Debug)]
-pub struct ContextQueue<A: Format, const LATE: bool, G: Gear = Gear1> {
-    rows: Fifo<Row<A>, DEPTH>,
+pub struct ContextQueue<A: Format, const LATE: bool, G: Gear = DefaultGear> {
+    rows: Fifo<Row<A>, MOST_ROWS>,
     /// Groups of the first row that have left.
     index: usize,
     /// A group as it was in its row, and the one before it as it leaves.
@@ -88,7 +93,7 @@ impl<A: Format, const LATE: bool, G: Gear> Unit for ContextQueue<A, LATE, G> {
         ("LATE", LATE as i64),
         ("SUM_EXP_BITS", A::EXP_BITS as i64),
         ("SUM_MAN_BITS", A::MAN_BITS as i64),
-        ("DEPTH", DEPTH as i64),
+        ("DEPTH", depth(LATE) as i64),
     ];
     type In = ContextQueueIn<A, G>;
     type Out = ContextQueueOut<A, G>;

@@ -7,10 +7,11 @@ use super::{
     OperandPathOut, PimChip, PimChipIn, PimChipOut, ResultPath, ResultPathIn, ResultPathOut,
     SlotTimer, SlotTimerIn, SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut,
 };
-use crate::arith::{Binary16, Format, Fp};
+use crate::arith::{Binary16, Binary32, Format, Fp};
+use crate::gear::{Gear, Gear1, lanes};
 use pimlico_dpa::types::{
-    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Finish, LANES,
-    Options, PinCommand, Pins, RankEvents, RankResults, Timing, Weigh,
+    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Element, Finish,
+    Head, LANES, Options, PinCommand, Pins, RankEvents, RankResults, Timing, Weigh,
 };
 use pimlico_ports::{Model, U, Unit, ports};
 use std::array::from_fn;
@@ -78,7 +79,7 @@ ports! {
             host_dq_o: Beat,
             /// A column is written to the cell arrays with the end of this beat.
             cells_write_valid_o: bool,
-            /// The column that is written, else 0.
+            /// The column that is written, from the first beat of its tCK on, else 0.
             cells_write_o: CellWrite,
             /// Events of the cycle of the core, for the sequencer.
             events_o: RankEvents,
@@ -95,24 +96,24 @@ ports! {
 ///
 #[doc = contract!("rank/pim_rank")]
 #[derive(Clone)]
-pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> {
+pub struct PimRank<A: Format, const LATE: bool, const SCORES: usize, G: Gear> {
     /// The next beat of the cycle of the core.
     beat: usize,
     commands: CommandPath,
     slots: SlotTimer,
     operands: OperandPath,
     chips: [PimChip<A>; CHIPS],
-    results: ResultPath<A>,
-    adder: AdderUnit<Binary16, A>,
+    results: ResultPath<A, G>,
+    adder: AdderUnit<Binary16, A, G>,
     partial_sums: Box<[[Fp<A>; CHIPS]]>,
     /// The partial sums that were read last.
     kept_sums: [Fp<A>; CHIPS],
-    context: ContextQueue<A, LATE>,
-    softmax: SoftmaxPath<LATE, SCORES>,
+    context: Context<A, G>,
+    softmax: SoftmaxPath<LATE, SCORES, G>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
-    for PimRank<A, LATE, SCORES, GEAR>
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Unit
+    for PimRank<A, LATE, SCORES, G>
 {
     const MODULE: &'static str = "pim_rank";
     const PARAMETERS: &'static [(&'static str, i64)] = &[
@@ -120,15 +121,96 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Unit
         ("SUM_MAN_BITS", A::MAN_BITS as i64),
         ("LATE", LATE as i64),
         ("SCORES", SCORES as i64),
-        ("GEAR", GEAR as i64),
+        ("GEAR", G::TCK as i64),
     ];
     type In = PimRankIn;
     type Out = PimRankOut;
     type Probe = CommandPathProbe;
 }
 
+/// The queue of the context. The softmax unit normalises one sum in a cycle.
+#[derive(Clone)]
+enum Context<A: Format, G: Gear> {
+    Early(ContextQueue<A, false, G>),
+    Late(ContextQueue<A, true, Gear1>),
+}
+
+/// What goes into it.
+#[derive(Clone, Copy)]
+struct ContextIn<A: Format> {
+    /// Complete sums with their head.
+    row: Option<(Head, [Fp<A>; CHIPS])>,
+    sum_ready: bool,
+    context: Option<Fp<Binary16>>,
+}
+
+/// What comes out of it.
+#[derive(Clone, Copy)]
+struct ContextOut {
+    /// Whether there is a sum for the softmax unit, the sum, and its head.
+    sum: (bool, Fp<Binary32>, Head),
+    /// Elements that leave.
+    count: u64,
+    elements: [Element; LANES],
+    is_idle: bool,
+}
+
+impl<A: Format, G: Gear> Context<A, G> {
+    fn new(late: bool) -> Self {
+        if late { Self::Late(ContextQueue::new()) } else { Self::Early(ContextQueue::new()) }
+    }
+
+    fn reset(&mut self) {
+        match self {
+            Self::Early(queue) => queue.reset(),
+            Self::Late(queue) => queue.reset(),
+        }
+    }
+
+    fn settle(&self, input: &ContextIn<A>) -> ContextOut {
+        fn out<G: Gear>(queue: ContextQueueOut<impl Format, G>) -> ContextOut {
+            ContextOut {
+                sum: (queue.sum_valid_o, queue.sum_o.as_ref()[0], queue.sum_head_o),
+                count: if queue.valid_o { G::TCK as u64 } else { 0 },
+                elements: in_lanes(queue.element_o.as_ref()),
+                is_idle: queue.idle_o,
+            }
+        }
+        match self {
+            Self::Early(queue) => out(queue.settle(&input.ports())),
+            Self::Late(queue) => out(queue.settle(&input.ports())),
+        }
+    }
+
+    fn step(&mut self, input: &ContextIn<A>) {
+        match self {
+            Self::Early(queue) => {
+                queue.step(&input.ports());
+            }
+            Self::Late(queue) => {
+                queue.step(&input.ports());
+            }
+        }
+    }
+}
+
+impl<A: Format> ContextIn<A> {
+    fn ports<G: Gear>(&self) -> ContextQueueIn<A, G> {
+        let (head_i, sums_i) = self.row.unwrap_or_default();
+        ContextQueueIn {
+            push_i: self.row.is_some(),
+            head_i,
+            sums_i,
+            sum_ready_i: self.sum_ready,
+            context_valid_i: self.context.is_some(),
+            context_i: lanes::<G, _>(|_| self.context.unwrap_or_default()),
+            ..Default::default()
+        }
+    }
+}
+
 /// What stands on the wires between the parts of a rank in a beat: the inputs and outputs of each.
-struct Wires<A: Format> {
+struct Wires<A: Format, G: Gear> {
     /// Processing in memory: neither memory mode nor a tCK that is none of the rank's.
     runs: bool,
     slot_begins: bool,
@@ -139,14 +221,14 @@ struct Wires<A: Format> {
     chips_out: [PimChipOut<A>; CHIPS],
     /// The chips' data bus, and whether it is driven.
     dq: (bool, Beat),
-    results: (ResultPathIn<A>, ResultPathOut<A>),
-    adder: (AdderUnitIn<Binary16, A>, AdderUnitOut<Binary16, A>),
-    context: (ContextQueueIn<A>, ContextQueueOut<A>),
-    softmax: (SoftmaxPathIn, SoftmaxPathOut),
+    results: (ResultPathIn<A, G>, ResultPathOut<A, G>),
+    adder: (AdderUnitIn<Binary16, A, G>, AdderUnitOut<Binary16, A, G>),
+    context: (ContextIn<A>, ContextOut),
+    softmax: (SoftmaxPathIn<G>, SoftmaxPathOut<G>),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
-    for PimRank<A, LATE, SCORES, GEAR>
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
+    for PimRank<A, LATE, SCORES, G>
 {
     fn new() -> Self {
         Self {
@@ -159,7 +241,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
             adder: AdderUnit::new(),
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
             kept_sums: [Fp::ZERO; CHIPS],
-            context: ContextQueue::new(),
+            context: Context::new(LATE),
             softmax: SoftmaxPath::new(),
         }
     }
@@ -215,14 +297,12 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Model
             self.context.step(&wires.context.0);
             self.softmax.step(&wires.softmax.0);
         }
-        self.beat = (self.beat + 1) % (2 * GEAR);
+        self.beat = (self.beat + 1) % (2 * G::TCK);
         output
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
-    PimRank<A, LATE, SCORES, GEAR>
-{
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimRank<A, LATE, SCORES, G> {
     /// This beat is the second of its tCK.
     fn is_second(&self) -> bool {
         self.beat % 2 == 1
@@ -235,14 +315,14 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
 
     /// This beat is the last of the cycle of the core.
     fn is_last(&self) -> bool {
-        self.beat == 2 * GEAR - 1
+        self.beat == 2 * G::TCK - 1
     }
 
     /// What stands on the wires under `input`. Each part is settled behind those whose outputs it depends
     /// on; an input that only the part's registers take is put in place later.
-    fn wires(&self, input: &PimRankIn) -> Wires<A> {
+    fn wires(&self, input: &PimRankIn) -> Wires<A, G> {
         let runs = !input.memory_i && !input.hold_i;
-        let cycles = input.timing_i.in_cycles(GEAR as u8);
+        let cycles = input.timing_i.in_cycles(G::TCK as u8);
         let commands_in = self.commands_in(input, cycles, runs);
         let commands = self.commands.settle(&commands_in);
         let slots = SlotTimerIn {
@@ -271,16 +351,15 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
 
         // Results and what they become.
         let adder = self.adder.settle(&AdderUnitIn::default());
-        let results_in = self.results_in(cycles.cl, &commands, dq.1, runs);
+        let partial_outputs = self.softmax.partial_outputs();
+        let results_in = self.results_in(cycles.cl, &commands, dq.1, partial_outputs, runs);
         let results = self.results.settle(&results_in);
         let mut softmax_in = softmax_in(input, &commands, &adder, &results);
         let mut softmax = self.softmax.settle(&softmax_in);
         let context_in = context_in(&adder, &results, &softmax);
         let context = self.context.settle(&context_in);
-        softmax_in.sum_valid_i = context.sum_valid_o;
-        softmax_in.sum_i = context.sum_o[0];
-        softmax_in.sum_head_i = context.sum_head_o;
-        softmax.busy_o |= context.sum_valid_o && softmax.sum_ready_o;
+        (softmax_in.sum_valid_i, softmax_in.sum_i, softmax_in.sum_head_i) = context.sum;
+        softmax.busy_o |= context.sum.0 && softmax.sum_ready_o;
         operands_in.word_i = softmax.word_o;
         Wires {
             runs,
@@ -366,20 +445,21 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
         cl_i: u8,
         commands: &CommandPathOut,
         dq_i: Beat,
+        partial_outputs: [u16; LANES],
         runs: bool,
-    ) -> ResultPathIn<A> {
+    ) -> ResultPathIn<A, G> {
         ResultPathIn {
             clk_core_i: self.is_last() && runs,
             cl_i,
             read_result_i: commands.command_o.command == PinCommand::RdResult,
             sum_i: commands.transfer_o.sum,
             dq_i,
-            partial_outputs_i: self.softmax.kept().map(|bits| Fp::from_bits(bits.into())),
+            partial_outputs_i: partial_outputs.map(|bits| Fp::from_bits(bits.into())),
             ..Default::default()
         }
     }
 
-    fn output(&self, input: &PimRankIn, wires: &Wires<A>) -> PimRankOut {
+    fn output(&self, input: &PimRankIn, wires: &Wires<A, G>) -> PimRankOut {
         let commands = &wires.commands.1;
         let Pins { command, .. } = commands.command_o;
         let (chips, softmax, context) = (&wires.chips_out, &wires.softmax.1, &wires.context.1);
@@ -396,8 +476,8 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
             scaled: softmax.scaled_o,
             finished: softmax.finished_o,
             word_made: softmax.word_made_o,
-            context_made: U::new(context.valid_o.into()),
-            output_made: U::new(softmax.output_valid_o[0].into()),
+            context_made: U::new(context.count),
+            output_made: U::new(if softmax.output_valid_o.as_ref()[0] { G::TCK as u64 } else { 0 }),
         };
         let busy = Activity {
             lost_row_switch: commands.lost_row_switch_o,
@@ -421,34 +501,34 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>
             host_dq_valid_o: wires.operands.1.host_dq_valid_o,
             host_dq_o: wires.operands.1.host_dq_o,
             cells_write_valid_o: writes,
-            cells_write_o: if writes { write } else { CellWrite::default() },
+            cells_write_o: write,
             events_o: if wires.runs { events } else { RankEvents::default() },
             activity_o: Activity {
                 idle: commands.idle_o,
                 settled: commands.settled_o
                     && chip.idle_o
                     && wires.results.1.idle_o
-                    && context.idle_o,
+                    && context.is_idle,
                 ..if wires.runs { busy } else { Activity::default() }
             },
             results_o: RankResults {
-                score_valid: U::new(softmax.score_valid_o[0].into()),
-                score: in_lanes(softmax.score_o),
-                weight_valid: U::new(softmax.weight_valid_o[0].into()),
-                weight: in_lanes(softmax.weight_o),
-                context_valid: U::new(context.valid_o.into()),
-                context_element: in_lanes(context.element_o),
-                output_valid: U::new(softmax.output_valid_o[0].into()),
-                output_element: in_lanes(softmax.output_o),
+                score_valid: lane_bits(softmax.score_valid_o.as_ref()),
+                score: in_lanes(softmax.score_o.as_ref()),
+                weight_valid: lane_bits(softmax.weight_valid_o.as_ref()),
+                weight: in_lanes(softmax.weight_o.as_ref()),
+                context_valid: U::new((1 << context.count) - 1),
+                context_element: context.elements,
+                output_valid: lane_bits(softmax.output_valid_o.as_ref()),
+                output_element: in_lanes(softmax.output_o.as_ref()),
             },
         }
     }
 }
 
-fn adder_in<A: Format>(
-    results: &ResultPathOut<A>,
+fn adder_in<A: Format, G: Gear>(
+    results: &ResultPathOut<A, G>,
     start_i: [Fp<A>; CHIPS],
-) -> AdderUnitIn<Binary16, A> {
+) -> AdderUnitIn<Binary16, A, G> {
     AdderUnitIn {
         valid_i: results.valid_o,
         accumulate_i: results.accumulate_o,
@@ -462,18 +542,18 @@ fn adder_in<A: Format>(
 }
 
 /// The inputs but for the sum of the context.
-fn softmax_in<A: Format>(
+fn softmax_in<A: Format, G: Gear>(
     input: &PimRankIn,
     commands: &CommandPathOut,
-    adder: &AdderUnitOut<Binary16, A>,
-    results: &ResultPathOut<A>,
-) -> SoftmaxPathIn {
+    adder: &AdderUnitOut<Binary16, A, G>,
+    results: &ResultPathOut<A, G>,
+) -> SoftmaxPathIn<G> {
     let BusRequest { write, host, .. } = input.bus_i;
     let takes_word = commands.bus_taken_o && write && !host;
     SoftmaxPathIn {
         scale_i: input.scale_i,
         tree_valid_i: adder.tree_valid_o,
-        tree_i: adder.tree_o.map(|sum| sum.to_bits() as u16),
+        tree_i: lanes::<G, _>(|lane| adder.tree_o.as_ref()[lane].to_bits() as u16),
         tree_of_i: results.tree_o,
         partial_read_i: results.partial_read_o,
         partial_place_i: results.partial_place_o,
@@ -486,25 +566,27 @@ fn softmax_in<A: Format>(
     }
 }
 
-fn context_in<A: Format>(
-    adder: &AdderUnitOut<Binary16, A>,
-    results: &ResultPathOut<A>,
-    softmax: &SoftmaxPathOut,
-) -> ContextQueueIn<A> {
-    ContextQueueIn {
-        push_i: results.lanes_valid_o && results.lanes_o.complete,
-        head_i: results.lanes_o.head,
-        sums_i: adder.lanes_o,
-        sum_ready_i: softmax.sum_ready_o,
-        context_valid_i: softmax.context_valid_o,
-        context_i: [Fp::from_bits(softmax.context_o.into())],
-        ..Default::default()
+fn context_in<A: Format, G: Gear>(
+    adder: &AdderUnitOut<Binary16, A, G>,
+    results: &ResultPathOut<A, G>,
+    softmax: &SoftmaxPathOut<G>,
+) -> ContextIn<A> {
+    ContextIn {
+        row: (results.lanes_valid_o && results.lanes_o.complete)
+            .then_some((results.lanes_o.head, adder.lanes_o)),
+        sum_ready: softmax.sum_ready_o,
+        context: softmax.context_valid_o.then(|| Fp::from_bits(softmax.context_o.into())),
     }
 }
 
 /// These elements in their lanes, and nothing in the others.
-fn in_lanes<T: Copy + Default, const N: usize>(elements: [T; N]) -> [T; LANES] {
+fn in_lanes<T: Copy + Default>(elements: &[T]) -> [T; LANES] {
     from_fn(|lane| elements.get(lane).copied().unwrap_or_default())
+}
+
+/// A bit for each lane.
+fn lane_bits(lanes: &[bool]) -> U<4> {
+    U::new(lanes.iter().rev().fold(0, |bits, lane| 2 * bits + u64::from(*lane)))
 }
 
 /// The elements of a word.

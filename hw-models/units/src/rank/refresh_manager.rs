@@ -47,8 +47,13 @@ pub struct RefreshManager<const MAX_POSTPONED: u32 = 8, const MARGIN: u32 = 256>
     /// Cycles until the next REF becomes due.
     left: u32,
     owed: u32,
+    /// Cycles in which the rank has been idle, up to [`PAUSE`].
+    idle: u8,
     head_ended: bool,
 }
+
+/// Cycles of idleness after which a REF costs nothing: longer than a pause between two sums.
+const PAUSE: u8 = 16;
 
 impl<const MAX_POSTPONED: u32, const MARGIN: u32> Unit for RefreshManager<MAX_POSTPONED, MARGIN> {
     const MODULE: &'static str = "refresh_manager";
@@ -68,7 +73,7 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Unit for RefreshManager<MAX_PO
 
 impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_POSTPONED, MARGIN> {
     fn new() -> Self {
-        Self { configured: false, refi: 0, left: 0, owed: 0, head_ended: false }
+        Self { configured: false, refi: 0, left: 0, owed: 0, idle: 0, head_ended: false }
     }
 
     fn reset(&mut self) {
@@ -81,7 +86,9 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_P
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let Self { owed, left, head_ended, .. } = *self;
-        let wanted = input.idle_i || head_ended || owed + 1 >= MAX_POSTPONED;
+        let is_idle = input.idle_i && self.idle == PAUSE;
+        self.idle = if input.idle_i { PAUSE.min(self.idle + 1) } else { 0 };
+        let wanted = is_idle || head_ended || owed + 1 >= MAX_POSTPONED;
         let output = RefreshManagerOut {
             refresh_o: owed > 0 && wanted,
             force_o: owed > MAX_POSTPONED || owed == MAX_POSTPONED && left < MARGIN,
@@ -146,6 +153,9 @@ mod tests {
         };
         busy(&mut unit, 2 * REFI);
         assert_eq!(step(&mut unit, |_| ()), (false, false, 2));
+        for _ in 0..PAUSE {
+            assert_eq!(step(&mut unit, |input| input.idle_i = true), (false, false, 2));
+        }
         assert_eq!(step(&mut unit, |input| input.idle_i = true), (true, false, 2));
         assert_eq!(step(&mut unit, |_| ()), (false, false, 2));
         assert_eq!(step(&mut unit, |input| input.head_end_i = true), (false, false, 2));

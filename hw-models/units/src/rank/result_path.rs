@@ -4,7 +4,7 @@
 use super::BurstTimerIn;
 use super::burst_timer::Line;
 use crate::arith::{Binary16, Format, Fp, sum_variant};
-use crate::gear::{self, Gear, Gear1};
+use crate::gear::{self, DefaultGear, Gear};
 use crate::prim::Fifo;
 use pimlico_dpa::types::{Beat, LaneSums, Place, Sum, SumKind, TreeSum};
 use pimlico_ports::{Model, Open, U, Unit, ports, stimulus::one_in};
@@ -13,7 +13,7 @@ use std::marker::PhantomData;
 
 ports! {
     /// A way of results with sums of format `A`.
-    unit ResultPath<A: Format, G: Gear = Gear1>: "result_path" {
+    unit ResultPath<A: Format, G: Gear = DefaultGear>: "result_path" {
         inputs ResultPathIn {
             /// Clock: one edge per cycle of the rank's core.
             clk_core_i: bool,
@@ -88,7 +88,7 @@ struct Row {
 ///
 #[doc = contract!("rank/result_path")]
 #[derive(Clone, Debug)]
-pub struct ResultPath<A: Format, G: Gear = Gear1> {
+pub struct ResultPath<A: Format, G: Gear = DefaultGear> {
     timer: Line,
     bursts: Fifo<Sum, 16>,
     /// The last seven beats, the last one first.
@@ -272,7 +272,14 @@ impl<A: Format, G: Gear> Model for ResultPath<A, G> {
     }
 
     fn reset(&mut self) {
-        *self = Self::new();
+        self.timer = Line::default();
+        self.bursts = Fifo::new();
+        self.beats = [0; 7];
+        self.rows = [None; ROWS];
+        (self.phase, self.number, self.goes_on) = (0, 0, false);
+        self.memory.fill([[Fp::ZERO; 8]; WORDS]);
+        (self.kept, self.x, self.partial) = ([None; MOST], [None; MOST], None);
+        self.tree = [None; TREE + 1];
     }
 
     fn probe(&self) -> Self::Probe {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! From scores to weights: softmax unit and score buffer.
 
-use super::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, WeightPath, WeightPathIn};
+use super::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, WeightPath, WeightPathIn, WeightPathOut};
 use crate::arith::{Binary16, Binary32, Fp};
-use crate::gear::{self, Gear, Gear1, lanes};
+use crate::gear::{self, DefaultGear, Gear, lanes};
 use pimlico_dpa::types::{Element, Finish, Head, Place, Score, TreeSum, Weigh};
 use pimlico_ports::{Model, U, Unit, ports};
 
 ports! {
     /// The way from scores to weights.
-    unit SoftmaxPath<G: Gear = Gear1>: "softmax_path" {
+    unit SoftmaxPath<G: Gear = DefaultGear>: "softmax_path" {
         inputs SoftmaxPathIn {
             /// Factor of the scores in binary16.
             scale_i: u16,
@@ -87,7 +87,7 @@ const SCALE: usize = 3;
 ///
 #[doc = contract!("rank/softmax_path")]
 #[derive(Clone)]
-pub struct SoftmaxPath<const LATE: bool, const SCORES: usize, G: Gear = Gear1> {
+pub struct SoftmaxPath<const LATE: bool, const SCORES: usize, G: Gear = DefaultGear> {
     unit: SoftmaxUnit<Binary16, LATE, G>,
     weights: WeightPath<G>,
     /// The score buffer, and its word that was read last.
@@ -171,12 +171,47 @@ impl<const LATE: bool, const SCORES: usize, G: Gear> Model for SoftmaxPath<LATE,
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let tree = input.tree_of_i;
         let unit = self.unit.outputs();
-        let weights = self.weights.step(&self.weighing(input, &unit));
+        let weighing = self.weighing(input, &unit);
+        let unit_in = self.unit_in(input, &self.weights.settle(&weighing));
+        let weights = self.weights.step(&weighing);
+        self.unit.step(&unit_in);
+        if input.partial_read_i || weights.read_o {
+            let place = if input.partial_read_i { input.partial_place_i } else { weights.place_o };
+            let word = 4 * (self.index(place) / 4);
+            self.kept.copy_from_slice(&self.scores[word..word + 4]);
+        }
+        self.write(input, &unit);
+        output
+    }
+}
+
+impl<const LATE: bool, const SCORES: usize, G: Gear> SoftmaxPath<LATE, SCORES, G> {
+    /// The word of the score buffer that was asked for last: partial sums of outputs, if it was for them.
+    pub fn partial_outputs(&self) -> [u16; 4] {
+        self.kept
+    }
+
+    /// The oldest complete word of weights.
+    pub fn word(&self) -> u64 {
+        self.weights.word()
+    }
+
+    /// The inputs of the softmax unit in a cycle with this input.
+    pub fn softmax_unit_in(&self, input: &SoftmaxPathIn<G>) -> SoftmaxUnitIn<Binary16, G> {
+        let weighing = self.weighing(input, &self.unit.outputs());
+        self.unit_in(input, &self.weights.settle(&weighing))
+    }
+
+    fn unit_in(
+        &self,
+        input: &SoftmaxPathIn<G>,
+        weights: &WeightPathOut<G>,
+    ) -> SoftmaxUnitIn<Binary16, G> {
+        let tree = input.tree_of_i;
         let (sums, kept) = (input.tree_i.as_ref(), self.kept);
         let first = weights.element_o.get() as usize;
-        self.unit.step(&SoftmaxUnitIn {
+        SoftmaxUnitIn {
             score_valid_i: input.tree_valid_i && !tree.is_output,
             score_i: lanes::<G, _>(|lane| element(sums[lane])),
             scale_i: element(input.scale_i),
@@ -192,21 +227,7 @@ impl<const LATE: bool, const SCORES: usize, G: Gear> Model for SoftmaxPath<LATE,
             sum_i: input.sum_i,
             sum_head_i: input.sum_head_i,
             ..Default::default()
-        });
-        if input.partial_read_i || weights.read_o {
-            let place = if input.partial_read_i { input.partial_place_i } else { weights.place_o };
-            let word = 4 * (self.index(place) / 4);
-            self.kept.copy_from_slice(&self.scores[word..word + 4]);
         }
-        self.write(input, &unit);
-        output
-    }
-}
-
-impl<const LATE: bool, const SCORES: usize, G: Gear> SoftmaxPath<LATE, SCORES, G> {
-    /// The word of the score buffer that was read last.
-    pub(super) fn kept(&self) -> [u16; 4] {
-        self.kept
     }
 
     /// The inputs of what makes words of weights.

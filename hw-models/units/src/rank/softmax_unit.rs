@@ -3,7 +3,7 @@
 
 use super::softmax_sum::{self, Divider, HeadSum, Word};
 use crate::arith::{Binary32, Format, Fp};
-use crate::gear::{self, Gear, Gear1, lanes};
+use crate::gear::{self, DefaultGear, Gear, lanes};
 use pimlico_ports::{
     Model, Open, Signal, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -12,7 +12,7 @@ use std::array::from_fn;
 
 ports! {
     /// A softmax unit.
-    unit SoftmaxUnit<F: Format, G: Gear = Gear1>: "softmax_unit" {
+    unit SoftmaxUnit<F: Format, G: Gear = DefaultGear>: "softmax_unit" {
         inputs SoftmaxUnitIn {
             /// Pass 1: a group of GEAR scores arrives.
             score_valid_i: bool => all_but_one_in(4),
@@ -180,7 +180,7 @@ const EXP: usize = 6;
 ///
 #[doc = contract!("rank/softmax_unit")]
 #[derive(Clone)]
-pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = Gear1> {
+pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = DefaultGear> {
     maximum: [Maximum<F>; HEADS],
     /// Running sums, or their reciprocals.
     total: [Word; HEADS],
@@ -632,16 +632,17 @@ impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
 mod tests {
     use super::*;
     use crate::arith::Binary16;
+    use crate::gear::Gear1;
     use half::f16;
 
-    type Early = SoftmaxUnit<Binary16, false>;
-    type Late = SoftmaxUnit<Binary16, true>;
+    type Early = SoftmaxUnit<Binary16, false, Gear1>;
+    type Late = SoftmaxUnit<Binary16, true, Gear1>;
 
     fn number(x: f32) -> Fp<Binary16> {
         f16::from_f32(x).into()
     }
 
-    fn score(x: f32) -> SoftmaxUnitIn<Binary16> {
+    fn score(x: f32) -> SoftmaxUnitIn<Binary16, Gear1> {
         SoftmaxUnitIn {
             score_valid_i: true,
             score_i: [number(x)],
@@ -652,14 +653,16 @@ mod tests {
         }
     }
 
-    fn idle() -> SoftmaxUnitIn<Binary16> {
+    fn idle() -> SoftmaxUnitIn<Binary16, Gear1> {
         SoftmaxUnitIn::default()
     }
 
     /// Cycles until `done`, that of `input` being the first.
-    fn cycles<M: Model<In = SoftmaxUnitIn<Binary16>, Out = SoftmaxUnitOut<Binary16>>>(
+    fn cycles<
+        M: Model<In = SoftmaxUnitIn<Binary16, Gear1>, Out = SoftmaxUnitOut<Binary16, Gear1>>,
+    >(
         unit: &mut M,
-        input: SoftmaxUnitIn<Binary16>,
+        input: SoftmaxUnitIn<Binary16, Gear1>,
         done: impl Fn(&M::Out) -> bool,
     ) -> u64 {
         let inputs = std::iter::once(input).chain(std::iter::repeat_n(idle(), 100));
@@ -667,7 +670,7 @@ mod tests {
     }
 
     /// A unit that has taken a chunk but for its last score: 0, 1, 2, ...
-    fn almost_a_chunk<const LATE: bool>() -> SoftmaxUnit<Binary16, LATE> {
+    fn almost_a_chunk<const LATE: bool>() -> SoftmaxUnit<Binary16, LATE, Gear1> {
         let mut unit = SoftmaxUnit::new();
         for i in 0..CHUNK - 1 {
             unit.step(&score(i as f32));

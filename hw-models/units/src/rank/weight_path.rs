@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Scores on their way to the softmax unit, and its weights on their way to the data bus.
 
-use crate::gear::{self, Gear, Gear1, lanes};
+use crate::gear::{self, DefaultGear, Gear, lanes};
 use crate::prim::Fifo;
 use pimlico_dpa::types::{Element, Head, Place, Weigh};
 use pimlico_ports::{
@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 ports! {
     /// A way of weights.
-    unit WeightPath<G: Gear = Gear1>: "weight_path" {
+    unit WeightPath<G: Gear = DefaultGear>: "weight_path" {
         inputs WeightPathIn {
             /// Scores in the buffer are to become a word of weights.
             weigh_valid_i: bool => all_but_one_in(4),
@@ -62,7 +62,7 @@ const WORDS: usize = 16;
 ///
 #[doc = contract!("rank/weight_path")]
 #[derive(Clone, Debug)]
-pub struct WeightPath<G: Gear = Gear1> {
+pub struct WeightPath<G: Gear = DefaultGear> {
     /// Scores of the weigh that have been asked for.
     index: u8,
     /// The group of scores that was asked for, if the softmax unit has not accepted it: the element that is
@@ -87,6 +87,13 @@ impl<G: Gear> Unit for WeightPath<G> {
 
     fn variant() -> String {
         gear::variant::<G>("")
+    }
+}
+
+impl<G: Gear> WeightPath<G> {
+    /// The oldest complete word; 0 if there is none.
+    pub(super) fn word(&self) -> u64 {
+        self.words.oldest().copied().unwrap_or_default()
     }
 }
 
@@ -120,7 +127,7 @@ impl<G: Gear> Model for WeightPath<G> {
 
     fn settle(&self, input: &Self::In) -> Self::Out {
         let mut output = WeightPathOut {
-            word_o: self.words.oldest().copied().unwrap_or_default(),
+            word_o: self.word(),
             score_valid_o: self.group.is_some(),
             ..Default::default()
         };

@@ -203,7 +203,7 @@ fn beats_of(cells: &Cells) -> Burst {
 impl Judge {
     pub fn new(first: &PimModuleIn, wide: bool, late: bool, places: usize, gear: usize) -> Self {
         let timing = first.timing_i;
-        let kind = Kind { wide, late, places, cl: timing.cl.into() };
+        let kind = Kind { wide, late, places, gear: gear as u64 };
         let sizes = Sizes {
             rows: first.size_i.rows.get() as u32,
             columns: first.size_i.columns.get() as u32,

@@ -15,6 +15,7 @@ use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use judge::Judge;
 use pimlico_units::arith::{Binary16, Format};
+use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
 use proptest::collection::vec;
 use proptest::num::u64::ANY;
@@ -31,26 +32,26 @@ const NEVER: u64 = (1 << 20) - 1;
 /// cycle in which the head ends, not too late for it, and too late to come before.
 const BEFORE_PREA: [u64; 4] = [2, 3, 3, 4];
 
-impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Bench
-    for PimModule<A, LATE, SCORES, GEAR>
+impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Bench
+    for PimModule<A, LATE, SCORES, G>
 {
     fn episodes() -> BoxedStrategy<Vec<PimModuleIn>> {
         let drawn = (ANY.no_shrink(), vec(ANY.no_shrink(), 1..=ACTIONS));
         let inputs = |(seed, actions): (u64, Vec<u64>)| {
-            let scenario = || Scenario::new(seed, &actions, is_wide::<A>(), SCORES, GEAR);
+            let scenario = || Scenario::new(seed, &actions, is_wide::<A>(), SCORES, G::TCK);
             // In some episodes the first REF becomes due as a head ends, and operands of the next are waiting.
             let head_end = match seed % 3 {
-                0 => scenario().with_refi(NEVER).head_end::<A, LATE, SCORES, GEAR>(EPISODE),
+                0 => scenario().with_refi(NEVER).head_end::<A, LATE, SCORES, G>(EPISODE),
                 _ => None,
             };
             let scenario = match head_end {
                 Some(tck) => {
-                    let before = BEFORE_PREA[(seed >> 2) as usize % 4] * GEAR as u64;
+                    let before = BEFORE_PREA[(seed >> 2) as usize % 4] * G::TCK as u64;
                     scenario().with_refi(tck - before)
                 }
                 None => scenario(),
             };
-            scenario.inputs::<A, LATE, SCORES, GEAR>(EPISODE)
+            scenario.inputs::<A, LATE, SCORES, G>(EPISODE)
         };
         drawn.prop_map(inputs).boxed()
     }
@@ -60,11 +61,11 @@ impl<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize> Bench
     }
 
     fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], bins: &mut Bins) {
-        plan::cover(inputs, outputs, GEAR, bins);
+        plan::cover(inputs, outputs, G::TCK, bins);
     }
 
     fn oracle(inputs: &[PimModuleIn], outputs: &[PimModuleOut]) -> Result<u64, OracleError> {
-        judge::<A, LATE, SCORES, GEAR>(inputs, outputs).map(|judge| judge.checked)
+        judge::<A, LATE, SCORES, G>(inputs, outputs).map(|judge| judge.checked)
     }
 }
 
@@ -73,12 +74,12 @@ fn is_wide<A: Format>() -> bool {
 }
 
 /// The judge behind an episode.
-fn judge<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
+fn judge<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
     inputs: &[PimModuleIn],
     outputs: &[PimModuleOut],
 ) -> Result<Judge, OracleError> {
     let first = inputs.first().copied().unwrap_or_default();
-    let mut judge = Judge::new(&first, is_wide::<A>(), LATE, SCORES, GEAR);
+    let mut judge = Judge::new(&first, is_wide::<A>(), LATE, SCORES, G::TCK);
     for (tck, (inputs, outputs)) in (0..).zip(inputs.chunks(2).zip(outputs.chunks(2))) {
         judge.tck(2 * tck, inputs, outputs)?;
     }
@@ -93,30 +94,28 @@ mod tests {
     use pimlico_dpa::types::Fault;
     use pimlico_ports::Model;
     use pimlico_units::arith::Binary32;
-    use pimlico_units::module::DEFAULT_GEAR;
+    use pimlico_units::gear::{DefaultGear, Gear1};
 
     /// An episode with the outputs of the model.
-    fn episode<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
+    fn episode<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
         random: &mut Random,
     ) -> (Vec<PimModuleIn>, Vec<PimModuleOut>) {
         let seed = random.next();
         let actions: Vec<u64> = (0..10).map(|_| random.next()).collect();
-        let scenario = Scenario::new(seed, &actions, is_wide::<A>(), SCORES, GEAR);
-        let inputs = scenario.inputs::<A, LATE, SCORES, GEAR>(EPISODE);
-        let mut unit = PimModule::<A, LATE, SCORES, GEAR>::new();
+        let scenario = Scenario::new(seed, &actions, is_wide::<A>(), SCORES, G::TCK);
+        let inputs = scenario.inputs::<A, LATE, SCORES, G>(EPISODE);
+        let mut unit = PimModule::<A, LATE, SCORES, G>::new();
         let outputs = inputs.iter().map(|input| unit.step(input)).collect();
         (inputs, outputs)
     }
 
     /// What the judge of the model's runs has checked: results, and programs that it took up.
-    fn judged<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
-        episodes: u64,
-    ) -> u64 {
+    fn judged<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(episodes: u64) -> u64 {
         let mut random = Random(9);
         (0..episodes)
             .map(|number| {
-                let (inputs, outputs) = episode::<A, LATE, SCORES, GEAR>(&mut random);
-                match judge::<A, LATE, SCORES, GEAR>(&inputs, &outputs) {
+                let (inputs, outputs) = episode::<A, LATE, SCORES, G>(&mut random);
+                match judge::<A, LATE, SCORES, G>(&inputs, &outputs) {
                     Ok(judge) => judge.results,
                     Err(error) => panic!("episode {number}: {error}"),
                 }
@@ -126,10 +125,10 @@ mod tests {
 
     #[test]
     fn the_model_computes_what_golden_does() {
-        assert!(judged::<Binary16, false, 131_072, 1>(12) > 2000);
-        assert!(judged::<Binary16, true, 64, DEFAULT_GEAR>(12) > 2000);
-        assert!(judged::<Binary32, false, 64, DEFAULT_GEAR>(12) > 2000);
-        assert!(judged::<Binary32, true, 131_072, DEFAULT_GEAR>(12) > 2000);
+        assert!(judged::<Binary16, false, 131_072, Gear1>(12) > 2000);
+        assert!(judged::<Binary16, true, 64, DefaultGear>(12) > 2000);
+        assert!(judged::<Binary32, false, 64, DefaultGear>(12) > 2000);
+        assert!(judged::<Binary32, true, 131_072, DefaultGear>(12) > 2000);
     }
 
     /// What the judge says where a fault is on the port from an output on, in place of what is there.
@@ -140,7 +139,7 @@ mod tests {
     ) -> Result<u64, OracleError> {
         let mut outputs = outputs.clone();
         outputs[from..].iter_mut().for_each(|output| output.fault_o = fault);
-        judge::<Binary16, false, 131_072, DEFAULT_GEAR>(inputs, &outputs).map(|judge| judge.checked)
+        judge::<Binary16, false, 131_072, DefaultGear>(inputs, &outputs).map(|judge| judge.checked)
     }
 
     #[test]
@@ -149,7 +148,7 @@ mod tests {
         let mut overwritten = [0; 2]; // in the tCK of an RD_RESULT
         let mut others = 0;
         for _ in 0..200 {
-            let seen = episode::<Binary16, false, 131_072, DEFAULT_GEAR>(&mut random);
+            let seen = episode::<Binary16, false, 131_072, DefaultGear>(&mut random);
             let outputs = &seen.1;
             let number = |what: &dyn Fn(&PimModuleOut) -> bool| outputs.iter().position(what);
             if let Some(at) = number(&|output| output.fault_o == Fault::Overwritten) {
@@ -162,9 +161,12 @@ mod tests {
             {
                 others += 1;
                 for fault in [Fault::Overwritten, Fault::NoPlace] {
-                    let error =
-                        judge_fault(&seen, (read + 1).next_multiple_of(2 * DEFAULT_GEAR), fault)
-                            .expect_err("no fault");
+                    let error = judge_fault(
+                        &seen,
+                        (read + 1).next_multiple_of(2 * DefaultGear::TCK),
+                        fault,
+                    )
+                    .expect_err("no fault");
                     assert_eq!(error.port, "fault_o");
                 }
             }

@@ -9,6 +9,7 @@ use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, PinCommand, P
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_ports::{Model, U};
 use pimlico_units::arith::Format;
+use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
 use std::collections::VecDeque;
 
@@ -123,10 +124,10 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
 }
 
 /// Chunks from one that leaves partial sums of outputs to one that may go on from them, and the same in heads
-/// for the context: a chunk takes four RD_RESULTs, a head at least as many, five tCK apart, and one more MAC.
-fn settles(timing: &Timing) -> [u64; 2] {
-    let [cl, slot] = [timing.cl, timing.ccd_l].map(u64::from);
-    [(cl + 8).div_ceil(4 * 4), (cl + 5).div_ceil(3 * 5 + slot + 7)]
+/// for the context. A chunk takes four RD_RESULTs of four tCK; a head takes as many, and one more MAC: longer than
+/// partial sums of the context take at any gear.
+fn settles(gear: usize) -> [u64; 2] {
+    [(4 + 4 * gear as u64).div_ceil(4 * 4), 1]
 }
 
 /// Whether the tCK does not exist for the rank.
@@ -143,7 +144,7 @@ impl Scenario {
         let columns = if random.one_in(3) { 24 + random.below(200) } else { 128 };
         let size_i = BankSize { rows: U::new(rows), columns: U::new(columns) };
         let scale_i = 0x2C00 + random.below(0x1000) as u16; // 2^-4 to 1
-        let settles = settles(&timing_i);
+        let settles = settles(gear);
         let nine_refi_tck = 9 * timing_i.refi.get();
         let longest_row = match nine_refi_tck + 1000 < PATIENCE_TCK {
             true => nine_refi_tck / u64::from(timing_i.ccd_l),
@@ -178,21 +179,21 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats.
-    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
+    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
         self,
         beats: usize,
     ) -> Vec<PimModuleIn> {
-        self.drive::<A, LATE, SCORES, GEAR>(beats, |_, _| {})
+        self.drive::<A, LATE, SCORES, G>(beats, |_, _| {})
     }
 
     /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind, so many
     /// that the bus is in use longer than tRP.
-    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
+    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
         self,
         beats: usize,
     ) -> Option<u64> {
         let (mut now, mut closed, mut operands, mut found) = (0, None, 0, None);
-        self.drive::<A, LATE, SCORES, GEAR>(beats, |input, pins| {
+        self.drive::<A, LATE, SCORES, G>(beats, |input, pins| {
             match pins.command {
                 _ if input.memory_i || input.start_valid_i => closed = None,
                 PinCommand::PreAll => (closed, operands) = (Some(now), 0),
@@ -210,14 +211,14 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats; `see` is shown what is on the pins in each tCK.
-    fn drive<A: Format, const LATE: bool, const SCORES: usize, const GEAR: usize>(
+    fn drive<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
         mut self,
         beats: usize,
         mut see: impl FnMut(&PimModuleIn, &Pins),
     ) -> Vec<PimModuleIn> {
-        let mut unit = PimModule::<A, LATE, SCORES, GEAR>::new();
+        let mut unit = PimModule::<A, LATE, SCORES, G>::new();
         let mut inputs = Vec::with_capacity(beats);
-        while inputs.len() + 2 * GEAR <= beats {
+        while inputs.len() + 2 * G::TCK <= beats {
             let now = unit.settle(&self.idle);
             let Some((mut input, driven)) = self.next(&now) else { break };
             let held = is_held(&input);
@@ -229,7 +230,7 @@ impl Scenario {
             input.cells_i = self.arrays.read(&pins);
             let in_memory_mode = !held && input.memory_i;
             let mut output = PimModuleOut::default();
-            for tck in 0..if in_memory_mode { 1 } else { GEAR } {
+            for tck in 0..if in_memory_mode { 1 } else { G::TCK } {
                 for beat in driven {
                     input.host_dq_valid_i = beat.is_some();
                     input.host_dq_i = beat.unwrap_or_default();
@@ -244,7 +245,7 @@ impl Scenario {
                 }
             }
             self.see(&input, &output);
-            self.over = if in_memory_mode { (self.over + 1) % GEAR } else { 0 };
+            self.over = if in_memory_mode { (self.over + 1) % G::TCK } else { 0 };
         }
         inputs
     }

@@ -2,13 +2,9 @@
 //! Requests of the array port: MACs, and CLOSE_ALL at the end of a head or of a run.
 
 use super::SequencerIn;
-use crate::rank::RankController;
 
 /// MACs that are accepted and not on the pins, at the most.
 const ON_THEIR_WAY: usize = 4;
-/// Bursts of a chunk's results.
-const CHUNK_BURSTS: u16 = 4;
-
 /// The first entry of the array queue that is not sent.
 #[derive(Clone, Copy)]
 pub enum Next {
@@ -17,7 +13,7 @@ pub enum Next {
     /// A CLOSE_ALL; there is nothing else to do, or there is.
     CloseAll { quiet: bool },
     /// A MAC: it begins and ends a sum, its word is there, and it may not end its sum.
-    Mac { first: bool, last: bool, word_there: bool, waits: bool },
+    Mac { last: bool, word_there: bool, waits: bool },
 }
 
 /// Requests of the array port.
@@ -26,7 +22,7 @@ pub struct Array {
     /// MACs that are accepted and not on the pins, and whether each ends a sum, the oldest at the bottom.
     sent: usize,
     lasts: u8,
-    /// Cycles until a MAC that is a sum by itself may be requested.
+    /// Cycles until a MAC that ends a sum may be requested.
     pace: u16,
     flags: Flags,
 }
@@ -80,8 +76,8 @@ impl Array {
         match next {
             Next::None { ended } => [false, ended && !self.flags.closed],
             Next::CloseAll { quiet } => [false, self.sent == 0 && quiet],
-            Next::Mac { first, last, word_there, waits } => {
-                let may_end = !waits && (!first || self.lasts == 0 && self.pace <= 1);
+            Next::Mac { last, word_there, waits } => {
+                let may_end = !waits && self.lasts == 0 && self.pace <= 1;
                 [self.flags.reads || word_there && (!last || may_end), false]
             }
         }
@@ -102,9 +98,8 @@ impl Array {
             self.sent = self.sent.saturating_sub(1);
             self.lasts >>= 1;
             if ends {
-                // A chunk's results leave in four bursts, which take longer than one MAC, and no longer than two.
-                let chunk = CHUNK_BURSTS * u16::from(input.burst_i);
-                self.pace = chunk.saturating_sub(RankController::LATENCY as u16 + 1);
+                // The results of a chunk leave in four bursts before those of the next come.
+                self.pace = 3 * u16::from(input.burst_i).max(2) + 1;
             }
         }
         if sends && let Next::Mac { last, .. } = next {

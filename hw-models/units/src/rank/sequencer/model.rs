@@ -94,7 +94,7 @@ pub struct Sequencer<
     const SCORES: usize = PLACES,
     const CONTEXT_AFTER_CONTEXT: u16 = 0,
     const CONTEXT_AFTER_TREE: u16 = 4,
-    const TREE_AFTER_CONTEXT: u16 = 11,
+    const TREE_AFTER_CONTEXT: u16 = 9,
 > {
     /// What the registers put out.
     output: SequencerOut,
@@ -149,7 +149,7 @@ impl<
     fn variant() -> String {
         let scores = if SCORES == PLACES { String::new() } else { format!("scores{SCORES}") };
         let gaps = match (CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT) {
-            (0, 4, 11) => String::new(),
+            (0, 4, 9) => String::new(),
             (context, tree, back) => format!("gaps{context}_{tree}_{back}"),
         };
         let parts = [scores, gaps].into_iter().filter(|part| !part.is_empty());
@@ -274,10 +274,10 @@ impl<
             None => Next::None { ended: self.flags.ended_run },
             Some(entry) if entry.closes() => Next::CloseAll { quiet: self.flags.quiet },
             Some(ArrayEntry { request, number, need }) => {
-                let Mac { first, last, accumulate, .. } = request.mac;
+                let Mac { last, accumulate, .. } = request.mac;
                 let word_there = self.scoreboard.mac_may(*need, input.events_i.written);
                 let waits = self.readers.keeps(input, queued, accumulate, *number);
-                Next::Mac { first, last, word_there, waits }
+                Next::Mac { last, word_there, waits }
             }
         }
     }
