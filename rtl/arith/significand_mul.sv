@@ -82,5 +82,6 @@ module significand_mul #(
   end
 
   if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
+  if (FAST > 1) $fatal(1, "FAST = %0d: expected 0 or 1", FAST);
 
 endmodule

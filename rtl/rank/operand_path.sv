@@ -178,4 +178,7 @@ module operand_path import pimlico_pkg::*; #(
   assign unused = &{1'b0, host_ahead, host_last, host_waits, pu_ahead, pu_last, pu_waits,
                     relaid_valid};
 
+  if (HOST_DEPTH < 2 || PU_DEPTH < 2)
+    $fatal(1, "HOST_DEPTH, PU_DEPTH = %0d, %0d: expected 2 or more", HOST_DEPTH, PU_DEPTH);
+
 endmodule

@@ -594,4 +594,10 @@ module sequencer import pimlico_pkg::*; #(
   end
 
   if (SCORES < 4 || SCORES > 131072) $fatal(1, "SCORES = %0d: expected 4 to 131072", SCORES);
+  if (LATENCY > 15 || CONTEXT_AFTER_TREE > 31 || TREE_AFTER_CONTEXT > 31)
+    $fatal(1, "LATENCY = %0d, idle cycles %0d and %0d: expected up to 15 and 31", LATENCY,
+           CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT);
+  if (CONTEXT_AFTER_CONTEXT > CONTEXT_AFTER_TREE + 1)
+    $fatal(1, "CONTEXT_AFTER_CONTEXT = %0d: expected up to %0d", CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE + 1);
+
 endmodule

@@ -49,4 +49,6 @@ module shared_buffer #(
     assign factors_o[g] = accumulate_i ? {4{word[g]}} : word;
   end
 
+  if (DEPTH < 2) $fatal(1, "DEPTH = %0d: expected 2 or more", DEPTH);
+
 endmodule

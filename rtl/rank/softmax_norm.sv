@@ -181,5 +181,11 @@ module softmax_norm #(
   assign result_o  = result_q;
 
   if (STAGES != 1 && STAGES != 2) $fatal(1, "STAGES = %0d: expected 1 or 2", STAGES);
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) || !fp_pkg::is_format(X_EXP_BITS, X_MAN_BITS))
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d, x %0d, %0d: expected formats", EXP_BITS, MAN_BITS, X_EXP_BITS,
+           X_MAN_BITS);
+  if (SUBNORMALS > 1 || X_SUBNORMALS > 1)
+    $fatal(1, "SUBNORMALS, X_SUBNORMALS = %0d, %0d: expected 0 or 1", SUBNORMALS, X_SUBNORMALS);
+  if (R_BITS < 2) $fatal(1, "R_BITS = %0d: expected 2 or more", R_BITS);
 
 endmodule

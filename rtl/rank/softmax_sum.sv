@@ -196,5 +196,8 @@ module softmax_sum #(
 
   if (DIGIT <= MAN_BITS || STAGES == 0 || STAGES > 2)
     $fatal(1, "DIGIT, STAGES = %0d, %0d: expected more than MAN_BITS, and 1 or 2", DIGIT, STAGES);
+  if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) || MAN_BITS > 10)
+    $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7", EXP_BITS, MAN_BITS);
+  if (!(GEAR inside {1, 2, 4})) $fatal(1, "GEAR = %0d: expected 1, 2 or 4", GEAR);
 
 endmodule

@@ -18,6 +18,7 @@ const SOME: &str = "expected 1 or more";
 const TWO: &str = "expected 2 or more";
 const POWER: &str = "expected a power of two, 2 or more";
 const IDLE: &str = "expected up to 15 and 31";
+const STAGES_FAST: &str = "expected 0 or 1, 0 to 3, 0 or 1";
 const GEAR: &str = "expected 1, 2 or 4";
 const PLACES: &str = "expected a power of two, 8 to 131072";
 
@@ -33,9 +34,13 @@ const REFUSED: &[Refused] = &[
     ("ram", "DEPTH=100", POWER),
     ("ram_1p", "WIDTH=0", SOME),
     ("ram_1p", "DEPTH=0", SOME),
+    ("word_registers", "WIDTH=0", SOME),
+    ("word_registers", "DEPTH=1", TWO),
     ("timer", "WIDTH=1", TWO),
     ("timer", "KEEP=2", BOOLEAN),
+    ("carry_select_adder", "WIDTH=1", TWO),
     ("significand_mul", "WIDTH=1", TWO),
+    ("significand_mul", "FAST=2", BOOLEAN),
     ("leading_zeros", "WIDTH=1", TWO),
     ("fp_unpack", "EXP_BITS=6", FORMAT),
     ("fp_unpack", "MAN_BITS=11", FORMAT),
@@ -53,8 +58,9 @@ const REFUSED: &[Refused] = &[
     ("fp_add", "FAST=2", BOOLEAN),
     ("fp_mul", "EXP_BITS=6", FORMAT),
     ("fp_mul", "MAN_BITS=11", FORMAT),
-    ("fp_mul", "SUBNORMALS=2", STAGES),
-    ("fp_mul", "STAGES=4", STAGES),
+    ("fp_mul", "SUBNORMALS=2", STAGES_FAST),
+    ("fp_mul", "STAGES=4", STAGES_FAST),
+    ("fp_mul", "FAST=2", STAGES_FAST),
     ("fp_max", "EXP_BITS=6", FORMAT),
     ("fp_max", "MAN_BITS=11", FORMAT),
     ("fp_max", "SUBNORMALS=2", STAGES),
@@ -101,13 +107,28 @@ const REFUSED: &[Refused] = &[
     ("adder_unit", "SUBNORMALS=2", BOOLEAN),
     ("adder_unit", "SUM_EXP_BITS=6", "expected formats: 5, 10, sums 6, 10"),
     ("adder_unit", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", "expected formats: 5, 10, sums 8, 7"),
-    ("softmax_recip", "EXP_BITS=9", FORMAT),
-    ("softmax_recip", "MAN_BITS=22", FORMAT),
+    ("softmax_norm", "EXP_BITS=6", "expected formats"),
+    ("softmax_norm", "MAN_BITS=11", "expected formats"),
+    ("softmax_norm", "X_EXP_BITS=6", "expected formats"),
+    ("softmax_norm", "X_MAN_BITS=11", "expected formats"),
+    ("softmax_norm", "SUBNORMALS=2", BOOLEAN),
+    ("softmax_norm", "X_SUBNORMALS=2", BOOLEAN),
+    ("softmax_norm", "R_BITS=1", TWO),
+    ("softmax_norm", "STAGES=3", "expected 1 or 2"),
+    ("softmax_recip", "INT_BITS=1", "expected 2 or more, 19 or less"),
+    ("softmax_recip", "BITS=20", "expected 2 or more, 19 or less"),
+    ("softmax_recip", "ROWS=3", "expected a divisor of BITS = 14"),
+    ("softmax_sum", "EXP_BITS=6", SHORT_FORMAT),
+    ("softmax_sum", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
+    ("softmax_sum", "GEAR=3", GEAR),
+    ("softmax_sum", "DIGIT=10", "expected more than MAN_BITS, and 1 or 2"),
+    ("softmax_sum", "STAGES=3", "expected more than MAN_BITS, and 1 or 2"),
     ("softmax_unit", "EXP_BITS=6", SHORT_FORMAT),
     ("softmax_unit", "MAN_BITS=23 EXP_BITS=8", SHORT_FORMAT),
     ("softmax_unit", "SUBNORMALS=2", BOOLEAN),
     ("softmax_unit", "LATE=2", BOOLEAN),
     ("softmax_unit", "HEADS=1", TWO),
+    ("softmax_unit", "GEAR=3", GEAR),
     ("ddr_in", "WIDTH=0", SOME),
     ("ddr_out", "WIDTH=0", SOME),
     ("shared_buffer", "DEPTH=1", TWO),
@@ -130,6 +151,7 @@ const REFUSED: &[Refused] = &[
     ("context_queue", "SUM_EXP_BITS=6", SUMS),
     ("context_queue", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("weight_path", "WORDS=12", POWER),
+    ("weight_path", "GEAR=3", GEAR),
     ("request_queue", "WIDTH=0", SOME),
     ("request_queue", "DEPTH=12", POWER),
     ("ram_1r1w", "WIDTH=0", SOME),
@@ -141,13 +163,14 @@ const REFUSED: &[Refused] = &[
     ("rank_controller", "BANKS_PER_GROUP=8", "expected 16 or less"),
     ("softmax_path", "LATE=2", BOOLEAN),
     ("softmax_path", "SCORES=12", PLACES),
+    ("softmax_path", "GEAR=3", GEAR),
     ("sequencer", "SCORES=2", "expected 4 to 131072"),
     ("sequencer", "LATENCY=16", IDLE),
     ("sequencer", "CONTEXT_AFTER_CONTEXT=6", "expected up to 5"),
     ("sequencer", "CONTEXT_AFTER_TREE=32", IDLE),
     ("sequencer", "TREE_AFTER_CONTEXT=32", IDLE),
     ("sequencer_decode", "SCORES=2", "expected 4 to 131072"),
-    ("core_timing", "GEAR=3", "expected 1, 2 or 4"),
+    ("core_timing", "GEAR=3", GEAR),
     ("sequencer_results", "LATENCY=16", IDLE),
     ("sequencer_results", "CONTEXT_AFTER_CONTEXT=6", "expected up to 5"),
     ("sequencer_results", "CONTEXT_AFTER_TREE=32", IDLE),
@@ -159,6 +182,7 @@ const REFUSED: &[Refused] = &[
     ("pim_rank", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("pim_rank", "LATE=2", BOOLEAN),
     ("pim_rank", "SCORES=12", PLACES),
+    ("pim_rank", "GEAR=3", GEAR),
     ("dispatcher", "REQUESTS=17", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "COMMANDS=16381", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "ENTRIES=65536", "expected 1 to 65535"),
@@ -166,11 +190,12 @@ const REFUSED: &[Refused] = &[
     ("pim_module", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("pim_module", "LATE=2", BOOLEAN),
     ("pim_module", "SCORES=12", PLACES),
+    ("pim_module", "GEAR=3", GEAR),
 ];
 
 /// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits
 /// lacks the carry that it puts out.
-const ANY: &[(&str, &str)] = &[("pipe", "ENABLED"), ("ripple_adder", "WIDTH")];
+const ANY: &[(&str, &str)] = &[("pipe", "ENABLED"), ("pipe", "RESET"), ("ripple_adder", "WIDTH")];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -106,11 +106,12 @@ fn a_mismatch_of_outputs_that_settle_is_in_the_waves() {
     let window = Window { from: 0, cycle_ps: 1000 };
     lockstep.watch(0, &files, window, "seed 1").expect("writable");
     let lanes = [Fp::from_bits(0x6401); 8]; // 1025: large, and its last bit set
+    // A sum of 0 + 1025 + 0, by one lane after the other.
     let mismatch = (0..10).find_map(|cycle| {
         let input = AdderUnitIn {
-            accumulate_i: [cycle > 0, false],
-            x_i: [lanes; 2],
-            begin_i: true,
+            begin_i: cycle == 0,
+            accumulate_i: [cycle == 1, cycle == 3],
+            x_i: [lanes, [Fp::ZERO; 8]],
             ..Default::default()
         };
         let mut outputs = [AdderUnitOut::default()];

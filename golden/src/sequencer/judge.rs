@@ -218,7 +218,7 @@ impl Judge {
 
     /// What keeps a MAC from being requested.
     fn keeps_mac(&self, mac: &Item) -> Option<&'static str> {
-        let Command { first, last, opcode, .. } = mac.command;
+        let Command { last, opcode, .. } = mac.command;
         let ends = |&index: &usize| self.items[index].is_mac() && self.items[index].command.last;
         let yields =
             |oldest: &Item| oldest.sum < mac.sum && (opcode == MAC_CONTEXT || oldest.is_context());
@@ -228,9 +228,10 @@ impl Judge {
         if last && self.oldest_results().is_some_and(yields) {
             return Some("results before it have not left");
         }
+        // Four RD_RESULTs leave in so many cycles; a port has one every two cycles.
         let soon = self.sent[ARRAY].iter().any(ends)
-            || !self.is_behind(self.sum_read, 4 * self.sizes.burst);
-        (first && last && soon).then_some("the results of a chunk have not had their time")
+            || !self.is_behind(self.sum_read, 3 * self.sizes.burst.max(2) + 4);
+        (last && soon).then_some("the results of a chunk have not had their time")
     }
 
     /// Whether an entry of a queue waits that is before an item.

@@ -50,8 +50,22 @@ enum Command {
     Sweep(sweep::SweepArguments),
 }
 
+/// The command line; what is wrong with it in one line.
+fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| {
+        if !error.use_stderr() {
+            error.exit();
+        }
+        let said = error.to_string();
+        let what = said.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+        let words: Vec<_> = what.split_whitespace().collect();
+        eprintln!("pimlico: {}", words.join(" "));
+        std::process::exit(2)
+    })
+}
+
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    let result = match parse().command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),

@@ -177,7 +177,7 @@ fn io_buffers_are_compared() {
     assert_eq!(names, ["score", "context", "ffn1", "ffn2"]);
     for row in rows {
         let reduction = row["reduction_percent"].as_f64().expect("a number");
-        assert!(reduction > 0.0 && reduction < 60.0, "{row}");
+        assert!(reduction > 0.0 && reduction < 70.0, "{row}");
         assert!(row["paper_percent"].is_f64());
         assert_eq!(row["ping_pong"]["slots"]["lost"]["io"], 0);
     }
@@ -185,7 +185,7 @@ fn io_buffers_are_compared() {
 
 #[test]
 fn numerics_are_compared() {
-    let comparison = json("sweep numerics --head-dim 64 --context 64,2000 --json");
+    let comparison = json("sweep numerics --head-dim 128 --context 64,2000 --json");
     let rows = comparison["rows"].as_array().expect("a list");
     assert_eq!(rows.len(), 2 * 2 * 4);
     assert!(rows.iter().all(|row| row["bubble"] == 0 && row["pin_violations"] == 0));
@@ -287,7 +287,9 @@ fn a_waveform_is_written() {
     let output = pimlico(&format!("run --context 33 --vcd {}", file.display()));
     assert_eq!(output.status.code(), Some(0));
     let text = std::fs::read_to_string(file).expect("it was written");
-    for name in ["rank", "commands", "chip7_bank0_bank_pu", "adder_unit", "tree_o", "result_o[3]"] {
+    for name in
+        ["rank", "commands", "chip7_bank0_bank_pu", "adder_unit", "tree_o[0]", "result_o[3]"]
+    {
         assert!(text.contains(&format!(" {name} ")), "{name}");
     }
 }
@@ -429,7 +431,7 @@ mod with_rtl {
             assert_eq!(unit["cases"], 1 << 24);
         }
         assert_eq!(report["left_out"][0], "fp_add:stages1");
-        assert!(refused("cosim adder_unit --exhaustive").contains("adder_unit:flush_sum32: only"));
+        assert!(refused("cosim adder_unit --exhaustive").contains("adder_unit:sum32_gear1: only"));
     }
 
     #[test]

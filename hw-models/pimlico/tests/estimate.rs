@@ -132,7 +132,7 @@ fn wrong_parameters_are_refused() {
         ("area --fo4=-20", "--fo4 -20: expected more than 0 ps"),
         ("area --fo4 inf", "--fo4 inf: expected more than 0 ps"),
         ("area --sized bank_pu", "--sized: nangate45_areas has no timing"),
-        ("clock --gear 3", "--gear 3: expected 1, 2 or 4"),
+        ("clock --gear 3", "invalid value '3' for '--gear <GEAR>' [possible values: 1, 2, 4]"),
         ("clock --fo4 0", "--fo4 0: expected more than 0 ps, up to 5000"),
         ("clock --reserve 100", "--reserve 100: expected 0 percent"),
         ("clock --reserve NaN", "--reserve NaN: expected 0 percent"),
