@@ -376,12 +376,12 @@ mod tests {
     fn a_unit_that_is_too_slow_is_named_and_a_gear_helps_it() {
         let (adder, relayout) = (unit("adder_unit"), unit("relayout_unit"));
         let at = |node| report_of(&[(&adder, 56.0), (&relayout, 15.0)], node).misses;
-        assert_eq!(at(NODE), [&adder.spec.unit, &relayout.spec.unit]);
+        assert_eq!(at(NODE), [adder.spec.unit.as_str(), &relayout.spec.unit]);
         // Re-layout is at the beats, which have no gear.
-        assert_eq!(at(Node { gear: Gear::Two, ..NODE }), [&relayout.spec.unit]);
+        assert_eq!(at(Node { gear: Gear::Two, ..NODE }), [relayout.spec.unit.as_str()]);
         assert!(at(Node { gear: Gear::Two, fo4_ps: 18.0, ..NODE }).is_empty());
         let one_stage_fewer = report_of(&[(&adder, 2.0 * 56.0)], Node { gear: Gear::Two, ..NODE });
-        assert_eq!(one_stage_fewer.misses, [&adder.spec.unit]);
+        assert_eq!(one_stage_fewer.misses, [adder.spec.unit.as_str()]);
     }
 
     #[test]
