@@ -463,12 +463,12 @@ impl Judge {
             return miss("done_o", "something is left, and nothing happens");
         }
         let clearing = if self.clock < self.started + CLEARING { CLEARING } else { 0 };
-        for queue in 0..4 {
+        for (queue, port) in PORTS.into_iter().enumerate() {
             let may = asked.fault == 0 && self.could_be_requested(queue) && !asked.has(queue);
             self.idle[queue] = if may { self.idle[queue] + 1 } else { 0 };
             if self.idle[queue] > LATENCY + clearing {
                 let what = format!("{:?} is not requested", self.next(queue));
-                return miss(PORTS[queue], what);
+                return miss(port, what);
             }
         }
         Ok(())

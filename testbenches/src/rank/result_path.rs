@@ -269,7 +269,7 @@ impl<A: Format, G: Gear> Run<'_, A, G> {
         std::array::from_fn(|chip| {
             (0..bytes).fold(0, |bits, byte| {
                 let dq = self.inputs.get(from + byte).map_or(0, |input| input.dq_i);
-                bits | (dq >> (8 * chip) & 0xFF) as u32 * (1 << (8 * byte))
+                bits | (((dq >> (8 * chip)) as u32 & 0xFF) << (8 * byte))
             })
         })
     }
@@ -293,7 +293,7 @@ impl<A: Format, G: Gear> Run<'_, A, G> {
         let times = times::<G>();
         let mut read = begin + 1;
         if let Some(before) = self.row {
-            while read <= before + times.row && (read - before) % G::BURST != 0 {
+            while read <= before + times.row && !(read - before).is_multiple_of(G::BURST) {
                 read += 1;
             }
         }

@@ -81,7 +81,10 @@ struct RankTracks {
 }
 
 /// A recording of a unit that the type of its inputs names.
-struct AnyTrack(Box<dyn FnMut(&dyn Any)>);
+struct AnyTrack(Box<Record>);
+
+/// Records an input of whatever type, if it is the unit's.
+type Record = dyn FnMut(&dyn Any);
 
 impl AnyTrack {
     fn of<M: Model>(recorder: &Recorder, cycle_ps: u64) -> Self {
