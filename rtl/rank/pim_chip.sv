@@ -180,8 +180,28 @@ module pim_chip import pimlico_pkg::*; #(
   logic [1:0]       drive_index;
   logic [1:0][7:0]  drive_pair;
 
-  for (genvar n = 0; n < 4; n++) begin : gen_score
-    assign scores[n] = result[{address.lane, 2'(n)}][0][15:0];
+  // The scores of bank groups 1 to 3, from the RD_RESULT of those of group 0 on.
+  logic              keeps, clk_kept;
+  logic [15:4][15:0] kept_d, kept_q;
+  logic [15:0][15:0] bank_score;
+
+  assign keeps = pins_i.command == PinRdResult && !address.context_sums && address.lane == '0;
+
+  clock_gate u_clk_kept (.clk_i, .rst_ni, .enable_i(second_i && keeps), .clk_o(clk_kept));
+
+  for (genvar b = 0; b < BANKS; b++) begin : gen_score
+    if (b < 4) begin : gen_new
+      assign bank_score[b] = result[b][0][15:0];
+    end else begin : gen_kept
+      assign kept_d[b]     = result[b][0][15:0];
+      assign bank_score[b] = kept_q[b];
+    end
+  end
+
+  always_ff @(posedge clk_kept) kept_q <= kept_d;
+
+  for (genvar n = 0; n < 4; n++) begin : gen_group_score
+    assign scores[n] = bank_score[{address.lane, 2'(n)}];
   end
 
   if (WIDE) begin : gen_wide

@@ -448,6 +448,7 @@ module sequencer import pimlico_pkg::*; #(
     .burst_i,
     .next_valid_i     (results_next_valid),
     .next_context_i   (result_next.sum.kind == SumContext),
+    .next_kept_i      (result_next.sum.kind != SumContext && result_next.address[1:0] != '0),
     .next_number_i    (result_next.number),
     .empty_i          (results_empty),
     .single_i         (results_single),

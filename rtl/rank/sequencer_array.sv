@@ -80,8 +80,8 @@ module sequencer_array (
     end
     pace_d = pace_q == '0 ? '0 : pace_q - 10'd1;
     if (read_i && lasts_q[0]) begin
-      // The results of a chunk leave in four bursts before those of the next come: see sequencer.md, Faults.
-      pace_d = {2'd0, between} + {1'd0, between, 1'd0} + 10'd1;
+      // The results of a chunk leave in four bursts, and so do those of the next: see sequencer.md, Faults.
+      pace_d = {between, 2'd0} - 10'd3;
     end
     if (start_i) begin
       closed_d     = 1'b0;

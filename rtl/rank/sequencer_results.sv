@@ -29,6 +29,8 @@ module sequencer_results #(
   input  logic       next_valid_i,
   /// It reads the context.
   input  logic       next_context_i,
+  /// It reads what the chips have kept since an RD_RESULT before it.
+  input  logic       next_kept_i,
   /// Number of the sum whose results it reads, modulo 256.
   input  logic [7:0] next_number_i,
   /// There is no RD_RESULT that is not on the pins, nor was.
@@ -61,15 +63,17 @@ module sequencer_results #(
   // An RD_RESULT as those behind it see it.
   typedef struct packed {
     logic    context_sums;
+    logic    kept;
     number_t number;
   } reader_t;
 
-  // Whether a MAC that ends a sum leaves the result registers to the RD_RESULT.
-  function automatic logic yields(logic accumulate, number_t number, reader_t reader);
+  // Whether a MAC that ends a sum leaves the result registers to an RD_RESULT of a sum before, where one of the two
+  // is of the context.
+  function automatic logic yields(number_t number, number_t read, logic context_sums);
     number_t between;
 
-    between = number - reader.number - 8'd1;
-    return between < 8'd127 && (accumulate || reader.context_sums);
+    between = number - read - 8'd1;
+    return between < 8'd127 && context_sums;
   endfunction
 
   // Cycles behind an RD_RESULT on the pins until the next one may be requested, where the adder unit is idle for
@@ -89,10 +93,11 @@ module sequencer_results #(
   logic [8:0]    context_gap_d, context_gap_q;     // cycles until an RD_RESULT of the context may be requested
   logic [8:0]    tree_gap_d, tree_gap_q;           // and one of scores or outputs
   logic [8:0]    context_gap, tree_gap;            // those from the RD_RESULT on the pins on
-  logic          context_may, tree_may, made_reached, unused_since;
+  logic          oldest_yields, second_yields, unused_second;
+  logic          context_may, tree_may, made_reached, stays, unused_since;
 
   // The two oldest that are not done, unless they are still in the memory.
-  assign heading      = '{context_sums: next_context_i, number: next_number_i};
+  assign heading      = '{context_sums: next_context_i, kept: next_kept_i, number: next_number_i};
   assign oldest_known = readers_q != '0 || next_valid_i;
   assign oldest       = readers_q != '0 ? reading_q[0] : heading;
   assign second_known = readers_q[2:1] != '0 || next_valid_i;
@@ -103,15 +108,20 @@ module sequencer_results #(
   assign due_o        = next_valid_i && !send_i && made_reached && (next_context_i ? context_may : tree_may);
 
   // The results of a sum take the place of those before.
+  assign oldest_yields = yields(mac_number_i, oldest.number, mac_accumulate_i || oldest.context_sums);
+  assign second_yields = yields(mac_number_i, second.number, mac_accumulate_i || second.context_sums);
+  assign unused_second = &{1'b0, second.kept};
+
   always_comb begin
-    if (taken_i) waits_o = !single_i && (!second_known || yields(mac_accumulate_i, mac_number_i, second));
-    else         waits_o = !empty_i && (!oldest_known || yields(mac_accumulate_i, mac_number_i, oldest));
+    if (taken_i) waits_o = !single_i && (!second_known || second_yields);
+    else         waits_o = !empty_i && (!oldest_known || oldest_yields);
   end
 
   // The oldest that is not done reads results that are there, and the next come. An RD_RESULT that goes to the
-  // pins in the same cycle reads the next ones.
+  // pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
   assign made_since_oldest = made_q - oldest.number;
-  assign overwritten_o     = results_i && !empty_i && oldest_known && !made_since_oldest[7];
+  assign stays             = oldest.kept && made_q == oldest.number;
+  assign overwritten_o     = results_i && !empty_i && oldest_known && !made_since_oldest[7] && !stays;
   assign unused_since      = &{1'b0, made_since_oldest};
 
   assign made_d = made_q + 8'(results_i);

@@ -174,6 +174,8 @@ pub struct Rank {
     finish_behind: bool,
     /// The results of the last tree beats have been read.
     tree_read: bool,
+    /// The chips keep the scores of the complete sums: bank group 0 has been read.
+    kept: bool,
     /// What it has made.
     pub made: Made,
 }
@@ -204,6 +206,7 @@ impl Rank {
             tree_under_way: false,
             finish_behind: false,
             tree_read: false,
+            kept: false,
             made: Made::default(),
         }
     }

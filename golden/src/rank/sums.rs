@@ -60,7 +60,7 @@ impl Rank {
             }
         }
         if last {
-            self.complete = Some(making);
+            (self.complete, self.kept) = (Some(making), false);
         } else {
             self.making = Some(making);
         }
@@ -95,6 +95,10 @@ impl Rank {
         let complete = self.complete.as_ref().filter(|sums| !sums.accumulate).ok_or(NO_SUM)?;
         let precision = &self.precision;
         let group = command.word as usize % GROUPS;
+        self.kept |= group == 0;
+        if !self.kept {
+            return Err(Stop::Open("scores that the chips do not keep"));
+        }
         Ok(std::array::from_fn(|n| {
             let chips = &complete.sums[4 * group + n];
             let scores = chips.map(|sums| precision.term(precision.element(sums[0])));

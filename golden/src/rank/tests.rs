@@ -142,7 +142,7 @@ fn weights_are_those_of_real_numbers() {
 
 #[test]
 fn what_is_open_is_not_judged() {
-    let mut host = Host { tck: 0, queries: 1, weights: Vec::new() };
+    let mut host = Host { tck: 0, queries: 4, weights: Vec::new() };
     let mut stops = |commands: &[Dispatched]| {
         let mut rank = Rank::new(KIND);
         commands.iter().find_map(|command| rank.execute(command, &mut host).err())
@@ -151,6 +151,12 @@ fn what_is_open_is_not_judged() {
     let write = command(WR_SHARED, 3, 0, [false; 2], 0);
     assert!(open(stops(&[command(MAC_SCORE, 3, 0, [true; 2], 0)])));
     assert!(open(stops(&[command(RD_RESULT, 0, 0, [true; 2], 16)])));
+    // Bank groups 1 to 3 without group 0, of this sum or of the one before.
+    let sum = command(MAC_SCORE, 3, 0, [true; 2], 0);
+    let read = |group| command(RD_RESULT, group, 0, [true; 2], 16);
+    assert!(open(stops(&[write, sum, read(1)])));
+    assert!(open(stops(&[write, sum, read(0), sum, read(1)])));
+    assert_eq!(stops(&[write, sum, read(0), read(1)]), None);
     assert!(open(stops(&[command(WEIGH, 0, 0, [true; 2], 4)])));
     // A tree beat and at once an accumulator beat.
     let beats = [MAC_SCORE, MAC_CONTEXT].map(|mac| command(mac, 3, 0, [true; 2], 0));

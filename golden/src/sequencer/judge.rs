@@ -67,6 +67,13 @@ impl Item {
     fn is_scores(&self) -> bool {
         self.command.opcode == RD_RESULT && self.command.word < 0x40
     }
+
+    /// An RD_RESULT: the sums whose results may have come with it on the pins. Those of bank groups 1 to 3 are
+    /// kept for one more.
+    fn readable(&self) -> u64 {
+        let is_kept = !self.is_context() && self.command.word & 3 != 0;
+        self.sum + u64::from(is_kept)
+    }
 }
 
 /// Watches a sequencer.
@@ -230,7 +237,7 @@ impl Judge {
         }
         // Four RD_RESULTs leave in so many cycles; a port has one every two cycles.
         let soon = self.sent[ARRAY].iter().any(ends)
-            || !self.is_behind(self.sum_read, 3 * self.sizes.burst.max(2) + 4);
+            || !self.is_behind(self.sum_read, 4 * self.sizes.burst.max(2));
         (last && soon).then_some("the results of a chunk have not had their time")
     }
 
@@ -641,7 +648,8 @@ impl Judge {
         }
         self.sums_made += u64::from(seen.results);
         // What is on the pins in the cycle of the next results reads those.
-        let overtaken = self.oldest_results().is_some_and(|oldest| oldest.sum < self.sums_made);
+        let overtaken =
+            self.oldest_results().is_some_and(|oldest| oldest.readable() < self.sums_made);
         if seen.results && overtaken {
             self.causes.insert(7);
         }

@@ -56,6 +56,16 @@ fn transfer(command: PinCommand) -> Option<usize> {
     transfers.into_iter().position(|transfer| transfer == command)
 }
 
+/// An RD_RESULT of the first bank group's scores has the chip keep those of the others.
+fn keeps(address: ResultAddress) -> bool {
+    !address.context_sums && address.lane.get() == 0
+}
+
+/// An RD_RESULT of scores that are kept.
+fn is_kept(address: ResultAddress) -> bool {
+    !address.context_sums && address.lane.get() > 0
+}
+
 /// What the arrangement knows of the unit.
 #[derive(Default)]
 struct Arrangement {
@@ -78,6 +88,8 @@ struct Arrangement {
     accumulates_from: usize,
     /// The mode of the sum that goes on.
     open: Option<bool>,
+    /// Scores are kept.
+    keeps: bool,
 }
 
 impl Arrangement {
@@ -124,7 +136,11 @@ impl Arrangement {
 
     /// Whether the registers that an RD_RESULT reads hold results, with the edge of this tCK.
     fn has_result(&self, input: &PimChipIn<impl Format>) -> bool {
-        let sums = ResultAddress::of_bits(input.pins_i.column).context_sums;
+        let address = ResultAddress::of_bits(input.pins_i.column);
+        if is_kept(address) {
+            return self.keeps;
+        }
+        let sums = address.context_sums;
         let there = |(accumulate, edge): &(bool, usize)| {
             let later = if *accumulate { ACCUMULATE_EDGES } else { TREE_EDGES };
             (*accumulate || !sums) && edge + later <= self.edges
@@ -194,12 +210,14 @@ impl<A: Format> Bench for PimChip<A> {
                 }
             };
             first.pins_i.command = command;
+            let address = ResultAddress::of_bits(first.pins_i.column);
             state.bursts.retain(|(_, at)| at + BURST > tck);
             match transfer(command) {
                 Some(0 | 1) => {
                     let from = tck + usize::from(cl_i);
                     state.bursts.push_back((true, from));
                     state.reads_from = tck + BURST;
+                    state.keeps |= command == PinCommand::RdResult && keeps(address);
                     state.idle_from = state.idle_from.max(from + BURST);
                 }
                 Some(kind) => {
@@ -241,6 +259,7 @@ impl<A: Format> Bench for PimChip<A> {
         bins.declare("bank of RD", (0..BANKS).map(|bank| bank.to_string()));
         bins.declare("RD_ALL of a word", ["just written", "written before"]);
         bins.declare("RD_RESULT of results", ["just new", "some time old"]);
+        bins.declare("scores that are kept", ["of the last results", "of results before"]);
         bins.cross("first number of an RD_RESULT", &MODES, &SORTS);
         if A::WIDTH > 16 {
             // Sums in a wider format than the elements' are never so small.
@@ -254,6 +273,7 @@ impl<A: Format> Bench for PimChip<A> {
         let mut reads = Follow::new("order of transfers that read", &TRANSFERS[..2]);
         let mut writes = Follow::new("order of transfers that write", &TRANSFERS[2..]);
         let mut edges = 0;
+        let mut kept_are_last = false;
         let mut written: VecDeque<(usize, u8)> = VecDeque::new();
         for (tck, pair) in inputs.chunks_exact(2).enumerate() {
             let input = &pair[0];
@@ -269,6 +289,9 @@ impl<A: Format> Bench for PimChip<A> {
                 bins.hit("RD_ALL of a word", usize::from(!just));
             }
             edges += usize::from(input.clk_pu_i);
+            let new = input.clk_pu_i
+                && outputs.get(2 * tck + 1).is_some_and(|output| output.result_valid_o);
+            kept_are_last &= !new;
             let Some(kind) = transfer(command) else { continue };
             let latency = if kind < 2 { input.cl_i } else { input.cwl_i };
             bins.hit_cross("latency of", kind, latency_bin(latency));
@@ -305,9 +328,11 @@ impl<A: Format> Bench for PimChip<A> {
                         let mode = usize::from(address.context_sums);
                         bins.hit_cross("first number of an RD_RESULT", mode, sort);
                     }
-                    let new = input.clk_pu_i
-                        && outputs.get(2 * tck + 1).is_some_and(|output| output.result_valid_o);
                     bins.hit("RD_RESULT of results", usize::from(!new));
+                    kept_are_last |= keeps(address);
+                    if is_kept(address) {
+                        bins.hit("scores that are kept", usize::from(!kept_are_last));
+                    }
                 }
                 _ => {}
             }
@@ -365,6 +390,8 @@ struct Chip<A: Format> {
     golden: Precision,
     format: std::marker::PhantomData<A>,
     banks: Vec<Bank>,
+    /// Scores of bank groups 1 to 3, as they were when those of group 0 were read.
+    kept: [u32; BANKS],
     /// Words of the shared buffer, and the tCK from which on each is there.
     shared: Vec<(usize, u8, u64)>,
     /// Edges of the PUs' clock before each tCK.
@@ -384,6 +411,7 @@ impl<A: Format> Chip<A> {
             golden: precision::<Binary16, A>(),
             format: std::marker::PhantomData,
             banks: vec![Bank::default(); BANKS],
+            kept: [0; BANKS],
             shared: Vec::new(),
             edges: vec![0],
             result_edges: Vec::new(),
@@ -411,7 +439,10 @@ impl<A: Format> Chip<A> {
                 let elements = input.cells_i[bank.get() as usize];
                 self.drive(tck, input, elements.map(|element| (16, element.to_bits())).into());
             }
-            PinCommand::RdResult => self.drive(tck, input, self.results(column, edges)),
+            PinCommand::RdResult => {
+                let results = self.results(column, edges);
+                self.drive(tck, input, results);
+            }
             PinCommand::WrShared => {
                 self.shared.push((end, column, data()));
                 self.written[end - 1] = true;
@@ -436,12 +467,13 @@ impl<A: Format> Chip<A> {
     }
 
     /// The numbers of an RD_RESULT, as its address bits are documented.
-    fn results(&self, address: u8, edges: usize) -> Vec<(u32, u32)> {
-        let (group, bank, lane) = (address & 3, address >> 2 & 3, address & 3);
+    fn results(&mut self, address: u8, edges: usize) -> Vec<(u32, u32)> {
+        let (group, bank, lane) = (usize::from(address & 3), address >> 2 & 3, address & 3);
         if address & 0x80 == 0 {
-            let score =
-                |n: u8| (16, self.banks[usize::from(4 * group + n)].lane(0, edges) & 0xFFFF);
-            return (0..4).map(score).collect();
+            if group == 0 {
+                self.kept = std::array::from_fn(|bank| self.banks[bank].lane(0, edges) & 0xFFFF);
+            }
+            return self.kept[4 * group..][..4].iter().map(|score| (16, *score)).collect();
         }
         let groups = match (A::WIDTH, address & 0x40) {
             (16, _) => 0..4,

@@ -110,6 +110,8 @@ const QUEUE_CYCLES: u64 = 3;
 pub struct SumPath<A: SumElement, G: Geared> {
     bank_pus: BankPus<A>,
     banks_per_group: usize,
+    /// The scores of the banks, as they were at the last RD_RESULT of those of bank group 0.
+    kept: Box<[[Fp<A>; CHIPS]]>,
     /// Bursts that are on the data bus, or will be.
     bursts: VecDeque<ResultBurst<A>>,
     result_path: ResultPath<A, G>,
@@ -153,6 +155,7 @@ impl<A: SumElement, G: Geared> SumPath<A, G> {
         Self {
             bank_pus: BankPus::new(config),
             banks_per_group: config.organisation.banks_per_group,
+            kept: vec![[Fp::ZERO; CHIPS]; config.banks()].into(),
             bursts: VecDeque::with_capacity(16),
             result_path: ResultPath::new(),
             read: None,
@@ -202,13 +205,18 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
         let ResultAddress { context_sums, upper, bank, lane, .. } = ResultAddress::of_bits(address);
         let (bank, lane) = (bank.get() as usize, lane.get() as usize);
         let of_group = self.banks_per_group;
+        if !context_sums && lane == 0 {
+            for (bank, kept) in self.kept.iter_mut().enumerate() {
+                *kept = self.bank_pus.score(bank);
+            }
+        }
         let elements = std::array::from_fn(|n| {
             if context_sums {
                 // Of sums of 32 bits a burst has two: what stands behind them is not used.
                 let group = (n + if upper { 2 } else { 0 }) % LANES;
                 self.bank_pus.sum(group * of_group + bank, lane)
             } else {
-                self.bank_pus.score(lane * of_group + n)
+                self.kept[lane * of_group + n]
             }
         });
         let context = sum.kind == SumKind::Context;

@@ -88,6 +88,8 @@ pub struct PimChip<A: Format> {
     valid: bool,
     latch: Latch,
     pus: [BankPu<Binary16, A>; BANKS],
+    /// The scores of bank groups 1 to 3, from the RD_RESULT of those of group 0 on.
+    kept: [u64; 3],
     drive: BurstTimer,
     /// What an RD or RD_RESULT has read in the last tCK.
     read: Option<u64>,
@@ -122,6 +124,7 @@ impl<A: Format> Model for PimChip<A> {
             valid: false,
             latch: Latch::default(),
             pus: from_fn(|_| BankPu::new()),
+            kept: [0; 3],
             drive: BurstTimer::new(),
             read: None,
             results: BurstSource::new(),
@@ -195,6 +198,11 @@ impl<A: Format> Model for PimChip<A> {
             self.latch.mac = input.mac_i;
             self.latch.rows = input.cells_i;
         }
+        let address = ResultAddress::of_bits(column);
+        let of_first = !address.context_sums && address.lane.get() == 0;
+        if input.second_i && command == PinCommand::RdResult && of_first {
+            self.kept = from_fn(|n| self.scores(n + 1));
+        }
         if input.clk_tck_i {
             if reads_all {
                 self.latch.shared = self.shared[usize::from(input.mac_i.word)];
@@ -241,16 +249,23 @@ impl<A: Format> PimChip<A> {
     fn results_at(&self, address: ResultAddress) -> u64 {
         let ResultAddress { context_sums, upper, bank, lane, .. } = address;
         let (bank, lane) = (bank.get() as usize, lane.get() as usize);
-        let sum = |bank: usize, lane: usize| {
-            u64::from(self.pus[bank].settle(&Default::default()).result_o[lane].to_bits())
-        };
         if !context_sums {
-            return (0..4).map(|n| (sum(4 * lane + n, 0) & 0xFFFF) << (16 * n)).sum();
+            return lane.checked_sub(1).map_or_else(|| self.scores(0), |kept| self.kept[kept]);
         }
         let sums = 64 / A::WIDTH as usize; // in a burst
         let first = if upper { BANKS / 4 - sums } else { 0 };
-        let of_group = |n: usize| sum(4 * (first + n) + bank, lane) << (A::WIDTH as usize * n);
+        let of_group = |n: usize| self.sum(4 * (first + n) + bank, lane) << (A::WIDTH as usize * n);
         (0..sums).map(of_group).sum()
+    }
+
+    /// The scores of a bank group in the result registers.
+    fn scores(&self, group: usize) -> u64 {
+        (0..4).map(|n| (self.sum(4 * group + n, 0) & 0xFFFF) << (16 * n)).sum()
+    }
+
+    /// What a lane of a bank's result register holds.
+    fn sum(&self, bank: usize, lane: usize) -> u64 {
+        u64::from(self.pus[bank].settle(&Default::default()).result_o[lane].to_bits())
     }
 }
 

@@ -56,8 +56,8 @@ struct Run {
     sums: usize,
     /// Sums of runs before whose results were to come when this one began.
     late: usize,
-    /// RD_RESULTs before each MAC that ends a sum.
-    due: Vec<usize>,
+    /// For each RD_RESULT, the sum whose results come too soon for it.
+    too_soon: Vec<usize>,
     /// Which results an RD_RESULT has read, and in which tCK.
     results: VecDeque<Seen<(u64, u8)>>,
     /// Bursts that the host had for it.
@@ -469,7 +469,7 @@ impl Judge {
         self.rank.set_scale(input.scale_i);
         self.rank.made = Default::default();
         self.run = Some(Run {
-            due: due(&run.commands),
+            too_soon: too_soon(&run.commands),
             commands: run.commands,
             ending: run.ending.map(|ending| (ending.status, ending.address)),
             end: None,
@@ -690,7 +690,7 @@ impl Run {
     fn unread(&self, cycle: u64) -> bool {
         let Some(ended) = self.sums.checked_sub(self.late) else { return false };
         let read = self.results.iter().filter(|(at, _)| *at < cycle).count();
-        self.due.get(ended).is_some_and(|due| read < *due)
+        self.too_soon.get(read).is_some_and(|sum| *sum <= ended)
     }
 }
 
@@ -702,14 +702,16 @@ fn ends_sum(command: &Dispatched) -> bool {
     is_mac(command) && command.flags[1]
 }
 
-/// RD_RESULTs before each MAC that ends a sum.
-fn due(commands: &[Dispatched]) -> Vec<usize> {
-    let mut reads = 0;
-    let before = |command: &Dispatched| {
-        reads += usize::from(command.opcode == RD_RESULT);
-        ends_sum(command).then_some(reads)
+/// For each RD_RESULT, the sum whose results come too soon for it: the first that ends behind it, or for what the
+/// chips keep the one after.
+fn too_soon(commands: &[Dispatched]) -> Vec<usize> {
+    let mut sums = 0;
+    let of_results = |command: &Dispatched| {
+        sums += usize::from(ends_sum(command));
+        let kept = command.word & 0x80 == 0 && command.word & 3 != 0;
+        (command.opcode == RD_RESULT).then_some(sums + usize::from(kept))
     };
-    commands.iter().filter_map(before).collect()
+    commands.iter().filter_map(of_results).collect()
 }
 
 /// A command as the sequencer gets it.

@@ -4,9 +4,10 @@
 
 use crate::coverage::Bins;
 use pimlico_dpa::Opcode;
-use pimlico_dpa::types::{ArrayKind, Fault, Sum, SumKind};
+use pimlico_dpa::types::{ArrayKind, Fault, ResultAddress, Sum, SumKind};
 use pimlico_ports::Enumerated;
 use pimlico_units::rank::{SequencerIn, SequencerOut};
+use std::collections::VecDeque;
 
 const FAULTS: [&str; 8] = [
     "unknown command",
@@ -44,6 +45,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("run", ["ends", "starts", "ends with a fault", "a head ends", "all banks closed"]);
     bins.declare("sums", ["of 16 bits", "of 32 bits"]);
     bins.declare("results come too soon", ["before an RD_RESULT", "in its cycle"]);
+    bins.declare("kept scores are read", ["before the next results", "behind them"]);
     bins.cross("RD_RESULT after RD_RESULT", &SUMS, &SUMS);
 }
 
@@ -54,6 +56,8 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
     let mut waited = [false; PORTS.len()];
     let mut waits = false;
     let (mut reads, mut sum) = (false, None);
+    let (mut made, mut made_then) = (0, 0); // results so far, and when the chips last kept scores
+    let mut sent: VecDeque<ResultAddress> = VecDeque::new();
     for (input, output) in inputs.iter().zip(outputs) {
         let kind = input.dispatch_i.kind;
         if input.dispatch_valid_i && kind.is_command() {
@@ -75,6 +79,16 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
         }
         fault = found;
         reads = input.events_i.results_taken;
+        // What comes in this cycle is read in the next.
+        let address = if reads { sent.pop_front() } else { None };
+        if let Some(ResultAddress { lane, .. }) = address.filter(|it| !it.context_sums) {
+            if lane.get() == 0 {
+                made_then = made;
+            } else if found == Fault::None {
+                bins.hit("kept scores are read", usize::from(made > made_then));
+            }
+        }
+        made += u64::from(input.events_i.results);
 
         requests(input, output, &mut waited, bins);
         let (mac, taken) = (output.array_o.mac, output.array_valid_o && input.events_i.array_taken);
@@ -84,6 +98,7 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
             bins.hit_cross("read", mac.accumulate.into(), flags);
         }
         if output.bus_valid_o && !output.bus_o.write && input.events_i.bus_taken {
+            sent.push_back(ResultAddress::of_bits(output.bus_o.address));
             sums(&output.bus_o.sum, bins);
             let kind = output.bus_o.sum.kind as usize;
             if let Some(before) = sum.replace(kind) {

@@ -98,8 +98,8 @@ impl Array {
             self.sent = self.sent.saturating_sub(1);
             self.lasts >>= 1;
             if ends {
-                // The results of a chunk leave in four bursts before those of the next come.
-                self.pace = 3 * u16::from(input.burst_i).max(2) + 1;
+                // The results of a chunk leave in four bursts, and so do those of the next.
+                self.pace = 4 * u16::from(input.burst_i).max(2) - 3;
             }
         }
         if sends && let Next::Mac { last, .. } = next {

@@ -58,6 +58,11 @@ impl Results {
         self.sum.kind == SumKind::Context
     }
 
+    /// It reads what the chips have kept since the RD_RESULT of bank group 0.
+    pub fn is_kept(&self) -> bool {
+        !self.is_context() && ResultAddress::of_bits(self.address).lane != U::new(0)
+    }
+
     /// Elements that are complete with it, for the host.
     pub fn elements(&self) -> u16 {
         match self.sum.kind {

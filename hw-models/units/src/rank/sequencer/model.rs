@@ -45,7 +45,8 @@ struct ResultEntry {
 
 impl ResultEntry {
     fn reader(&self) -> Reader {
-        Reader { is_context: self.results.is_context(), number: self.number }
+        let Self { results, number } = self;
+        Reader { is_context: results.is_context(), is_kept: results.is_kept(), number: *number }
     }
 }
 

@@ -15,6 +15,8 @@ pub type SumNumber = u8;
 #[derive(Clone, Copy, Default)]
 pub struct Reader {
     pub is_context: bool,
+    /// It reads what the chips have kept since an RD_RESULT before it.
+    pub is_kept: bool,
     /// The sum whose results it reads.
     pub number: SumNumber,
 }
@@ -92,9 +94,11 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
     }
 
     /// Whether the oldest that is not done reads results that are there, and the next come. An RD_RESULT that goes
-    /// to the pins in the same cycle reads the next ones.
+    /// to the pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
     pub fn overwrites(&self, input: &SequencerIn, queue: &Queued) -> bool {
-        let is_there = |oldest: Reader| self.made.wrapping_sub(oldest.number) as i8 >= 0;
+        let is_there = |oldest: Reader| {
+            self.made.wrapping_sub(oldest.number) as i8 >= i8::from(oldest.is_kept)
+        };
         input.events_i.results && !queue.is_empty && self.reader(0, queue).is_some_and(is_there)
     }
 
