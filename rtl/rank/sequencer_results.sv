@@ -130,8 +130,17 @@ module sequencer_results #(
   // Where the RD_RESULT before it goes to the pins in this cycle, it may be requested in the next one already.
   assign context_gap = gap_after(oldest.context_sums ? 9'(CONTEXT_AFTER_CONTEXT) : 9'(CONTEXT_AFTER_TREE), burst_i);
   assign tree_gap    = oldest.context_sums ? gap_after(9'(TREE_AFTER_CONTEXT), burst_i) : '0;
-  assign context_may = readers_q == 3'd1 && taken_i ? context_gap == '0
-                                                    : readers_q == '0 && context_gap_q[8:1] == '0;
+
+  // One of the context waits until those that it keeps a distance from are on the pins: those of scores and outputs,
+  // and with idle cycles between two of the context all.
+  logic [3:0] before_context;
+
+  always_comb begin
+    for (int unsigned r = 0; r < 4; r++)
+      before_context[r] = readers_q > 3'(r) && (CONTEXT_AFTER_CONTEXT > 0 || !reading_q[r].context_sums);
+    context_may = before_context == '0 && context_gap_q[8:1] == '0;
+    if (before_context == 4'd1 && taken_i) context_may = context_gap == '0;
+  end
 
   if (TREE_AFTER_CONTEXT == 0) begin : gen_tree_at_once
     // The data bus is taken for a burst by each.
@@ -163,7 +172,7 @@ module sequencer_results #(
       reading_d[readers[1:0]] = heading;
     end
     context_gap_d = context_gap_q == '0 ? '0 : context_gap_q - 9'd1;
-    if (taken_i) context_gap_d = context_gap;
+    if (taken_i && (CONTEXT_AFTER_CONTEXT > 0 || !oldest.context_sums)) context_gap_d = context_gap;
     if (start_i) context_gap_d = '0;
   end
 

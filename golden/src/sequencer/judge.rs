@@ -258,14 +258,16 @@ impl Judge {
         if results.is_scores() && self.waits_before(SOFTMAX, results) {
             return Some("the softmax unit has not taken what works on the scores before");
         }
-        if on_their_way.any(|of_context| is_context || of_context && back > 0) {
+        // The data bus has room for a burst behind a burst in any case.
+        let idle = match is_context {
+            true => [Some(after_tree), Some(after_context).filter(|&idle| idle > 0)],
+            false => [None, Some(back).filter(|&idle| idle > 0)],
+        };
+        if on_their_way.any(|of_context| idle[usize::from(of_context)].is_some()) {
             return Some("one before it is not on the pins");
         }
-        let [tree, context] = self.results_read;
-        let idle = if is_context { [after_tree, after_context] } else { [0, back] };
-        let in_time = [(tree, idle[0]), (context, idle[1])].iter().all(|&(time, idle)| {
-            // The data bus has room for a burst behind a burst in any case.
-            idle == 0 && !is_context || self.is_behind(time, self.sizes.burst + idle)
+        let in_time = self.results_read.iter().zip(idle).all(|(&time, idle)| {
+            idle.is_none_or(|idle| self.is_behind(time, self.sizes.burst + idle))
         });
         (!in_time).then_some("the adder unit is not ready")
     }

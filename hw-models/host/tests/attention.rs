@@ -179,6 +179,18 @@ fn there_is_no_bubble_in_the_steady_state() {
     }
 }
 
+/// In the last row each head has eight MACs, 64 tCK. From the last of them to the last of the next head at least
+/// 88 tCK pass: two slots until the results are there, three cycles to the first RD_RESULT, 15 more of 4 tCK, and three
+/// cycles to the MAC. Besides, eight WR_WEIGHTS are on the data bus, and it turns round from and to them.
+#[test]
+fn short_last_rows_of_several_heads_lose_what_their_results_take() {
+    let mut rank = rank_with(Options { refresh: false, ..Options::default() });
+    let (_, result) = run_head(&mut rank, &head(128, 512 + 32, 8, 3));
+    let bubble = result.statistics.lost_tck.bubble;
+    let beyond = 7 * (88 - 64);
+    assert!((beyond..beyond + 7 * 3 * 4).contains(&bubble), "{bubble}");
+}
+
 #[test]
 fn a_long_context_has_nine_tenths_of_the_bandwidth() {
     let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };

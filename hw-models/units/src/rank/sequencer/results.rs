@@ -113,27 +113,39 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
         }
     }
 
-    /// Whether one of the context may be requested in the next cycle: the one before it is on the pins.
+    /// Whether one of the context keeps a distance from this one before it.
+    fn delays_context(reader: &Reader) -> bool {
+        CONTEXT_AFTER_CONTEXT > 0 || !reader.is_context
+    }
+
+    /// Whether one of the context may be requested in the next cycle: those that delay it are on the pins.
     fn context_may(&self, input: &SequencerIn) -> bool {
-        if self.readers == 1 && input.events_i.results_taken {
-            return Self::gaps_after(input, self.reading[0].is_context)[0] == 0;
-        }
-        self.readers == 0 && self.context_gap <= 1
+        self.may(input, 0, self.context_gap, Self::delays_context)
     }
 
     /// The same of one of scores or outputs: the ones of the context before it are on the pins.
     fn tree_may(&self, input: &SequencerIn) -> bool {
-        if TREE_AFTER_CONTEXT == 0 {
-            return true;
-        }
+        TREE_AFTER_CONTEXT == 0 || self.may(input, 1, self.tree_gap, |reader| reader.is_context)
+    }
+
+    /// Whether one may be requested in the next cycle: those that delay it are on the pins, and its gap is over.
+    fn may(
+        &self,
+        input: &SequencerIn,
+        kind: usize,
+        gap: u16,
+        delays: impl Fn(&Reader) -> bool,
+    ) -> bool {
         let mut on_their_way = self.reading[..self.readers.min(ON_THEIR_WAY)].iter();
-        let oldest = on_their_way.next().is_some_and(|reader| reader.is_context);
-        if on_their_way.any(|reader| reader.is_context) {
+        let oldest = on_their_way.next().filter(|oldest| delays(oldest));
+        if on_their_way.any(delays) {
             return false;
         }
         match oldest {
-            true => input.events_i.results_taken && Self::gaps_after(input, true)[1] == 0,
-            false => self.tree_gap <= 1,
+            Some(Reader { is_context, .. }) => {
+                input.events_i.results_taken && Self::gaps_after(input, *is_context)[kind] == 0
+            }
+            None => gap <= 1,
         }
     }
 
@@ -152,10 +164,12 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
     pub fn step(&mut self, input: &SequencerIn, queue: &Queued, sends: bool) {
         self.wait();
         if input.events_i.results_taken {
-            let is_context = self.reader(0, queue).is_some_and(|oldest| oldest.is_context);
-            let [context_gap, tree_gap] = Self::gaps_after(input, is_context);
-            self.context_gap = context_gap;
-            if is_context && TREE_AFTER_CONTEXT > 0 {
+            let oldest = self.reader(0, queue).unwrap_or_default();
+            let [context_gap, tree_gap] = Self::gaps_after(input, oldest.is_context);
+            if Self::delays_context(&oldest) {
+                self.context_gap = context_gap;
+            }
+            if oldest.is_context && TREE_AFTER_CONTEXT > 0 {
                 self.tree_gap = tree_gap;
             }
             self.readers = self.readers.saturating_sub(1);
