@@ -145,9 +145,11 @@ module softmax_unit #(
     logic [7:0] exponent;
   } recip_t;
 
-  // State of the heads.
+  // State of the heads, and what of it there is since the reset: a maximum; as the word, a sum or a reciprocal.
+  // What there is not counts as NaN.
   value_t [HEADS-1:0] maximum;
   word_t  [HEADS-1:0] total;
+  logic   [HEADS-1:0] has_maximum_d, has_maximum_q, has_sum_d, has_sum_q, has_recip_d, has_recip_q;
 
   // Scale.
   place_t                  position_d, position_q;  // of the next group of scores
@@ -222,7 +224,7 @@ module softmax_unit #(
   // The maximum before the next group. Where that is a chunk's first, pass 2 does not have the maxima.
   assign begins       = scale_valid_q[SCALE-2] && place_d == '0;
   assign maximum_head = begins ? origin_q[SCALE-2].head : weigh_head_i;
-  assign maximum_read = maximum[maximum_head];
+  assign maximum_read = has_maximum_q[maximum_head] ? maximum[maximum_head] : NAN;
 
   always_comb begin
     before_chunk = maximum_read;
@@ -350,6 +352,7 @@ module softmax_unit #(
   logic                            rescale_q;
   head_t                           word_head, combine_head_q;
   word_t                           word;
+  logic                            is_sum, is_recip;
   recip_t                          recip;
   logic [R_BITS-1:0]               operand_d, operand_q;
   logic [7:0]                      exponent_q;
@@ -375,9 +378,16 @@ module softmax_unit #(
 
   // At the highest gear a chunk may be in need of the sum that is being written.
   if (GEAR == 4) begin : gen_bypass
-    assign word = write && combine_head_q == word_head ? combined : total[word_head];
+    logic forwards;
+
+    assign forwards = write && combine_head_q == word_head;
+    assign word     = forwards ? combined : total[word_head];
+    assign is_sum   = forwards || has_sum_q[word_head];
+    assign is_recip = !forwards && has_recip_q[word_head];
   end else begin : gen_word
-    assign word = total[word_head];
+    assign word     = total[word_head];
+    assign is_sum   = has_sum_q[word_head];
+    assign is_recip = has_recip_q[word_head];
   end
 
   assign recip = word.digits[1][$bits(recip_t)-1:0];
@@ -480,8 +490,8 @@ module softmax_unit #(
   assign incomplete = position_q != '0 && origin_q[0].head == finish_head_q;
   assign waits      = draining_q && drain_q <= DRAIN_BITS'(EXP);
   assign starts     = draining_q && drain_q == '0 && takes == '0 && !takes_recip;
-  assign store      = dividing_q && divided && !write;
-  assign finish_nan_d = starts ? word.nan : finish_nan_q;
+  assign store      = dividing_q && divided && !write && takes == '0;
+  assign finish_nan_d = starts ? word.nan || !is_sum : finish_nan_q;
 
   always_comb begin
     pending_d     = pending_q && incomplete;
@@ -505,6 +515,21 @@ module softmax_unit #(
     .mantissa_o (recip_mantissa)
   );
 
+  always_comb begin
+    has_maximum_d = has_maximum_q;
+    has_sum_d     = has_sum_q;
+    has_recip_d   = has_recip_q;
+    if (complete) has_maximum_d[origin_q[SCALE-1].head] = 1'b1;
+    if (write) begin
+      has_sum_d[combine_head_q]   = 1'b1;
+      has_recip_d[combine_head_q] = 1'b0;
+    end
+    if (store) begin
+      has_sum_d[finish_head_q]   = 1'b0;
+      has_recip_d[finish_head_q] = 1'b1;
+    end
+  end
+
   assign quotient.nan       = finish_nan_q;
   assign quotient.digits[2] = '0;
   assign quotient.digits[1] = R_BITS'({recip_infinite, recip_exponent});
@@ -527,6 +552,9 @@ module softmax_unit #(
       draining_q    <= 1'b0;
       dividing_q    <= 1'b0;
       finished_q    <= 1'b0;
+      has_maximum_q <= '0;
+      has_sum_q     <= '0;
+      has_recip_q   <= '0;
     end else begin
       position_q    <= position_d;
       scale_valid_q <= scale_valid_d;
@@ -543,6 +571,9 @@ module softmax_unit #(
       draining_q    <= draining_d;
       dividing_q    <= dividing_d;
       finished_q    <= store;
+      has_maximum_q <= has_maximum_d;
+      has_sum_q     <= has_sum_d;
+      has_recip_q   <= has_recip_d;
     end
   end
 
@@ -594,7 +625,7 @@ module softmax_unit #(
     active_chunk_q <= active_chunk_d;
     exponent_q     <= recip.exponent;
     infinite_q     <= recip.infinite;
-    operand_nan_q  <= word.nan;
+    operand_nan_q  <= word.nan || !(takes != '0 ? is_sum : is_recip);
     combine_head_q <= combine_head_d;
     finish_head_q  <= finish_head_d;
     finish_nan_q   <= finish_nan_d;

@@ -13,7 +13,8 @@ const WORDS: u32 = 16;
 const LATENCY: u64 = 8;
 /// Cycles from the acceptance of a command to its entry into a queue, at the least.
 const ENTRY: u64 = 3;
-/// Cycles after a start in which words of the scoreboard are cleared, at the most, where no command enters.
+/// Cycles after a start in which words of the scoreboard are cleared, at the most, besides those in which
+/// commands enter.
 const CLEARING: u64 = 300;
 /// Cycles in which nothing happens though something is left, at the most, besides those of a chunk's results.
 const STILL: u64 = 300;
@@ -82,6 +83,8 @@ pub struct Judge {
     sizes: Sizes,
     clock: u64,
     started: u64,
+    /// Commands that were accepted before.
+    accepted_before: usize,
     items: Vec<Item>,
     /// Those that wait, and those that are sent, in the order of the program.
     waiting: [VecDeque<usize>; 4],
@@ -134,6 +137,7 @@ impl Judge {
             sizes,
             clock: 0,
             started: 0,
+            accepted_before: 0,
             items: Vec::new(),
             waiting: Default::default(),
             sent: Default::default(),
@@ -471,11 +475,12 @@ impl Judge {
         if self.still > STILL + 4 * self.sizes.burst {
             return miss("done_o", "something is left, and nothing happens");
         }
-        let clearing = if self.clock < self.started + CLEARING { CLEARING } else { 0 };
+        let accepted = (self.items.len() - self.accepted_before) as u64;
+        let is_clearing = self.clock < self.started + CLEARING + accepted;
         for (queue, port) in PORTS.into_iter().enumerate() {
             let may = asked.fault == 0 && self.could_be_requested(queue) && !asked.has(queue);
-            self.idle[queue] = if may { self.idle[queue] + 1 } else { 0 };
-            if self.idle[queue] > LATENCY + clearing {
+            self.idle[queue] = if may && !is_clearing { self.idle[queue] + 1 } else { 0 };
+            if self.idle[queue] > LATENCY {
                 let what = format!("{:?} is not requested", self.next(queue));
                 return miss(port, what);
             }
@@ -527,6 +532,7 @@ impl Judge {
             }
             self.items.iter_mut().for_each(|item| item.is_uncertain = false);
             self.started = self.clock;
+            self.accepted_before = self.items.len();
         }
         Ok(())
     }

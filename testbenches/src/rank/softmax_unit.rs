@@ -63,7 +63,7 @@ impl Cycles {
     }
 }
 
-/// A chunk. Where a value is `None`, the contract promises nothing.
+/// A chunk.
 struct Chunk {
     head: usize,
     first: bool,
@@ -73,8 +73,8 @@ struct Chunk {
     last: Option<usize>,
     x: Vec<u32>,
     /// The head's maximum before and after.
-    old: Option<u32>,
-    new: Option<u32>,
+    old: u32,
+    new: u32,
 }
 
 impl Chunk {
@@ -98,9 +98,24 @@ struct Finish {
 /// A head's word.
 #[derive(Clone, Copy)]
 enum Word {
+    /// The contract promises nothing.
     Unknown,
     Sum(FixedSum),
     Recip(u32),
+}
+
+/// A word as a sum: NaN, if there is none.
+fn sum_of(word: Option<Word>) -> FixedSum {
+    if let Some(Word::Sum(sum)) = word { sum } else { None }
+}
+
+/// A word as a reciprocal: NaN, if there is none, and nothing where the contract promises nothing.
+fn recip_of(word: Option<Word>) -> Option<u32> {
+    match word {
+        Some(Word::Unknown) => None,
+        Some(Word::Recip(recip)) => Some(recip),
+        Some(Word::Sum(_)) | None => Some(softmax::reciprocal(None)),
+    }
 }
 
 impl<F: Format, const LATE: bool, G: Gear> Bench for SoftmaxUnit<F, LATE, G> {
@@ -211,7 +226,7 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
     fn chunks(&self) -> Vec<Chunk> {
         let Golden { format, subnormals } = self.golden;
         let lowest = format.infinity(true);
-        let mut maxima = [None; HEADS];
+        let mut maxima = [format.nan(); HEADS];
         let mut chunks: Vec<Chunk> = Vec::new();
         let scores = self.inputs.iter().enumerate().filter(|(_, input)| input.score_valid_i);
         for (cycle, input) in scores {
@@ -222,8 +237,8 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
                     begin: cycle,
                     last: None,
                     x: Vec::with_capacity(CHUNK),
-                    old: None,
-                    new: None,
+                    old: lowest,
+                    new: lowest,
                 });
             }
             let chunk = chunks.last_mut().expect("just seen");
@@ -231,9 +246,8 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
             if chunk.x.len() == CHUNK {
                 let maximum = &mut maxima[chunk.head];
                 chunk.last = Some(cycle);
-                chunk.old = if chunk.first { Some(lowest) } else { *maximum };
-                let x = &chunk.x;
-                chunk.new = chunk.old.map(|m| softmax::maximum(format, subnormals, m, x));
+                chunk.old = if chunk.first { lowest } else { *maximum };
+                chunk.new = softmax::maximum(format, subnormals, chunk.old, &chunk.x);
                 *maximum = chunk.new;
             }
         }
@@ -261,10 +275,12 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
                 .and_then(|drained| (drained..end).find(|cycle| !self.takes_digit(chunks, *cycle)));
             let finished = start.map_or(usize::MAX, |start| {
                 let end = start + self.cycles.division;
-                let sum_is_due = chunks
-                    .iter()
-                    .any(|c| c.last.is_some_and(|last| last + self.cycles.write == end));
-                end + 1 + usize::from(sum_is_due)
+                let due = |cycle: usize| {
+                    let mut lasts = chunks.iter().filter_map(|chunk| chunk.last);
+                    lasts.any(|last| last + self.cycles.write == cycle)
+                };
+                let holds = |cycle: &usize| due(*cycle) || self.takes_digit(chunks, *cycle);
+                (end..).find(|cycle| !holds(cycle)).expect("chunks end") + 1
             });
             let waits = drained.map_or(end..end, |drained| {
                 drained - WEIGH_RECIP..start.map_or(end, |start| start + 1)
@@ -407,33 +423,24 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
             if last + self.cycles.last_exp >= self.outputs.len() {
                 break;
             }
-            if let Some(new) = chunk.new {
-                let cycle = last + MAXIMUM;
-                let got = self.outputs[cycle].max_o.to_bits();
-                self.check(cycle, "max_o", got, new, "wrong maximum")?;
-            }
+            let cycle = last + MAXIMUM;
+            let got = self.outputs[cycle].max_o.to_bits();
+            self.check(cycle, "max_o", got, chunk.new, "wrong maximum")?;
             let mut exps = [0; CHUNK];
             for (i, (exp, x)) in exps.iter_mut().zip(&chunk.x).enumerate() {
                 let cycle = last + FIRST_EXP + i / G::TCK;
                 *exp = self.outputs[cycle].exp_o.as_ref()[i % G::TCK].to_bits();
-                if let Some(new) = chunk.new {
-                    let difference = softmax::difference(format, subnormals, *x, new);
-                    self.check_exp(cycle, "exp_o", *exp, difference)?;
-                }
+                let difference = softmax::difference(format, subnormals, *x, chunk.new);
+                self.check_exp(cycle, "exp_o", *exp, difference)?;
             }
             let cycle = last + self.cycles.last_exp;
             let factor = self.outputs[cycle].factor_o.to_bits();
-            match (chunk.old, chunk.new) {
-                (Some(old), Some(new)) if old == new => {
-                    let what = "the maximum stays";
-                    let expected = if chunk.first { 0 } else { format.one() };
-                    self.check(cycle, "factor_o", factor, expected, what)?;
-                }
-                (Some(old), Some(new)) => {
-                    let difference = softmax::difference(format, subnormals, old, new);
-                    self.check_exp(cycle, "factor_o", factor, difference)?;
-                }
-                _ => {}
+            if chunk.old == chunk.new {
+                let expected = if chunk.first { 0 } else { format.one() };
+                self.check(cycle, "factor_o", factor, expected, "the maximum stays")?;
+            } else {
+                let difference = softmax::difference(format, subnormals, chunk.old, chunk.new);
+                self.check_exp(cycle, "factor_o", factor, difference)?;
             }
             let chunk_sum = softmax::chunk_sum(format, &exps);
             sums.push((last + self.cycles.sum, chunk, factor, chunk_sum));
@@ -455,26 +462,25 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
                 let (from, chunk, factor, chunk_sum) = sums.next().expect("peeked");
                 let word = match at(&words[chunk.head], from) {
                     _ if all.iter().any(|finish| breaks(chunk, finish)) => Word::Unknown,
-                    _ if chunk.first => {
-                        Word::Sum(softmax::combine(format, Some(0), factor, chunk_sum))
-                    }
-                    Some(Word::Sum(sum)) => {
+                    Some(Word::Unknown) if !chunk.first => Word::Unknown,
+                    word => {
+                        let sum = if chunk.first { Some(0) } else { sum_of(word) };
                         Word::Sum(softmax::combine(format, sum, factor, chunk_sum))
                     }
-                    _ => Word::Unknown,
                 };
                 words[chunk.head].push((from, word));
             } else {
                 let finish = finishes.next().expect("peeked");
                 let cycle = finish.finished;
                 let word = match at(&words[finish.head], cycle) {
-                    Some(Word::Sum(sum)) if !chunks.iter().any(|chunk| breaks(chunk, finish)) => {
-                        let recip = softmax::reciprocal(sum);
+                    Some(Word::Unknown) => Word::Unknown,
+                    _ if chunks.iter().any(|chunk| breaks(chunk, finish)) => Word::Unknown,
+                    word => {
+                        let recip = softmax::reciprocal(sum_of(word));
                         let got = self.outputs[cycle].recip_o.to_bits();
                         self.check(cycle, "recip_o", got, recip, "wrong reciprocal")?;
                         Word::Recip(recip)
                     }
-                    _ => Word::Unknown,
                 };
                 words[finish.head].push((cycle, word));
             }
@@ -490,7 +496,7 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
     ) -> Result<(), OracleError> {
         let Golden { format, subnormals } = self.golden;
         let held = self.held(chunks, finishes);
-        let mut maxima: History<Option<u32>> = Default::default();
+        let mut maxima: History<u32> = Default::default();
         for chunk in chunks {
             let Some(last) = chunk.last else { break };
             maxima[chunk.head].push((last + MAXIMUM, chunk.new));
@@ -501,7 +507,7 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
             }
             let head = input.weigh_head_i.get() as usize;
             let Some(output) = self.outputs.get(cycle + WEIGH_EXP) else { break };
-            let Some(Some(maximum)) = at(&maxima[head], cycle) else { continue };
+            let maximum = at(&maxima[head], cycle).unwrap_or(format.nan());
             for lane in 0..G::TCK {
                 let exp = output.exp_o.as_ref()[lane].to_bits();
                 let x = input.weigh_i.as_ref()[lane].to_bits();
@@ -512,8 +518,8 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
                 let (at_weight, expected, what) = match self.late {
                     true => (WEIGH_EXP, exp, "not the exponential"),
                     false => {
-                        let recip = at(&words[head], cycle + WEIGH_RECIP);
-                        let Some(Word::Recip(recip)) = recip else { continue };
+                        let word = at(&words[head], cycle + WEIGH_RECIP);
+                        let Some(recip) = recip_of(word) else { continue };
                         let weight = softmax::weight(format, subnormals, exp, recip);
                         (self.cycles.early_weight, weight, "wrong product")
                     }
@@ -540,7 +546,7 @@ impl<F: Format, G: Gear> Run<'_, F, G> {
             let taken = input.sum_valid_i && !self.takes_digit(chunks, cycle) && !waits();
             let Some(output) = self.outputs.get(cycle + latency) else { break };
             let head = input.sum_head_i.get() as usize;
-            if taken && let Some(Word::Recip(recip)) = at(&words[head], cycle) {
+            if taken && let Some(recip) = recip_of(at(&words[head], cycle)) {
                 let sum = input.sum_i.to_bits();
                 let expected = softmax::normalise(format, subnormals, sum, recip);
                 let got = output.context_o.to_bits();

@@ -15,8 +15,8 @@ const DIVISOR_BITS: u32 = RECIP_BITS + 2;
 /// A head's word.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Word {
-    /// The contract leaves open what it is.
-    Unknown,
+    /// Nothing since the reset.
+    Empty,
     /// A sum, or NaN.
     Sum(Option<u64>),
     /// A reciprocal, in binary32.
@@ -24,27 +24,22 @@ pub(super) enum Word {
 }
 
 impl Word {
-    pub(super) fn is_recip(self) -> bool {
-        matches!(self, Self::Recip(_))
-    }
-
     /// The word as a reciprocal.
     pub(super) fn binary32(self) -> Fp<Binary32> {
         match self {
             Self::Recip(bits) => Fp::from_bits(bits),
-            Self::Unknown | Self::Sum(_) => Fp::ZERO,
+            Self::Empty | Self::Sum(_) => Fp::NAN,
         }
+    }
+
+    /// The word as a sum.
+    fn sum(self) -> Option<u64> {
+        if let Self::Sum(sum) = self { sum } else { None }
     }
 
     /// The reciprocal of a sum: of its leading bits, rounded.
     pub(super) fn reciprocal(self) -> Self {
-        let sum = match self {
-            Self::Sum(Some(sum)) => sum,
-            Self::Sum(None) => {
-                return Self::Recip(Binary32::INFINITY | 1 << (Binary32::MAN_BITS - 1));
-            }
-            Self::Unknown | Self::Recip(_) => return Self::Unknown,
-        };
+        let Some(sum) = self.sum() else { return Self::Recip(Binary32::NAN) };
         if sum >> FRACTION == 0 {
             return Self::Recip(Binary32::INFINITY);
         }
@@ -61,7 +56,7 @@ impl Word {
 /// The product of a number and a reciprocal, rounded once. Subnormal numbers of binary32 count as zeros.
 #[inline]
 pub(super) fn normalise<X: Format, F: Format>(x: Fp<X>, recip: Word) -> Fp<F> {
-    let Word::Recip(recip) = recip else { return Fp::ZERO };
+    let Word::Recip(recip) = recip else { return Fp::NAN };
     let wide = f32::from_bits(x.widen::<Binary32>().to_bits());
     let wide = if wide.is_subnormal() { 0.0f32.copysign(wide) } else { wide };
     // Exact: 24 and 14 bits.
@@ -124,8 +119,6 @@ pub(super) struct HeadSum {
 struct Combined {
     head: usize,
     word: Word,
-    /// Nothing is before the chunk.
-    first: bool,
     /// Cycles until it is written.
     left: u8,
 }
@@ -165,32 +158,14 @@ impl HeadSum {
         factor: Fp<F>,
         left: u8,
     ) {
-        let before = if first { Word::Sum(Some(0)) } else { before };
         let (significand, right) = significand(factor);
-        let part = self.part;
-        let word = match before {
-            Word::Sum(_) if is_nan(factor) => Word::Sum(None),
-            Word::Sum(sum) => {
-                let sum = if significand == 0 { Some(0) } else { sum };
-                Word::Sum(sum.zip(part).map(|(sum, part)| {
-                    let scaled = (sum * significand) >> F::MAN_BITS;
-                    (scaled.checked_shr(right).unwrap_or(0) + part) & ((1 << TOTAL) - 1)
-                }))
-            }
-            Word::Unknown | Word::Recip(_) => Word::Unknown,
-        };
-        self.combined = Some(Combined { head, word, first, left });
+        let before = if first || significand == 0 { Some(0) } else { before.sum() };
+        let sum = before.zip(self.part).filter(|_| !is_nan(factor)).map(|(sum, part)| {
+            let scaled = (sum * significand) >> F::MAN_BITS;
+            (scaled.checked_shr(right).unwrap_or(0) + part) & ((1 << TOTAL) - 1)
+        });
+        self.combined = Some(Combined { head, word: Word::Sum(sum), left });
         self.age = 0;
-    }
-
-    /// The head's word changes to its reciprocal while its digits are read.
-    pub(super) fn overtake(&mut self, head: usize, write: u8) {
-        let reads = |combined: &&mut Combined| {
-            combined.head == head && !combined.first && write - combined.left < 2
-        };
-        if let Some(combined) = self.combined.as_mut().filter(reads) {
-            combined.word = Word::Unknown;
-        }
     }
 
     /// A cycle: the word that is written in it.

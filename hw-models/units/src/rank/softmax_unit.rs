@@ -119,13 +119,6 @@ struct Group<F: Format, G: Gear> {
     first: bool,
 }
 
-/// A running maximum, and whether it has been computed since the reset.
-#[derive(Clone, Copy)]
-struct Maximum<F> {
-    value: Fp<F>,
-    known: bool,
-}
-
 /// The chunk whose exponentials are computed.
 #[derive(Clone, Copy)]
 struct Chunk<F> {
@@ -136,7 +129,7 @@ struct Chunk<F> {
     peak: Option<(usize, usize)>,
     /// The maximum before, and now.
     old: Fp<F>,
-    maximum: Maximum<F>,
+    maximum: Fp<F>,
 }
 
 /// What a group belongs to.
@@ -160,16 +153,6 @@ struct Stage<F: Format, G: Gear> {
     exps: G::Lanes<Fp<F>>,
     /// Pass 1: the factor, where the chunk raises the maximum.
     factor: Option<Fp<F>>,
-    /// The maximum has been computed since the reset.
-    known: bool,
-}
-
-/// Weights, or an element of the context, behind the multiplier.
-#[derive(Clone, Copy)]
-struct Normalised<F: Format, G: Gear> {
-    values: G::Lanes<Fp<F>>,
-    /// They come from a reciprocal.
-    known: bool,
 }
 
 /// Registers from a score to its scaled score, and from a minuend to its exponential.
@@ -181,7 +164,8 @@ const EXP: usize = 6;
 #[doc = contract!("rank/softmax_unit")]
 #[derive(Clone)]
 pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = DefaultGear> {
-    maximum: [Maximum<F>; HEADS],
+    /// Running maxima: NaN, of which nothing comes but NaN, where there is none since the reset.
+    maximum: [Fp<F>; HEADS],
     /// Running sums, or their reciprocals.
     total: [Word; HEADS],
 
@@ -192,7 +176,7 @@ pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = DefaultGear> {
     scale: [Option<Group<F, G>>; SCALE],
 
     /// The maximum so far, before the chunk, and where the chunk has raised it first.
-    largest: Maximum<F>,
+    largest: Fp<F>,
     old: Fp<F>,
     peak: Option<(usize, usize)>,
     chunk: [G::Lanes<Fp<F>>; CHUNK],
@@ -205,7 +189,8 @@ pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = DefaultGear> {
     stages: [Option<Stage<F, G>>; EXP + 1],
     factor: Fp<F>,
     sum: HeadSum,
-    normalised: [Option<Normalised<F, G>>; 4],
+    /// Weights, or an element of the context, in and behind the multiplier.
+    normalised: [Option<G::Lanes<Fp<F>>>; 4],
 
     divider: Divider,
     finish_head: usize,
@@ -289,13 +274,13 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
         let of_pass = |pass: Pass| self.stages[EXP].as_ref().filter(|stage| stage.pass == pass);
         let normalised = self.normalised[Self::NORMALISED].as_ref();
         let exps = self.stages[EXP].as_ref().map(|stage| stage.exps).unwrap_or_default();
-        let values = normalised.map(|normalised| normalised.values).unwrap_or_default();
+        let values = normalised.copied().unwrap_or_default();
         let context = if LATE { values.as_ref()[0] } else { Fp::ZERO };
         SoftmaxUnitOut {
             scaled_valid_o: self.scale[SCALE - 1].is_some(),
             scaled_o: self.scale[SCALE - 1].map(|group| group.scaled).unwrap_or_default(),
             max_valid_o: self.active == Some(0),
-            max_o: self.active_chunk.maximum.value,
+            max_o: self.active_chunk.maximum,
             exp_valid_o: of_pass(Pass::Chunk).is_some(),
             exp_o: exps,
             factor_o: self.factor,
@@ -379,21 +364,16 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
         &self,
         input: &SoftmaxUnitIn<F, G>,
         sum_is_ready: bool,
-    ) -> Option<Normalised<F, G>> {
+    ) -> Option<G::Lanes<Fp<F>>> {
         if LATE {
             let word = self.total[input.sum_head_i.get() as usize];
-            return (input.sum_valid_i && sum_is_ready).then(|| Normalised {
-                values: lanes::<G, _>(|_| softmax_sum::normalise(input.sum_i, word)),
-                known: word.is_recip(),
-            });
+            return (input.sum_valid_i && sum_is_ready)
+                .then(|| lanes::<G, _>(|_| softmax_sum::normalise(input.sum_i, word)));
         }
         let stage = self.stages[EXP - 1].as_ref().filter(|stage| stage.pass == Pass::Weigh)?;
         let word = self.total[stage.head];
         let exps = stage.exps.as_ref();
-        Some(Normalised {
-            values: lanes::<G, _>(|lane| softmax_sum::normalise(exps[lane], word)),
-            known: word.is_recip() && stage.known,
-        })
+        Some(lanes::<G, _>(|lane| softmax_sum::normalise(exps[lane], word)))
     }
 
     #[inline]
@@ -425,9 +405,8 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
             }
             Divider::Draining(cycles) => self.divider = Divider::Draining(cycles - 1),
             Divider::Dividing(0) => {
-                if !writes {
+                if !writes && !takes_digit {
                     self.total[self.finish_head] = self.recip;
-                    self.sum.overtake(self.finish_head, Self::WRITE);
                     self.divider = Divider::Ready;
                     self.finished = true;
                 }
@@ -469,23 +448,22 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
             let mut factor = None;
             let exps = lanes::<G, _>(|lane| {
                 if peak != Some((place, lane)) {
-                    return exp(values[lane], maximum.value);
+                    return exp(values[lane], maximum);
                 }
-                factor = Some(exp(old, maximum.value));
-                let finite = maximum.value.to_bits() & F::INFINITY != F::INFINITY;
+                factor = Some(exp(old, maximum));
+                let finite = maximum.to_bits() & F::INFINITY != F::INFINITY;
                 if finite { Self::ONE } else { Fp::NAN }
             });
-            let known = maximum.known;
             let pass = Pass::Chunk;
-            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor, known });
+            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor });
             self.active = Some(place + 1).filter(|place| *place < Self::GROUPS);
         } else if weighs {
             let head = input.weigh_head_i.get() as usize;
-            let Maximum { value, known } = self.maximum[head];
+            let maximum = self.maximum[head];
             let values = input.weigh_i.as_ref();
-            let exps = lanes::<G, _>(|lane| exp(values[lane], value));
+            let exps = lanes::<G, _>(|lane| exp(values[lane], maximum));
             let (pass, first, place, factor) = (Pass::Weigh, false, 0, None);
-            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor, known });
+            self.stages[0] = Some(Stage { pass, head, first, place, exps, factor });
         }
     }
 
@@ -494,18 +472,17 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
     fn step_maximum(&mut self) {
         let Some(Group { scaled, place, head, first }) = self.scale[SCALE - 1] else { return };
         if place == 0 {
-            let lowest = Maximum { value: Self::LOWEST, known: true };
-            self.largest = if first { lowest } else { self.maximum[head] };
-            self.old = self.largest.value;
+            self.largest = if first { Self::LOWEST } else { self.maximum[head] };
+            self.old = self.largest;
             self.peak = None;
         }
         let mut peak = None;
         for (lane, score) in scaled.as_ref().iter().enumerate() {
-            let larger = self.largest.value.max(*score);
-            if larger != self.largest.value {
+            let larger = self.largest.max(*score);
+            if larger != self.largest {
                 peak = Some((place, lane));
             }
-            self.largest.value = larger;
+            self.largest = larger;
         }
         self.peak = peak.or(self.peak);
         self.chunk[place] = scaled;
@@ -547,16 +524,15 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
 
 impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
     fn new() -> Self {
-        let unknown = Maximum { value: Fp::ZERO, known: false };
-        let chunk = Chunk { head: 0, first: false, peak: None, old: Fp::ZERO, maximum: unknown };
+        let chunk = Chunk { head: 0, first: false, peak: None, old: Fp::ZERO, maximum: Fp::ZERO };
         Self {
-            maximum: [unknown; HEADS],
-            total: [Word::Unknown; HEADS],
+            maximum: [Fp::NAN; HEADS],
+            total: [Word::Empty; HEADS],
             position: 0,
             head: 0,
             first: false,
             scale: [None; SCALE],
-            largest: unknown,
+            largest: Fp::ZERO,
             old: Fp::ZERO,
             peak: None,
             chunk: from_fn(|_| Default::default()),
@@ -569,7 +545,7 @@ impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
             normalised: [None; 4],
             divider: Divider::Ready,
             finish_head: 0,
-            recip: Word::Unknown,
+            recip: Word::Empty,
             finished: false,
             busy: 0,
         }
@@ -580,23 +556,23 @@ impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
     }
 
     fn mark_open(&self, open: &mut Open<'_>) {
-        let mut mark = |port: &str, known: bool| {
-            if !known {
+        let mut mark = |port: &str, is_there: bool| {
+            if !is_there {
                 open.port(port).mark();
             }
         };
-        let exps = self.stages[EXP].as_ref();
-        let normalised = self.normalised[Self::NORMALISED].as_ref();
+        let exps = self.stages[EXP].is_some();
+        let normalised = self.normalised[Self::NORMALISED].is_some();
         mark("scaled_o", self.scale[SCALE - 1].is_some());
-        mark("max_o", self.active == Some(0) && self.active_chunk.maximum.known);
-        mark("exp_o", exps.is_some_and(|stage| stage.known));
-        mark("factor_o", self.chunk_is_last() && exps.is_some_and(|stage| stage.known));
-        mark("recip_o", self.finished && self.recip.is_recip());
+        mark("max_o", self.active == Some(0));
+        mark("exp_o", exps);
+        mark("factor_o", self.chunk_is_last());
+        mark("recip_o", self.finished);
         if LATE {
-            mark("weight_o", exps.is_some_and(|stage| stage.known));
-            mark("context_o", normalised.is_some_and(|normalised| normalised.known));
+            mark("weight_o", exps);
+            mark("context_o", normalised);
         } else {
-            mark("weight_o", normalised.is_some_and(|normalised| normalised.known));
+            mark("weight_o", normalised);
         }
     }
 
