@@ -94,7 +94,7 @@ module sequencer_results #(
   logic [8:0]    tree_gap_d, tree_gap_q;           // and one of scores or outputs
   logic [8:0]    context_gap, tree_gap;            // those from the RD_RESULT on the pins on
   logic          oldest_yields, second_yields, unused_second;
-  logic          context_may, tree_may, made_reached, stays, unused_since;
+  logic          context_may, tree_may, made_reached, is_newest, stays;
 
   // The two oldest that are not done, unless they are still in the memory.
   assign heading      = '{context_sums: next_context_i, kept: next_kept_i, number: next_number_i};
@@ -117,12 +117,12 @@ module sequencer_results #(
     else         waits_o = !empty_i && (!oldest_known || oldest_yields);
   end
 
-  // The oldest that is not done reads results that are there, and the next come. An RD_RESULT that goes to the
-  // pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
+  // The oldest that is not done reads results that are there, and the next come or have come. An RD_RESULT that goes
+  // to the pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
   assign made_since_oldest = made_q - oldest.number;
-  assign stays             = oldest.kept && made_q == oldest.number;
-  assign overwritten_o     = results_i && !empty_i && oldest_known && !made_since_oldest[7] && !stays;
-  assign unused_since      = &{1'b0, made_since_oldest};
+  assign is_newest         = made_since_oldest == 8'(oldest.kept);
+  assign stays             = oldest.kept && made_since_oldest == '0 || is_newest && !results_i;
+  assign overwritten_o     = !empty_i && oldest_known && !made_since_oldest[7] && !stays;
 
   assign made_d = made_q + 8'(results_i);
   assign made_o = made_q;

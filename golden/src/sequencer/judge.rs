@@ -658,7 +658,7 @@ impl Judge {
         // What is on the pins in the cycle of the next results reads those.
         let overtaken =
             self.oldest_results().is_some_and(|oldest| oldest.readable() < self.sums_made);
-        if seen.results && overtaken {
+        if overtaken {
             self.causes.insert(7);
         }
         self.is_overwritten = overtaken && !self.sent[RESULTS].is_empty();

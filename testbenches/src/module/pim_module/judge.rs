@@ -73,7 +73,7 @@ struct Run {
     /// What is wrong with it.
     fault: Option<Seen<Fault>>,
     /// In the last tCK results came before all of the last had been read.
-    overwritten: bool,
+    overwritten: Option<bool>,
 }
 
 /// What went into a run, as the judge of a rank takes it.
@@ -487,7 +487,7 @@ impl Judge {
             context: Vec::new(),
             outputs: Vec::new(),
             fault: None,
-            overwritten: false,
+            overwritten: Some(false),
         });
         Ok(())
     }
@@ -520,15 +520,16 @@ impl Judge {
         if run.fault.is_none() {
             // The tCK before says whether results are lost, and no other fault goes before that one.
             let fault = output.fault_o;
-            if run.overwritten != (fault == Fault::Overwritten) {
-                let expected = if run.overwritten { Fault::Overwritten } else { Fault::None };
+            let has_come = fault == Fault::Overwritten;
+            if run.overwritten.is_some_and(|now| now != has_come) {
+                let expected = if has_come { Fault::None } else { Fault::Overwritten };
                 let what = "results that were not read before the next came";
                 return Err(error(at, "fault_o", fault as u32, expected as u32, what));
             }
             run.fault = Some((at, fault)).filter(|(_, fault)| *fault != Fault::None);
         }
-        run.overwritten = new_results && run.unread(from);
         run.sums += usize::from(new_results);
+        run.overwritten = run.overwrites(from, new_results);
         if output.end_valid_o {
             let end = output.end_o;
             run.end = Some((at, (end.status as u32, end.address.get() as u32)));
@@ -686,11 +687,16 @@ impl Run {
         commands.iter().filter(|it| is_mac(it)).take(self.macs).filter(|it| ends_sum(it)).count()
     }
 
-    /// Whether results that come in this cycle find results before them that have not been read.
-    fn unread(&self, cycle: u64) -> bool {
-        let Some(ended) = self.sums.checked_sub(self.late) else { return false };
+    /// Whether results that come in this cycle find results before them that have not been read. Where an RD_RESULT
+    /// before has outlasted its own, as those that the chips keep do, the sequencer sees it when it gets to it: `None`.
+    fn overwrites(&self, cycle: u64, new_results: bool) -> Option<bool> {
         let read = self.results.iter().filter(|(at, _)| *at < cycle).count();
-        self.too_soon.get(read).is_some_and(|sum| *sum <= ended)
+        let (sum, come) = (self.too_soon.get(read), self.sums.checked_sub(self.late + 1));
+        let (Some(sum), Some(newest)) = (sum, come) else { return Some(false) };
+        match new_results && *sum == newest {
+            true => Some(true),
+            false => Some(false).filter(|_| *sum > newest),
+        }
     }
 }
 

@@ -93,13 +93,15 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
             })
     }
 
-    /// Whether the oldest that is not done reads results that are there, and the next come. An RD_RESULT that goes
-    /// to the pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
+    /// Whether the oldest that is not done reads results that are there, and the next come or have come. An RD_RESULT
+    /// that goes to the pins in the same cycle reads the next ones. What the chips keep stays for one more sum.
     pub fn overwrites(&self, input: &SequencerIn, queue: &Queued) -> bool {
-        let is_there = |oldest: Reader| {
-            self.made.wrapping_sub(oldest.number) as i8 >= i8::from(oldest.is_kept)
+        let is_overwritten = |oldest: Reader| {
+            let since = self.made.wrapping_sub(oldest.number) as i8;
+            since >= 0
+                && i16::from(since) + i16::from(input.events_i.results) > i16::from(oldest.is_kept)
         };
-        input.events_i.results && !queue.is_empty && self.reader(0, queue).is_some_and(is_there)
+        !queue.is_empty && self.reader(0, queue).is_some_and(is_overwritten)
     }
 
     /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs, behind one on the
