@@ -541,7 +541,7 @@ impl Judge {
     fn finish(&mut self, cycle: u64, over: bool) -> Result<(), OracleError> {
         let Some(mut run) = self.run.take() else { return Ok(()) };
         let commands = std::mem::take(&mut run.commands);
-        self.late = (run.late + run.sums_of(&commands)).saturating_sub(run.sums);
+        self.late = (run.late + run.sums_of(&commands, &self.sizes)).saturating_sub(run.sums);
         // Behind a fault a command is missing, and results may have been overwritten before they were read.
         let before = |at: u64| run.fault.is_none_or(|(fault, _)| at < fault);
         run.scores.retain(|(at, _)| before(*at));
@@ -682,9 +682,12 @@ impl Judge {
 }
 
 impl Run {
-    /// Sums that the MACs which were on the pins have ended.
-    fn sums_of(&self, commands: &[Dispatched]) -> usize {
-        commands.iter().filter(|it| is_mac(it)).take(self.macs).filter(|it| ends_sum(it)).count()
+    /// Sums that the MACs which were on the pins have ended. One without a row or a column never is on the pins; one
+    /// behind it may be, as it stands for the array before the fault is seen.
+    fn sums_of(&self, commands: &[Dispatched], sizes: &Sizes) -> usize {
+        let is_there = |it: &&Dispatched| it.row < sizes.rows && it.column < sizes.columns;
+        let macs = commands.iter().filter(|it| is_mac(it)).filter(is_there).take(self.macs);
+        macs.filter(|it| ends_sum(it)).count()
     }
 
     /// Whether results that come in this cycle find results before them that have not been read. Where an RD_RESULT
