@@ -31,6 +31,8 @@ module fp_add #(
   localparam int unsigned SUM_WIDTH   = 1 + FIELD_WIDTH;
   // Shifts are sums of powers of two.
   localparam int unsigned STEPS       = $clog2(FIELD_WIDTH);
+  // Zeros are counted with the sum.
+  localparam bit          EARLY       = FAST != 0 && STAGES >= 2;
 
   typedef struct packed {
     logic                   negative;  // sign of the larger operand
@@ -177,14 +179,40 @@ module fp_add #(
   // Shift the leading one to the top, or as far as the smallest exponent allows. The zeros above it are
   // counted ahead of the shifter: bits that are counted behind each of its steps would toggle all that
   // follow. The exponent of a number with the leading one at the top is that of sum_q and one more, less
-  // the shift.
+  // the shift. EARLY: they are counted ahead of the register too, as the rounding has more to do than the
+  // adder.
   logic [SUM_WIDTH-1:0] normalised;
-  logic [STEPS-1:0]     zeros, shift;
-  logic                 unused_empty;
+  logic [STEPS-1:0]     shift;
 
-  leading_zeros #(.WIDTH(SUM_WIDTH)) u_zeros (
-    .data_i(sum_q.sum), .count_o(zeros), .empty_o(unused_empty)
-  );
+  if (EARLY) begin : gen_early_count
+    // A one where the smallest exponent is ends the count.
+    logic [SUM_WIDTH-1:0] lowest;
+    logic [STEPS-1:0]     shift_d;
+    logic                 unused_empty;
+
+    for (genvar b = 0; b < SUM_WIDTH; b++) begin : gen_lowest
+      assign lowest[b] = SUBNORMALS != 0 && aligned_q.exponent == EXP_BITS'(SUM_WIDTH - 1 - b);
+    end
+
+    leading_zeros #(.WIDTH(SUM_WIDTH)) u_zeros (
+      .data_i(sum_d.sum | lowest), .count_o(shift_d), .empty_o(unused_empty)
+    );
+
+    pipe #(.WIDTH(STEPS)) u_shift_pipe (.clk_i, .rst_ni, .data_i(shift_d), .data_o(shift));
+  end else begin : gen_count
+    logic [STEPS-1:0] zeros;
+    logic             unused_empty;
+
+    leading_zeros #(.WIDTH(SUM_WIDTH)) u_zeros (
+      .data_i(sum_q.sum), .count_o(zeros), .empty_o(unused_empty)
+    );
+
+    // Of a sum of nothing, where numbers are flushed, it is so large that the exponent does not overflow.
+    always_comb begin
+      shift = zeros;
+      if (SUBNORMALS != 0 && EXP_BITS'(zeros) > sum_q.exponent) shift = sum_q.exponent[STEPS-1:0];
+    end
+  end
 
   always_comb begin
     normalised = sum_q.sum;
@@ -213,8 +241,6 @@ module fp_add #(
     logic [EXP_BITS:0]   field;
     logic                unused_carry;
 
-    assign shift = EXP_BITS'(zeros) > sum_q.exponent ? sum_q.exponent[STEPS-1:0] : zeros;
-
     ripple_adder #(.WIDTH(EXP_BITS)) u_lowered (
       .a_i     (sum_q.exponent),
       .b_i     (~EXP_BITS'(shift)),
@@ -239,9 +265,6 @@ module fp_add #(
     logic        [EXP_BITS:0]   raised;
     logic signed [EXP_BITS+1:0] field;
     logic                       unused_carry;
-
-    // Of a sum of nothing it is so large that the exponent does not overflow.
-    assign shift = zeros;
 
     ripple_adder #(.WIDTH(EXP_BITS + 1)) u_exponent (
       .a_i     ({1'b0, sum_q.exponent}),

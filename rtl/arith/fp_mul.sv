@@ -10,7 +10,7 @@ module fp_mul #(
   parameter  int unsigned SUBNORMALS = 1,
   /// Pipeline registers, 0 to 3: after the multiplier, the shifter, the rounding, in this order.
   parameter  int unsigned STAGES     = 0,
-  /// 1: the multiplier is made to be fast; 0: to be small.
+  /// 0: made to be small; 1: with a fast multiplier; 2: made to be fast throughout.
   parameter  int unsigned FAST       = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
@@ -29,6 +29,17 @@ module fp_mul #(
   localparam int unsigned PRODUCT_WIDTH = 2 * MAN_BITS + 2;
   localparam int          BIAS          = (1 << (EXP_BITS - 1)) - 1;
 
+  // The exponents are added ahead of the first register.
+  localparam bit          EARLY         = FAST == 2;
+
+  // An exponent that may lie outside of the format, in both directions.
+  typedef logic signed [EXP_BITS+2:0] exponent_t;
+
+  // That of a product over the smallest, if its top bit is set.
+  function automatic exponent_t excess_of(logic [EXP_BITS-1:0] a, logic [EXP_BITS-1:0] b);
+    return exponent_t'({3'b000, a}) + exponent_t'({3'b000, b}) - exponent_t'(BIAS);
+  endfunction
+
   typedef struct packed {
     logic                     negative;
     logic                     infinite;
@@ -36,6 +47,7 @@ module fp_mul #(
     logic                     zero;
     logic [EXP_BITS-1:0]      a_exponent;
     logic [EXP_BITS-1:0]      b_exponent;
+    exponent_t                excess;      // EARLY: of the exponents
     logic [PRODUCT_WIDTH-1:0] product;
   } product_t;
 
@@ -100,6 +112,7 @@ module fp_mul #(
   assign product_d.zero       = a_zero || b_zero;
   assign product_d.a_exponent = a_exponent;
   assign product_d.b_exponent = b_exponent;
+  assign product_d.excess     = EARLY ? excess_of(a_exponent, b_exponent) : '0;
 
   pipe #(.WIDTH($bits(product_t)), .ENABLED(STAGES >= 1)) u_product_pipe (
     .clk_i, .rst_ni, .data_i(product_d), .data_o(product_q)
@@ -115,9 +128,6 @@ module fp_mul #(
     localparam int unsigned ROOM         = 1 << STEPS;
     localparam int unsigned WINDOW_WIDTH = (MAN_BITS + 2) + (ROOM - 1);
 
-    // An exponent that may lie outside of the format, in both directions.
-    typedef logic signed [EXP_BITS+2:0] exponent_t;
-
     typedef struct packed {
       logic                negative;
       logic                infinite;
@@ -128,36 +138,63 @@ module fp_mul #(
       logic                sticky;
     } unrounded_t;
 
-    exponent_t               excess;      // over the smallest exponent, if the window's top bit is set
+    exponent_t               excess;
     logic                    low;
-    logic [EXP_BITS:0]       allowed;     // how far the shift may go
-    logic [WINDOW_WIDTH-1:0] normalised;
-    logic                    shift, leading, lost;
+    logic [EXP_BITS:0]       allowed, left;  // how far the shift may go, and how far it might have gone on
+    logic [WINDOW_WIDTH-1:0] window, normalised;
+    logic                    leading, lost;
     unrounded_t              unrounded_d, unrounded_q;
 
-    assign excess = exponent_t'({3'b000, product_q.a_exponent})
-                    + exponent_t'({3'b000, product_q.b_exponent}) - exponent_t'(BIAS);
+    assign excess = EARLY ? product_q.excess : excess_of(product_q.a_exponent, product_q.b_exponent);
     assign low    = excess < 0;
 
     always_comb begin
-      normalised = {product_q.product, {(WINDOW_WIDTH - PRODUCT_WIDTH){1'b0}}};
-      allowed    = excess[EXP_BITS:0];
-      lost       = 1'b0;
+      window  = {product_q.product, {(WINDOW_WIDTH - PRODUCT_WIDTH){1'b0}}};
+      allowed = excess[EXP_BITS:0];
+      lost    = 1'b0;
       if (low) begin
-        normalised = normalised >> ROOM;
-        allowed    = (EXP_BITS + 1)'(excess + exponent_t'(ROOM));
-        lost       = product_q.product[MAN_BITS:0] != '0;
+        window  = window >> ROOM;
+        allowed = (EXP_BITS + 1)'(excess + exponent_t'(ROOM));
+        lost    = product_q.product[MAN_BITS:0] != '0;
         if (excess < -exponent_t'(ROOM)) begin
-          normalised = '0;
-          allowed    = '0;
-          lost       = product_q.product != '0;
+          window  = '0;
+          allowed = '0;
+          lost    = product_q.product != '0;
         end
       end
-      for (int k = STEPS - 1; k >= 0; k--) begin
-        shift = (normalised >> (WINDOW_WIDTH - (1 << k))) == '0 && (allowed >> k) != '0;
-        if (shift) begin
-          normalised = normalised << (1 << k);
-          allowed    = allowed - ((EXP_BITS + 1)'(1) << k);
+    end
+
+    if (EARLY) begin : gen_fast_shift
+      // The zeros above the leading one, up to a one where the shift ends.
+      logic [ROOM-1:0]  last;
+      logic [STEPS-1:0] shift;
+      logic             unused_empty;
+
+      always_comb begin
+        for (int unsigned b = 0; b < ROOM; b++) begin
+          last[ROOM-1-b] = excess[STEPS-1:0] == STEPS'(b) && (low || excess[EXP_BITS:STEPS] == '0);
+        end
+        last[0] = 1'b1;
+      end
+
+      leading_zeros #(.WIDTH(ROOM)) u_zeros (
+        .data_i(window[WINDOW_WIDTH-1-:ROOM] | last), .count_o(shift), .empty_o(unused_empty)
+      );
+
+      assign normalised = window << shift;
+      assign left       = allowed - (EXP_BITS + 1)'(shift);
+    end else begin : gen_shift
+      logic shift;
+
+      always_comb begin
+        normalised = window;
+        left       = allowed;
+        for (int k = STEPS - 1; k >= 0; k--) begin
+          shift = (normalised >> (WINDOW_WIDTH - (1 << k))) == '0 && (left >> k) != '0;
+          if (shift) begin
+            normalised = normalised << (1 << k);
+            left       = left - ((EXP_BITS + 1)'(1) << k);
+          end
         end
       end
     end
@@ -167,7 +204,7 @@ module fp_mul #(
     assign unrounded_d.negative = product_q.negative;
     assign unrounded_d.infinite = product_q.infinite;
     assign unrounded_d.nan      = product_q.nan;
-    assign unrounded_d.exponent = leading ? allowed + (EXP_BITS + 1)'(1) : '0;
+    assign unrounded_d.exponent = leading ? left + (EXP_BITS + 1)'(1) : '0;
     assign {unrounded_d.mantissa, unrounded_d.guard} = normalised[WINDOW_WIDTH-2-:MAN_BITS+1];
     assign unrounded_d.sticky   = lost || normalised[WINDOW_WIDTH-MAN_BITS-3:0] != '0;
 
@@ -175,8 +212,8 @@ module fp_mul #(
       .clk_i, .rst_ni, .data_i(unrounded_d), .data_o(unrounded_q)
     );
 
-    logic unused_zero;
-    assign unused_zero = product_q.zero;
+    logic unused_product;
+    assign unused_product = &{1'b0, product_q};
 
     fp_round #(
       .EXP_BITS   (EXP_BITS),
@@ -207,9 +244,11 @@ module fp_mul #(
       logic                sticky;
     } unrounded_t;
 
-    logic                    top;
+    logic                     top, unused_excess;
     logic [PRODUCT_WIDTH-2:0] fraction;
     unrounded_t               unrounded_d, unrounded_q;
+
+    assign unused_excess = &{1'b0, product_q.excess};
 
     assign top      = product_q.product[PRODUCT_WIDTH-1];
     assign fraction = top ? product_q.product[PRODUCT_WIDTH-2:0]
@@ -273,8 +312,8 @@ module fp_mul #(
 
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS))
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
-  if (SUBNORMALS > 1 || STAGES > 3 || FAST > 1)
-    $fatal(1, "SUBNORMALS, STAGES, FAST = %0d, %0d, %0d: expected 0 or 1, 0 to 3, 0 or 1", SUBNORMALS,
+  if (SUBNORMALS > 1 || STAGES > 3 || FAST > 2)
+    $fatal(1, "SUBNORMALS, STAGES, FAST = %0d, %0d, %0d: expected 0 or 1, 0 to 3, 0 to 2", SUBNORMALS,
            STAGES, FAST);
 
 endmodule

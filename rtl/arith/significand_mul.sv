@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Multiplication of two significands, made to be small, or (FAST) left to synthesis, which makes it fast.
+// Multiplication of two significands, made to be small, or to be fast (FAST): left to synthesis, or by a tree.
 //
-// Two bits of the multiplier at a time select 0, 1, 2 or 3 times the multiplicand, and a row of full
+// Small: two bits of the multiplier at a time select 0, 1, 2 or 3 times the multiplicand, and a row of full
 // adders adds that to what the rows before have come to:
 //
 //   multiplier    b5 b4 b3 b2 b1 b0
@@ -18,7 +18,7 @@
 module significand_mul #(
   /// Width of the significands, hidden bits included.
   parameter int unsigned WIDTH = 11,
-  /// 1: the product is left to synthesis; 0: rows of full adders.
+  /// 0: rows of full adders; 1: left to synthesis; 2: Booth's digits and a tree of carry-save adders.
   parameter int unsigned FAST  = 0
 ) (
   /// Multiplicand.
@@ -29,8 +29,77 @@ module significand_mul #(
   output logic [2*WIDTH-1:0] product_o
 );
 
-  if (FAST != 0) begin : gen_fast
+  // Of some numbers, how many are left after so many levels, of which each makes two of three.
+  function automatic int unsigned left(int unsigned numbers, int unsigned level);
+    left = numbers;
+    for (int unsigned l = 0; l < level; l++) left = left - left / 3;
+  endfunction
+
+  // Levels until two are left.
+  function automatic int unsigned levels(int unsigned numbers);
+    levels = 0;
+    while (left(numbers, levels) > 2) levels++;
+  endfunction
+
+  if (FAST == 1) begin : gen_synthesis
     assign product_o = (2 * WIDTH)'(a_i) * (2 * WIDTH)'(b_i);
+  end else if (FAST == 2) begin : gen_fast
+    localparam int unsigned ROWS      = WIDTH / 2 + 1;
+    localparam int unsigned LEVELS    = levels(ROWS);
+    localparam int unsigned ROW_WIDTH = 3 * WIDTH + 4;
+
+    logic [2*ROWS:0] multiplier;
+
+    assign multiplier = (2 * ROWS + 1)'({b_i, 1'b0});
+
+    for (genvar l = 0; l <= LEVELS; l++) begin : gen_level
+      logic [left(ROWS, l)-1:0][2*WIDTH-1:0] number;
+
+      if (l == 0) begin : gen_rows
+        for (genvar r = 0; r < ROWS; r++) begin : gen_row
+          logic                 minus, once, twice, unused_above;
+          logic [WIDTH:0]       multiple;
+          logic [ROW_WIDTH-1:0] row;
+
+          assign minus    = multiplier[2*r+2];
+          assign once     = multiplier[2*r+1] ^ multiplier[2*r];
+          assign twice    = (multiplier[2*r+2] && !multiplier[2*r+1] && !multiplier[2*r])
+                            || (!multiplier[2*r+2] && multiplier[2*r+1] && multiplier[2*r]);
+          assign multiple = (({(WIDTH + 1){once}} & {1'b0, a_i}) | ({(WIDTH + 1){twice}} & {a_i, 1'b0}))
+                            ^ {(WIDTH + 1){minus}};
+
+          if (r == 0) begin : gen_first
+            assign row = ROW_WIDTH'({!minus, minus, minus, multiple});
+          end else begin : gen_next
+            assign row = ROW_WIDTH'({1'b1, !minus, multiple, 1'b0, multiplier[2*r]}) << (2 * r - 2);
+          end
+
+          assign number[r]    = row[2*WIDTH-1:0];
+          assign unused_above = &{1'b0, row[ROW_WIDTH-1:2*WIDTH]};
+        end
+      end else begin : gen_sums
+        localparam int unsigned BEFORE = left(ROWS, l - 1);
+        localparam int unsigned THREES = BEFORE / 3;
+
+        for (genvar n = 0; n < THREES; n++) begin : gen_three
+          logic [2*WIDTH-1:0] x, y, z, carries;
+          logic               unused_carry;
+
+          assign {z, y, x}     = gen_level[l-1].number[3*n+:3];
+          assign carries       = (x & y) | (z & (x | y));
+          assign number[2*n]   = x ^ y ^ z;
+          assign number[2*n+1] = {carries[2*WIDTH-2:0], 1'b0};
+          assign unused_carry  = carries[2*WIDTH-1];
+        end
+        for (genvar n = 3 * THREES; n < BEFORE; n++) begin : gen_over
+          assign number[n-THREES] = gen_level[l-1].number[n];
+        end
+      end
+    end
+
+    carry_select_adder #(.WIDTH(2 * WIDTH)) u_sum (
+      .a_i(gen_level[LEVELS].number[0]), .b_i(gen_level[LEVELS].number[1]), .sum_o(product_o)
+    );
   end else begin : gen_small
     localparam int unsigned ROWS      = (WIDTH + 1) / 2;
     localparam int unsigned ROW_WIDTH = WIDTH + 2;
@@ -82,6 +151,6 @@ module significand_mul #(
   end
 
   if (WIDTH < 2) $fatal(1, "WIDTH = %0d: expected 2 or more", WIDTH);
-  if (FAST > 1) $fatal(1, "FAST = %0d: expected 0 or 1", FAST);
+  if (FAST > 2) $fatal(1, "FAST = %0d: expected 0 to 2", FAST);
 
 endmodule

@@ -60,7 +60,8 @@ module tree_pu #(
       .EXP_BITS   (EXP_BITS),
       .MAN_BITS   (MAN_BITS),
       .SUBNORMALS (SUBNORMALS),
-      .STAGES     (MUL_STAGES)
+      .STAGES     (MUL_STAGES),
+      .FAST       (2)
     ) u_mul (
       .clk_i,
       .rst_ni,
@@ -85,7 +86,8 @@ module tree_pu #(
           .EXP_BITS   (EXP_BITS),
           .MAN_BITS   (MAN_BITS),
           .SUBNORMALS (SUBNORMALS),
-          .STAGES     (ADD_STAGES)
+          .STAGES     (ADD_STAGES),
+          .FAST       (1)
         ) u_add (
           .clk_i,
           .rst_ni,
@@ -157,7 +159,8 @@ module tree_pu #(
     .EXP_BITS   (EXP_BITS),
     .MAN_BITS   (MAN_BITS),
     .SUBNORMALS (SUBNORMALS),
-    .STAGES     (ADD_STAGES)
+    .STAGES     (ADD_STAGES),
+    .FAST       (1)
   ) u_loop (
     .clk_i,
     .rst_ni,
@@ -192,7 +195,8 @@ module tree_pu #(
           .EXP_BITS   (EXP_BITS),
           .MAN_BITS   (MAN_BITS),
           .SUBNORMALS (SUBNORMALS),
-          .STAGES     (ADD_STAGES)
+          .STAGES     (ADD_STAGES),
+          .FAST       (1)
         ) u_add (
           .clk_i,
           .rst_ni,

@@ -39,8 +39,8 @@ pub trait Binary {
 pub type FastOperation = fn(Level, &[u16], &[u16], &mut [u16]);
 
 macro_rules! binary {
-    ($unit:ident$([$other:ident])?, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
-        impl<const STAGES: usize $(, const $other: bool)?> Binary for $unit<$format, STAGES $(, $other)?> {
+    ($unit:ident$([$other:ident: $sort:ty])?, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
+        impl<const STAGES: usize $(, const $other: $sort)?> Binary for $unit<$format, STAGES $(, $other)?> {
             type Format = $format;
             const FAST: Option<FastOperation> = $fast;
 
@@ -61,18 +61,18 @@ macro_rules! binary {
     };
 }
 
-binary!(FpMul, Binary16, Fp::mul, mul, Some(fast::mul::<Binary16>));
-binary!(FpMul, Binary16Flush, Fp::mul, mul, Some(fast::mul::<Binary16Flush>));
-binary!(FpMul, Bfloat16, Fp::mul, mul, None);
-binary!(FpMul, Bfloat16Flush, Fp::mul, mul, None);
-binary!(FpMul, Binary32, Fp::mul, mul, None);
-binary!(FpMul, Binary32Flush, Fp::mul, mul, None);
-binary!(FpAdd[PREFIX], Binary16, Fp::add, add, Some(fast::add::<Binary16>));
-binary!(FpAdd[PREFIX], Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
-binary!(FpAdd[PREFIX], Bfloat16, Fp::add, add, None);
-binary!(FpAdd[PREFIX], Bfloat16Flush, Fp::add, add, None);
-binary!(FpAdd[PREFIX], Binary32, Fp::add, add, None);
-binary!(FpAdd[PREFIX], Binary32Flush, Fp::add, add, None);
+binary!(FpMul[FAST: u8], Binary16, Fp::mul, mul, Some(fast::mul::<Binary16>));
+binary!(FpMul[FAST: u8], Binary16Flush, Fp::mul, mul, Some(fast::mul::<Binary16Flush>));
+binary!(FpMul[FAST: u8], Bfloat16, Fp::mul, mul, None);
+binary!(FpMul[FAST: u8], Bfloat16Flush, Fp::mul, mul, None);
+binary!(FpMul[FAST: u8], Binary32, Fp::mul, mul, None);
+binary!(FpMul[FAST: u8], Binary32Flush, Fp::mul, mul, None);
+binary!(FpAdd[FAST: bool], Binary16, Fp::add, add, Some(fast::add::<Binary16>));
+binary!(FpAdd[FAST: bool], Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
+binary!(FpAdd[FAST: bool], Bfloat16, Fp::add, add, None);
+binary!(FpAdd[FAST: bool], Bfloat16Flush, Fp::add, add, None);
+binary!(FpAdd[FAST: bool], Binary32, Fp::add, add, None);
+binary!(FpAdd[FAST: bool], Binary32Flush, Fp::add, add, None);
 binary!(FpMax, Binary16, Fp::max, max, None);
 binary!(FpMax, Binary16Flush, Fp::max, max, None);
 binary!(FpMax, Bfloat16, Fp::max, max, None);

@@ -40,6 +40,10 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpMul<$crate::arith::Bfloat16Flush, 0>);
         $each!($crate::arith::FpMul<$crate::arith::Binary32, 0>);
         $each!($crate::arith::FpMul<$crate::arith::Binary32Flush, 0>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary16, 2, 2>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary16Flush, 2, 2>);
+        $each!($crate::arith::FpMul<$crate::arith::Bfloat16, 2, 2>);
+        $each!($crate::arith::FpMul<$crate::arith::Binary32, 0, 2>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 1>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 2>);
@@ -51,6 +55,8 @@ macro_rules! for_each_unit {
         $each!($crate::arith::FpAdd<$crate::arith::Binary32Flush, 0>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 0, true>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16, 1, true>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16, 2, true>);
+        $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 2, true>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary16Flush, 0, true>);
         $each!($crate::arith::FpAdd<$crate::arith::Binary32, 0, true>);
         $each!($crate::arith::FpMax<$crate::arith::Binary16, 0>);

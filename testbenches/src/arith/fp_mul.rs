@@ -8,7 +8,7 @@ use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
 use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpMul, FpMulIn, FpMulOut};
 
-impl<F: Format, const STAGES: usize> Bench for FpMul<F, STAGES>
+impl<F: Format, const STAGES: usize, const FAST: u8> Bench for FpMul<F, STAGES, FAST>
 where
     Self: Binary,
 {

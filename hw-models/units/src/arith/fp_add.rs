@@ -94,20 +94,14 @@ pub struct FpAdd<F, const STAGES: usize, const FAST: bool = false> {
 
 impl<F: Format, const STAGES: usize, const FAST: bool> Unit for FpAdd<F, STAGES, FAST> {
     const MODULE: &'static str = "fp_add";
-    const PARAMETERS: &'static [(&'static str, i64)] = &{
-        let [exp_bits, man_bits, subnormals, stages] = super::parameters::<F>(STAGES);
-        [exp_bits, man_bits, subnormals, stages, ("FAST", FAST as i64)]
-    };
+    const PARAMETERS: &'static [(&'static str, i64)] =
+        &super::parameters_or_fast::<F>(STAGES, FAST as u8);
     type In = FpAddIn<F>;
     type Out = FpAddOut<F>;
     type Probe = FpAddProbe<F>;
 
     fn variant() -> String {
-        match (FAST, super::variant::<F>(STAGES)) {
-            (false, others) => others,
-            (true, others) if others.is_empty() => "fast".to_owned(),
-            (true, others) => format!("{others}_fast"),
-        }
+        super::variant_or_fast::<F>(STAGES, FAST.into())
     }
 }
 

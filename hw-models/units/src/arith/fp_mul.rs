@@ -78,27 +78,28 @@ ports! {
     }
 }
 
-/// The cycle model of a floating-point multiplier with `STAGES` pipeline registers (0 to 3).
+/// The cycle model of a floating-point multiplier with `STAGES` pipeline registers (0 to 3), small or `FAST` (1, 2).
 ///
 #[doc = contract!("arith/fp_mul")]
 #[derive(Clone)]
-pub struct FpMul<F, const STAGES: usize> {
+pub struct FpMul<F, const STAGES: usize, const FAST: u8 = 0> {
     pipeline: Pipeline<Fp<F>, STAGES>,
 }
 
-impl<F: Format, const STAGES: usize> Unit for FpMul<F, STAGES> {
+impl<F: Format, const STAGES: usize, const FAST: u8> Unit for FpMul<F, STAGES, FAST> {
     const MODULE: &'static str = "fp_mul";
-    const PARAMETERS: &'static [(&'static str, i64)] = &super::parameters::<F>(STAGES);
+    const PARAMETERS: &'static [(&'static str, i64)] =
+        &super::parameters_or_fast::<F>(STAGES, FAST);
     type In = FpMulIn<F>;
     type Out = FpMulOut<F>;
     type Probe = FpMulProbe<F>;
 
     fn variant() -> String {
-        super::variant::<F>(STAGES)
+        super::variant_or_fast::<F>(STAGES, FAST)
     }
 }
 
-impl<F: Format, const STAGES: usize> Model for FpMul<F, STAGES> {
+impl<F: Format, const STAGES: usize, const FAST: u8> Model for FpMul<F, STAGES, FAST> {
     fn new() -> Self {
         Self { pipeline: Pipeline::new(Fp::ZERO) }
     }

@@ -67,3 +67,20 @@ fn variant<F: Format>(stages: usize) -> String {
         (label, stages) => format!("{label}_stages{stages}"),
     }
 }
+
+/// The same parameters, and how fast the module is: 0 if it is made to be small.
+const fn parameters_or_fast<F: Format>(stages: usize, fast: u8) -> [(&'static str, i64); 5] {
+    let [exp_bits, man_bits, subnormals, stages] = parameters::<F>(stages);
+    [exp_bits, man_bits, subnormals, stages, ("FAST", fast as i64)]
+}
+
+/// Name of the variant with all of these.
+fn variant_or_fast<F: Format>(stages: usize, fast: u8) -> String {
+    let others = variant::<F>(stages);
+    let fast = match fast {
+        0 => return others,
+        1 => "fast".to_owned(),
+        _ => format!("fast{fast}"),
+    };
+    if others.is_empty() { fast } else { format!("{others}_{fast}") }
+}
