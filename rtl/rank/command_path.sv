@@ -56,7 +56,7 @@ module command_path import pimlico_pkg::*; (
 
   logic       array_ready, bus_ready, refresh_issued, unused_issued;
   logic [1:0] issued;
-  pins_t      pins;
+  pins_t      pins, unused_pins;
   logic       refresh, refresh_now, refresh_q, refresh_now_q, quiet_q;
   logic [3:0] owed;
 
@@ -74,6 +74,7 @@ module command_path import pimlico_pkg::*; (
     .array_ready_o    (array_ready),
     .bus_ready_o      (bus_ready),
     .pins_o           (pins),
+    .bus_pins_o       (unused_pins),
     .mac_o,
     .transfer_o,
     .array_issued_o   (issued[0]),

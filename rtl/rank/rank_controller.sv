@@ -6,14 +6,16 @@ module rank_controller import pimlico_pkg::*; #(
   parameter  int unsigned BANK_GROUPS     = 4,
   /// Banks in a group, a power of two; at most 16 banks in all.
   parameter  int unsigned BANKS_PER_GROUP = 4,
+  /// Commands in a cycle: 1; or 2, the second from the bus port.
+  parameter  int unsigned SLOTS           = 1,
   localparam int unsigned BANK_COUNT      = BANK_GROUPS * BANKS_PER_GROUP,
   localparam int unsigned BANK_BITS       = $clog2(BANK_COUNT)
 ) (
-  /// Clock: one edge per tCK.
+  /// Clock: one edge per cycle, of SLOTS tCK or more.
   input  logic           clk_i,
   /// Asynchronous reset, active low.
   input  logic           rst_ni,
-  /// Timings of the DRAM; sampled in the first cycle after reset.
+  /// Timings of the DRAM, in cycles; sampled in the first cycle after reset.
   input  timing_t        timing_i,
   /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
   input  logic           staggered_i,
@@ -33,8 +35,10 @@ module rank_controller import pimlico_pkg::*; #(
   output logic           array_ready_o,
   /// The bus request is accepted, if there is one.
   output logic           bus_ready_o,
-  /// The command pins.
+  /// The command pins; SLOTS = 2: in the first slot of the cycle.
   output pins_t          pins_o,
+  /// SLOTS = 2: the command pins in the second slot, for the bus port; no command with SLOTS = 1.
+  output pins_t          bus_pins_o,
   /// What the bank PUs do with the column of an RD_ALL on the pins; 0 without one.
   output mac_t           mac_o,
   /// The bus request of an RD_RESULT or WR_SHARED on the pins; 0 without one.
@@ -55,12 +59,15 @@ module rank_controller import pimlico_pkg::*; #(
 
   localparam int unsigned GROUP_BITS = $clog2(BANK_GROUPS);
   localparam int unsigned INDEX_BITS = $clog2(BANKS_PER_GROUP);
+  // The ports do not share a slot.
+  localparam bit          APART      = SLOTS == 2;
 
   typedef logic [BANK_BITS-1:0] index_t;
 
   // The outputs that are registers.
   typedef struct packed {
     pins_t        pins;
+    pins_t        bus_pins;
     mac_t         mac;
     bus_request_t transfer;
     logic         array_issued;
@@ -343,14 +350,22 @@ module rank_controller import pimlico_pkg::*; #(
 
   assign bus_free  = bus_waiting && !refreshing && data_over && (write_over || !burst.write);
   assign bus_legal = bus_free && !(bus_was_last_q && (rd_ready || wr_ready));
-  assign bus_first = bus_free && passed_over_q;
+  assign bus_first = !APART && bus_free && passed_over_q;
+
+  // Of bursts of the second slot the times for RD and WR, in the first, are over a cycle later.
+  logic data_rests_d, data_rests_q, write_rests_d, write_rests_q, bus_data_over, bus_write_over;
+
+  assign data_rests_d   = data_over && !bus_pop;
+  assign write_rests_d  = write_over && !bus_pop;
+  assign bus_data_over  = !APART || data_rests_q;
+  assign bus_write_over = !APART || write_rests_q || !bus_was_last_q;
 
   // The array command that may go, in order of what the request needs. Those of the data bus stand
   // apart: no bus command is legal beside them.
   logic data_turn, all_over, act_legal, closes_all, opens_all, opens;
   logic may_rd_all, may_act, may_act_all, may_pre, may_pre_all, may_ref, array_legal;
 
-  assign data_turn  = (bus_was_last_q || !bus_waiting) && data_over;
+  assign data_turn  = (bus_was_last_q ? bus_data_over : !bus_waiting) && data_over;
   assign all_over   = &pre_over;
   assign act_legal  = row_over && faw_over[fourth_q] && act_over_q[opening ? RRD_S : RRD_L];
   assign closes_all = head_all_q && !hit_q && any_open && !opening;
@@ -363,19 +378,19 @@ module rank_controller import pimlico_pkg::*; #(
   assign may_act_all = !stop && opens_all && !staggered_q && row_over && &faw_over;
   assign may_pre     = !stop && (head_rd_q || head_wr_q) && !hit_q && bank_open_q &&
                        (pre_over & here) != '0;
-  assign may_pre_all = all_over && (stop ? any_open && !(bus_free && !burst.write) :
+  assign may_pre_all = all_over && (stop ? any_open && (APART || !(bus_free && !burst.write)) :
                                     closes_all || (head_close_q && !refreshing));
   assign may_ref     = may_refresh && !held;
   assign array_legal = may_rd_all || may_act || may_act_all || may_pre || may_pre_all || may_ref;
 
-  // One of them goes.
+  // One of them goes; from two slots both, but for what comes beside a REF.
   logic bus_goes;
 
-  assign bus_goes      = bus_legal && (passed_over_q || !array_legal);
-  assign passed_over_d = bus_legal && !passed_over_q && array_legal;
+  assign bus_goes      = bus_legal && (APART ? !may_ref : passed_over_q || !array_legal);
+  assign passed_over_d = !APART && bus_legal && !passed_over_q && array_legal;
 
   assign rd        = rd_ready && data_turn;
-  assign wr        = wr_ready && data_turn && write_over;
+  assign wr        = wr_ready && data_turn && write_over && bus_write_over;
   assign rd_all    = may_rd_all && !bus_first;
   assign act       = may_act && !bus_first;
   assign act_all   = may_act_all && !bus_first;
@@ -396,8 +411,9 @@ module rank_controller import pimlico_pkg::*; #(
 
   // Outputs, and lost cycles.
   output_t      output_d, output_q;
-  pin_command_e command;
-  logic [7:0]   column;
+  pin_command_e command, bus_command;
+  logic [7:0]   column, bus_column;
+  pins_t        bus_pins;
   logic         at_port, lost_refresh;
 
   assign at_port      = !waiting && array_valid_i && array_i.kind == ArrayReadAll;
@@ -405,24 +421,39 @@ module rank_controller import pimlico_pkg::*; #(
 
   always_comb begin
     unique case (1'b1)
-      act:       command = PinAct;
-      act_all:   command = PinActAll;
-      pre:       command = PinPre;
-      pre_all:   command = PinPreAll;
-      rd:        command = PinRd;
-      wr:        command = PinWr;
-      rd_all:    command = PinRdAll;
-      rd_result: command = PinRdResult;
-      wr_shared: command = PinWrShared;
-      refresh:   command = PinRef;
-      default:   command = PinNone;
+      rd_result: bus_command = PinRdResult;
+      wr_shared: bus_command = PinWrShared;
+      default:   bus_command = PinNone;
     endcase
   end
 
   always_comb begin
-    column = '0;
+    unique case (1'b1)
+      act:     command = PinAct;
+      act_all: command = PinActAll;
+      pre:     command = PinPre;
+      pre_all: command = PinPreAll;
+      rd:      command = PinRd;
+      wr:      command = PinWr;
+      rd_all:  command = PinRdAll;
+      refresh: command = PinRef;
+      default: command = APART ? PinNone : bus_command;
+    endcase
+  end
+
+  assign bus_column = bus_goes ? burst.address : '0;
+
+  always_comb begin
+    column = APART ? '0 : bus_column;
     if (rd || wr || rd_all) column = head.column;
-    if (bus_goes)           column = burst.address;
+  end
+
+  always_comb begin
+    bus_pins = '0;
+    if (APART) begin
+      bus_pins.command = bus_command;
+      bus_pins.column  = bus_column;
+    end
   end
 
   assign output_d = '{
@@ -432,6 +463,7 @@ module rank_controller import pimlico_pkg::*; #(
       row:     act || act_all ? head.row : '0,
       column:  column
     },
+    bus_pins:        bus_pins,
     mac:             rd_all ? head.mac : '0,
     transfer:        bus_goes ? burst : '0,
     array_issued:    array_pop,
@@ -479,13 +511,16 @@ module rank_controller import pimlico_pkg::*; #(
 
   // Without a reset: what says nothing unless a register above says that it does.
   always_ff @(posedge clk_i) begin
-    row_q       <= row_d;
-    bank_q      <= bank_d;
-    bank_open_q <= bank_open_d;
-    since_act_q <= since_act_d;
+    row_q         <= row_d;
+    bank_q        <= bank_d;
+    bank_open_q   <= bank_open_d;
+    since_act_q   <= since_act_d;
+    data_rests_q  <= data_rests_d;
+    write_rests_q <= write_rests_d;
   end
 
   assign pins_o            = output_q.pins;
+  assign bus_pins_o        = output_q.bus_pins;
   assign mac_o             = output_q.mac;
   assign transfer_o        = output_q.transfer;
   assign array_issued_o    = output_q.array_issued;
@@ -494,6 +529,7 @@ module rank_controller import pimlico_pkg::*; #(
   assign lost_row_switch_o = output_q.lost_row_switch;
   assign lost_refresh_o    = output_q.lost_refresh;
 
+  if (SLOTS != 1 && SLOTS != 2) $fatal(1, "SLOTS = %0d: expected 1 or 2", SLOTS);
   if (BANK_COUNT > 16) $fatal(1, "BANK_COUNT = %0d: expected 16 or less", BANK_COUNT);
   if (BANK_GROUPS < 4 || BANK_GROUPS != 1 << $clog2(BANK_GROUPS))
     $fatal(1, "BANK_GROUPS = %0d: expected a power of two, 4 or more", BANK_GROUPS);

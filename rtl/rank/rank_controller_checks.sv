@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Checker of rank_controller: the DRAM's rules on the command pins. Each timing is a gate between the last
 // command of a kind and this one, as in JESD79-4 and golden::pins, with the time of those that came last; the
-// controller's own timers are not looked at.
+// controller's own timers are not looked at. With two slots all is counted in slots.
 
 `include "prim/assert.svh"
 
@@ -11,12 +11,15 @@ module rank_controller_checks import pimlico_pkg::*; #(
   /// Bank groups.
   parameter int unsigned BANK_GROUPS     = 4,
   /// Banks in a group.
-  parameter int unsigned BANKS_PER_GROUP = 4
+  parameter int unsigned BANKS_PER_GROUP = 4,
+  /// Commands in a cycle.
+  parameter int unsigned SLOTS           = 1
 ) (
   input logic    clk_i,
   input logic    rst_ni,
   input timing_t timing_i,
   input pins_t   pins_o,
+  input pins_t   bus_pins_o,
   input logic    array_issued_o,
   input logic    bus_issued_o,
   input logic    refresh_issued_o
@@ -50,7 +53,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
   tck_t                             data_d, data_q;           // a burst on the data bus
   tck_t                             from_chips_d, from_chips_q;
   tck_t                             refreshed_d, refreshed_q;
-  tck_t                             now_q;
+  tck_t                             now_q, bus_now;
   timing_t                          timing_d, timing_q;
   logic                             configured_q, unused;
 
@@ -60,6 +63,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
   logic [BANK_BITS-1:0]  bank;
   logic [GROUP_BITS-1:0] group;
   logic                  activates, precharges, reads, writes, all, to_chips, from_chips;
+  logic                  bus, bus_to_chips, bus_from_chips;  // in the second slot
+  tck_t                  data, last_from_chips;              // of the first slot and before
 
   assign bank       = pins_o.bank[BANK_BITS-1:0];
   assign group      = bank[BANK_BITS-1:INDEX_BITS];
@@ -70,6 +75,13 @@ module rank_controller_checks import pimlico_pkg::*; #(
   assign writes     = pins_o.command == PinWr;
   assign to_chips   = pins_o.command inside {PinWr, PinWrShared};
   assign from_chips = pins_o.command inside {PinRd, PinRdResult};
+
+  assign bus_now         = now_q + 48'd1;
+  assign bus_to_chips    = bus_pins_o.command == PinWrShared;
+  assign bus_from_chips  = bus_pins_o.command == PinRdResult;
+  assign bus             = bus_to_chips || bus_from_chips;
+  assign data            = to_chips || from_chips ? now_q : data_q;
+  assign last_from_chips = from_chips ? now_q : from_chips_q;
 
   // Rules that are broken.
   typedef struct packed {
@@ -84,7 +96,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
   assign here  = all ? any_q : bank_q[bank];
   assign there = all ? any_q : group_q[group];
 
-  assign unused = &{1'b0, timing_q.cl, timing_q.cwl, timing_q.refi, pins_o.column, here, there};
+  assign unused = &{1'b0, timing_q.cl, timing_q.cwl, timing_q.refi, pins_o.column, bus_pins_o, here, there};
 
   always_comb begin
     same_row = &open_q;
@@ -92,7 +104,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
   end
 
   function automatic logic early(tck_t now, tck_t last, logic [15:0] delay);
-    return now - last < tck_t'(delay);
+    return now - last < SLOTS * tck_t'(delay);
   endfunction
 
   always_comb begin
@@ -131,6 +143,11 @@ module rank_controller_checks import pimlico_pkg::*; #(
       end
       default: ;
     endcase
+    if (bus) begin
+      broken.rfc   |= pins_o.command == PinRef || early(bus_now, refreshed_q, timing_q.rfc);
+      broken.ccd_s |= early(bus_now, data, 16'(timing_q.ccd_s));
+    end
+    if (bus_to_chips) broken.rtw |= early(bus_now, last_from_chips, 16'(timing_q.rd_to_wr));
   end
 
   // What the command leaves behind.
@@ -150,8 +167,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
     open_d       = open_q;
     row_d        = row_q;
     window_d     = window_q;
-    data_d       = to_chips || from_chips ? now_q : data_q;
-    from_chips_d = from_chips ? now_q : from_chips_q;
+    data_d       = bus ? bus_now : data;
+    from_chips_d = bus_from_chips ? bus_now : last_from_chips;
     refreshed_d  = pins_o.command == PinRef ? now_q : refreshed_q;
     if (activates || precharges || reads || writes) begin
       for (int unsigned b = 0; b < BANK_COUNT; b++) begin
@@ -194,7 +211,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
       data_q       <= data_d;
       from_chips_q <= from_chips_d;
       refreshed_q  <= refreshed_d;
-      now_q        <= now_q + 48'd1;
+      now_q        <= now_q + 48'(SLOTS);
       timing_q     <= timing_d;
       configured_q <= 1'b1;
     end
@@ -219,15 +236,17 @@ module rank_controller_checks import pimlico_pkg::*; #(
   `ASSERT(assert_rfc, !broken.rfc)
   // ACT and REF find the bank closed, RD and WR open, RD_ALL all of them at one row.
   `ASSERT(assert_open, !broken.open)
-  // A command belongs to one request, or to a refresh.
-  `ASSERT(assert_one_request, $onehot0({array_issued_o, bus_issued_o, refresh_issued_o}))
-  `ASSERT(assert_bus, bus_issued_o == (pins_o.command inside {PinRdResult, PinWrShared}))
+  // A command belongs to one request, or to a refresh. The bus port has a slot of its own, or none.
+  `ASSERT(assert_one_request, $onehot0({array_issued_o, bus_issued_o && SLOTS == 1, refresh_issued_o}))
+  `ASSERT(assert_bus, bus_issued_o == (bus || pins_o.command inside {PinRdResult, PinWrShared}))
+  `ASSERT(assert_slot, SLOTS == 1 ? bus_pins_o == '0 : !(pins_o.command inside {PinRdResult, PinWrShared}))
+  `ASSERT(assert_bus_pins, bus || bus_pins_o == '0)
   `ASSERT(assert_refresh, refresh_issued_o == (pins_o.command == PinRef))
 
 endmodule
 
 bind rank_controller rank_controller_checks #(
-  .BANK_GROUPS(BANK_GROUPS), .BANKS_PER_GROUP(BANKS_PER_GROUP)
+  .BANK_GROUPS(BANK_GROUPS), .BANKS_PER_GROUP(BANKS_PER_GROUP), .SLOTS(SLOTS)
 ) u_checks (.*);
 
 `endif

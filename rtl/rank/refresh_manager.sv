@@ -7,13 +7,13 @@ module refresh_manager #(
   /// Cycles that the rank controller has for a forced REF.
   parameter int unsigned MARGIN        = 256
 ) (
-  /// Clock: one edge per tCK.
+  /// Clock: one edge per cycle of the rank controller.
   input  logic        clk_i,
   /// Asynchronous reset, active low.
   input  logic        rst_ni,
   /// Refresh is enabled; sampled in the first cycle after reset.
   input  logic        enable_i,
-  /// tREFI, in tCK; sampled in the first cycle after reset.
+  /// tREFI, in cycles; sampled in the first cycle after reset.
   input  logic [19:0] refi_i,
   /// A head ends.
   input  logic        head_end_i,

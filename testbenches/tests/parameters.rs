@@ -161,6 +161,7 @@ const REFUSED: &[Refused] = &[
     ("rank_controller", "BANK_GROUPS=2", "expected a power of two, 4 or more"),
     ("rank_controller", "BANKS_PER_GROUP=3", POWER),
     ("rank_controller", "BANKS_PER_GROUP=8", "expected 16 or less"),
+    ("rank_controller", "SLOTS=3", "expected 1 or 2"),
     ("softmax_path", "LATE=2", BOOLEAN),
     ("softmax_path", "SCORES=12", PLACES),
     ("softmax_path", "GEAR=3", GEAR),

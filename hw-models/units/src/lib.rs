@@ -128,6 +128,7 @@ macro_rules! for_each_unit {
             $crate::gear::Gear1,
         >);
         $each!($crate::rank::RankController);
+        $each!($crate::rank::RankController<2>);
         $each!($crate::rank::RefreshManager<8, 256>);
         $each!($crate::rank::RefreshManager<8, 16>);
         $each!($crate::rank::SoftmaxUnit<$crate::arith::Binary16, false>);

@@ -16,12 +16,12 @@ const BANKS_PER_GROUP: usize = 4;
 const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
 const QUEUE: usize = 2;
 
-impl Bench for RankController {
+impl<const SLOTS: usize> Bench for RankController<SLOTS> {
     /// The first input is the configuration. What its row says decides of which sort the episode is.
     fn arrange(inputs: &mut [RankControllerIn]) {
         let Some(first) = inputs.first_mut() else { return };
         let sort = first.array_i.row;
-        configure(first, sort % 8);
+        configure(first, sort % 8, SLOTS);
         let kinds = sort >> 3 & 3;
         let [thin_array, thin_bus, no_refresh, long_rows] =
             [5, 7, 9, 11].map(|bit| sort >> bit & 3 == 3);
@@ -69,7 +69,7 @@ impl Bench for RankController {
         outputs: &[RankControllerOut],
     ) -> Result<u64, OracleError> {
         let Some(first) = inputs.first() else { return Ok(0) };
-        let mut judge = Judge::new(first);
+        let mut judge = Judge::new(first, SLOTS);
         let mut before = RankControllerIn::default();
         for (clock, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
             judge.clock = clock;
@@ -81,7 +81,7 @@ impl Bench for RankController {
 }
 
 /// Makes a DRAM's configuration of random bytes.
-fn configure(input: &mut RankControllerIn, sort: u16) {
+fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
     let timing = &mut input.timing_i;
     match sort {
         0 => {
@@ -126,7 +126,8 @@ fn configure(input: &mut RankControllerIn, sort: u16) {
                 rc: 89,
                 rfc: 210,
                 ..*timing
-            };
+            }
+            .in_cycles(slots as u8);
         }
         // Any bytes, and mostly short ones, so that much happens.
         sort => {
@@ -182,57 +183,61 @@ struct Times {
     bus_bound: u64,
 }
 
-/// The latched configuration, and the same as a DRAM's rules. The controller is told sums, which are
-/// taken apart as if a burst took a tCK and write data came with their command.
-fn configuration(first: &RankControllerIn) -> (Times, Rules) {
+/// The latched configuration, and the same as a DRAM's rules, in slots. The controller is told sums, which are
+/// taken apart as if a burst took a slot and write data came with their command.
+fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
     let timing = first.timing_i;
     let time = |port: u8| u64::from(port).max(1);
+    let slots = |port: u8| slots as u64 * time(port);
     let rules = Rules {
         bank_groups: BANK_GROUPS,
         banks_per_group: BANKS_PER_GROUP,
         burst: 1,
-        t_ccd_s: time(timing.ccd_s),
-        t_ccd_l: time(timing.ccd_l),
-        t_rrd_s: time(timing.rrd_s),
-        t_rrd_l: time(timing.rrd_l),
-        t_faw: time(timing.faw),
-        t_rcd: time(timing.rcd),
-        t_rcd_wr: time(timing.rcd_wr),
-        t_rcd_mac: time(timing.rcd_mac),
-        t_ras: time(timing.ras),
-        t_rp: time(timing.rp),
-        t_rc: time(timing.rc),
-        cl: time(timing.rd_to_wr) - 1,
+        t_ccd_s: slots(timing.ccd_s),
+        t_ccd_l: slots(timing.ccd_l),
+        t_rrd_s: slots(timing.rrd_s),
+        t_rrd_l: slots(timing.rrd_l),
+        t_faw: slots(timing.faw),
+        t_rcd: slots(timing.rcd),
+        t_rcd_wr: slots(timing.rcd_wr),
+        t_rcd_mac: slots(timing.rcd_mac),
+        t_ras: slots(timing.ras),
+        t_rp: slots(timing.rp),
+        t_rc: slots(timing.rc),
+        cl: slots(timing.rd_to_wr) - 1,
         cwl: 0,
         rtw_gap: 0,
-        t_wtr_s: time(timing.wr_to_rd_s) - 1,
-        t_wtr_l: time(timing.wr_to_rd_l) - 1,
-        t_wr: time(timing.wr_to_pre) - 1,
-        t_rtp: time(timing.rtp),
-        t_rfc: timing.rfc.into(),
+        t_wtr_s: slots(timing.wr_to_rd_s) - 1,
+        t_wtr_l: slots(timing.wr_to_rd_l) - 1,
+        t_wr: slots(timing.wr_to_pre) - 1,
+        t_rtp: slots(timing.rtp),
+        t_rfc: slots(1) * u64::from(timing.rfc),
         t_refi: None,
         max_postponed: 8,
     };
     let [rd_to_wr, wr_to_rd_s, wr_to_rd_l] =
         [timing.rd_to_wr, timing.wr_to_rd_s, timing.wr_to_rd_l].map(time);
-    let close = rules.t_ras.max(rules.t_rc) + rules.t_rtp + time(timing.wr_to_pre) + rules.t_rp;
+    let [ccd_s, ccd_l, rp, rcd_mac] =
+        [timing.ccd_s, timing.ccd_l, timing.rp, timing.rcd_mac].map(time);
+    let column_rcd = time(timing.rcd).max(time(timing.rcd_wr));
+    let close =
+        time(timing.ras).max(time(timing.rc)) + time(timing.rtp) + time(timing.wr_to_pre) + rp;
     let acts = if first.staggered_i { 4 } else { 1 };
-    let open = acts * (rules.t_faw + 4 * (rules.t_rrd_l + 1));
-    let rcd = rules.t_rcd.max(rules.t_rcd_wr).max(rules.t_rcd_mac);
-    let data = rules.t_ccd_s + rd_to_wr + 2;
-    let column = rules.t_ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
+    let open = acts * (time(timing.faw) + 4 * (time(timing.rrd_l) + 1));
+    let data = ccd_s + rd_to_wr + 2;
+    let column = ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
     let times = Times {
-        ccd_s: rules.t_ccd_s,
-        ccd_l: rules.t_ccd_l,
-        rcd: rules.t_rcd.max(rules.t_rcd_wr),
-        rcd_mac: rules.t_rcd_mac,
+        ccd_s,
+        ccd_l,
+        rcd: column_rcd,
+        rcd_mac,
         rd_to_wr,
         wr_to_rd_s,
         wr_to_rd_l,
-        rp: rules.t_rp,
-        rfc: rules.t_rfc,
+        rp,
+        rfc: timing.rfc.into(),
         staggered: first.staggered_i,
-        array_bound: close + open + rcd + column + 2 * data + 8,
+        array_bound: close + open + column_rcd.max(rcd_mac) + column + 2 * data + 8,
         bus_bound: 2 * data + 8,
     };
     (times, rules)
@@ -288,6 +293,8 @@ fn bank_of(request: &ArrayRequest) -> usize {
 
 struct Judge {
     times: Times,
+    /// Commands in a cycle.
+    slots: usize,
     checker: PinChecker,
     clock: u64,
     array: VecDeque<Array>,
@@ -304,10 +311,11 @@ struct Judge {
 }
 
 impl Judge {
-    fn new(first: &RankControllerIn) -> Self {
-        let (times, rules) = configuration(first);
+    fn new(first: &RankControllerIn, slots: usize) -> Self {
+        let (times, rules) = configuration(first, slots);
         Self {
             times,
+            slots,
             checker: PinChecker::new(rules),
             clock: 0,
             array: VecDeque::new(),
@@ -366,6 +374,7 @@ impl Judge {
         let lost_row_switch = at_head && !lost_refresh && !opened;
         self.flag("lost_row_switch_o", output.lost_row_switch_o, lost_row_switch)?;
 
+        // What one slot shows, or two: the second those of the bus port.
         let shown = Shown {
             pins: output.pins_o,
             mac: output.mac_o,
@@ -374,19 +383,23 @@ impl Judge {
             bus_issued: output.bus_issued_o,
             refresh_issued: output.refresh_issued_o,
         };
-        let wanted = self.wanted(command, head, burst, hit, stop);
-        if wanted.as_ref() != Some(&shown) {
-            let what = match wanted {
-                None => format!("nobody asked for {command:?} with {shown:?}"),
-                Some(wanted) => format!("{command:?} with {shown:?} instead of {wanted:?}"),
-            };
-            return self.error("pins_o", command as u32, 0, what);
-        }
+        let (shown, bus_shown) = self.apart(shown, output.bus_pins_o);
+        let wanted = self.wanted(command, head, burst.filter(|_| self.slots == 1), hit, stop);
+        self.agree("pins_o", &shown, wanted)?;
+        let bus_command = bus_shown.pins.command;
+        let wanted = match bus_command {
+            PinCommand::None => Some(Shown::default()),
+            PinCommand::RdResult | PinCommand::WrShared if self.slots == 2 => {
+                self.wanted(bus_command, None, burst, false, false)
+            }
+            _ => None,
+        };
+        self.agree("bus_pins_o", &bus_shown, wanted)?;
         let in_turn = hit
             && !stop
             && head.is_some_and(|head| head.kind != ArrayKind::ReadAll)
             && self.waits_for_data_alone();
-        if in_turn && shown.bus_issued && self.last.data_by_bus {
+        if in_turn && output.bus_issued_o && self.last.data_by_bus {
             let what = "two bus commands, and an RD or WR waits for the data bus alone".to_owned();
             return self.error("bus_issued_o", 1, 0, what);
         }
@@ -396,9 +409,16 @@ impl Judge {
         if head.is_some_and(|head| matches!(head.kind, ArrayKind::Rd | ArrayKind::Wr)) {
             self.last.shared = Some(self.clock);
         }
-        self.check_in_time(command, &shown)?;
-        self.check_refresh(command, stop)?;
-        self.obey(command, &shown)?;
+        self.check_array_in_time(command, &shown)?;
+        self.check_refresh([command, bus_command], stop)?;
+        if self.slots == 1 {
+            self.check_bus_in_time(&shown)?;
+            self.obey(command, &shown, 0)?;
+        } else {
+            self.obey(command, &shown, 0)?;
+            self.check_bus_in_time(&bus_shown)?;
+            self.obey(bus_command, &bus_shown, 1)?;
+        }
 
         let (array, bus) = (self.array.len(), self.bus.len());
         self.flag("idle_o", output.idle_o, array == 0 && bus == 0)?;
@@ -413,6 +433,28 @@ impl Judge {
             self.bus.push_back(Bus { request: input.bus_i, accepted: self.clock });
         }
         Ok(())
+    }
+
+    /// What the slots show: with one of them, nothing in the second.
+    fn apart(&self, shown: Shown, bus_pins: Pins) -> (Shown, Shown) {
+        if self.slots == 1 {
+            return (shown, Shown { pins: bus_pins, ..Shown::default() });
+        }
+        let Shown { transfer, bus_issued, .. } = shown;
+        let bus = Shown { pins: bus_pins, transfer, bus_issued, ..Shown::default() };
+        (Shown { transfer: BusRequest::default(), bus_issued: false, ..shown }, bus)
+    }
+
+    fn agree(&self, port: &'static str, shown: &Shown, wanted: Option<Shown>) -> Verdict<()> {
+        if wanted.as_ref() == Some(shown) {
+            return Ok(());
+        }
+        let command = shown.pins.command;
+        let what = match wanted {
+            None => format!("nobody asked for {command:?} with {shown:?}"),
+            Some(wanted) => format!("{command:?} with {shown:?} instead of {wanted:?}"),
+        };
+        self.error(port, command as u32, 0, what)
     }
 
     /// What the pins must show with a command, if it is one that somebody asked for.
@@ -496,9 +538,9 @@ impl Judge {
             && gone(last.write, times.wr_to_rd_s.max(times.wr_to_rd_l))
     }
 
-    /// No request waits longer than it has to.
-    fn check_in_time(&self, command: PinCommand, shown: &Shown) -> Verdict<()> {
-        let Self { times, last, clock, .. } = self;
+    /// No array request waits longer than it has to.
+    fn check_array_in_time(&self, command: PinCommand, shown: &Shown) -> Verdict<()> {
+        let Self { times, last, clock, slots, .. } = self;
         let after = |at: Option<u64>, wait: u64| at.map_or(0, |at| at + wait);
         if let Some(head) = self.array.front() {
             // When its turn came.
@@ -508,23 +550,31 @@ impl Judge {
                 let what = format!("{:?} accepted at {accepted} waits for ever", request.kind);
                 return self.error("array_issued_o", 0, 1, what);
             }
-            // One cycle more, as a bus command may go first.
+            // One cycle more where a bus command may go first.
             let latest = turn
                 .max(after(last.act, times.rcd_mac))
                 .max(after(last.column, times.ccd_l))
                 .max(after(last.write, times.wr_to_rd_l))
-                + 1;
+                + u64::from(*slots == 1);
             if command == PinCommand::RdAll && *clock > latest {
                 let what = format!("RD_ALL is late, it could come at {latest}");
                 return self.error("array_issued_o", 1, 0, what);
             }
         }
+        Ok(())
+    }
+
+    /// No bus request waits longer than it has to.
+    fn check_bus_in_time(&self, shown: &Shown) -> Verdict<()> {
+        let Self { times, last, clock, slots, .. } = self;
+        let after = |at: Option<u64>, wait: u64| at.map_or(0, |at| at + wait);
         if let Some(burst) = self.bus.front() {
             let turn =
                 after(last.bus, 1).max(burst.accepted + 2).max(after(last.refresh, times.rfc));
             let turnaround =
                 if burst.request.write { after(last.read_data, times.rd_to_wr) } else { 0 };
-            let alone = turn.max(after(last.data, times.ccd_s)).max(turnaround) + 1;
+            let passed_over = u64::from(*slots == 1);
+            let alone = turn.max(after(last.data, times.ccd_s)).max(turnaround) + passed_over;
             let shared = turn + times.bus_bound;
             // With RD and WR beside it, it may have to give way to one.
             let latest = if last.shared.is_some_and(|at| at >= turn) { shared } else { alone };
@@ -542,7 +592,7 @@ impl Judge {
     }
 
     /// A REF comes as soon as it may, behind the reads of results that it lets pass.
-    fn check_refresh(&mut self, command: PinCommand, stop: bool) -> Verdict<()> {
+    fn check_refresh(&mut self, commands: [PinCommand; 2], stop: bool) -> Verdict<()> {
         let Self { times, last, clock, .. } = self;
         let over = |at: Option<u64>, wait: u64| at.is_none_or(|at| *clock >= at + wait);
         let closed = self.rows.iter().all(Option::is_none);
@@ -554,16 +604,16 @@ impl Judge {
         }
         let due = self.let_by >= 8 || !self.reads_wait();
         // A bus command that stood back for the PREA goes first even so.
-        if due && command == PinCommand::None {
+        if due && commands[0] == PinCommand::None {
             let what = "nothing is in the way of a REF".to_owned();
             return self.error("pins_o", 0, PinCommand::Ref as u32, what);
         }
-        self.let_by += usize::from(command == PinCommand::RdResult);
+        self.let_by += usize::from(commands.contains(&PinCommand::RdResult));
         Ok(())
     }
 
-    /// Takes note of the command, and has `golden` check it.
-    fn obey(&mut self, command: PinCommand, shown: &Shown) -> Verdict<()> {
+    /// Takes note of the command in a slot, and has `golden` check it.
+    fn obey(&mut self, command: PinCommand, shown: &Shown, slot: u64) -> Verdict<()> {
         let Pins { bank, row, column, .. } = shown.pins;
         let (bank, column) = (bank.get() as usize, usize::from(column));
         let clock = Some(self.clock);
@@ -580,14 +630,18 @@ impl Judge {
             PinCommand::WrShared => Pin::WrShared { word: column },
             PinCommand::Ref => Pin::Ref,
         };
-        let mut found = self.checker.command(self.clock, pin);
+        let slots = self.slots as u64;
+        let at = slots * self.clock + slot;
+        let mut found = self.checker.command(at, pin);
         let driver = match command {
-            PinCommand::Rd | PinCommand::RdResult => Some((Driver::Dram, self.times.rd_to_wr - 1)),
+            PinCommand::Rd | PinCommand::RdResult => {
+                Some((Driver::Dram, slots * self.times.rd_to_wr - 1))
+            }
             PinCommand::Wr | PinCommand::WrShared => Some((Driver::Controller, 0)),
             _ => None,
         };
         if let Some((driver, latency)) = driver {
-            let from = self.clock + latency;
+            let from = at + latency;
             found.extend(self.checker.data(from, from + 1, driver));
             self.last.data = clock;
             self.last.data_by_bus = shown.bus_issued;

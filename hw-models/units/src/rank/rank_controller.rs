@@ -11,7 +11,7 @@ ports! {
     /// A rank controller.
     unit RankController: "rank_controller" {
         inputs RankControllerIn {
-            /// Timings of the DRAM; sampled in the first cycle after reset.
+            /// Timings of the DRAM, in cycles; sampled in the first cycle after reset.
             timing_i: Timing,
             /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
             staggered_i: bool,
@@ -33,8 +33,10 @@ ports! {
             array_ready_o: bool,
             /// The bus request is accepted, if there is one.
             bus_ready_o: bool,
-            /// The command pins.
+            /// The command pins; `SLOTS` = 2: in the first slot of the cycle.
             pins_o: Pins,
+            /// `SLOTS` = 2: the command pins in the second slot, for the bus port; no command with `SLOTS` = 1.
+            bus_pins_o: Pins,
             /// What the bank PUs do with the column of an RD_ALL on the pins; 0 without one.
             mac_o: Mac,
             /// The bus request of an RD_RESULT or WR_SHARED on the pins; 0 without one.
@@ -144,12 +146,12 @@ impl Choice {
 /// The first cycle. Later than any timing, so that nothing seems to have happened just before.
 const START: u64 = 1 << 8;
 
-/// The cycle model of a rank controller. Where the RTL counts down, it keeps the cycle from which a
-/// command is legal.
+/// The cycle model of a rank controller with one command in a cycle, or two. Where the RTL counts down, it
+/// keeps the cycle from which a command is legal.
 ///
 #[doc = contract!("rank/rank_controller")]
 #[derive(Clone)]
-pub struct RankController {
+pub struct RankController<const SLOTS: usize = 1> {
     now: u64,
     configured: bool,
     timing: Timing,
@@ -183,6 +185,9 @@ pub struct RankController {
     data_from: u64,
     /// Whatever writes to the data bus.
     write_from: u64,
+    /// With two slots, RD and WR after a burst of the second, and WR.
+    bus_data_from: u64,
+    bus_write_from: u64,
     /// The last to use the data bus was the bus port.
     bus_was_last: bool,
     /// A bus command had to yield to an array command in the cycle before.
@@ -193,16 +198,26 @@ pub struct RankController {
     pins: RankControllerOut,
 }
 
-impl Unit for RankController {
+impl<const SLOTS: usize> Unit for RankController<SLOTS> {
     const MODULE: &'static str = "rank_controller";
-    const PARAMETERS: &'static [(&'static str, i64)] =
-        &[("BANK_GROUPS", BANK_GROUPS as i64), ("BANKS_PER_GROUP", BANKS_PER_GROUP as i64)];
+    const PARAMETERS: &'static [(&'static str, i64)] = &[
+        ("BANK_GROUPS", BANK_GROUPS as i64),
+        ("BANKS_PER_GROUP", BANKS_PER_GROUP as i64),
+        ("SLOTS", SLOTS as i64),
+    ];
     type In = RankControllerIn;
     type Out = RankControllerOut;
     type Probe = RankControllerProbe;
+
+    fn variant() -> String {
+        if SLOTS == 1 { String::new() } else { format!("slots{SLOTS}") }
+    }
 }
 
-impl RankController {
+impl<const SLOTS: usize> RankController<SLOTS> {
+    /// The ports do not share a slot.
+    const APART: bool = SLOTS == 2;
+
     /// Cycles from the acceptance of a request to its command on the pins, where nothing delays it.
     pub const LATENCY: u64 = 2;
 
@@ -262,6 +277,18 @@ impl RankController {
         self.now >= self.data_from && (!write || self.now >= self.write_from)
     }
 
+    /// The same for RD and WR, if the port of the data bus has it now.
+    fn column_data_ready(&self, write: bool) -> bool {
+        let in_turn = if self.bus_was_last {
+            let late =
+                self.now >= self.bus_data_from && (!write || self.now >= self.bus_write_from);
+            !Self::APART || late
+        } else {
+            self.bus.len == 0
+        };
+        in_turn && self.data_ready(write)
+    }
+
     /// The array command that may go; `reads` says whether an RD_RESULT may.
     fn choose_array(
         &self,
@@ -275,7 +302,7 @@ impl RankController {
             || (self.now >= self.pre_from.latest).then(|| Choice::new(PinCommand::PreAll));
         if stop {
             if !closed {
-                return if reads { None } else { pre_all() };
+                return if reads && !Self::APART { None } else { pre_all() };
             }
             let may_refresh = self.may_refresh(stop) && !self.holds_refresh();
             return may_refresh.then(|| Choice::new(PinCommand::Ref));
@@ -292,9 +319,8 @@ impl RankController {
                 ArrayKind::ReadAll => (true, PinCommand::RdAll),
                 kind => {
                     let write = kind == ArrayKind::Wr;
-                    let turn = self.bus_was_last || self.bus.len == 0;
                     let command = if write { PinCommand::Wr } else { PinCommand::Rd };
-                    (turn && self.data_ready(write), command)
+                    (self.column_data_ready(write), command)
                 }
             };
             let legal = ready && self.column_ready(head);
@@ -400,10 +426,13 @@ impl RankController {
             PinCommand::RdResult => {
                 self.data_from = after(t.ccd_s);
                 self.write_from = after(t.rd_to_wr);
+                self.bus_data_from = after(t.ccd_s.max(1)) + 1;
+                self.bus_write_from = after(t.rd_to_wr.max(1)) + 1;
                 self.bus_was_last = true;
             }
             PinCommand::WrShared => {
                 self.data_from = after(t.ccd_s);
+                self.bus_data_from = after(t.ccd_s.max(1)) + 1;
                 self.bus_was_last = true;
             }
             PinCommand::Ref => {
@@ -431,11 +460,18 @@ impl RankController {
         let bus = self.choose_bus(yields);
         let reads = bus.is_some_and(|choice| choice.pins.command == PinCommand::RdResult);
         let array = self.choose_array(head, hit, stop, reads);
-        let bus_goes = bus.is_some() && (array.is_none() || self.passed_over);
-        self.passed_over = bus.is_some() && !bus_goes;
-        let choice = if bus_goes { bus } else { array };
-        let choice = choice.unwrap_or_default();
-        let command = choice.pins.command;
+        let of_array = |command| array.is_some_and(|choice| choice.pins.command == command);
+        let bus_goes = bus.is_some()
+            && if Self::APART {
+                !of_array(PinCommand::Ref)
+            } else {
+                array.is_none() || self.passed_over
+            };
+        self.passed_over = !Self::APART && bus.is_some() && !bus_goes;
+        let bus = bus.filter(|_| bus_goes);
+        let array = array.filter(|_| Self::APART || !bus_goes);
+        let [array, bus] = [array, bus].map(Option::unwrap_or_default);
+        let command = array.pins.command;
 
         let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
         let at_port =
@@ -444,9 +480,10 @@ impl RankController {
         let row_ready = hit && self.since_act() >= self.timing.rcd_mac.into();
         let lost_row_switch_o = at_head && !lost_refresh_o && !row_ready;
 
-        let reads = u32::from(command == PinCommand::RdResult);
+        let reads = u32::from(bus.pins.command == PinCommand::RdResult);
         self.let_by = if self.may_refresh(stop) { self.let_by + reads } else { 0 };
-        self.obey(&choice);
+        self.obey(&array);
+        self.obey(&bus);
         let array_issued_o = match command {
             PinCommand::RdAll | PinCommand::Rd | PinCommand::Wr => true,
             PinCommand::PreAll => head.is_some_and(|head| head.kind == ArrayKind::CloseAll),
@@ -458,10 +495,14 @@ impl RankController {
         if bus_goes {
             self.bus.pop();
         }
+        let in_one = if bus_goes { bus } else { array }.pins;
+        let [pins_o, bus_pins_o] =
+            if Self::APART { [array.pins, bus.pins] } else { [in_one, Pins::default()] };
         RankControllerOut {
-            pins_o: choice.pins,
-            mac_o: choice.mac,
-            transfer_o: choice.transfer,
+            pins_o,
+            bus_pins_o,
+            mac_o: array.mac,
+            transfer_o: bus.transfer,
             array_issued_o,
             bus_issued_o: bus_goes,
             refresh_issued_o: command == PinCommand::Ref,
@@ -472,7 +513,7 @@ impl RankController {
     }
 }
 
-impl Model for RankController {
+impl<const SLOTS: usize> Model for RankController<SLOTS> {
     fn new() -> Self {
         Self {
             now: START,
@@ -495,6 +536,8 @@ impl Model for RankController {
             any_read_from: 0,
             data_from: 0,
             write_from: 0,
+            bus_data_from: 0,
+            bus_write_from: 0,
             bus_was_last: false,
             passed_over: false,
             let_by: 0,

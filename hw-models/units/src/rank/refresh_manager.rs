@@ -12,7 +12,7 @@ ports! {
         inputs RefreshManagerIn {
             /// Refresh is enabled; sampled in the first cycle after reset.
             enable_i: bool => all_but_one_in(16),
-            /// tREFI, in tCK; sampled in the first cycle after reset.
+            /// tREFI, in cycles; sampled in the first cycle after reset.
             refi_i: U<20> => |entropy: &[u64]| U::new(entropy[0] % 128),
             /// A head ends.
             head_end_i: bool => one_in(128),

@@ -106,11 +106,11 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
                 input.bus_i.write.into(),
             );
         }
-        let shown = Some(output.pins_o.command).filter(|shown| *shown != PinCommand::None);
-        if let Some(shown) = shown
-            && let Some(before) = command.replace(shown)
-        {
-            bins.hit_cross("command after command", before as usize - 1, shown as usize - 1);
+        let slots = [output.pins_o, output.bus_pins_o].map(|pins| pins.command);
+        for shown in slots.into_iter().filter(|shown| *shown != PinCommand::None) {
+            if let Some(before) = command.replace(shown) {
+                bins.hit_cross("command after command", before as usize - 1, shown as usize - 1);
+            }
         }
         let asked = if input.force_i { 2 } else { usize::from(input.refresh_i) };
         let port = |valid: bool, ready: bool| usize::from(valid) + usize::from(valid && ready);

@@ -54,7 +54,7 @@ impl<
             rows: first.size_i.rows.get() as u32,
             columns: first.size_i.columns.get() as u32,
             burst: first.burst_i.into(),
-            latency: RankController::LATENCY,
+            latency: <RankController>::LATENCY,
             idle: [CONTEXT_AFTER_CONTEXT, CONTEXT_AFTER_TREE, TREE_AFTER_CONTEXT].map(u64::from),
             wide: first.wide_i,
             scores: SCORES as u32,

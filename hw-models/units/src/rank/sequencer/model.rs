@@ -138,7 +138,7 @@ impl<
     const MODULE: &'static str = "sequencer";
     const PARAMETERS: &'static [(&'static str, i64)] = &[
         ("SCORES", SCORES as i64),
-        ("LATENCY", RankController::LATENCY as i64),
+        ("LATENCY", <RankController>::LATENCY as i64),
         ("CONTEXT_AFTER_CONTEXT", CONTEXT_AFTER_CONTEXT as i64),
         ("CONTEXT_AFTER_TREE", CONTEXT_AFTER_TREE as i64),
         ("TREE_AFTER_CONTEXT", TREE_AFTER_CONTEXT as i64),

@@ -107,7 +107,7 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
     /// Cycles until an RD_RESULT of the context may be requested, and one of scores or outputs, behind one on the
     /// pins.
     fn gaps_after(input: &SequencerIn, of_context: bool) -> [u16; 2] {
-        let latency = RankController::LATENCY as u16 + 1;
+        let latency = <RankController>::LATENCY as u16 + 1;
         let gap = |idle: u16| (u16::from(input.burst_i) + idle).saturating_sub(latency);
         match of_context {
             true => [gap(CONTEXT_AFTER_CONTEXT), gap(TREE_AFTER_CONTEXT)],
