@@ -7,8 +7,8 @@
 //! | tCK | a tCK | timers and queues of the data lines, open banks |
 //! | core | a tCK times the gear | the rank PU: adder, softmax, controller, sequencer, dispatcher |
 //! | bank | tCCD_L | bank PUs, between two reads of all banks |
-//! | AiM, command | a tCK of GDDR6 | its controller |
-//! | AiM, column | tCCD of GDDR6 | its PUs, buffers, and extra processing unit |
+//! | AiM, column | tCCD of GDDR6, two tCK | its PUs, buffers, and its controller with a command in each tCK |
+//! | AiM, EPU | two tCCD | its extra processing unit |
 //!
 //! All edges of a slower clock are edges of the faster ones, so that a value crosses from one to the other as
 //! it would within either, if it stands for a period of the slower: see `rtl/rank/pim_rank.md`.
@@ -68,10 +68,10 @@ pub enum Domain {
     Core,
     /// Of the bank PUs.
     Bank,
-    /// Of an AiM's commands.
-    AimCommand,
-    /// Of an AiM's columns.
+    /// Of an AiM's columns and commands.
     AimColumn,
+    /// Of an AiM's extra processing unit.
+    AimEpu,
 }
 
 /// What the periods are made of: the timings of the DRAMs of both systems.
@@ -95,8 +95,8 @@ impl Domain {
             Self::Tck => "tCK",
             Self::Core => "core",
             Self::Bank => "bank",
-            Self::AimCommand => "AiM, command",
             Self::AimColumn => "AiM, column",
+            Self::AimEpu => "AiM, EPU",
         }
     }
 
@@ -108,8 +108,8 @@ impl Domain {
             Self::Tck => ns(rates.tck_ps),
             Self::Core => ns(rates.tck_ps * gear.tck() as u64),
             Self::Bank => ns(rates.tck_ps * rates.ccd_l_tck),
-            Self::AimCommand => ns(rates.aim_tck_ps),
             Self::AimColumn => ns(rates.aim_tck_ps * rates.aim_ccd_tck),
+            Self::AimEpu => ns(2 * rates.aim_tck_ps * rates.aim_ccd_tck),
         }
     }
 }

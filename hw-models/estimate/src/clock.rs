@@ -44,10 +44,10 @@ pub const AIM: [(&str, u64, Domain); 7] = [
     ("tree_pu", 256, Domain::AimColumn),
     ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),
     ("pingpong_buffer:width256_depth1", 16, Domain::AimColumn),
-    ("adder_unit:gear1", 16, Domain::AimColumn),
-    ("softmax_unit:gear1", 1, Domain::AimColumn),
-    ("rank_controller", 1, Domain::AimCommand),
-    ("refresh_manager", 1, Domain::AimCommand),
+    ("adder_unit:gear1", 16, Domain::AimEpu),
+    ("softmax_unit", 1, Domain::AimEpu),
+    ("rank_controller:slots2", 1, Domain::AimColumn),
+    ("refresh_manager", 1, Domain::AimColumn),
 ];
 
 /// A system.

@@ -4,8 +4,8 @@
 //!
 //! * **Score**: K, a token to a row of the matrix, times q. The scores of a group of tokens, one of each
 //!   PU, leave with RD_RESULT.
-//! * **Softmax**: the EPU's softmax unit takes the scores in chunks of 16, one in each clock, and scales
-//!   them; then it takes them again and gives weights, normalised.
+//! * **Softmax**: the EPU's softmax unit takes the scores in chunks of 16, two in each of its clocks, and
+//!   scales them; then it takes them again and gives weights, normalised.
 //! * **Context**: V transposed, an element of the head to a row of the matrix, times the weights. These
 //!   go through the global buffer, tile by tile; the sums stay in the PUs to the end, if the head has no
 //!   more elements than there are PUs.
@@ -16,7 +16,7 @@ use super::gemv::{Operand, gemv};
 use super::layout::{AimLayout, GPR, LayoutError};
 use super::module::Module;
 use super::requests::Requests;
-use super::softmax::{Score, Weigh, Weighed};
+use super::softmax::{LANES, Scores, Weigh, Weighed};
 use super::units::AimOptions;
 use crate::config::Config;
 use crate::statistics::Statistics;
@@ -141,16 +141,12 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
     let (mut taken, mut scaled) = (0, 0);
     let all = context.next_multiple_of(CHUNK);
     while scaled < all {
-        let score = Score {
-            head: 0,
-            first: taken < CHUNK,
-            masked: taken >= context,
-            place: (taken < context).then_some(taken),
-        };
-        let score = (taken < all).then_some((taken, score));
-        if let Some(made) = step(module, SoftmaxRequest { score, ..Default::default() })? {
-            taken += usize::from(score.is_some());
-            scaled += usize::from(made.scaled);
+        let count = context.saturating_sub(taken).min(LANES);
+        let scores = Scores { head: 0, first: taken < CHUNK, place: taken, count };
+        let scores = (taken < all).then_some(scores);
+        if let Some(made) = step(module, SoftmaxRequest { scores, ..Default::default() })? {
+            taken += LANES * usize::from(scores.is_some());
+            scaled += LANES * usize::from(made.scaled);
         }
     }
     let mut finish = Some(0);
@@ -167,8 +163,8 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
     while weighed < context {
         let weigh = (taken < context).then_some(Weigh { place: taken, head: 0 });
         if let Some(made) = step(module, SoftmaxRequest { weigh, ..Default::default() })? {
-            taken += usize::from(made.weigh_taken);
-            if let Some(weight) = made.weight {
+            taken += LANES * usize::from(made.weigh_taken);
+            for weight in made.weights.into_iter().flatten().take(context - weighed) {
                 module.keep(weighed, weight);
                 weighed += 1;
             }
@@ -178,7 +174,7 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
     Ok(module.end())
 }
 
-/// One tCK. What the softmax unit did, if it had a clock.
+/// One cycle. What the softmax unit did, if it had a clock.
 fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Weighed>, AimError> {
     let mut requests = Requests { softmax, ..Default::default() };
     Ok(module.step(&mut requests)?.softmax)

@@ -2,19 +2,20 @@
 //! Who owns the command pins while there is processing in memory: the rank controller, and the refresh
 //! manager at its side.
 //!
-//! The controller hears from the refresh manager a tCK late: a register is between them.
+//! Both have a cycle of [`SLOTS`] tCK, and count timings in cycles. The controller hears from the refresh manager
+//! a cycle late: a register is between them.
 
+use super::units::{RankController, SLOTS};
 use crate::accounts::Cause;
 use crate::config::Timing;
 use crate::options::Activation;
 use pimlico_dpa::types::{ArrayRequest, BusRequest, Pins};
-use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::rank::{
-    RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
-    RefreshManagerOut,
+    RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut,
 };
 
-/// What the controller is asked for in a tCK.
+/// What the controller is asked for in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked {
     pub array: Option<ArrayRequest>,
@@ -51,10 +52,11 @@ impl Control {
         rank_controller: Box<dyn Instances<RankController>>,
         refresh_manager: Box<dyn Instances<RefreshManager>>,
     ) -> Self {
+        let timing_i = timing.ports().in_cycles(SLOTS as u8);
         Self {
             rank_controller,
             controls: RankControllerIn {
-                timing_i: timing.ports(),
+                timing_i,
                 staggered_i: activation == Activation::Staggered,
                 ..Default::default()
             },
@@ -62,14 +64,14 @@ impl Control {
             refresh_manager,
             refresh_controls: RefreshManagerIn {
                 enable_i: refresh,
-                refi_i: U::new(timing.refi_tck),
+                refi_i: timing_i.refi,
                 ..Default::default()
             },
             refresh: RefreshManagerOut::default(),
         }
     }
 
-    /// One tCK.
+    /// One cycle.
     pub fn step(&mut self, asked: &Asked) -> Result<Taken, Box<Mismatch>> {
         let input = RankControllerIn {
             refresh_i: self.refresh.refresh_o,
@@ -104,9 +106,9 @@ impl Control {
         self.refresh_manager.step(&[input], std::slice::from_mut(&mut self.refresh))
     }
 
-    /// What the controller has on the pins.
-    pub fn pins(&self) -> Pins {
-        self.controlled.pins_o
+    /// What the controller has on the pins, slot by slot.
+    pub fn pins(&self) -> [Pins; SLOTS] {
+        [self.controlled.pins_o, self.controlled.bus_pins_o]
     }
 
     /// Why no all-bank RD is on the pins, as far as the controller knows.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The HUB's extra processing unit (EPU) with its registers (GPR): element-wise addition of partial
-//! sums, and softmax, at 1 GHz.
+//! sums, and softmax, with a clock in two tCCD: 500 MHz.
 //!
 //! ```text
 //!   results, a burst of each channel ──▶ adder units ──▶ GPR ◀──▶ softmax unit
@@ -9,24 +9,22 @@
 //!   operands to the global buffers ◀──────────────────────┘
 //! ```
 //!
-//! An adder unit for each channel adds eight elements at a time: what there was comes a clock ahead of what is
-//! new, so that a burst of 16 elements takes four clocks, and the sums come out two clocks later. LoL-PIM gives no
-//! width; with this one, partial sums of four columns or more keep up with the PUs.
+//! An adder unit for each channel adds eight elements, half a burst, in each clock. What there was comes a clock
+//! ahead of what is new, and the sums come out two clocks behind that. LoL-PIM gives no width; with this one,
+//! partial sums of four columns or more keep up with the PUs. The softmax unit has two lanes, so that it takes a
+//! score in each tCCD.
 
 use super::layout::{self, GPR};
-use super::softmax::{self, Given, Score, Softmax, Weigh, Weighed};
-use super::units::Word;
+use super::softmax::{self, Given, Scores, Softmax, Weigh, Weighed};
+use super::units::{Adder, Word};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::Gear1;
-use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};
+use pimlico_units::rank::{AdderUnitIn, AdderUnitOut};
 use std::collections::VecDeque;
 
 /// Lanes of an adder unit.
 const LANES: usize = 8;
-
-/// Clocks in which a burst is added.
-const CLOCKS: usize = 4;
 
 /// What becomes of a burst of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,23 +38,29 @@ pub struct Sum {
 /// What the softmax unit is asked for in a clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SoftmaxRequest {
-    /// The score at its place in the GPR.
-    pub score: Option<(usize, Score)>,
+    /// Scores at their places in the GPR.
+    pub scores: Option<Scores>,
     /// A head's scores are complete.
     pub finish: Option<usize>,
-    /// A scaled score in the GPR becomes a weight.
+    /// Scaled scores in the GPR become weights.
     pub weigh: Option<Weigh>,
+}
+
+/// Half a burst of results, eight of each channel: where those of the first are added, and all.
+struct Half {
+    place: usize,
+    results: Box<[[u16; LANES]]>,
 }
 
 /// The extra processing unit.
 pub struct Epu {
-    adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
+    adder_units: Box<dyn Instances<Adder>>,
     inputs: Box<[AdderUnitIn<Binary16, Binary16, Gear1>]>,
     outputs: Box<[AdderUnitOut<Binary16, Binary16, Gear1>]>,
-    /// Bursts that are still to be added, and their places.
-    to_add: VecDeque<(usize, Box<[Word]>)>,
-    /// Clocks that the first of them has had.
-    clock: usize,
+    /// What is still to be added.
+    to_add: VecDeque<Half>,
+    /// What is added in the next clock: what there was has been given.
+    begun: Option<Half>,
     /// Where the sums go that come out in the next clock, and in the one after it.
     places: [Option<usize>; 2],
     /// The softmax unit, whose buffer is the GPR.
@@ -66,7 +70,7 @@ pub struct Epu {
 impl Epu {
     /// Units that have been reset.
     pub fn new(
-        adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
+        adder_units: Box<dyn Instances<Adder>>,
         softmax_unit: Box<dyn Instances<softmax::Unit>>,
         channels: usize,
     ) -> Self {
@@ -74,8 +78,8 @@ impl Epu {
             adder_units,
             inputs: vec![AdderUnitIn::default(); channels].into(),
             outputs: vec![AdderUnitOut::default(); channels].into(),
-            to_add: VecDeque::with_capacity(8),
-            clock: 0,
+            to_add: VecDeque::with_capacity(16),
+            begun: None,
             places: [None; 2],
             softmax: Softmax::new(softmax_unit, GPR),
         }
@@ -96,9 +100,16 @@ impl Epu {
     }
 
     /// A burst of results has come.
-    pub fn take(&mut self, sum: Sum, burst: Box<[Word]>) {
+    pub fn take(&mut self, sum: Sum, burst: &[Word]) {
         if sum.goes_on {
-            self.to_add.push_back((sum.place, burst));
+            for first in [0, LANES] {
+                let half = |word: &Word| {
+                    let results = layout::elements(*word);
+                    std::array::from_fn(|lane| results[first + lane])
+                };
+                let results = burst.iter().map(half).collect();
+                self.to_add.push_back(Half { place: sum.place + first, results });
+            }
             return;
         }
         let results = burst.iter().flat_map(|word| layout::elements(*word));
@@ -107,12 +118,11 @@ impl Epu {
         }
     }
 
-    /// One clock of the adder units. Returns whether they took an input.
+    /// One clock of the adder units. Returns whether they added.
     pub fn add(&mut self) -> Result<bool, Box<Mismatch>> {
         if self.is_idle() {
             return Ok(false);
         }
-        let busy = !self.to_add.is_empty();
         let place_of_new = self.present();
         self.adder_units.step(&self.inputs, &mut self.outputs)?;
         if let [Some(place), _] = self.places {
@@ -124,44 +134,31 @@ impl Epu {
             }
         }
         self.places = [self.places[1], place_of_new];
-        Ok(busy)
+        Ok(place_of_new.is_some())
     }
 
     /// Gives the adder units their inputs. Returns the place of what is complete with them.
     fn present(&mut self) -> Option<usize> {
-        let Some((place, burst)) = self.to_add.front() else {
-            self.inputs.fill(AdderUnitIn::default());
-            return None;
-        };
-        let (half, new) = (self.clock / 2 * LANES, self.clock % 2 == 1);
-        for (channel, (input, word)) in self.inputs.iter_mut().zip(burst).enumerate() {
-            let results = layout::elements(*word);
-            let kept = self.softmax.kept(place + channel * 2 * LANES, 2 * LANES);
-            let eight = |elements: &[u16]| {
-                std::array::from_fn(|lane| Fp::from_bits(elements[half + lane].into()))
-            };
-            *input = AdderUnitIn {
-                accumulate_i: [new],
-                x_i: [eight(&results)],
-                begin_i: !new,
-                goes_on_i: true,
-                start_i: eight(kept),
-                ..Default::default()
-            };
+        let adds = std::mem::replace(&mut self.begun, self.to_add.pop_front());
+        for (channel, input) in self.inputs.iter_mut().enumerate() {
+            *input = AdderUnitIn::default();
+            if let Some(Half { results, .. }) = &adds {
+                input.accumulate_i = [true];
+                input.x_i = [results[channel].map(|bits| Fp::from_bits(bits.into()))];
+            }
+            if let Some(Half { place, .. }) = &self.begun {
+                let kept = self.softmax.kept(place + channel * 2 * LANES, LANES);
+                (input.begin_i, input.goes_on_i) = (true, true);
+                input.start_i = std::array::from_fn(|lane| Fp::from_bits(kept[lane].into()));
+            }
         }
-        let complete = new.then_some(place + half);
-        self.clock = (self.clock + 1) % CLOCKS;
-        if self.clock == 0 {
-            self.to_add.pop_front();
-        }
-        complete
+        adds.map(|half| half.place)
     }
 
     /// One clock of the softmax unit. Weights are for the caller to put back.
     pub fn softmax(&mut self, request: &SoftmaxRequest) -> Result<Weighed, Box<Mismatch>> {
-        let score = request.score.map(|(place, score)| (self.softmax.kept(place, 1)[0], score));
-        let SoftmaxRequest { finish, weigh, .. } = *request;
-        self.softmax.step(&Given { score, finish, weigh })
+        let SoftmaxRequest { scores, finish, weigh } = *request;
+        self.softmax.step(&Given { scores, finish, weigh })
     }
 
     /// Puts an element into the GPR.
@@ -171,6 +168,6 @@ impl Epu {
 
     /// Whether nothing is left to add.
     pub fn is_idle(&self) -> bool {
-        self.to_add.is_empty() && self.places == [None; 2]
+        self.to_add.is_empty() && self.begun.is_none() && self.places == [None; 2]
     }
 }

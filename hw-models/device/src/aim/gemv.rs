@@ -31,11 +31,10 @@ use super::error::AimError;
 use super::layout::{self, AimLayout};
 use super::module::Module;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
-use super::units::GLOBAL_WORDS;
+use super::units::{GLOBAL_WORDS, RankController, SLOTS};
 use crate::accounts::Gap;
 use crate::gemv::IoBuffers;
 use crate::statistics::Statistics;
-use pimlico_units::rank::RankController;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 
@@ -99,11 +98,16 @@ struct Read {
     read: AllBankRead,
 }
 
-/// tCK from the request of a column to the first in which its result can be written.
-const TO_RESULT_TCK: u64 = RankController::LATENCY + 2 * (READ_TO_RESULT - 1);
+/// tCK from the cycle of a request to its command, if nothing is before it: in the first slot for a column, in
+/// the second for a word or results.
+const TO_COLUMN_TCK: u64 = SLOTS as u64 * RankController::LATENCY;
+const TO_BUS_TCK: u64 = TO_COLUMN_TCK + BUS_SLOT;
+const BUS_SLOT: u64 = 1;
 
-/// tCK that RD_RESULT may come late where nothing but columns is before it: it takes turns with them on
-/// the command bus, and goes before a REF.
+/// tCK from the request of a column to the first in which its result can be written.
+const TO_RESULT_TCK: u64 = TO_COLUMN_TCK + 2 * (READ_TO_RESULT - 1);
+
+/// tCK that RD_RESULT may come late where nothing but columns is before it: behind another RD_RESULT.
 const LATE_TCK: u64 = 8;
 
 /// What is still to be asked for, and what it waits for.
@@ -239,7 +243,7 @@ impl<'a> Queues<'a> {
         // Its tile is there, or will be when its row is open: that takes longer than a word.
         let Some(&readable_tck) = self.readable_tck.get(next.tile) else { return false };
         let opens_row = self.row != Some(next.read.row);
-        if !opens_row && now + RankController::LATENCY < readable_tck {
+        if !opens_row && now + TO_COLUMN_TCK < readable_tck {
             return false;
         }
         let Beat { first, last, .. } = next.read.beat;
@@ -272,7 +276,7 @@ impl<'a> Queues<'a> {
     }
 
     fn offer_bus(&mut self, now: u64) {
-        let ready = |&tck: &u64| now + RankController::LATENCY >= tck;
+        let ready = |&tck: &u64| now + TO_BUS_TCK >= tck;
         if self.ready_tck.front().is_some_and(ready)
             && let Some(sum) = self.sums.next()
         {
@@ -298,7 +302,7 @@ impl<'a> Queues<'a> {
         if events.read
             && let Some(Read { read, .. }) = self.taken_reads.pop_front()
         {
-            let clock = now.div_ceil(2);
+            let clock = now / 2;
             self.released += usize::from(read.beat.release);
             if read.beat.last {
                 self.ready_tck.push_back(2 * (clock + READ_TO_RESULT) - 1);
@@ -309,7 +313,7 @@ impl<'a> Queues<'a> {
         {
             match fill {
                 Some(Fill { last: true, .. }) => {
-                    let clock = (now + self.operand_tck).div_ceil(2);
+                    let clock = (now + BUS_SLOT + self.operand_tck).div_ceil(2);
                     self.readable_tck.push(2 * (clock + WORD_TO_READ) - 1);
                 }
                 Some(_) => {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A module of GDDR6-AiM channels behind one hub (LoL-PIM section 7 and Table 5): one tCK at a time.
+//! A module of GDDR6-AiM channels behind one hub (LoL-PIM section 7 and Table 5): a tCCD at a time.
 //!
 //! ```text
 //!   HUB    controller ──┬─ commands, operands: the same to all channels
@@ -19,7 +19,7 @@
 //! * [`AimUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`AimLayout`]: where the elements of a matrix lie.
 //! * [`Module`]: all of it.
-//! * [`Requests`]: what it is asked for in a tCK.
+//! * [`Requests`]: what it is asked for in a cycle.
 //! * [`gemv`]: a matrix times a vector, and what waits for what with one I/O buffer or two.
 //! * [`attention`]: scores, softmax and context of a head.
 //! * [`AimWave`]: a waveform.
@@ -46,9 +46,9 @@ pub use gemv::{Operand, gemv};
 pub use layout::{AimLayout, GPR, LayoutError, Write};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
-pub use softmax::{Score, Weigh, Weighed};
+pub use softmax::{Scores, Weigh, Weighed};
 pub use units::{
-    AimOptions, AimUnits, BANKS, GLOBAL_WORDS, IoBufferUnits, MOST_CHANNELS, MULTIPLIERS, Pu, Word,
-    check,
+    AimOptions, AimUnits, BANKS, EPU_CYCLES, GLOBAL_WORDS, IoBufferUnits, MOST_CHANNELS,
+    MULTIPLIERS, Pu, RankController, SLOTS, Word, check,
 };
 pub use wave::AimWave;

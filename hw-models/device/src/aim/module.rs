@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The module: one tCK at a time.
+//! The module: one cycle at a time, a tCCD.
 
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
@@ -8,7 +8,7 @@ use super::error::AimError;
 use super::layout::Write;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
-use super::units::{AimOptions, AimUnits, BANKS, MOST_CHANNELS, Word, check};
+use super::units::{AimOptions, AimUnits, BANKS, EPU_CYCLES, MOST_CHANNELS, SLOTS, Word, check};
 use super::wave::AimWave;
 use crate::accounts::{Accounts, Cause};
 use crate::config::Config;
@@ -213,7 +213,8 @@ impl Module {
             && self.epu.is_idle()
     }
 
-    /// One tCK. Requests for arrays and data lines that are taken are taken out of `requests`.
+    /// One cycle: a slot for commands after the other. Requests for arrays and data lines that are taken are
+    /// taken out of `requests`.
     ///
     /// # Panics
     ///
@@ -221,17 +222,22 @@ impl Module {
     pub fn step(&mut self, requests: &mut Requests) -> Result<Events, AimError> {
         let mut events = Events::default();
         self.step_control(requests, &mut events)?;
-        let pins = self.control.pins();
-        let read = if pins.is_some() { self.issue(pins, &mut events) } else { None };
-        self.account(read);
-        self.move_data();
-        if self.tck.is_multiple_of(self.config.timing.ccd_l_tck) {
-            events.softmax = Some(self.clock(&requests.softmax)?);
+        for (slot, pins) in self.control.pins().into_iter().enumerate() {
+            let read = if pins.is_some() { self.issue(pins, &mut events) } else { None };
+            self.account(read);
+            self.move_data();
+            // What comes with a later slot is there for the next clock.
+            if slot == 0 {
+                self.clock()?;
+                if self.tck.is_multiple_of(EPU_CYCLES * SLOTS as u64) {
+                    events.softmax = Some(self.clock_epu(&requests.softmax)?);
+                }
+            }
+            if let Some(wave) = &mut self.wave {
+                wave.record(pins, &self.channels)?;
+            }
+            self.tck += 1;
         }
-        if let Some(wave) = &mut self.wave {
-            wave.record(pins, &self.channels)?;
-        }
-        self.tck += 1;
         Ok(events)
     }
 
@@ -352,7 +358,7 @@ impl Module {
             Carried::Results(sum) => {
                 driver = BusDriver::Chips;
                 if let Some(results) = self.results.pop_front() {
-                    self.epu.take(sum, results);
+                    self.epu.take(sum, &results);
                 }
             }
         }
@@ -361,8 +367,8 @@ impl Module {
         }
     }
 
-    /// A clock of the PUs, the I/O buffers and the EPU.
-    fn clock(&mut self, softmax: &SoftmaxRequest) -> Result<Weighed, AimError> {
+    /// A clock of the PUs and the I/O buffers.
+    fn clock(&mut self) -> Result<(), AimError> {
         let Self { column, operand, take_results, cells, channels, .. } = self;
         let arriving = Arriving {
             column: column
@@ -373,13 +379,17 @@ impl Module {
         };
         let results = channels.clock(&arriving)?;
         self.results.extend(results);
+        Ok(())
+    }
 
+    /// A clock of the EPU.
+    fn clock_epu(&mut self, softmax: &SoftmaxRequest) -> Result<Weighed, AimError> {
         let statistics = &mut self.accounts.statistics;
-        let slot_tck = self.config.timing.ccd_l_tck;
-        statistics.adder_unit_cycles += slot_tck * u64::from(self.epu.add()?);
+        let tck = EPU_CYCLES * SLOTS as u64;
+        statistics.adder_unit_cycles += tck * u64::from(self.epu.add()?);
         let made = self.epu.softmax(softmax)?;
-        let busy = softmax.score.is_some() || made.weigh_taken;
-        statistics.softmax_unit_cycles += slot_tck * u64::from(busy);
+        let busy = softmax.scores.is_some() || made.weigh_taken;
+        statistics.softmax_unit_cycles += tck * u64::from(busy);
         Ok(made)
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What a module is asked for in a tCK, what happened in it, and what must not.
+//! What a module is asked for in a cycle, what happened in it, and what must not.
 
 use super::channels::Beat;
 use super::epu::{SoftmaxRequest, Sum};
@@ -48,20 +48,20 @@ pub enum BusRequest {
     Results(Sum),
 }
 
-/// What a module is asked for in a tCK. A request stays until it is taken.
+/// What a module is asked for in a cycle. A request stays until it is taken.
 #[derive(Clone, Debug, Default)]
 pub struct Requests {
     /// For the arrays.
     pub array: Option<ArrayRequest>,
     /// For the data lines.
     pub bus: Option<BusRequest>,
-    /// For the softmax unit.
+    /// For the softmax unit. What is asked for in a cycle in which it has no clock is not seen.
     pub softmax: SoftmaxRequest,
     /// A head ends here: REFs that were postponed come now.
     pub head_end: bool,
 }
 
-/// What happened in a tCK.
+/// What happened in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Events {
     /// The array request was taken.
@@ -70,10 +70,10 @@ pub struct Events {
     pub bus_taken: bool,
     /// An all-bank RD is on the pins.
     pub read: bool,
-    /// A WR_SHARED is on the pins.
+    /// A WR_SHARED is on the pins, in the second slot.
     pub operand: bool,
-    /// An RD_RESULT is on the pins.
+    /// An RD_RESULT is on the pins, in the second slot.
     pub results: bool,
-    /// What the softmax unit did, in a tCK in which it has a clock.
+    /// What the softmax unit did, in a cycle in which it has a clock.
     pub softmax: Option<Weighed>,
 }

@@ -10,30 +10,33 @@
 
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Fp};
-use pimlico_units::gear::Gear1;
+use pimlico_units::gear::Gear2;
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
 
 /// The unit: weights are normalised before they are used.
-pub type Unit = SoftmaxUnit<Binary16, false, Gear1>;
+pub type Unit = SoftmaxUnit<Binary16, false, Gear2>;
 
-/// A score.
+/// Scores and weights of a cycle: places that follow each other.
+pub const LANES: usize = 2;
+
+/// Scores in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Score {
+pub struct Scores {
     /// Query head.
     pub head: usize,
-    /// It is in the first chunk of its head.
+    /// They are in the first chunk of their head.
     pub first: bool,
-    /// There is no such token.
-    pub masked: bool,
-    /// Place in the buffer.
-    pub place: Option<usize>,
+    /// Place of the first.
+    pub place: usize,
+    /// How many there are, up to [`LANES`]: the others have no token.
+    pub count: usize,
 }
 
-/// A score in the buffer that becomes a weight.
+/// Scores in the buffer that become weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weigh {
-    /// Place in the buffer.
+    /// Place of the first.
     pub place: usize,
     /// Query head.
     pub head: usize,
@@ -42,18 +45,18 @@ pub struct Weigh {
 /// What the unit is given in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Given {
-    /// A score, and what it is.
-    pub score: Option<(u16, Score)>,
+    /// Scores are scaled.
+    pub scores: Option<Scores>,
     /// A head's scores are complete.
     pub finish: Option<usize>,
-    /// A score in the buffer becomes a weight.
+    /// Scores become weights.
     pub weigh: Option<Weigh>,
 }
 
 /// What the softmax unit does in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weighed {
-    /// A scaled score comes out.
+    /// Scaled scores come out.
     pub scaled: bool,
     /// The finish is taken.
     pub finish_taken: bool,
@@ -61,8 +64,8 @@ pub struct Weighed {
     pub finished: bool,
     /// The weigh is taken.
     pub weigh_taken: bool,
-    /// A weight comes out.
-    pub weight: Option<u16>,
+    /// Weights come out.
+    pub weights: Option<[u16; LANES]>,
 }
 
 /// The softmax unit with its buffer.
@@ -70,8 +73,8 @@ pub struct Softmax {
     unit: Box<dyn Instances<Unit>>,
     scale: Fp<Binary16>,
     buffer: Box<[u16]>,
-    /// Places of the scores that are being scaled; `None` for those that are not kept.
-    places: VecDeque<Option<usize>>,
+    /// The scores that are being scaled: the first's place, and how many there are.
+    scaling: VecDeque<(usize, usize)>,
 }
 
 impl Softmax {
@@ -81,7 +84,7 @@ impl Softmax {
             unit,
             scale: Fp::ZERO,
             buffer: vec![0; scores].into(),
-            places: VecDeque::with_capacity(16),
+            scaling: VecDeque::with_capacity(16),
         }
     }
 
@@ -108,13 +111,14 @@ impl Softmax {
     pub fn step(&mut self, given: &Given) -> Result<Weighed, Box<Mismatch>> {
         let mut input = SoftmaxUnitIn { scale_i: self.scale, ..Default::default() };
         let head_i = |head: usize| U::new(head as u64);
-        if let Some((bits, score)) = given.score {
+        let of = |kept: &[u16]| std::array::from_fn(|lane| Fp::from_bits(kept[lane].into()));
+        if let Some(Scores { head, first, place, count }) = given.scores {
             input.score_valid_i = true;
-            input.score_i = [Fp::from_bits(bits.into())];
-            input.mask_i = [score.masked];
-            input.head_i = head_i(score.head);
-            input.first_i = score.first;
-            self.places.push_back(score.place);
+            input.score_i = of(self.kept(place, LANES));
+            input.mask_i = std::array::from_fn(|lane| lane >= count);
+            input.head_i = head_i(head);
+            input.first_i = first;
+            self.scaling.push_back((place, count));
         }
         if let Some(head) = given.finish {
             input.finish_i = true;
@@ -122,22 +126,23 @@ impl Softmax {
         }
         if let Some(weigh) = given.weigh {
             input.weigh_valid_i = true;
-            input.weigh_i = [Fp::from_bits(self.buffer[weigh.place].into())];
+            input.weigh_i = of(self.kept(weigh.place, LANES));
             input.weigh_head_i = head_i(weigh.head);
         }
         let mut output = SoftmaxUnitOut::default();
         self.unit.step(std::slice::from_ref(&input), std::slice::from_mut(&mut output))?;
+        let bits = |of: [Fp<Binary16>; LANES]| of.map(|element| element.to_bits() as u16);
         if output.scaled_valid_o
-            && let Some(Some(place)) = self.places.pop_front()
+            && let Some((place, count)) = self.scaling.pop_front()
         {
-            self.buffer[place] = output.scaled_o[0].to_bits() as u16;
+            self.buffer[place..][..count].copy_from_slice(&bits(output.scaled_o)[..count]);
         }
         Ok(Weighed {
             scaled: output.scaled_valid_o,
             finish_taken: input.finish_i && output.finish_ready_o,
             finished: output.finished_o,
             weigh_taken: input.weigh_valid_i && output.weigh_ready_o,
-            weight: output.weight_valid_o.then(|| output.weight_o[0].to_bits() as u16),
+            weights: output.weight_valid_o.then(|| bits(output.weight_o)),
         })
     }
 }

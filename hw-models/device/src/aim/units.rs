@@ -10,7 +10,14 @@ use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu};
 use pimlico_units::gear::Gear1;
-use pimlico_units::rank::{AdderUnit, RankController, RefreshManager};
+use pimlico_units::rank::{AdderUnit, RefreshManager};
+
+/// Command slots in a cycle of the module, which is a tCCD: each a tCK. Commands of the arrays are in the first,
+/// those of the data lines in the second.
+pub const SLOTS: usize = 2;
+
+/// Cycles of the module in one of its extra processing unit.
+pub const EPU_CYCLES: u64 = 2;
 
 /// Multipliers of a PU: elements of a column.
 pub const MULTIPLIERS: usize = 16;
@@ -30,6 +37,12 @@ pub type Word = [u64; 4];
 
 /// The PU at a bank.
 pub type Pu = TreePu<Binary16>;
+
+/// An adder unit, with a lane: no element waits for the sum of another.
+pub type Adder = AdderUnit<Binary16, Binary16, Gear1>;
+
+/// The controller of all channels.
+pub type RankController = pimlico_units::rank::RankController<SLOTS>;
 
 /// How a module works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +117,7 @@ pub struct AimUnits {
     /// The result registers, one for each channel: a word is a result of each of its PUs.
     pub result_registers: IoBufferUnits<1>,
     /// Element-wise addition, one for each channel.
-    pub adder_units: Box<dyn Instances<AdderUnit<Binary16, Binary16, Gear1>>>,
+    pub adder_units: Box<dyn Instances<Adder>>,
     /// The softmax unit.
     pub softmax_unit: Box<dyn Instances<softmax::Unit>>,
     /// The one controller of all channels.
@@ -126,10 +139,10 @@ impl AimUnits {
             pus: back_end.instances(options.pus(), slot_ps)?,
             global_buffer: IoBufferUnits::new(io_buffers, 1, slot_ps, back_end)?,
             result_registers: IoBufferUnits::new(io_buffers, channels, slot_ps, back_end)?,
-            adder_units: back_end.instances(channels, slot_ps)?,
-            softmax_unit: back_end.instances(1, slot_ps)?,
-            rank_controller: back_end.instances(1, config.tck_ps)?,
-            refresh_manager: back_end.instances(1, config.tck_ps)?,
+            adder_units: back_end.instances(channels, EPU_CYCLES * slot_ps)?,
+            softmax_unit: back_end.instances(1, EPU_CYCLES * slot_ps)?,
+            rank_controller: back_end.instances(1, slot_ps)?,
+            refresh_manager: back_end.instances(1, slot_ps)?,
         })
     }
 
@@ -147,7 +160,7 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     let timing = &config.timing;
     let organisation = &config.organisation;
     let of_banks = organisation.banks_per_group;
-    let one_clock = timing.ccd_l_tck == 2 && timing.ccd_s_tck == 2;
+    let one_clock = [timing.ccd_l_tck, timing.ccd_s_tck] == [SLOTS as u64; 2];
     for (key, value, holds, expected) in [
         ("chips", organisation.chips, organisation.chips == 1, "1 in a channel"),
         ("bank_groups", organisation.bank_groups, organisation.bank_groups == 4, "4"),
