@@ -90,7 +90,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         (timing.rcd, timing.rcd_wr, timing.rcd_mac) = (draw(8, 30), draw(8, 30), draw(8, 30));
         (timing.ras, timing.rp, timing.rtp) = (draw(20, 60), draw(12, 30), draw(6, 16));
         timing.rc = timing.ras + timing.rp + draw(0, 4);
-        timing.cwl = if draw(0, 3) == 0 { draw(2, 46) } else { draw(8, 20) };
+        timing.cwl = if draw(0, 3) == 0 { draw(4, 46) } else { draw(8, 20) };
         timing.cl = if draw(0, 3) == 0 {
             draw(timing.cwl.into(), 46) + 2
         } else {
