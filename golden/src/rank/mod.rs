@@ -130,6 +130,8 @@ type Sums = [[[u32; LANES]; CHIPS]; BANKS];
 #[derive(Clone, Debug)]
 struct BankSums {
     accumulate: bool,
+    /// FINISHes ahead of a WEIGH whose weights they use.
+    finishes: u64,
     sums: Box<Sums>,
 }
 
@@ -139,6 +141,8 @@ struct Word {
     count: usize,
     /// The tree beats before the FINISH that it waits for, if that comes behind all of them.
     behind: Option<u64>,
+    /// FINISHes ahead of its WEIGH.
+    finishes: u64,
 }
 
 /// A rank.
@@ -150,11 +154,16 @@ pub struct Rank {
     shared: Vec<Option<Column>>,
     /// As of [`Word::behind`], of words that hold weights.
     behind: Vec<Option<u64>>,
+    /// As of [`Word::finishes`], of words that hold weights; 0 of others.
+    finishes_ahead: Vec<u64>,
     making: Option<BankSums>,
     complete: Option<BankSums>,
     /// Score by score: scaled, of each head.
     heads: [Vec<u32>; HEADS],
     sums: [Option<HeadSum>; HEADS],
+    /// FINISHes so far, and with that of a head.
+    finishes: u64,
+    finished: [u64; HEADS],
     /// Scores of the chunk that has begun, and its head.
     chunk: usize,
     chunk_head: usize,
@@ -190,10 +199,13 @@ impl Rank {
             precision: Precision { elements: H, subnormals: GRADUAL, sums },
             shared: vec![None; WORDS],
             behind: vec![None; WORDS],
+            finishes_ahead: vec![0; WORDS],
             making: None,
             complete: None,
             heads: Default::default(),
             sums: [None; HEADS],
+            finishes: 0,
+            finished: [0; HEADS],
             chunk: 0,
             chunk_head: 0,
             buffer: vec![None; kind.places],

@@ -16,6 +16,7 @@ impl Rank {
         let beats = source.operand().ok_or(Stop::Waits)?;
         self.shared[command.word as usize] = Some(relaid(&beats));
         self.behind[command.word as usize] = None;
+        self.finishes_ahead[command.word as usize] = 0;
         Ok(())
     }
 
@@ -25,13 +26,15 @@ impl Rank {
         command: &Dispatched,
         source: &mut impl Source,
     ) -> Result<(), Stop> {
-        let Word { count, behind } = self.words.pop_front().ok_or(Stop::Open("no weights"))?;
+        let Word { count, behind, finishes } =
+            self.words.pop_front().ok_or(Stop::Open("no weights"))?;
         let mut word = 0;
         for n in 0..count {
             word |= u64::from(source.weight().ok_or(Stop::Waits)?) << (16 * n);
         }
         self.shared[command.word as usize] = Some([word; CHIPS]);
         self.behind[command.word as usize] = behind;
+        self.finishes_ahead[command.word as usize] = finishes;
         Ok(())
     }
 }

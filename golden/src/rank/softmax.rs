@@ -52,13 +52,14 @@ impl Rank {
         Ok(())
     }
 
-    /// The element of the context that a sum becomes.
-    pub(super) fn element_of_context(&self, head: usize, sum: u32) -> Expected {
+    /// The element of the context that a sum becomes, which uses weights behind so many FINISHes.
+    pub(super) fn element_of_context(&self, head: usize, finishes: u64, sum: u32) -> Expected {
         if !self.kind.late {
             return Expected::Bits(self.precision.element(sum) as u16);
         }
         let value = exact::to_f64(self.precision.sums, sum);
-        match self.sums[head].filter(|sum| sum.is_proper() && value.is_finite()) {
+        let of_head = self.sums[head].filter(|_| finishes >= self.finished[head]);
+        match of_head.filter(|sum| sum.is_proper() && value.is_finite()) {
             Some(sum) => near(sum.normalised(value, 0.0)),
             None => Expected::Any,
         }
@@ -73,6 +74,8 @@ impl Rank {
         let exponential = Exponential { format: H, subnormals: GRADUAL, ulps: EXP_ULPS };
         self.sums[head] = Some(HeadSum::of(exponential, &scores));
         self.finish_behind = true;
+        self.finishes += 1;
+        self.finished[head] = self.finishes;
         Ok(())
     }
 
@@ -95,7 +98,7 @@ impl Rank {
             self.made.weights.push((command.head, weight));
         }
         let behind = self.finish_behind.then_some(self.trees);
-        self.words.push_back(Word { count, behind });
+        self.words.push_back(Word { count, behind, finishes: self.finishes });
         Ok(())
     }
 }

@@ -48,11 +48,13 @@ impl Rank {
             (self.finish_behind, self.tree_read) = (false, false);
         }
         let zero = self.precision.sums.zero(false);
-        let begun = BankSums { accumulate, sums: Box::new([[[zero; LANES]; CHIPS]; BANKS]) };
+        let sums = Box::new([[[zero; LANES]; CHIPS]; BANKS]);
+        let begun = BankSums { accumulate, finishes: 0, sums };
         let mut making = if first { begun } else { self.making.take().ok_or(NO_SUM)? };
         if making.accumulate != accumulate {
             return Err(NO_SUM);
         }
+        making.finishes = making.finishes.max(self.finishes_ahead[word]);
         let columns = source.column(command.row, command.column).ok_or(Stop::Waits)?;
         for (bank, (sums, column)) in making.sums.iter_mut().zip(&columns).enumerate() {
             for (sums, (row, word)) in sums.iter_mut().zip(column.iter().zip(&shared)) {
@@ -173,7 +175,8 @@ impl Rank {
             self.lanes = Some(lanes);
         } else if last {
             let head = command.head;
-            let elements = lanes.map(|sum| (head, self.element_of_context(head as usize, sum)));
+            let element = |sum| self.element_of_context(head as usize, complete.finishes, sum);
+            let elements = lanes.map(|sum| (head, element(sum)));
             self.made.context.extend(elements);
         } else {
             let kept = self.partial_sums.get_mut(place).ok_or(Stop::Open("no such place"))?;

@@ -141,6 +141,36 @@ fn weights_are_those_of_real_numbers() {
 }
 
 #[test]
+fn a_context_of_weights_before_its_finish_is_open() {
+    let kind = Kind { late: true, ..KIND };
+    let context = |heads: u64| {
+        let mut rank = Rank::new(kind);
+        let mut host = Host { tck: 0, queries: 1, weights: vec![ONE; 4] };
+        let mut run =
+            |command: Dispatched| rank.execute(&command, &mut host).expect("it is closed");
+        run(command(WR_SHARED, 3, 0, [false; 2], 0));
+        for head in 0..heads {
+            for group in 0..4 {
+                run(command(MAC_SCORE, 3, 0, [true; 2], 0));
+                run(command(RD_RESULT, 0, 0, [group == 0, false], 16));
+            }
+            run(command(FINISH, 0, 0, [false; 2], 0));
+            if head == 0 {
+                run(command(WEIGH, 0, 0, [false; 2], 4));
+                run(command(WR_WEIGHTS, 8, 0, [false; 2], 0));
+                run(command(CLOSE_ALL, 0, 0, [false; 2], 0));
+            }
+        }
+        run(command(CLOSE_ALL, 0, 0, [false; 2], 0));
+        run(Dispatched { row: 1, ..command(MAC_CONTEXT, 8, 0, [true; 2], 0) });
+        run(command(RD_RESULT, 0x80, 0, [true; 2], 0));
+        rank.made.context
+    };
+    assert!(context(1).iter().all(|(_, element)| matches!(element, Expected::Near(..))));
+    assert!(context(2).iter().all(|(_, element)| *element == Expected::Any));
+}
+
+#[test]
 fn what_is_open_is_not_judged() {
     let mut host = Host { tck: 0, queries: 4, weights: Vec::new() };
     let mut stops = |commands: &[Dispatched]| {
