@@ -35,8 +35,8 @@ impl From<UnitInfo> for UnitSpec {
 
 impl UnitSpec {
     /// Without the parameters that have their default.
-    pub fn without_defaults(mut self) -> Self {
-        let overrides = rtl::overrides(&rtl::sources(), &self.module, &self.parameters);
+    pub fn without_defaults(mut self, sources: &rtl::Sources<'_>) -> Self {
+        let overrides = rtl::overrides(sources, &self.module, &self.parameters);
         self.parameters = overrides.unwrap_or_default();
         self
     }
@@ -64,6 +64,7 @@ pub struct Area {
 /// Synthesises units, and keeps what comes out.
 pub struct Estimator<'a> {
     tools: &'a Tools,
+    sources: rtl::Sources<'a>,
     library: &'a Library,
     clock_ns: f64,
     sizing: Sizing,
@@ -78,7 +79,13 @@ impl<'a> Estimator<'a> {
         clock_ns: f64,
         cache: Option<&Path>,
     ) -> Self {
-        Self { tools, library, clock_ns, sizing: Sizing::AsMapped, cache: Cache::new(cache) }
+        let (sources, sizing, cache) = (rtl::sources(), Sizing::AsMapped, Cache::new(cache));
+        Self { tools, sources, library, clock_ns, sizing, cache }
+    }
+
+    /// Of other RTL than that of the tree.
+    pub fn with_sources(self, sources: rtl::Sources<'a>) -> Self {
+        Self { sources, ..self }
     }
 
     /// With cells sized for their loads, or not.
@@ -88,14 +95,14 @@ impl<'a> Estimator<'a> {
 
     /// A unit's area.
     pub fn area(&self, spec: &UnitSpec) -> Result<Area, ToolError> {
-        let Self { tools, library, clock_ns, sizing, cache } = self;
-        let key = key(&rtl::sources(), &tools.yosys, spec, library, *clock_ns, *sizing);
+        let Self { tools, sources, library, clock_ns, sizing, cache } = self;
+        let key = key(sources, &tools.yosys, spec, library, *clock_ns, *sizing);
         if let Some(area) = cache.area(&key) {
             return Ok(area);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        let netlist = yosys::synthesise(tools, spec, library, folder.path(), *sizing)?;
+        let netlist = yosys::synthesise(tools, sources, spec, library, folder.path(), *sizing)?;
         // The memories of what is alone go to parts and not to registers.
         let fo4_ns = if spec.alone { None } else { self.fo4_ns()? };
         let macros = fo4_ns.map(|fo4_ns| Macros::new(&netlist.memories, fo4_ns));

@@ -3,11 +3,12 @@
 
 use crate::timing::Macros;
 use crate::yosys::Sizing;
-use crate::{Area, Inverter, Library, UnitSpec, fo4, timing, yosys};
+use crate::{Area, Inverter, Library, UnitSpec, fo4, rtl, timing, yosys};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// A folder of results.
 #[derive(Clone, Debug)]
@@ -81,7 +82,7 @@ impl Hash {
 
 /// What a result is known by.
 pub(crate) fn key(
-    sources: &[(&Path, &[u8])],
+    sources: &rtl::Sources<'_>,
     yosys: &str,
     spec: &UnitSpec,
     library: &Library,
@@ -96,16 +97,22 @@ pub(crate) fn key(
     }
     add(&library.text);
     add(yosys.as_bytes());
-    add(scripts(spec, library, clock_ns, sizing).as_bytes());
+    add(scripts(sources, spec, library, clock_ns, sizing).as_bytes());
     add(yosys::full_adder_map(library.full_adder.as_ref()).as_bytes());
     add(&clock_ns.to_le_bytes());
     hash.name()
 }
 
 /// What is done with a unit's sources. Of the library what it says counts, and not where it is.
-fn scripts(spec: &UnitSpec, library: &Library, clock_ns: f64, sizing: Sizing) -> String {
+fn scripts(
+    sources: &rtl::Sources<'_>,
+    spec: &UnitSpec,
+    library: &Library,
+    clock_ns: f64,
+    sizing: Sizing,
+) -> String {
     let folder = Path::new("");
-    let synthesis = yosys::script(spec, library, folder, &[""; 0]);
+    let synthesis = yosys::script(sources, spec, library, folder, &[""; 0]);
     let timing = timing::script(spec, library, folder, clock_ns, Macros::of_the_model());
     let file = library.file.display().to_string();
     let abc = [yosys::abc_script(sizing), yosys::abc_constraints(library, sizing)].concat();
@@ -114,9 +121,10 @@ fn scripts(spec: &UnitSpec, library: &Library, clock_ns: f64, sizing: Sizing) ->
 }
 
 /// What is done with a unit's sources in any library, with cells sized for their loads.
-pub(crate) fn netlist_scripts(spec: &UnitSpec) -> String {
-    let any = Library::nangate45_areas().expect("a library");
-    scripts(spec, &any, 1.0, Sizing::ForLoads) + &yosys::full_adder_map(None)
+pub(crate) fn netlist_scripts(sources: &rtl::Sources<'_>, spec: &UnitSpec) -> String {
+    static ANY: LazyLock<Library> =
+        LazyLock::new(|| Library::nangate45_areas().expect("a library"));
+    scripts(sources, spec, &ANY, 1.0, Sizing::ForLoads) + &yosys::full_adder_map(None)
 }
 
 /// What the FO4 of a library is known by.
@@ -152,7 +160,7 @@ mod tests {
         clock_ns: f64,
     ) -> String {
         let source = (Path::new(source.0), source.1.as_bytes());
-        key(&[source], yosys, spec, &library(text), clock_ns, Sizing::AsMapped)
+        key(&vec![source], yosys, spec, &library(text), clock_ns, Sizing::AsMapped)
     }
 
     #[test]
@@ -180,7 +188,7 @@ mod tests {
             key_of(source, "0.70", &mul, &text, 5.0),
             key_of(source, "0.70", &mul, NANGATE45_AREAS, 4.0),
             {
-                let source = [(Path::new(source.0), source.1.as_bytes())];
+                let source = vec![(Path::new(source.0), source.1.as_bytes())];
                 key(&source, "0.70", &mul, &library(NANGATE45_AREAS), 5.0, Sizing::ForLoads)
             },
         ];
@@ -193,7 +201,7 @@ mod tests {
     #[test]
     fn a_library_is_known_by_what_it_says_wherever_it_is() {
         let mul = spec("fp_mul", 0);
-        let key = |library| key(&[], "0.70", &mul, &library, 5.0, Sizing::AsMapped);
+        let key = |library| key(&Vec::new(), "0.70", &mul, &library, 5.0, Sizing::AsMapped);
         let (a, b) = (library(NANGATE45_AREAS), library(NANGATE45_AREAS));
         assert_ne!(a.file, b.file);
         assert_eq!(key(a), key(b));

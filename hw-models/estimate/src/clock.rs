@@ -2,8 +2,8 @@
 //! Which clock of the plan ([`pimlico_dpa::clock`]) every module in the devices has. A module that has no entry
 //! here has no clock: that is an error, not a default.
 
-use crate::UnitSpec;
 use crate::hierarchy::Part;
+use crate::{UnitSpec, rtl};
 pub use pimlico_dpa::clock::{Domain, Gear, Rates};
 use serde::Serialize;
 
@@ -94,8 +94,8 @@ pub struct NoClock {
     pub module: String,
 }
 
-/// Every unit of both systems with its clock, of the parts of the rank.
-pub fn plan(parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
+/// Every unit of both systems with its clock, of the parts of the rank in these sources.
+pub fn plan(sources: &rtl::Sources<'_>, parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
     let mut plan: Vec<Clocked> = Vec::new();
     for part in parts {
         let none = || NoClock { module: part.module.clone() };
@@ -113,7 +113,7 @@ pub fn plan(parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
     let units = pimlico_units::units();
     let of_aim = AIM.iter().filter_map(|&(name, count, domain)| {
         let info = units.iter().find(|info| info.name == name)?;
-        let spec = UnitSpec::from(info.clone()).without_defaults();
+        let spec = UnitSpec::from(info.clone()).without_defaults(sources);
         Some(Clocked { system: System::Aim, spec, count, domain, memories: domain })
     });
     plan.extend(of_aim);
@@ -170,6 +170,7 @@ mod tests {
             within: vec!["pim_module".to_owned()],
             count: 1,
         };
+        let plan = |parts: &[Part]| plan(&rtl::sources(), parts);
         let planned = plan(&[part("dispatcher"), part("dispatcher")]).expect("clocks");
         assert_eq!((planned[0].count, planned[0].domain), (2, Domain::Core));
         assert_eq!(planned.len(), 1 + AIM.len());

@@ -15,10 +15,17 @@
 
 use crate::hierarchy::Part;
 use crate::memory::{Memory, Ports};
+use pimlico_dpa::clock::Gear;
+use std::collections::BTreeMap;
 use std::ops::{Add, Mul};
 
 /// The module of the RTL that is a rank and what drives it.
 pub const TOP: &str = "pim_module";
+/// Its parameters at a gear.
+pub fn parameters(gear: Gear) -> BTreeMap<String, i64> {
+    BTreeMap::from([("GEAR".to_owned(), gear.tck() as i64)])
+}
+
 /// Bank PUs of a chip, as L3 has them.
 pub const BANKS: u64 = 16;
 /// Chips of a rank, as L3 has them.

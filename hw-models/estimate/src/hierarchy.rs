@@ -66,11 +66,15 @@ impl From<&Part> for UnitSpec {
 /// Instances of a module with these parameters.
 type Instances = BTreeMap<(String, BTreeMap<String, i64>), u64>;
 
-/// The parts of a module, in the order in which they are met, from the top down.
-pub fn parts(tools: &Tools, sources: &rtl::Sources<'_>, top: &str) -> Result<Vec<Part>, ToolError> {
+/// The parts of a module with these parameters, in the order in which they are met, from the top down.
+pub fn parts(
+    tools: &Tools,
+    sources: &rtl::Sources<'_>,
+    top: &str,
+    parameters: BTreeMap<String, i64>,
+) -> Result<Vec<Part>, ToolError> {
     let mut parts = Vec::new();
-    let whole =
-        Part { module: top.to_owned(), parameters: BTreeMap::new(), within: Vec::new(), count: 1 };
+    let whole = Part { module: top.to_owned(), parameters, within: Vec::new(), count: 1 };
     take_apart(tools, sources, whole, &mut parts)?;
     Ok(parts)
 }

@@ -1,31 +1,81 @@
 // SPDX-License-Identifier: MIT
 //! Results that stand in the repository, each with a digest of what it is of, so that no tool is needed where
-//! that has not changed: `hierarchy.json`, the parts of the rank, and `netlists.json`, what synthesis makes
-//! of them. `scripts/estimate clock --keep` writes both.
+//! that has not changed: `hierarchy.json`, the parts of the rank at each gear, and what synthesis makes of them
+//! in two libraries, `netlists.json` and `netlists_osu035.json`. `scripts/estimate clock --keep` writes them.
 
 use crate::cache::{Hash, netlist_scripts};
+use crate::clock::Gear;
 use crate::hierarchy::Part;
 use crate::memory::Memory;
-use crate::{Area, Library, PYOSYS, UnitSpec, rtl};
+use crate::rtl::{self, Sources};
+use crate::{Area, DEFAULT_LIBRARY, Library, PYOSYS, SECOND_LIBRARY, UnitSpec};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
 
 static HIERARCHY: &str = include_str!("../kept/hierarchy.json");
-static NETLISTS: &str = include_str!("../kept/netlists.json");
+
+/// A library with whose netlists results are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Where a package installs the library.
+    pub liberty: &'static str,
+    file: &'static str,
+    text: &'static str,
+}
+
+/// The libraries, the default one first.
+pub static LIBRARIES: [Kept; 2] = [
+    Kept {
+        liberty: DEFAULT_LIBRARY,
+        file: "netlists.json",
+        text: include_str!("../kept/netlists.json"),
+    },
+    Kept {
+        liberty: SECOND_LIBRARY,
+        file: "netlists_osu035.json",
+        text: include_str!("../kept/netlists_osu035.json"),
+    },
+];
+
+impl Kept {
+    /// The netlists.
+    pub fn netlists(&self) -> Netlists {
+        serde_json::from_str(self.text).expect("kept netlists")
+    }
+
+    /// Writes others.
+    pub fn write(&self, netlists: &Netlists) -> io::Result<()> {
+        let Netlists { library, library_digest, netlists } = netlists;
+        let netlists = lines(netlists);
+        let text = format!(
+            "{{\n\"library\": \"{library}\",\n\"library_digest\": \"{library_digest}\",\n\
+             \"netlists\": [{netlists}]\n}}\n"
+        );
+        std::fs::write(folder().join(self.file), text)
+    }
+}
 
 /// The folder of the files, in the tree that the program was built from.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kept")
 }
 
-/// The parts of the rank, and the RTL that they are of.
+/// The parts of the rank at each gear, and the RTL that they are of.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Hierarchy {
     /// Of all sources.
-    pub digest: String,
-    /// The parts.
-    pub parts: Vec<Part>,
+    digest: String,
+    /// By gear.
+    gears: Vec<AtGear>,
+}
+
+/// The parts at a gear.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+struct AtGear {
+    /// tCK in a cycle of the core.
+    gear: usize,
+    parts: Vec<Part>,
 }
 
 impl Hierarchy {
@@ -34,21 +84,31 @@ impl Hierarchy {
         serde_json::from_str(HIERARCHY).expect("a kept hierarchy")
     }
 
-    /// Parts of the present RTL.
-    pub fn new(parts: Vec<Part>) -> Self {
-        Self { digest: short(rtl::digest(&rtl::sources())), parts }
+    /// Parts in these sources, by gear.
+    pub fn new(sources: &Sources<'_>, gears: impl IntoIterator<Item = (Gear, Vec<Part>)>) -> Self {
+        let gears = gears.into_iter().map(|(gear, parts)| AtGear { gear: gear.tck(), parts });
+        Self { digest: short(rtl::digest(sources)), gears: gears.collect() }
     }
 
-    /// The parts, if they are of the present RTL.
-    pub fn present(self) -> Option<Vec<Part>> {
-        let present = short(rtl::digest(&rtl::sources()));
-        (self.digest == present).then_some(self.parts)
+    /// Whether it is of these sources.
+    pub fn is_of(&self, sources: &Sources<'_>) -> bool {
+        self.digest == short(rtl::digest(sources))
+    }
+
+    /// The parts at a gear: none if it is not there.
+    pub fn parts(&self, gear: Gear) -> &[Part] {
+        let at_gear = self.gears.iter().find(|at_gear| at_gear.gear == gear.tck());
+        at_gear.map_or(&[], |at_gear| &at_gear.parts)
     }
 
     /// Writes it.
     pub fn write(&self) -> io::Result<()> {
-        let parts = lines(&self.parts);
-        let text = format!("{{\n\"digest\": \"{}\",\n\"parts\": [{parts}]\n}}\n", self.digest);
+        let at_gear = |AtGear { gear, parts }: &AtGear| {
+            format!("\n{{\"gear\": {gear}, \"parts\": [{}]}}", lines(parts))
+        };
+        let gears: Vec<_> = self.gears.iter().map(at_gear).collect();
+        let gears = gears.join(",");
+        let text = format!("{{\n\"digest\": \"{}\",\n\"gears\": [{gears}]\n}}\n", self.digest);
         std::fs::write(folder().join("hierarchy.json"), text)
     }
 }
@@ -72,13 +132,13 @@ pub struct Netlist {
 }
 
 impl Netlist {
-    /// Of an area with timing, in a library of so many ns an FO4.
-    pub fn new(spec: &UnitSpec, area: &Area, fo4_ns: f64) -> Option<Self> {
+    /// Of an area with timing, in a library of so many ns an FO4, of these sources.
+    pub fn new(sources: &Sources<'_>, spec: &UnitSpec, area: &Area, fo4_ns: f64) -> Option<Self> {
         // So many digits as two runs have in common.
         let round = |value: f64| (value * 10.0).round() / 10.0;
         Some(Self {
             unit: spec.unit.clone(),
-            digest: digest(spec),
+            digest: digest(sources, spec),
             ge: round(area.ge),
             flip_flops: area.flip_flops,
             period_fo4: round(area.timing.as_ref()?.period_ns / fo4_ns),
@@ -99,11 +159,6 @@ pub struct Netlists {
 }
 
 impl Netlists {
-    /// What is kept.
-    pub fn kept() -> Self {
-        serde_json::from_str(NETLISTS).expect("kept netlists")
-    }
-
     /// Netlists in a library.
     pub fn new(library: &Library, mut netlists: Vec<Netlist>) -> Self {
         netlists.sort_by(|a, b| a.unit.cmp(&b.unit));
@@ -117,22 +172,11 @@ impl Netlists {
         self.library_digest == library_digest(library)
     }
 
-    /// The netlist of a unit, if it is of the present RTL and flow.
-    pub fn present(&self, spec: &UnitSpec) -> Option<&Netlist> {
-        let digest = digest(spec);
+    /// The netlist of a unit, if it is of these sources and the present flow.
+    pub fn present(&self, sources: &Sources<'_>, spec: &UnitSpec) -> Option<&Netlist> {
+        let digest = digest(sources, spec);
         let is_it = |netlist: &&Netlist| netlist.unit == spec.unit && netlist.digest == digest;
         self.netlists.iter().find(is_it)
-    }
-
-    /// Writes them.
-    pub fn write(&self) -> io::Result<()> {
-        let Self { library, library_digest, netlists } = self;
-        let netlists = lines(netlists);
-        let text = format!(
-            "{{\n\"library\": \"{library}\",\n\"library_digest\": \"{library_digest}\",\n\
-             \"netlists\": [{netlists}]\n}}\n"
-        );
-        std::fs::write(folder().join("netlists.json"), text)
     }
 }
 
@@ -148,11 +192,11 @@ fn short(digest: String) -> String {
 }
 
 /// Of what a netlist is made of: sources, parameters, and what is done with them in any library.
-pub fn digest(spec: &UnitSpec) -> String {
+pub fn digest(sources: &Sources<'_>, spec: &UnitSpec) -> String {
     let mut hash = Hash::default();
-    hash.add(rtl::digest(&rtl::closure(&rtl::sources(), &spec.module)).as_bytes());
+    hash.add(rtl::digest(&rtl::closure(sources, &spec.module)).as_bytes());
     hash.add(PYOSYS.as_bytes());
-    hash.add(netlist_scripts(spec).as_bytes());
+    hash.add(netlist_scripts(sources, spec).as_bytes());
     short(hash.name())
 }
 
@@ -171,26 +215,34 @@ mod tests {
 
     #[test]
     fn the_kept_hierarchy_is_of_the_present_rtl() {
-        assert!(Hierarchy::kept().present().is_some(), "{RENEW}");
+        let kept = Hierarchy::kept();
+        assert!(kept.is_of(&rtl::sources()), "{RENEW}");
+        assert!(Gear::ALL.iter().all(|&gear| !kept.parts(gear).is_empty()), "{RENEW}");
     }
 
     #[test]
     fn every_kept_netlist_is_of_the_present_rtl() {
-        let kept = Netlists::kept();
-        let plan = clock::plan(&Hierarchy::kept().parts).expect("a clock of every module");
-        let units: Vec<UnitSpec> = plan.into_iter().map(|unit| unit.spec).collect();
-        let stale: Vec<_> = units.iter().filter(|spec| kept.present(spec).is_none()).collect();
-        let names: Vec<_> = stale.iter().map(|spec| spec.unit.as_str()).collect();
-        assert!(stale.is_empty(), "{names:?}: {RENEW}");
-        let others = kept.netlists.iter().filter(|n| !units.iter().any(|u| u.unit == n.unit));
-        assert_eq!(others.map(|netlist| &netlist.unit).collect::<Vec<_>>(), [""; 0], "{RENEW}");
+        let (sources, hierarchy) = (rtl::sources(), Hierarchy::kept());
+        let of_gear = |gear| clock::plan(&sources, hierarchy.parts(gear));
+        let plans = Gear::ALL.map(|gear| of_gear(gear).expect("a clock of every module"));
+        let units: Vec<UnitSpec> = plans.into_iter().flatten().map(|unit| unit.spec).collect();
+        for library in &LIBRARIES {
+            let (file, kept) = (library.file, library.netlists());
+            let is_stale = |spec: &&UnitSpec| kept.present(&sources, spec).is_none();
+            let stale: Vec<_> = units.iter().filter(is_stale).map(|spec| &spec.unit).collect();
+            assert!(stale.is_empty(), "{file}: {stale:?}: {RENEW}");
+            let others = kept.netlists.iter().filter(|n| !units.iter().any(|u| u.unit == n.unit));
+            let others: Vec<_> = others.map(|netlist| &netlist.unit).collect();
+            assert_eq!(others, [""; 0], "{file}: {RENEW}");
+        }
     }
 
     #[test]
     fn a_file_has_a_line_for_each_entry_and_comes_back() {
         let kept = Hierarchy::kept();
-        let text = format!("[{}]", lines(&kept.parts));
-        assert_eq!(serde_json::from_str::<Vec<Part>>(&text).expect("parts"), kept.parts);
-        assert_eq!(text.lines().count(), kept.parts.len() + 1);
+        let parts = kept.parts(Gear::DEFAULT);
+        let text = format!("[{}]", lines(parts));
+        assert_eq!(serde_json::from_str::<Vec<Part>>(&text).expect("parts"), parts);
+        assert_eq!(text.lines().count(), parts.len() + 1);
     }
 }

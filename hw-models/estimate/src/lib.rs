@@ -37,5 +37,5 @@ pub use area::{Area, Estimator, UnitSpec};
 
 pub use liberty::{CellInfo, FullAdder, Inverter, Library, LibraryError, NANGATE45_AREAS};
 pub use timing::Timing;
-pub use tools::{DEFAULT_LIBRARY, PYOSYS, ToolError, Tools};
+pub use tools::{DEFAULT_LIBRARY, PYOSYS, SECOND_LIBRARY, ToolError, Tools};
 pub use yosys::Sizing;

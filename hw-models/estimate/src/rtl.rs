@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The RTL that is synthesised: that of the tree from which the program was built.
+//! The RTL that is synthesised: that of the tree from which the program was built, or of a folder.
 
 use crate::cache::Hash;
 use include_dir::{Dir, include_dir};
@@ -12,13 +12,51 @@ static RTL: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../rtl");
 /// Files and what they hold, each after those that it uses. A file is named as its module.
 pub type Sources<'a> = Vec<(&'a Path, &'a [u8])>;
 
-/// The sources that `pimlico.f` lists, in its order, without the checkers, which are empty in synthesis.
+/// The sources that `pimlico.f` lists, in its order, without the checkers.
 pub fn sources() -> Sources<'static> {
     let list = RTL.get_file("pimlico.f").and_then(|list| list.contents_utf8());
-    let paths = list.expect("a list of sources").lines().filter_map(|l| l.strip_prefix("rtl/"));
+    let paths = synthesised(list.expect("a list of sources"));
     let file = |path: &str| RTL.get_file(path).unwrap_or_else(|| panic!("no {path}"));
-    let synthesised = paths.filter(|path| !path.ends_with("_checks.sv"));
-    synthesised.map(file).map(|file| (file.path(), file.contents())).collect()
+    paths.map(file).map(|file| (file.path(), file.contents())).collect()
+}
+
+/// The sources of a folder that has a `pimlico.f`, as the tree's `rtl` has.
+#[derive(Clone, Debug)]
+pub struct Files(Vec<(PathBuf, Vec<u8>)>);
+
+/// A folder has no RTL.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {error}", file.display())]
+pub struct NoFile {
+    /// The file that is missing, or that cannot be read.
+    pub file: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+impl Files {
+    /// Reads them.
+    pub fn read(folder: &Path) -> Result<Self, NoFile> {
+        let read = |path: &str| {
+            let file = folder.join(path);
+            std::fs::read(&file).map_err(|error| NoFile { file, error })
+        };
+        let list = read("pimlico.f")?;
+        let list = String::from_utf8_lossy(&list);
+        let files = synthesised(&list).map(|path| Ok((PathBuf::from(path), read(path)?)));
+        Ok(Self(files.collect::<Result<_, _>>()?))
+    }
+
+    /// What they hold.
+    pub fn sources(&self) -> Sources<'_> {
+        self.0.iter().map(|(path, contents)| (path.as_path(), contents.as_slice())).collect()
+    }
+}
+
+/// The paths in a list of sources, without the checkers, which are empty in synthesis.
+fn synthesised(list: &str) -> impl Iterator<Item = &str> {
+    let paths = list.lines().filter_map(|line| line.strip_prefix("rtl/"));
+    paths.filter(|path| !path.ends_with("_checks.sv"))
 }
 
 /// Writes sources to a folder; returns the files.
@@ -44,8 +82,9 @@ pub fn overrides(
     module: &str,
     values: &BTreeMap<String, i64>,
 ) -> Option<BTreeMap<String, i64>> {
-    let declared = text(sources, module)?.lines().filter_map(|line| {
-        let (name, default) = line.trim().strip_prefix("parameter ")?.split_once('=')?;
+    let declared = code(text(sources, module)?).filter_map(|line| {
+        let (_, declaration) = line.split_once("parameter ")?;
+        let (name, default) = declaration.split_once('=')?;
         let default = default.trim().trim_end_matches(',').trim();
         Some((name.split_whitespace().next_back()?, default))
     });
@@ -115,6 +154,19 @@ mod tests {
         assert_eq!(unique.len(), names.len());
         assert!(names.contains(&"bank_pu.sv".as_ref()));
         assert!(!names.contains(&"bank_pu_checks.sv".as_ref()));
+    }
+
+    #[test]
+    fn the_folder_of_the_tree_has_what_is_built_in() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl");
+        let files = Files::read(&folder).expect("the RTL");
+        assert_eq!(digest(&files.sources()), digest(&sources()));
+        let none = tempfile::tempdir().expect("a folder");
+        let missing = Files::read(none.path()).expect_err("no list");
+        assert_eq!(missing.file, none.path().join("pimlico.f"));
+        std::fs::write(none.path().join("pimlico.f"), "rtl/prim/pipe.sv\n").expect("written");
+        let missing = Files::read(none.path()).expect_err("no source");
+        assert_eq!(missing.file, none.path().join("prim/pipe.sv"));
     }
 
     #[test]

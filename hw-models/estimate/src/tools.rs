@@ -12,6 +12,9 @@ pub const PYOSYS: &str = "0.70";
 /// The library that a Debian package installs (`qflow-tech-osu018`).
 pub const DEFAULT_LIBRARY: &str = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
 
+/// Another, with which results are kept as well (`qflow-tech-osu035`).
+pub const SECOND_LIBRARY: &str = "/usr/share/qflow/tech/osu035/osu035_stdcells.lib";
+
 /// Why a tool cannot be used, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {

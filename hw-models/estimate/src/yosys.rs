@@ -96,23 +96,24 @@ pub fn full_adder_map(adder: Option<&FullAdder>) -> String {
 /// those that Yosys finds or makes by itself (in what `booth` or `alumacc` make of a `*`) stay logic, as
 /// a cell for each of them costs area.
 pub fn script(
+    sources: &rtl::Sources<'_>,
     spec: &UnitSpec,
     library: &Library,
     folder: &Path,
-    sources: &[impl AsRef<Path>],
+    files: &[impl AsRef<Path>],
 ) -> String {
     let (top, liberty) = (&spec.module, library.file.display());
     let folder = folder.display();
     let others = match spec.alone {
-        true => hierarchy::black_boxes(&rtl::sources(), top),
+        true => hierarchy::black_boxes(sources, top),
         false => format!(" --blackboxed-module {FULL_ADDER}"),
     };
     let mut script = format!("read_slang --top {top}{others}");
     for (name, value) in &spec.parameters {
         let _ = write!(script, " -G {name}={value}");
     }
-    for source in sources {
-        let _ = write!(script, " {}", source.as_ref().display());
+    for file in files {
+        let _ = write!(script, " {}", file.as_ref().display());
     }
     if spec.alone {
         // Of instances of one module the widest decides, where they differ in parameters.
@@ -147,6 +148,7 @@ pub fn script(
 /// Synthesises a unit into `folder`, where its netlist is then.
 pub fn synthesise(
     tools: &Tools,
+    sources: &rtl::Sources<'_>,
     spec: &UnitSpec,
     library: &Library,
     folder: &Path,
@@ -161,12 +163,12 @@ pub fn synthesise(
         std::fs::read_to_string(file(name))
             .map_err(|error| ToolError::File { file: file(name), error })
     };
-    let sources = rtl::write(&rtl::sources(), folder)
+    let files = rtl::write(sources, folder)
         .map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script(sizing))?;
     write("abc.constr", &abc_constraints(library, sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
-    write("synthesis.ys", &script(spec, library, folder, &sources))?;
+    write("synthesis.ys", &script(sources, spec, library, folder, &files))?;
     tools.yosys(&spec.unit, &file("synthesis.ys"))?;
     let none = |what| ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what };
     let cells = cells(&read("stat.json")?).ok_or_else(|| none("counts of cells"))?;

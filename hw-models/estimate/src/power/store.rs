@@ -30,13 +30,15 @@ impl Store {
         library: &Library,
     ) -> Result<String, ToolError> {
         // What an area comes from, but for the clock.
-        let name = key(&rtl::sources(), &tools.yosys, spec, library, 0.0, Sizing::AsMapped) + ".v";
+        let sources = rtl::sources();
+        let name = key(&sources, &tools.yosys, spec, library, 0.0, Sizing::AsMapped) + ".v";
         if let Some(netlist) = self.get(&name) {
             return Ok(netlist);
         }
         let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(temporary)?;
-        let made = yosys::synthesise(tools, spec, library, folder.path(), Sizing::AsMapped)?;
+        let sizing = Sizing::AsMapped;
+        let made = yosys::synthesise(tools, &sources, spec, library, folder.path(), sizing)?;
         if !made.memories.is_empty() {
             return Err(ToolError::Memories { unit: spec.unit.clone() });
         }

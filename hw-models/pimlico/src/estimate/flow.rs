@@ -6,8 +6,9 @@ use crate::output;
 use clap::Args;
 use pimlico_estimate::hierarchy::{self, Part};
 use pimlico_estimate::kept::Hierarchy;
+use pimlico_estimate::rtl::Sources;
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Library, Sizing, Tools, UnitSpec};
-use pimlico_estimate::{device, rtl};
+use pimlico_estimate::{clock::Gear, device, rtl};
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -31,12 +32,12 @@ pub const CLOCK_NS: f64 = 5.0;
 /// Arguments of all estimates: what synthesises, and in which cells.
 #[derive(Args)]
 pub struct ToolArguments {
-    /// Library of standard cells
-    #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
-    pub liberty: PathBuf,
+    /// Library of standard cells [default: that of qflow-tech-osu018]
+    #[arg(long, value_name = "FILE")]
+    pub liberty: Option<PathBuf>,
     /// Python interpreter that has pyosys
     #[arg(long, env = "PIMLICO_PYTHON", default_value = "python3", value_name = "FILE")]
-    python: PathBuf,
+    pub python: PathBuf,
     /// Synthesise again what is known
     #[arg(long)]
     pub no_cache: bool,
@@ -75,7 +76,12 @@ impl FlowArguments {
 impl ToolArguments {
     /// Reads the library and looks for the tools.
     pub fn flow(&self, clock_ns: f64) -> Result<Flow, Failure> {
-        let library = read(&self.liberty)?;
+        self.flow_in(self.liberty.as_deref().unwrap_or(Path::new(DEFAULT_LIBRARY)), clock_ns)
+    }
+
+    /// The same with this library.
+    pub fn flow_in(&self, liberty: &Path, clock_ns: f64) -> Result<Flow, Failure> {
+        let library = read(liberty)?;
         let tools = Tools::find(&self.python).map_err(|e| Failure::Input(e.to_string()))?;
         let cache = cache_folder().filter(|_| !self.no_cache);
         Ok(Flow { library, clock_ns, tools, cache })
@@ -95,12 +101,17 @@ impl Flow {
 
     /// The parts of the rank and of what drives it: those that are kept, if they are of the present RTL.
     pub fn parts(&self) -> Result<Vec<Part>, Failure> {
-        Hierarchy::kept().present().map_or_else(|| self.take_apart(), Ok)
+        let (kept, sources) = (Hierarchy::kept(), rtl::sources());
+        match kept.is_of(&sources) {
+            true => Ok(kept.parts(Gear::DEFAULT).to_vec()),
+            false => self.take_apart(&sources, Gear::DEFAULT),
+        }
     }
 
-    /// The same by Yosys, whatever is kept.
-    pub fn take_apart(&self) -> Result<Vec<Part>, Failure> {
-        let parts = hierarchy::parts(&self.tools, &rtl::sources(), device::TOP);
+    /// The parts of these sources, by Yosys, whatever is kept.
+    pub fn take_apart(&self, sources: &Sources<'_>, gear: Gear) -> Result<Vec<Part>, Failure> {
+        let parameters = device::parameters(gear);
+        let parts = hierarchy::parts(&self.tools, sources, device::TOP, parameters);
         parts.map_err(|e| Failure::Input(e.to_string()))
     }
 
@@ -117,6 +128,16 @@ impl Flow {
     /// The same with cells sized for their loads. The library must have timing.
     pub fn sized_areas(&self, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
         self.areas_by(self.estimator(&self.library).with_sizing(Sizing::ForLoads), specs)
+    }
+
+    /// The same of other RTL than that of the tree.
+    pub fn sized_areas_of(
+        &self,
+        sources: &Sources<'_>,
+        specs: &[UnitSpec],
+    ) -> Result<Vec<Area>, Failure> {
+        let estimator = self.estimator(&self.library).with_sizing(Sizing::ForLoads);
+        self.areas_by(estimator.with_sources(sources.clone()), specs)
     }
 
     fn estimator<'a>(&'a self, library: &'a Library) -> Estimator<'a> {

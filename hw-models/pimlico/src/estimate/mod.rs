@@ -6,6 +6,7 @@ mod clock;
 mod compare;
 mod flow;
 mod libraries;
+mod netlists;
 mod picture;
 mod power;
 mod power_report;
