@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 //! What a run cost and how far its results are from the reference.
 
+mod system;
+
 use crate::decode::report::DecodeReport;
 use crate::pins::PinLog;
 pub use crate::rank_report::{LayersReport, OnRanks, RanksReport, RollUp};
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, Device, Options, Statistics, Topology};
+use pimlico_device::{Config, Device, Gear, Statistics};
 use pimlico_dpa::types::PinCommand;
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::pins::Violation;
 use serde::Serialize;
 use std::collections::BTreeMap;
+pub use system::{ModuleReport, System};
 
 /// Result of a run; serialises to the document that `--json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -40,6 +43,9 @@ pub struct Report {
     pub normalise: &'static str,
     /// Format of sums in bank PUs and adder unit: `binary16` or `binary32`.
     pub sums: &'static str,
+    /// tCK in a cycle of the rank PU's core; without one on a module of AiM channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gear: Option<usize>,
     /// Rules of the DRAM that were broken at its pins.
     pub pin_violations: u64,
     /// The first of them.
@@ -94,7 +100,7 @@ impl Report {
         operators: Vec<Operator>,
     ) -> Self {
         let System { name, config, module, topology, .. } = *system;
-        let System { activation, refresh, normalise, sums, .. } = *system;
+        let System { activation, refresh, normalise, sums, gear, .. } = *system;
         let devices =
             module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
@@ -112,6 +118,7 @@ impl Report {
             refresh,
             normalise,
             sums,
+            gear: gear.map(Gear::tck),
             mismatches: None,
             pin_violations: violations.0,
             first_violations: violations.1.iter().map(ToString::to_string).collect(),
@@ -151,57 +158,6 @@ pub enum JobReport {
     Decoder(DecoderReport),
     /// A text that was decoded.
     Decode(Box<DecodeReport>),
-}
-
-/// What ran a job, for its report.
-#[derive(Clone, Copy, Debug)]
-pub struct System<'a> {
-    /// Its name on the command line.
-    pub name: &'static str,
-    /// Organisation and timing of a rank or a channel.
-    pub config: &'a Config,
-    /// The module, if it has several channels.
-    pub module: Option<ModuleReport>,
-    /// The ranks, if it is made of ranks.
-    pub topology: Option<Topology>,
-    /// How rows are opened.
-    pub activation: &'static str,
-    /// Whether rows are refreshed.
-    pub refresh: bool,
-    /// When softmax divides.
-    pub normalise: &'static str,
-    /// Format of sums.
-    pub sums: &'static str,
-}
-
-impl<'a> System<'a> {
-    /// L3's rank.
-    pub fn rank(config: &'a Config, options: Options) -> Self {
-        Self::ranks(config, options, Topology::ONE)
-    }
-
-    /// L3's ranks.
-    pub fn ranks(config: &'a Config, options: Options, topology: Topology) -> Self {
-        Self {
-            name: "l3",
-            config,
-            module: None,
-            topology: Some(topology),
-            activation: options.activation.name(),
-            refresh: options.refresh,
-            normalise: options.normalise.name(),
-            sums: options.sums.name(),
-        }
-    }
-}
-
-/// A module of several channels.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct ModuleReport {
-    /// Channels.
-    pub channels: usize,
-    /// I/O buffers of the channels: `ping-pong` or `single`.
-    pub io_buffers: &'static str,
 }
 
 /// The fully-connected operators of a decoder layer.

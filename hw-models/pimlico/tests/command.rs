@@ -31,7 +31,7 @@ fn run_prints_the_stable_keys() {
     assert_eq!(report["system"], "l3");
     assert_eq!(report["model"], "gpt-175b");
     assert_eq!(report["backend"], "fast");
-    assert_eq!(report["tck_ns"], 0.625);
+    assert_eq!((&report["tck_ns"], &report["gear"]), (&0.625.into(), &2.into()));
     assert_eq!(report["pin_violations"], 0);
     let operators = report["operators"].as_array().expect("a list");
     assert_eq!(operators.len(), 1);
@@ -99,6 +99,7 @@ fn a_module_runs_attention_operator_by_operator() {
     };
     let report = run("ping-pong");
     assert_eq!((&report["system"], &report["tck_ns"]), (&"aim".into(), &0.5.into()));
+    assert!(report.get("gear").is_none(), "a channel has no core");
     assert_eq!(report["module"]["channels"], 2);
     assert_eq!(report["pin_violations"], 0);
     let operators = report["operators"].as_array().expect("a list");
@@ -120,7 +121,22 @@ fn a_module_runs_attention_operator_by_operator() {
     let single = run("single");
     assert!(single["operators"][0]["slots"]["lost"]["io"].as_u64() > Some(100));
     let text = pimlico("run --system aim --context 40 --channels 1").stdout;
-    assert!(String::from_utf8_lossy(&text).contains("1 channels, I/O buffers ping-pong"));
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("1 channels, I/O buffers ping-pong") && !text.contains("gear"));
+}
+
+#[test]
+fn a_report_says_its_gear() {
+    let mut cycles = Vec::new();
+    for gear in ["1", "2", "4"] {
+        let of_gear = format!("run --context 64 --gear {gear}");
+        let report = json(&format!("{of_gear} --json"));
+        assert_eq!(report["gear"].to_string(), gear);
+        cycles.push(report["total"]["cycles"].as_u64().expect("a number"));
+        let text = String::from_utf8(pimlico(&of_gear).stdout).expect("text");
+        assert!(text.contains(&format!("\nback end fast, gear {gear}, seed 1, ")), "{text}");
+    }
+    assert!(cycles.is_sorted_by(|a, b| a < b), "{cycles:?}");
 }
 
 #[test]

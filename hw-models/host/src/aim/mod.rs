@@ -50,6 +50,7 @@ pub(crate) fn report(
         refresh: options.refresh,
         normalise: Normalise::Early.name(),
         sums: "binary16",
+        gear: None,
     };
     Report::of_system(&system, pins.violations(module.tck()), job, seed, load, operators)
 }

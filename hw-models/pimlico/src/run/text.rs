@@ -70,8 +70,9 @@ fn title(report: &Report) -> String {
         }
         None => what,
     };
+    let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
         report.sums,
         report.activation,
         if report.refresh { "on" } else { "off" }
