@@ -136,7 +136,11 @@ fn wrong_parameters_are_refused() {
         ("clock --fo4 0", "--fo4 0: expected more than 0 ps, up to 5000"),
         ("clock --reserve 100", "--reserve 100: expected 0 percent"),
         ("clock --reserve NaN", "--reserve NaN: expected 0 percent"),
-        ("clock --keep", "--keep: what is kept is in /usr/share/qflow"),
+        ("clock --keep", "--keep: expected no --liberty "),
+        ("clock --rtl /nonesuch", "/nonesuch/pimlico.f: No such file"),
+        ("trade gear --head-dim 0", "--head-dim 0: expected 1 to 256"),
+        ("trade gear --context 64,0", "--context 0: expected 1 to 1048576"),
+        ("trade gear --tokens 0", "--tokens 0: expected 1 to 1048576"),
         ("compare --clock NaN", "--clock NaN: expected more than 0 ns"),
         ("trade sums --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade pipeline --head-dim 99999999999", "--head-dim 99999999999: expected 1 to 256"),
@@ -223,7 +227,45 @@ fn a_gear_is_a_longer_period_of_the_core_alone() {
         };
         units.map(of).collect()
     };
-    for ((clock, one), (_, two)) in periods(1).into_iter().zip(periods(2)) {
-        assert_eq!(two / one, if clock == "core" { 2.0 } else { 1.0 }, "{clock}");
+    // A gear has units of its own: of each clock there is one period.
+    let period = |gear: u32, of: &str| {
+        let mut periods: Vec<f64> = periods(gear)
+            .into_iter()
+            .filter_map(|(clock, ns)| (clock == of).then_some(ns))
+            .collect();
+        periods.dedup();
+        assert_eq!(periods.len(), 1, "{of} at gear {gear}: {periods:?}");
+        periods[0]
+    };
+    for (clock, _) in periods(1) {
+        let ratio = [2, 4].map(|gear| period(gear, &clock) / period(1, &clock));
+        assert_eq!(ratio, if clock == "core" { [2.0, 4.0] } else { [1.0; 2] }, "{clock}");
+    }
+}
+
+#[test]
+fn what_is_kept_is_in_two_libraries_and_of_each_gear() {
+    for gear in [1, 2, 4] {
+        let (_, document, _) = clocks(&format!("--gear {gear}"));
+        let libraries = document["liberties"].as_array().expect("libraries").len();
+        assert_eq!(libraries, 2);
+        let units = document["units"].as_array().expect("units");
+        let adder = units.iter().find(|unit| {
+            let name = unit["unit"].as_str().expect("a name");
+            unit["system"] == "l3" && name.starts_with("adder_unit")
+        });
+        let lanes = if gear == 1 { String::new() } else { format!(" GEAR={gear}") };
+        assert_eq!(adder.expect("an adder unit")["unit"], format!("adder_unit{lanes}"));
+        for unit in units {
+            let of: Vec<f64> = unit["libraries"]
+                .as_array()
+                .expect("libraries")
+                .iter()
+                .map(|library| library["period_fo4"].as_f64().expect("a number"))
+                .collect();
+            assert_eq!(of.len(), libraries, "{}", unit["unit"]);
+            let slowest = of.iter().copied().fold(0.0, f64::max);
+            assert_eq!(unit["period_fo4"], slowest, "{}", unit["unit"]);
+        }
     }
 }

@@ -185,6 +185,11 @@ struct RankReport {
     dimm_share_28nm: Option<f64>,
 }
 
+/// What an energy in a library of this feature size and supply is multiplied with to be one of 28 nm.
+pub(super) fn scale_28nm(node_nm: f64, volts: f64) -> f64 {
+    PAPER_NM / node_nm * (PAPER_V / volts).powi(2)
+}
+
 impl PowerReport {
     /// Without its units.
     pub(super) fn new(
@@ -194,14 +199,13 @@ impl PowerReport {
         options: Options,
         workload: WorkloadReport,
     ) -> Self {
-        let ratio_v = PAPER_V / volts;
         Self {
             liberty: library.name.clone(),
             nand2_um2: library.nand2_um2,
             clock_ns: options.clock_ns,
             volts,
             node_nm,
-            scale_28nm: node_nm.map(|node| PAPER_NM / node * ratio_v * ratio_v),
+            scale_28nm: node_nm.map(|node| scale_28nm(node, volts)),
             delays: options.delays,
             slew_ns: options.surroundings.slew_ps / 1e3,
             wire_ff: options.surroundings.wire_ff,

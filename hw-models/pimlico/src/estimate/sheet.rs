@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::fmt::Write;
 
 /// How a result is printed.
-#[derive(Args, Clone, Copy)]
+#[derive(Args, Clone, Copy, Default)]
 pub struct FormatArguments {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -19,9 +19,10 @@ pub struct FormatArguments {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people
+    #[default]
     Table,
     /// Markdown
     Md,

@@ -231,9 +231,21 @@ impl Workload {
         Some(match unit {
             "relayout_unit" => tape(unit)?.replay::<RelayoutUnit<16, 8>>(window),
             "adder_unit" => tape(unit)?.replay::<AdderUnit<Binary16>>(window),
+            "adder_unit:gear1" => {
+                tape(unit)?.replay::<AdderUnit<Binary16, Binary16, Gear1>>(window)
+            }
+            "adder_unit:gear4" => {
+                tape(unit)?.replay::<AdderUnit<Binary16, Binary16, Gear4>>(window)
+            }
             "adder_unit:flush" => tape("adder_unit")?.replay::<AdderUnit<Binary16Flush>>(window),
             "adder_unit:sum32" => tape(unit)?.replay::<AdderUnit<Binary16, Binary32>>(window),
             "softmax_unit" => tape(unit)?.replay::<SoftmaxUnit<Binary16, false>>(window),
+            "softmax_unit:gear1" => {
+                tape(unit)?.replay::<SoftmaxUnit<Binary16, false, Gear1>>(window)
+            }
+            "softmax_unit:gear4" => {
+                tape(unit)?.replay::<SoftmaxUnit<Binary16, false, Gear4>>(window)
+            }
             "softmax_unit:late" => tape(unit)?.replay::<SoftmaxUnit<Binary16, true>>(window),
             "softmax_unit:flush" => {
                 tape("softmax_unit")?.replay::<SoftmaxUnit<Binary16Flush, false>>(window)

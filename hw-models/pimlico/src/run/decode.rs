@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::output::grouped;
 use clap::Args;
+use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama::{self, Llama};
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
@@ -58,9 +59,9 @@ pub(super) fn job(arguments: &arguments::RunArguments) -> Result<DecodeJob, Fail
     let (model, checkpoint, reference, tokenizer, prompt) =
         match (&decode.weights, &decode.tokenizer) {
             (None, None) if config.is_none() => {
-                let (checkpoint, reference) = llama2c(Path::new(tiny::NAME), tiny::WEIGHTS)?;
-                let tokenizer = tiny::TOKENIZER.to_vec();
-                (tiny::NAME.to_owned(), checkpoint, reference, tokenizer, tiny::PROMPT)
+                let DecodeJob { model, checkpoint, reference, .. } =
+                    tiny_job(TOKENS, arguments.seed)?;
+                (model, checkpoint, reference, tiny::TOKENIZER.to_vec(), tiny::PROMPT)
             }
             (Some(weights), Some(tokenizer)) => {
                 let (checkpoint, reference) = read_weights(weights, config)?;
@@ -86,6 +87,24 @@ pub(super) fn job(arguments: &arguments::RunArguments) -> Result<DecodeJob, Fail
         temperature: decode.temperature.unwrap_or(0.0),
         seed: arguments.seed,
         io_buffers: arguments.io_buffers(),
+    })
+}
+
+/// A text by the built-in model.
+pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
+    let (checkpoint, reference) = llama2c(Path::new(tiny::NAME), tiny::WEIGHTS)?;
+    let tokenizer = Tokenizer::read(tiny::TOKENIZER, checkpoint.shape.vocab)
+        .map_err(|e| malformed(Path::new(tiny::NAME), &e))?;
+    Ok(DecodeJob {
+        model: tiny::NAME.to_owned(),
+        checkpoint,
+        reference,
+        tokenizer,
+        prompt: tiny::PROMPT.to_owned(),
+        tokens,
+        temperature: 0.0,
+        seed,
+        io_buffers: IoBuffers::PingPong,
     })
 }
 

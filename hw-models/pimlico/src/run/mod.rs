@@ -20,6 +20,7 @@ mod ranks;
 mod text;
 
 pub use arguments::{MOST_MODULES, Switch, channels, find_model};
+pub use decode::tiny_job;
 pub use flags::Given;
 
 use crate::failure::Failure;

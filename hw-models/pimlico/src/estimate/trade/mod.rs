@@ -3,6 +3,7 @@
 //! side.
 
 mod choices;
+mod gear;
 mod pipeline;
 mod plot;
 
@@ -39,6 +40,8 @@ enum Choice {
     IoBuffers(Options),
     /// Pipeline registers, 0 to 3, of each arithmetic unit
     Pipeline(Options),
+    /// tCK in a cycle of the rank PU's core, 1, 2 or 4: the core's units, heads, a token
+    Gear(gear::GearOptions),
 }
 
 /// Arguments of each choice.
@@ -168,6 +171,7 @@ pub fn run(arguments: &TradeArguments) -> Result<(), Failure> {
         Choice::Normalise(options) => ("normalise", options, choices::normalise),
         Choice::IoBuffers(options) => ("io-buffers", options, choices::io_buffers),
         Choice::Pipeline(options) => ("pipeline", options, pipeline::pipeline),
+        Choice::Gear(options) => return gear::run(options),
     };
     options.check()?;
     let flow = options.flow.flow()?;
