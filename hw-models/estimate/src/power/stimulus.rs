@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What a unit does in a workload: its inputs clock by clock, and what its model puts out.
 
-use pimlico_ports::{Bundle, Instances, Mismatch, Model, PortInfo, Unit};
+use pimlico_ports::{Bundle, Instances, Mismatch, Model, Open, PortInfo, Unit};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
@@ -78,13 +78,17 @@ impl Tape {
             unit: M::name(),
             inputs: Ports::of::<M::In>(),
             outputs: Ports::of::<M::Out>(),
+            open: Ports::of::<M::Out>(),
             clock_ps: self.clock_ps,
             clocks: self.clocks,
             phases: Vec::new(),
         };
         let mut seen = [0; Phase::ALL.len()];
         let mut last = M::In::default();
+        let mut open = vec![0; M::Out::WORDS + M::Probe::WORDS];
         let mut step = |phase: Option<Phase>, input: &M::In| {
+            model.mark_open(&mut Open::none::<M>(&mut open));
+            stimulus.open.push_words(&open[..M::Out::WORDS]);
             let output = model.step(input);
             stimulus.inputs.push(input);
             stimulus.outputs.push(&output);
@@ -132,6 +136,8 @@ pub struct Stimulus {
     pub inputs: Ports,
     /// What the model puts out.
     pub outputs: Ports,
+    /// Of these the bits that the contract leaves open.
+    pub open: Ports,
     /// The unit's clock in the device, in ps.
     pub clock_ps: u64,
     /// Clocks in each phase of the workload.
@@ -158,6 +164,10 @@ impl Ports {
         let from = self.words.len();
         self.words.resize(from + self.words_of_clock, 0);
         bundle.write(&mut self.words[from..]);
+    }
+
+    fn push_words(&mut self, words: &[u32]) {
+        self.words.extend_from_slice(words);
     }
 
     /// The words of a clock.

@@ -66,6 +66,7 @@ impl Store {
         hash.add(stimulus.unit.as_bytes());
         hash.add(&bytes(stimulus.inputs.words()));
         hash.add(&bytes(stimulus.outputs.words()));
+        hash.add(&bytes(stimulus.open.words()));
         let phases = stimulus.phases.iter().map(|phase| phase.map_or(255, |phase| phase as u8));
         hash.add(&phases.collect::<Vec<_>>());
         hash.add(format!("{:?} {} {options:?}", stimulus.clocks, stimulus.clock_ps).as_bytes());

@@ -4,7 +4,7 @@
 mod clocks;
 
 use super::*;
-use pimlico_ports::{Model, Unit, ports};
+use pimlico_ports::{Model, Open, Unit, ports};
 use std::path::Path;
 
 ports! {
@@ -53,6 +53,42 @@ impl Model for Small {
     fn step(&mut self, input: &SmallIn) -> SmallOut {
         let y_o = std::mem::replace(&mut self.both, input.a_i && input.b_i);
         SmallOut { y_o }
+    }
+}
+
+/// The same, whose output is open where it is 1.
+#[derive(Clone)]
+struct Loose(Small);
+
+impl Unit for Loose {
+    const MODULE: &'static str = "small";
+    const PARAMETERS: &'static [(&'static str, i64)] = &[];
+    type In = SmallIn;
+    type Out = SmallOut;
+    type Probe = SmallProbe;
+}
+
+impl Model for Loose {
+    fn new() -> Self {
+        Self(Small::new())
+    }
+
+    fn reset(&mut self) {
+        self.0.reset();
+    }
+
+    fn mark_open(&self, open: &mut Open<'_>) {
+        if self.0.both {
+            open.port("y_o").mark();
+        }
+    }
+
+    fn probe(&self) -> SmallProbe {
+        self.0.probe()
+    }
+
+    fn step(&mut self, input: &SmallIn) -> SmallOut {
+        self.0.step(input)
     }
 }
 
@@ -124,12 +160,16 @@ const OPTIONS: Options = Options {
 
 /// Inputs by clock, all of them in the phase of the score.
 fn stimulus(inputs: &[(u8, u8)]) -> Stimulus {
+    stimulus_of::<Small>(inputs)
+}
+
+fn stimulus_of<M: Model<In = SmallIn>>(inputs: &[(u8, u8)]) -> Stimulus {
     let mut tape = Tape::new::<Small>(10_000, 100);
     for (a, b) in inputs {
         let input = SmallIn { a_i: *a != 0, b_i: *b != 0 };
         tape.record(Phase::Score, &input);
     }
-    tape.replay::<Small>(100)
+    tape.replay::<M>(100)
 }
 
 fn power_of(
@@ -258,6 +298,17 @@ fn what_settles_is_what_changes_without_delays() {
     settled[netlist.inputs[0].1[0]] = zero.toggles[netlist.inputs[0].1[0]]; // the clock
     assert_eq!(settled, zero.toggles);
     assert!(delayed.toggles.iter().sum::<u64>() > zero.toggles.iter().sum::<u64>());
+}
+
+#[test]
+fn what_the_contract_leaves_open_is_not_compared() {
+    let inputs = stimulus_of::<Loose>(&[(1, 1), (1, 0), (1, 1), (0, 1)]);
+    power_of(LIBRARY, NETLIST, &inputs, OPTIONS).expect("power");
+    let wrong = NETLIST.replace(".D(n2)", ".D(n1)");
+    let error = power_of(LIBRARY, &wrong, &inputs, OPTIONS).expect_err("it differs");
+    // Clock 1 is open; in clock 2 y is what D was in clock 1.
+    let expected = "small: netlist and model differ in clock 2, port y_o: netlist 1, model 0";
+    assert_eq!(error, expected);
 }
 
 #[test]
