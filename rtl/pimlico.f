@@ -12,6 +12,7 @@ rtl/pimlico_pkg.sv
 
 // cells every room uses
 rtl/prim/clock_gate.sv
+rtl/prim/falling_gate.sv
 rtl/prim/fifo.sv
 rtl/prim/ddr_in.sv
 rtl/prim/ddr_out.sv

@@ -12,6 +12,8 @@ module fp_add #(
   parameter  int unsigned STAGES     = 0,
   /// 1: carries by prefix trees, registers without reset; 0: carries that ripple, registers with reset.
   parameter  int unsigned FAST       = 0,
+  /// 1: a register on the falling edge between the sum and its normalisation; 0: none.
+  parameter  int unsigned HALF_STAGE = 0,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
   /// Clock.
@@ -163,12 +165,28 @@ module fp_add #(
     );
   end
 
+  // The sum, as it is or as the falling edge finds it: what ripples before does not reach the shifter. What is
+  // below the sum goes past, as only the rounding looks at it.
+  logic [SUM_WIDTH-1:0] whole_sum, held_sum;
+
+  assign whole_sum = {carry && !aligned_q.subtract, sum};
+
+  if (HALF_STAGE != 0) begin : gen_half_stage
+    logic [SUM_WIDTH-1:0] half_sum_q;
+
+    always_ff @(negedge clk_i) half_sum_q <= whole_sum;
+
+    assign held_sum = half_sum_q;
+  end else begin : gen_no_half_stage
+    assign held_sum = whole_sum;
+  end
+
   assign sum_d = '{
     negative: aligned_q.negative,
     subtract: aligned_q.subtract,
     fraction: aligned_q.fraction,
     exponent: aligned_q.exponent,
-    sum:      {carry && !aligned_q.subtract, sum},
+    sum:      held_sum,
     sticky:   aligned_q.sticky
   };
 
@@ -310,6 +328,7 @@ module fp_add #(
     $fatal(1, "EXP_BITS, MAN_BITS = %0d, %0d: expected 5, 10 or 8, 7 or 8, 23", EXP_BITS, MAN_BITS);
   if (SUBNORMALS > 1 || STAGES > 3)
     $fatal(1, "SUBNORMALS = %0d, STAGES = %0d: expected 0 or 1, and 0 to 3", SUBNORMALS, STAGES);
-  if (FAST > 1) $fatal(1, "FAST = %0d: expected 0 or 1", FAST);
+  if (FAST > 1 || HALF_STAGE > 1)
+    $fatal(1, "FAST, HALF_STAGE = %0d, %0d: expected 0 or 1", FAST, HALF_STAGE);
 
 endmodule

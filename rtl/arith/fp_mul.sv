@@ -12,6 +12,8 @@ module fp_mul #(
   parameter  int unsigned STAGES     = 0,
   /// 0: made to be small; 1: with a fast multiplier; 2: made to be fast throughout.
   parameter  int unsigned FAST       = 0,
+  /// Sets of rows in which a small multiplier adds up its partial products.
+  parameter  int unsigned SETS       = 3,
   localparam int unsigned WIDTH      = 1 + EXP_BITS + MAN_BITS
 ) (
   /// Clock.
@@ -102,7 +104,7 @@ module fp_mul #(
     assign multiplier          = {1'b1, b_i[MAN_BITS-1:0]};
   end
 
-  significand_mul #(.WIDTH(MAN_BITS + 1), .FAST(FAST)) u_significand_mul (
+  significand_mul #(.WIDTH(MAN_BITS + 1), .FAST(FAST), .SETS(SETS)) u_significand_mul (
     .a_i(multiplicand), .b_i(multiplier), .product_o(product_d.product)
   );
 

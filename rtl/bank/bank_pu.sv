@@ -16,6 +16,13 @@ module bank_pu #(
   /// Width of a sum's trailing significand field.
   /// It is MAN_BITS (with SUM_EXP_BITS = EXP_BITS), or at least MAN_BITS + 2.
   parameter  int unsigned SUM_MAN_BITS = MAN_BITS,
+  /// 1: the adders have a register on the falling edge, where the glitches of their sums end; 0: none.
+  /// Adders of a wider format have none, as half of the clock is too short for them.
+  parameter  int unsigned HALF_STAGE   = 0,
+  /// Sets of rows in which a multiplier adds up its partial products: 1 is smallest, 3 takes the least power.
+  parameter  int unsigned SETS         = 3,
+  /// 1: gates before the results, which then see no sum but those that they take; 0: none.
+  parameter  int unsigned RESULT_GATES = 0,
   localparam int unsigned WIDTH        = 1 + EXP_BITS + MAN_BITS,
   localparam int unsigned SUM_WIDTH    = 1 + SUM_EXP_BITS + SUM_MAN_BITS,
   /// Levels of the adder tree.
@@ -45,6 +52,7 @@ module bank_pu #(
 
   localparam bit          WIDE           = SUM_EXP_BITS != EXP_BITS || SUM_MAN_BITS != MAN_BITS;
   localparam int unsigned SUM_SUBNORMALS = WIDE ? 1 : SUBNORMALS;
+  localparam int unsigned ADD_HALF_STAGE = WIDE ? 0 : HALF_STAGE;
 
   // What accompanies a beat through the pipeline.
   typedef struct packed {
@@ -70,7 +78,8 @@ module bank_pu #(
       .EXP_BITS   (EXP_BITS),
       .MAN_BITS   (MAN_BITS),
       .SUBNORMALS (SUBNORMALS),
-      .STAGES     (0)
+      .STAGES     (0),
+      .SETS       (SETS)
     ) u_mul (
       .clk_i,
       .rst_ni,
@@ -147,14 +156,17 @@ module bank_pu #(
   assign right[LANES-1] = (accumulate ? beat_q.first : level_q[LEVELS-1].first)
                           ? '0 : acc_q[LANES-1];
 
+  logic [LANES-1:0] clk_add;
+
   for (genvar k = 0; k < LANES; k++) begin : gen_add
     fp_add #(
       .EXP_BITS   (SUM_EXP_BITS),
       .MAN_BITS   (SUM_MAN_BITS),
       .SUBNORMALS (SUM_SUBNORMALS),
-      .STAGES     (0)
+      .STAGES     (0),
+      .HALF_STAGE (ADD_HALF_STAGE)
     ) u_add (
-      .clk_i,
+      .clk_i    (clk_add[k]),
       .rst_ni,
       .a_i      (left[k]),
       .b_i      (right[k]),
@@ -162,9 +174,10 @@ module bank_pu #(
     );
   end
 
-  // Accumulators: those of a level are loaded together, and so are all those of the products.
+  // Accumulators: those of a level are loaded together, and so are all those of the products. The registers
+  // in their adders are loaded half a cycle before.
   for (genvar l = 0; l <= LEVELS; l++) begin : gen_acc
-    logic loads, clk;
+    logic loads, clk, clk_half;
 
     if (l == 0) begin : gen_loads_products
       assign loads = beat_valid_q;
@@ -174,29 +187,44 @@ module bank_pu #(
 
     clock_gate u_clk (.clk_i, .rst_ni, .enable_i(loads), .clk_o(clk));
 
+    if (ADD_HALF_STAGE != 0) begin : gen_half
+      falling_gate u_clk_half (.clk_i, .enable_i(loads), .clk_o(clk_half));
+    end else begin : gen_no_half
+      assign clk_half = clk_i;
+    end
+
     for (genvar k = (1 << l) - 1; k < LANES; k += 1 << (l + 1)) begin : gen_register
       logic [SUM_WIDTH-1:0] value_q;
 
       always_ff @(posedge clk) value_q <= sum[k];
 
-      assign acc_q[k] = value_q;
+      assign acc_q[k]   = value_q;
+      assign clk_add[k] = clk_half;
     end
   end
 
   // Results: all of accumulator mode, or the first of tree mode.
   logic                            takes_sums, takes_score, clk_first, clk_others;
-  logic [SUM_WIDTH-1:0]            first_result_q;
-  logic [LANES-1:1][SUM_WIDTH-1:0] other_results_q;
+  logic [SUM_WIDTH-1:0]            first_result_d, first_result_q;
+  logic [LANES-1:1][SUM_WIDTH-1:0] other_results_d, other_results_q;
 
   assign takes_sums     = accumulate && beat_q.last;
   assign takes_score    = !accumulate && level_valid_q[LEVELS-1] && level_q[LEVELS-1].last;
   assign result_valid_d = takes_sums || takes_score;
 
+  if (RESULT_GATES != 0) begin : gen_result_gates
+    assign first_result_d  = ({SUM_WIDTH{takes_sums}} & sum[0]) | ({SUM_WIDTH{takes_score}} & score);
+    assign other_results_d = {(LANES-1)*SUM_WIDTH{takes_sums}} & sum[LANES-1:1];
+  end else begin : gen_no_result_gates
+    assign first_result_d  = accumulate ? sum[0] : score;
+    assign other_results_d = sum[LANES-1:1];
+  end
+
   clock_gate u_clk_first (.clk_i, .rst_ni, .enable_i(result_valid_d), .clk_o(clk_first));
   clock_gate u_clk_others (.clk_i, .rst_ni, .enable_i(takes_sums), .clk_o(clk_others));
 
-  always_ff @(posedge clk_first)  first_result_q  <= accumulate ? sum[0] : score;
-  always_ff @(posedge clk_others) other_results_q <= sum[LANES-1:1];
+  always_ff @(posedge clk_first)  first_result_q  <= first_result_d;
+  always_ff @(posedge clk_others) other_results_q <= other_results_d;
 
   assign result_q = {other_results_q, first_result_q};
 
@@ -229,6 +257,8 @@ module bank_pu #(
   if (LANES < 4 || LANES != 1 << $clog2(LANES))
     $fatal(1, "LANES = %0d: expected a power of two, 4 or more", LANES);
   if (SUBNORMALS > 1) $fatal(1, "SUBNORMALS = %0d: expected 0 or 1", SUBNORMALS);
+  if (HALF_STAGE > 1 || RESULT_GATES > 1)
+    $fatal(1, "HALF_STAGE, RESULT_GATES = %0d, %0d: expected 0 or 1", HALF_STAGE, RESULT_GATES);
   if (!fp_pkg::is_format(EXP_BITS, MAN_BITS) ||
       !fp_pkg::is_sum_format(EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS))
     $fatal(1, "expected formats: %0d, %0d, sums %0d, %0d", EXP_BITS, MAN_BITS, SUM_EXP_BITS, SUM_MAN_BITS);
