@@ -34,7 +34,7 @@ pub(super) const WINDOW: usize = 2048;
 const SLEW_NS: f64 = 0.1;
 
 /// Feature size of the default library in nm.
-const DEFAULT_NODE_NM: f64 = 180.0;
+pub(super) const DEFAULT_NODE_NM: f64 = 180.0;
 
 /// Arguments of `pimlico estimate power`.
 #[derive(Args)]

@@ -6,7 +6,7 @@ use super::{MOST_CONTEXT, MOST_HEAD_DIM};
 use crate::estimate::clock::Node;
 use crate::estimate::flow::{CLOCK_NS, ToolArguments};
 use crate::estimate::netlists::Maker;
-use crate::estimate::power::{self, WINDOW};
+use crate::estimate::power::{self, DEFAULT_NODE_NM, WINDOW};
 use crate::estimate::power_report::{scale_28nm, working};
 use crate::estimate::sheet::{self, FormatArguments, Sheet};
 use crate::estimate::workload::{What, Workload};
@@ -36,8 +36,6 @@ const LAYER_CONTEXT: usize = 4096;
 /// Whose head is computed for the power, and of how many tokens.
 const POWER_MODEL: &str = "gpt-175b";
 const POWER_CONTEXT: usize = 1024;
-/// Feature size of the default library in nm.
-const DEFAULT_NODE_NM: f64 = 180.0;
 
 /// Arguments of `pimlico estimate trade gear`.
 #[derive(Args)]

@@ -2,6 +2,7 @@
 //! `pimlico estimate trade`: what a choice of the design costs in hardware and does to a workload, side by
 //! side.
 
+mod bank_pu;
 mod choices;
 mod gear;
 mod pipeline;
@@ -42,6 +43,8 @@ enum Choice {
     Pipeline(Options),
     /// tCK in a cycle of the rank PU's core, 1, 2 or 4: the core's units, heads, a token
     Gear(gear::GearOptions),
+    /// Designs of the bank PU that are equal in every bit and cycle: area, power, slowest path
+    BankPu(Options),
 }
 
 /// Arguments of each choice.
@@ -172,6 +175,7 @@ pub fn run(arguments: &TradeArguments) -> Result<(), Failure> {
         Choice::IoBuffers(options) => ("io-buffers", options, choices::io_buffers),
         Choice::Pipeline(options) => ("pipeline", options, pipeline::pipeline),
         Choice::Gear(options) => return gear::run(options),
+        Choice::BankPu(options) => return bank_pu::run(options),
     };
     options.check()?;
     let flow = options.flow.flow()?;
