@@ -2,6 +2,7 @@
 //! The judge of a module: the DRAM's pins by `golden::pins`, data on both data buses by `golden::relayout`,
 //! what a run makes by `golden::dispatch` and `golden::rank`.
 
+use super::taken::Taken;
 use crate::OracleError;
 use pimlico_dpa::types::{
     Burst, Cells, Columns, Element, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
@@ -66,6 +67,8 @@ struct Run {
     /// Words that a WR_SHARED has written, and how many of them with a burst of the host.
     writes: VecDeque<Seen<u8>>,
     hosts: usize,
+    finishes: Vec<u64>,
+    weighs: Vec<u64>,
     scores: Vec<Seen<(bool, u32, u16)>>,
     weights: Vec<Seen<(u32, u16)>>,
     context: Vec<Seen<(u32, u16)>>,
@@ -482,6 +485,8 @@ impl Judge {
             operands: VecDeque::new(),
             writes: VecDeque::new(),
             hosts: 0,
+            finishes: Vec::new(),
+            weighs: Vec::new(),
             scores: Vec::new(),
             weights: Vec::new(),
             context: Vec::new(),
@@ -507,6 +512,8 @@ impl Judge {
         };
         let at = cycle + 1;
         run.bursts.get_or_insert(input.operands_i.get() as usize);
+        run.finishes.extend(output.events_o.finish_taken.then_some(from));
+        run.weighs.extend(output.events_o.weigh_taken.then_some(from));
         let made = &output.results_o;
         let scores = made.scores().map(|s| (at, (s.masked, s.head.get() as u32, s.bits)));
         let element = |e: Element| (at, (e.head.get() as u32, e.bits));
@@ -542,26 +549,27 @@ impl Judge {
         let Some(mut run) = self.run.take() else { return Ok(()) };
         let commands = std::mem::take(&mut run.commands);
         self.late = (run.late + run.sums_of(&commands, &self.sizes)).saturating_sub(run.sums);
-        // Behind a fault a command is missing, and results may have been overwritten before they were read.
-        let before = |at: u64| run.fault.is_none_or(|(fault, _)| at < fault);
-        run.scores.retain(|(at, _)| before(*at));
-        run.weights.retain(|(at, _)| before(*at));
-        run.context.retain(|(at, _)| before(*at));
-        run.outputs.retain(|(at, _)| before(*at));
-        run.reads.retain(|(at, _)| before(*at));
-        run.results.retain(|(at, _)| before(*at));
-        run.writes.retain(|(at, _)| before(*at));
+        if let Some((fault, _)) = run.fault {
+            run.cut(fault);
+        }
         addresses(&commands, &run)?;
+        let taken = run.taken();
         let mut inputs = Inputs { run: &mut run, weights: 0, wrong: None };
         let mut stop = None;
-        for command in &commands {
+        for (at, command) in commands.iter().enumerate() {
             if let Err(why) = self.rank.execute(command, &mut inputs) {
-                stop = Some(why);
+                stop = Some((at, why));
                 break;
             }
             if let Some((cycle, what, got, expected)) = inputs.wrong {
                 return Err(error(cycle, "pins_o", got, expected, what));
             }
+        }
+        // From a command on that breaks a rule, which need not wait for those before it, all is open.
+        if let Some((at, Stop::Open(_))) = stop
+            && let Some(cycle) = taken.from(&commands, at)
+        {
+            run.cut(cycle);
         }
         let whole = over && run.fault.is_none();
         if let Some((at, (status, address))) = run.end.filter(|_| run.fault.is_none())
@@ -575,7 +583,7 @@ impl Judge {
             return Err(error(cycle, "over_o", 1, 0, "the program has not ended"));
         }
         self.compare(cycle, &run, whole && stop.is_none())?;
-        if whole && stop == Some(Stop::Waits) {
+        if whole && matches!(stop, Some((_, Stop::Waits))) {
             return Err(error(cycle, "over_o", 1, 0, "not all that was dispatched is done"));
         }
         let faults = self.faults(&commands, run.bursts.unwrap_or(MOST_OPERANDS));
@@ -682,6 +690,26 @@ impl Judge {
 }
 
 impl Run {
+    /// Leaves what was seen before a cycle: behind a fault a command is missing, and results may have been
+    /// overwritten before they were read.
+    fn cut(&mut self, cycle: u64) {
+        self.scores.retain(|(at, _)| *at < cycle);
+        self.weights.retain(|(at, _)| *at < cycle);
+        self.context.retain(|(at, _)| *at < cycle);
+        self.outputs.retain(|(at, _)| *at < cycle);
+        self.reads.retain(|(at, _)| *at < cycle);
+        self.results.retain(|(at, _)| *at < cycle);
+        self.writes.retain(|(at, _)| *at < cycle);
+    }
+
+    /// When its commands were taken.
+    fn taken(&self) -> Taken {
+        let reads = self.reads.iter().map(|(at, _)| *at).collect();
+        let results = self.results.iter().map(|(at, _)| *at).collect();
+        let writes = self.writes.iter().map(|(at, _)| *at).collect();
+        Taken([reads, results, writes, self.finishes.clone(), self.weighs.clone()])
+    }
+
     /// Sums that the MACs which were on the pins have ended. One without a row or a column never is on the pins; one
     /// behind it may be, as it stands for the array before the fault is seen.
     fn sums_of(&self, commands: &[Dispatched], sizes: &Sizes) -> usize {

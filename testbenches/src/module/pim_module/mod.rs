@@ -10,6 +10,7 @@ mod judge;
 mod plan;
 mod programs;
 mod scenario;
+mod taken;
 
 use crate::coverage::Bins;
 use crate::{Bench, OracleError};
