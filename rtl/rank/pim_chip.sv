@@ -21,7 +21,7 @@ module pim_chip import pimlico_pkg::*; #(
   input  logic              second_i,
   /// CL, 4 to 48.
   input  logic [7:0]        cl_i,
-  /// CWL, 1 to 48.
+  /// CWL, 4 to 48.
   input  logic [7:0]        cwl_i,
   /// The command pins.
   input  pins_t             pins_i,

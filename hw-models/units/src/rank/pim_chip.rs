@@ -21,7 +21,7 @@ ports! {
             second_i: bool,
             /// CL, 4 to 48.
             cl_i: u8,
-            /// CWL, 1 to 48.
+            /// CWL, 4 to 48.
             cwl_i: u8,
             /// The command pins.
             pins_i: Pins,
