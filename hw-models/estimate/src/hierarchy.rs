@@ -101,10 +101,15 @@ fn take_apart(
     Ok(())
 }
 
+/// Whether the instances of a module are parts of their own where another is taken apart.
+pub(crate) fn is_part(name: &str, module: &str) -> bool {
+    name != module && !stays(name) && !name.ends_with("_pkg")
+}
+
 /// `--blackboxed-module` for the modules whose instances are parts of one that is taken apart.
 pub(crate) fn black_boxes(sources: &rtl::Sources<'_>, module: &str) -> String {
     let names = sources.iter().filter_map(|(path, _)| path.file_stem()?.to_str());
-    let parts = names.filter(|name| *name != module && !stays(name) && !name.ends_with("_pkg"));
+    let parts = names.filter(|name| is_part(name, module));
     parts.map(|name| format!(" --blackboxed-module {name}")).collect()
 }
 
@@ -116,7 +121,8 @@ fn instances(
 ) -> Result<Instances, ToolError> {
     let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
     let folder = tempfile::tempdir().map_err(temporary)?;
-    let files = rtl::write(sources, folder.path()).map_err(temporary)?;
+    let is_part = |name: &str| is_part(name, &part.module);
+    let files = rtl::write(sources, folder.path(), is_part).map_err(temporary)?;
     let mut script =
         format!("read_slang --top {}{}", part.module, black_boxes(sources, &part.module));
     for (name, value) in &part.parameters {

@@ -4,6 +4,7 @@
 use crate::cache::Hash;
 use include_dir::{Dir, include_dir};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -59,11 +60,27 @@ fn synthesised(list: &str) -> impl Iterator<Item = &str> {
     paths.filter(|path| !path.ends_with("_checks.sv"))
 }
 
-/// Writes sources to a folder; returns the files.
-pub fn write(sources: &Sources<'_>, folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// The end of a module's ports.
+const END_OF_PORTS: &[u8] = b"\n);\n";
+
+/// Writes sources to a folder; returns the files. Of a module that is a part for itself the ports alone: Yosys would
+/// elaborate what is in each of its instances, for nothing.
+pub fn write(
+    sources: &Sources<'_>,
+    folder: &Path,
+    is_part: impl Fn(&str) -> bool,
+) -> io::Result<Vec<PathBuf>> {
     let write = |(path, contents): &(&Path, &[u8])| {
         let file = folder.join(path.file_name().expect("a file"));
-        std::fs::write(&file, contents)?;
+        let module = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
+        let end = contents.windows(END_OF_PORTS.len()).position(|text| text == END_OF_PORTS);
+        match end.filter(|_| is_part(module)) {
+            Some(at) => {
+                let ports = &contents[..at + END_OF_PORTS.len()];
+                std::fs::write(&file, [ports, b"endmodule\n"].concat())?;
+            }
+            None => std::fs::write(&file, contents)?,
+        }
         Ok(file)
     };
     sources.iter().map(write).collect()

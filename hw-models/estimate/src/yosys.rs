@@ -163,7 +163,8 @@ pub fn synthesise(
         std::fs::read_to_string(file(name))
             .map_err(|error| ToolError::File { file: file(name), error })
     };
-    let files = rtl::write(sources, folder)
+    let is_part = |name: &str| spec.alone && hierarchy::is_part(name, &spec.module);
+    let files = rtl::write(sources, folder, is_part)
         .map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
     write("abc.script", &abc_script(sizing))?;
     write("abc.constr", &abc_constraints(library, sizing))?;
