@@ -27,6 +27,8 @@ const TURNAROUND: u64 = 2;
 const TURNS: u64 = 1 << 16;
 /// Words of weights that may wait for their WR_WEIGHTS.
 const MOST_WORDS: usize = 16;
+/// Cycles from a MAC to its results, at the most.
+const RESULTS: u64 = 256;
 /// So many bursts of the host, or more.
 const MOST_OPERANDS: usize = 127;
 const WIDTHS: Widths = Widths { element_bits: 16, chip_bits: 8 };
@@ -132,6 +134,11 @@ pub(super) struct Judge {
     sizes: Sizes,
     /// Sums of runs that are over whose results have not come.
     late: usize,
+    /// The cycle of the last MAC.
+    last_mac: u64,
+    /// Two sums have ended at once, in a program that breaks a rule: the sequencer waits for the results of one for ever, so
+    /// that nothing is known of runs until a reset.
+    pub has_lost: bool,
     kind: Kind,
     rank: Rank,
     machine: Machine,
@@ -229,6 +236,8 @@ impl Judge {
             host_reads: HashMap::new(),
             sizes,
             late: 0,
+            last_mac: 0,
+            has_lost: false,
             kind,
             rank: Rank::new(kind),
             machine: Machine {
@@ -315,6 +324,7 @@ impl Judge {
             PinCommand::RdResult => self.transfer(cycle, self.now + cl, Driver::Dram, None)?,
             PinCommand::WrShared => self.write_shared(cycle, pins.column)?,
             PinCommand::RdAll => {
+                self.last_mac = cycle;
                 if let Some(run) = &mut self.run {
                     let open = self.open[0].filter(|_| self.open == [self.open[0]; 16]);
                     run.reads.push_back((cycle, (open, pins.column, Box::new(*cells))));
@@ -464,6 +474,7 @@ impl Judge {
         output: &PimModuleOut,
     ) -> Result<(), OracleError> {
         self.finish(cycle, false)?;
+        self.has_lost |= self.late > 0 && cycle > self.last_mac + RESULTS;
         if !output.start_ready_o {
             return Err(error(cycle, "start_ready_o", 0, 1, "no run goes on"));
         }
@@ -536,7 +547,7 @@ impl Judge {
             run.fault = Some((at, fault)).filter(|(_, fault)| *fault != Fault::None);
         }
         run.sums += usize::from(new_results);
-        run.overwritten = run.overwrites(from, new_results);
+        run.overwritten = run.overwrites(from, new_results).filter(|_| !self.has_lost);
         if output.end_valid_o {
             let end = output.end_o;
             run.end = Some((at, (end.status as u32, end.address.get() as u32)));
@@ -548,6 +559,9 @@ impl Judge {
     fn finish(&mut self, cycle: u64, over: bool) -> Result<(), OracleError> {
         let Some(mut run) = self.run.take() else { return Ok(()) };
         let commands = std::mem::take(&mut run.commands);
+        if self.has_lost {
+            return Ok(());
+        }
         self.late = (run.late + run.sums_of(&commands, &self.sizes)).saturating_sub(run.sums);
         if let Some((fault, _)) = run.fault {
             run.cut(fault);

@@ -151,6 +151,10 @@ mod tests {
         for _ in 0..200 {
             let seen = episode::<Binary16, false, 131_072, DefaultGear>(&mut random);
             let outputs = &seen.1;
+            let judge = judge::<Binary16, false, 131_072, DefaultGear>(&seen.0, outputs);
+            if judge.expect("model and judge agree").has_lost {
+                continue;
+            }
             let number = |what: &dyn Fn(&PimModuleOut) -> bool| outputs.iter().position(what);
             if let Some(at) = number(&|output| output.fault_o == Fault::Overwritten) {
                 let reads = outputs[at - 1].events_o.results_taken;

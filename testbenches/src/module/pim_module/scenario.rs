@@ -90,7 +90,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         (timing.rcd, timing.rcd_wr, timing.rcd_mac) = (draw(8, 30), draw(8, 30), draw(8, 30));
         (timing.ras, timing.rp, timing.rtp) = (draw(20, 60), draw(12, 30), draw(6, 16));
         timing.rc = timing.ras + timing.rp + draw(0, 4);
-        timing.cwl = if draw(0, 3) == 0 { draw(4, 46) } else { draw(8, 20) };
+        timing.cwl = if draw(0, 3) == 0 { draw(4, 44) } else { draw(8, 20) };
         timing.cl = if draw(0, 3) == 0 {
             draw(timing.cwl.into(), 46) + 2
         } else {
@@ -105,6 +105,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
     let in_cycles = |tck: u8| tck.next_multiple_of(gear as u8);
     (timing.cl, timing.cwl, timing.ccd_l) =
         (in_cycles(timing.cl), in_cycles(timing.cwl), in_cycles(timing.ccd_l));
+    timing.cl = timing.cl.max(in_cycles(timing.cwl + 2));
     if timing != ddr4 {
         timing.rd_to_wr = timing.rd_to_wr.max(timing.cl + 6 - timing.cwl);
         timing.wr_to_rd_s = timing.wr_to_rd_s.max(timing.cwl + 6);
