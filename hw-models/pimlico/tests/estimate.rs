@@ -227,18 +227,17 @@ fn a_gear_is_a_longer_period_of_the_core_alone() {
         };
         units.map(of).collect()
     };
+    let [one, two, four] = [1, 2, 4].map(periods);
     // A gear has units of its own: of each clock there is one period.
-    let period = |gear: u32, of: &str| {
-        let mut periods: Vec<f64> = periods(gear)
-            .into_iter()
-            .filter_map(|(clock, ns)| (clock == of).then_some(ns))
-            .collect();
+    let period = |units: &[(String, f64)], of: &str| {
+        let of_clock = |(clock, ns): &(String, f64)| (clock == of).then_some(*ns);
+        let mut periods: Vec<f64> = units.iter().filter_map(of_clock).collect();
         periods.dedup();
-        assert_eq!(periods.len(), 1, "{of} at gear {gear}: {periods:?}");
+        assert_eq!(periods.len(), 1, "{of}: {periods:?}");
         periods[0]
     };
-    for (clock, _) in periods(1) {
-        let ratio = [2, 4].map(|gear| period(gear, &clock) / period(1, &clock));
+    for (clock, _) in &one {
+        let ratio = [&two, &four].map(|units| period(units, clock) / period(&one, clock));
         assert_eq!(ratio, if clock == "core" { [2.0, 4.0] } else { [1.0; 2] }, "{clock}");
     }
 }
