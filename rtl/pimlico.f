@@ -64,6 +64,8 @@ rtl/rank/context_queue.sv
 rtl/rank/weight_path.sv
 rtl/rank/refresh_manager.sv
 rtl/rank/rank_controller.sv
+rtl/rank/pin_decoder.sv
+rtl/rank/pin_encoder.sv
 rtl/rank/command_path.sv
 rtl/rank/core_timing.sv
 rtl/rank/softmax_path.sv

@@ -50,7 +50,7 @@ package pimlico_pkg;
     PinNone     = 4'd0,
     /// Opens a row of a bank.
     PinAct      = 4'd1,
-    /// Opens a row of all banks.
+    /// Opens a row of as many banks as may open in a tFAW.
     PinActAll   = 4'd2,
     /// Closes a bank.
     PinPre      = 4'd3,
@@ -67,20 +67,54 @@ package pimlico_pkg;
     /// Writes the shared buffers from the data bus.
     PinWrShared = 4'd9,
     /// Refreshes.
-    PinRef      = 4'd10
+    PinRef      = 4'd10,
+    /// Sets the word of the shared buffers that the next RD_ALL reads.
+    PinSetWord  = 4'd11
   } pin_command_e;
 
-  /// The command pins of a rank. What a command has no use for is 0.
+  /// A command for the chips. What a command has no use for is 0.
   typedef struct packed {
     /// Command on the pins.
     pin_command_e command;
-    /// Bank of the command.
+    /// Bank of the command; RD_ALL: bits of what the PUs do.
     bank_t        bank;
     /// Row of the command.
     row_t         row;
-    /// Column of the command; RD_RESULT: which results; WR_SHARED: which word.
+    /// Column of the command; RD_RESULT: which results; WR_SHARED, SET_WORD: which word.
     column_t      column;
   } pins_t;
+
+  /// What an RD_ALL says to the PUs, in place of a bank.
+  typedef struct packed {
+    /// Accumulator mode (context); else the adder tree (score, FC).
+    logic accumulate;
+    /// Begins a sum.
+    logic first;
+    /// Ends a sum.
+    logic last;
+    /// Reads the word that was set; else the one behind that of the last RD_ALL.
+    logic back;
+  } read_all_t;
+
+  /// The command pins of a x8 DDR4 chip. What is on them stands in rank/pin_codes.md.
+  typedef struct packed {
+    /// CS_n: low where there is a command.
+    logic        cs_n;
+    /// ACT_n: low in an ACT.
+    logic        act_n;
+    /// RAS_n, in an ACT A16.
+    logic        ras_n;
+    /// CAS_n, in an ACT A15.
+    logic        cas_n;
+    /// WE_n, in an ACT A14.
+    logic        we_n;
+    /// BG1 and BG0: bank group.
+    logic [1:0]  bg;
+    /// BA1 and BA0: bank of the group.
+    logic [1:0]  ba;
+    /// A13 to A0; A12 is BC_n and A10 AP as well.
+    logic [13:0] a;
+  } dram_pins_t;
 
   // -------------------------------------------------------------------------------------------------
   // Configuration
@@ -112,6 +146,8 @@ package pimlico_pkg;
     logic [7:0]  rtp;
     /// tFAW.
     logic [7:0]  faw;
+    /// Banks that may open in a tFAW: 16 or 8, by one ACT_ALL; 4, by ACTs.
+    logic [4:0]  faw_banks;
     /// RD to WR: CL + BL + turnaround - CWL.
     logic [7:0]  rd_to_wr;
     /// WR to RD of another bank group: CWL + BL + tWTR_S.
@@ -132,8 +168,6 @@ package pimlico_pkg;
 
   /// How the rank works.
   typedef struct packed {
-    /// A row is opened by one ACT for each bank; else by one ACT_ALL.
-    logic staggered;
     /// Refresh is on.
     logic refresh;
   } options_t;

@@ -44,6 +44,7 @@ pub mod error;
 pub mod exact;
 pub mod format;
 pub mod llama;
+pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
 pub mod rank;

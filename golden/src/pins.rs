@@ -12,9 +12,10 @@
 //!
 //! **Beyond JESD79-4** are the commands of processing in memory. What is decided about them:
 //!
-//! * `ACT_ALL_BANK` opens the same row number in every bank. Within itself it is exempt from tRRD and
-//!   tFAW; towards others it counts as four activations at one time, so that a window of tFAW holds
-//!   it and nothing else. tRC holds for it as every bank is touched.
+//! * `ACT_ALL_BANK` opens the same row number in `faw_banks` banks, all or half of them. Within itself it
+//!   is exempt from tRRD and tFAW; towards others it counts as four activations at one time, so that a
+//!   window of tFAW holds it and nothing else. tRC holds for it as for each of its banks. A chip that
+//!   opens four banks in a window, as JESD79-4 has it, has no such command.
 //! * `RD_ALL_BANK` reads every bank's open row into the bank's PU. It is a column command of every
 //!   bank group (tCCD_L, tWTR_L, tRTP, its own `t_rcd_mac`) but brings no data to the bus, so that no
 //!   turnaround holds between it and a WR.
@@ -22,6 +23,8 @@
 //!   after the command as a WR and an RD do. They want no open row and touch no array, so that tWTR,
 //!   which waits for data to reach one, is not for them; tCCD_S and the turnaround of the data bus
 //!   are. With the all-bank RD they share nothing but the command bus.
+//! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC, and for nothing
+//!   else.
 //!
 //! Not modelled, as nothing here issues them: auto-precharge, power-down, self refresh, mode
 //! registers, burst chop, CRC.
@@ -31,7 +34,7 @@
 //!
 //! let mut checker = PinChecker::new(Rules {
 //!     bank_groups: 4, banks_per_group: 4, burst: 4,
-//!     t_ccd_s: 4, t_ccd_l: 8, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34,
+//!     t_ccd_s: 4, t_ccd_l: 8, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34, faw_banks: 16,
 //!     t_rcd: 22, t_rcd_wr: 22, t_rcd_mac: 22, t_ras: 52, t_rp: 22, t_rc: 74,
 //!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wr: 24, t_rtp: 12,
 //!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8,
@@ -46,6 +49,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::Range;
 
 /// What the DRAM demands, in tCK, under the names of JESD79-4.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,8 +68,10 @@ pub struct Rules {
     pub t_rrd_s: u64,
     /// ACT to ACT, same group.
     pub t_rrd_l: u64,
-    /// The window that holds four ACTs.
+    /// The window that holds four ACTs, or an ACT_ALL.
     pub t_faw: u64,
+    /// Banks that an ACT_ALL opens, a power of two; 4 if there is no such command.
+    pub faw_banks: usize,
     /// ACT to RD.
     pub t_rcd: u64,
     /// ACT to WR: tRCD in DDR4, tRCDWR in GDDR6.
@@ -118,8 +124,8 @@ impl Rules {
 pub enum Pin {
     /// Opens a row.
     Act { bank: usize, row: usize },
-    /// Opens a row in all banks.
-    ActAll { row: usize },
+    /// Opens a row in `faw_banks` banks, the first of them named.
+    ActAll { bank: usize, row: usize },
     /// Closes a bank. Allowed when it is closed, and starts tRP again.
     Pre { bank: usize },
     /// Closes all banks.
@@ -136,33 +142,35 @@ pub enum Pin {
     WrShared { word: usize },
     /// Refreshes.
     Ref,
-}
-
-/// The banks that a command touches.
-#[derive(Clone, Copy, PartialEq)]
-enum Banks {
-    None,
-    One(usize),
-    All,
+    /// Sets the word of the shared buffers that the next all-bank RD reads.
+    SetWord { word: usize },
 }
 
 impl Pin {
-    fn banks(self) -> Banks {
+    /// The banks that the command touches.
+    fn banks(self, rules: &Rules) -> Range<usize> {
         match self {
             Self::Act { bank, .. }
             | Self::Pre { bank }
             | Self::Rd { bank, .. }
-            | Self::Wr { bank, .. } => Banks::One(bank),
-            Self::ActAll { .. } | Self::PreAll | Self::RdAll { .. } | Self::Ref => Banks::All,
-            Self::RdResult { .. } | Self::WrShared { .. } => Banks::None,
+            | Self::Wr { bank, .. } => bank..bank + 1,
+            Self::ActAll { bank, .. } => bank..bank + rules.faw_banks,
+            Self::PreAll | Self::RdAll { .. } | Self::Ref => 0..rules.banks(),
+            Self::RdResult { .. } | Self::WrShared { .. } | Self::SetWord { .. } => 0..0,
         }
     }
 
     /// The bank that the command names, whether or not it touches it.
     fn named_bank(self) -> Option<usize> {
-        match (self, self.banks()) {
-            (Self::RdResult { bank }, _) | (_, Banks::One(bank)) => Some(bank),
-            _ => None,
+        match self {
+            Self::Act { bank, .. }
+            | Self::ActAll { bank, .. }
+            | Self::Pre { bank }
+            | Self::Rd { bank, .. }
+            | Self::Wr { bank, .. }
+            | Self::RdResult { bank } => Some(bank),
+            Self::PreAll | Self::RdAll { .. } | Self::Ref => None,
+            Self::WrShared { .. } | Self::SetWord { .. } => None,
         }
     }
 
@@ -196,7 +204,7 @@ impl fmt::Display for Pin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Act { bank, row } => write!(f, "ACT bank {bank} row {row}"),
-            Self::ActAll { row } => write!(f, "ACT_ALL_BANK row {row}"),
+            Self::ActAll { bank, row } => write!(f, "ACT_ALL_BANK from bank {bank} row {row}"),
             Self::Pre { bank } => write!(f, "PRE bank {bank}"),
             Self::PreAll => write!(f, "PREA"),
             Self::Rd { bank, column } => write!(f, "RD bank {bank} column {column}"),
@@ -205,6 +213,7 @@ impl fmt::Display for Pin {
             Self::RdResult { bank } => write!(f, "RD_RESULT bank {bank}"),
             Self::WrShared { word } => write!(f, "WR_SHARED word {word}"),
             Self::Ref => write!(f, "REF"),
+            Self::SetWord { word } => write!(f, "SET_WORD word {word}"),
         }
     }
 }
@@ -242,13 +251,13 @@ const GATES: [Gate; 15] = [
         rule: "tRCD",
         delay: |r| r.t_rcd,
         later: |b| matches!(b, Pin::Rd { .. }),
-        binds: |_, a, b| a.activates() && same_bank(a, b),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRCD_WR",
         delay: |r| r.t_rcd_wr,
         later: |b| matches!(b, Pin::Wr { .. }),
-        binds: |_, a, b| a.activates() && same_bank(a, b),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRCD_MAC",
@@ -260,19 +269,19 @@ const GATES: [Gate; 15] = [
         rule: "tRAS",
         delay: |r| r.t_ras,
         later: Pin::precharges,
-        binds: |_, a, b| a.activates() && same_bank(a, b),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRP",
         delay: |r| r.t_rp,
         later: |b| b.activates() || b == Pin::Ref,
-        binds: |_, a, b| a.precharges() && same_bank(a, b),
+        binds: |r, a, b| a.precharges() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRC",
         delay: |r| r.t_rc,
         later: Pin::activates,
-        binds: |_, a, b| a.activates() && same_bank(a, b),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRRD_S",
@@ -284,7 +293,7 @@ const GATES: [Gate; 15] = [
         rule: "tRRD_L",
         delay: |r| r.t_rrd_l,
         later: Pin::activates,
-        binds: |r, a, b| a.activates() && same_group(r, a, b) && !same_bank(a, b),
+        binds: |r, a, b| a.activates() && same_group(r, a, b) && !same_bank(r, a, b),
     },
     Gate {
         rule: "tCCD_S",
@@ -321,19 +330,20 @@ const GATES: [Gate; 15] = [
         rule: "tWR",
         delay: |r| r.cwl + r.burst + r.t_wr,
         later: Pin::precharges,
-        binds: |_, a, b| matches!(a, Pin::Wr { .. }) && same_bank(a, b),
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_bank(r, a, b),
     },
     Gate {
         rule: "tRTP",
         delay: |r| r.t_rtp,
         later: Pin::precharges,
-        binds: |_, a, b| a.reads_a_bank() && same_bank(a, b),
+        binds: |r, a, b| a.reads_a_bank() && same_bank(r, a, b),
     },
 ];
 
 /// The rules that are no gate between two commands.
-const OTHER_RULES: [&str; 15] = [
+const OTHER_RULES: [&str; 16] = [
     NO_SUCH_BANK,
+    NO_SUCH_COMMAND,
     COMMAND_BUS,
     BANK_OPEN,
     BANK_CLOSED,
@@ -351,6 +361,8 @@ const OTHER_RULES: [&str; 15] = [
 ];
 /// The command names a bank that there is not.
 const NO_SUCH_BANK: &str = "no such bank";
+/// An ACT_ALL where the chips have none.
+const NO_SUCH_COMMAND: &str = "no such command";
 /// One command in a tCK, and time goes forward.
 const COMMAND_BUS: &str = "command bus";
 /// ACT and REF want the bank closed.
@@ -388,20 +400,20 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     GATES.iter().map(|gate| gate.rule).chain(OTHER_RULES)
 }
 
-fn same_bank(a: Pin, b: Pin) -> bool {
-    match (a.banks(), b.banks()) {
-        (Banks::None, _) | (_, Banks::None) => false,
-        (Banks::One(a), Banks::One(b)) => a == b,
-        _ => true,
-    }
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+fn same_bank(rules: &Rules, a: Pin, b: Pin) -> bool {
+    overlap(&a.banks(rules), &b.banks(rules))
 }
 
 fn same_group(rules: &Rules, a: Pin, b: Pin) -> bool {
-    match (a.banks(), b.banks()) {
-        (Banks::None, _) | (_, Banks::None) => false,
-        (Banks::One(a), Banks::One(b)) => a / rules.banks_per_group == b / rules.banks_per_group,
-        _ => true,
-    }
+    let groups = |pin: Pin| {
+        let banks = pin.banks(rules);
+        banks.start / rules.banks_per_group..banks.end.div_ceil(rules.banks_per_group)
+    };
+    overlap(&groups(a), &groups(b))
 }
 
 /// A command and when it came.
@@ -541,9 +553,12 @@ impl PinChecker {
     ///
     /// # Panics
     ///
-    /// If the rules have no bank, or tREFI is 0.
+    /// If the rules have no bank, an ACT_ALL opens more than there are, or tREFI is 0.
     pub fn new(rules: Rules) -> Self {
         assert!(rules.banks() > 0, "a rank has banks");
+        let faw_banks = rules.faw_banks;
+        let opens = faw_banks <= 4 || rules.banks().is_multiple_of(faw_banks);
+        assert!(opens, "{faw_banks} banks in tFAW are not a part of the banks");
         assert!(rules.t_refi != Some(0), "tREFI is positive; None switches refresh off");
         Self {
             reach: rules.reach(),
@@ -578,9 +593,9 @@ impl PinChecker {
         }
         let event = Event { at_tck, pin };
         self.last = Some(event);
-        if let Some(bank) = pin.named_bank().filter(|&bank| bank >= self.open.len()) {
+        if let Some(rule) = self.has_no(pin) {
             // There is nothing to hold it against.
-            found.push(report(NO_SUCH_BANK, Some(bank), None, Legal::Never));
+            found.push(report(rule, pin.named_bank(), None, Legal::Never));
             return found;
         }
 
@@ -602,6 +617,16 @@ impl PinChecker {
         }
         self.obey(event);
         found
+    }
+
+    /// What the chips do not have of a command, if it is so.
+    fn has_no(&self, pin: Pin) -> Option<&'static str> {
+        let faw_banks = self.rules.faw_banks;
+        match pin {
+            Pin::ActAll { .. } if faw_banks <= 4 => Some(NO_SUCH_COMMAND),
+            Pin::ActAll { bank, .. } if !bank.is_multiple_of(faw_banks) => Some(NO_SUCH_BANK),
+            _ => pin.named_bank().filter(|&bank| bank >= self.open.len()).map(|_| NO_SUCH_BANK),
+        }
     }
 
     /// Data on the bus, from one tCK until before another. Call it in the order of time, after the
@@ -724,16 +749,11 @@ impl PinChecker {
     fn check_state(&self, pin: Pin, report: &Report, found: &mut Vec<Violation>) {
         let wants_closed = pin.activates() || pin == Pin::Ref;
         let wants_open = pin.touches_columns();
-        let banks = match pin.banks() {
-            Banks::None => 0..0,
-            Banks::One(bank) => bank..bank + 1,
-            Banks::All => 0..self.open.len(),
-        };
         let wrong = |&bank: &usize| match self.open[bank] {
             Some(_) => wants_closed,
             None => wants_open,
         };
-        if let Some(bank) = banks.into_iter().find(wrong) {
+        if let Some(bank) = pin.banks(&self.rules).find(wrong) {
             let opened = self.open[bank];
             let rule = if opened.is_some() { BANK_OPEN } else { BANK_CLOSED };
             found.push(report(rule, Some(bank), opened, Legal::Never));
@@ -786,7 +806,7 @@ impl PinChecker {
         let Event { at_tck, pin } = event;
         match pin {
             Pin::Act { bank, .. } => self.open[bank] = Some(event),
-            Pin::ActAll { .. } => self.open.fill(Some(event)),
+            Pin::ActAll { .. } => self.open[pin.banks(&self.rules)].fill(Some(event)),
             Pin::Pre { bank } => self.open[bank] = None,
             Pin::PreAll => self.open.fill(None),
             Pin::Ref => {

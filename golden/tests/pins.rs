@@ -15,6 +15,7 @@ fn ddr4_3200() -> Rules {
         t_rrd_s: 4,
         t_rrd_l: 8,
         t_faw: 34,
+        faw_banks: 16,
         t_rcd: 22,
         t_rcd_wr: 22,
         t_rcd_mac: 22,
@@ -51,7 +52,8 @@ const fn rd(bank: usize) -> Pin {
 const fn wr(bank: usize) -> Pin {
     Pin::Wr { bank, column: 5 }
 }
-const ACT_ALL: Pin = Pin::ActAll { row: 7 };
+const ACT_ALL: Pin = Pin::ActAll { bank: 0, row: 7 };
+const ACT_UPPER: Pin = Pin::ActAll { bank: 8, row: 7 };
 const RD_ALL: Pin = Pin::RdAll { column: 5 };
 const RD_RESULT: Pin = Pin::RdResult { bank: 0 };
 const WR_SHARED: Pin = Pin::WrShared { word: 0 };
@@ -145,6 +147,11 @@ fn gates() -> Vec<Gate> {
         gate("tFAW", &[(0, ACT_ALL), (52, pre(0))], act(0), 99).with(|r| r.t_faw = 99),
         gate("tFAW", &[(0, act(0)), (52, pre(0))], ACT_ALL, 99).with(|r| r.t_faw = 99),
         gate("tFAW", &[(0, ACT_ALL), (52, Pin::PreAll)], ACT_ALL, 99).with(|r| r.t_faw = 99),
+        // So does that of half of the banks, which are far enough from the others for tRRD.
+        gate("tFAW", &[(0, ACT_ALL)], ACT_UPPER, 34).with(|r| r.faw_banks = 8),
+        gate("tFAW", &[(0, ACT_UPPER)], act(0), 34).with(|r| r.faw_banks = 8),
+        gate("tRAS", &[(0, ACT_ALL), (34, ACT_UPPER)], pre(8), 86).with(|r| r.faw_banks = 8),
+        gate("tRCD_MAC", &[(0, ACT_ALL), (34, ACT_UPPER)], RD_ALL, 56).with(|r| r.faw_banks = 8),
         gate("tCCD_S", &after_open(&[(100, rd(0))]), rd(4), 104),
         gate("tCCD_S", &after_open(&[(100, wr(4))]), wr(0), 104),
         gate("tCCD_S", &after_open(&[(100, rd(0))]), RD_RESULT, 104),
@@ -244,12 +251,20 @@ fn breaches() -> Vec<(&'static str, Vec<Violation>)> {
         }
         checker.data(from, until, driver)
     };
+    let of_chips = |faw_banks| PinChecker::new(Rules { faw_banks, ..rules.clone() });
     let (dram, controller) = (Driver::Dram, Driver::Controller);
     let open = [(0, act(0)), (10, act(4))];
     vec![
         ("no such bank", command(&[], 0, act(16))),
         ("no such bank", command(&[], 0, rd(usize::MAX))),
         ("no such bank", command(&[], 0, Pin::RdResult { bank: 16 })),
+        ("no such bank", command(&[], 0, ACT_UPPER)),
+        ("no such command", of_chips(4).command(0, ACT_ALL)),
+        ("bank closed", {
+            let mut half = of_chips(8);
+            assert_eq!(half.command(0, ACT_ALL), []);
+            half.command(200, RD_ALL)
+        }),
         ("bank open", command(&[(0, act(0))], 200, act(0))),
         ("bank open", command(&[(0, act(3))], 200, ACT_ALL)),
         ("bank open", command(&[(0, ACT_ALL)], 200, act(3))),
@@ -509,6 +524,7 @@ struct Controller {
     next_rd_result: u64,
     next_wr_shared: u64,
     next_ref: u64,
+    next_word: u64,
     acts: Vec<u64>,
 }
 
@@ -530,6 +546,7 @@ impl Controller {
             next_rd_result: 0,
             next_wr_shared: 0,
             next_ref: 0,
+            next_word: 0,
             acts: Vec::new(),
         }
     }
@@ -538,10 +555,16 @@ impl Controller {
         match pin {
             Pin::Act { bank, .. } => !self.open[bank],
             Pin::Rd { bank, .. } | Pin::Wr { bank, .. } => self.open[bank],
-            Pin::ActAll { .. } | Pin::Ref => !self.open.contains(&true),
+            Pin::ActAll { bank, .. } => !self.open[self.opened_from(bank)].contains(&true),
+            Pin::Ref => !self.open.contains(&true),
             Pin::RdAll { .. } => !self.open.contains(&false),
             _ => true,
         }
+    }
+
+    /// The banks that an ACT_ALL opens.
+    fn opened_from(&self, bank: usize) -> std::ops::Range<usize> {
+        bank..bank + self.rules.faw_banks
     }
 
     fn earliest(&self, pin: Pin) -> u64 {
@@ -552,7 +575,9 @@ impl Controller {
         };
         match pin {
             Pin::Act { bank, .. } => self.next_act[bank].max(window(4)),
-            Pin::ActAll { .. } => latest(&self.next_act).max(window(1)),
+            Pin::ActAll { bank, .. } => {
+                latest(&self.next_act[self.opened_from(bank)]).max(window(1))
+            }
             Pin::Pre { bank } => self.next_pre[bank],
             Pin::PreAll => latest(&self.next_pre),
             Pin::Rd { bank, .. } => self.next_rd[bank],
@@ -561,6 +586,7 @@ impl Controller {
             Pin::RdResult { .. } => self.next_rd_result,
             Pin::WrShared { .. } => self.next_wr_shared,
             Pin::Ref => self.next_ref,
+            Pin::SetWord { .. } => self.next_word,
         }
     }
 
@@ -572,23 +598,28 @@ impl Controller {
         let banks = 0..self.open.len();
         match pin {
             Pin::Act { .. } | Pin::ActAll { .. } => {
+                let these = match pin {
+                    Pin::ActAll { bank, .. } => self.opened_from(bank),
+                    Pin::Act { bank, .. } => bank..bank + 1,
+                    _ => 0..0,
+                };
+                let groups: Vec<_> = these.clone().map(group).collect();
                 for bank in banks {
-                    let this = match pin {
-                        Pin::Act { bank: b, .. } => b == bank,
-                        _ => true,
-                    };
-                    if this {
+                    if these.contains(&bank) {
                         self.open[bank] = true;
                         raise(&mut self.next_act[bank], t + r.t_rc);
                         raise(&mut self.next_pre[bank], t + r.t_ras);
                         raise(&mut self.next_rd[bank], t + r.t_rcd);
                         raise(&mut self.next_wr[bank], t + r.t_rcd_wr);
-                        self.acts.push(t);
-                    } else if let Pin::Act { bank: b, .. } = pin {
-                        let rrd = if group(b) == group(bank) { r.t_rrd_l } else { r.t_rrd_s };
+                    } else {
+                        let same = groups.contains(&group(bank));
+                        let rrd = if same { r.t_rrd_l } else { r.t_rrd_s };
                         raise(&mut self.next_act[bank], t + rrd);
                     }
                 }
+                // An ACT_ALL takes the whole window.
+                let taken = if matches!(pin, Pin::Act { .. }) { 1 } else { 4 };
+                self.acts.extend([t; 4].iter().take(taken));
                 raise(&mut self.next_rd_all, t + r.t_rcd_mac);
             }
             Pin::Pre { .. } | Pin::PreAll => {
@@ -654,7 +685,9 @@ impl Controller {
                 raise(&mut self.next_rd_result, t + r.t_rfc);
                 raise(&mut self.next_wr_shared, t + r.t_rfc);
                 raise(&mut self.next_ref, t + r.t_rfc);
+                raise(&mut self.next_word, t + r.t_rfc);
             }
+            Pin::SetWord { .. } => {}
         }
     }
 }
@@ -670,18 +703,19 @@ impl Random {
         ((z ^ z >> 31) % n as u64) as usize
     }
 
-    fn pin(&mut self) -> Pin {
+    fn pin(&mut self, faw_banks: usize) -> Pin {
         let bank = self.below(16);
         match self.below(40) {
             0..8 => act(bank),
-            8 => ACT_ALL,
+            8 => Pin::ActAll { bank: bank / faw_banks * faw_banks, row: 7 },
             9..14 => pre(bank),
             14 => Pin::PreAll,
             15..22 => rd(bank),
             22..28 => wr(bank),
             28..34 => RD_ALL,
             34..36 => Pin::RdResult { bank },
-            36..39 => WR_SHARED,
+            36..38 => WR_SHARED,
+            38 => Pin::SetWord { word: 7 },
             _ => Pin::Ref,
         }
     }
@@ -705,7 +739,7 @@ fn random_stream(rules: Rules, seed: u64, commands: usize) -> BTreeSet<&'static 
         let pin = match must_refresh {
             true if controller.open.contains(&true) => Pin::PreAll,
             true => Pin::Ref,
-            false => random.pin(),
+            false => random.pin(rules.faw_banks),
         };
         let pulled_in = pin == Pin::Ref && refs >= due + 2;
         if !controller.allowed(pin) || pulled_in {
@@ -761,6 +795,7 @@ fn random_legal_streams_pass_and_no_tck_earlier() {
         met.extend(random_stream(ddr4_3200(), seed, 30_000));
         met.extend(random_stream(aim.clone(), seed, 30_000));
         met.extend(random_stream(odd.clone(), seed, 30_000));
+        met.extend(random_stream(Rules { faw_banks: 8, ..odd.clone() }, seed, 30_000));
     }
     let of_commands = gates().iter().map(|gate| gate.rule).collect();
     assert_eq!(met, of_commands, "every rule between two commands was met");
@@ -784,7 +819,7 @@ fn nonsense_is_told_not_panicked_at() {
             1 => checker.data(tck, random.below(9) as u64, Driver::Controller),
             2 => checker.command(tck, act(random.below(20))),
             3 if random.below(100) == 0 => checker.finish(tck),
-            _ => checker.command(tck, random.pin()),
+            _ => checker.command(tck, random.pin(16)),
         };
         told += found.len();
         for violation in &found {

@@ -19,7 +19,7 @@ module pim_module import pimlico_pkg::*; #(
   input  logic             rst_ni,
   /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
   input  timing_t          timing_i,
-  /// Options of the rank: activation and refresh.
+  /// Options of the rank: refresh.
   input  options_t         options_i,
   /// Size of a bank: rows and columns.
   input  bank_size_t       size_i,
@@ -80,7 +80,7 @@ module pim_module import pimlico_pkg::*; #(
   /// The host's burst is taken.
   output logic             operand_taken_o,
   /// The command pins.
-  output pins_t            pins_o,
+  output dram_pins_t       pins_o,
   /// The chips' data bus is driven.
   output logic             dq_valid_o,
   /// A beat on the chips' data bus, which is pulled up.

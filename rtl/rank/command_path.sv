@@ -14,7 +14,7 @@ module command_path import pimlico_pkg::*; (
   input  logic           first_i,
   /// Timings of the DRAM, in cycles of the core.
   input  timing_t        timing_i,
-  /// Options of the rank: activation and refresh.
+  /// Options of the rank: refresh.
   input  options_t       options_i,
   /// The rank stands still: the tCK does not exist for it.
   input  logic           hold_i,
@@ -64,7 +64,6 @@ module command_path import pimlico_pkg::*; (
     .clk_i            (clk_pim_i),
     .rst_ni,
     .timing_i,
-    .staggered_i      (options_i.staggered),
     .array_valid_i,
     .array_i,
     .bus_valid_i,
@@ -134,13 +133,16 @@ module command_path import pimlico_pkg::*; (
   end
 
   // The banks that are open.
-  logic [BANKS-1:0] open_d, open_q;
+  logic [BANKS-1:0] opens, open_d, open_q;
+
+  // All, or the half that an ACT_ALL names.
+  assign opens = timing_i.faw_banks[4] ? '1 : pins_o.bank[3] ? 16'hFF00 : 16'h00FF;
 
   always_comb begin
     open_d = open_q;
     case (pins_o.command)
       PinAct:    open_d[pins_o.bank] = 1'b1;
-      PinActAll: open_d = '1;
+      PinActAll: open_d |= opens;
       PinPre:    open_d[pins_o.bank] = 1'b0;
       PinPreAll: open_d = '0;
       default: ;

@@ -24,9 +24,7 @@ module pim_chip import pimlico_pkg::*; #(
   /// CWL, 4 to 48.
   input  logic [7:0]        cwl_i,
   /// The command pins.
-  input  pins_t             pins_i,
-  /// RD_ALL: what the PUs do with the column.
-  input  mac_t              mac_i,
+  input  dram_pins_t        pins_i,
   /// RD_ALL, RD: the column, from each bank's row buffer.
   input  logic [15:0][63:0] cells_i,
   /// The data lines.
@@ -54,14 +52,51 @@ module pim_chip import pimlico_pkg::*; #(
   localparam int unsigned SUM_WIDTH = 1 + SUM_EXP_BITS + SUM_MAN_BITS;
   localparam bit          WIDE      = SUM_WIDTH == 32;
 
-  // The command.
-  logic            read_all, reads, writes;
+  // The command. What it is about is taken from the pins beside its decoding: it counts with it alone.
+  logic            rd, wr, rd_result, wr_shared, read_all, set_word, reads, writes, of_bank;
+  bank_t           bank;
+  column_t         column;
+  word_t           word_here;   // of a command of no bank
   result_address_t address;
+  read_all_t       what;
 
-  assign read_all = pins_i.command == PinRdAll;
-  assign reads    = pins_i.command inside {PinRdResult, PinRd};
-  assign writes   = pins_i.command inside {PinWrShared, PinWr};
-  assign address  = result_address_t'(pins_i.column);
+  pin_decoder u_decoder (
+    .pins_i,
+    .rd_o        (rd),
+    .wr_o        (wr),
+    .rd_all_o    (read_all),
+    .rd_result_o (rd_result),
+    .wr_shared_o (wr_shared),
+    .set_word_o  (set_word)
+  );
+
+  assign reads     = rd || rd_result;
+  assign writes    = wr || wr_shared;
+  assign bank      = {pins_i.bg, pins_i.ba};
+  assign column    = {1'b0, pins_i.a[9:3]};
+  assign word_here = {pins_i.ba[0], pins_i.a[9:3]};
+  assign address   = result_address_t'(word_here);
+  assign what      = read_all_t'(bank);
+  // RD has A13 low and WR A11; RD_RESULT and WR_SHARED have them high.
+  assign of_bank   = pins_i.we_n ? !pins_i.a[13] : !pins_i.a[11];
+
+  // The word of the shared buffer that an RD_ALL reads: the one that was set, or the one behind the last.
+  word_t set_d, set_q, next_d, next_q, read_word, behind;
+
+  assign read_word = what.back ? set_q : next_q;
+  assign behind    = what.back ? set_q + 8'd1 : next_q + 8'd1;
+  assign set_d     = set_word ? pins_i.a[7:0] : set_q;
+
+  always_comb begin
+    next_d = next_q;
+    if (set_word) next_d = pins_i.a[7:0];
+    if (read_all) next_d = behind;
+  end
+
+  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+    if (!rst_ni) {set_q, next_q} <= '0;
+    else         {set_q, next_q} <= {set_d, next_d};
+  end
 
   // Words on their way in, and where they go.
   typedef struct packed {
@@ -70,18 +105,30 @@ module pim_chip import pimlico_pkg::*; #(
     column_t column;  // or word of the shared buffer
   } target_t;
 
-  logic        taking, taken, take_ahead, takes, target_valid;
+  logic        writes_d, writes_q, taking, taken, take_ahead, takes, target_valid;
   logic [1:0]  take_index;
-  target_t     target;
+  target_t     target_d, target_q, target;
   logic [47:0] beats_d, beats_q;
   logic [15:0] pair;
   logic [63:0] word;
 
+  assign writes_d = writes;
+  assign target_d = '{shared: !of_bank, bank: bank, column: of_bank ? column : word_here};
+
+  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+    if (!rst_ni) writes_q <= 1'b0;
+    else         writes_q <= writes_d;
+  end
+
+  always_ff @(posedge clk_tck_i) begin
+    target_q <= target_d;
+  end
+
   burst_timer u_take (
     .clk_i     (clk_tck_i),
     .rst_ni,
-    .command_i (writes),
-    .latency_i (cwl_i),
+    .command_i (writes_q),
+    .latency_i (cwl_i - 8'd1),
     .ahead_o   (take_ahead),
     .busy_o    (taking),
     .index_o   (take_index),
@@ -91,8 +138,8 @@ module pim_chip import pimlico_pkg::*; #(
   fifo #(.WIDTH($bits(target_t)), .DEPTH(DEPTH)) u_targets (
     .clk_i   (clk_tck_i),
     .rst_ni,
-    .push_i  (writes),
-    .data_i  ({pins_i.command == PinWrShared, pins_i.bank, pins_i.column}),
+    .push_i  (writes_q),
+    .data_i  (target_q),
     .pop_i   (takes),
     .valid_o (target_valid),
     .data_o  (target)
@@ -125,9 +172,9 @@ module pim_chip import pimlico_pkg::*; #(
   clock_gate u_clk_row (.clk_i, .rst_ni, .enable_i(second_i && read_all), .clk_o(clk_row));
 
   assign valid_d      = read_all;
-  assign accumulate_d = mac_i.accumulate;
-  assign first_d      = mac_i.first;
-  assign last_d       = mac_i.last;
+  assign accumulate_d = what.accumulate;
+  assign first_d      = what.first;
+  assign last_d       = what.last;
   assign row_d        = cells_i;
 
   always_ff @(posedge clk_pu_i or negedge rst_ni) begin
@@ -148,7 +195,7 @@ module pim_chip import pimlico_pkg::*; #(
     .write_address_i (target.column),
     .data_i          (word),
     .read_i          (read_all),
-    .read_address_i  (mac_i.word),
+    .read_address_i  (read_word),
     .accumulate_i    (accumulate_q),
     .factors_o       (factors)
   );
@@ -185,7 +232,7 @@ module pim_chip import pimlico_pkg::*; #(
   logic [15:4][15:0] kept_d, kept_q;
   logic [15:0][15:0] bank_score;
 
-  assign keeps = pins_i.command == PinRdResult && !address.context_sums && address.lane == '0;
+  assign keeps = rd_result && !address.context_sums && address.lane == '0;
 
   clock_gate u_clk_kept (.clk_i, .rst_ni, .enable_i(second_i && keeps), .clk_o(clk_kept));
 
@@ -217,7 +264,7 @@ module pim_chip import pimlico_pkg::*; #(
   end
 
   always_comb begin
-    if (pins_i.command == PinRd)   read_data_d = cells_i[pins_i.bank];
+    if (of_bank)                   read_data_d = cells_i[bank];
     else if (address.context_sums) read_data_d = context_sums;
     else                           read_data_d = scores;
   end
@@ -236,8 +283,8 @@ module pim_chip import pimlico_pkg::*; #(
   burst_timer u_drive (
     .clk_i     (clk_tck_i),
     .rst_ni,
-    .command_i (reads),
-    .latency_i (cl_i - 8'd2),
+    .command_i (reads_q),
+    .latency_i (cl_i - 8'd3),
     .ahead_o   (drive_ahead),
     .busy_o    (drive_asks),
     .index_o   (drive_index),
@@ -260,11 +307,11 @@ module pim_chip import pimlico_pkg::*; #(
     .clk_i, .clk_tck_i, .second_i, .pair_i(drive_pair), .data_o(dq_o)
   );
 
-  assign idle_o = !target_valid && !reads_q && !drive_valid;
+  assign idle_o = !writes_q && !target_valid && !reads_q && !drive_valid;
 
   logic unused;
 
-  assign unused = &{1'b0, pins_i.row, mac_i.opens, address.unused, take_ahead, take_index, drive_ahead,
+  assign unused = &{1'b0, address.unused, take_ahead, take_index, drive_ahead,
                     drive_last, result_valid};
 
   if (!fp_pkg::is_sum_format(5, 10, SUM_EXP_BITS, SUM_MAN_BITS))

@@ -19,7 +19,7 @@ module pim_rank import pimlico_pkg::*; #(
   input  logic           rst_ni,
   /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
   input  timing_t        timing_i,
-  /// Options of the rank: activation and refresh.
+  /// Options of the rank: refresh.
   input  options_t       options_i,
   /// Factor of the scores in binary16.
   input  logic [15:0]    scale_i,
@@ -59,8 +59,8 @@ module pim_rank import pimlico_pkg::*; #(
   input  columns_t       cells_i,
   /// Last beat of the cycle of the core.
   output logic           last_o,
-  /// The command pins.
-  output pins_t          pins_o,
+  /// The chips' command pins.
+  output dram_pins_t     pins_o,
   /// The chips' data bus is driven.
   output logic           dq_valid_o,
   /// A beat on the chips' data bus, which is pulled up.
@@ -111,7 +111,7 @@ module pim_rank import pimlico_pkg::*; #(
 
   // Commands.
   timing_t      cycles;
-  pins_t        command;
+  pins_t        on_pins, command;
   mac_t         mac;
   bus_request_t transfer;
   logic         array_taken, bus_taken, lost_row_switch, lost_refresh, idle, closed;
@@ -137,7 +137,7 @@ module pim_rank import pimlico_pkg::*; #(
     .head_end_i,
     .array_taken_o     (array_taken),
     .bus_taken_o       (bus_taken),
-    .pins_o,
+    .pins_o            (on_pins),
     .command_o         (command),
     .mac_o             (mac),
     .transfer_o        (transfer),
@@ -147,10 +147,12 @@ module pim_rank import pimlico_pkg::*; #(
     .settled_o         (closed)
   );
 
+  pin_encoder u_encoder (.command_i(on_pins), .pins_o);
+
   assign read_all        = command.command == PinRdAll;
   assign read_result     = command.command == PinRdResult;
   assign write_shared    = command.command == PinWrShared && first_tck;
-  assign unused_transfer = &{1'b0, transfer.write, transfer.address, command.bank, command.row, command.column};
+  assign unused_transfer = &{1'b0, mac, transfer.write, transfer.address, command.bank, command.row, command.column};
 
   slot_timer u_slots (
     .clk_i      (clk_core),
@@ -215,7 +217,6 @@ module pim_rank import pimlico_pkg::*; #(
       .cl_i                 (timing_i.cl),
       .cwl_i                (timing_i.cwl),
       .pins_i               (pins_o),
-      .mac_i                (mac),
       .cells_i              (cells),
       .dq_i                 (dq_o[8*c+:8]),
       .dq_o                 (chips_dq[8*c+:8]),

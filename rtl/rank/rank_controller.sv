@@ -17,8 +17,6 @@ module rank_controller import pimlico_pkg::*; #(
   input  logic           rst_ni,
   /// Timings of the DRAM, in cycles; sampled in the first cycle after reset.
   input  timing_t        timing_i,
-  /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
-  input  logic           staggered_i,
   /// There is an array request.
   input  logic           array_valid_i,
   /// The array request.
@@ -79,7 +77,7 @@ module rank_controller import pimlico_pkg::*; #(
 
   // Configuration, of one edge of a clock of its own. The time from ACT to PRE is so long that tRC is
   // over when tRP is.
-  logic       clk_configuration, configured_q, staggered_q, unused_timing;
+  logic       clk_configuration, configured_q, single_d, single_q, half_d, half_q, unused_timing;
   timing_t    timing_d, timing_q;
   logic [7:0] rc_less_rp;
 
@@ -90,7 +88,11 @@ module rank_controller import pimlico_pkg::*; #(
     if (rc_less_rp > timing_i.ras) timing_d.ras = rc_less_rp;
   end
 
-  assign unused_timing = &{1'b0, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
+  // An all-bank read's row is opened by ACTs, by two ACT_ALLs of half of the banks, or by one.
+  assign single_d = timing_i.faw_banks[4:3] == 2'b00;
+  assign half_d   = timing_i.faw_banks[4:3] == 2'b01;
+
+  assign unused_timing = &{1'b0, timing_q.faw_banks, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
 
   clock_gate #(.OPEN_IN_RESET(1)) u_clk_configuration (
     .clk_i, .rst_ni, .enable_i(!configured_q), .clk_o(clk_configuration)
@@ -102,12 +104,13 @@ module rank_controller import pimlico_pkg::*; #(
   end
 
   always_ff @(posedge clk_configuration) begin
-    timing_q    <= timing_d;
-    staggered_q <= staggered_i;
+    timing_q <= timing_d;
+    single_q <= single_d;
+    half_q   <= half_d;
   end
 
   // What is chosen in this cycle: one of these, or none.
-  logic act, act_all, pre, pre_all, rd, wr, rd_all, rd_result, wr_shared, refresh;
+  logic act, act_all, pre, pre_all, rd, wr, rd_all, set_word, rd_result, wr_shared, refresh;
 
   // Queues. What arrives comes to the head of the array queue if that goes, or if there is none.
   logic           array_push, array_pop, array_room, waiting, arrives_valid;
@@ -153,25 +156,50 @@ module rank_controller import pimlico_pkg::*; #(
   assign arrives_bank   = arrives_all ? '0 : index_t'(arrives.bank);
   assign unused_request = &{1'b0, head.kind, head.bank, arrives, unused_burst};
 
+  // The word of the shared buffers that the chips read next, when the head has gone, and the one that was
+  // set. Whether the word of the head, an all-bank read, is one of these; where it is not, it is set.
+  word_t behind_d, behind_q, set_d, set_q;
+  logic  goes_on_d, goes_on_q, known_d, known_q, arrives_on;
+
+  assign arrives_on = arrives.mac.word == behind_q;
+
+  always_comb begin
+    behind_d  = behind_q;
+    set_d     = set_q;
+    goes_on_d = goes_on_q || set_word;
+    known_d   = known_q || set_word;
+    if (set_word) set_d = head.mac.word;
+    if (advance) begin
+      goes_on_d = arrives_on;
+      known_d   = APART || arrives_on || arrives.mac.word == set_q;
+      if (arrives_valid && arrives_all) behind_d = arrives.mac.word + 8'd1;
+    end
+  end
+
   // Rows. uniform_q: all banks are open at the row of bank 0.
   logic [BANK_COUNT-1:0] open_d, open_q, here;
   row_t [BANK_COUNT-1:0] row_d, row_q;
-  logic                  uniform_d, uniform_q, any_open, last_of_all;
+  logic [BANK_COUNT-1:0] opened_here;
+  logic                  uniform_d, uniform_q, any_open, opened, completes;
 
-  // What is known of the head, where there is one: its kind; the bank of its next command, which a
-  // staggered opening moves; that this bank is open, of RD and WR; that it finds its row open, of all but
+  // What is known of the head, where there is one: its kind; the bank of its next command, which an
+  // opening of several commands moves; that this bank is open, of RD and WR; that it finds its row open, of all but
   // CloseAll.
   logic   head_all_d, head_all_q, head_rd_d, head_rd_q, head_wr_d, head_wr_q, head_close_d, head_close_q;
   index_t bank_d, bank_q;
   logic   bank_open_d, bank_open_q, hit_d, hit_q;
   logic   opening;
 
-  assign any_open    = open_q != '0;
-  assign opening     = head_all_q && bank_q != '0;
-  assign last_of_all = bank_q == index_t'(BANK_COUNT - 1);
+  assign any_open  = open_q != '0;
+  assign opening   = head_all_q && bank_q != '0;
+  // The head's row is open behind the ACT or ACT_ALL that is chosen.
+  assign opened    = act || act_all;
+  assign completes = opened && (!head_all_q || (single_q ? &bank_q : !half_q || bank_q[BANK_BITS-1]));
 
   for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_here
-    assign here[b] = bank_q == index_t'(b);
+    assign here[b]        = bank_q == index_t'(b);
+    assign opened_here[b] = (act && here[b]) ||
+                            (act_all && (!half_q || bank_q[BANK_BITS-1] == (b >= BANK_COUNT / 2)));
   end
 
   always_comb begin
@@ -179,13 +207,13 @@ module rank_controller import pimlico_pkg::*; #(
     row_d     = row_q;
     uniform_d = uniform_q;
     for (int unsigned b = 0; b < BANK_COUNT; b++) begin
-      if (act_all || (act && here[b])) begin
+      if (opened_here[b]) begin
         open_d[b] = 1'b1;
         row_d[b]  = head.row;
       end
       if (pre_all || (pre && here[b])) open_d[b] = 1'b0;
     end
-    if (act_all || (act && head_all_q && last_of_all)) uniform_d = 1'b1;
+    if (completes && head_all_q) uniform_d = 1'b1;
     if (pre || pre_all) uniform_d = 1'b0;
   end
 
@@ -193,10 +221,12 @@ module rank_controller import pimlico_pkg::*; #(
   assign arrives_hit  = row_q[arrives_bank] == arrives.row &&
                         (arrives_all ? uniform_q : arrives_open);
 
-  // A staggered opening goes from group to group, then to the next bank of each.
-  index_t opened;
+  // ACTs go from group to group, then to the next bank of each; ACT_ALLs to the other half.
+  index_t acts, next;
 
-  assign opened = {bank_q[INDEX_BITS-1:0], bank_q[BANK_BITS-1:INDEX_BITS]} + index_t'(1);
+  assign acts = {bank_q[INDEX_BITS-1:0], bank_q[BANK_BITS-1:INDEX_BITS]} + index_t'(1);
+  assign next = single_q ? {acts[GROUP_BITS-1:0], acts[BANK_BITS-1:GROUP_BITS]} :
+                           {half_q && !bank_q[BANK_BITS-1], bank_q[BANK_BITS-2:0]};
 
   always_comb begin
     head_all_d   = head_all_q;
@@ -205,8 +235,8 @@ module rank_controller import pimlico_pkg::*; #(
     head_close_d = head_close_q;
     bank_d       = bank_q;
     bank_open_d  = (bank_open_q || act) && !pre && !pre_all;
-    hit_d        = (hit_q || act_all || (act && (!head_all_q || last_of_all))) && !pre_all;
-    if (act && head_all_q) bank_d = {opened[GROUP_BITS-1:0], opened[BANK_BITS-1:GROUP_BITS]};
+    hit_d        = (hit_q || completes) && !pre_all;
+    if (opened && head_all_q) bank_d = next;
     if (pre_all && head_all_q) bank_d = '0;
     if (advance) begin
       head_all_d   = arrives_valid && arrives_all;
@@ -230,7 +260,7 @@ module rank_controller import pimlico_pkg::*; #(
   for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_bank
     timer #(.KEEP(1)) u_pre (
       .clk_i, .rst_ni,
-      .start_i  (act_all || rd_all || ((act || rd || wr) && here[b])),
+      .start_i  (opened_here[b] || rd_all || ((rd || wr) && here[b])),
       .clocks_i (to_pre),
       .over_o   (pre_over[b])
     );
@@ -316,10 +346,10 @@ module rank_controller import pimlico_pkg::*; #(
   assign from_act[RRD_L]   = timing_q.rrd_l;
 
   always_comb begin
-    since_act_d = act || act_all ? 8'd2 : since_act_q + 8'd1;
+    since_act_d = opened ? 8'd2 : since_act_q + 8'd1;
     for (int unsigned i = 0; i < 5; i++) begin
       act_over_d[i] = act_over_q[i] || since_act_q == from_act[i];
-      if (act || act_all) act_over_d[i] = from_act[i][7:1] == '0;
+      if (opened) act_over_d[i] = from_act[i][7:1] == '0;
     end
   end
 
@@ -363,7 +393,7 @@ module rank_controller import pimlico_pkg::*; #(
   // The array command that may go, in order of what the request needs. Those of the data bus stand
   // apart: no bus command is legal beside them.
   logic data_turn, all_over, act_legal, closes_all, opens_all, opens;
-  logic may_rd_all, may_act, may_act_all, may_pre, may_pre_all, may_ref, array_legal;
+  logic may_rd_all, may_set, may_act, may_act_all, may_pre, may_pre_all, may_ref, array_legal;
 
   assign data_turn  = (bus_was_last_q ? bus_data_over : !bus_waiting) && data_over;
   assign all_over   = &pre_over;
@@ -372,16 +402,17 @@ module rank_controller import pimlico_pkg::*; #(
   assign opens_all  = head_all_q && !hit_q && (!any_open || opening);
   assign opens      = (head_rd_q || head_wr_q) && !bank_open_q;
 
-  assign may_rd_all  = !stop && head_all_q && hit_q && act_over_q[RCD_MAC] && &column_over &&
+  assign may_rd_all  = !stop && head_all_q && hit_q && known_q && act_over_q[RCD_MAC] && &column_over &&
                        &read_over;
-  assign may_act     = !stop && (opens || (opens_all && staggered_q)) && act_legal;
-  assign may_act_all = !stop && opens_all && !staggered_q && row_over && &faw_over;
+  assign may_set     = !stop && head_all_q && hit_q && !known_q;
+  assign may_act     = !stop && (opens || (opens_all && single_q)) && act_legal;
+  assign may_act_all = !stop && opens_all && !single_q && row_over && &faw_over;
   assign may_pre     = !stop && (head_rd_q || head_wr_q) && !hit_q && bank_open_q &&
                        (pre_over & here) != '0;
   assign may_pre_all = all_over && (stop ? any_open && (APART || !(bus_free && !burst.write)) :
                                     closes_all || (head_close_q && !refreshing));
   assign may_ref     = may_refresh && !held;
-  assign array_legal = may_rd_all || may_act || may_act_all || may_pre || may_pre_all || may_ref;
+  assign array_legal = may_rd_all || may_set || may_act || may_act_all || may_pre || may_pre_all || may_ref;
 
   // One of them goes; from two slots both, but for what comes beside a REF.
   logic bus_goes;
@@ -392,6 +423,7 @@ module rank_controller import pimlico_pkg::*; #(
   assign rd        = rd_ready && data_turn;
   assign wr        = wr_ready && data_turn && write_over && bus_write_over;
   assign rd_all    = may_rd_all && !bus_first;
+  assign set_word  = may_set && !bus_first;
   assign act       = may_act && !bus_first;
   assign act_all   = may_act_all && !bus_first;
   assign pre       = may_pre && !bus_first;
@@ -429,15 +461,16 @@ module rank_controller import pimlico_pkg::*; #(
 
   always_comb begin
     unique case (1'b1)
-      act:     command = PinAct;
-      act_all: command = PinActAll;
-      pre:     command = PinPre;
-      pre_all: command = PinPreAll;
-      rd:      command = PinRd;
-      wr:      command = PinWr;
-      rd_all:  command = PinRdAll;
-      refresh: command = PinRef;
-      default: command = APART ? PinNone : bus_command;
+      act:      command = PinAct;
+      act_all:  command = PinActAll;
+      pre:      command = PinPre;
+      pre_all:  command = PinPreAll;
+      rd:       command = PinRd;
+      wr:       command = PinWr;
+      rd_all:   command = PinRdAll;
+      set_word: command = PinSetWord;
+      refresh:  command = PinRef;
+      default:  command = APART ? PinNone : bus_command;
     endcase
   end
 
@@ -446,6 +479,20 @@ module rank_controller import pimlico_pkg::*; #(
   always_comb begin
     column = APART ? '0 : bus_column;
     if (rd || wr || rd_all) column = head.column;
+    if (set_word) column = head.mac.word;
+  end
+
+  // An RD_ALL has no bank: it says what the PUs do.
+  bank_t     bank;
+  read_all_t what;
+
+  assign what = '{
+    accumulate: head.mac.accumulate, first: head.mac.first, last: head.mac.last, back: !goes_on_q
+  };
+
+  always_comb begin
+    bank = opened || pre || rd || wr ? bank_t'(bank_q) : '0;
+    if (rd_all && !APART) bank = bank_t'(what);
   end
 
   always_comb begin
@@ -459,8 +506,8 @@ module rank_controller import pimlico_pkg::*; #(
   assign output_d = '{
     pins:            '{
       command: command,
-      bank:    act || pre || rd || wr ? bank_t'(bank_q) : '0,
-      row:     act || act_all ? head.row : '0,
+      bank:    bank,
+      row:     opened ? head.row : '0,
       column:  column
     },
     bus_pins:        bus_pins,
@@ -489,6 +536,8 @@ module rank_controller import pimlico_pkg::*; #(
       bus_was_last_q <= 1'b0;
       reads_q        <= '0;
       let_by_q       <= '0;
+      behind_q       <= '0;
+      set_q          <= '0;
       output_q       <= '0;
     end else begin
       open_q         <= open_d;
@@ -505,6 +554,8 @@ module rank_controller import pimlico_pkg::*; #(
       bus_was_last_q <= bus_was_last_d;
       reads_q        <= reads_d;
       let_by_q       <= let_by_d;
+      behind_q       <= behind_d;
+      set_q          <= set_d;
       output_q       <= output_d;
     end
   end
@@ -514,6 +565,8 @@ module rank_controller import pimlico_pkg::*; #(
     row_q         <= row_d;
     bank_q        <= bank_d;
     bank_open_q   <= bank_open_d;
+    goes_on_q     <= goes_on_d;
+    known_q       <= known_d;
     since_act_q   <= since_act_d;
     data_rests_q  <= data_rests_d;
     write_rests_q <= write_rests_d;

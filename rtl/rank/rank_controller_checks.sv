@@ -46,6 +46,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
 
   last_t [BANK_COUNT-1:0]           bank_d, bank_q;
   last_t [BANK_GROUPS-1:0]          group_d, group_q;
+  last_t [1:0]                      half_d, half_q;           // a bank of the lower or upper half
   last_t                            any_d, any_q;
   logic  [BANK_COUNT-1:0]           open_d, open_q;
   row_t  [BANK_COUNT-1:0]           row_d, row_q;
@@ -62,13 +63,15 @@ module rank_controller_checks import pimlico_pkg::*; #(
   // What is on the pins.
   logic [BANK_BITS-1:0]  bank;
   logic [GROUP_BITS-1:0] group;
-  logic                  activates, precharges, reads, writes, all, to_chips, from_chips;
+  logic                  activates, precharges, reads, writes, all, half, to_chips, from_chips;
+  logic [BANK_COUNT-1:0] these;                          // banks that it is for
   logic                  bus, bus_to_chips, bus_from_chips;  // in the second slot
   tck_t                  data, last_from_chips;              // of the first slot and before
 
   assign bank       = pins_o.bank[BANK_BITS-1:0];
   assign group      = bank[BANK_BITS-1:INDEX_BITS];
-  assign all        = pins_o.command inside {PinActAll, PinPreAll, PinRdAll};
+  assign half       = pins_o.command == PinActAll && !timing_q.faw_banks[4];
+  assign all        = pins_o.command inside {PinActAll, PinPreAll, PinRdAll} && !half;
   assign activates  = pins_o.command inside {PinAct, PinActAll};
   assign precharges = pins_o.command inside {PinPre, PinPreAll};
   assign reads      = pins_o.command inside {PinRd, PinRdAll};
@@ -90,11 +93,15 @@ module rank_controller_checks import pimlico_pkg::*; #(
   } broken_t;
 
   broken_t broken;
-  last_t   here, there;  // of what the command is for: its bank or all, its group or all
+  last_t   here, there;  // of what the command is for: its bank, half or all; its group, half or all
   logic    same_row;
 
-  assign here  = all ? any_q : bank_q[bank];
-  assign there = all ? any_q : group_q[group];
+  assign here  = all ? any_q : half ? half_q[bank[BANK_BITS-1]] : bank_q[bank];
+  assign there = all ? any_q : half ? half_q[bank[BANK_BITS-1]] : group_q[group];
+
+  for (genvar b = 0; b < BANK_COUNT; b++) begin : gen_these
+    assign these[b] = all || (half ? bank[BANK_BITS-1] == (b >= BANK_COUNT / 2) : bank == BANK_BITS'(b));
+  end
 
   assign unused = &{1'b0, timing_q.cl, timing_q.cwl, timing_q.refi, pins_o.column, bus_pins_o, here, there};
 
@@ -115,8 +122,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
       broken.rc    = early(now_q, here.activated, 16'(timing_q.rc));
       broken.rrd_s = early(now_q, any_q.activated, 16'(timing_q.rrd_s));
       broken.rrd_l = early(now_q, there.activated, 16'(timing_q.rrd_l));
-      broken.faw   = early(now_q, all ? window_q[0] : window_q[3], 16'(timing_q.faw));
-      broken.open  = all ? open_q != '0 : open_q[bank];
+      broken.faw   = early(now_q, all || half ? window_q[0] : window_q[3], 16'(timing_q.faw));
+      broken.open  = (open_q & these) != '0;
     end
     if (precharges) begin
       broken.ras = early(now_q, here.activated, 16'(timing_q.ras));
@@ -163,6 +170,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
   always_comb begin
     bank_d       = bank_q;
     group_d      = group_q;
+    half_d       = half_q;
     any_d        = after(any_q, now_q, activates, precharges, reads, writes);
     open_d       = open_q;
     row_d        = row_q;
@@ -172,25 +180,31 @@ module rank_controller_checks import pimlico_pkg::*; #(
     refreshed_d  = pins_o.command == PinRef ? now_q : refreshed_q;
     if (activates || precharges || reads || writes) begin
       for (int unsigned b = 0; b < BANK_COUNT; b++) begin
-        if (all || bank == BANK_BITS'(b)) begin
+        if (these[b]) begin
           bank_d[b] = after(bank_q[b], now_q, activates, precharges, reads, writes);
           if (activates) row_d[b] = pins_o.row;
           open_d[b] = (open_q[b] || activates) && !precharges;
         end
       end
       for (int unsigned g = 0; g < BANK_GROUPS; g++) begin
-        if (all || group == GROUP_BITS'(g)) begin
+        if (|these[g*BANKS_PER_GROUP+:BANKS_PER_GROUP]) begin
           group_d[g] = after(group_q[g], now_q, activates, precharges, reads, writes);
         end
       end
+      for (int unsigned h = 0; h < 2; h++) begin
+        if (|these[h*BANK_COUNT/2+:BANK_COUNT/2]) begin
+          half_d[h] = after(half_q[h], now_q, activates, precharges, reads, writes);
+        end
+      end
     end
-    if (activates) window_d = all ? {4{now_q}} : {window_q[2:0], now_q};
+    if (activates) window_d = all || half ? {4{now_q}} : {window_q[2:0], now_q};
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       bank_q       <= '0;
       group_q      <= '0;
+      half_q       <= '0;
       any_q        <= '0;
       open_q       <= '0;
       row_q        <= '0;
@@ -204,6 +218,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
     end else begin
       bank_q       <= bank_d;
       group_q      <= group_d;
+      half_q       <= half_d;
       any_q        <= any_d;
       open_q       <= open_d;
       row_q        <= row_d;
@@ -236,6 +251,10 @@ module rank_controller_checks import pimlico_pkg::*; #(
   `ASSERT(assert_rfc, !broken.rfc)
   // ACT and REF find the bank closed, RD and WR open, RD_ALL all of them at one row.
   `ASSERT(assert_open, !broken.open)
+  // A chip that opens four banks in a window has no ACT_ALL; one that opens half has two.
+  `ASSERT(assert_act_all, pins_o.command != PinActAll ||
+                          (timing_q.faw_banks[4] ? pins_o.bank == '0 :
+                           timing_q.faw_banks[3] && pins_o.bank inside {4'd0, 4'd8}))
   // A command belongs to one request, or to a refresh. The bus port has a slot of its own, or none.
   `ASSERT(assert_one_request, $onehot0({array_issued_o, bus_issued_o && SLOTS == 1, refresh_issued_o}))
   `ASSERT(assert_bus, bus_issued_o == (bus || pins_o.command inside {PinRdResult, PinWrShared}))

@@ -2,10 +2,10 @@
 //! Attention and a matrix times a vector on a module of AiM channels, of RTL and models in lockstep.
 #![cfg(feature = "rtl")]
 
+use pimlico_device::Config;
 use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Config};
 use pimlico_golden::llama;
 use pimlico_host::aim::attention;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
@@ -19,7 +19,10 @@ use pimlico_testbenches::aim;
 
 /// What `run` gives on models alone, and in lockstep or on RTL alone.
 fn agree<T: PartialEq + std::fmt::Debug>(options: AimOptions, run: impl Fn(&mut Module) -> T) {
-    let config = Config::gddr6_aim();
+    let mut config = Config::gddr6_aim();
+    if options.io_buffers == IoBuffers::Single {
+        config.timing.faw_banks = 4;
+    }
     let run = |units: AimUnits| {
         let mut module = Module::new(config.clone(), units, options);
         let pins = PinLog::of_module(&mut module);
@@ -33,12 +36,10 @@ fn agree<T: PartialEq + std::fmt::Debug>(options: AimOptions, run: impl Fn(&mut 
 }
 
 fn all_options(channels: usize) -> [AimOptions; 2] {
-    [IoBuffers::PingPong, IoBuffers::Single].map(|io_buffers| {
-        let activation = match io_buffers {
-            IoBuffers::PingPong => Activation::AllBank,
-            IoBuffers::Single => Activation::Staggered,
-        };
-        AimOptions { channels, io_buffers, activation, refresh: true }
+    [IoBuffers::PingPong, IoBuffers::Single].map(|io_buffers| AimOptions {
+        channels,
+        io_buffers,
+        refresh: true,
     })
 }
 

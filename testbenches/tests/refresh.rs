@@ -79,7 +79,6 @@ fn request(traffic: Traffic, turn: u64, to: &mut RankControllerIn) {
 fn run(
     config: &Config,
     traffic: Traffic,
-    staggered: bool,
     mut controller: impl Instances<RankController>,
     mut manager: impl Instances<Manager>,
     mut shadow: Option<RankController>,
@@ -90,11 +89,7 @@ fn run(
     let mut wishes = RefreshManagerOut::default();
     let (mut turn, mut pause) = (0, 0);
     for clock in 0..seen.clocks {
-        let mut input = RankControllerIn {
-            timing_i: timing.ports(),
-            staggered_i: staggered,
-            ..Default::default()
-        };
+        let mut input = RankControllerIn { timing_i: timing.ports(), ..Default::default() };
         let head_end_i = matches!(traffic, Traffic::Heads(_)) && turn % 1000 == 999 && pause == 0;
         if head_end_i {
             pause = 1 + turn % 7 * 100;
@@ -153,7 +148,7 @@ fn check(
     let pin = match command {
         PinCommand::None => return Vec::new(),
         PinCommand::Act => Pin::Act { bank, row },
-        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::ActAll => Pin::ActAll { bank, row },
         PinCommand::Pre => Pin::Pre { bank },
         PinCommand::PreAll => Pin::PreAll,
         PinCommand::Rd => Pin::Rd { bank, column },
@@ -162,6 +157,7 @@ fn check(
         PinCommand::RdResult => Pin::RdResult { bank: column },
         PinCommand::WrShared => Pin::WrShared { word: column },
         PinCommand::Ref => Pin::Ref,
+        PinCommand::SetWord => Pin::SetWord { word: column },
     };
     let mut found = checker.command(clock, pin);
     let data = match pin {
@@ -179,21 +175,24 @@ fn check(
 #[test]
 fn refresh_keeps_up_whatever_the_traffic() {
     for config in [Config::ddr4_3200(), Config::gddr6_aim()] {
-        for (traffic, staggered) in [
-            (Traffic::Rows(128), false),
-            (Traffic::Rows(128), true),
-            (Traffic::Rows(5), false),
-            (Traffic::Rows(u64::MAX), false),
-            (Traffic::Heads(64), false),
-            (Traffic::Mixed, true),
-            (Traffic::Mixed, false),
-            (Traffic::Idle, false),
+        for (traffic, faw_banks) in [
+            (Traffic::Rows(128), 16),
+            (Traffic::Rows(128), 8),
+            (Traffic::Rows(128), 4),
+            (Traffic::Rows(5), 16),
+            (Traffic::Rows(u64::MAX), 16),
+            (Traffic::Heads(64), 16),
+            (Traffic::Mixed, 4),
+            (Traffic::Mixed, 16),
+            (Traffic::Idle, 16),
         ] {
+            let mut config = config.clone();
+            config.timing.faw_banks = faw_banks;
             for wired in [false, true] {
                 let shadow = wired.then(RankController::new);
                 let (controller, manager) = (Lockstep::new(1, 1), Lockstep::new(1, 1));
-                let seen = run(&config, traffic, staggered, controller, manager, shadow);
-                let name = format!("{} {traffic:?} {staggered} {wired}", config.name);
+                let seen = run(&config, traffic, controller, manager, shadow);
+                let name = format!("{} {traffic:?} {faw_banks} {wired}", config.name);
                 assert_eq!(seen.violations.first(), None, "{name}: {seen:?}");
                 // The last multiple of tREFI is not reached.
                 let owed = REFIS - 1 - seen.refs;

@@ -17,6 +17,7 @@ use pimlico_dpa::types::{PinCommand, Pins};
 pub struct Chips {
     cl_tck: u64,
     cwl_tck: u64,
+    faw_banks: u64,
     dram: Dram,
     /// The open row of each bank.
     open: Vec<Option<usize>>,
@@ -31,6 +32,7 @@ impl Chips {
         Ok(Self {
             cl_tck: config.timing.cl_tck,
             cwl_tck: config.timing.cwl_tck,
+            faw_banks: config.timing.faw_banks,
             dram: Dram::new(config),
             open: vec![None; config.banks()],
             outgoing: Outgoing::default(),
@@ -66,8 +68,9 @@ impl Chips {
     pub fn command(&mut self, at_tck: u64, pins: Pins) {
         let (bank, column) = (pins.bank(), pins.column());
         match pins.command {
-            PinCommand::Act => self.open[bank] = Some(pins.row()),
-            PinCommand::ActAll => self.open.fill(Some(pins.row())),
+            PinCommand::Act | PinCommand::ActAll => {
+                pins.open_rows(self.faw_banks, &mut self.open, pins.row());
+            }
             PinCommand::Pre => self.open[bank] = None,
             PinCommand::PreAll => self.open.fill(None),
             PinCommand::Rd => {
@@ -83,6 +86,7 @@ impl Chips {
             | PinCommand::RdAll
             | PinCommand::RdResult
             | PinCommand::WrShared
+            | PinCommand::SetWord
             | PinCommand::Ref => {}
         }
     }

@@ -67,6 +67,10 @@ pub struct Timing {
     /// The window that holds no more than four ACTs.
     #[serde(rename = "FAW")]
     pub faw_tck: u64,
+    /// Banks that may open in that window: a count, not tCK. 4, by ACTs, is JESD79-4's; 16 and 8, by one
+    /// ACT_ALL, are of chips whose supply is built for it.
+    #[serde(rename = "FAW_BANKS")]
+    pub faw_banks: u64,
     /// From ACT to RD.
     #[serde(rename = "RCD")]
     pub rcd_tck: u64,
@@ -139,6 +143,7 @@ impl Timing {
             rc: byte(self.rc_tck),
             rtp: byte(self.rtp_tck),
             faw: byte(self.faw_tck),
+            faw_banks: U::new(self.faw_banks),
             rd_to_wr: byte(self.rd_to_wr_tck()),
             wr_to_rd_s: byte(self.wr_to_rd_s_tck()),
             wr_to_rd_l: byte(self.wr_to_rd_l_tck()),
@@ -174,7 +179,7 @@ impl Timing {
 
     /// The range of each value on its own. Limits are those of 16 bits and less, far above what any
     /// standard has: they keep sums of them from overflowing.
-    fn ranges(&self) -> [Range; 22] {
+    fn ranges(&self) -> [Range; 23] {
         [
             ("BL", self.burst_tck, 1..=16, "1 to 16"),
             ("CCD_S", self.ccd_s_tck, 1..=64, "1 to 64"),
@@ -182,6 +187,7 @@ impl Timing {
             ("RRD_S", self.rrd_s_tck, 1..=256, "1 to 256"),
             ("RRD_L", self.rrd_l_tck, 1..=256, "1 to 256"),
             ("FAW", self.faw_tck, 1..=1024, "1 to 1024"),
+            ("FAW_BANKS", self.faw_banks, 4..=16, "4, 8 or 16"),
             ("RCD", self.rcd_tck, 1..=256, "1 to 256"),
             ("RCD_WR", self.rcd_wr_tck, 1..=256, "1 to 256"),
             ("RCD_MAC", self.rcd_mac_tck, 1..=256, "1 to 256"),
@@ -272,6 +278,9 @@ pub enum ConfigError {
 }
 
 impl Config {
+    /// Presets for [`of_rank`](Self::of_rank).
+    pub const RANKS: [&str; 2] = ["ddr4-3200", "ddr4-3200-16gb"];
+
     /// The rank of L3's DIMM-PIM.
     pub fn ddr4_3200() -> Self {
         Self::parse(include_str!("../presets/ddr4-3200.toml")).expect("tested below")
@@ -280,6 +289,16 @@ impl Config {
     /// A channel of GDDR6-AiM, as in LoL-PIM's module. Not a [`Rank`](crate::Rank).
     pub fn gddr6_aim() -> Self {
         Self::parse(include_str!("../presets/gddr6-aim.toml")).expect("tested below")
+    }
+
+    /// A preset of chips that a rank can be built of, by its name.
+    pub fn of_rank(name: &str) -> Option<Self> {
+        let text = match name {
+            "ddr4-3200" => include_str!("../presets/ddr4-3200.toml"),
+            "ddr4-3200-16gb" => include_str!("../presets/ddr4-3200-16gb.toml"),
+            _ => return None,
+        };
+        Some(Self::parse(text).expect("tested below"))
     }
 
     /// Reads and checks a preset.
@@ -351,14 +370,15 @@ impl Config {
         for (key, value) in self.timing.counted() {
             self.require(key, value, value < 1 << 8, "at most 255, for the rank controller")?;
         }
-        let Timing { rfc_tck, refi_tck, max_postponed_refs, .. } = self.timing;
+        let Timing { faw_banks, rfc_tck, refi_tck, max_postponed_refs, .. } = self.timing;
         let (rows, columns) = (self.organisation.rows, self.columns());
         for (key, value, holds, expected) in [
+            ("FAW_BANKS", faw_banks, [4, 8, 16].contains(&faw_banks), "4, 8 or 16"),
             ("RFC", rfc_tck, rfc_tck < 1 << 16, "at most 65535, for the rank controller"),
             ("REFI", refi_tck, refi_tck < 1 << 20, "at most 1048575, for the refresh manager"),
             ("REF_POSTPONED", max_postponed_refs, max_postponed_refs == 8, "8"),
             ("rows", rows as u64, rows <= 1 << 16, "at most 65536, for the rank controller"),
-            ("page_bytes", columns as u64, columns <= 1 << 8, "at most 256 columns"),
+            ("page_bytes", columns as u64, columns <= 1 << 7, "at most 128 columns"),
         ] {
             self.require(key, value, holds, expected)?;
         }
@@ -451,6 +471,11 @@ mod tests {
         assert_eq!(config.multipliers(), 4);
         assert_eq!(config.all_bank_bytes(), 1024);
         assert_eq!(config.peak_gb_per_s(), 204.8);
+        for name in Config::RANKS {
+            let config = Config::of_rank(name).expect("a preset");
+            assert_eq!((config.name.as_str(), config.check_rank().is_ok()), (name, true));
+        }
+        assert_eq!(Config::of_rank("gddr6-aim"), None);
         // 16 channels of 2 DIMMs of 2 ranks: L3 Table 2 says 13.0 TB/s.
         assert_eq!((config.peak_gb_per_s() * 64.0 / 100.0).round() / 10.0, 13.1);
     }
@@ -515,7 +540,7 @@ mod tests {
     fn every_key_is_required_and_checked() {
         for text in [DDR4, AIM] {
             let keys = keys(text);
-            assert_eq!(keys.len(), 4 + 6 + 22);
+            assert_eq!(keys.len(), 4 + 6 + 23);
             for key in &keys {
                 let (_, name) = key;
                 let missing = refusal(&with(text, key, None), name);

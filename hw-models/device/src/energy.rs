@@ -117,7 +117,7 @@ impl Power {
         let timing = &config.timing;
         let tck_ns = config.tck_ps as f64 / 1000.0;
         let chips = config.organisation.chips as f64;
-        let banks = config.banks() as f64;
+        let (banks, opened) = (config.banks() as f64, timing.faw_banks as f64);
         // V x mA x ns = pJ
         let of_tck = |current: f64, tck: u64| self.vdd * current * tck as f64 * tck_ns * chips;
         let above_standby = |current: f64, tck: u64| of_tck(current - self.idd3n, tck);
@@ -133,7 +133,7 @@ impl Power {
         let mw = |power: f64, tck: u64| power * tck as f64 * tck_ns;
         let pu_tck = statistics.used * timing.ccd_l_tck;
         Energy {
-            activate: activate * (count(PinCommand::Act) + banks * count(PinCommand::ActAll)),
+            activate: activate * (count(PinCommand::Act) + opened * count(PinCommand::ActAll)),
             all_bank_read: read * banks * count(PinCommand::RdAll),
             bursts: read * (count(PinCommand::Rd) + count(PinCommand::RdResult))
                 + write * (count(PinCommand::Wr) + count(PinCommand::WrShared)),

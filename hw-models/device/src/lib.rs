@@ -75,7 +75,7 @@ pub use device::Device;
 pub use dram::{Cells, Dram};
 pub use error::RankError;
 pub use module::ModuleDevice;
-pub use options::{Activation, Gear, Normalise, Options, SumFormat};
+pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;
 pub use pins::{BusDriver, PinWatch};
 pub use rank::{Rank, UnitInput, UnitWatch};

@@ -15,7 +15,7 @@ use crate::dispatch::{Made, Outcome, Start};
 use crate::dram::Dram;
 use crate::error::RankError;
 use crate::memories::{Accesses, Memories};
-use crate::options::{Activation, Options};
+use crate::options::Options;
 use crate::pins::{BusDriver, PinWatch};
 use crate::record::Record;
 use crate::sizes::{Burst, CHIPS};
@@ -107,10 +107,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
             module,
             idle: PimModuleIn {
                 timing_i: timing.ports(),
-                options_i: types::Options {
-                    staggered: options.activation == Activation::Staggered,
-                    refresh: options.refresh,
-                },
+                options_i: types::Options { refresh: options.refresh },
                 size_i: config.bank_size(),
                 ..Default::default()
             },
@@ -164,7 +161,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         let gear = self.options.gear.tck() as u64;
         let is_held = driven.load.is_some() || driven.start.is_some();
         let in_memory_mode = driven.memory && !is_held;
-        let pins = self.output.pins_o;
+        let pins = self.output.pins_o.decode();
         let cells_i = self.cells(pins);
         if !is_held {
             self.record.begin_tck(self.tck);
@@ -242,8 +239,9 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
         let timing = &self.config.timing;
         self.record.command(pins);
         match pins.command {
-            PinCommand::Act => self.open[pins.bank()] = Some(pins.row()),
-            PinCommand::ActAll => self.open = [Some(pins.row()); BANKS],
+            PinCommand::Act | PinCommand::ActAll => {
+                pins.open_rows(timing.faw_banks, &mut self.open, pins.row());
+            }
             PinCommand::Pre => self.open[pins.bank()] = None,
             PinCommand::PreAll => self.open = [None; BANKS],
             PinCommand::Wr => self.writes.push_back(self.open[pins.bank()]),
@@ -258,7 +256,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
                     self.record.operand(self.tck + timing.cwl_tck - 1);
                 }
             }
-            PinCommand::None | PinCommand::RdAll | PinCommand::Ref => {}
+            PinCommand::None | PinCommand::RdAll | PinCommand::SetWord | PinCommand::Ref => {}
         }
     }
 
@@ -285,7 +283,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
     /// A tCK of a run ends.
     fn account(&mut self) {
         let PimModuleOut { pins_o, activity_o, .. } = self.output;
-        match pins_o.command {
+        match pins_o.decode().command {
             PinCommand::RdAll => self.record.read(activity_o.opens),
             _ => {
                 let cause = Cause::of(activity_o.lost_refresh, activity_o.lost_row_switch);

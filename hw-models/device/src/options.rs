@@ -6,8 +6,6 @@ pub use pimlico_dpa::clock::Gear;
 /// How a rank works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How rows are opened for the bank PUs.
-    pub activation: Activation,
     /// Whether rows are refreshed.
     pub refresh: bool,
     /// When softmax divides by the sum of the exponentials.
@@ -21,7 +19,6 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            activation: Activation::AllBank,
             refresh: true,
             normalise: Normalise::Early,
             sums: SumFormat::Binary16,
@@ -48,15 +45,6 @@ pub enum SumFormat {
     Binary32,
 }
 
-/// How a row is opened in all banks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    /// By one command.
-    AllBank,
-    /// By one ACT for each bank, which keep tRRD and tFAW.
-    Staggered,
-}
-
 impl Normalise {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
@@ -73,16 +61,6 @@ impl SumFormat {
         match self {
             Self::Binary16 => "binary16",
             Self::Binary32 => "binary32",
-        }
-    }
-}
-
-impl Activation {
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AllBank => "all-bank",
-            Self::Staggered => "staggered",
         }
     }
 }

@@ -333,7 +333,7 @@ pub fn run_with(
     let longest = job.contexts.iter().copied().max().unwrap_or(1).max(setup.longest.unwrap_or(1));
     let mut requests = Requests::new(HeadLayout::new(rank.config(), job.head_dim, longest, 0)?)?;
     requests.program.clone_from(&setup.program);
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let [mut load, mut cost] = [Statistics::default(); 2];
     let mut stages = Stages::default();

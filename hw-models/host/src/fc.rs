@@ -96,7 +96,7 @@ pub fn run(
     for &MatrixShape { rows, columns, .. } in &job.shapes {
         MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
     }
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let mut operators = Vec::new();
     let (mut load, mut bytes) = (Statistics::default(), 0);

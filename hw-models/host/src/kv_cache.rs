@@ -11,7 +11,7 @@ use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transa
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
-use pimlico_device::{CHIPS, Device, RankError, Statistics};
+use pimlico_device::{CHIPS, Config, Device, RankError, Statistics};
 
 /// Why data cannot be moved.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,16 @@ pub struct HostPort {
 impl HostPort {
     /// Of a module with re-layout, whose SPD image is spoofed.
     pub fn new() -> Result<Self, SpdError> {
-        let image = Description::ddr4_3200().image(Values::Spoofed)?;
+        Self::with(&Description::ddr4_3200())
+    }
+
+    /// Of a module of such chips.
+    pub fn of(config: &Config) -> Result<Self, SpdError> {
+        Self::with(&Description::of(config))
+    }
+
+    fn with(module: &Description) -> Result<Self, SpdError> {
+        let image = module.image(Values::Spoofed)?;
         Ok(Self { controller: MemoryController::from_spd(image.as_bytes())? })
     }
 

@@ -37,7 +37,7 @@ use standard::{ACTS_OF_FAW, BURST_TCK, CCD_S_TCK, COLUMNS_OF_BURST, REFI_PS, TUR
 
 /// Rows and columns of a bank that the pins can name: see [`Pins`].
 const ROWS: usize = 1 << 16;
-const COLUMNS: u64 = 1 << 8;
+const COLUMNS: u64 = 1 << 7;
 
 /// Transactions for which rows are opened ahead.
 pub const LOOK_AHEAD: usize = 32;
@@ -353,7 +353,8 @@ impl MemoryController {
             | PinCommand::ActAll
             | PinCommand::RdAll
             | PinCommand::RdResult
-            | PinCommand::WrShared => unreachable!("a host does not know them"),
+            | PinCommand::WrShared
+            | PinCommand::SetWord => unreachable!("a host does not know them"),
         }
     }
 }

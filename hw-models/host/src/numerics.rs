@@ -111,7 +111,7 @@ fn row(
     let mut rank = Rank::new(config.clone(), options);
     let pins = PinLog::of(&mut rank);
     let layout = HeadLayout::new(config, shape.head_dim, shape.context, 0)?;
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(config).map_err(TransferError::from)?;
     host.transfer(&mut rank, kv_cache::writes(&layout, head))?;
     let result = attention::run_head(&mut rank, &layout, &head.queries)?;
     let slot_tck = config.timing.ccd_l_tck;

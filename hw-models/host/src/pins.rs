@@ -87,8 +87,9 @@ impl PinWatch for PinLog {
 /// What the chips of a preset demand.
 pub fn rules(config: &Config) -> Rules {
     let Organisation { bank_groups, banks_per_group, .. } = config.organisation;
-    let Timing { burst_tck, ccd_s_tck, ccd_l_tck, rrd_s_tck, rrd_l_tck, faw_tck, .. } =
-        config.timing;
+    let Timing {
+        burst_tck, ccd_s_tck, ccd_l_tck, rrd_s_tck, rrd_l_tck, faw_tck, faw_banks, ..
+    } = config.timing;
     let Timing { rcd_tck, rcd_wr_tck, rcd_mac_tck, ras_tck, rp_tck, rc_tck, .. } = config.timing;
     let Timing { cl_tck, cwl_tck, rtw_gap_tck, wtr_s_tck, wtr_l_tck, .. } = config.timing;
     let Timing { wr_tck, rtp_tck, refi_tck, rfc_tck, max_postponed_refs, .. } = config.timing;
@@ -101,6 +102,7 @@ pub fn rules(config: &Config) -> Rules {
         t_rrd_s: rrd_s_tck,
         t_rrd_l: rrd_l_tck,
         t_faw: faw_tck,
+        faw_banks: faw_banks as usize,
         t_rcd: rcd_tck,
         t_rcd_wr: rcd_wr_tck,
         t_rcd_mac: rcd_mac_tck,
@@ -132,6 +134,7 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
         t_rrd_s: t.rrd_s_tck,
         t_rrd_l: t.rrd_l_tck,
         t_faw: t.faw_tck,
+        faw_banks: standard::ACTS_OF_FAW,
         t_rcd: t.rcd_tck,
         t_rcd_wr: t.rcd_tck,
         t_rcd_mac: t.rcd_tck,
@@ -157,7 +160,7 @@ pub fn pin(pins: Pins) -> Option<Pin> {
     Some(match pins.command {
         PinCommand::None => return None,
         PinCommand::Act => Pin::Act { bank, row },
-        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::ActAll => Pin::ActAll { bank, row },
         PinCommand::Pre => Pin::Pre { bank },
         PinCommand::PreAll => Pin::PreAll,
         PinCommand::Rd => Pin::Rd { bank, column },
@@ -171,6 +174,7 @@ pub fn pin(pins: Pins) -> Option<Pin> {
         }
         PinCommand::WrShared => Pin::WrShared { word: column },
         PinCommand::Ref => Pin::Ref,
+        PinCommand::SetWord => Pin::SetWord { word: column },
     })
 }
 
@@ -185,7 +189,8 @@ mod tests {
             let image = Description::ddr4_3200().image(values).expect("it has room");
             advertised_rules(&Spd::parse(image.as_bytes()).expect("its own image"))
         };
-        let rules = rules(&Config::ddr4_3200());
+        // It has no word for an ACT_ALL.
+        let rules = Rules { faw_banks: 4, ..rules(&Config::ddr4_3200()) };
         assert_eq!(rules_of(Values::Honest), rules);
         assert_ne!(rules_of(Values::Spoofed), rules);
     }

@@ -35,8 +35,10 @@ pub struct Report {
     pub seed: u64,
     /// Clock period in ns.
     pub tck_ns: f64,
-    /// How rows are opened for the bank PUs: `all-bank` or `staggered`.
-    pub activation: &'static str,
+    /// Preset of the DRAM.
+    pub dram: String,
+    /// Banks that may open in a tFAW.
+    pub faw_banks: u64,
     /// Whether rows are refreshed.
     pub refresh: bool,
     /// When softmax divides: `early`, each weight, or `late`, the context.
@@ -100,7 +102,7 @@ impl Report {
         operators: Vec<Operator>,
     ) -> Self {
         let System { name, config, module, topology, .. } = *system;
-        let System { activation, refresh, normalise, sums, gear, .. } = *system;
+        let System { refresh, normalise, sums, gear, .. } = *system;
         let devices =
             module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
@@ -114,7 +116,8 @@ impl Report {
             backend: String::new(),
             seed,
             tck_ns: config.tck_ps as f64 / 1000.0,
-            activation,
+            dram: config.name.clone(),
+            faw_banks: config.timing.faw_banks,
             refresh,
             normalise,
             sums,

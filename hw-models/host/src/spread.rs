@@ -309,7 +309,7 @@ fn run_rows(
     io_buffers: IoBuffers,
 ) -> Result<Done, GemvError> {
     let pins = PinLog::of(&mut *rank);
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None)?;
     Ok(Done {
         statistics: block.cost,
@@ -326,7 +326,7 @@ fn run_head(
     head: &Head,
 ) -> Result<Done, AttentionError> {
     let pins = PinLog::of(&mut *rank);
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let stages = attention::errors(head, &result, rank.options().normalise);

@@ -6,7 +6,7 @@ use half::f16;
 use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Config, Statistics};
+use pimlico_device::{Config, Statistics};
 use pimlico_dpa::types::PinCommand;
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
@@ -78,14 +78,14 @@ fn check(options: AimOptions, rows: usize, columns: usize, seed: u64) -> Statist
 }
 
 fn shapes() -> impl Strategy<Value = (AimOptions, usize, usize, u64)> {
-    let options = (1..=4usize, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(
-        |(channels, single, refresh, staggered)| AimOptions {
-            channels,
-            io_buffers: if single { IoBuffers::Single } else { IoBuffers::PingPong },
-            activation: if staggered { Activation::Staggered } else { Activation::AllBank },
-            refresh,
-        },
-    );
+    let options =
+        (1..=4usize, any::<bool>(), any::<bool>()).prop_map(|(channels, single, refresh)| {
+            AimOptions {
+                channels,
+                io_buffers: if single { IoBuffers::Single } else { IoBuffers::PingPong },
+                refresh,
+            }
+        });
     // Few rows of many elements, or many of few.
     let matrix = prop_oneof![(1..=40usize, 1..=5000usize), (1..=400usize, 1..=300usize)];
     (options, matrix, any::<u64>()).prop_map(|(o, (rows, columns), seed)| (o, rows, columns, seed))
@@ -240,7 +240,7 @@ fn a_layer_has_its_operators() {
 #[test]
 fn ping_pong_buffers_hide_operands_and_results() {
     let cost = |io_buffers, rows, columns| {
-        let options = AimOptions { channels: 1, io_buffers, refresh: false, ..Default::default() };
+        let options = AimOptions { channels: 1, io_buffers, refresh: false };
         check(options, rows, columns, 1)
     };
     // Sums of eight columns, as of keys of 128 elements: the banks wait for none of the results.

@@ -6,8 +6,8 @@ use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{
-    Activation, Address, BusDriver, Config, Device, Gear, HostTransfer, ModuleDevice, Normalise,
-    Options, PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
+    Address, BusDriver, Config, Device, Gear, HostTransfer, ModuleDevice, Normalise, Options,
+    PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
 use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
@@ -125,10 +125,9 @@ fn cases(few: u32) -> ProptestConfig {
 
 fn options() -> impl Strategy<Value = Options> {
     let gear = prop::sample::select(vec![Gear::DEFAULT, Gear::DEFAULT, Gear::One, Gear::Four]);
-    (any::<[bool; 4]>(), gear).prop_map(|([staggered, refresh, late, wide], gear)| {
+    (any::<[bool; 3]>(), gear).prop_map(|([refresh, late, wide], gear)| {
         let plain = gear != Gear::DEFAULT;
         Options {
-            activation: if staggered { Activation::Staggered } else { Activation::AllBank },
             refresh,
             normalise: if late && !plain { Normalise::Late } else { Normalise::Early },
             sums: if wide && !plain { SumFormat::Binary32 } else { SumFormat::Binary16 },
@@ -140,17 +139,19 @@ fn options() -> impl Strategy<Value = Options> {
 /// The preset, with REFs as often as a row lasts, or more seldom, and other times that the host does not
 /// know.
 fn configs() -> impl Strategy<Value = Config> {
-    (300..5000_u64, 80..600_u64, prop::sample::select(vec![8, 12]), 10..40_u64, 16..60_u64)
-        .prop_map(|(refi_tck, rfc_tck, ccd_l_tck, rcd_mac_tck, faw_tck)| {
+    let faw = (16..60_u64, prop::sample::select(vec![4, 8, 16]));
+    (300..5000_u64, 80..600_u64, prop::sample::select(vec![8, 12]), 10..40_u64, faw).prop_map(
+        |(refi_tck, rfc_tck, ccd_l_tck, rcd_mac_tck, (faw_tck, faw_banks))| {
             let mut config = Config::ddr4_3200();
             let timing = &mut config.timing;
             timing.refi_tck = refi_tck.max(2 * rfc_tck);
             timing.rfc_tck = rfc_tck;
             timing.ccd_l_tck = ccd_l_tck;
             timing.rcd_mac_tck = rcd_mac_tck;
-            timing.faw_tck = faw_tck;
+            (timing.faw_tck, timing.faw_banks) = (faw_tck, faw_banks);
             config
-        })
+        },
+    )
 }
 
 fn shapes() -> impl Strategy<Value = Vec<HeadShape>> {

@@ -3,7 +3,7 @@
 //! is the same as where each is run.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
 use pimlico_host::data::Distribution;
 use pimlico_host::layer;
 use pimlico_host::model::Model;
@@ -84,10 +84,9 @@ proptest! {
         heads in 1usize..7,
         group in 1usize..4,
         device in [1usize..3, 1usize..3, 1usize..3],
-        (refresh, staggered) in (any::<bool>(), any::<bool>()),
+        refresh in any::<bool>(),
     ) {
-        let activation = if staggered { Activation::Staggered } else { Activation::AllBank };
-        let options = Options { refresh, activation, ..Options::default() };
+        let options = Options { refresh, ..Options::default() };
         let job = attention::AttentionJob {
             model: String::new(),
             head_dim,

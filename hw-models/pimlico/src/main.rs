@@ -15,6 +15,7 @@ mod output;
 mod run;
 mod spd;
 mod sweep;
+mod workloads;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 //! `pimlico sweep`: what a choice of the design costs and gains, over a range.
 
 mod batch;
+mod dram;
 mod io_buffers;
 mod numerics;
 mod programs;
@@ -22,6 +23,8 @@ enum Study {
     /// Average batch size with static and with lazy allocation of KV caches: memory is simulated, time
     /// is not
     Batch(batch::BatchArguments),
+    /// Chips of 8 or 16 Gb, of which 16, 8 or 4 banks may open in a tFAW: heads, a matrix, a layer, text
+    Dram(dram::DramArguments),
     /// Ping-pong I/O buffers or single ones on a module of AiM channels: cycles, and slots by cause
     IoBuffers(io_buffers::IoBuffersArguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
@@ -34,6 +37,7 @@ enum Study {
 pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
     match &arguments.study {
         Study::Batch(arguments) => batch::run(arguments),
+        Study::Dram(arguments) => dram::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),

@@ -65,7 +65,9 @@ fn options_reach_the_rank() {
         report["total"]["cycles"].as_u64().expect("a number")
     };
     let plain = cycles("");
-    assert!(cycles("--activation staggered") > plain + 100);
+    assert!(cycles("--faw-banks 8") > plain + 50);
+    assert!(cycles("--faw-banks 4") > cycles("--faw-banks 8") + 100);
+    assert!(cycles("--context 6000 --dram ddr4-3200-16gb") > cycles("--context 6000") + 300);
     assert!(cycles("--refresh off") <= plain);
     assert!(cycles("--sums binary32") > plain);
     assert!(cycles("--batch 3") > 2 * plain);
@@ -382,7 +384,7 @@ fn wrong_operands_are_refused_in_one_line() {
 fn the_cycle_model_reports_what_the_engine_does() {
     for arguments in [
         "--context 70",
-        "--context 33 --head-dim 64 --normalise late --sums binary32 --activation staggered",
+        "--context 33 --head-dim 64 --normalise late --sums binary32 --faw-banks 4",
         "--op gemv --rows 40 --cols 300",
     ] {
         let run = |backend| {

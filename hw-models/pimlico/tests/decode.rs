@@ -80,7 +80,7 @@ fn the_table_begins_with_the_text() {
 fn options_reach_the_decoder() {
     let cycles = |arguments: &[&str]| decode(arguments)["total"]["cycles"].as_u64().expect("one");
     let plain = cycles(&["--tokens", "2"]);
-    assert!(cycles(&["--tokens", "2", "--activation", "staggered"]) > plain);
+    assert!(cycles(&["--tokens", "2", "--faw-banks", "4"]) > plain);
     let warm = |seed| {
         let arguments = ["--tokens", "12", "--temperature", "2", "--seed", seed];
         decode(&arguments)["text"].clone()

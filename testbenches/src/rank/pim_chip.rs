@@ -4,13 +4,14 @@
 
 use super::burst_timer::BURST;
 use super::judge::equal;
+use super::known_code;
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
 use crate::coverage::{Bins, beats::Follow};
 use crate::{Bench, OracleError};
-use pimlico_dpa::types::{Mac, PinCommand, Pins, ResultAddress};
+use pimlico_dpa::types::{PinCommand, Pins, ReadAll, ResultAddress};
 use pimlico_golden::reduction::Precision;
-use pimlico_ports::Enumerated;
+use pimlico_ports::{Enumerated, U, pack};
 use pimlico_units::arith::{Binary16, Format, Fp};
 use pimlico_units::rank::{PimChip, PimChipIn, PimChipOut};
 use std::collections::VecDeque;
@@ -66,6 +67,13 @@ fn is_kept(address: ResultAddress) -> bool {
     !address.context_sums && address.lane.get() > 0
 }
 
+/// What random pins stand for: a command drawn of them, and what it is about.
+fn drawn(input: &PimChipIn<impl Format>) -> Pins {
+    let pins = pack(&input.pins_i);
+    let command = PinCommand::ALL[(pins % 11) as usize];
+    Pins { command, bank: U::new(pins >> 4), row: (pins >> 7) as u16, column: (pins >> 3) as u8 }
+}
+
 /// What the arrangement knows of the unit.
 #[derive(Default)]
 struct Arrangement {
@@ -79,6 +87,9 @@ struct Arrangement {
     idle_from: usize,
     /// When a word of the shared buffer is there for an RD_ALL.
     words: Vec<(usize, u8)>,
+    /// The word that was set, and the one that an RD_ALL reads next.
+    set: u8,
+    next: u8,
     /// Edges of the PUs' clock, and the end of the present slot; slots that may follow it.
     edges: usize,
     slot_end: usize,
@@ -94,8 +105,8 @@ struct Arrangement {
 
 impl Arrangement {
     /// A command that may come in this tCK: the drawn one, another, or none.
-    fn command(&self, tck: usize, input: &PimChipIn<impl Format>) -> PinCommand {
-        let drawn = input.pins_i.command;
+    fn command(&self, tck: usize, input: &PimChipIn<impl Format>, pins: Pins) -> PinCommand {
+        let drawn = pins.command;
         // Commands that the chip does not look at are drawn more often than they are of use.
         let wanted = match drawn {
             PinCommand::Act | PinCommand::ActAll => PinCommand::RdAll,
@@ -105,10 +116,18 @@ impl Arrangement {
         };
         let may = match wanted {
             PinCommand::RdAll => {
-                let sparse = tck / STRETCH % 2 == 1 && !input.pins_i.row.is_multiple_of(16);
-                !sparse && tck >= self.all_from && self.readable(tck).next().is_some()
+                let sparse = tck / STRETCH % 2 == 1 && !pins.row.is_multiple_of(16);
+                if sparse || tck < self.all_from {
+                    return PinCommand::None;
+                }
+                let there = self.readable(tck).any(|word| [self.set, self.next].contains(&word));
+                match self.readable(tck).next() {
+                    None => false,
+                    Some(_) if !there || pins.row % 16 == 5 => return PinCommand::SetWord,
+                    Some(_) => true,
+                }
             }
-            PinCommand::RdResult => self.may_read(tck, input) && self.has_result(input),
+            PinCommand::RdResult => self.may_read(tck, input) && self.has_result(pins),
             PinCommand::Rd => self.may_read(tck, input),
             PinCommand::Wr | PinCommand::WrShared => {
                 tck >= self.writes_from && self.is_free(false, tck + usize::from(input.cwl_i))
@@ -135,8 +154,8 @@ impl Arrangement {
     }
 
     /// Whether the registers that an RD_RESULT reads hold results, with the edge of this tCK.
-    fn has_result(&self, input: &PimChipIn<impl Format>) -> bool {
-        let address = ResultAddress::of_bits(input.pins_i.column);
+    fn has_result(&self, pins: Pins) -> bool {
+        let address = ResultAddress::of_bits(pins.column);
         if is_kept(address) {
             return self.keeps;
         }
@@ -149,18 +168,20 @@ impl Arrangement {
     }
 
     /// Fits an RD_ALL into what is going on, in the slot that begins with the next edge.
-    fn fit(&mut self, tck: usize, input: &mut PimChipIn<impl Format>) {
-        let there: Vec<u8> = self.readable(tck).collect();
-        let Mac { word, accumulate, .. } = &mut input.mac_i;
-        *word = there[usize::from(*word) % there.len()];
-        *accumulate &= self.edges >= self.accumulates_from;
+    fn fit(&mut self, tck: usize, pins: Pins) -> Pins {
+        let there = |word: u8| self.readable(tck).any(|other| other == word);
+        let [set, next] = [there(self.set), there(self.next)];
+        let mut what = pins.read_all();
+        what.back = if what.back { set } else { !next };
+        self.next = if what.back { self.set } else { self.next }.wrapping_add(1);
+        what.accumulate &= self.edges >= self.accumulates_from;
         // Most sums are of several beats.
         if let Some(mode) = self.open.filter(|_| !tck.is_multiple_of(4)) {
-            *accumulate = mode;
+            what.accumulate = mode;
         }
-        let accumulate = *accumulate;
-        input.mac_i.first |= self.open != Some(accumulate);
-        if input.mac_i.last {
+        let accumulate = what.accumulate;
+        what.first |= self.open != Some(accumulate);
+        if what.last {
             self.results.push((accumulate, self.edges + 1));
         }
         if !accumulate {
@@ -168,6 +189,15 @@ impl Arrangement {
         }
         // A tree sum goes on behind its last beat, as an accumulator does.
         self.open = Some(accumulate);
+        Pins::rd_all(pins.column(), what)
+    }
+
+    /// Sets a word that an RD_ALL may read.
+    fn set(&mut self, tck: usize, pins: Pins) -> Pins {
+        let there: Vec<u8> = self.readable(tck).collect();
+        let column = there[usize::from(pins.column) % there.len()];
+        (self.set, self.next) = (column, column);
+        Pins { command: PinCommand::SetWord, column, ..Pins::default() }
     }
 }
 
@@ -185,14 +215,15 @@ impl<A: Format> Bench for PimChip<A> {
             (first.second_i, first.clk_tck_i) = (false, false);
             // The clocks of a held tCK stand still, and so does the time of the slots.
             let held = first.dq_i % 32 == 31 && tck >= state.idle_from && tck >= state.slot_end;
+            let mut pins = drawn(first);
             if held {
-                first.pins_i.command = PinCommand::None;
+                pins.command = PinCommand::None;
             }
-            let reads_all = !held && state.command(tck, first) == PinCommand::RdAll;
+            let reads_all = !held && state.command(tck, first, pins) == PinCommand::RdAll;
             let ends = state.follow > 0 && tck >= state.slot_end;
             first.clk_pu_i = !held && (reads_all || ends);
             if reads_all {
-                state.fit(tck, first);
+                pins = state.fit(tck, pins);
             }
             if first.clk_pu_i {
                 state.edges += 1;
@@ -204,13 +235,19 @@ impl<A: Format> Bench for PimChip<A> {
                 PinCommand::RdAll
             } else {
                 // What this tCK's edge brings counts.
-                match state.command(tck, first) {
+                match state.command(tck, first, pins) {
                     PinCommand::RdAll => PinCommand::None,
                     command => command,
                 }
             };
-            first.pins_i.command = command;
-            let address = ResultAddress::of_bits(first.pins_i.column);
+            pins.command = command;
+            if command == PinCommand::SetWord {
+                pins = state.set(tck, pins);
+            }
+            // Where there is no command, what the pins show is any code that says nothing.
+            let says_nothing = command == PinCommand::None && !first.pins_i.decode().is_some();
+            first.pins_i = if says_nothing { first.pins_i } else { pins.encode() };
+            let address = ResultAddress::of_bits(pins.column);
             state.bursts.retain(|(_, at)| at + BURST > tck);
             match transfer(command) {
                 Some(0 | 1) => {
@@ -227,7 +264,7 @@ impl<A: Format> Bench for PimChip<A> {
                     state.writes_from = tck + BURST;
                     state.idle_from = state.idle_from.max(end);
                     if kind == 3 {
-                        state.words.push((end, first.pins_i.column));
+                        state.words.push((end, pins.column));
                     }
                 }
                 None => {}
@@ -257,6 +294,7 @@ impl<A: Format> Bench for PimChip<A> {
         bins.declare("RD_RESULT of context, bank, lane", context);
         bins.declare("RD_RESULT of context, upper", ["0", "1"]);
         bins.declare("bank of RD", (0..BANKS).map(|bank| bank.to_string()));
+        bins.declare("word of RD_ALL", ["the next", "the one that was set"]);
         bins.declare("RD_ALL of a word", ["just written", "written before"]);
         bins.declare("RD_RESULT of results", ["just new", "some time old"]);
         bins.declare("scores that are kept", ["of the last results", "of results before"]);
@@ -274,19 +312,27 @@ impl<A: Format> Bench for PimChip<A> {
         let mut writes = Follow::new("order of transfers that write", &TRANSFERS[2..]);
         let mut edges = 0;
         let mut kept_are_last = false;
+        let mut words = (0_u8, 0); // set, next
         let mut written: VecDeque<(usize, u8)> = VecDeque::new();
         for (tck, pair) in inputs.chunks_exact(2).enumerate() {
             let input = &pair[0];
-            let Pins { command, bank, column, .. } = input.pins_i;
+            let pins = input.pins_i.decode();
+            let Pins { command, bank, column, .. } = pins;
             bins.hit("a tCK is held", usize::from(!pair[1].clk_tck_i));
             if command == PinCommand::RdAll {
-                let Mac { word, accumulate, first, last, .. } = input.mac_i;
+                let ReadAll { accumulate, first, last, back } = pins.read_all();
+                let word = if back { words.0 } else { words.1 };
+                words.1 = word.wrapping_add(1);
+                bins.hit("word of RD_ALL", back.into());
                 let mode = usize::from(accumulate);
                 let flags = usize::from(first) + 2 * usize::from(last);
                 bins.hit_cross("beat of the PUs", mode, flags);
                 all.beat(mode, edges, 1, bins);
                 let just = written.contains(&(tck, word));
                 bins.hit("RD_ALL of a word", usize::from(!just));
+            }
+            if command == PinCommand::SetWord {
+                words = (column, column);
             }
             edges += usize::from(input.clk_pu_i);
             let new = input.clk_pu_i
@@ -392,6 +438,8 @@ struct Chip<A: Format> {
     banks: Vec<Bank>,
     /// Scores of bank groups 1 to 3, as they were when those of group 0 were read.
     kept: [u32; BANKS],
+    /// The word that was set, and the one that an RD_ALL reads next.
+    words: [u8; 2],
     /// Words of the shared buffer, and the tCK from which on each is there.
     shared: Vec<(usize, u8, u64)>,
     /// Edges of the PUs' clock before each tCK.
@@ -412,6 +460,7 @@ impl<A: Format> Chip<A> {
             format: std::marker::PhantomData,
             banks: vec![Bank::default(); BANKS],
             kept: [0; BANKS],
+            words: [0; 2],
             shared: Vec::new(),
             edges: vec![0],
             result_edges: Vec::new(),
@@ -424,7 +473,8 @@ impl<A: Format> Chip<A> {
 
     /// A command, and what comes of it later.
     fn tck(&mut self, tck: usize, input: &PimChipIn<A>, inputs: &[PimChipIn<A>]) {
-        let Pins { command, bank, column, .. } = input.pins_i;
+        let pins = known_code(&input.pins_i).unwrap_or_default();
+        let Pins { command, bank, column, .. } = pins;
         let edges = self.edges[tck] + usize::from(input.clk_pu_i);
         self.edges.push(edges);
         let cwl = usize::from(input.cwl_i);
@@ -434,7 +484,8 @@ impl<A: Format> Chip<A> {
         };
         let end = tck + cwl + BURST;
         match command {
-            PinCommand::RdAll => self.read_all(tck, edges, input),
+            PinCommand::SetWord => self.words = [column; 2],
+            PinCommand::RdAll => self.read_all(tck, edges, input, bank.get()),
             PinCommand::Rd => {
                 let elements = input.cells_i[bank.get() as usize];
                 self.drive(tck, input, elements.map(|element| (16, element.to_bits())).into());
@@ -485,8 +536,10 @@ impl<A: Format> Chip<A> {
     }
 
     /// An RD_ALL whose column goes into the latches with this edge.
-    fn read_all(&mut self, tck: usize, edge: usize, input: &PimChipIn<A>) {
-        let Mac { word, accumulate, first, last, .. } = input.mac_i;
+    fn read_all(&mut self, tck: usize, edge: usize, input: &PimChipIn<A>, bits: u64) {
+        let [accumulate, first, last, back] = [3, 2, 1, 0].map(|bit| bits >> bit & 1 != 0);
+        let word = self.words[usize::from(!back)];
+        self.words[1] = word.wrapping_add(1);
         let written = self.shared.iter().filter(|(at, of, _)| *at <= tck && *of == word);
         // The last one that was written.
         let word = written.max_by_key(|(at, ..)| *at).map_or(0, |(.., word)| *word);
@@ -531,4 +584,4 @@ impl Bank {
 }
 
 /// All commands are known here.
-const _: () = assert!(PinCommand::ALL.len() == 11);
+const _: () = assert!(PinCommand::ALL.len() == 12);

@@ -27,7 +27,14 @@ impl<const SLOTS: usize> Bench for RankController<SLOTS> {
             [5, 7, 9, 11].map(|bit| sort >> bit & 3 == 3);
         let mut row = sort;
         let mut held = [0; 2];
-        for input in inputs {
+        for (clock, input) in inputs.iter_mut().enumerate() {
+            // Words that go on, or come back; few are others.
+            let mac = &mut input.array_i.mac;
+            mac.word = match mac.word % 8 {
+                0 => mac.word,
+                1..4 => sort as u8,
+                _ => (clock / 8) as u8,
+            };
             // Bytes of the column that say nothing of another.
             let column = input.array_i.column;
             let (low, high) = (column & 15, column >> 4);
@@ -57,7 +64,7 @@ impl<const SLOTS: usize> Bench for RankController<SLOTS> {
     }
 
     fn plan(bins: &mut Bins) {
-        plans::rank_controller::plan(bins);
+        plans::rank_controller::plan(bins, SLOTS);
     }
 
     fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
@@ -83,6 +90,11 @@ impl<const SLOTS: usize> Bench for RankController<SLOTS> {
 /// Makes a DRAM's configuration of random bytes.
 fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
     let timing = &mut input.timing_i;
+    timing.faw_banks = U::new(match timing.faw_banks.get() {
+        16.. => 16,
+        8..16 => 8,
+        _ => 4,
+    });
     match sort {
         0 => {
             *timing = Timing {
@@ -176,7 +188,7 @@ struct Times {
     wr_to_rd_l: u64,
     rp: u64,
     rfc: u64,
-    staggered: bool,
+    faw_banks: usize,
     /// Longer than any array request waits at the head of its queue, but for refresh.
     array_bound: u64,
     /// And any bus request.
@@ -198,6 +210,7 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         t_rrd_s: slots(timing.rrd_s),
         t_rrd_l: slots(timing.rrd_l),
         t_faw: slots(timing.faw),
+        faw_banks: timing.faw_banks.get() as usize,
         t_rcd: slots(timing.rcd),
         t_rcd_wr: slots(timing.rcd_wr),
         t_rcd_mac: slots(timing.rcd_mac),
@@ -222,8 +235,9 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
     let column_rcd = time(timing.rcd).max(time(timing.rcd_wr));
     let close =
         time(timing.ras).max(time(timing.rc)) + time(timing.rtp) + time(timing.wr_to_pre) + rp;
-    let acts = if first.staggered_i { 4 } else { 1 };
-    let open = acts * (time(timing.faw) + 4 * (time(timing.rrd_l) + 1));
+    let faw_banks = timing.faw_banks.get() as usize;
+    let windows = (BANKS / faw_banks) as u64;
+    let open = windows * (time(timing.faw) + 4 * (time(timing.rrd_l) + 1));
     let data = ccd_s + rd_to_wr + 2;
     let column = ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
     let times = Times {
@@ -236,8 +250,8 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         wr_to_rd_l,
         rp,
         rfc: timing.rfc.into(),
-        staggered: first.staggered_i,
-        array_bound: close + open + column_rcd.max(rcd_mac) + column + 2 * data + 8,
+        faw_banks,
+        array_bound: close + open + column_rcd.max(rcd_mac) + column + 2 * data + 10,
         bus_bound: 2 * data + 8,
     };
     (times, rules)
@@ -277,6 +291,8 @@ struct Last {
     refresh: Option<u64>,
     /// A PRE or PREA.
     closed: Option<u64>,
+    /// A SET_WORD.
+    set: Option<u64>,
     array: Option<u64>,
     bus: Option<u64>,
     /// The last to use the data bus was the bus port.
@@ -302,11 +318,14 @@ struct Judge {
     rows: [Option<u16>; BANKS],
     /// The row that a `READ_ALL` opened in all banks, if none was closed since.
     uniform: Option<u16>,
-    /// ACTs of the staggered opening that is under way.
+    /// Banks of the opening that is under way.
     opened: usize,
     last: Last,
     /// RD_RESULTs since a REF could have come.
     let_by: usize,
+    /// The word of the shared buffers that was set, and the one behind that of the last RD_ALL.
+    word_set: u8,
+    word_next: u8,
     commands: u64,
 }
 
@@ -325,6 +344,8 @@ impl Judge {
             opened: 0,
             last: Last::default(),
             let_by: 0,
+            word_set: 0,
+            word_next: 0,
             commands: 0,
         }
     }
@@ -473,7 +494,10 @@ impl Judge {
         let column = |kind| {
             let ArrayRequest { bank, column, mac, .. } = of_head(kind).filter(|_| hit)?;
             let (bank, mac) = match kind {
-                ArrayKind::ReadAll => (U::new(0), mac),
+                // With two slots, what the PUs do goes another way.
+                ArrayKind::ReadAll if self.slots == 2 => (U::new(0), mac),
+                ArrayKind::ReadAll if !self.is_known(mac.word) => return None,
+                ArrayKind::ReadAll => (self.said(&mac), mac),
                 _ => (bank, Mac::default()),
             };
             let pins = Pins { bank, column, ..none };
@@ -490,7 +514,7 @@ impl Judge {
                 let head = head.filter(|_| !stop && !hit)?;
                 let bank = match head.kind {
                     ArrayKind::CloseAll => return None,
-                    ArrayKind::ReadAll if !self.times.staggered => return None,
+                    ArrayKind::ReadAll if self.times.faw_banks > 4 => return None,
                     ArrayKind::ReadAll if any_open && self.opened == 0 => return None,
                     ArrayKind::ReadAll => {
                         let (index, group) = (self.opened / BANK_GROUPS, self.opened % BANK_GROUPS);
@@ -501,8 +525,9 @@ impl Judge {
                 Some(only(Pins { bank, row: head.row, ..none }))
             }
             PinCommand::ActAll => {
-                let head = of_head(ArrayKind::ReadAll).filter(|_| !self.times.staggered)?;
-                Some(only(Pins { row: head.row, ..none }))
+                let head = of_head(ArrayKind::ReadAll).filter(|_| self.times.faw_banks > 4)?;
+                let bank = U::new(self.opened as u64);
+                Some(only(Pins { bank, row: head.row, ..none }))
             }
             PinCommand::Pre => {
                 let head = of_head(ArrayKind::Rd).or(of_head(ArrayKind::Wr))?;
@@ -520,12 +545,29 @@ impl Judge {
             PinCommand::RdAll => column(ArrayKind::ReadAll),
             PinCommand::RdResult => bus(false),
             PinCommand::WrShared => bus(true),
+            PinCommand::SetWord => {
+                let head = of_head(ArrayKind::ReadAll).filter(|_| hit && self.slots == 1)?;
+                let column = head.mac.word;
+                (!self.is_known(column)).then_some(only(Pins { column, ..none }))
+            }
             PinCommand::Ref => {
                 let in_turn = self.let_by >= 8 || !self.reads_wait();
                 let due = stop && !any_open && in_turn;
                 due.then_some(Shown { refresh_issued: true, ..only(none) })
             }
         }
+    }
+
+    /// Whether the chips read a word next, or can go back to it.
+    fn is_known(&self, word: u8) -> bool {
+        [self.word_set, self.word_next].contains(&word)
+    }
+
+    /// What an RD_ALL says in place of a bank: accumulate, first, last, back.
+    fn said(&self, mac: &Mac) -> U<4> {
+        let back = mac.word != self.word_next;
+        let bits = [mac.accumulate, mac.first, mac.last, back];
+        U::new(bits.into_iter().fold(0, |bits, bit| bits << 1 | u64::from(bit)))
     }
 
     /// Whether enough time has gone since the last array command for any RD or WR in an open row, when
@@ -556,6 +598,11 @@ impl Judge {
                 .max(after(last.column, times.ccd_l))
                 .max(after(last.write, times.wr_to_rd_l))
                 + u64::from(*slots == 1);
+            if command == PinCommand::SetWord && *clock > turn.max(after(last.act, 1)) + 1 {
+                let what = "SET_WORD is late".to_owned();
+                return self.error("pins_o", command as u32, 0, what);
+            }
+            let latest = latest.max(after(last.set, 1) + u64::from(*slots == 1));
             if command == PinCommand::RdAll && *clock > latest {
                 let what = format!("RD_ALL is late, it could come at {latest}");
                 return self.error("array_issued_o", 1, 0, what);
@@ -620,7 +667,7 @@ impl Judge {
         let pin = match command {
             PinCommand::None => return Ok(()),
             PinCommand::Act => Pin::Act { bank, row: row.into() },
-            PinCommand::ActAll => Pin::ActAll { row: row.into() },
+            PinCommand::ActAll => Pin::ActAll { bank, row: row.into() },
             PinCommand::Pre => Pin::Pre { bank },
             PinCommand::PreAll => Pin::PreAll,
             PinCommand::Rd => Pin::Rd { bank, column },
@@ -629,6 +676,7 @@ impl Judge {
             PinCommand::RdResult => Pin::RdResult { bank: column % BANKS },
             PinCommand::WrShared => Pin::WrShared { word: column },
             PinCommand::Ref => Pin::Ref,
+            PinCommand::SetWord => Pin::SetWord { word: column },
         };
         let slots = self.slots as u64;
         let at = slots * self.clock + slot;
@@ -666,9 +714,10 @@ impl Judge {
                 }
             }
             PinCommand::ActAll => {
-                self.rows = [Some(row); BANKS];
+                self.rows[bank..bank + self.times.faw_banks].fill(Some(row));
                 self.last.act = clock;
-                self.uniform = Some(row);
+                self.opened = (self.opened + self.times.faw_banks) % BANKS;
+                self.uniform = (self.opened == 0).then_some(row);
             }
             PinCommand::Pre => {
                 (self.rows[bank], self.uniform) = (None, None);
@@ -679,7 +728,15 @@ impl Judge {
                 self.rows = [None; BANKS];
                 (self.uniform, self.opened) = (None, 0);
             }
-            PinCommand::Rd | PinCommand::RdAll => self.last.column = clock,
+            PinCommand::RdAll => {
+                self.last.column = clock;
+                self.word_next = shown.mac.word.wrapping_add(1);
+            }
+            PinCommand::SetWord => {
+                self.last.set = clock;
+                (self.word_set, self.word_next) = (column as u8, column as u8);
+            }
+            PinCommand::Rd => self.last.column = clock,
             PinCommand::Wr => (self.last.column, self.last.write) = (clock, clock),
             PinCommand::Ref => self.last.refresh = clock,
             PinCommand::None | PinCommand::RdResult | PinCommand::WrShared => {}

@@ -8,7 +8,6 @@
 use super::units::{RankController, SLOTS};
 use crate::accounts::Cause;
 use crate::config::Timing;
-use crate::options::Activation;
 use pimlico_dpa::types::{ArrayRequest, BusRequest, Pins};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::rank::{
@@ -47,7 +46,6 @@ impl Control {
     /// Both, reset.
     pub fn new(
         timing: &Timing,
-        activation: Activation,
         refresh: bool,
         rank_controller: Box<dyn Instances<RankController>>,
         refresh_manager: Box<dyn Instances<RefreshManager>>,
@@ -55,11 +53,7 @@ impl Control {
         let timing_i = timing.ports().in_cycles(SLOTS as u8);
         Self {
             rank_controller,
-            controls: RankControllerIn {
-                timing_i,
-                staggered_i: activation == Activation::Staggered,
-                ..Default::default()
-            },
+            controls: RankControllerIn { timing_i, ..Default::default() },
             controlled: RankControllerOut::default(),
             refresh_manager,
             refresh_controls: RefreshManagerIn {

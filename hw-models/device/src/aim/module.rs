@@ -78,12 +78,11 @@ impl Module {
         check(&config).unwrap_or_else(|error| panic!("no channel: {error}"));
         let channels = options.channels;
         assert!((1..=MOST_CHANNELS).contains(&channels), "{channels} channels");
-        let AimOptions { activation, refresh, .. } = options;
+        let AimOptions { refresh, .. } = options;
         Self {
             tck: 0,
             control: Control::new(
                 &config.timing,
-                activation,
                 refresh,
                 units.rank_controller,
                 units.refresh_manager,
@@ -289,8 +288,10 @@ impl Module {
         self.accounts.statistics.commands[pins.command as usize] += 1;
         let (bank, column) = (pins.bank(), pins.column());
         match pins.command {
-            PinCommand::Act => self.open[bank] = Some(pins.row()),
-            PinCommand::ActAll => self.open = [Some(pins.row()); BANKS],
+            PinCommand::Act | PinCommand::ActAll => {
+                let faw_banks = self.config.timing.faw_banks;
+                pins.open_rows(faw_banks, &mut self.open, pins.row());
+            }
             PinCommand::Pre => self.open[bank] = None,
             PinCommand::PreAll => self.open = [None; BANKS],
             PinCommand::Ref => self.refreshed_tck = self.tck + self.config.timing.rfc_tck,
@@ -317,7 +318,7 @@ impl Module {
                     self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
                 }
             },
-            PinCommand::None | PinCommand::Rd => {}
+            PinCommand::None | PinCommand::Rd | PinCommand::SetWord => {}
         }
         None
     }

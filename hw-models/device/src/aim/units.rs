@@ -5,7 +5,6 @@ use super::back_end::{BackEnd, ModelBackEnd};
 use super::softmax;
 use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
-use crate::options::Activation;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu};
@@ -51,20 +50,13 @@ pub struct AimOptions {
     pub channels: usize,
     /// One side in the I/O buffers and one command queue, or two of each.
     pub io_buffers: IoBuffers,
-    /// How rows are opened for the PUs.
-    pub activation: Activation,
     /// Whether rows are refreshed.
     pub refresh: bool,
 }
 
 impl Default for AimOptions {
     fn default() -> Self {
-        Self {
-            channels: 16,
-            io_buffers: IoBuffers::PingPong,
-            activation: Activation::AllBank,
-            refresh: true,
-        }
+        Self { channels: 16, io_buffers: IoBuffers::PingPong, refresh: true }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::accounts::Cause;
 use crate::config::Timing;
-use crate::options::{Activation, Options};
+use crate::options::Options;
 use pimlico_dpa::types::{BusRequest, Mac, Pins};
 use pimlico_ports::Model;
 use pimlico_units::rank::{
@@ -30,7 +30,6 @@ impl Control {
             controller: RankController::new(),
             input: RankControllerIn {
                 timing_i: timing.ports().in_cycles(options.gear.tck() as u8),
-                staggered_i: options.activation == Activation::Staggered,
                 ..Default::default()
             },
             output: RankControllerOut::default(),

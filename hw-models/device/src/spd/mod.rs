@@ -58,7 +58,7 @@ mod field;
 mod image;
 mod parse;
 
-use crate::config::ConfigError;
+use crate::config::{Config, ConfigError};
 use pimlico_units::rank::RelayoutUnit;
 use serde::{Deserialize, Serialize};
 
@@ -233,6 +233,15 @@ impl Description {
     /// The module of L3's DIMM-PIM.
     pub fn ddr4_3200() -> Self {
         Self::parse(include_str!("../../presets/ddr4-3200-spd.toml")).expect("tested below")
+    }
+
+    /// The same of the chips of a preset.
+    pub fn of(config: &Config) -> Self {
+        match config.name.as_str() {
+            "ddr4-3200-16gb" => Self::parse(include_str!("../../presets/ddr4-3200-16gb-spd.toml"))
+                .expect("tested below"),
+            _ => Self::ddr4_3200(),
+        }
     }
 
     /// Reads a preset. Its values are checked when an image is made of it.

@@ -27,15 +27,25 @@ fn the_checksum_is_the_standard_one() {
 
 #[test]
 fn the_module_is_two_of_the_rank() {
-    let (config, Description { module, timing }) = (Config::ddr4_3200(), Description::ddr4_3200());
+    for (name, row_bits, gbit) in [("ddr4-3200", 16, 8), ("ddr4-3200-16gb", 17, 16)] {
+        let config = Config::of_rank(name).expect("a preset");
+        is_two_of_the_rank(&config, &Description::of(&config), row_bits, gbit);
+    }
+}
+
+/// The rows of a 16 Gb chip are more than a rank uses.
+fn is_two_of_the_rank(config: &Config, description: &Description, row_bits: u64, gbit: u64) {
+    let Description { module, timing } = description;
     assert_eq!(timing.tck_ps, config.tck_ps);
+    assert_eq!(timing.rfc1_tck, config.timing.rfc_tck);
     assert_eq!(timing.ccd_l_tck, config.timing.ccd_l_tck);
     assert_eq!(module.chip_bits * config.organisation.chips as u64, 64);
     assert_eq!(module.bank_groups, config.organisation.bank_groups as u64);
     assert_eq!(module.banks_per_group, config.organisation.banks_per_group as u64);
-    assert_eq!(1 << module.row_bits, config.organisation.rows);
+    assert_eq!((module.row_bits, config.organisation.rows), (row_bits, 1 << 16));
     assert_eq!(module.chip_bits << module.column_bits, 8 * config.organisation.page_bytes as u64);
-    assert_eq!((module.ranks, module.density_mbit()), (2, 8192));
+    assert_eq!((module.ranks, module.density_mbit()), (2, 1024 * gbit));
+    assert!(description.image(Values::Spoofed).is_ok());
 }
 
 #[test]

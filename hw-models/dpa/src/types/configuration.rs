@@ -31,6 +31,8 @@ pub struct Timing {
     pub rtp: u8,
     /// tFAW.
     pub faw: u8,
+    /// Banks that may open in a tFAW: 16 or 8, by one ACT_ALL; 4, by ACTs.
+    pub faw_banks: U<5>,
     /// RD to WR: CL + BL + turnaround - CWL.
     pub rd_to_wr: u8,
     /// WR to RD of another bank group: CWL + BL + tWTR_S.
@@ -50,6 +52,11 @@ pub struct Timing {
 }
 
 impl Timing {
+    /// Whether ACTs open the row of an all-bank read, one for each bank; else ACT_ALLs do.
+    pub fn opens_one_by_one(&self) -> bool {
+        self.faw_banks.get() < 8
+    }
+
     /// The timings in cycles of a core whose cycle is so many tCK: no shorter, but for tREFI, which is no
     /// longer.
     pub fn in_cycles(&self, gear: u8) -> Self {
@@ -66,6 +73,7 @@ impl Timing {
             rc: self.rc.div_ceil(gear),
             rtp: self.rtp.div_ceil(gear),
             faw: self.faw.div_ceil(gear),
+            faw_banks: self.faw_banks,
             rd_to_wr: self.rd_to_wr.div_ceil(gear),
             wr_to_rd_s: self.wr_to_rd_s.div_ceil(gear),
             wr_to_rd_l: self.wr_to_rd_l.div_ceil(gear),
@@ -82,8 +90,6 @@ impl Timing {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Signal)]
 #[signal(sv = "options_t")]
 pub struct Options {
-    /// A row is opened by one ACT for each bank; else by one ACT_ALL.
-    pub staggered: bool,
     /// Refresh is on.
     pub refresh: bool,
 }

@@ -13,7 +13,7 @@ mod results;
 mod run;
 
 pub use configuration::{BankSize, Options, Timing};
-pub use pins::{PinCommand, Pins};
+pub use pins::{DramPins, PinCommand, Pins, ReadAll};
 pub use program::{
     CommandWord, Condition, LoopSource, LoopWord, Modification, ModifyWord, Opcode, RequestChoice,
     Target,
@@ -59,6 +59,8 @@ pub const SHAPES: &[Shape] = &[
     Options::SHAPE,
     BankSize::SHAPE,
     Pins::SHAPE,
+    ReadAll::SHAPE,
+    DramPins::SHAPE,
     ArrayRequest::SHAPE,
     BusRequest::SHAPE,
     ResultAddress::SHAPE,

@@ -139,7 +139,7 @@ impl Study {
 
     fn options(&self, io_buffers: IoBuffers) -> AimOptions {
         let Self { channels, refresh, .. } = *self;
-        AimOptions { channels, io_buffers, refresh, ..AimOptions::default() }
+        AimOptions { channels, io_buffers, refresh }
     }
 }
 

@@ -46,7 +46,6 @@ pub(crate) fn report(
             io_buffers: options.io_buffers.name(),
         }),
         topology: None,
-        activation: options.activation.name(),
         refresh: options.refresh,
         normalise: Normalise::Early.name(),
         sums: "binary16",

@@ -67,7 +67,7 @@ impl<'a> OnRank<'a> {
             layers.push(ResidentLayer { matrices, caches });
         }
         let lm_head = place(config, &mut row, weights.lm_head())?;
-        let host = HostPort::new().map_err(TransferError::from)?;
+        let host = HostPort::of(config).map_err(TransferError::from)?;
         let pins = PinLog::of(rank);
         Ok(Self { rank, host, pins, weights, layers, lm_head, io_buffers })
     }

@@ -226,7 +226,7 @@ pub fn run_with(
     program: Option<&[u64]>,
 ) -> Result<Report, GemvError> {
     let GemvJob { rows, columns, io_buffers, seed } = *job;
-    let mut host = HostPort::new().map_err(TransferError::from)?;
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let pins = PinLog::of(rank);
     let Product { operator, load, bytes } = product(rank, &mut host, "gemv", job, program)?;
     let gemv = GemvReport { rows, columns, io_buffers: io_buffers.name() };

@@ -15,8 +15,6 @@ pub struct System<'a> {
     pub module: Option<ModuleReport>,
     /// The ranks, if it is made of ranks.
     pub topology: Option<Topology>,
-    /// How rows are opened.
-    pub activation: &'static str,
     /// Whether rows are refreshed.
     pub refresh: bool,
     /// When softmax divides.
@@ -40,7 +38,6 @@ impl<'a> System<'a> {
             config,
             module: None,
             topology: Some(topology),
-            activation: options.activation.name(),
             refresh: options.refresh,
             normalise: options.normalise.name(),
             sums: options.sums.name(),

@@ -15,7 +15,7 @@ use pimlico_host::report::Report;
 
 /// Runs a job.
 pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<(), Failure> {
-    let config = Config::gddr6_aim();
+    let config = arguments.dram_config();
     let options = arguments.aim_options();
     let units = arguments.backend.aim_units(&config, options, arguments.seed)?;
     let mut module = Module::new(config.clone(), units, options);

@@ -10,9 +10,9 @@ use crate::gear::GearArgument;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Activation, Normalise, Options, SumFormat, Topology};
+use pimlico_device::{Config, Normalise, Options, SumFormat, Topology};
 use pimlico_host::attention::AttentionSetup;
-use pimlico_host::checkpoint::config::Config;
+use pimlico_host::checkpoint::config::Config as ModelConfig;
 use pimlico_host::data::Distribution;
 use pimlico_host::model::{self, Model};
 use pimlico_host::spread::How;
@@ -73,9 +73,12 @@ pub struct RunArguments {
     /// tCK in a cycle of the rank PU's core
     #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
     pub(super) gear: GearArgument,
-    /// How rows are opened for the bank PUs
-    #[arg(long, value_enum, default_value_t = Activate::AllBank)]
-    pub(super) activation: Activate,
+    /// Preset of the DRAM [default: ddr4-3200]
+    #[arg(long, value_name = "NAME", value_parser = Config::RANKS)]
+    pub(super) dram: Option<String>,
+    /// Banks that may open in a tFAW, in place of the preset's: 16 or 8 by one command, 4 by JEDEC's ACTs
+    #[arg(long, value_name = "N", value_parser = ["16", "8", "4"])]
+    pub(super) faw_banks: Option<String>,
     /// Whether rows are refreshed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) refresh: Switch,
@@ -197,14 +200,6 @@ pub(super) enum Sums {
     Binary32,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Activate {
-    /// One command for all banks
-    AllBank,
-    /// One ACT for each bank, which keep tRRD and tFAW
-    Staggered,
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
     /// They are
@@ -282,12 +277,29 @@ impl RunArguments {
         How { threads, timing_only: self.timing_only }
     }
 
+    /// Organisation and timing of the DRAM.
+    pub(super) fn dram_config(&self) -> Config {
+        let mut config = match (self.system, &self.dram) {
+            (System::Aim, _) => Config::gddr6_aim(),
+            (System::L3, None) => Config::ddr4_3200(),
+            (System::L3, Some(name)) => Config::of_rank(name).expect("checked by the parser"),
+        };
+        if let Some(banks) = &self.faw_banks {
+            config.timing.faw_banks = banks.parse().expect("checked by the parser");
+        }
+        config
+    }
+
+    /// The flags that name the DRAM, for a command line.
+    pub(super) fn dram_flags(&self) -> String {
+        let flag = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!(" --{name} {value}")).unwrap_or_default()
+        };
+        flag("dram", &self.dram) + &flag("faw-banks", &self.faw_banks)
+    }
+
     pub(super) fn options(&self) -> Options {
         Options {
-            activation: match self.activation {
-                Activate::AllBank => Activation::AllBank,
-                Activate::Staggered => Activation::Staggered,
-            },
             refresh: self.refresh == Switch::On,
             normalise: match self.normalise {
                 When::Early => Normalise::Early,
@@ -335,9 +347,9 @@ impl RunArguments {
 
     /// How a module works.
     pub(super) fn aim_options(&self) -> AimOptions {
-        let Options { activation, refresh, .. } = self.options();
+        let Options { refresh, .. } = self.options();
         let channels = self.channels.unwrap_or(AimOptions::default().channels);
-        AimOptions { channels, io_buffers: self.io_buffers(), activation, refresh }
+        AimOptions { channels, io_buffers: self.io_buffers(), refresh }
     }
 
     /// The fully-connected operators of a layer of the model.
@@ -427,9 +439,9 @@ impl RunArguments {
 }
 
 /// A `config.json`, at most of a size that no such file has.
-pub(super) fn read_config(file: &Path) -> Result<Config, Failure> {
+pub(super) fn read_config(file: &Path) -> Result<ModelConfig, Failure> {
     let text = files::read(file, 1 << 20)?;
-    Config::read(&text).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))
+    ModelConfig::read(&text).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))
 }
 
 /// The model with this name.

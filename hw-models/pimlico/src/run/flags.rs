@@ -76,6 +76,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("normalise", L3, &[Attention, Layer, Decode]),
     ("sums", L3, ALL),
     ("gear", L3, ALL),
+    ("dram", L3, ALL),
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn every_flag_is_in_the_table_or_goes_with_all() {
         let go_with_all =
-            ["system", "op", "activation", "refresh", "backend", "seed", "report", "json", "help"];
+            ["system", "op", "faw-banks", "refresh", "backend", "seed", "report", "json", "help"];
         let in_table: HashSet<_> = FLAGS.iter().map(|(flag, ..)| *flag).collect();
         let command = command();
         let flags: HashSet<_> =
@@ -181,6 +182,7 @@ mod tests {
             "normalise" => "late",
             "sums" => "binary32",
             "io-buffers" => "single",
+            "dram" => "ddr4-3200",
             _ => "1",
         }
     }

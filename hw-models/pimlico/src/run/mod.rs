@@ -70,7 +70,7 @@ fn run_l3(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result
 }
 
 fn run_rank(job: &Job, setup: &AttentionSetup, arguments: &RunArguments) -> Result<(), Failure> {
-    let config = Config::ddr4_3200();
+    let config = arguments.dram_config();
     let options = arguments.options();
     let mut rank = arguments.backend.device(&config, options, arguments.seed)?;
     if let Some(file) = &arguments.vcd {
@@ -248,7 +248,7 @@ fn show(_: &Mismatch, _: &Config, _: (&Job, &AttentionSetup), _: &RunArguments) 
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &RunArguments) -> String {
-    let Options { activation, refresh, normalise, sums, gear } = arguments.options();
+    let Options { refresh, normalise, sums, gear } = arguments.options();
     let mut what = what(job, arguments);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
@@ -284,8 +284,8 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
         what += " --timing-only";
     }
     format!(
-        "pimlico run --op {what} --activation {} --refresh {} --backend {} --seed {}",
-        activation.name(),
+        "pimlico run --op {what}{} --refresh {} --backend {} --seed {}",
+        arguments.dram_flags(),
         if refresh { "on" } else { "off" },
         arguments.backend.name(),
         arguments.seed

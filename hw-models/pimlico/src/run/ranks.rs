@@ -6,7 +6,7 @@ use super::arguments::RunArguments;
 use super::{Job, Stop, ran_by};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use pimlico_device::{Address, Config, Device, Ranks, Topology};
+use pimlico_device::{Address, Device, Ranks, Topology};
 use pimlico_host::report::{LayersReport, OnRanks, Operator, Report, RollUp};
 use pimlico_host::spread::SpreadError;
 use pimlico_host::{attention, fc, gemv, layer};
@@ -18,7 +18,7 @@ pub(super) fn run(
     job: &Job,
     arguments: &RunArguments,
 ) -> Result<Report, Failure> {
-    let (config, options) = (Config::ddr4_3200(), arguments.options());
+    let (config, options) = (arguments.dram_config(), arguments.options());
     let new_rank = || arguments.backend.device(&config, options, arguments.seed);
     new_rank()?; // what cannot be had is told here
     let at = |address: Address| {

@@ -72,9 +72,10 @@ fn title(report: &Report) -> String {
     };
     let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}, activation {}, refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, refresh {}\n\n",
         report.sums,
-        report.activation,
+        report.dram,
+        report.faw_banks,
         if report.refresh { "on" } else { "off" }
     )
 }

@@ -6,8 +6,8 @@ use crate::arith::{Binary16, Format, sum_variant};
 use crate::gear::{self, DefaultGear, Gear};
 use crate::rank::{CommandPathProbe, PimRank, PimRankIn, PimRankOut, SequencerIn, SequencerOut};
 use pimlico_dpa::types::{
-    Activity, BankSize, Beat, Burst, CellWrite, Columns, Fault, Load, Options, Pins, RankEvents,
-    RankResults, RunEnd, Start, Status, Timing,
+    Activity, BankSize, Beat, Burst, CellWrite, Columns, DramPins, Fault, Load, Options, Pins,
+    RankEvents, RankResults, RunEnd, Start, Status, Timing,
 };
 use pimlico_ports::{Model, U, Unit, ports};
 
@@ -20,7 +20,7 @@ ports! {
         inputs PimModuleIn {
             /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
             timing_i: Timing,
-            /// Options of the rank: activation and refresh.
+            /// Options of the rank: refresh.
             options_i: Options,
             /// Size of a bank: rows and columns.
             size_i: BankSize,
@@ -83,7 +83,7 @@ ports! {
             /// The host's burst is taken.
             operand_taken_o: bool,
             /// The command pins.
-            pins_o: Pins,
+            pins_o: DramPins,
             /// The chips' data bus is driven.
             dq_valid_o: bool,
             /// A beat on the chips' data bus, which is pulled up.

@@ -20,7 +20,7 @@ ports! {
             first_i: bool,
             /// Timings of the DRAM, in cycles of the core.
             timing_i: Timing,
-            /// Options of the rank: activation and refresh.
+            /// Options of the rank: refresh.
             options_i: Options,
             /// The rank stands still: the tCK does not exist for it.
             hold_i: bool,
@@ -144,7 +144,8 @@ impl Model for CommandPath {
         } else {
             refresh_issued_o
         };
-        self.registers.open_q = opened(self.registers.open_q, output.pins_o);
+        self.registers.open_q =
+            open_behind(self.registers.open_q, output.pins_o, input.timing_i.faw_banks.get());
         if input.clk_core_i {
             let RefreshManagerOut { refresh_o, force_o, owed_o } =
                 self.refresh.step(&RefreshManagerIn {
@@ -170,7 +171,6 @@ impl CommandPath {
     fn requests(&self, input: &CommandPathIn) -> RankControllerIn {
         RankControllerIn {
             timing_i: input.timing_i,
-            staggered_i: input.options_i.staggered,
             array_valid_i: input.array_valid_i,
             array_i: input.array_i,
             bus_valid_i: input.bus_valid_i,
@@ -182,13 +182,10 @@ impl CommandPath {
 }
 
 /// The banks that are open behind a command, of those that are open before it.
-fn opened(open: u16, pins: Pins) -> u16 {
-    let bank = 1 << pins.bank.get();
+fn open_behind(open: u16, pins: Pins, faw_banks: u64) -> u16 {
     match pins.command {
-        PinCommand::Act => open | bank,
-        PinCommand::ActAll => u16::MAX,
-        PinCommand::Pre => open & !bank,
+        PinCommand::Pre => open & !(1 << pins.bank.get()),
         PinCommand::PreAll => 0,
-        _ => open,
+        _ => open | pins.opens(faw_banks),
     }
 }

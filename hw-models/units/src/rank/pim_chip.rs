@@ -5,7 +5,7 @@ use super::{BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn};
 use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::bank::{BankPu, BankPuIn};
 use crate::prim::{DdrOut, Fifo};
-use pimlico_dpa::types::{BANKS, Bank, Column, Mac, PinCommand, Pins, ResultAddress};
+use pimlico_dpa::types::{BANKS, Bank, Column, DramPins, PinCommand, Pins, ReadAll, ResultAddress};
 use pimlico_ports::{Model, Open, Unit, ports};
 use std::array::from_fn;
 
@@ -24,9 +24,7 @@ ports! {
             /// CWL, 4 to 48.
             cwl_i: u8,
             /// The command pins.
-            pins_i: Pins,
-            /// RD_ALL: what the PUs do with the column.
-            mac_i: Mac,
+            pins_i: DramPins,
             /// RD_ALL, RD: the column, from each bank's row buffer.
             cells_i: [[Fp<Binary16>; 4]; 16],
             /// The data lines.
@@ -68,7 +66,7 @@ struct Target {
 /// What the last RD_ALL has brought for the PUs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latch {
-    mac: Mac,
+    what: ReadAll,
     shared: u64,
     rows: [[Fp<Binary16>; 4]; BANKS],
 }
@@ -84,6 +82,9 @@ pub struct PimChip<A: Format> {
     beats: u64,
     beat: u8,
     shared: [u64; 256],
+    /// The word that was set, and the one that an RD_ALL reads next.
+    set: u8,
+    next: u8,
     /// The slot has a beat for the PUs.
     valid: bool,
     latch: Latch,
@@ -121,6 +122,8 @@ impl<A: Format> Model for PimChip<A> {
             beats: 0,
             beat: 0,
             shared: [0; 256],
+            set: 0,
+            next: 0,
             valid: false,
             latch: Latch::default(),
             pus: from_fn(|_| BankPu::new()),
@@ -172,21 +175,22 @@ impl<A: Format> Model for PimChip<A> {
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let Pins { command, bank, column, .. } = input.pins_i;
+        let pins = input.pins_i.decode();
+        let Pins { command, bank, column, .. } = pins;
         let reads_all = command == PinCommand::RdAll;
         let word = self.word(input);
         let pair = self.results.settle(&Default::default()).pair_o;
         self.dq.clock(input.second_i, input.clk_tck_i, pair);
         self.beat = input.dq_i;
         if input.clk_pu_i {
-            let Latch { mac, shared, rows } = self.latch;
-            let factors = factors(mac, shared);
+            let Latch { what, shared, rows } = self.latch;
+            let factors = factors(what.accumulate, shared);
             for (bank, (pu, row_i)) in self.pus.iter_mut().zip(rows).enumerate() {
                 pu.step(&BankPuIn {
                     valid_i: self.valid,
-                    accumulate_i: mac.accumulate,
-                    first_i: mac.first,
-                    last_i: mac.last,
+                    accumulate_i: what.accumulate,
+                    first_i: what.first,
+                    last_i: what.last,
                     row_i,
                     shared_i: factors[bank / 4],
                     ..Default::default()
@@ -195,7 +199,7 @@ impl<A: Format> Model for PimChip<A> {
             self.valid = reads_all;
         }
         if input.second_i && reads_all {
-            self.latch.mac = input.mac_i;
+            self.latch.what = pins.read_all();
             self.latch.rows = input.cells_i;
         }
         let address = ResultAddress::of_bits(column);
@@ -205,7 +209,12 @@ impl<A: Format> Model for PimChip<A> {
         }
         if input.clk_tck_i {
             if reads_all {
-                self.latch.shared = self.shared[usize::from(input.mac_i.word)];
+                let word = if pins.read_all().back { self.set } else { self.next };
+                self.latch.shared = self.shared[usize::from(word)];
+                self.next = word.wrapping_add(1);
+            }
+            if command == PinCommand::SetWord {
+                (self.set, self.next) = (column, column);
             }
             let taken = self.take.step(&take_timer(input)).last_o;
             if let Some(target) = self.targets.oldest().filter(|_| output.written_o) {
@@ -237,7 +246,7 @@ impl<A: Format> PimChip<A> {
 
     /// What an RD or RD_RESULT reads.
     fn read(&self, input: &PimChipIn<A>) -> Option<u64> {
-        let Pins { command, bank, column, .. } = input.pins_i;
+        let Pins { command, bank, column, .. } = input.pins_i.decode();
         match command {
             PinCommand::Rd => Some(word_of(input.cells_i[bank.get() as usize])),
             PinCommand::RdResult => Some(self.results_at(ResultAddress::of_bits(column))),
@@ -274,12 +283,12 @@ fn writes(command: PinCommand) -> bool {
 }
 
 fn take_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
-    BurstTimerIn { command_i: writes(input.pins_i.command), latency_i: input.cwl_i }
+    BurstTimerIn { command_i: writes(input.pins_i.decode().command), latency_i: input.cwl_i }
 }
 
 /// A burst is asked for two tCK before it is on the data lines.
 fn drive_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
-    let command_i = matches!(input.pins_i.command, PinCommand::RdResult | PinCommand::Rd);
+    let command_i = matches!(input.pins_i.decode().command, PinCommand::RdResult | PinCommand::Rd);
     BurstTimerIn { command_i, latency_i: input.cl_i.wrapping_sub(2) }
 }
 
@@ -289,9 +298,9 @@ fn elements(word: u64) -> [Fp<Binary16>; 4] {
 }
 
 /// The factors of a bank group: in accumulator mode the group has one element of the word for all lanes.
-fn factors(mac: Mac, shared: u64) -> [[Fp<Binary16>; 4]; 4] {
+fn factors(accumulate: bool, shared: u64) -> [[Fp<Binary16>; 4]; 4] {
     let word = elements(shared);
-    from_fn(|group| if mac.accumulate { [word[group]; 4] } else { word })
+    from_fn(|group| if accumulate { [word[group]; 4] } else { word })
 }
 
 /// The word of four elements.

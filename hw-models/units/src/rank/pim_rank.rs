@@ -10,8 +10,8 @@ use super::{
 use crate::arith::{Binary16, Binary32, Format, Fp};
 use crate::gear::{Gear, Gear1, lanes};
 use pimlico_dpa::types::{
-    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, Element, Finish,
-    Head, LANES, Options, PinCommand, Pins, RankEvents, RankResults, Timing, Weigh,
+    Activity, ArrayRequest, Beat, Burst, BusRequest, CHIPS, CellWrite, Columns, DramPins, Element,
+    Finish, Head, LANES, Options, PinCommand, Pins, RankEvents, RankResults, Timing, Weigh,
 };
 use pimlico_ports::{Model, U, Unit, ports};
 use std::array::from_fn;
@@ -25,7 +25,7 @@ ports! {
         inputs PimRankIn {
             /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
             timing_i: Timing,
-            /// Options of the rank: activation and refresh.
+            /// Options of the rank: refresh.
             options_i: Options,
             /// Factor of the scores in binary16.
             scale_i: u16,
@@ -67,8 +67,8 @@ ports! {
         outputs PimRankOut {
             /// Last beat of the cycle of the core.
             last_o: bool,
-            /// The command pins.
-            pins_o: Pins,
+            /// The chips' command pins.
+            pins_o: DramPins,
             /// The chips' data bus is driven.
             dq_valid_o: bool,
             /// A beat on the chips' data bus, which is pulled up.
@@ -407,8 +407,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimRank<A, LATE,
             second_i: self.is_second(),
             cl_i: input.timing_i.cl,
             cwl_i: input.timing_i.cwl,
-            pins_i: commands.pins_o,
-            mac_i: commands.mac_o,
+            pins_i: commands.pins_o.encode(),
             cells_i: from_fn(|bank| elements(input.cells_i[bank][c])),
             dq_i: 0,
             ..Default::default()
@@ -495,7 +494,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimRank<A, LATE,
         };
         PimRankOut {
             last_o: self.is_last(),
-            pins_o: commands.pins_o,
+            pins_o: commands.pins_o.encode(),
             dq_valid_o: wires.dq.0,
             dq_o: wires.dq.1,
             host_dq_valid_o: wires.operands.1.host_dq_valid_o,

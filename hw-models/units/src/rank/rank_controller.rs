@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Rank controller of the rank PU: makes DRAM commands of the requests of two ports, keeps all timings.
 
-use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins, Timing};
+use pimlico_dpa::types::{
+    ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins, ReadAll, Timing,
+};
 use pimlico_ports::{
-    Model, U, Unit, ports,
+    Model, U, Unit, pack, ports,
     stimulus::{all_but_one_in, one_in},
 };
 
@@ -13,8 +15,6 @@ ports! {
         inputs RankControllerIn {
             /// Timings of the DRAM, in cycles; sampled in the first cycle after reset.
             timing_i: Timing,
-            /// A row is opened by one ACT for each bank; sampled in the first cycle after reset.
-            staggered_i: bool,
             /// There is an array request.
             array_valid_i: bool => all_but_one_in(8),
             /// The array request.
@@ -155,7 +155,6 @@ pub struct RankController<const SLOTS: usize = 1> {
     now: u64,
     configured: bool,
     timing: Timing,
-    staggered: bool,
     array: Queue<ArrayRequest>,
     bus: Queue<BusRequest>,
     /// A bit for each open bank.
@@ -163,7 +162,7 @@ pub struct RankController<const SLOTS: usize = 1> {
     rows: [u16; BANKS],
     /// All banks are open at `rows[0]`.
     uniform: bool,
-    /// ACTs of the staggered opening that is under way.
+    /// ACTs or ACT_ALLs of the opening that is under way.
     opened: usize,
     /// When the last ACT was.
     act_at: u64,
@@ -194,6 +193,9 @@ pub struct RankController<const SLOTS: usize = 1> {
     passed_over: bool,
     /// RD_RESULTs that have gone first since a REF could have come.
     let_by: u32,
+    /// The word of the shared buffers that was set, and the one that the next RD_ALL reads.
+    word_set: u8,
+    word_next: u8,
     /// The outputs that are registers.
     pins: RankControllerOut,
 }
@@ -315,6 +317,11 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             ..Choice::default()
         };
         if hit {
+            let word = head.mac.word;
+            let back = word != self.word_next;
+            if kind == ArrayKind::ReadAll && !Self::APART && back && word != self.word_set {
+                return Some(on_pins(PinCommand::SetWord, 0, 0, word));
+            }
             let (ready, command) = match kind {
                 ArrayKind::ReadAll => (true, PinCommand::RdAll),
                 kind => {
@@ -325,7 +332,12 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             };
             let legal = ready && self.column_ready(head);
             return legal.then(|| match kind {
-                ArrayKind::ReadAll => Choice { mac: head.mac, ..on_pins(command, 0, 0, column) },
+                ArrayKind::ReadAll => {
+                    let Mac { accumulate, first, last, .. } = head.mac;
+                    let what = ReadAll { accumulate, first, last, back };
+                    let bits = if Self::APART { 0 } else { pack(&what) as usize };
+                    Choice { mac: head.mac, ..on_pins(command, bits, 0, column) }
+                }
                 _ => on_pins(command, bank, 0, column),
             });
         }
@@ -340,12 +352,12 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             ArrayKind::CloseAll if self.now < self.refreshed_from => None,
             ArrayKind::CloseAll => pre_all(),
             ArrayKind::ReadAll if !closed && self.opened == 0 => pre_all(),
-            ArrayKind::ReadAll if self.staggered => {
+            ArrayKind::ReadAll if self.timing.opens_one_by_one() => {
                 let bank = self.opened % BANK_GROUPS * BANKS_PER_GROUP + self.opened / BANK_GROUPS;
                 act(bank, if self.opened == 0 { rrd_l } else { rrd_s })
             }
             ArrayKind::ReadAll => (self.now >= self.row_from && self.now >= self.faw_from[3])
-                .then(|| on_pins(PinCommand::ActAll, 0, row, 0)),
+                .then(|| on_pins(PinCommand::ActAll, self.opened * BANKS / 2, row, 0)),
             _ if self.is_open(bank) => {
                 (self.now >= self.pre_from.one(bank)).then(|| on_pins(PinCommand::Pre, bank, 0, 0))
             }
@@ -365,7 +377,7 @@ impl<const SLOTS: usize> RankController<SLOTS> {
 
     /// What a command forbids for how long.
     fn obey(&mut self, choice: &Choice) {
-        let Pins { command, bank, row, .. } = choice.pins;
+        let Pins { command, bank, row, column } = choice.pins;
         let (bank, now) = (bank.get() as usize, self.now);
         let group = bank / BANKS_PER_GROUP;
         let after = |tck: u8| now + u64::from(tck);
@@ -386,11 +398,15 @@ impl<const SLOTS: usize> RankController<SLOTS> {
                 }
             }
             PinCommand::ActAll => {
-                self.open = ALL_BANKS;
-                self.rows = [row; BANKS];
-                self.uniform = true;
+                let opens = choice.pins.opens(t.faw_banks.get());
+                self.open |= opens;
+                for bank in (0..BANKS).filter(|bank| opens >> bank & 1 != 0) {
+                    self.rows[bank] = row;
+                    self.pre_from.delay_one(bank, after(t.ras));
+                }
+                self.uniform = self.open == ALL_BANKS;
+                self.opened = usize::from(!self.uniform);
                 self.act_at = now;
-                self.pre_from.delay_all(after(t.ras));
                 self.faw_from = [after(t.faw); 4];
             }
             PinCommand::Pre => {
@@ -419,7 +435,11 @@ impl<const SLOTS: usize> RankController<SLOTS> {
                 self.pre_from.delay_one(bank, after(t.wr_to_pre));
                 self.bus_was_last = false;
             }
+            PinCommand::SetWord => {
+                (self.word_set, self.word_next) = (column, column);
+            }
             PinCommand::RdAll => {
+                self.word_next = choice.mac.word.wrapping_add(1);
                 self.column_from.delay_all(after(t.ccd_l));
                 self.pre_from.delay_all(after(t.rtp));
             }
@@ -519,7 +539,6 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
             now: START,
             configured: false,
             timing: Timing::default(),
-            staggered: false,
             array: Queue::default(),
             bus: Queue::default(),
             open: 0,
@@ -541,6 +560,8 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
             bus_was_last: false,
             passed_over: false,
             let_by: 0,
+            word_set: 0,
+            word_next: 0,
             pins: RankControllerOut::default(),
         }
     }
@@ -573,7 +594,6 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
             let timing = input.timing_i;
             let ras = timing.ras.max(timing.rc.saturating_sub(timing.rp));
             self.timing = Timing { ras, ..timing };
-            self.staggered = input.staggered_i;
             self.configured = true;
         }
         if input.array_valid_i && output.array_ready_o {
@@ -603,8 +623,8 @@ mod tests {
         lost: [u64; 2],
     }
 
-    /// DDR4-3200.
-    fn ddr4(staggered_i: bool) -> Bench {
+    /// DDR4-3200 whose chips may open so many banks in a tFAW.
+    fn ddr4(faw_banks: u64) -> Bench {
         let timing_i = Timing {
             ccd_s: 4,
             ccd_l: 8,
@@ -621,11 +641,12 @@ mod tests {
             wr_to_rd_l: 32,
             wr_to_pre: 44,
             faw: 34,
+            faw_banks: U::new(faw_banks),
             rc: 74,
             rfc: 560,
             ..Timing::default()
         };
-        let input = RankControllerIn { timing_i, staggered_i, ..Default::default() };
+        let input = RankControllerIn { timing_i, ..Default::default() };
         let unit = RankController::new();
         let (array, pins) = (VecDeque::new(), Vec::new());
         let mut bench = Bench { unit, input, array, clock: 0, pins, lost: [0; 2] };
@@ -674,7 +695,7 @@ mod tests {
     #[test]
     fn an_open_row_is_read_in_every_slot_beside_a_full_bus() {
         for write in [false, true] {
-            let mut bench = ddr4(false);
+            let mut bench = ddr4(16);
             (0..128).for_each(|column| bench.ask(ArrayKind::ReadAll, 0, 7, column));
             (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, write);
             bench.run(1200);
@@ -696,7 +717,7 @@ mod tests {
         for (refresh, expected, lost) in
             [(false, 12 + 22 + 22, [55, 0]), (true, 12 + 22 + 560 + 22, [22, 593])]
         {
-            let mut bench = ddr4(false);
+            let mut bench = ddr4(16);
             (0..8).for_each(|column| bench.ask(ArrayKind::ReadAll, 0, 1, column));
             bench.ask(ArrayKind::ReadAll, 0, 2, 0);
             while !bench.step().array_issued_o {}
@@ -714,8 +735,18 @@ mod tests {
     }
 
     #[test]
-    fn a_staggered_opening_keeps_the_window_of_four() {
-        let mut bench = ddr4(true);
+    fn two_halves_open_a_window_apart() {
+        let mut bench = ddr4(8);
+        bench.ask(ArrayKind::ReadAll, 0, 1, 0);
+        bench.run(300);
+        let acts = bench.times(PinCommand::ActAll);
+        assert_eq!(acts, [acts[0], acts[0] + 34]);
+        assert_eq!(bench.times(PinCommand::RdAll), [acts[1] + 22]);
+    }
+
+    #[test]
+    fn an_opening_by_acts_keeps_the_window_of_four() {
+        let mut bench = ddr4(4);
         bench.ask(ArrayKind::ReadAll, 0, 1, 0);
         bench.run(300);
         let acts = bench.times(PinCommand::Act);
@@ -726,7 +757,7 @@ mod tests {
 
     #[test]
     fn a_forced_refresh_stops_the_stream_at_once() {
-        let mut bench = ddr4(false);
+        let mut bench = ddr4(16);
         (0..128).for_each(|column| bench.ask(ArrayKind::ReadAll, 0, 1, column));
         bench.run(200);
         let stopped = bench.clock;
@@ -748,7 +779,7 @@ mod tests {
         use PinCommand::{RdResult, Ref};
         // Three reads, and reads without end.
         for (reads, expected) in [(3, 3), (u64::MAX, 8)] {
-            let mut bench = ddr4(false);
+            let mut bench = ddr4(16);
             bench.input.bus_valid_i = true;
             let mut accepted = 0;
             while bench.times(Ref).is_empty() {
@@ -766,7 +797,7 @@ mod tests {
             assert_eq!(next, (reads > 3).then_some(refreshed + 560));
         }
         // Writes have no results that could be lost.
-        let mut bench = ddr4(false);
+        let mut bench = ddr4(16);
         (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, true);
         bench.run(50);
         bench.input.refresh_i = true;
@@ -777,7 +808,7 @@ mod tests {
 
     #[test]
     fn refs_follow_each_other_before_anything_is_accepted() {
-        let mut bench = ddr4(false);
+        let mut bench = ddr4(16);
         bench.input.refresh_i = true;
         bench.ask(ArrayKind::ReadAll, 0, 1, 0);
         bench.run(2 * 560 + 100);
@@ -795,7 +826,7 @@ mod tests {
         for (kind, column, burst) in [(ArrayKind::Rd, Rd, WrShared), (ArrayKind::Wr, Wr, RdResult)]
         {
             let write = burst == WrShared;
-            let mut bench = ddr4(false);
+            let mut bench = ddr4(16);
             (0..20).for_each(|i| bench.ask(kind, i % 4 * 4, 1, 0));
             (bench.input.bus_valid_i, bench.input.bus_i.write) = (true, write);
             bench.run(1000);

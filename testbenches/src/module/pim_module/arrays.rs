@@ -7,17 +7,20 @@ use pimlico_dpa::types::{
     BANKS, Bank, CellWrite, Cells, Column, Columns, PinCommand, Pins, Row, Timing,
 };
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 /// The cell arrays of a rank. What was never written is random, of moderate size.
 pub(super) struct Arrays {
     seed: u64,
+    /// Banks that an ACT_ALL opens.
+    faw_banks: usize,
     open: [Option<Row>; BANKS],
     written: HashMap<(usize, Row, Column), Cells>,
 }
 
 impl Arrays {
-    pub fn new(seed: u64) -> Self {
-        Self { seed, open: [None; BANKS], written: HashMap::new() }
+    pub fn new(seed: u64, faw_banks: usize) -> Self {
+        Self { seed, faw_banks, open: [None; BANKS], written: HashMap::new() }
     }
 
     /// What the command on the pins reads.
@@ -49,7 +52,7 @@ impl Arrays {
     pub fn command(&mut self, pins: &Pins) {
         match pins.command {
             PinCommand::Act => self.open[bank(pins)] = Some(pins.row),
-            PinCommand::ActAll => self.open = [Some(pins.row); BANKS],
+            PinCommand::ActAll => self.open[opened(pins, self.faw_banks)].fill(Some(pins.row)),
             PinCommand::Pre => self.open[bank(pins)] = None,
             PinCommand::PreAll => self.open = [None; BANKS],
             _ => {}
@@ -62,6 +65,11 @@ impl Arrays {
             self.written.insert((bank, row, write.column), write.data);
         }
     }
+}
+
+/// The banks that an ACT_ALL opens.
+fn opened(pins: &Pins, faw_banks: usize) -> Range<usize> {
+    bank(pins)..bank(pins) + faw_banks
 }
 
 fn bank(pins: &Pins) -> usize {
@@ -139,7 +147,9 @@ impl Gates {
         match pins.command {
             PinCommand::Act => (self.acts[bank], self.open[bank]) = (now, Some(pins.row)),
             PinCommand::ActAll => {
-                (self.acts, self.open) = ([now; BANKS], [Some(pins.row); BANKS]);
+                let opened = opened(pins, self.timing.faw_banks.get() as usize);
+                self.acts[opened.clone()].fill(now);
+                self.open[opened].fill(Some(pins.row));
             }
             PinCommand::Pre => (self.pres[bank], self.open[bank]) = (now, None),
             PinCommand::PreAll => (self.pres, self.open) = ([now; BANKS], [None; BANKS]),
@@ -151,7 +161,7 @@ impl Gates {
                 self.refresh = now;
                 self.refreshes += 1;
             }
-            PinCommand::None => {}
+            PinCommand::None | PinCommand::SetWord => {}
         }
         if pins.command != PinCommand::None {
             self.last = now;

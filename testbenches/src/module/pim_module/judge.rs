@@ -4,6 +4,7 @@
 
 use super::taken::Taken;
 use crate::OracleError;
+use crate::rank::known_code;
 use pimlico_dpa::types::{
     Burst, Cells, Columns, Element, Fault, Load, LoadKind, Options, PinCommand, Pins, Row, Timing,
 };
@@ -16,6 +17,7 @@ use pimlico_golden::sequencer::opcode::{
     CLOSE_ALL, MAC_CONTEXT, MAC_SCORE, RD_RESULT, WEIGH, WR_SHARED, WR_WEIGHTS,
 };
 use pimlico_golden::sequencer::{Command, Sizes};
+use pimlico_ports::pack;
 use pimlico_units::module::{PimModuleIn, PimModuleOut};
 use std::collections::{HashMap, VecDeque};
 
@@ -162,6 +164,7 @@ fn rules(timing: &Timing, options: Options) -> Rules {
         t_rrd_s: tck(timing.rrd_s),
         t_rrd_l: tck(timing.rrd_l),
         t_faw: tck(timing.faw),
+        faw_banks: timing.faw_banks.get() as usize,
         t_rcd: tck(timing.rcd),
         t_rcd_wr: tck(timing.rcd_wr),
         t_rcd_mac: tck(timing.rcd_mac),
@@ -187,7 +190,7 @@ fn pin(pins: &Pins) -> Option<Pin> {
     Some(match pins.command {
         PinCommand::None => return None,
         PinCommand::Act => Pin::Act { bank, row },
-        PinCommand::ActAll => Pin::ActAll { row },
+        PinCommand::ActAll => Pin::ActAll { bank, row },
         PinCommand::Pre => Pin::Pre { bank },
         PinCommand::PreAll => Pin::PreAll,
         PinCommand::Rd => Pin::Rd { bank, column },
@@ -196,6 +199,7 @@ fn pin(pins: &Pins) -> Option<Pin> {
         PinCommand::RdResult => Pin::RdResult { bank: 0 },
         PinCommand::WrShared => Pin::WrShared { word: column },
         PinCommand::Ref => Pin::Ref,
+        PinCommand::SetWord => Pin::SetWord { word: column },
     })
 }
 
@@ -270,7 +274,11 @@ impl Judge {
                 false => Ok(()),
             };
         }
-        self.pins(cycle, &output.pins_o, &input.cells_i)?;
+        let pins = known_code(&output.pins_o).ok_or_else(|| {
+            let code = pack(&output.pins_o) as u32;
+            error(cycle, "pins_o", code, 0, "no such code")
+        })?;
+        self.pins(cycle, &pins, &input.cells_i)?;
         if first.cells_write_valid_o {
             return Err(error(cycle, "cells_write_valid_o", 1, 0, "in the first beat"));
         }
@@ -307,7 +315,10 @@ impl Judge {
         let (cl, cwl) = (u64::from(self.timing.cl), u64::from(self.timing.cwl));
         match pins.command {
             PinCommand::Act => self.open[bank] = Some(pins.row),
-            PinCommand::ActAll => self.open = [Some(pins.row); 16],
+            PinCommand::ActAll => {
+                let opened = self.timing.faw_banks.get() as usize;
+                self.open[bank..bank + opened].fill(Some(pins.row));
+            }
             PinCommand::Pre => self.open[bank] = None,
             PinCommand::PreAll => self.open = [None; 16],
             PinCommand::Rd => {

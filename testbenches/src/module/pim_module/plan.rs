@@ -81,7 +81,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("start behind the last RD_ALL", ["within 48 tCK", "later"]);
     bins.declare("REF", ["idle", "in memory mode", "a read waits for it", "eight are due"]);
     bins.declare("read waits", ["for its row", "for a refresh"]);
-    bins.declare("activation", ["all banks", "bank by bank"]);
+    bins.declare("activation", ["bank by bank", "in halves", "all banks"]);
     bins.declare("CL", ["up to 31", "32 and more"]);
     bins.declare("CWL", ["up to 31", "32 and more"]);
     bins.declare("units at once", ["adder and softmax unit", "adder unit", "softmax unit"]);
@@ -127,7 +127,7 @@ struct Memory {
 /// Marks what an episode has reached.
 pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins: &mut Bins) {
     if let Some(first) = inputs.first() {
-        bins.hit("activation", first.options_i.staggered.into());
+        bins.hit("activation", first.timing_i.faw_banks.get() as usize / 8);
         bins.hit("CL", usize::from(first.timing_i.cl >= 32));
         bins.hit("CWL", usize::from(first.timing_i.cwl >= 32));
     }
@@ -139,9 +139,10 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
     // A cycle of the core shows what it does in its last tCK, and its command in the first.
     let (mut phase, mut pins) = (0, Pins::default());
     for (tck, (input, output)) in inputs.chunks(2).zip(outputs.chunks(2)).enumerate() {
-        let (&[input, _], &[_, mut output]) = (input, output) else { break };
+        let (&[input, _], &[_, output]) = (input, output) else { break };
         let is_last = phase == gear - 1;
-        pins = if phase == 0 { output.pins_o } else { pins };
+        let now = output.pins_o.decode();
+        pins = if phase == 0 { now } else { pins };
         phase = (phase + 1) % gear;
         let is_held = input.load_valid_i || input.start_valid_i;
         if !is_last && (is_held || !input.memory_i) {
@@ -150,9 +151,7 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
             }
             continue;
         }
-        if !input.memory_i {
-            output.pins_o = pins;
-        }
+        let shown = if input.memory_i { now } else { pins };
         let mode = match (input.load_valid_i, input.start_valid_i, input.memory_i) {
             (true, ..) => 2,
             (_, true, _) => 3,
@@ -163,8 +162,8 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
             bins.hit_cross("mode after mode", before, mode);
         }
         match mode {
-            MEMORY => host(&output, &mut memory, bins),
-            PROCESSING => rank(tck, &output, &mut memory, bins),
+            MEMORY => host(shown.command, &mut memory, bins),
+            PROCESSING => rank(tck, shown, &output, &mut memory, bins),
             2 => {}
             _ => {
                 if let Some(at) = memory.read_at {
@@ -175,13 +174,12 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
             }
         }
         if mode == MEMORY || mode == PROCESSING {
-            memory.refs.tick(output.pins_o.command);
+            memory.refs.tick(shown.command);
         }
     }
 }
 
-fn host(output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins) {
-    let command = output.pins_o.command;
+fn host(command: PinCommand, memory: &mut Memory, bins: &mut Bins) {
     if let Some(now) = number(&HOST, command)
         && let Some(before) = memory.host.replace(now)
     {
@@ -192,9 +190,8 @@ fn host(output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins) {
     }
 }
 
-fn rank(tck: usize, output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins) {
+fn rank(tck: usize, pins: Pins, output: &PimModuleOut, memory: &mut Memory, bins: &mut Bins) {
     memory.host = None;
-    let pins = output.pins_o;
     if let Some(now) = number(&RANK, pins.command)
         && let Some(before) = memory.rank.replace(now)
     {

@@ -72,6 +72,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         rc: 74,
         rtp: 12,
         faw: 34,
+        faw_banks: U::new(16),
         rd_to_wr: 12,
         wr_to_rd_s: 24,
         wr_to_rd_l: 32,
@@ -120,6 +121,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         _ => (rfc, 3 * rfc + 400 + random.below(800)),
     };
     timing.rfc = rfc as u16;
+    timing.faw_banks = U::new([16, 8, 4, 4][random.below(4) as usize]);
     timing.refi = U::new(refi);
     timing
 }
@@ -140,9 +142,9 @@ impl Scenario {
     pub fn new(seed: u64, actions: &[u64], wide: bool, places: usize, gear: usize) -> Self {
         let mut random = Random(seed);
         let timing_i = timing(&mut random, gear);
-        let options_i = Options { staggered: random.one_in(2), refresh: !random.one_in(6) };
+        let options_i = Options { refresh: !random.one_in(6) };
         let rows = if random.one_in(3) { 1 << 16 } else { 1 + random.below(1 << 15) };
-        let columns = if random.one_in(3) { 24 + random.below(200) } else { 128 };
+        let columns = if random.one_in(3) { 24 + random.below(104) } else { 128 };
         let size_i = BankSize { rows: U::new(rows), columns: U::new(columns) };
         let scale_i = 0x2C00 + random.below(0x1000) as u16; // 2^-4 to 1
         let settles = settles(gear);
@@ -164,7 +166,7 @@ impl Scenario {
             operands: VecDeque::new(),
             commands: vec![0; COMMANDS],
             table: vec![NO_ROW; ENTRIES],
-            arrays: Arrays::new(random.next()),
+            arrays: Arrays::new(random.next(), timing_i.faw_banks.get() as usize),
             gates: Gates::new(timing_i),
         }
     }
@@ -226,7 +228,7 @@ impl Scenario {
             let pins = match (held, input.memory_i) {
                 (true, _) => Pins::default(),
                 (_, true) => input.host_pins_i,
-                (_, false) => now.pins_o,
+                (_, false) => now.pins_o.decode(),
             };
             input.cells_i = self.arrays.read(&pins);
             let in_memory_mode = !held && input.memory_i;

@@ -8,7 +8,7 @@ use pimlico_units::rank::{RankControllerIn, RankControllerOut};
 
 const REQUESTS: [&str; 4] = ["READ_ALL", "RD", "WR", "CLOSE_ALL"];
 const BUS: [&str; 2] = ["RD_RESULT", "WR_SHARED"];
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "none",
     "ACT",
     "ACT_ALL",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 11] = [
     "RD_RESULT",
     "WR_SHARED",
     "REF",
+    "SET_WORD",
 ];
 const PLACES: [&str; 5] = [
     "same bank, same row",
@@ -30,10 +31,14 @@ const PLACES: [&str; 5] = [
 ];
 const ASKED: [&str; 3] = ["not asked for", "where it does no harm", "now"];
 
-/// Declares the bins.
-pub fn plan(bins: &mut Bins) {
+/// Declares the bins. With two slots the chips know no words.
+pub fn plan(bins: &mut Bins, slots: usize) {
     bins.cross("request after request", &REQUESTS, &REQUESTS);
-    bins.cross("row of READ_ALL after READ_ALL", &["all at once", "staggered"], &["same", "other"]);
+    bins.cross(
+        "row of READ_ALL after READ_ALL",
+        &["bank by bank", "in halves", "all at once"],
+        &["same", "other"],
+    );
     bins.cross("RD or WR after RD or WR", &["RD, RD", "RD, WR", "WR, RD", "WR, WR"], &PLACES);
     bins.cross("bus request after bus request", &BUS, &BUS);
     bins.cross("command after command", &COMMANDS[1..], &COMMANDS[1..]);
@@ -41,6 +46,17 @@ pub fn plan(bins: &mut Bins) {
         let number = |command: PinCommand| command as usize - 1;
         let bin = number(before) * (COMMANDS.len() - 1) + number(after);
         bins.leave_out("command after command", bin);
+    }
+    const WORDS: &str = "word of RD_ALL";
+    bins.declare(WORDS, ["the next", "the one that was set", "set anew"]);
+    if slots == 2 {
+        bins.leave_out(WORDS, 1);
+        bins.leave_out(WORDS, 2);
+        let (others, set) = (COMMANDS.len() - 1, PinCommand::SetWord as usize - 1);
+        for other in 0..others {
+            bins.leave_out("command after command", set * others + other);
+            bins.leave_out("command after command", other * others + set);
+        }
     }
     bins.cross("refresh, array port", &ASKED, &["no request", "refused", "accepted"]);
     bins.cross("refresh, bus port", &ASKED, &["no request", "refused", "accepted"]);
@@ -54,20 +70,22 @@ pub fn plan(bins: &mut Bins) {
 
 /// Pairs of commands that the contract rules out, whatever else stands between them.
 fn impossible() -> Vec<(PinCommand, PinCommand)> {
-    use PinCommand::{Act, ActAll, Pre, PreAll, Rd, RdAll, Ref, Wr};
+    use PinCommand::{Act, ActAll, Pre, PreAll, Rd, RdAll, Ref, SetWord, Wr};
     let mut pairs = Vec::new();
     // All banks are closed: there is nothing to close and nothing to read.
     for closed in [PreAll, Ref] {
         pairs.extend([Pre, Rd, Wr, RdAll].map(|after| (closed, after)));
     }
-    // What opens all banks needs them closed, as a refresh does.
-    pairs.extend([Act, ActAll, Rd, Wr, RdAll].map(|open| (open, ActAll)));
+    // What opens all banks needs them closed, as a refresh does; or half of them, behind the other half.
+    pairs.extend([Act, Rd, Wr, RdAll].map(|open| (open, ActAll)));
     pairs.extend([Act, ActAll, Rd, Wr, RdAll].map(|open| (open, Ref)));
     // What is opened or closed is so for the request at the head, whose next command follows, or a PREA for
     // a refresh.
     pairs.extend([Pre, ActAll, Rd, Wr, RdAll, Ref].map(|after| (Pre, after)));
     pairs.extend([Pre, Rd, Wr].map(|after| (ActAll, after)));
     pairs.push((Act, Pre));
+    pairs.extend([Act, ActAll, Pre, Rd, Wr, Ref, SetWord].map(|after| (SetWord, after)));
+    pairs.extend([Pre, PreAll, Ref].map(|before| (before, SetWord)));
     // All are open.
     pairs.extend([ActAll, RdAll].map(|open| (open, Act)));
     pairs
@@ -93,7 +111,8 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
             {
                 let other = before.row != request.row;
                 let point = "row of READ_ALL after READ_ALL";
-                bins.hit_cross(point, first.staggered_i.into(), other.into());
+                let opens = first.timing_i.faw_banks.get() as usize / 8;
+                bins.hit_cross(point, opens, other.into());
             }
         }
         if input.bus_valid_i
@@ -107,6 +126,13 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
             );
         }
         let slots = [output.pins_o, output.bus_pins_o].map(|pins| pins.command);
+        match output.pins_o.command {
+            PinCommand::RdAll => {
+                bins.hit("word of RD_ALL", output.pins_o.read_all().back.into());
+            }
+            PinCommand::SetWord => bins.hit("word of RD_ALL", 2),
+            _ => {}
+        }
         for shown in slots.into_iter().filter(|shown| *shown != PinCommand::None) {
             if let Some(before) = command.replace(shown) {
                 bins.hit_cross("command after command", before as usize - 1, shown as usize - 1);

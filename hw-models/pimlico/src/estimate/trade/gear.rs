@@ -12,27 +12,15 @@ use crate::estimate::sheet::{self, FormatArguments, Sheet};
 use crate::estimate::workload::{What, Workload};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
-use crate::run::{find_model, tiny_job};
+use crate::workloads::{Machine, Run};
 use clap::Args;
-use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_device::{Config, Options, Topology};
 use pimlico_estimate::clock::{Clocked, Domain, Gear, System};
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::{DEFAULT_LIBRARY, UnitSpec, fo4};
-use pimlico_host::attention::{self, AttentionJob};
-use pimlico_host::data::Distribution;
-use pimlico_host::decode;
-use pimlico_host::layer::{self, LayerJob};
-use pimlico_host::report::{JobReport, Report};
-use pimlico_host::spread::How;
 use serde::Serialize;
-use std::num::NonZero;
 use std::path::Path;
 
-/// Whose layer is run for a token, its cost alone.
-const LAYER_MODEL: &str = "llama-3.1-8b";
-/// Tokens whose K and V are in the device then.
-const LAYER_CONTEXT: usize = 4096;
 /// Whose head is computed for the power, and of how many tokens.
 const POWER_MODEL: &str = "gpt-175b";
 const POWER_CONTEXT: usize = 1024;
@@ -106,16 +94,6 @@ struct UnitReport {
     power_mw_28nm: Option<f64>,
     /// Why it has none.
     no_power: Option<&'static str>,
-}
-
-/// What a gear does to a workload.
-#[derive(Clone, Serialize)]
-struct Run {
-    workload: String,
-    tck: u64,
-    ns: f64,
-    /// Slots lost to bubbles, of a head.
-    bubbles: Option<u64>,
 }
 
 /// Runs the command.
@@ -279,7 +257,8 @@ fn runs(options: &GearOptions) -> Result<Vec<Vec<Run>>, Failure> {
     let each = heads + 1 + usize::from(!options.no_layer);
     let bar = output::progress((each * Gear::ALL.len()) as u64, "runs");
     let of_gear = |gear| {
-        let device = Options { gear, ..Options::default() };
+        let options_of_gear = Options { gear, ..Options::default() };
+        let machine = Machine { config: Config::ddr4_3200(), options: options_of_gear };
         let mut runs = Vec::new();
         let mut add = |run: Result<Run, Failure>| {
             bar.inc(1);
@@ -287,100 +266,18 @@ fn runs(options: &GearOptions) -> Result<Vec<Vec<Run>>, Failure> {
         };
         for &head_dim in &options.head_dim {
             for &context in &options.context {
-                add(head(device, head_dim, context, options.seed))?;
+                add(machine.head(head_dim, context, options.seed))?;
             }
         }
-        add(token(device, options.tokens, options.seed))?;
+        add(machine.token(options.tokens, options.seed))?;
         if !options.no_layer {
-            add(of_layer(device, options.seed))?;
+            add(machine.layer(Topology::ONE, options.seed))?;
         }
         Ok(runs)
     };
     let runs = Gear::ALL.into_iter().map(of_gear).collect();
     bar.finish_and_clear();
     runs
-}
-
-/// A report whose pins are as they should be.
-fn checked(report: Report) -> Result<Report, Failure> {
-    match report.first_violations.first() {
-        None => Ok(report),
-        Some(first) => Err(Failure::Check(format!(
-            "{} violations at the DRAM's pins, the first: {first}",
-            report.pin_violations
-        ))),
-    }
-}
-
-/// A head's attention.
-fn head(device: Options, head_dim: usize, context: usize, seed: u64) -> Result<Run, Failure> {
-    let job = AttentionJob {
-        model: "a head".to_owned(),
-        head_dim,
-        heads: 1,
-        group: 1,
-        contexts: vec![context],
-        distribution: Distribution::default(),
-        seed,
-    };
-    let mut rank = Rank::new(Config::ddr4_3200(), device);
-    let report = attention::run(&mut rank, &job, |_| {});
-    let report = checked(report.map_err(|e| Failure::Input(format!("--context {context}: {e}")))?)?;
-    let bubbles = report.operators.iter().map(|operator| operator.slots.lost.bubble).sum();
-    Ok(Run {
-        workload: format!("a head, d_h {head_dim}, {} tokens", grouped(context as u64)),
-        tck: report.total.cycles,
-        ns: report.total.ns,
-        bubbles: Some(bubbles),
-    })
-}
-
-/// A token of a text by the built-in language model, on average.
-fn token(device: Options, tokens: usize, seed: u64) -> Result<Run, Failure> {
-    let job = tiny_job(tokens, seed)?;
-    let mut rank = Rank::new(Config::ddr4_3200(), device);
-    let report = decode::run(&mut rank, &job, |_| {});
-    let report = checked(report.map_err(|e| Failure::Input(format!("--tokens {tokens}: {e}")))?)?;
-    let of_text = match &report.job {
-        JobReport::Decode(decode) => decode.tokens.len().max(1),
-        _ => 1,
-    };
-    Ok(Run {
-        workload: format!("a decoded token of the built-in Llama, mean of {of_text}"),
-        tck: report.total.cycles / of_text as u64,
-        ns: report.total.ns / of_text as f64,
-        bubbles: None,
-    })
-}
-
-/// A decoder layer for a token, without its results.
-fn of_layer(device: Options, seed: u64) -> Result<Run, Failure> {
-    let shape = find_model(LAYER_MODEL)?;
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let job = LayerJob {
-        model: LAYER_MODEL.to_owned(),
-        shape,
-        layers: 1,
-        context: LAYER_CONTEXT,
-        distribution: Distribution::default(),
-        io_buffers: IoBuffers::PingPong,
-        seed,
-        how: How { threads, timing_only: true },
-    };
-    let config = Config::ddr4_3200();
-    let one = Topology::new(1, 1, 1).map_err(|e| Failure::Input(e.to_string()))?;
-    let at = |_: Address| Box::new(Rank::new(config.clone(), device)) as Box<dyn Device>;
-    let report = layer::run(&Ranks::new(&config, one, &at), device, &job, |_, _| {});
-    let report = checked(report.map_err(|e| Failure::Input(e.to_string()))?)?;
-    Ok(Run {
-        workload: format!(
-            "a layer of {LAYER_MODEL} for a token, one rank, {} tokens",
-            grouped(LAYER_CONTEXT as u64)
-        ),
-        tck: report.total.cycles,
-        ns: report.total.ns,
-        bubbles: None,
-    })
 }
 
 /// A column for each gear.
@@ -563,6 +460,7 @@ mod tests {
         assert!(wrong(GearOptions { context: vec![0], ..options() }));
         assert!(wrong(GearOptions { head_dim: vec![257], ..options() }));
         assert!(wrong(GearOptions { tokens: 0, ..options() }));
-        assert!(token(Options::default(), 1 << 20, 1).is_err(), "more than the model's context");
+        let machine = Machine { config: Config::ddr4_3200(), options: Options::default() };
+        assert!(machine.token(1 << 20, 1).is_err(), "more than the model's context");
     }
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+//! Work by which designs are compared: heads, a matrix, a decoder layer, text.
+
+use crate::failure::Failure;
+use crate::output::grouped;
+use crate::run::{find_model, tiny_job};
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_host::attention::{self, AttentionJob};
+use pimlico_host::data::Distribution;
+use pimlico_host::decode;
+use pimlico_host::gemv::{self, GemvJob};
+use pimlico_host::layer::{self, LayerJob};
+use pimlico_host::report::{JobReport, Report};
+use pimlico_host::spread::How;
+use serde::Serialize;
+use std::num::NonZero;
+
+/// Whose layer is run for a token, its cost alone.
+const LAYER_MODEL: &str = "llama-3.1-8b";
+/// Tokens whose K and V are in the device then.
+const LAYER_CONTEXT: usize = 4096;
+
+/// What runs the work: a rank, or several of its kind.
+pub struct Machine {
+    /// Organisation and timing of the DRAM.
+    pub config: Config,
+    /// How a rank works.
+    pub options: Options,
+}
+
+/// What a piece of work takes.
+#[derive(Clone, Serialize)]
+pub struct Run {
+    /// What is run.
+    pub workload: String,
+    /// tCK, from the first command to the last result.
+    pub tck: u64,
+    /// The same in ns.
+    pub ns: f64,
+    /// Share of the bank PUs' bandwidth, between 0 and 1.
+    pub share: f64,
+    /// Slots lost to bubbles, of a head.
+    pub bubbles: Option<u64>,
+}
+
+impl Run {
+    fn of(workload: String, report: &Report) -> Self {
+        let total = &report.total;
+        let share = total.gb_per_s / total.peak_gb_per_s;
+        Self { workload, tck: total.cycles, ns: total.ns, share, bubbles: None }
+    }
+}
+
+/// A report whose pins are as they should be.
+fn checked(report: Report) -> Result<Report, Failure> {
+    match report.first_violations.first() {
+        None => Ok(report),
+        Some(first) => Err(Failure::Check(format!(
+            "{} violations at the DRAM's pins, the first: {first}",
+            report.pin_violations
+        ))),
+    }
+}
+
+fn input(flag: &str, error: &dyn std::error::Error) -> Failure {
+    Failure::Input(format!("{flag}: {error}"))
+}
+
+impl Machine {
+    fn rank(&self) -> Rank {
+        Rank::new(self.config.clone(), self.options)
+    }
+
+    /// A head's attention.
+    pub fn head(&self, head_dim: usize, context: usize, seed: u64) -> Result<Run, Failure> {
+        let job = AttentionJob {
+            model: "a head".to_owned(),
+            head_dim,
+            heads: 1,
+            group: 1,
+            contexts: vec![context],
+            distribution: Distribution::default(),
+            seed,
+        };
+        let report = attention::run(&mut self.rank(), &job, |_| {});
+        let report = checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)?;
+        let bubbles = report.operators.iter().map(|operator| operator.slots.lost.bubble).sum();
+        let workload = format!("a head, d_h {head_dim}, {} tokens", grouped(context as u64));
+        Ok(Run { bubbles: Some(bubbles), ..Run::of(workload, &report) })
+    }
+
+    /// A matrix times a vector.
+    pub fn matrix(&self, rows: usize, columns: usize, seed: u64) -> Result<Run, Failure> {
+        let job = GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed };
+        let report = gemv::run(&mut self.rank(), &job);
+        let report = checked(report.map_err(|e| input("--op gemv", &e))?)?;
+        let size = [rows, columns].map(|size| grouped(size as u64));
+        Ok(Run::of(format!("a matrix of {} x {}", size[0], size[1]), &report))
+    }
+
+    /// A token of a text by the built-in language model, on average.
+    pub fn token(&self, tokens: usize, seed: u64) -> Result<Run, Failure> {
+        let job = tiny_job(tokens, seed)?;
+        let report = decode::run(&mut self.rank(), &job, |_| {});
+        let report = checked(report.map_err(|e| input(&format!("--tokens {tokens}"), &e))?)?;
+        let of_text = match &report.job {
+            JobReport::Decode(decode) => decode.tokens.len().max(1),
+            _ => 1,
+        };
+        let workload = format!("a decoded token of the built-in Llama, mean of {of_text}");
+        let run = Run::of(workload, &report);
+        Ok(Run { tck: run.tck / of_text as u64, ns: run.ns / of_text as f64, ..run })
+    }
+
+    /// A decoder layer for a token on some ranks, without its results.
+    pub fn layer(&self, ranks: Topology, seed: u64) -> Result<Run, Failure> {
+        let shape = find_model(LAYER_MODEL)?;
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let job = LayerJob {
+            model: LAYER_MODEL.to_owned(),
+            shape,
+            layers: 1,
+            context: LAYER_CONTEXT,
+            distribution: Distribution::default(),
+            io_buffers: IoBuffers::PingPong,
+            seed,
+            how: How { threads, timing_only: true },
+        };
+        let at = |_: Address| Box::new(self.rank()) as Box<dyn Device>;
+        let all = Ranks::new(&self.config, ranks, &at);
+        let report = layer::run(&all, self.options, &job, |_, _| {});
+        let report = checked(report.map_err(|e| input("--op layer", &e))?)?;
+        let on = match ranks.count() {
+            1 => "one rank".to_owned(),
+            count => format!("{count} ranks"),
+        };
+        let context = grouped(LAYER_CONTEXT as u64);
+        let workload = format!("a layer of {LAYER_MODEL} for a token, {on}, {context} tokens");
+        Ok(Run::of(workload, &report))
+    }
+}
