@@ -84,6 +84,8 @@ pub struct Clocked {
     pub domain: Domain,
     /// The clock of its memories. Those of what is taken apart have that of its instances.
     pub memories: Domain,
+    /// Whether it is on a DRAM chip, in that chip's process, or such a unit is.
+    pub in_dram: bool,
 }
 
 /// A module has no clock.
@@ -102,11 +104,15 @@ pub fn plan(sources: &rtl::Sources<'_>, parts: &[Part]) -> Result<Vec<Clocked>, 
         let domain = of_module(&part.module).ok_or_else(none)?;
         let memories = if part.is_rest() { Domain::Core } else { domain };
         let spec = UnitSpec::from(part);
+        let in_dram = part.within.iter().any(|module| module == "pim_chip");
         match plan.iter_mut().find(|unit| unit.spec == spec) {
-            Some(unit) => unit.count += part.count,
+            Some(unit) => {
+                unit.count += part.count;
+                unit.in_dram |= in_dram;
+            }
             None => {
                 let (system, count) = (System::L3, part.count);
-                plan.push(Clocked { system, spec, count, domain, memories });
+                plan.push(Clocked { system, spec, count, domain, memories, in_dram });
             }
         }
     }
@@ -114,7 +120,8 @@ pub fn plan(sources: &rtl::Sources<'_>, parts: &[Part]) -> Result<Vec<Clocked>, 
     let of_aim = AIM.iter().filter_map(|&(name, count, domain)| {
         let info = units.iter().find(|info| info.name == name)?;
         let spec = UnitSpec::from(info.clone()).without_defaults(sources);
-        Some(Clocked { system: System::Aim, spec, count, domain, memories: domain })
+        let in_dram = info.module == "tree_pu";
+        Some(Clocked { system: System::Aim, spec, count, domain, memories: domain, in_dram })
     });
     plan.extend(of_aim);
     Ok(plan)

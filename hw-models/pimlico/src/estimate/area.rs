@@ -39,11 +39,12 @@ pub struct AreaArguments {
 const MOST_FO4_PS: f64 = 5e3;
 
 /// Refuses an FO4 of a process that there is not.
-pub fn check_fo4(fo4_ps: f64) -> Result<(), Failure> {
+pub fn check_fo4(flag: &str, fo4_ps: f64) -> Result<(), Failure> {
     match fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS {
         true => Ok(()),
         false => {
-            let message = format!("--fo4 {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
+            let message =
+                format!("--{flag} {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
             Err(Failure::Input(message))
         }
     }
@@ -131,7 +132,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     let specs = flow::specs(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
-    check_fo4(fo4_ps)?;
+    check_fo4("fo4", fo4_ps)?;
     let flow = arguments.flow.flow()?;
     if arguments.sized && !flow.library.has_timing {
         let what = "has no timing: there is nothing to size cells by";

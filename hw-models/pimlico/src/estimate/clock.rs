@@ -18,6 +18,9 @@ use pimlico_estimate::rtl::Sources;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// FO4 of logic in a DRAM's process: two to three times that of a logic process.
+const DRAM_FO4_PS: f64 = 50.0;
+
 /// Arguments of `pimlico estimate clock`.
 #[derive(Args)]
 pub struct ClockArguments {
@@ -27,6 +30,9 @@ pub struct ClockArguments {
     /// FO4 in ps of the process that the clocks are meant for
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
     fo4: f64,
+    /// FO4 in ps of the DRAM chips' process, in which what is on them is listed once more; it decides of no status
+    #[arg(long, default_value_t = DRAM_FO4_PS, value_name = "PS")]
+    dram_fo4: f64,
     /// Percent of a period that is kept for set-up, skew and wires
     #[arg(long, default_value_t = 10.0, value_name = "PERCENT")]
     reserve: f64,
@@ -55,6 +61,17 @@ struct ClockReport {
     memories: Vec<MemoryReport>,
     /// Units and memories that miss their clock.
     misses: Vec<String>,
+    dram_fo4_ps: f64,
+    /// What is on the DRAM chips, in their process.
+    in_dram: Vec<DramReport>,
+}
+
+#[derive(Serialize)]
+struct DramReport {
+    system: clock::System,
+    unit: String,
+    #[serde(flatten)]
+    slack: Slack,
 }
 
 #[derive(Serialize)]
@@ -142,7 +159,8 @@ impl Node {
 pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
     let ClockArguments { gear, reserve, keep, tools, .. } = arguments;
     let node = Node { fo4_ps: arguments.fo4, gear: (*gear).into(), reserve_percent: *reserve };
-    check_fo4(node.fo4_ps)?;
+    check_fo4("fo4", node.fo4_ps)?;
+    check_fo4("dram-fo4", arguments.dram_fo4)?;
     if !(0.0..100.0).contains(reserve) {
         let message = format!("--reserve {reserve}: expected 0 percent, up to less than 100");
         return Err(Failure::Input(message));
@@ -160,13 +178,14 @@ pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
     }
     let plan = maker.plan(node.gear)?;
     let (netlists, without) = netlists(&maker, tools, &plan)?;
-    let report = report(&maker.sources(), &netlists, &plan, node);
+    let report = report(&maker.sources(), &netlists, &plan, (node, arguments.dram_fo4));
     arguments.plot.write(|| picture(&report))?;
     let mut sheets = vec![units_sheet(&report)];
     sheets[0].notes.extend(without);
     if !report.memories.is_empty() {
         sheets.push(memories_sheet(&report));
     }
+    sheets.push(dram_sheet(&report));
     sheet::print(arguments.format, &report, &sheets)?;
     match report.misses.as_slice() {
         [] => Ok(()),
@@ -206,11 +225,13 @@ fn report(
     sources: &Sources<'_>,
     netlists: &[Netlists],
     plan: &[Clocked],
-    node: Node,
+    (node, dram_fo4_ps): (Node, f64),
 ) -> ClockReport {
     let Node { fo4_ps, gear, reserve_percent } = node;
+    let dram_node = Node { fo4_ps: dram_fo4_ps, ..node };
     let (mut units, mut memories, mut misses) = (Vec::new(), Vec::new(), Vec::new());
-    for Clocked { system, spec, count, domain, memories: of_memories } in plan {
+    let mut of_dram = Vec::new();
+    for Clocked { system, spec, count, domain, memories: of_memories, in_dram } in plan {
         let present = |library| Netlists::present(library, sources, spec);
         let of_unit: Vec<_> =
             netlists.iter().filter_map(|library| Some((library, present(library)?))).collect();
@@ -228,6 +249,10 @@ fn report(
         let libraries: Vec<InLibrary> = of_unit.iter().map(in_library).collect();
         misses.extend(miss(&name, &libraries));
         let period_fo4 = libraries.iter().map(|library| library.period_fo4).fold(0.0, f64::max);
+        if *in_dram {
+            let slack = dram_node.slack(*domain, period_fo4);
+            of_dram.push(DramReport { system: *system, unit: spec.unit.clone(), slack });
+        }
         units.push(UnitReport {
             system: *system,
             unit: spec.unit.clone(),
@@ -256,7 +281,17 @@ fn report(
     }
     let liberties = netlists.iter().map(|library| library.library.clone()).collect();
     let gear = gear.tck();
-    ClockReport { liberties, fo4_ps, gear, reserve_percent, units, memories, misses }
+    ClockReport {
+        liberties,
+        fo4_ps,
+        gear,
+        reserve_percent,
+        units,
+        memories,
+        misses,
+        dram_fo4_ps,
+        in_dram: of_dram,
+    }
 }
 
 /// The name of a unit that misses its clock, and in which library if not in all.
@@ -285,7 +320,8 @@ fn slack_cells(slack: &Slack) -> [String; 5] {
 }
 
 fn units_sheet(report: &ClockReport) -> Sheet {
-    let ClockReport { liberties, fo4_ps, gear, reserve_percent, units, memories, misses } = report;
+    let ClockReport { liberties, fo4_ps, gear, reserve_percent, units, memories, misses, .. } =
+        report;
     let rows = units.iter().map(|unit| {
         let UnitReport { system, unit, count, area_ge, flip_flops, slack, libraries, .. } = unit;
         let mut row = vec![
@@ -318,6 +354,30 @@ fn units_sheet(report: &ClockReport) -> Sheet {
                 .to_owned(),
             format!("{} of {} units and memories miss their clock", misses.len(), units.len() + memories.len()),
         ],
+    }
+}
+
+/// What is on the DRAM chips, in their process.
+fn dram_sheet(report: &ClockReport) -> Sheet {
+    let ClockReport { dram_fo4_ps, in_dram, reserve_percent, .. } = report;
+    let left = 1.0 - reserve_percent / 100.0;
+    let rows = in_dram.iter().map(|DramReport { system, unit, slack }| {
+        let mut row = vec![system.name().to_owned(), unit.clone()];
+        row.extend(slack_cells(slack));
+        // A unit without a path has no limit.
+        let mhz = left * 1e3 / slack.period_ns;
+        row.push(if mhz.is_finite() { format!("{mhz:.0}") } else { "-".to_owned() });
+        row
+    });
+    let missed = in_dram.iter().filter(|unit| !unit.slack.is_met).count();
+    Sheet {
+        title: format!("what is on the DRAM chips, in a process with an FO4 of {dram_fo4_ps} ps"),
+        columns: ["system", "unit"].into_iter().chain(SLACK).chain(["makes MHz"]).collect(),
+        rows: rows.collect(),
+        notes: vec![format!(
+            "{missed} of {} would miss their clock; the status does not count them, as no vendor has told us his FO4",
+            in_dram.len()
+        )],
     }
 }
 
@@ -401,7 +461,7 @@ mod tests {
         };
         let netlists: Vec<_> = libraries.iter().map(library).collect();
         let plan: Vec<Clocked> = libraries[0].iter().map(|(unit, _)| (*unit).clone()).collect();
-        report(&rtl::sources(), &netlists, &plan, node)
+        report(&rtl::sources(), &netlists, &plan, (node, DRAM_FO4_PS))
     }
 
     #[test]
@@ -455,13 +515,25 @@ mod tests {
         let report = |is_clocked| {
             let netlists = vec![netlist(&queue, 1.0, vec![memory(is_clocked)])];
             let netlists = Netlists { netlists, ..Netlists::default() };
-            report(&rtl::sources(), &[netlists], std::slice::from_ref(&queue), NODE)
+            report(&rtl::sources(), &[netlists], std::slice::from_ref(&queue), (NODE, DRAM_FO4_PS))
         };
         assert!(report(true).misses.is_empty());
         assert_eq!(report(false).misses, ["words_q of context_queue"]);
         let sheet = memories_sheet(&report(false));
         assert!(sheet.rows[0].contains(&"in the cycle that asks: no macro".to_owned()));
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
+    }
+
+    #[test]
+    fn what_is_in_the_dram_is_listed_in_its_process_and_decides_of_nothing() {
+        let (pu, adder) = (unit("bank_pu"), unit("adder_unit"));
+        // 125 FO4 are 2.5 ns at 20 ps, and 6.25 ns at 50.
+        let report = report_of(&[(&pu, 125.0), (&adder, 25.0)], NODE);
+        assert_eq!(report.misses, [""; 0]);
+        let [in_dram] = report.in_dram.as_slice() else { panic!("the PU alone is on a chip") };
+        assert_eq!((in_dram.unit.as_str(), in_dram.slack.is_met), ("bank_pu", false));
+        assert!((in_dram.slack.period_ns - 6.25).abs() < 1e-9);
+        assert!(dram_sheet(&report).rows[0].contains(&"144".to_owned()));
     }
 
     #[test]
