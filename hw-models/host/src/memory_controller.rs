@@ -16,6 +16,7 @@ use pimlico_device::data_bus::{Beats, Incoming, Outgoing};
 use pimlico_device::mapping::Place;
 use pimlico_device::spd::{Advertised, Module, Spd, SpdError, SpdTiming};
 use pimlico_dpa::types::{PinCommand, Pins};
+use serde::Serialize;
 use std::collections::VecDeque;
 
 /// What JESD79-4 lays down for every DDR4 module, so that no SPD image tells it; in tCK.
@@ -41,6 +42,16 @@ const COLUMNS: u64 = 1 << 7;
 
 /// Transactions for which rows are opened ahead.
 pub const LOOK_AHEAD: usize = 32;
+
+/// By how many tCK a host sends data later than CWL says, and expects them later than CL: what training finds of
+/// a module that holds data for a constant time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Delay {
+    /// Written data; less than 0 if they are sent sooner.
+    pub write_tck: i64,
+    /// Read data.
+    pub read_tck: i64,
+}
 
 /// What the host's cores ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +116,8 @@ pub struct MemoryController {
     /// The latest ACTs.
     acts: VecDeque<u64>,
     next_ref: u64,
+    /// What training has found.
+    delay: Delay,
     /// The end of the last REF.
     refreshed: u64,
     /// Whether the pins are to be left when all is done.
@@ -142,6 +155,7 @@ impl MemoryController {
             rank: Shared::default(),
             acts: VecDeque::new(),
             next_ref: refi_tck,
+            delay: Delay::default(),
             refreshed: 0,
             leaving: false,
             quiet_until: 0,
@@ -149,6 +163,11 @@ impl MemoryController {
             incoming: Incoming::default(),
             read: Vec::new(),
         })
+    }
+
+    /// The same with what training has found.
+    pub fn with_delay(self, delay: Delay) -> Self {
+        Self { delay, ..self }
     }
 
     /// Queues a transaction.
@@ -325,13 +344,15 @@ impl MemoryController {
             PinCommand::Pre => self.banks[bank].close(at + t.rp_tck),
             PinCommand::PreAll => self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck)),
             PinCommand::Rd => {
-                let bus_free = at + t.cl_tck + BURST_TCK + TURNAROUND_TCK;
-                let write_from = bus_free.saturating_sub(t.wl_tck);
+                let from = (at + t.cl_tck).saturating_add_signed(self.delay.read_tck);
+                let bus_free = from + BURST_TCK + TURNAROUND_TCK;
+                let write_latency = t.wl_tck.saturating_add_signed(self.delay.write_tck);
+                let write_from = bus_free.saturating_sub(write_latency);
                 let of_group = &mut self.groups[bank / self.banks_per_group];
                 of_group.column(at + t.ccd_l_tck, write_from.max(at + t.ccd_l_tck));
                 self.rank.column(at + CCD_S_TCK, write_from.max(at + CCD_S_TCK));
                 self.banks[bank].keep(at + t.rtp_tck);
-                self.incoming.expect(2 * (at + t.cl_tck), ());
+                self.incoming.expect(2 * from, ());
                 self.queue.pop_front();
             }
             PinCommand::Wr => {
@@ -341,7 +362,8 @@ impl MemoryController {
                 self.rank.column(end + t.wtr_s_tck, at + CCD_S_TCK);
                 self.banks[bank].keep(end + t.wr_tck);
                 if let Some(Transaction::Write(_, beats)) = self.queue.pop_front() {
-                    self.outgoing.push(2 * (at + t.wl_tck), beats);
+                    let from = (at + t.wl_tck).saturating_add_signed(self.delay.write_tck);
+                    self.outgoing.push(2 * from, beats);
                 }
             }
             PinCommand::Ref => {

@@ -2,7 +2,7 @@
 //! From the host's memory controller through the module's buffer chip to the chips, tCK by tCK, and
 //! what was seen on the pins of both ends.
 
-use crate::memory_controller::{MemoryController, NoSuchPlace, Transaction};
+use crate::memory_controller::{Delay, MemoryController, NoSuchPlace, Transaction};
 use crate::pins;
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::spd::{RELAYOUT_TCK, SpdError};
@@ -61,15 +61,16 @@ pub struct PathOutcome {
     pub end_tck: u64,
 }
 
-/// Runs transactions on a module that holds nothing: a host that programs itself from `image`, data
-/// that pass the buffer chip by `path`, chips with the timing of `config`.
+/// Runs transactions on a module that holds nothing: a host that programs itself from `image` and has found
+/// `delay` by training, data that pass the buffer chip by `path`, chips with the timing of `config`.
 pub fn run(
     image: &[u8],
+    delay: Delay,
     path: DataPath,
     config: &Config,
     transactions: impl IntoIterator<Item = Transaction>,
 ) -> Result<PathOutcome, PathError> {
-    let mut host = MemoryController::from_spd(image)?;
+    let mut host = MemoryController::from_spd(image)?.with_delay(delay);
     let mut chips = Chips::new(config)?;
     let mut buffer = BufferChip::new(path);
     for transaction in transactions {

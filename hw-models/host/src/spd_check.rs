@@ -11,7 +11,7 @@
 //! the host its data a clock later, and from RD to WR the host waits two clocks more; neither is free,
 //! and both are told here.
 
-use crate::memory_controller::Transaction;
+use crate::memory_controller::{Delay, Transaction};
 use crate::memory_path::{self, PathError, PathOutcome, Transfer};
 use crate::pins;
 use pimlico_device::data_bus::{self, BEATS, Beats};
@@ -19,7 +19,7 @@ use pimlico_device::mapping::{self, Place};
 use pimlico_device::spd::{Description, Spd, Values};
 use pimlico_device::{Burst, Config, DataPath};
 use pimlico_dpa::types::{PinCommand, Pins};
-use pimlico_golden::pins::{Driver, Violation};
+use pimlico_golden::pins::{Driver, Rules, Violation};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 use serde::Serialize;
@@ -30,24 +30,55 @@ use std::collections::{BTreeMap, HashMap};
 const OPEN_ROW_BURSTS: usize = 1024;
 /// Bursts of the long stream, 1 MiB: eight rows of every bank, over several REFs.
 const LONG_BURSTS: usize = 16 * OPEN_ROW_BURSTS;
+/// The bytes of an image that are Pimlico's own: a host of JEDEC's kind does not know them.
+const OWN_BYTES: std::ops::Range<usize> = 353..382;
+/// tCK by which data may be sent or expected sooner or later than the image says.
+const FARTHEST_TCK: i64 = 3;
 /// Transactions of the random stream.
 const RANDOM_TRANSACTIONS: usize = 4096;
 
-/// A module, and what it tells its host.
+/// A host, by how it learns when data are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Host {
+    /// It reads tWL from our own bytes of the image.
+    Own,
+    /// It reads what JESD400-4 and Annex L have, where tWL is not, and takes the standard's for the clock.
+    Jedec,
+    /// As JEDEC's, but it then trains: it finds by how much data are to be sent and expected at other times.
+    Trained,
+}
+
+/// A module, what it tells its host, and the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpdSetup {
     /// What the SPD image holds.
     pub values: Values,
     /// How data pass the buffer chip.
     pub path: DataPath,
+    /// How the host learns when data are due.
+    pub host: Host,
 }
 
 /// A module without re-layout, which tells the truth: what the others are measured by.
-pub const PLAIN: SpdSetup = SpdSetup { values: Values::Honest, path: DataPath::Wires };
+pub const PLAIN: SpdSetup =
+    SpdSetup { values: Values::Honest, path: DataPath::Wires, host: Host::Own };
 /// A module with re-layout that tells the chips' own timing.
-pub const HONEST: SpdSetup = SpdSetup { values: Values::Honest, path: DataPath::Relayout };
+pub const HONEST: SpdSetup =
+    SpdSetup { values: Values::Honest, path: DataPath::Relayout, host: Host::Own };
 /// A module with re-layout whose image makes up for it.
-pub const SPOOFED: SpdSetup = SpdSetup { values: Values::Spoofed, path: DataPath::Relayout };
+pub const SPOOFED: SpdSetup =
+    SpdSetup { values: Values::Spoofed, path: DataPath::Relayout, host: Host::Own };
+/// The same with a host of JEDEC's kind. (What an honest image tells it is what it tells any.)
+pub const SPOOFED_JEDEC: SpdSetup = SpdSetup { host: Host::Jedec, ..SPOOFED };
+/// A module with re-layout that tells the truth, and a host that trains.
+pub const HONEST_TRAINED: SpdSetup = SpdSetup { host: Host::Trained, ..HONEST };
+/// The spoofed image, and a host that trains.
+pub const SPOOFED_TRAINED: SpdSetup = SpdSetup { host: Host::Trained, ..SPOOFED };
+
+/// What is compared.
+const SETUPS: [SpdSetup; 6] =
+    [PLAIN, HONEST, SPOOFED, SPOOFED_JEDEC, HONEST_TRAINED, SPOOFED_TRAINED];
 
 /// The comparison.
 #[derive(Clone, Debug, Serialize)]
@@ -58,8 +89,9 @@ pub struct SpdComparison {
     pub seed: u64,
     /// Clock period in ns.
     pub tck_ns: f64,
-    /// Honest without re-layout, honest with it, spoofed with it.
-    pub configurations: [Measured; 3],
+    /// Honest without re-layout, honest with it, spoofed with it; spoofed with a host of JEDEC's kind; honest and
+    /// spoofed with a host that trains.
+    pub configurations: [Measured; 6],
     /// What does not hold of what is claimed; nothing, if all does.
     pub failures: Vec<String>,
 }
@@ -71,6 +103,10 @@ pub struct Measured {
     pub spd: Values,
     /// Whether re-layout is in the data path.
     pub relayout: bool,
+    /// How the host learns when data are due.
+    pub host: Host,
+    /// What it has found by training.
+    pub trained: Delay,
     /// Violations at the chips' pins, of their own timing, by rule.
     pub chip_violations: BTreeMap<&'static str, u64>,
     /// Violations at the host's pins, of the timing that it was told, by rule.
@@ -125,11 +161,14 @@ pub struct BusUtilisation {
     pub read_long: f64,
 }
 
-/// Compares the three on the rank of L3's DIMM-PIM.
+/// Compares all of them on the rank of L3's DIMM-PIM.
 pub fn compare(seed: u64) -> Result<SpdComparison, PathError> {
     let config = Config::ddr4_3200();
-    let measured = |setup| Measured::new(setup, &config, seed);
-    let configurations = [measured(PLAIN)?, measured(HONEST)?, measured(SPOOFED)?];
+    let mut measured = Vec::with_capacity(SETUPS.len());
+    for setup in SETUPS {
+        measured.push(Measured::new(setup, &config, seed)?);
+    }
+    let configurations = measured.try_into().expect("as many as there are setups");
     Ok(SpdComparison {
         seed,
         tck_ns: config.tck_ps as f64 / 1000.0,
@@ -142,13 +181,13 @@ pub fn compare(seed: u64) -> Result<SpdComparison, PathError> {
 impl SpdComparison {
     /// By how many tCK a read reaches the host later, spoofed with re-layout than without.
     pub fn read_penalty_tck(&self) -> u64 {
-        let [plain, _, spoofed] = &self.configurations;
+        let [plain, _, spoofed, ..] = &self.configurations;
         spoofed.latency_tck.read_at_host.saturating_sub(plain.latency_tck.read_at_host)
     }
 
     /// By how many tCK a WR waits longer after an RD.
     pub fn turnaround_penalty_tck(&self) -> u64 {
-        let [plain, _, spoofed] = &self.configurations;
+        let [plain, _, spoofed, ..] = &self.configurations;
         spoofed.commands_tck.read_to_write.saturating_sub(plain.commands_tck.read_to_write)
     }
 }
@@ -156,8 +195,10 @@ impl SpdComparison {
 const SPOOFED_NAME: &str = "spoofed with re-layout";
 
 /// What does not hold of: without re-layout all is well; with it the spoofed image breaks nothing and
-/// costs a write nothing; the honest one does break something, or else nobody is watching.
-fn failures([plain, honest, spoofed]: &[Measured; 3]) -> Vec<String> {
+/// costs a write nothing, and nor does any for a host that trains; the honest one does break something, and the
+/// spoofed one with a host of JEDEC's kind, or else nobody is watching.
+fn failures(configurations: &[Measured; 6]) -> Vec<String> {
+    let [plain, honest, spoofed, jedec, honest_trained, spoofed_trained] = configurations;
     let sound = |who, measured: &Measured| {
         let Measured { chip_violations, host_violations, stored_right, read_right, .. } = measured;
         [
@@ -178,8 +219,15 @@ fn failures([plain, honest, spoofed]: &[Measured; 3]) -> Vec<String> {
         ),
         (SPOOFED_NAME, as_fast, "not the data rate that it has without"),
         ("honest with re-layout", watched, "no violation at the chips' pins"),
+        ("spoofed, JEDEC's host", !jedec.stored_right, "no written data are lost"),
     ];
-    [sound("honest without re-layout", plain), sound(SPOOFED_NAME, spoofed)]
+    let sound_ones = [
+        sound("honest without re-layout", plain),
+        sound(SPOOFED_NAME, spoofed),
+        sound("honest, a host that trains", honest_trained),
+        sound("spoofed, a host that trains", spoofed_trained),
+    ];
+    sound_ones
         .into_iter()
         .flatten()
         .chain(compared)
@@ -199,6 +247,8 @@ pub struct Judgement {
     pub stored_right: bool,
     /// Whether the host reads what it wrote.
     pub read_right: bool,
+    /// What the host had found by training.
+    pub trained: Delay,
     /// What they did.
     pub outcome: PathOutcome,
 }
@@ -210,9 +260,16 @@ pub fn judge(
     config: &Config,
     transactions: &[Transaction],
 ) -> Result<Judgement, PathError> {
-    let image = Description::ddr4_3200().image(setup.values)?;
-    let image = image.as_bytes();
-    let outcome = memory_path::run(image, setup.path, config, transactions.iter().copied())?;
+    let mut image = *Description::ddr4_3200().image(setup.values)?.as_bytes();
+    if setup.host != Host::Own {
+        image[OWN_BYTES].fill(0);
+    }
+    let trained = match setup.host {
+        Host::Trained => train(&image, setup.path, config)?,
+        Host::Own | Host::Jedec => Delay::default(),
+    };
+    let transactions_of = transactions.iter().copied();
+    let outcome = memory_path::run(&image, trained, setup.path, config, transactions_of)?;
 
     let mut written: HashMap<_, Beats> = HashMap::new();
     let mut to_read = Vec::new();
@@ -233,11 +290,43 @@ pub fn judge(
     });
     Ok(Judgement {
         chip_violations: outcome.violations_at_chips(pins::rules(config)),
-        host_violations: outcome.violations_at_host(pins::advertised_rules(&Spd::parse(image)?)),
+        host_violations: outcome.violations_at_host(host_rules(&image, trained)?),
         stored_right,
         read_right: outcome.read == to_read,
+        trained,
         outcome,
     })
+}
+
+/// What a host takes its end of the module to demand: what it has been told, at the times that it has found.
+fn host_rules(image: &[u8], trained: Delay) -> Result<Rules, PathError> {
+    let mut rules = pins::advertised_rules(&Spd::parse(image)?);
+    rules.cl = rules.cl.saturating_add_signed(trained.read_tck);
+    rules.cwl = rules.cwl.saturating_add_signed(trained.write_tck);
+    Ok(rules)
+}
+
+/// Finds at which times a host has to send and expect data: it writes a pattern and reads it back, the times
+/// nearest to those of the image first. (In DDR4, write levelling and read training, to the whole tCK.) Where
+/// nothing comes back, it stays with the image.
+fn train(image: &[u8], path: DataPath, config: &Config) -> Result<Delay, PathError> {
+    let range = -FARTHEST_TCK..=FARTHEST_TCK;
+    let of_write = |write_tck| range.clone().map(move |read_tck| Delay { write_tck, read_tck });
+    let mut delays: Vec<Delay> = range.clone().flat_map(of_write).collect();
+    delays.sort_by_key(|delay| delay.write_tck.abs() + delay.read_tck.abs());
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
+    let patterns: Vec<Beats> = (0..4).map(|_| random_beats(&mut random)).collect();
+    let place = |column| Place { bank: 0, row: 0, column };
+    let writes = patterns.iter().enumerate().map(|(n, beats)| Transaction::Write(place(n), *beats));
+    let reads = (0..patterns.len()).map(|n| Transaction::Read(place(n)));
+    let there_and_back: Vec<_> = writes.chain(reads).collect();
+    for delay in delays {
+        let outcome = memory_path::run(image, delay, path, config, there_and_back.iter().copied())?;
+        if outcome.read == patterns {
+            return Ok(delay);
+        }
+    }
+    Ok(Delay::default())
 }
 
 /// How the chips should hold a host's burst.
@@ -259,10 +348,13 @@ impl Measured {
         let [write_open_rows, read_open_rows] = bench.stream(OPEN_ROW_BURSTS, &mut random)?;
         let [write_long, read_long] = bench.stream(LONG_BURSTS, &mut random)?;
         let random_tck = bench.run(&random_transactions(&mut random))?.end_tck;
-        let Bench { chip_violations, host_violations, stored_right, read_right, .. } = bench;
+        let Bench { chip_violations, host_violations, stored_right, read_right, trained, .. } =
+            bench;
         Ok(Self {
             spd: setup.values,
             relayout: setup.path == DataPath::Relayout,
+            host: setup.host,
+            trained,
             chip_violations,
             host_violations,
             stored_right,
@@ -283,6 +375,7 @@ struct Bench<'a> {
     host_violations: BTreeMap<&'static str, u64>,
     stored_right: bool,
     read_right: bool,
+    trained: Delay,
 }
 
 impl<'a> Bench<'a> {
@@ -295,6 +388,7 @@ impl<'a> Bench<'a> {
             host_violations,
             stored_right: true,
             read_right: true,
+            trained: Delay::default(),
         }
     }
 
@@ -310,6 +404,7 @@ impl<'a> Bench<'a> {
         }
         self.stored_right &= judgement.stored_right;
         self.read_right &= judgement.read_right;
+        self.trained = judgement.trained;
         Ok(judgement.outcome)
     }
 
@@ -426,13 +521,13 @@ mod tests {
     fn what_does_not_hold_is_said() {
         let comparison = compare(1).expect("presets");
         assert_eq!(comparison.failures, [""; 0]);
-        let failures_of = |change: fn(&mut [Measured; 3])| {
+        let failures_of = |change: fn(&mut [Measured; 6])| {
             let mut configurations = comparison.configurations.clone();
             change(&mut configurations);
             failures(&configurations).join("; ")
         };
-        type Change = fn(&mut [Measured; 3]);
-        let changes: [(Change, &str); 7] = [
+        type Change = fn(&mut [Measured; 6]);
+        let changes: [(Change, &str); 10] = [
             (|c| c[0].read_right = false, "honest without re-layout: wrong data read"),
             (|c| c[1].chip_violations.clear(), "honest with re-layout: no violation"),
             (|c| c[2].stored_right = false, "spoofed with re-layout: wrong data in the chips"),
@@ -440,6 +535,9 @@ mod tests {
             (|c| c[2].host_violations = [("CL", 1)].into(), "violations at the host's pins"),
             (|c| c[2].latency_tck.write_at_chips += 1, "data of a write are not as long in coming"),
             (|c| c[2].utilisation.read_long -= 0.01, "not the data rate"),
+            (|c| c[3].stored_right = true, "spoofed, JEDEC's host: no written data are lost"),
+            (|c| c[4].stored_right = false, "honest, a host that trains: wrong data in the chips"),
+            (|c| c[5].read_right = false, "spoofed, a host that trains: wrong data read"),
         ];
         for (change, expected) in changes {
             let said = failures_of(change);

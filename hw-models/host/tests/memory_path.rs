@@ -3,11 +3,13 @@
 //! data have to come back.
 
 use pimlico_device::mapping::Place;
-use pimlico_device::spd::Values;
 use pimlico_device::{Config, DataPath};
 use pimlico_golden::pins::Violation;
 use pimlico_host::memory_controller::Transaction;
-use pimlico_host::spd_check::{HONEST, Judgement, PLAIN, SPOOFED, SpdSetup, compare, judge};
+use pimlico_host::spd_check::{
+    HONEST, HONEST_TRAINED, Judgement, PLAIN, SPOOFED, SPOOFED_JEDEC, SPOOFED_TRAINED, SpdSetup,
+    compare, judge,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -44,23 +46,27 @@ proptest! {
     })]
 
     #[test]
-    fn only_the_spoofed_image_keeps_the_chips_timing(transactions in transactions()) {
+    fn the_chips_timing_is_kept_with_the_spoofed_image_or_training(transactions in transactions()) {
         let held = SpdSetup { path: DataPath::Bypass, ..SPOOFED };
-        for setup in [PLAIN, SPOOFED, held] {
+        for setup in [PLAIN, SPOOFED, held, HONEST_TRAINED, SPOOFED_TRAINED] {
             let judgement = judged(setup, &transactions);
             prop_assert_eq!(&judgement.chip_violations, &[]);
             prop_assert_eq!(&judgement.host_violations, &[]);
             prop_assert!(judgement.stored_right && judgement.read_right);
         }
 
-        let late = judged(HONEST, &transactions);
         let written = writes(&transactions);
+        // A host that knows the standard's bytes alone is told of the reads and not of the writes.
+        let jedec = judged(SPOOFED_JEDEC, &transactions);
+        prop_assert_eq!(of_rule(&jedec.chip_violations, "CWL"), written);
+        prop_assert_eq!(&jedec.host_violations, &[]);
+        let late = judged(HONEST, &transactions);
         // Written data are late at the chips, read data at the host, each of them.
         prop_assert_eq!(of_rule(&late.chip_violations, "CWL"), written);
         prop_assert_eq!(of_rule(&late.host_violations, "CL"), transactions.len() - written);
         prop_assert_eq!(late.stored_right, written == 0);
         // The other way round: a module that spoofs and does not hold the data.
-        let early = judged(SpdSetup { values: Values::Spoofed, path: DataPath::Wires }, &transactions);
+        let early = judged(SpdSetup { path: DataPath::Wires, ..SPOOFED }, &transactions);
         prop_assert_eq!(of_rule(&early.chip_violations, "CWL"), written);
     }
 }
@@ -69,7 +75,7 @@ proptest! {
 fn the_comparison_has_the_figures_of_the_claim() {
     let comparison = compare(1).expect("presets");
     assert_eq!(comparison.failures, [""; 0]);
-    let [plain, honest, spoofed] = &comparison.configurations;
+    let [plain, honest, spoofed, ..] = &comparison.configurations;
     // CWL + BL, CL + BL; one tCK more or less where re-layout holds the data.
     let latencies = [plain, honest, spoofed].map(|m| {
         let l = &m.latency_tck;

@@ -5,7 +5,8 @@ use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
-use pimlico_host::spd_check::{self, Measured, SpdComparison};
+use pimlico_host::memory_controller::Delay;
+use pimlico_host::spd_check::{self, Host, Measured, SpdComparison};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -211,13 +212,20 @@ fn comparison_text(comparison: &SpdComparison) -> String {
     });
     let titles = configurations.each_ref().map(|m| {
         let relayout = if m.relayout { "re-layout" } else { "no re-layout" };
-        format!("{}, {relayout}", name(m.spd))
+        let host = match m.host {
+            Host::Own => "",
+            Host::Jedec => ", JEDEC's host",
+            Host::Trained => ", host trains",
+        };
+        format!("{}, {relayout}{host}", name(m.spd))
     });
-    let [plain, honest, spoofed] = titles.each_ref().map(String::as_str);
-    text += &output::table(&["", plain, honest, spoofed], rows);
+    let titles: Vec<&str> = [""].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    text += &output::table(&titles, rows);
     let _ = writeln!(
         text,
-        "\nnote: latencies are from the command to the end of the last beat, in tCK\n\
+        "\nnote: a host reads tWL from bytes 353 to 381, our own; JEDEC's host takes the standard's, and one that trains \
+         finds when data are due\n\
+         note: latencies are from the command to the end of the last beat, in tCK\n\
          note: no latency is added to a write: spoofed, its data are in the chips as long after WR as \
          without re-layout\n\
          note: spoofed, a read reaches the host {} tCK later, and from RD to WR it waits {} tCK more",
@@ -230,8 +238,12 @@ fn comparison_text(comparison: &SpdComparison) -> String {
 /// What is told of each configuration.
 type Row = (&'static str, fn(&Measured) -> String);
 
-fn measured_rows() -> [Row; 17] {
+fn measured_rows() -> [Row; 18] {
     [
+        ("found by training: write, read, tCK", |m| {
+            let Delay { write_tck, read_tck } = m.trained;
+            format!("{write_tck:+}, {read_tck:+}")
+        }),
         ("violations at the chips' pins", |m| violations(&m.chip_violations)),
         ("violations at the host's pins", |m| violations(&m.host_violations)),
         ("data in the chips", |m| right(m.stored_right)),

@@ -84,6 +84,13 @@ fn the_spoofed_image_is_checked_against_the_honest_one() {
     assert_eq!((&spoofed["stored_right"], &spoofed["read_right"]), (&true.into(), &true.into()));
     assert_eq!(spoofed["latency_tck"]["write_at_chips"], plain["latency_tck"]["write_at_chips"]);
     assert_eq!(spoofed["utilisation"], plain["utilisation"]);
+    let [jedec, honest, spoofed] = [3, 4, 5].map(|i| &document["configurations"][i]);
+    assert_eq!((&jedec["host"], &jedec["stored_right"]), (&"jedec".into(), &false.into()));
+    for (trained, read_tck) in [(honest, 1), (spoofed, 0)] {
+        assert_eq!((&trained["host"], &trained["read_right"]), (&"trained".into(), &true.into()));
+        let found = serde_json::json!({ "write_tck": -1, "read_tck": read_tck });
+        assert_eq!(trained["trained"], found);
+    }
 }
 
 #[test]
