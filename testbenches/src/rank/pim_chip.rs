@@ -90,6 +90,8 @@ struct Arrangement {
     /// The word that was set, and the one that an RD_ALL reads next.
     set: u8,
     next: u8,
+    /// The word that is written last.
+    last_word: u8,
     /// Edges of the PUs' clock, and the end of the present slot; slots that may follow it.
     edges: usize,
     slot_end: usize,
@@ -192,6 +194,13 @@ impl Arrangement {
         Pins::rd_all(pins.column(), what)
     }
 
+    /// The word of a WR_SHARED: mostly the one behind the last, so that RD_ALLs can go on.
+    fn word_written(&mut self, pins: Pins) -> u8 {
+        let behind = self.last_word.wrapping_add(1);
+        self.last_word = if pins.row.is_multiple_of(4) { pins.column } else { behind };
+        self.last_word
+    }
+
     /// Sets a word that an RD_ALL may read.
     fn set(&mut self, tck: usize, pins: Pins) -> Pins {
         let there: Vec<u8> = self.readable(tck).collect();
@@ -241,8 +250,10 @@ impl<A: Format> Bench for PimChip<A> {
                 }
             };
             pins.command = command;
-            if command == PinCommand::SetWord {
-                pins = state.set(tck, pins);
+            match command {
+                PinCommand::SetWord => pins = state.set(tck, pins),
+                PinCommand::WrShared => pins.column = state.word_written(pins),
+                _ => {}
             }
             // Where there is no command, what the pins show is any code that says nothing.
             let says_nothing = command == PinCommand::None && !first.pins_i.decode().is_some();
@@ -294,7 +305,8 @@ impl<A: Format> Bench for PimChip<A> {
         bins.declare("RD_RESULT of context, bank, lane", context);
         bins.declare("RD_RESULT of context, upper", ["0", "1"]);
         bins.declare("bank of RD", (0..BANKS).map(|bank| bank.to_string()));
-        bins.declare("word of RD_ALL", ["the next", "the one that was set"]);
+        let words = ["behind the last", "the one that was set", "just set"];
+        bins.declare("word of RD_ALL", words);
         bins.declare("RD_ALL of a word", ["just written", "written before"]);
         bins.declare("RD_RESULT of results", ["just new", "some time old"]);
         bins.declare("scores that are kept", ["of the last results", "of results before"]);
@@ -313,6 +325,7 @@ impl<A: Format> Bench for PimChip<A> {
         let mut edges = 0;
         let mut kept_are_last = false;
         let mut words = (0_u8, 0); // set, next
+        let mut just_set = false;
         let mut written: VecDeque<(usize, u8)> = VecDeque::new();
         for (tck, pair) in inputs.chunks_exact(2).enumerate() {
             let input = &pair[0];
@@ -323,7 +336,8 @@ impl<A: Format> Bench for PimChip<A> {
                 let ReadAll { accumulate, first, last, back } = pins.read_all();
                 let word = if back { words.0 } else { words.1 };
                 words.1 = word.wrapping_add(1);
-                bins.hit("word of RD_ALL", back.into());
+                let of_word = if back { 1 } else { 2 * usize::from(std::mem::take(&mut just_set)) };
+                bins.hit("word of RD_ALL", of_word);
                 let mode = usize::from(accumulate);
                 let flags = usize::from(first) + 2 * usize::from(last);
                 bins.hit_cross("beat of the PUs", mode, flags);
@@ -333,6 +347,7 @@ impl<A: Format> Bench for PimChip<A> {
             }
             if command == PinCommand::SetWord {
                 words = (column, column);
+                just_set = true;
             }
             edges += usize::from(input.clk_pu_i);
             let new = input.clk_pu_i
