@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+//! What the DRAM demands, and the commands on its pins.
+
+use super::gates::GATES;
+use std::fmt;
+use std::ops::Range;
+
+/// What the DRAM demands, in tCK, under the names of JESD79-4.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Bank groups. Bank *b* is in group *b* / `banks_per_group`.
+    pub bank_groups: usize,
+    /// Banks in a group.
+    pub banks_per_group: usize,
+    /// A burst on the data bus: BL/2.
+    pub burst: u64,
+    /// Column command to column command, other group.
+    pub t_ccd_s: u64,
+    /// Column command to column command, same group.
+    pub t_ccd_l: u64,
+    /// ACT to ACT, other group.
+    pub t_rrd_s: u64,
+    /// ACT to ACT, same group.
+    pub t_rrd_l: u64,
+    /// The window that holds four ACTs, or an ACT_ALL.
+    pub t_faw: u64,
+    /// Banks that an ACT_ALL opens, a power of two; 4 if there is no such command.
+    pub faw_banks: usize,
+    /// ACT to RD.
+    pub t_rcd: u64,
+    /// ACT to WR: tRCD in DDR4, tRCDWR in GDDR6.
+    pub t_rcd_wr: u64,
+    /// ACT to all-bank RD.
+    pub t_rcd_mac: u64,
+    /// ACT to PRE.
+    pub t_ras: u64,
+    /// PRE to ACT or REF.
+    pub t_rp: u64,
+    /// ACT to ACT, same bank.
+    pub t_rc: u64,
+    /// RD to its data (RL, without additive latency).
+    pub cl: u64,
+    /// WR to its data (WL, without additive latency).
+    pub cwl: u64,
+    /// Idle tCK of the data bus when its driver changes: 2 for a preamble of one tCK, as in "READ to
+    /// WRITE command delay = RL + BL/2 - WL + 2 tCK".
+    pub rtw_gap: u64,
+    /// End of WR data to RD, other group.
+    pub t_wtr_s: u64,
+    /// End of WR data to RD, same group.
+    pub t_wtr_l: u64,
+    /// End of WR data to PRE.
+    pub t_wr: u64,
+    /// RD to PRE.
+    pub t_rtp: u64,
+    /// REF to any command.
+    pub t_rfc: u64,
+    /// A REF is due at every multiple of it. None: refresh is switched off.
+    pub t_refi: Option<u64>,
+    /// REFs that may be postponed at any time; as many may be pulled in.
+    pub max_postponed: u64,
+}
+
+impl Rules {
+    pub(super) fn banks(&self) -> usize {
+        self.bank_groups * self.banks_per_group
+    }
+
+    /// The longest that a command other than REF binds a later one.
+    pub(super) fn reach(&self) -> u64 {
+        GATES.iter().map(|gate| (gate.delay)(self)).max().unwrap_or(0).max(self.t_faw)
+    }
+}
+
+/// A command on the pins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields say it")]
+pub enum Pin {
+    /// Opens a row.
+    Act { bank: usize, row: usize },
+    /// Opens a row in `faw_banks` banks, the first of them named.
+    ActAll { bank: usize, row: usize },
+    /// Closes a bank. Allowed when it is closed, and starts tRP again.
+    Pre { bank: usize },
+    /// Closes all banks.
+    PreAll,
+    /// Reads a column to the data bus.
+    Rd { bank: usize, column: usize },
+    /// Writes a column from the data bus.
+    Wr { bank: usize, column: usize },
+    /// Reads a column of all banks to the bank PUs.
+    RdAll { column: usize },
+    /// Reads the result registers of a bank's PUs to the data bus.
+    RdResult { bank: usize },
+    /// Writes a word of the shared buffers from the data bus.
+    WrShared { word: usize },
+    /// Refreshes.
+    Ref,
+    /// Sets the word of the shared buffers that the next all-bank RD reads.
+    SetWord { word: usize },
+}
+
+impl Pin {
+    /// The banks that the command touches.
+    pub(super) fn banks(self, rules: &Rules) -> Range<usize> {
+        match self {
+            Self::Act { bank, .. }
+            | Self::Pre { bank }
+            | Self::Rd { bank, .. }
+            | Self::Wr { bank, .. } => bank..bank + 1,
+            Self::ActAll { bank, .. } => bank..bank + rules.faw_banks,
+            Self::PreAll | Self::RdAll { .. } | Self::Ref => 0..rules.banks(),
+            Self::RdResult { .. } | Self::WrShared { .. } | Self::SetWord { .. } => 0..0,
+        }
+    }
+
+    /// The bank that the command names, whether or not it touches it.
+    pub(super) fn named_bank(self) -> Option<usize> {
+        match self {
+            Self::Act { bank, .. }
+            | Self::ActAll { bank, .. }
+            | Self::Pre { bank }
+            | Self::Rd { bank, .. }
+            | Self::Wr { bank, .. }
+            | Self::RdResult { bank } => Some(bank),
+            Self::PreAll | Self::RdAll { .. } | Self::Ref => None,
+            Self::WrShared { .. } | Self::SetWord { .. } => None,
+        }
+    }
+
+    pub(super) fn activates(self) -> bool {
+        matches!(self, Self::Act { .. } | Self::ActAll { .. })
+    }
+
+    pub(super) fn precharges(self) -> bool {
+        matches!(self, Self::Pre { .. } | Self::PreAll)
+    }
+
+    /// Who drives the data bus for it.
+    pub(super) fn driver(self) -> Option<Driver> {
+        match self {
+            Self::Rd { .. } | Self::RdResult { .. } => Some(Driver::Dram),
+            Self::Wr { .. } | Self::WrShared { .. } => Some(Driver::Controller),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reads_a_bank(self) -> bool {
+        matches!(self, Self::Rd { .. } | Self::RdAll { .. })
+    }
+
+    pub(super) fn touches_columns(self) -> bool {
+        self.reads_a_bank() || matches!(self, Self::Wr { .. })
+    }
+}
+
+impl fmt::Display for Pin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Act { bank, row } => write!(f, "ACT bank {bank} row {row}"),
+            Self::ActAll { bank, row } => write!(f, "ACT_ALL_BANK from bank {bank} row {row}"),
+            Self::Pre { bank } => write!(f, "PRE bank {bank}"),
+            Self::PreAll => write!(f, "PREA"),
+            Self::Rd { bank, column } => write!(f, "RD bank {bank} column {column}"),
+            Self::Wr { bank, column } => write!(f, "WR bank {bank} column {column}"),
+            Self::RdAll { column } => write!(f, "RD_ALL_BANK column {column}"),
+            Self::RdResult { bank } => write!(f, "RD_RESULT bank {bank}"),
+            Self::WrShared { word } => write!(f, "WR_SHARED word {word}"),
+            Self::Ref => write!(f, "REF"),
+            Self::SetWord { word } => write!(f, "SET_WORD word {word}"),
+        }
+    }
+}
+
+/// Who drives the data bus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// The DRAM chips: read data.
+    Dram,
+    /// The controller, be it the host or the rank PU: write data.
+    Controller,
+}
+
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Dram => "read data",
+            Self::Controller => "write data",
+        })
+    }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+//! The rules by name: the timings between two commands, one by one, and what else can be broken.
+
+use super::{Driver, Pin, Rules};
+use std::ops::Range;
+
+/// The later of two commands has to wait `delay` after the earlier one, where it is one of those that
+/// `later` says and `binds` says that the gate is between the two.
+pub(super) struct Gate {
+    pub(super) rule: &'static str,
+    pub(super) delay: fn(&Rules) -> u64,
+    pub(super) later: fn(Pin) -> bool,
+    pub(super) binds: fn(&Rules, Pin, Pin) -> bool,
+}
+
+/// Every timing between two commands but those of REF.
+pub(super) const GATES: [Gate; 15] = [
+    Gate {
+        rule: "tRCD",
+        delay: |r| r.t_rcd,
+        later: |b| matches!(b, Pin::Rd { .. }),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRCD_WR",
+        delay: |r| r.t_rcd_wr,
+        later: |b| matches!(b, Pin::Wr { .. }),
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRCD_MAC",
+        delay: |r| r.t_rcd_mac,
+        later: |b| matches!(b, Pin::RdAll { .. }),
+        binds: |_, a, _| a.activates(),
+    },
+    Gate {
+        rule: "tRAS",
+        delay: |r| r.t_ras,
+        later: Pin::precharges,
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRP",
+        delay: |r| r.t_rp,
+        later: |b| b.activates() || b == Pin::Ref,
+        binds: |r, a, b| a.precharges() && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRC",
+        delay: |r| r.t_rc,
+        later: Pin::activates,
+        binds: |r, a, b| a.activates() && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRRD_S",
+        delay: |r| r.t_rrd_s,
+        later: Pin::activates,
+        binds: |r, a, b| a.activates() && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tRRD_L",
+        delay: |r| r.t_rrd_l,
+        later: Pin::activates,
+        binds: |r, a, b| a.activates() && same_group(r, a, b) && !same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tCCD_S",
+        delay: |r| r.t_ccd_s,
+        later: |b| b.driver().is_some(),
+        binds: |r, a, b| a.driver().is_some() && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tCCD_L",
+        delay: |r| r.t_ccd_l,
+        later: Pin::touches_columns,
+        binds: |r, a, b| a.touches_columns() && same_group(r, a, b),
+    },
+    Gate {
+        rule: "tWTR_S",
+        delay: |r| r.cwl + r.burst + r.t_wtr_s,
+        later: |b| matches!(b, Pin::Rd { .. }),
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && !same_group(r, a, b),
+    },
+    Gate {
+        rule: "tWTR_L",
+        delay: |r| r.cwl + r.burst + r.t_wtr_l,
+        later: Pin::reads_a_bank,
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_group(r, a, b),
+    },
+    Gate {
+        // The end of the read data and the gap, less the time that the write data take to come.
+        rule: "tRTW",
+        delay: |r| (r.cl + r.burst + r.rtw_gap).saturating_sub(r.cwl),
+        later: |b| b.driver() == Some(Driver::Controller),
+        binds: |_, a, _| a.driver() == Some(Driver::Dram),
+    },
+    Gate {
+        rule: "tWR",
+        delay: |r| r.cwl + r.burst + r.t_wr,
+        later: Pin::precharges,
+        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_bank(r, a, b),
+    },
+    Gate {
+        rule: "tRTP",
+        delay: |r| r.t_rtp,
+        later: Pin::precharges,
+        binds: |r, a, b| a.reads_a_bank() && same_bank(r, a, b),
+    },
+];
+
+/// The rules that are no gate between two commands.
+pub(super) const OTHER_RULES: [&str; 16] = [
+    NO_SUCH_BANK,
+    NO_SUCH_COMMAND,
+    COMMAND_BUS,
+    BANK_OPEN,
+    BANK_CLOSED,
+    FAW,
+    RFC,
+    REFI,
+    REF_RATE,
+    CL,
+    CWL,
+    BURST,
+    NO_COMMAND,
+    NO_DATA,
+    DATA_BUS,
+    TURNAROUND,
+];
+/// The command names a bank that there is not.
+pub(super) const NO_SUCH_BANK: &str = "no such bank";
+/// An ACT_ALL where the chips have none.
+pub(super) const NO_SUCH_COMMAND: &str = "no such command";
+/// One command in a tCK, and time goes forward.
+pub(super) const COMMAND_BUS: &str = "command bus";
+/// ACT and REF want the bank closed.
+pub(super) const BANK_OPEN: &str = "bank open";
+/// RD and WR want it open.
+pub(super) const BANK_CLOSED: &str = "bank closed";
+/// No more than four ACTs in the window.
+pub(super) const FAW: &str = "tFAW";
+/// Nothing while the DRAM refreshes.
+pub(super) const RFC: &str = "tRFC";
+/// No more REFs postponed than may be, and none lost.
+pub(super) const REFI: &str = "tREFI";
+/// No more than [`REFS_IN_TWO_REFI`].
+pub(super) const REF_RATE: &str = "REF rate";
+/// Read data come CL after their RD.
+pub(super) const CL: &str = "CL";
+/// Write data come CWL after their WR.
+pub(super) const CWL: &str = "CWL";
+/// A burst is of one length.
+pub(super) const BURST: &str = "BL";
+/// Data belong to a command.
+pub(super) const NO_COMMAND: &str = "no command";
+/// A command with data gets them.
+pub(super) const NO_DATA: &str = "no data";
+/// One driver at a time.
+pub(super) const DATA_BUS: &str = "data bus";
+/// The data bus lies idle for a while when its driver changes.
+pub(super) const TURNAROUND: &str = "turnaround";
+
+/// REFs that may come within any two tREFI (JESD79-4, Refresh command).
+pub(super) const REFS_IN_TWO_REFI: usize = 16;
+
+/// The name of every rule that a [`Violation`] can carry.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    GATES.iter().map(|gate| gate.rule).chain(OTHER_RULES)
+}
+
+pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+pub(super) fn same_bank(rules: &Rules, a: Pin, b: Pin) -> bool {
+    overlap(&a.banks(rules), &b.banks(rules))
+}
+
+pub(super) fn same_group(rules: &Rules, a: Pin, b: Pin) -> bool {
+    let groups = |pin: Pin| {
+        let banks = pin.banks(rules);
+        banks.start / rules.banks_per_group..banks.end.div_ceil(rules.banks_per_group)
+    };
+    overlap(&groups(a), &groups(b))
+}
