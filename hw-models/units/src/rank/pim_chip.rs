@@ -152,7 +152,7 @@ impl<A: Format> Model for PimChip<A> {
     fn settle(&self, input: &Self::In) -> Self::Out {
         let target = self.targets.oldest();
         let results = self.results.settle(&Default::default());
-        let taken = self.take.settle(&take_timer(input)).last_o;
+        let taken = self.take.settle(&take_timer(input.pins_i.decode().command, input)).last_o;
         let mut output = PimChipOut {
             dq_o: self.dq.beat(),
             drives_o: results.drives_o,
@@ -216,7 +216,7 @@ impl<A: Format> Model for PimChip<A> {
             if command == PinCommand::SetWord {
                 (self.set, self.next) = (column, column);
             }
-            let taken = self.take.step(&take_timer(input)).last_o;
+            let taken = self.take.step(&take_timer(command, input)).last_o;
             if let Some(target) = self.targets.oldest().filter(|_| output.written_o) {
                 self.shared[usize::from(target.column)] = word;
             }
@@ -224,7 +224,7 @@ impl<A: Format> Model for PimChip<A> {
             let shared = command == PinCommand::WrShared;
             let target = Target { shared, bank, column };
             self.targets.clock(taken, writes(command).then_some(target));
-            let asks = self.drive.step(&drive_timer(input));
+            let asks = self.drive.step(&drive_timer(command, input));
             self.results.step(&BurstSourceIn {
                 push_i: self.read.is_some(),
                 beats_i: self.read.unwrap_or_default().to_le_bytes(),
@@ -232,7 +232,7 @@ impl<A: Format> Model for PimChip<A> {
                 index_i: asks.index_o,
                 ..Default::default()
             });
-            self.read = self.read(input);
+            self.read = self.read(pins, input);
         }
         output
     }
@@ -245,8 +245,8 @@ impl<A: Format> PimChip<A> {
     }
 
     /// What an RD or RD_RESULT reads.
-    fn read(&self, input: &PimChipIn<A>) -> Option<u64> {
-        let Pins { command, bank, column, .. } = input.pins_i.decode();
+    fn read(&self, pins: Pins, input: &PimChipIn<A>) -> Option<u64> {
+        let Pins { command, bank, column, .. } = pins;
         match command {
             PinCommand::Rd => Some(word_of(input.cells_i[bank.get() as usize])),
             PinCommand::RdResult => Some(self.results_at(ResultAddress::of_bits(column))),
@@ -282,13 +282,13 @@ fn writes(command: PinCommand) -> bool {
     matches!(command, PinCommand::WrShared | PinCommand::Wr)
 }
 
-fn take_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
-    BurstTimerIn { command_i: writes(input.pins_i.decode().command), latency_i: input.cwl_i }
+fn take_timer<A: Format>(command: PinCommand, input: &PimChipIn<A>) -> BurstTimerIn {
+    BurstTimerIn { command_i: writes(command), latency_i: input.cwl_i }
 }
 
 /// A burst is asked for two tCK before it is on the data lines.
-fn drive_timer<A: Format>(input: &PimChipIn<A>) -> BurstTimerIn {
-    let command_i = matches!(input.pins_i.decode().command, PinCommand::RdResult | PinCommand::Rd);
+fn drive_timer<A: Format>(command: PinCommand, input: &PimChipIn<A>) -> BurstTimerIn {
+    let command_i = matches!(command, PinCommand::RdResult | PinCommand::Rd);
     BurstTimerIn { command_i, latency_i: input.cl_i.wrapping_sub(2) }
 }
 
