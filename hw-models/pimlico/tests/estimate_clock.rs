@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate clock` of RTL that is not the tree's: a unit with one pipeline stage fewer. What differs is
-//! synthesised, so that pyosys, OpenSTA and the default library have to be there; else nothing is checked.
+//! synthesised, for which `scripts/check-clock` installs pyosys, OpenSTA and the default library, and runs this.
 
 use pimlico_estimate::{DEFAULT_LIBRARY, Tools};
 use std::path::{Path, PathBuf};
@@ -34,12 +34,11 @@ fn misses(arguments: &[&str], rtl: Option<&Path>) -> (Vec<String>, Option<i32>, 
 }
 
 #[test]
-#[ignore = "takes minutes, for Yosys"]
+#[ignore = "needs pyosys and OpenSTA: scripts/check-clock"]
 fn a_unit_with_one_stage_fewer_misses_its_clock() {
     let python = std::env::var_os("PIMLICO_PYTHON").unwrap_or_else(|| "python3".into());
-    if Tools::find(Path::new(&python)).is_err() || !Path::new(DEFAULT_LIBRARY).exists() {
-        return;
-    }
+    let there = Tools::find(Path::new(&python)).is_ok() && Path::new(DEFAULT_LIBRARY).exists();
+    assert!(there, "pyosys, OpenSTA or {DEFAULT_LIBRARY} is missing: run scripts/check-clock");
     let folder = tempfile::tempdir().expect("a folder");
     copy(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../rtl"), folder.path());
     let liberty = ["--liberty", DEFAULT_LIBRARY];
