@@ -43,7 +43,7 @@ const RANDOM_TRANSACTIONS: usize = 4096;
 pub enum Host {
     /// It reads tWL from our own bytes of the image.
     Own,
-    /// It reads what JESD400-4 and Annex L have, where tWL is not, and takes the standard's for the clock.
+    /// It reads what JEDEC has given a meaning, where tWL is not, and takes the standard's for the clock.
     Jedec,
     /// As JEDEC's, but it then trains: it finds by how much data are to be sent and expected at other times.
     Trained,
