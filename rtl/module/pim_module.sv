@@ -45,9 +45,11 @@ module pim_module import pimlico_pkg::*; #(
   input  logic [1:0][63:0] fetch_data_i,
   /// The entry at the last table_address_o.
   input  logic [15:0]      table_data_i,
-  /// Number of bursts that the host has ready for WR_SHARED; 127 for more.
+  /// Bursts of the host for WR_SHARED that are still to be taken; 127 for more.
   input  logic [6:0]       operands_i,
-  /// The host's burst for its next WR_SHARED, in the host's order.
+  /// The host's next burst is there. Once set, it is set until that burst is taken.
+  input  logic             operand_valid_i,
+  /// The host's burst for its next WR_SHARED, in the host's order; with operand_valid_i.
   input  burst_t           operand_i,
   /// The column that the RD_ALL or RD on the pins reads, of every bank.
   input  columns_t         cells_i,
@@ -150,7 +152,7 @@ module pim_module import pimlico_pkg::*; #(
     .weigh_o          (weigh),
     .weights_drop_o   (weights_drop),
     .head_end_o       (head_end),
-    .rst_ni, .size_i, .operands_i, .fault_o
+    .rst_ni, .size_i, .operands_i, .operand_valid_i, .fault_o
   );
 
   pim_rank #(

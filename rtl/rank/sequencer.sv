@@ -27,8 +27,10 @@ module sequencer import pimlico_pkg::*; #(
   input  logic           start_i,
   /// The dispatcher's run has ended.
   input  logic           done_i,
-  /// Bursts that the host has ready for WR_SHARED; 127 for more.
+  /// Bursts of the host for WR_SHARED that are still to be taken; 127 for more.
   input  logic [6:0]     operands_i,
+  /// The host's next burst is there. Once set, it is set until that burst is taken.
+  input  logic           operand_valid_i,
   /// There is a command from the dispatcher.
   input  logic           dispatch_valid_i,
   /// The command from the dispatcher.
@@ -463,7 +465,8 @@ module sequencer import pimlico_pkg::*; #(
     .made_o           (made)
   );
 
-  assign operands_due = operands_next_valid && !operands_send && word_free && (operand_next.host || has_word);
+  assign operands_due = operands_next_valid && !operands_send && word_free &&
+                        (operand_next.host ? operand_valid_i : has_word);
 
   assign bus_reads_d  = results_due;
   assign bus_writes_d = operands_due && !results_due;

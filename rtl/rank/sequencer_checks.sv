@@ -9,6 +9,7 @@
 module sequencer_checks import pimlico_pkg::*; (
   input logic           clk_i,
   input logic           rst_ni,
+  input logic           operand_valid_i,
   input rank_events_t   events_i,
   input logic           array_valid_o,
   input array_request_t array_o,
@@ -61,6 +62,9 @@ module sequencer_checks import pimlico_pkg::*; (
 
   `ASSERT(assert_bus_stands, !bus_waits_q || bus_valid_o)
   `ASSERT(assert_bus_stable, !bus_waits_q || bus_o == bus_q || (bus_q.write && !bus_o.write))
+
+  // The host's burst is there until it is taken.
+  `ASSERT(assert_operand_there, !(bus_valid_o && bus_o.write && bus_o.host) || operand_valid_i)
 
   // Those that are done are checked in their queues, counts of scores and words in sequencer_softmax.
   logic unused;

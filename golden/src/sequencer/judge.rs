@@ -98,8 +98,9 @@ pub struct Judge {
     /// Faults that the run may show, and the first command that has one.
     causes: BTreeSet<u32>,
     first_wrong: Option<usize>,
-    /// Bursts that the host had in the cycle before.
+    /// Bursts of the host that were still to be taken in the cycle before, and whether the next was there.
     operands: usize,
+    operand_there: bool,
     sums_ended: u64,
     sums_read: u64,
     sums_made: u64,
@@ -148,6 +149,7 @@ impl Judge {
             causes: BTreeSet::new(),
             first_wrong: None,
             operands: 0,
+            operand_there: false,
             sums_ended: 0,
             sums_read: 0,
             sums_made: 0,
@@ -291,8 +293,15 @@ impl Judge {
             }
             WR_WEIGHTS if self.complete == 0 => Some("no word of weights is complete"),
             WR_SHARED if self.operands == 0 => Some("the host has no burst"),
+            WR_SHARED if !self.operand_there => Some("the burst of the host is not there"),
             _ => None,
         }
+    }
+
+    /// Whether the next write is one for which the burst of the host is to come.
+    fn waits_for_host(&self) -> bool {
+        let of_host = |(_, write): (usize, &Item)| write.command.opcode == WR_SHARED;
+        self.operands > 0 && !self.operand_there && self.next_write(None).is_some_and(of_host)
     }
 
     /// What keeps a FINISH or a WEIGH from being requested.
@@ -470,7 +479,8 @@ impl Judge {
         let under_way = self.sent.iter().any(|queue| !queue.is_empty())
             || self.sums_read != self.sums_made
             || [self.scores, self.elements, self.finishing] != [0; 3]
-            || self.words != self.complete;
+            || self.words != self.complete
+            || self.waits_for_host();
         self.still = if quiet && left && !under_way { self.still + 1 } else { 0 };
         if self.still > STILL + 4 * self.sizes.burst {
             return miss("done_o", "something is left, and nothing happens");
@@ -507,7 +517,7 @@ impl Judge {
 
     fn take(&mut self, asked: &Asked, seen: &Seen) -> Judgement {
         self.find_uncertain(seen.operands);
-        self.operands = seen.operands;
+        (self.operands, self.operand_there) = (seen.operands, seen.operand_there);
         self.take_array(asked, seen);
         self.take_bus(asked, seen)?;
         self.take_softmax(asked, seen);

@@ -115,6 +115,7 @@ pub struct Seen {
     pub starts: bool,
     pub ends: bool,
     pub operands: usize,
+    pub operand_there: bool,
     pub command: Option<Command>,
     pub array_taken: bool,
     pub bus_taken: bool,
@@ -134,7 +135,8 @@ pub struct Seen {
 impl Seen {
     /// Whether nothing happens in the rank, and nothing starts or ends.
     fn is_quiet(&self) -> bool {
-        *self == Self { operands: self.operands, command: self.command, ..Self::default() }
+        let Self { operands, operand_there, command, .. } = *self;
+        *self == Self { operands, operand_there, command, ..Self::default() }
     }
 }
 

@@ -144,6 +144,7 @@ impl<M: Unit<In = PimModuleIn, Out = PimModuleOut>> ModuleDevice<M> {
             fetch_data_i: self.memories.fetched(),
             table_data_i: self.memories.entry(),
             operands_i: U::new(driven.operands.min(MOST_OPERANDS) as u64),
+            operand_valid_i: driven.operands > 0,
             operand_i: driven.operand,
             ..self.idle
         }

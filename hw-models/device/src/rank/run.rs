@@ -29,7 +29,7 @@ impl Rank {
         self.watch_dispatcher();
         self.sequencer.start();
         loop {
-            let asked = self.sequencer.requests(operands.len());
+            let asked = self.sequencer.requests(operands.len(), true);
             outcome.fault(asked.fault_o, &self.config);
             if asked.done_o && self.is_settled() {
                 return Ok(outcome.end()?);

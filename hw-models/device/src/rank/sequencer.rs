@@ -63,9 +63,11 @@ impl Sequencer {
         self.unit.step(&SequencerIn { start_i: true, ..self.idle });
     }
 
-    /// What it requests in this cycle, where the host still has so many bursts.
-    pub fn requests(&mut self, operands: usize) -> SequencerOut {
+    /// What it requests in this cycle, where so many bursts of the host are still to be taken, and the next of them
+    /// is there or not.
+    pub fn requests(&mut self, operands: usize, is_there: bool) -> SequencerOut {
         self.idle.operands_i = U::new(operands.min(MOST_OPERANDS) as u64);
+        self.idle.operand_valid_i = is_there;
         self.unit.settle(&self.idle)
     }
 

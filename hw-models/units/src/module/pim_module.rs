@@ -46,9 +46,11 @@ ports! {
             fetch_data_i: [u64; 2],
             /// The entry at the last `table_address_o`.
             table_data_i: u16,
-            /// Number of bursts that the host has ready for WR_SHARED; 127 for more.
+            /// Bursts of the host for WR_SHARED that are still to be taken; 127 for more.
             operands_i: U<7>,
-            /// The host's burst for its next WR_SHARED, in the host's order.
+            /// The host's next burst is there. Once set, it is set until that burst is taken.
+            operand_valid_i: bool,
+            /// The host's burst for its next WR_SHARED, in the host's order; with `operand_valid_i`.
             operand_i: Burst,
             /// The column that the RD_ALL or RD on the pins reads, of every bank.
             cells_i: Columns,
@@ -211,6 +213,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimModule<A, LAT
             start_i: input.start_valid_i && dispatcher.start_ready_o,
             done_i: dispatcher.end_valid_o,
             operands_i: input.operands_i,
+            operand_valid_i: input.operand_valid_i,
             dispatch_valid_i: dispatcher.dispatch_valid_o,
             dispatch_i: dispatcher.dispatch_o,
             events_i: rank.events_o,

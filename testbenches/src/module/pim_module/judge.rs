@@ -543,6 +543,9 @@ impl Judge {
         run.weights.extend(made.weights().map(element));
         run.context.extend(made.context().map(element));
         run.outputs.extend(made.outputs().map(|bits| (at, bits)));
+        if output.operand_taken_o && !input.operand_valid_i {
+            return Err(error(at, "operand_taken_o", 1, 0, "the burst of the host is not there"));
+        }
         if output.operand_taken_o {
             run.operands.push_back((at, input.operand_i));
         }

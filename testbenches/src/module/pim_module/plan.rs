@@ -82,6 +82,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("REF", ["idle", "in memory mode", "a read waits for it", "eight are due"]);
     bins.declare("read waits", ["for its row", "for a refresh"]);
     bins.declare("activation", ["bank by bank", "in halves", "all banks"]);
+    bins.declare("burst of the host", ["is taken", "is to come"]);
     bins.declare("CL", ["up to 31", "32 and more"]);
     bins.declare("CWL", ["up to 31", "32 and more"]);
     bins.declare("units at once", ["adder and softmax unit", "adder unit", "softmax unit"]);
@@ -163,7 +164,15 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
         }
         match mode {
             MEMORY => host(shown.command, &mut memory, bins),
-            PROCESSING => rank(tck, shown, &output, &mut memory, bins),
+            PROCESSING => {
+                let to_come = input.operands_i.get() > 0 && !input.operand_valid_i;
+                for (bin, holds) in [output.operand_taken_o, to_come].into_iter().enumerate() {
+                    if holds {
+                        bins.hit("burst of the host", bin);
+                    }
+                }
+                rank(tck, shown, &output, &mut memory, bins);
+            }
             2 => {}
             _ => {
                 if let Some(at) = memory.read_at {

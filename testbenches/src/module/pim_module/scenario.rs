@@ -20,6 +20,8 @@ const SHORT_RFC: u64 = 60;
 const SHORTEST_REFI: u64 = 470;
 /// Operands that take as long as tRP.
 const OPERANDS: u64 = 8;
+/// The host's next burst arrives in one of so many cycles of the core.
+const ARRIVALS: [u64; 8] = [1, 1, 1, 1, 1, 2, 9, 40];
 
 /// What the host does next.
 enum Action {
@@ -51,6 +53,10 @@ pub(super) struct Scenario {
     program: Option<Box<Program>>,
     loads: VecDeque<Load>,
     operands: VecDeque<Burst>,
+    /// The first of them has arrived.
+    operand_there: bool,
+    arrivals: Random,
+    arrives_in: u64,
     commands: Vec<u64>,
     table: Vec<u16>,
     arrays: Arrays,
@@ -168,6 +174,9 @@ impl Scenario {
             table: vec![NO_ROW; ENTRIES],
             arrays: Arrays::new(random.next(), timing_i.faw_banks.get() as usize),
             gates: Gates::new(timing_i),
+            operand_there: false,
+            arrives_in: ARRIVALS[random.below(8) as usize],
+            arrivals: random,
         }
     }
 
@@ -256,10 +265,13 @@ impl Scenario {
     /// The inputs of a cycle of the core, or in memory mode of a tCK with the beats that the host drives in it.
     fn next(&mut self, now: &PimModuleOut) -> Option<(PimModuleIn, [Option<u64>; 2])> {
         let settled = now.activity_o.settled && (now.over_o || self.program.is_none());
+        self.operand_there |= !self.operands.is_empty() && self.arrivals.one_in(self.arrives_in);
         loop {
             let mut input = self.idle;
             input.operands_i = U::new(self.operands.len().min(127) as u64);
-            input.operand_i = self.operands.front().copied().unwrap_or_default();
+            let next = self.operands.front().filter(|_| self.operand_there);
+            input.operand_valid_i = next.is_some();
+            input.operand_i = next.copied().unwrap_or_default();
             match &mut self.action {
                 Action::Run(0) => return None,
                 Action::Run(left) => {
@@ -313,6 +325,7 @@ impl Scenario {
     fn start(&mut self) -> PimModuleIn {
         let start_i = self.program.as_ref().map(|program| program.start).unwrap_or_default();
         self.action = Action::Run(PATIENCE_TCK);
+        self.operand_there = false;
         PimModuleIn { start_valid_i: true, start_i, ..self.idle }
     }
 
@@ -343,6 +356,7 @@ impl Scenario {
     fn see(&mut self, input: &PimModuleIn, output: &PimModuleOut) {
         if output.operand_taken_o {
             self.operands.pop_front();
+            self.operand_there = false;
         }
         if output.cells_write_valid_o {
             self.arrays.write(&output.cells_write_o);

@@ -22,6 +22,7 @@ const FAULTS: [&str; 8] = [
 const SUMS: [&str; 3] = ["scores", "outputs", "context"];
 const HANDS: [&str; 2] = ["taken at once", "held up"];
 const PORTS: [&str; 5] = ["array", "bus: host", "bus: weights", "bus: results", "finish or weigh"];
+const HOST: usize = 1;
 
 /// Declares the bins.
 pub fn plan(bins: &mut Bins) {
@@ -47,6 +48,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("results come too soon", ["before an RD_RESULT", "in its cycle"]);
     bins.declare("kept scores are read", ["before the next results", "behind them"]);
     bins.cross("RD_RESULT after RD_RESULT", &SUMS, &SUMS);
+    bins.declare("burst of the host", ["is waited for", "is there before"]);
 }
 
 /// Marks what an episode has reached.
@@ -58,6 +60,7 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
     let (mut reads, mut sum) = (false, None);
     let (mut made, mut made_then) = (0, 0); // results so far, and when the chips last kept scores
     let mut sent: VecDeque<ResultAddress> = VecDeque::new();
+    let mut there = 0; // cycles for which there has been a burst of the host
     for (input, output) in inputs.iter().zip(outputs) {
         let kind = input.dispatch_i.kind;
         if input.dispatch_valid_i && kind.is_command() {
@@ -90,6 +93,11 @@ pub fn cover(inputs: &[SequencerIn], outputs: &[SequencerOut], bins: &mut Bins) 
         }
         made += u64::from(input.events_i.results);
 
+        let is_host = output.bus_valid_o && output.bus_o.write && output.bus_o.host;
+        if is_host && !waited[HOST] {
+            bins.hit("burst of the host", usize::from(there > 1));
+        }
+        there = if input.operand_valid_i { there + 1 } else { 0 };
         requests(input, output, &mut waited, bins);
         let (mac, taken) = (output.array_o.mac, output.array_valid_o && input.events_i.array_taken);
         let closes = taken && output.array_o.kind == ArrayKind::CloseAll;

@@ -88,6 +88,7 @@ fn seen(input: &SequencerIn) -> Seen {
         starts: input.start_i,
         ends: input.done_i,
         operands: input.operands_i.get() as usize,
+        operand_there: input.operand_valid_i,
         command: input.dispatch_valid_i.then(|| Command {
             opcode: kind.code() as u32,
             head: head.get() as u32,
@@ -269,5 +270,30 @@ mod tests {
         assert!(faults[1..].iter().all(|&count| count > 0), "{faults:?}");
         assert!(runs > 300, "{runs} runs have ended");
         assert!(waits.iter().all(|&count| count > 1000), "{waits:?}");
+    }
+
+    #[test]
+    fn a_write_is_not_requested_before_the_burst_of_the_host_is_there() {
+        type Unit = Sequencer<{ 1 << 17 }>;
+        let mut found = 0;
+        for seed in 0..60 {
+            let row = 7 * seed;
+            let dispatch_i = Dispatch { row, ..Dispatch::default() };
+            let mut inputs = vec![SequencerIn { dispatch_i, ..SequencerIn::default() }; 1000];
+            Unit::arrange(&mut inputs);
+            // A unit that takes every burst to be there.
+            let mut unit = Unit::new();
+            let blind = |input: &SequencerIn| {
+                let operand_valid_i = input.operands_i.get() > 0;
+                unit.step(&SequencerIn { operand_valid_i, ..*input })
+            };
+            let outputs: Vec<_> = inputs.iter().map(blind).collect();
+            if let Err(error) = Unit::oracle(&inputs, &outputs) {
+                assert_eq!(error.port, "bus_o");
+                assert!(error.what.contains("the burst of the host is not there"), "{error}");
+                found += 1;
+            }
+        }
+        assert!(found > 5, "{found} episodes");
     }
 }

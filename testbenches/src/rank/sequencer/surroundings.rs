@@ -22,7 +22,9 @@ pub(super) struct Surroundings {
     /// The dispatcher's run is over; the next may start in so many cycles.
     ended: bool,
     idle: u64,
+    /// Bursts of the host that are to be taken, and whether the next is there.
     operands: u64,
+    operand_there: bool,
     rank: Coming,
 }
 
@@ -35,6 +37,8 @@ struct Pace {
     array: u64,
     bus: u64,
     softmax: u64,
+    /// The host's next burst comes in one of so many cycles.
+    operand: u64,
     /// Cycles until results are there, and until they are through.
     results: u64,
     through: u64,
@@ -97,6 +101,7 @@ impl Surroundings {
             wild: pick(&[0, 0, 1]) == 1,
             poor: pick(&[0, 0, 0, 1]) == 1,
             flood: pick(&[0, 0, 0, 0, 0, 0, 0, 1]) == 1,
+            operand: 1,
         };
         if pace.flood {
             let slow = pick(&[60, 200]);
@@ -113,6 +118,9 @@ impl Surroundings {
             wide_i: pick(&[0, 1]) == 1,
             ..Default::default()
         };
+        if !pace.flood {
+            pace.operand = pick(&[1, 1, 1, 1, 1, 3, 12, 60]);
+        }
         Self {
             random,
             controls,
@@ -123,6 +131,7 @@ impl Surroundings {
             ended: true,
             idle: 0,
             operands: 0,
+            operand_there: false,
             rank: Coming::default(),
         }
     }
@@ -142,6 +151,8 @@ impl Surroundings {
         }
         self.dispatch(asked, &mut input);
         input.operands_i = U::new(self.operands.min(127));
+        self.operand_there |= self.operands > 0 && self.random.one_in(self.pace.operand);
+        input.operand_valid_i = self.operand_there;
         self.happen(&mut input.events_i);
         self.take(asked, &mut input.events_i);
         self.clock += 1;
@@ -154,6 +165,7 @@ impl Surroundings {
         self.program = if flood { author.flood() } else { author.write(wild) }.into();
         self.ended = false;
         self.idle = self.random.below(30);
+        self.operand_there = false;
         self.operands = if self.pace.poor { self.random.below(16) } else { 800 };
     }
 
@@ -237,6 +249,7 @@ impl Surroundings {
                 }
             };
             self.operands = self.operands.saturating_sub(host.into());
+            self.operand_there &= !host;
             rank.transfers.push_back((later, transfer));
         }
         if asked.finish_valid_o && self.random.one_in(pace.softmax) {

@@ -118,6 +118,8 @@ pub struct Sequencer<
     operands_asked: u64,
     /// They were as many as the host had.
     lacks: bool,
+    /// The host's next burst was there in the last cycle in which anything changed.
+    operand_there: bool,
 
     /// Sums that have ended among the MACs that have entered.
     ended: SumNumber,
@@ -293,9 +295,13 @@ impl<
     }
 
     /// Whether the next write to the shared buffers is requested in the next cycle.
-    fn asks_operand(&self, events: &RankEvents, sends: bool) -> bool {
+    fn asks_operand(&self, input: &SequencerIn, sends: bool) -> bool {
+        let events = &input.events_i;
         let Some(entry) = self.operands.next() else { return false };
-        let is_there = entry.from_host || self.softmax_requests.has_word(events);
+        let is_there = match entry.from_host {
+            true => input.operand_valid_i,
+            false => self.softmax_requests.has_word(events),
+        };
         !sends && self.scoreboard.write_may(entry.need, events.read) && is_there
     }
 
@@ -422,6 +428,7 @@ impl<
             softmax: Queue::new(),
             operands_asked: 0,
             lacks: false,
+            operand_there: false,
             ended: 0,
             array_requests: Array::default(),
             readers: Readers::default(),
@@ -454,7 +461,9 @@ impl<
         let output = self.output;
         let events = &input.events_i;
         let taken = input.dispatch_valid_i && output.dispatch_ready_o && self.fault == Fault::None;
-        let happens = taken | input.start_i | input.done_i | (*events != RankEvents::default());
+        let comes = input.operand_valid_i != self.operand_there;
+        let happens =
+            taken | comes | input.start_i | input.done_i | (*events != RankEvents::default());
         let ends_waiting = self.array_requests.ends_waiting() || self.readers.ends_waiting();
         if self.still && !happens && !ends_waiting {
             self.array_requests.wait();
@@ -494,7 +503,7 @@ impl<
             ended_run: before.over && self.is_decoded() && self.array.is_empty() && quiet,
             closing: before.closing && !close_done,
             bus_reads: results_due,
-            bus_writes: !results_due && self.asks_operand(events, bus_sends[1]),
+            bus_writes: !results_due && self.asks_operand(input, bus_sends[1]),
         };
         let may_drop = self.may_drop();
         let far = self.scoreboard.find_far(mac_need, write.map(|write| write.need));
@@ -502,6 +511,7 @@ impl<
         // The edge.
         let from_host = matches!(entering, Some(Command::Shared { .. }));
         self.lacks = self.operands_asked + u64::from(from_host) >= input.operands_i.get();
+        self.operand_there = input.operand_valid_i;
         let close_enters = matches!(entering, Some(Command::CloseAll));
         let array_changes = self.array_requests.step(input, next_array, close_enters);
         self.readers.step(input, &queued, bus_sends[0]);

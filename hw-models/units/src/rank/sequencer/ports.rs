@@ -20,8 +20,10 @@ ports! {
             start_i: bool,
             /// The dispatcher's run has ended.
             done_i: bool,
-            /// Bursts that the host has ready for WR_SHARED; 127 for more.
+            /// Bursts of the host for WR_SHARED that are still to be taken; 127 for more.
             operands_i: U<7>,
+            /// The host's next burst is there. Once set, it is set until that burst is taken.
+            operand_valid_i: bool,
             /// There is a command from the dispatcher.
             dispatch_valid_i: bool,
             /// The command from the dispatcher.
