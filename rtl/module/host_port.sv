@@ -42,6 +42,8 @@ module host_port import pimlico_pkg::*; #(
   input  rank_results_t  results_i,
   /// Memory mode: the host's commands reach the chips, or none does.
   output logic           memory_o,
+  /// The host owns the chips' command pins: its data reach them.
+  output logic           owns_o,
   /// Memory mode: the host's command for the chips.
   output pins_t          pins_o,
   /// The host's data bus is driven.
@@ -89,13 +91,13 @@ module host_port import pimlico_pkg::*; #(
 
   // The host's command: for the chips, and for the windows.
   pins_t      command;
-  logic       is_host, window_write, window_operand, window_read, window_outputs;
+  logic       window_write, window_operand, window_read, window_outputs;
   logic [1:0] window;
   logic [5:0] window_burst;
 
   host_decoder u_decoder (.pins_i(host_pins_i), .command_o(command));
 
-  assign pins_o = is_host ? command : '0;
+  assign pins_o = owns_o ? command : '0;
 
   host_windows u_windows (
     .clk_i     (clk_tck),
@@ -172,7 +174,7 @@ module host_port import pimlico_pkg::*; #(
     .packed_i     (all_packed == '1),
     .unfinished_i (unfinished != '0),
     .refresh_i,
-    .host_o       (is_host),
+    .host_o       (owns_o),
     .left_o       (is_left),
     .runs_o       (runs),
     .ready_o      (ready),

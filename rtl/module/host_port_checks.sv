@@ -20,12 +20,12 @@ module host_port_checks import pimlico_pkg::*; #(
   input logic        waits,
   input logic        lost,
   input logic [15:0] taken,
-  input logic        is_host,
   input logic        is_left,
   input logic        runs,
   input logic        ends,
   input logic        operand_taken_i,
   input logic        memory_o,
+  input logic        owns_o,
   input pins_t       pins_o,
   input logic        load_valid_o,
   input load_t       load_o,
@@ -80,10 +80,10 @@ module host_port_checks import pimlico_pkg::*; #(
   always_ff @(posedge clk_i) head_q <= operand_o;
 
   // One state at a time. A run begins with a START, and ends only where it was found to.
-  `ASSERT(assert_one_state, $onehot({is_host, is_left, runs}) && memory_o == !runs)
+  `ASSERT(assert_one_state, $onehot({owns_o, is_left, runs}) && memory_o == !runs)
   `ASSERT(assert_begin, (runs && !runs_q) == starts_q && (!starts_q || left_q))
   `ASSERT(assert_end, (!runs && runs_q) == ends_q && (!ends_q || is_left))
-  `ASSERT(assert_pins, is_host || pins_o == '0)
+  `ASSERT(assert_pins, owns_o || pins_o == '0)
 
   // What the dispatcher is given.
   `ASSERT(assert_start, !start_valid_o || (is_left && waits && head_valid && !head_operand && pop))
