@@ -44,6 +44,8 @@ ports! {
         outputs HostPortOut {
             /// Memory mode: the host's commands reach the chips, or none does.
             memory_o: bool,
+            /// The host owns the chips' command pins: its data reach them.
+            owns_o: bool,
             /// Memory mode: the host's command for the chips.
             pins_o: Pins,
             /// The host's data bus is driven.

@@ -203,6 +203,7 @@ fn a_start_takes_the_pins<G: Gear>() {
     let start = Start { request: U::new(3), address: U::new(0x123) };
     assert_eq!(bench.seen[starts].start_o, start);
     assert_eq!((bench.seen[starts].scale_o, bench.seen[starts].operands_o.get()), (0, 0));
+    assert!(bench.seen[prea].owns_o && !bench.seen[prea + 1].owns_o);
     assert!(bench.seen[starts].memory_o);
     let run = bench.seen[starts + G::TCK];
     assert!(!run.memory_o && !run.start_valid_o && run.start_o == Start::default());

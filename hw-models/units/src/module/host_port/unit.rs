@@ -123,6 +123,7 @@ impl<G: Gear> HostPort<G> {
         let state = self.owner.state();
         let mut output = HostPortOut {
             memory_o: state != State::Run,
+            owns_o: state == State::Host,
             pins_o: if state == State::Host { command } else { Pins::NONE },
             host_dq_valid_o: window.is_some() || input.module_dq_valid_i,
             host_dq_o: window.unwrap_or(input.module_dq_i),
