@@ -250,9 +250,9 @@ impl Host {
     fn result(&mut self, port: &Port) -> Option<(usize, usize)> {
         let stream = self.random.below(2);
         let count = port.streams[stream as usize].count;
-        let most = if port.owner == Owner::Host { PLACES } else { SAFE };
+        let most = if port.owner == Owner::Run { SAFE } else { PLACES };
         let there = count.min(most);
-        let behind = match self.random.below(4) {
+        let behind = match self.random.below(3) {
             _ if there == 0 => return None,
             0 => 0,
             1 => there - 1,
@@ -394,9 +394,10 @@ impl Host {
 
     /// The PREA that gives the pins away; where it comes too early, a second.
     fn give(&mut self, port: &Port) {
-        let early = self.random.one_in(4);
+        let early = self.random.one_in(3);
         if early {
-            let tck = 1 + self.random.below(self.cwl + BURST + 3);
+            // In the tCK from which on the START waits, or close to it.
+            let tck = self.cwl + BURST - 2 + self.random.below(4);
             self.steps.extend([Step::Wait(tck), Step::PreAll]);
         }
         if !early || self.random.one_in(2) {
@@ -412,7 +413,7 @@ impl Host {
         self.start(130);
         let bursts = 120 + self.random.below(30);
         for burst in 0..bursts {
-            match self.random.below(24) {
+            match self.random.below(if burst < 126 { 24 } else { 6 }) {
                 0 => self.load(),
                 1 => {
                     let announced = self.random.below(4);
@@ -423,7 +424,7 @@ impl Host {
             }
         }
         self.steps.extend([Step::UntilWaits(PATIENCE), Step::PreAll, Step::UntilRun(PATIENCE)]);
-        for _ in 0..self.random.below(40) {
+        for _ in 0..self.random.below(60) {
             self.operand();
         }
         self.steps.push_back(Step::UntilEnd(RUN));
@@ -487,6 +488,15 @@ impl Host {
                 let access = Step::Access { writes: any >> 20 & 1 != 0, bank, column: 0 };
                 self.steps.push_front(access);
                 self.steps.push_front(Step::Open { bank, row });
+            }
+            8 => {
+                let any = self.random.next() as usize;
+                let (bank, writes) = (any % 16, any >> 4 & 1 != 0);
+                self.steps.push_front(match bank % 4 {
+                    STATUS | RESULTS if writes => Step::Write { bank, words: [self.random.0; 8] },
+                    RESULTS => Step::Result,
+                    _ => Step::Read { bank, column: any >> 5 & 0x7F },
+                });
             }
             _ => {
                 let bank = 4 * self.random.below(4) as usize + STATUS;

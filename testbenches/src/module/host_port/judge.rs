@@ -58,8 +58,8 @@ pub(super) enum Event {
     Enters { message: Message, owner: Owner, queued: usize },
     /// A burst finds no room.
     Lost(Message),
-    /// The burst at the head leaves; a LOAD with its data words.
-    Leaves { message: Message, owner: Owner, load: Option<(LoadKind, usize)> },
+    /// The burst at the head leaves; of a LOAD kind, number of data words, and whether their addresses wrap.
+    Leaves { message: Message, owner: Owner, load: Option<(LoadKind, usize, bool)> },
     /// The message at the head waits.
     Waits { message: Message, owner: Owner },
     /// A START waits for tRP alone.
@@ -463,6 +463,8 @@ impl Port {
             Message::Start => false,
         };
         if leaves {
+            let wraps = |count: usize| (head.words[0] >> 16 & 0xFFFF) + count as u64 > 0x1_0000;
+            let load = load.map(|(kind, count)| (kind, count, wraps(count)));
             self.queue.pop();
             self.taken += 1;
             self.written = 0;

@@ -165,3 +165,84 @@ fn timings(random: &mut Random) -> Timing {
     let others = Timing::draw(&entropy);
     Timing { cl: cl as u8, cwl: cwl as u8, rp: rp as u8, rfc: rfc as u16, ..others }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_dpa::types::{Fault, Status};
+    use pimlico_ports::{Model, U};
+    use pimlico_units::gear::{DefaultGear, Gear1, Gear4};
+
+    /// Inputs of an episode.
+    fn inputs(random: &mut Random, gear: usize) -> Vec<HostPortIn> {
+        let actions: Vec<u64> = (0..ACTIONS).map(|_| random.next()).collect();
+        episode(random.next(), &actions, gear)
+    }
+
+    /// What the model puts out.
+    fn outputs<G: Gear>(inputs: &[HostPortIn]) -> Vec<HostPortOut> {
+        let mut unit = HostPort::<G>::new();
+        inputs.iter().map(|input| unit.step(input)).collect()
+    }
+
+    fn judged<G: Gear>(episodes: u64) -> u64 {
+        let mut random = Random(episodes);
+        let episode = |number| {
+            let inputs = inputs(&mut random, G::TCK);
+            match HostPort::<G>::oracle(&inputs, &outputs::<G>(&inputs)) {
+                Ok(checked) => checked,
+                Err(error) => panic!("episode {number}: {error}"),
+            }
+        };
+        (0..episodes).map(episode).sum()
+    }
+
+    #[test]
+    fn the_model_does_what_the_judge_expects() {
+        assert!(judged::<Gear1>(20) > 5000);
+        assert!(judged::<DefaultGear>(20) > 5000);
+        assert!(judged::<Gear4>(20) > 5000);
+    }
+
+    /// Ports at which the judge finds that a unit has been given other inputs than it.
+    fn found(change: impl Fn(&mut HostPortIn)) -> Vec<&'static str> {
+        let mut random = Random(3);
+        let episode = |_| {
+            let inputs = inputs(&mut random, DefaultGear::TCK);
+            let mut changed = inputs.clone();
+            changed.iter_mut().for_each(&change);
+            let outputs = outputs::<DefaultGear>(&changed);
+            HostPort::<DefaultGear>::oracle(&inputs, &outputs).err().map(|error| error.port)
+        };
+        (0..30).filter_map(episode).collect()
+    }
+
+    #[test]
+    fn a_unit_with_other_timings_is_found() {
+        assert!(!found(|input| input.timing_i.cl += 1).is_empty());
+        assert!(!found(|input| input.timing_i.cwl += 1).is_empty());
+        assert!(found(|input| input.timing_i.rp += 4).contains(&"start_valid_o"));
+        assert!(found(|input| input.timing_i.rfc += 4).contains(&"memory_o"));
+    }
+
+    #[test]
+    fn what_the_module_says_counts() {
+        assert!(found(|input| input.settled_i = false).contains(&"memory_o"));
+        assert!(found(|input| input.over_i = false).contains(&"memory_o"));
+        assert!(found(|input| input.refresh_i = false).contains(&"memory_o"));
+        assert!(found(|input| input.operand_taken_i = false).contains(&"operands_o"));
+        let shown: [fn(&mut HostPortIn); 8] = [
+            |input| input.overflow_i = false,
+            |input| input.end_valid_i = false,
+            |input| input.end_i.address = U::new(0),
+            |input| input.status_i[15] = Status::NotStarted,
+            |input| input.fault_i = Fault::None,
+            |input| input.results_i.context_element[1].bits = 0,
+            |input| input.results_i.output_element[0] = 0,
+            |input| input.module_dq_i = 0,
+        ];
+        for change in shown {
+            assert!(found(change).contains(&"host_dq_o"));
+        }
+    }
+}

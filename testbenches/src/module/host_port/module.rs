@@ -45,7 +45,7 @@ pub(super) struct Module {
 impl Module {
     pub fn new(seed: u64, gear: usize) -> Self {
         let mut random = Random(seed);
-        let (sloppy, flurries) = (random.one_in(3), random.one_in(4));
+        let (sloppy, flurries) = (random.one_in(3), random.one_in(3));
         let now = HostPortIn::default();
         Self { random, gear: gear as u64, sloppy, flurries, run: None, now }
     }
@@ -122,24 +122,27 @@ impl Module {
             _ => self.random.below(200),
         };
         let flurry = self.flurries && any >> 3 & 1 == 0;
-        let most = if flurry { 200 } else { 100 };
-        let elements = [0, 1].map(|_| match self.random.below(8) {
+        let mut elements = [0, 1].map(|_| match self.random.below(8) {
+            _ if flurry => self.gear * (66 + self.random.below(16)),
             0 => 0,
             1 => 1,
             2 => 31,
             3 => 32 * self.random.below(4),
             4 => 33,
-            _ => self.random.below(most),
+            _ => self.random.below(100),
         });
+        if any >> 5 & 3 == 0 {
+            elements[1] = elements[0];
+        }
         Run {
             operands,
             patience: PATIENCE,
             elements,
-            slowness: [1, 1, 2, 4][(any >> 8) as usize & 3],
+            slowness: [1, 1, 2, 8][(any >> 8) as usize & 3],
             flurry,
             ends: any >> 16 & 7 != 0,
             pause: 0,
-            tail: self.random.below(6),
+            tail: if flurry { 0 } else { self.random.below(6) },
             refreshes: self.random.below(3),
             cycle: 0,
         }

@@ -40,6 +40,10 @@ pub(super) fn plan(gear: usize, bins: &mut Bins) {
     bins.declare("WR or RD without a window", ["it occurs"]);
     bins.declare("a window is closed by", ["ACT of another row", "PRE", "PREA"]);
     Follow::plan("order of windows' WRs and RDs", &WAYS, bins);
+    // A WR behind an RD waits until the bus is free.
+    for gap in 0..3 {
+        bins.leave_out("order of windows' WRs and RDs", 4 + gap);
+    }
     let commands = COMMANDS.map(|(_, name)| name);
     bins.cross("command of the host, in", &commands, &OWNERS[..1]);
     bins.declare("code without a meaning", ["it occurs"]);
@@ -47,6 +51,7 @@ pub(super) fn plan(gear: usize, bins: &mut Bins) {
     bins.cross("burst enters the queue in", &MESSAGES, &OWNERS);
     bins.declare("bursts in the queue", ["1", "2 to 15", "16 to 127", "128"]);
     bins.declare("lost", MESSAGES);
+    bins.declare("a burst leaves where another is lost", ["it occurs"]);
     bins.cross("burst leaves the queue in", &MESSAGES, &OWNERS);
     bins.leave_out("burst leaves the queue in", 2); // a LOAD in a run
     for owner in 0..3 {
@@ -58,6 +63,8 @@ pub(super) fn plan(gear: usize, bins: &mut Bins) {
     }
     bins.cross("LOAD, data words", &LOADS, &NUMBERS);
     bins.cross("LOAD in", &LOADS, &OWNERS[..2]);
+    bins.declare("addresses of a LOAD wrap", EITHER);
+    bins.declare("PREA, the START waits from", ["the next tCK on", "this tCK on"]);
     bins.declare("START waits for tRP alone", ["it occurs"]);
     bins.cross("START", &["behind a PREA", "behind a run"], &["alone", "with others behind it"]);
     bins.declare("operands of a START", ["0", "1 to 126", "127", "more"]);
@@ -91,7 +98,7 @@ pub(super) fn cover(gear: usize, inputs: &[HostPortIn], bins: &mut Bins) {
     bins.hit("CWL", [5, 46].iter().filter(|edge| first.timing_i.cwl >= **edge).count());
     let mut port = Port::new(gear);
     let mut order = Follow::new("order of windows' WRs and RDs", &WAYS);
-    let mut asked = false;
+    let (mut asked, mut before) = (false, false);
     for beats in inputs.chunks_exact(2) {
         pins(&port, &beats[0], bins);
         let driven = port.expected(&HostPortIn::default(), false).out.host_dq_valid_o;
@@ -107,7 +114,19 @@ pub(super) fn cover(gear: usize, inputs: &[HostPortIn], bins: &mut Bins) {
             }
         }
         let tck = port.tck as usize;
+        let waited = before;
+        before = port.waits();
         port.step(&beats[0], &beats[1]);
+        let gives = command(&beats[0].host_pins_i).command == PinCommand::PreAll;
+        if gives && (before != waited || before != port.waits()) && !(waited && !before) {
+            bins.hit("PREA, the START waits from", before.into());
+        }
+        let has = |what: fn(&Event) -> bool| port.events.iter().any(what);
+        if has(|event| matches!(event, Event::Lost(_)))
+            && has(|event| matches!(event, Event::Leaves { .. } | Event::Starts { .. }))
+        {
+            bins.hit("a burst leaves where another is lost", 0);
+        }
         for event in &port.events {
             if let Event::Window { writes, .. } = event {
                 order.beat(usize::from(*writes), tck, 4, bins);
@@ -158,7 +177,8 @@ fn mark(event: &Event, bins: &mut Bins) {
         Event::Lost(message) => bins.hit("lost", message as usize),
         Event::Leaves { message, owner, load } => {
             bins.hit_cross("burst leaves the queue in", message as usize, owner as usize);
-            if let Some((kind, count)) = load {
+            if let Some((kind, count, wraps)) = load {
+                bins.hit("addresses of a LOAD wrap", wraps.into());
                 bins.hit_cross("LOAD, data words", kind as usize, count);
                 bins.hit_cross("LOAD in", kind as usize, owner as usize);
             }
