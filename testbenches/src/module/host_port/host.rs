@@ -252,10 +252,11 @@ impl Host {
         let count = port.streams[stream as usize].count;
         let most = if port.owner == Owner::Run { SAFE } else { PLACES };
         let there = count.min(most);
-        let behind = match self.random.below(3) {
+        let behind = match self.random.below(4) {
             _ if there == 0 => return None,
             0 => 0,
             1 => there - 1,
+            2 if there == PLACES => there - 1,
             _ => self.random.below(there),
         };
         let place = (count - 1 - behind) % PLACES;
@@ -321,6 +322,10 @@ impl Host {
         if port.has_ended() && self.random.one_in(2) {
             self.steps.push_back(Step::PreAll);
         }
+        if port.streams.iter().any(|stream| stream.count >= PLACES) {
+            // A burst that the next one replaces can still be read.
+            self.steps.extend([Step::Result, Step::Result]);
+        }
         match self.random.below(16) {
             0..7 => self.job(port),
             7 if port.owner == Owner::Host => self.flood(),
@@ -366,7 +371,7 @@ impl Host {
             let announced = match self.random.below(12) {
                 0 => operands + 1,
                 1 => self.random.below(1 << 32),
-                2 => operands + 126,
+                2 => 126 + self.random.below(3),
                 3 => operands.saturating_sub(1),
                 _ => operands,
             };
@@ -424,7 +429,7 @@ impl Host {
             }
         }
         self.steps.extend([Step::UntilWaits(PATIENCE), Step::PreAll, Step::UntilRun(PATIENCE)]);
-        for _ in 0..self.random.below(60) {
+        for _ in 0..20 + self.random.below(60) {
             self.operand();
         }
         self.steps.push_back(Step::UntilEnd(RUN));
@@ -458,10 +463,10 @@ impl Host {
 
     /// What a host should not do: codes, messages and WRs without a meaning.
     fn mistakes(&mut self) {
-        for _ in 0..6 {
-            match self.random.below(4) {
+        for _ in 0..8 {
+            match self.random.below(5) {
                 0 => self.refused(),
-                1 => {
+                1 | 2 => {
                     let bank = STATUS + self.random.below(2) as usize;
                     self.write(bank, [self.random.0; 8]);
                 }

@@ -517,7 +517,7 @@ pub(super) fn command(pins: &DramPins) -> Pins {
     let bank = (pins.bg.get() << 2 | pins.ba.get()) as usize;
     let a = pins.a.get() as usize;
     let is_high = |bit: usize| a >> bit & 1 != 0;
-    let is_burst = is_high(12) && !is_high(10) && a % 8 == 0;
+    let is_burst = is_high(12) && !is_high(10) && a & 7 == 0;
     let column = a >> 3 & 0x7F;
     match (pins.cs_n, pins.act_n, [pins.ras_n, pins.cas_n, pins.we_n]) {
         (true, ..) => Pins::NONE,

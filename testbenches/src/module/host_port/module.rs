@@ -82,8 +82,9 @@ impl Module {
         input.fault_i = fault(any >> 8);
         input.status_i[any as usize >> 16 & 15] = status(any >> 20);
         input.operand_taken_i &= any >> 4 & 1 != 0;
-        input.results_i.context_valid = U::new(any >> 32 & (1 << self.gear) - 1);
-        input.results_i.output_valid = U::new(any >> 36 & (1 << self.gear) - 1);
+        let lanes = (1 << self.gear) - 1;
+        input.results_i.context_valid = U::new(any >> 32 & lanes);
+        input.results_i.output_valid = U::new(any >> 36 & lanes);
     }
 
     /// The inputs of a cycle that begins.
@@ -125,8 +126,8 @@ impl Module {
         let mut elements = [0, 1].map(|_| match self.random.below(8) {
             _ if flurry => self.gear * (66 + self.random.below(16)),
             0 => 0,
-            1 => 1,
-            2 => 31,
+            1 | 5 => 1,
+            2 | 6 => 31,
             3 => 32 * self.random.below(4),
             4 => 33,
             _ => self.random.below(100),

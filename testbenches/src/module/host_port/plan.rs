@@ -114,12 +114,15 @@ pub(super) fn cover(gear: usize, inputs: &[HostPortIn], bins: &mut Bins) {
             }
         }
         let tck = port.tck as usize;
-        let waited = before;
-        before = port.waits();
+        let [waited, waits] = [before, port.waits()];
+        before = waits;
         port.step(&beats[0], &beats[1]);
-        let gives = command(&beats[0].host_pins_i).command == PinCommand::PreAll;
-        if gives && (before != waited || before != port.waits()) && !(waited && !before) {
-            bins.hit("PREA, the START waits from", before.into());
+        if command(&beats[0].host_pins_i).command == PinCommand::PreAll {
+            match [waited, waits, port.waits()] {
+                [_, false, true] => bins.hit("PREA, the START waits from", 0),
+                [false, true, _] => bins.hit("PREA, the START waits from", 1),
+                _ => {}
+            }
         }
         let has = |what: fn(&Event) -> bool| port.events.iter().any(what);
         if has(|event| matches!(event, Event::Lost(_)))
