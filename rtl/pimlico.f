@@ -83,6 +83,15 @@ rtl/rank/sequencer.sv
 
 // in a module
 rtl/module/dispatcher.sv
+rtl/module/host_decoder.sv
+rtl/module/host_windows.sv
+rtl/module/host_queue.sv
+rtl/module/host_messages.sv
+rtl/module/host_owner.sv
+rtl/module/host_results.sv
+rtl/module/host_status.sv
+rtl/module/host_reader.sv
+rtl/module/host_port.sv
 rtl/module/pim_module.sv
 
 // Simulation: checkers, bound to the modules that they are named after. The others do without.
@@ -118,3 +127,4 @@ rtl/rank/sequencer_results_checks.sv
 rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
 rtl/module/dispatcher_checks.sv
+rtl/module/host_port_checks.sv

@@ -195,6 +195,8 @@ const REFUSED: &[Refused] = &[
     ("dispatcher", "REQUESTS=17", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "COMMANDS=16381", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "ENTRIES=65536", "expected 1 to 65535"),
+    ("host_results", "GEAR=3", GEAR),
+    ("host_port", "GEAR=3", GEAR),
     ("pim_module", "SUM_EXP_BITS=6", SUMS),
     ("pim_module", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("pim_module", "LATE=2", BOOLEAN),

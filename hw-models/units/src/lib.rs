@@ -177,6 +177,9 @@ macro_rules! for_each_unit {
         $each!($crate::rank::Sequencer<64, 3, 6, 5>);
         $each!($crate::module::Dispatcher);
         $each!($crate::module::Dispatcher<4, 24, 64>);
+        $each!($crate::module::HostPort);
+        $each!($crate::module::HostPort<$crate::gear::Gear1>);
+        $each!($crate::module::HostPort<$crate::gear::Gear4>);
         $each!($crate::module::PimModule<$crate::arith::Binary16, false>);
         $each!($crate::module::PimModule<$crate::arith::Binary16, true>);
         $each!($crate::module::PimModule<$crate::arith::Binary32, false>);

@@ -2,5 +2,6 @@
 //! Benches of what is on the module, above its ranks.
 
 mod dispatcher;
+mod host_port;
 mod pim_module;
 mod plan;

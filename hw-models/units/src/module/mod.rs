@@ -2,7 +2,9 @@
 //! What stands on the module, above its ranks.
 
 mod dispatcher;
+mod host_port;
 mod pim_module;
 
 pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
+pub use host_port::{HostPort, HostPortIn, HostPortOut, HostPortProbe};
 pub use pim_module::{PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+//! Bursts of the windows on their way to the host's data bus.
+
+use super::windows::Window;
+use pimlico_dpa::types::{Beat, Burst};
+
+/// A burst that is read, or none if its contents are unspecified.
+pub(super) type Read = Option<Burst>;
+
+/// The way from an RD of a window to the host's data bus.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    /// Windows that are to be read, a ring of tCK.
+    asked: [Option<Window>; Self::LONGEST],
+    now: usize,
+    /// The burst that was read in the tCK before.
+    read: Option<Read>,
+    /// The burst on the bus, and how many of its tCK are over.
+    driven: Option<Read>,
+    over: usize,
+}
+
+impl Reader {
+    /// tCK from the RD to its data, at most.
+    const LONGEST: usize = 64;
+
+    /// A reader with nothing to read.
+    pub(super) fn new() -> Self {
+        Self { asked: [None; Self::LONGEST], now: 0, read: None, driven: None, over: 0 }
+    }
+
+    /// The window that is read in this tCK.
+    pub(super) fn window(&self) -> Option<Window> {
+        self.asked[self.now]
+    }
+
+    /// The beat on the bus, if one is: the first or the second of its tCK.
+    pub(super) fn beat(&self, second: bool) -> Option<Beat> {
+        let index = 2 * self.over + usize::from(second);
+        self.driven.map(|burst| burst.unwrap_or_default()[index])
+    }
+
+    /// The beat on the bus is unspecified.
+    pub(super) fn is_open(&self) -> bool {
+        self.driven == Some(None)
+    }
+
+    /// The end of a tCK: an RD of a window comes, and the burst of another is read.
+    pub(super) fn clock(&mut self, comes: Option<Window>, cl: u8, read: Option<Read>) {
+        self.over += 1;
+        if self.over == 4 {
+            self.driven = None;
+        }
+        if self.read.is_some() {
+            (self.driven, self.over) = (self.read, 0);
+        }
+        self.read = read;
+        self.asked[self.now] = None;
+        // The window has its RD a tCK after the pins, and is read a tCK before the end of CL.
+        if comes.is_some() {
+            let delay = usize::from(cl).saturating_sub(2);
+            self.asked[(self.now + delay) % Self::LONGEST] = comes;
+        }
+        self.now = (self.now + 1) % Self::LONGEST;
+    }
+}
