@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! The tables of `docs/buffer-chip.md`, beside what the model has.
+//! The tables of `docs/buffer-chip.md`, beside what the model has and takes.
 
 use pimlico_device::Config;
 use pimlico_device::spd::Description;
-use pimlico_dpa::types::DramPins;
-use pimlico_ports::Signal;
+use pimlico_dpa::types::{DramPins, Pins};
+use pimlico_golden::pin_codes;
+use pimlico_ports::{Signal, unpack};
 
 /// The page.
 const PAGE: &str = include_str!("../../../docs/buffer-chip.md");
@@ -81,4 +82,47 @@ fn the_pins_are_those_of_the_module() {
     // Of a copy, what a chip decodes; the other pins have no code.
     let decoded = ["CS_n", "ACT_n", "RAS_n", "A13", "BG1", "BA1"].map(|name| of(name)[2]);
     assert_eq!(decoded.iter().sum::<u64>(), u64::from(DramPins::WIDTH));
+}
+
+/// CS_n, ACT_n, RAS_n, CAS_n and WE_n of a command.
+const RD: u32 = 0b01101;
+const WR: u32 = 0b01100;
+const MRS: u32 = 0b01000;
+const ZQ: u32 = 0b01110;
+const NOP: u32 = 0b01111;
+/// A12 of a burst of eight.
+const BURST: u32 = 1 << 12;
+const A10: u32 = 1 << 10;
+
+/// Whether the levels are those of a command, for the model and for golden.
+fn is_command(code: u32, address: u32) -> [bool; 2] {
+    let levels = code << 18 | address;
+    let shown = unpack::<DramPins>(levels.into()).decode();
+    [shown != Pins::NONE, pin_codes::table().decode(levels).is_some()]
+}
+
+#[test]
+fn what_has_no_code_for_the_page_is_no_command() {
+    for command in [RD, WR] {
+        assert_eq!(is_command(command, BURST), [true; 2]);
+    }
+    let first_beats: Vec<_> = (1..8).flat_map(|n| [(RD, BURST | n), (WR, BURST | n)]).collect();
+    let refused: [(&str, &[(u32, u32)]); 5] = [
+        ("BC4", &[(RD, 0), (WR, 0), (RD, 4)]),
+        ("a first beat", &first_beats),
+        ("auto-precharge", &[(RD, BURST | A10), (WR, BURST | A10)]),
+        ("MRS", &[(MRS, 0), (MRS, 0x3FFF)]),
+        ("ZQCL", &[(ZQ, 0), (ZQ, A10), (NOP, 0)]),
+    ];
+    let page = table("| asked for |");
+    for (name, levels) in refused {
+        let row = page.iter().find(|(asked, _)| asked.starts_with(name));
+        let (_, cells) = row.unwrap_or_else(|| panic!("no {name} on the page"));
+        assert!(cells[0].starts_with("no code"), "{name}: {}", cells[0]);
+        for &(code, address) in levels {
+            assert_eq!(is_command(code, address), [false; 2], "{name}: {code:05b} {address:#x}");
+        }
+    }
+    let by_code = page.iter().filter(|(_, cells)| cells[0].starts_with("no code"));
+    assert_eq!(by_code.count(), refused.len());
 }
