@@ -18,25 +18,30 @@
 use crate::traffic::HostTransfer;
 use std::ops::Range;
 
-/// What a rank does on the channel.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct User<'a> {
-    /// How long its operator takes, with the channel to itself.
-    pub cycles: u64,
-    /// Its transfers, in the order of `from_tck` among writes and among reads.
-    pub transfers: &'a [HostTransfer],
-}
-
 /// How it went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Shared {
     /// Of each rank, tCK for which it waited for the channel.
     pub waited_tck: Vec<u64>,
+    /// The same until any time.
+    pub late: Vec<Late>,
     /// When the host begins to read the last results. That it has them a burst later is left out, as for a
     /// rank alone.
     pub results_tck: u64,
     /// tCK in which data are on the channel's pins.
     pub busy_tck: u64,
+}
+
+/// How much later a rank is, from which time of its own on: the steps, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Late(Vec<(u64, u64)>);
+
+impl Late {
+    /// How much later it is at a time of its own.
+    pub fn at(&self, tck: u64) -> u64 {
+        let steps = self.0.partition_point(|(from_tck, _)| *from_tck <= tck);
+        self.0[..steps].last().map_or(0, |(_, waited_tck)| *waited_tck)
+    }
 }
 
 /// A transfer in the time of the channel.
@@ -45,24 +50,22 @@ struct Granted {
     at: Range<u64>,
 }
 
-/// Shares a channel among ranks that start together.
-pub(crate) fn share(users: &[User], gap_tck: u64) -> Shared {
-    let busy_tck = users.iter().flat_map(|user| user.transfers).map(|transfer| transfer.tck).sum();
-    let Operands { granted, waits } = Operands::of(users, gap_tck);
-    let waited = |user: usize, before_tck: u64| {
-        let late = waits[user].iter().take_while(|(from_tck, _)| *from_tck <= before_tck);
-        late.last().map_or(0, |(_, waited_tck)| *waited_tck)
-    };
+/// Shares a channel among ranks that start together, each with its transfers in the order of `from_tck` among
+/// writes and among reads.
+pub(crate) fn share(users: &[&[HostTransfer]], gap_tck: u64) -> Shared {
+    let busy_tck = users.iter().copied().flatten().map(|transfer| transfer.tck).sum();
+    let Operands { granted, late } = Operands::of(users, gap_tck);
     let mut results: Vec<_> = users
         .iter()
         .enumerate()
-        .flat_map(|(n, user)| user.transfers.iter().map(move |transfer| (n, transfer)))
+        .flat_map(|(n, user)| user.iter().map(move |transfer| (n, transfer)))
         .filter(|(_, transfer)| transfer.read)
-        .map(|(n, transfer)| (transfer.from_tck + waited(n, transfer.from_tck), n, transfer.tck))
+        .map(|(n, transfer)| (transfer.from_tck + late[n].at(transfer.from_tck), n, transfer.tck))
         .collect();
     results.sort_unstable();
     Shared {
-        waited_tck: (0..users.len()).map(|n| waited(n, u64::MAX)).collect(),
+        waited_tck: late.iter().map(|late| late.at(u64::MAX)).collect(),
+        late,
         results_tck: in_gaps(&granted, &results, gap_tck),
         busy_tck,
     }
@@ -71,21 +74,21 @@ pub(crate) fn share(users: &[User], gap_tck: u64) -> Shared {
 /// Operands, in the order in which the channel takes them.
 struct Operands {
     granted: Vec<Granted>,
-    /// Of each rank: from which time of its own on it is how much later.
-    waits: Vec<Vec<(u64, u64)>>,
+    /// How much later each rank is.
+    late: Vec<Late>,
 }
 
 impl Operands {
-    fn of(users: &[User], gap_tck: u64) -> Self {
-        let mut waits = vec![Vec::<(u64, u64)>::new(); users.len()];
+    fn of(users: &[&[HostTransfer]], gap_tck: u64) -> Self {
+        let mut late = vec![Late::default(); users.len()];
         let mut left: Vec<_> = users
             .iter()
-            .map(|user| user.transfers.iter().filter(|transfer| !transfer.read).peekable())
+            .map(|user| user.iter().filter(|transfer| !transfer.read).peekable())
             .collect();
         let mut granted: Vec<Granted> = Vec::new();
         loop {
             let wanted = left.iter_mut().enumerate().filter_map(|(user, left)| {
-                let waited_tck = waits[user].last().map_or(0, |(_, waited_tck)| *waited_tck);
+                let waited_tck = late[user].at(u64::MAX);
                 left.peek().map(|transfer| (transfer.from_tck + waited_tck, user))
             });
             let Some((wanted_tck, user)) = wanted.min() else { break };
@@ -95,11 +98,11 @@ impl Operands {
                 .map_or(0, |last| last.at.end + if last.user == user { 0 } else { gap_tck });
             let from_tck = wanted_tck.max(free_tck);
             if from_tck > transfer.from_tck {
-                waits[user].push((transfer.from_tck, from_tck - transfer.from_tck));
+                late[user].0.push((transfer.from_tck, from_tck - transfer.from_tck));
             }
             granted.push(Granted { user, at: from_tck..from_tck + transfer.tck });
         }
-        Self { granted, waits }
+        Self { granted, late }
     }
 }
 
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn a_rank_alone_does_not_wait() {
         let transfers = [write(5, 8), write(13, 4), read(14, 4), write(40, 4), read(90, 4)];
-        let alone = share(&[User { cycles: 100, transfers: &transfers }], 2);
+        let alone = share(&[&transfers], 2);
         assert_eq!(alone.waited_tck, [0]);
         assert_eq!(alone.results_tck, 90);
         assert_eq!(alone.busy_tck, 24);
@@ -148,21 +151,21 @@ mod tests {
     #[test]
     fn operands_take_turns_and_hold_up_what_follows() {
         let (one, other) = ([write(10, 8), write(100, 8)], [write(10, 8), write(60, 4)]);
-        let users = [&one[..], &other[..]].map(|transfers| User { cycles: 200, transfers });
+        let users = [&one[..], &other[..]];
         // The other's first transfer comes at 20 and its second at 70; at 100 the channel is free.
         assert_eq!(share(&users, 2).waited_tck, [0, 10]);
         // Without the gap.
         assert_eq!(share(&users, 0).waited_tck, [0, 8]);
         // Waits add up: at 100 the first rank is still at it.
         let long = [write(10, 8), write(65, 40)];
-        let users = [&one[..], &long[..]].map(|transfers| User { cycles: 200, transfers });
+        let users = [&one[..], &long[..]];
         assert_eq!(share(&users, 2).waited_tck, [75 + 40 + 2 - 100, 10]);
     }
 
     #[test]
     fn results_are_read_in_between_and_hold_nothing_up() {
         let (one, other) = ([read(20, 4), write(30, 4)], [read(20, 4), write(26, 4)]);
-        let users = [&one[..], &other[..]].map(|transfers| User { cycles: 40, transfers });
+        let users = [&one[..], &other[..]];
         let shared = share(&users, 2);
         // Operands from 26 and, with the gap, from 32; the first result at 20. The second finds no room
         // before, nor between them.
@@ -171,11 +174,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rank_is_as_late_as_it_has_waited_until_then() {
+        let (one, other) = ([write(10, 8)], [write(10, 8), write(19, 4)]);
+        let users = [&one[..], &other[..]];
+        let late = &share(&users, 2).late;
+        assert_eq!(late[0], Late::default());
+        assert_eq!([9, 10, 18, 19, 500].map(|tck| late[1].at(tck)), [0, 10, 10, 10, 10]);
+    }
+
+    #[test]
     fn nobody_waits_longer_than_the_others_have_the_channel() {
         let of =
             |step: u64, count: u64| -> Vec<_> { (0..count).map(|n| write(n * step, 4)).collect() };
         let all = [of(8, 50), of(12, 30), of(100, 4), of(4, 20)];
-        let users: Vec<_> = all.iter().map(|transfers| User { cycles: 1000, transfers }).collect();
+        let users: Vec<_> = all.iter().map(Vec::as_slice).collect();
         let waited = share(&users, 0).waited_tck;
         let total: u64 = all.iter().flatten().map(|transfer| transfer.tck).sum();
         for (waited, own) in waited.iter().zip(&all) {

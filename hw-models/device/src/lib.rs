@@ -19,6 +19,7 @@
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
 //! | `chips` | [`Chips`]: the chips at their pins, as memory |
 //! | `record` | what the tCK of a device add up to, and what those who watch its pins are told |
+//! | `mdq` | the data lines between buffer chip and chips, where the ranks of a DIMM share them |
 //! | `channel` | the host's channel, whose pins several ranks share |
 //! | `error` | [`RankError`]: what ends a run |
 //! | [`dispatch`] | what a run of a program starts with, what it makes, and why it ends |
@@ -27,7 +28,7 @@
 //! | [`gemv`] | where the weights of a matrix lie |
 //! | `traffic` | [`HostTransfer`]: what crosses the host's channel |
 //! | [`mapping`] | where the elements of K, V and Q lie |
-//! | `topology` | [`Topology`]: where each rank is |
+//! | `topology` | [`Topology`]: where each rank is, and what it shares |
 //! | `timeline` | [`Timeline`]: what a device did over time |
 //! | `accounts` | which slots were used, and why the others were not |
 //! | `statistics` | [`Statistics`]: slots used and lost, and how busy the units were |
@@ -52,6 +53,7 @@ pub mod energy;
 mod error;
 pub mod gemv;
 pub mod mapping;
+mod mdq;
 mod memories;
 mod module;
 mod options;
@@ -83,5 +85,5 @@ pub use ranks::{RankRun, Ranks, Together};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};
 pub use statistics::{Lost, Statistics};
 pub use timeline::{Activity, STRETCHES, Timeline};
-pub use topology::{Address, Topology, TopologyError};
+pub use topology::{Address, Mdq, Topology, TopologyError};
 pub use traffic::HostTransfer;

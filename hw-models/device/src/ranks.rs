@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: MIT
 //! A device of many ranks behind the host's channels: what they do side by side.
 //!
-//! Ranks know nothing of each other: each has its chips, its rank PU and the bus between them. They share
-//! the pins of their channel with the ranks beside them, and nothing else. So each rank is run by itself,
-//! with the channel to itself; [`Ranks::together`] then puts the runs of an operator side by side and lets
-//! what crosses the channels take turns (see `channel.rs`). Memory is needed for those ranks alone that
-//! are being run.
+//! Ranks know nothing of each other: each has its chips and its rank PU. They share the pins of their channel
+//! with the ranks beside them, and the data lines between buffer chip and chips if their DIMM has only one set
+//! of them ([`Mdq::Shared`]). So each rank is run by itself, with the channel and the lines to itself;
+//! [`Ranks::together`] then puts the runs of an operator side by side and lets what crosses the channels and
+//! the lines take turns (see `channel.rs` and `mdq.rs`). Memory is needed for those ranks alone that are being
+//! run.
 //!
 //! * **Computing**, all ranks of a channel work at once. Only operands and results cross the channel.
 //! * **As memory**, one rank of a channel at a time: its K and V or weights keep the channel's pins busy
 //!   ([`Ranks::one_after_the_other`]). L3's ranksets, of which one takes data while the others compute,
 //!   are not modelled: loading and computing do not overlap.
 
-use crate::channel::{self, User};
+use crate::channel::{self, Late};
 use crate::config::Config;
 use crate::device::Device;
+use crate::mdq;
 use crate::statistics::Statistics;
-use crate::topology::{Address, Topology};
+use crate::topology::{Address, Mdq, Topology};
 use crate::traffic::HostTransfer;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// The ranks of a device.
 pub struct Ranks<'a> {
@@ -35,14 +39,30 @@ pub struct RankRun {
     pub statistics: Statistics,
     /// What crossed the channel.
     pub transfers: Vec<HostTransfer>,
+    /// When data were on the lines between buffer chip and chips, where ranks share them.
+    pub mdq: Vec<Range<u64>>,
 }
 
 impl RankRun {
     /// Another run of the rank behind this one.
-    pub fn then(&mut self, statistics: Statistics, transfers: Vec<HostTransfer>) {
+    pub fn then(&mut self, next: Self) {
         let begin_tck = self.statistics.cycles;
-        self.transfers.extend(transfers.into_iter().map(|transfer| transfer.after(begin_tck)));
-        self.statistics = self.statistics.and(statistics);
+        self.transfers.extend(next.transfers.into_iter().map(|transfer| transfer.after(begin_tck)));
+        let after = |burst: Range<u64>| burst.start + begin_tck..burst.end + begin_tck;
+        self.mdq.extend(next.mdq.into_iter().map(after));
+        self.statistics = self.statistics.and(next.statistics);
+    }
+
+    /// What it does on the data lines of its DIMM, where it is as late as it waited for the channel.
+    fn on_lines(&self, late: &Late) -> mdq::User {
+        let later = |burst: &Range<u64>| {
+            let waited_tck = late.at(burst.start);
+            burst.start + waited_tck..burst.end + waited_tck
+        };
+        mdq::User {
+            cycles: self.statistics.cycles + late.at(u64::MAX),
+            bursts: self.mdq.iter().map(later).collect(),
+        }
     }
 }
 
@@ -57,10 +77,27 @@ pub struct Together {
     pub waited_tck: u64,
     /// tCK in which data are on the pins of the busiest channel.
     pub channel_tck: u64,
+    /// tCK for which that rank waited for the data lines of its DIMM.
+    pub mdq_waited_tck: u64,
+    /// tCK in which data are on the busiest data lines between a buffer chip and its chips.
+    pub mdq_tck: u64,
+    /// What any order of the bursts on shared data lines takes, at the least: `cycles` is at the most.
+    pub mdq_least_tck: u64,
     /// tCK of the busiest rank, with its channel to itself.
     pub busiest_tck: u64,
     /// tCK of all ranks.
     pub sum_tck: u64,
+}
+
+/// What runs cost each other on their channels.
+#[derive(Default)]
+struct OnChannels {
+    /// How much later each is.
+    late: Vec<Late>,
+    /// When the host begins to read the last results, channel by channel.
+    results_tck: Vec<u64>,
+    /// tCK in which data are on the pins of the busiest one.
+    busy_tck: u64,
 }
 
 impl<'a> Ranks<'a> {
@@ -100,28 +137,74 @@ impl<'a> Ranks<'a> {
     /// Puts runs that start together side by side, at most one of each rank.
     pub fn together(&self, runs: &[RankRun]) -> Together {
         let mut together = Together::default();
-        for channel in 0..self.topology.channels() {
-            let here = |run: &RankRun| self.topology.address(run.rank).channel == channel;
-            let on_channel: Vec<_> = runs.iter().enumerate().filter(|(_, run)| here(run)).collect();
-            let users: Vec<_> = on_channel
-                .iter()
-                .map(|(_, run)| User { cycles: run.statistics.cycles, transfers: &run.transfers })
-                .collect();
-            let shared = channel::share(&users, self.config.timing.rtw_gap_tck);
-            for ((&(n, _), user), waited_tck) in
-                on_channel.iter().zip(&users).zip(shared.waited_tck)
-            {
-                if user.cycles + waited_tck > together.cycles {
-                    together.cycles = user.cycles + waited_tck;
-                    (together.last, together.waited_tck) = (n, waited_tck);
-                }
+        let on_channels = self.on_channels(runs);
+        let on_lines = self.on_lines(runs, &on_channels.late);
+        for (n, run) in runs.iter().enumerate() {
+            let waited_tck = on_channels.late[n].at(u64::MAX);
+            let mdq_waited_tck = on_lines.waited_tck[n];
+            let alone_tck = run.statistics.cycles + waited_tck;
+            if alone_tck + mdq_waited_tck > together.cycles {
+                together.cycles = alone_tck + mdq_waited_tck;
+                together.last = n;
+                (together.waited_tck, together.mdq_waited_tck) = (waited_tck, mdq_waited_tck);
             }
-            together.cycles = together.cycles.max(shared.results_tck);
-            together.channel_tck = together.channel_tck.max(shared.busy_tck);
+            together.mdq_least_tck = together.mdq_least_tck.max(alone_tck);
         }
+        for (run, mdq_waited_tck) in runs.iter().zip(&on_lines.waited_tck) {
+            // Results are there as much later as their rank is, or sooner.
+            let results_tck = on_channels.results_tck[self.topology.address(run.rank).channel];
+            together.cycles = together.cycles.max(results_tck + mdq_waited_tck);
+            together.mdq_least_tck = together.mdq_least_tck.max(results_tck);
+        }
+        together.channel_tck = on_channels.busy_tck;
+        together.mdq_tck = on_lines.busy_tck;
+        together.mdq_least_tck = together.mdq_least_tck.max(on_lines.least_tck);
         together.busiest_tck = runs.iter().map(|run| run.statistics.cycles).max().unwrap_or(0);
         together.sum_tck = runs.iter().map(|run| run.statistics.cycles).sum();
         together
+    }
+
+    /// What runs cost each other on their channels.
+    fn on_channels(&self, runs: &[RankRun]) -> OnChannels {
+        let mut all = OnChannels { late: vec![Late::default(); runs.len()], ..Default::default() };
+        for channel in 0..self.topology.channels() {
+            let here = |run: &RankRun| self.topology.address(run.rank).channel == channel;
+            let on_channel: Vec<_> = runs.iter().enumerate().filter(|(_, run)| here(run)).collect();
+            let users: Vec<_> =
+                on_channel.iter().map(|(_, run)| run.transfers.as_slice()).collect();
+            let shared = channel::share(&users, self.config.timing.rtw_gap_tck);
+            for ((n, _), late) in on_channel.into_iter().zip(shared.late) {
+                all.late[n] = late;
+            }
+            all.results_tck.push(shared.results_tck);
+            all.busy_tck = all.busy_tck.max(shared.busy_tck);
+        }
+        all
+    }
+
+    /// What runs cost each other on the data lines of their DIMMs, if they share them, behind what they waited for
+    /// their channel.
+    fn on_lines(&self, runs: &[RankRun], late: &[Late]) -> mdq::Shared {
+        let mut all = mdq::Shared { waited_tck: vec![0; runs.len()], ..Default::default() };
+        if self.topology.mdq() == Mdq::Private {
+            let busy_tck = runs.iter().map(|run| run.statistics.bus_cycles).max();
+            return mdq::Shared { busy_tck: busy_tck.unwrap_or(0), ..all };
+        }
+        let mut dimms = BTreeMap::<_, Vec<usize>>::new();
+        for (n, run) in runs.iter().enumerate() {
+            let Address { channel, dimm, .. } = self.topology.address(run.rank);
+            dimms.entry((channel, dimm)).or_default().push(n);
+        }
+        for on_dimm in dimms.values() {
+            let users = on_dimm.iter().map(|&n| runs[n].on_lines(&late[n])).collect::<Vec<_>>();
+            let shared = mdq::share(&users, self.config.timing.rtw_gap_tck);
+            for (&n, waited_tck) in on_dimm.iter().zip(shared.waited_tck) {
+                all.waited_tck[n] = waited_tck;
+            }
+            all.busy_tck = all.busy_tck.max(shared.busy_tck);
+            all.least_tck = all.least_tck.max(shared.least_tck);
+        }
+        all
     }
 
     /// How long accesses of the host take, of which each occupies the channel of its rank: (rank, tCK).
@@ -148,7 +231,7 @@ mod tests {
         let transfers =
             operands.iter().map(|&(from_tck, tck)| HostTransfer { from_tck, tck, read: false });
         let statistics = Statistics { cycles, ..Default::default() };
-        RankRun { rank, statistics, transfers: transfers.collect() }
+        RankRun { rank, statistics, transfers: transfers.collect(), ..Default::default() }
     }
 
     fn with<T>(channels: usize, dimms: usize, of: impl FnOnce(&Ranks) -> T) -> T {
@@ -169,6 +252,44 @@ mod tests {
     }
 
     #[test]
+    fn ranks_of_a_dimm_may_share_their_data_lines() {
+        let runs = [0, 1].map(|rank| RankRun {
+            mdq: (0..10).map(|n| 100 * n..100 * n + 60).collect(),
+            statistics: Statistics { cycles: 1000, bus_cycles: 600, ..Default::default() },
+            ..run(rank, 0, &[])
+        });
+        let together = |dimms: usize, ranks: usize, mdq: Mdq| {
+            let (config, options) = (Config::ddr4_3200(), Options::default());
+            let new_rank = |_| rank(&config, options);
+            let topology = Topology::new(1, dimms, ranks).expect("a device").with_mdq(mdq);
+            Ranks::new(&config, topology, &new_rank).together(&runs)
+        };
+        let private = together(1, 2, Mdq::Private);
+        assert_eq!((private.cycles, private.mdq_waited_tck), (1000, 0));
+        assert_eq!((private.mdq_tck, private.mdq_least_tck), (600, 1000));
+        // Of two DIMMs each has lines of its own.
+        assert_eq!(together(2, 1, Mdq::Shared), private);
+        let shared = together(1, 2, Mdq::Shared);
+        assert_eq!((shared.mdq_tck, shared.mdq_least_tck), (1200, 1202));
+        assert_eq!((shared.cycles, shared.waited_tck), (1000 + shared.mdq_waited_tck, 0));
+        assert!(shared.cycles >= shared.mdq_least_tck, "{shared:?}");
+        // In each 100 tCK a gap comes before the burst of either rank.
+        assert!(shared.cycles <= 1000 + 600 + 2 * 20, "{shared:?}");
+    }
+
+    #[test]
+    fn operands_that_took_turns_on_the_channel_do_so_on_the_data_lines() {
+        // Between buffer chip and chips a tCK later.
+        let lines = |rank| RankRun { mdq: vec![11..111], ..run(rank, 1000, &[(10, 100)]) };
+        let (config, options) = (Config::ddr4_3200(), Options::default());
+        let new_rank = |_| rank(&config, options);
+        let topology = Topology::new(1, 1, 2).expect("a device").with_mdq(Mdq::Shared);
+        let together = Ranks::new(&config, topology, &new_rank).together(&[lines(0), lines(1)]);
+        assert_eq!((together.waited_tck, together.mdq_waited_tck), (102, 0));
+        assert_eq!((together.cycles, together.mdq_least_tck), (1102, 1102));
+    }
+
+    #[test]
     fn as_memory_a_channel_has_one_rank_at_a_time() {
         let accesses = [(0, 10), (1, 20), (2, 5), (3, 1)];
         assert_eq!(with(2, 2, |ranks| ranks.one_after_the_other(accesses)), 21);
@@ -180,10 +301,12 @@ mod tests {
     fn runs_of_a_rank_follow_each_other() {
         let mut both = run(0, 100, &[(10, 4)]);
         let next = run(0, 50, &[(20, 4)]);
-        both.then(next.statistics, next.transfers);
+        both.mdq = vec![12..16];
+        both.then(RankRun { mdq: vec![24..28], ..next });
         assert_eq!(both.statistics.cycles, 150);
         let from: Vec<_> = both.transfers.iter().map(|transfer| transfer.from_tck).collect();
         assert_eq!(from, [10, 120]);
+        assert_eq!(both.mdq, [12..16, 124..128]);
     }
 
     #[test]

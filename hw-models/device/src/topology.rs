@@ -17,6 +17,27 @@ pub struct Topology {
     channels: usize,
     dimms: usize,
     ranks: usize,
+    mdq: Mdq,
+}
+
+/// Whose the data lines between buffer chip and chips are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mdq {
+    /// Each rank has lines of its own.
+    #[default]
+    Private,
+    /// The ranks of a DIMM share one set of them.
+    Shared,
+}
+
+impl Mdq {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Private => "private",
+            Self::Shared => "shared",
+        }
+    }
 }
 
 /// Why there is no such device.
@@ -51,9 +72,9 @@ impl fmt::Display for Address {
 
 impl Topology {
     /// One rank, with a channel to itself.
-    pub const ONE: Self = Self { channels: 1, dimms: 1, ranks: 1 };
+    pub const ONE: Self = Self { channels: 1, dimms: 1, ranks: 1, mdq: Mdq::Private };
 
-    /// So many channels, DIMMs on each channel, ranks on each DIMM.
+    /// So many channels, DIMMs on each channel, ranks on each DIMM, with data lines of their own.
     pub fn new(channels: usize, dimms: usize, ranks: usize) -> Result<Self, TopologyError> {
         for (what, value, limit) in [
             ("channels", channels, MOST_CHANNELS),
@@ -64,7 +85,12 @@ impl Topology {
                 return Err(TopologyError { what, value, limit });
             }
         }
-        Ok(Self { channels, dimms, ranks })
+        Ok(Self { channels, dimms, ranks, mdq: Mdq::Private })
+    }
+
+    /// The same with these data lines on the DIMMs.
+    pub fn with_mdq(self, mdq: Mdq) -> Self {
+        Self { mdq, ..self }
     }
 
     /// Channels.
@@ -80,6 +106,11 @@ impl Topology {
     /// Ranks on a DIMM.
     pub fn ranks(&self) -> usize {
         self.ranks
+    }
+
+    /// Whose the data lines on a DIMM are.
+    pub fn mdq(&self) -> Mdq {
+        self.mdq
     }
 
     /// Ranks in all.

@@ -9,6 +9,7 @@ use pimlico_device::{BusDriver, Config, Device, LANES, Organisation, PinWatch, T
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, Violation};
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 /// Violations that are kept; the others are counted.
@@ -22,6 +23,8 @@ struct Log {
     checker: PinChecker,
     count: u64,
     first: Vec<Violation>,
+    /// When data were on the bus, if it is kept.
+    bursts: Option<Vec<Range<u64>>>,
 }
 
 impl PinLog {
@@ -44,7 +47,20 @@ impl PinLog {
         let mut rules = rules(config);
         rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
-        Self(Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new() })))
+        Self(Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new(), bursts: None })))
+    }
+
+    /// Keeps from here on when data are on the bus.
+    pub fn keep_bursts(&self) {
+        self.0.borrow_mut().bursts.get_or_insert_default();
+    }
+
+    /// When data were on the bus from `from_tck` on, counted from there, as far as it was kept. Bursts without a
+    /// pause between them are one.
+    pub fn bursts(&self, from_tck: u64) -> Vec<Range<u64>> {
+        let log = self.0.borrow();
+        let bursts = log.bursts.iter().flatten().filter(|burst| burst.start >= from_tck);
+        bursts.map(|burst| burst.start - from_tck..burst.end - from_tck).collect()
     }
 
     /// How many violations there were until `at_tck`, and the first of them.
@@ -81,6 +97,12 @@ impl PinWatch for PinLog {
         let mut log = self.0.borrow_mut();
         let found = log.checker.data(from_tck, until_tck, driver);
         log.add(found);
+        if let Some(bursts) = &mut log.bursts {
+            match bursts.last_mut() {
+                Some(last) if last.end == from_tck => last.end = until_tck,
+                _ => bursts.push(from_tck..until_tck),
+            }
+        }
     }
 }
 

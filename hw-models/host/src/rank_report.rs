@@ -4,7 +4,7 @@
 use crate::placement;
 use crate::report::{Error, Operator, Slots, ns};
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, RankRun, Ranks, Statistics, Topology};
+use pimlico_device::{Config, Mdq, RankRun, Ranks, Statistics, Topology};
 use serde::Serialize;
 
 /// The ranks of a device.
@@ -16,6 +16,8 @@ pub struct RanksReport {
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
+    /// Whose the data lines between buffer chip and chips are: `private`, each rank's, or `shared` by those of a DIMM.
+    pub mdq: &'static str,
     /// Ranks that had something to do, in the operator that has most of them.
     pub used: usize,
     /// The busiest rank of each operator, beside the mean of all ranks, summed up over the operators.
@@ -31,6 +33,7 @@ impl RanksReport {
             channels: topology.channels(),
             dimms: topology.dimms(),
             ranks: topology.ranks(),
+            mdq: topology.mdq().name(),
             used: on_ranks().map(|ranks| ranks.used).max().unwrap_or(1),
             imbalance: if mean > 0.0 { busiest / mean } else { 1.0 },
         }
@@ -39,6 +42,11 @@ impl RanksReport {
     /// Ranks in all.
     pub fn count(&self) -> usize {
         self.channels * self.dimms * self.ranks
+    }
+
+    /// Whether the ranks of a DIMM share its data lines.
+    pub fn share_mdq(&self) -> bool {
+        self.mdq == Mdq::Shared.name()
     }
 }
 
@@ -57,6 +65,12 @@ pub struct OnRanks {
     pub waited_tck: u64,
     /// Share of the time in which data were on the pins of the busiest channel.
     pub channel: f64,
+    /// tCK for which the rank that was done last waited for the data lines of its DIMM: an upper bound.
+    pub mdq_waited_tck: u64,
+    /// Share of the time in which data were on the busiest data lines between a buffer chip and its chips.
+    pub mdq: f64,
+    /// tCK that any order of the bursts on shared data lines takes, at the least; the operator's are at the most.
+    pub mdq_least_tck: u64,
     /// What the bank PUs of all ranks took from the row buffers in that time, in GB/s (10^9 bytes).
     pub gb_per_s: f64,
     #[serde(skip)]
@@ -71,6 +85,7 @@ impl OnRanks {
         let together = ranks.together(runs);
         let mean_tck = together.sum_tck as f64 / ranks.topology().count() as f64;
         let reads: u64 = runs.iter().map(|run| run.statistics.used).sum();
+        let of_time = |part: u64| part as f64 / together.cycles.max(1) as f64;
         let (config, bytes) = (ranks.config(), reads * ranks.config().all_bank_bytes() as u64);
         Self {
             used: runs.len(),
@@ -78,7 +93,10 @@ impl OnRanks {
             busiest_tck: together.busiest_tck,
             mean_tck,
             waited_tck: together.waited_tck,
-            channel: together.channel_tck as f64 / together.cycles.max(1) as f64,
+            channel: of_time(together.channel_tck),
+            mdq_waited_tck: together.mdq_waited_tck,
+            mdq: of_time(together.mdq_tck),
+            mdq_least_tck: together.mdq_least_tck,
             gb_per_s: bytes as f64 / ns(config, together.cycles.max(1)),
             last: together.last,
             cycles: together.cycles,

@@ -20,10 +20,11 @@ use crate::placement::{NoRoom, Placement};
 use crate::report::{Error, JobReport, Load, OnRanks, Operator, Report, Stages, System};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Device, HostTransfer, RankError, RankRun, Ranks, Statistics};
+use pimlico_device::{Device, HostTransfer, Mdq, RankError, RankRun, Ranks, Statistics};
 use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::Format;
 use pimlico_golden::pins::Violation;
+use std::ops::Range;
 
 /// An operator.
 #[derive(Clone, Debug)]
@@ -126,6 +127,13 @@ impl SpreadOutcome {
     pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
         let Self { violations, load, operators, sample, .. } = self;
         let mut report = Report::of_system(system, violations, job, seed, load, operators);
+        if report.ranks.is_some_and(|ranks| ranks.share_mdq()) {
+            report.notes.push(format!(
+                "MDQ shared: bursts of a DIMM's ranks take turns, {} tCK (RTW_GAP) from rank to rank, and hold up what \
+                 follows: an upper bound of contention, no model cycle by cycle",
+                system.config.timing.rtw_gap_tck
+            ));
+        }
         if let Some((run, all)) = sample {
             report.notes.push(format!(
                 "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs"
@@ -213,6 +221,8 @@ impl Work {
 struct Done {
     statistics: Statistics,
     transfers: Vec<HostTransfer>,
+    /// When data were between buffer chip and chips, where ranks share the lines.
+    mdq: Vec<Range<u64>>,
     load: (Statistics, u64),
     violations: (u64, Vec<Violation>),
     result: Judged,
@@ -283,11 +293,16 @@ impl SpreadJob {
     }
 
     fn run(&self, piece: &Piece, ranks: &Ranks) -> Result<Done, SpreadError> {
-        let rank = ranks.rank(piece.rank);
+        let mut rank = ranks.rank(piece.rank);
+        let pins = PinLog::of(&mut *rank);
+        if ranks.topology().mdq() == Mdq::Shared {
+            pins.keep_bursts();
+        }
+        let watched = (rank, pins);
         match (&self.tasks[piece.task], &piece.work) {
             (&Task::Matrix { operator, seed, .. }, &Work::Rows { block, layout }) => {
                 let data = Synthetic::block(layout.columns, seed, block);
-                run_rows(rank, &layout, data, self.io_buffers)
+                run_rows(watched, &layout, data, self.io_buffers)
                     .map_err(|error| SpreadError::Matrix { operator, error })
             }
             (
@@ -295,25 +310,28 @@ impl SpreadJob {
                 &Work::Head { number, group, layout },
             ) => {
                 let shape = HeadShape { head_dim, context: layout.context, group, distribution };
-                Ok(run_head(rank, &layout, &Head::synthetic(shape, seed, number))?)
+                Ok(run_head(watched, &layout, &Head::synthetic(shape, seed, number))?)
             }
             _ => unreachable!("the work of a task is of its kind"),
         }
     }
 }
 
+/// A rank that has just been reset, and the checker at its pins.
+type Watched = (Box<dyn Device>, PinLog);
+
 fn run_rows(
-    mut rank: Box<dyn Device>,
+    (mut rank, pins): Watched,
     layout: &MatrixLayout,
     data: Synthetic,
     io_buffers: IoBuffers,
 ) -> Result<Done, GemvError> {
-    let pins = PinLog::of(&mut *rank);
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None)?;
     Ok(Done {
         statistics: block.cost,
         transfers: rank.take_transfers(),
+        mdq: pins.bursts(rank.tck() - block.cost.cycles),
         load: (block.load, gemv::bytes(layout)),
         violations: pins.violations(rank.tck()),
         result: Judged::Rows { outputs: block.outputs, expected: block.expected },
@@ -321,11 +339,10 @@ fn run_rows(
 }
 
 fn run_head(
-    mut rank: Box<dyn Device>,
+    (mut rank, pins): Watched,
     layout: &HeadLayout,
     head: &Head,
 ) -> Result<Done, AttentionError> {
-    let pins = PinLog::of(&mut *rank);
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
@@ -333,6 +350,7 @@ fn run_head(
     Ok(Done {
         statistics: result.statistics,
         transfers: result.transfers,
+        mdq: pins.bursts(rank.tck() - result.statistics.cycles),
         load: (load, kv_cache::bytes(layout)),
         violations: pins.violations(rank.tck()),
         result: Judged::Head(stages),
@@ -412,13 +430,15 @@ fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
 fn operator(ranks: &Ranks, task: &Task, done: &[(&Piece, &Done)]) -> Operator {
     let mut runs: Vec<RankRun> = Vec::new();
     for (piece, done) in done {
+        let next = RankRun {
+            rank: piece.rank,
+            statistics: done.statistics,
+            transfers: done.transfers.clone(),
+            mdq: done.mdq.clone(),
+        };
         match runs.last_mut().filter(|run| run.rank == piece.rank) {
-            Some(run) => run.then(done.statistics, done.transfers.clone()),
-            None => runs.push(RankRun {
-                rank: piece.rank,
-                statistics: done.statistics,
-                transfers: done.transfers.clone(),
-            }),
+            Some(run) => run.then(next),
+            None => runs.push(next),
         }
     }
     let on_ranks = OnRanks::new(ranks, &runs);

@@ -2,7 +2,7 @@
 //! A decoder layer: its costs, whatever the threads, on one rank and on many.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
 use pimlico_host::data::Distribution;
 use pimlico_host::layer::{self, LayerJob};
 use pimlico_host::model::Model;
@@ -39,8 +39,11 @@ fn rank() -> Box<dyn Device> {
 }
 
 fn on<T>((channels, dimms, ranks): (usize, usize, usize), run: impl FnOnce(&Ranks) -> T) -> T {
+    on_topology(Topology::new(channels, dimms, ranks).expect("a device"), run)
+}
+
+fn on_topology<T>(topology: Topology, run: impl FnOnce(&Ranks) -> T) -> T {
     let (config, new_rank) = (Config::ddr4_3200(), |_: Address| rank());
-    let topology = Topology::new(channels, dimms, ranks).expect("a device");
     run(&Ranks::new(&config, topology, &new_rank))
 }
 
@@ -183,6 +186,46 @@ fn ranks_compute_what_one_computes() {
     assert_eq!((on_ranks.used, on_ranks.busiest_tck), (6, long));
     assert_eq!(on_ranks.mean_tck, (long + short) as f64 / 2.0);
     assert_eq!(one.total.cycles, 3 * (long + short));
+}
+
+#[test]
+fn ranks_of_a_dimm_that_share_their_data_lines_wait_for_each_other() {
+    let heads = |dimms: usize, ranks: usize, mdq: Mdq| {
+        let job = attention::AttentionJob {
+            model: String::new(),
+            head_dim: 128,
+            heads: 2,
+            group: 1,
+            contexts: vec![700],
+            distribution: Distribution::Random,
+            seed: 5,
+        };
+        let run = |ranks: &Ranks| {
+            attention::run_on_ranks(ranks, Options::default(), &job, How::from(2), |_, _| {})
+        };
+        let topology = Topology::new(1, dimms, ranks).expect("a device").with_mdq(mdq);
+        on_topology(topology, run).expect("it runs")
+    };
+    let [private, shared] = [Mdq::Private, Mdq::Shared].map(|mdq| heads(1, 2, mdq));
+    let of = |report: &Report| report.operators[0].ranks.expect("several ranks");
+    let busy_tck = |report: &Report| (of(report).mdq * report.total.cycles as f64).round();
+    // What the pins showed is what was counted, of both ranks.
+    assert_eq!(busy_tck(&shared), 2.0 * busy_tck(&private));
+    assert_eq!(
+        (of(&private).mdq_waited_tck, of(&shared).busiest_tck),
+        (0, of(&private).busiest_tck)
+    );
+    let least_tck = of(&shared).mdq_least_tck;
+    assert!(least_tck >= private.total.cycles && least_tck as f64 >= busy_tck(&shared));
+    assert!((least_tck + 1..2 * private.total.cycles).contains(&shared.total.cycles), "{shared:?}");
+    assert!(shared.total.cycles >= of(&shared).busiest_tck + of(&shared).mdq_waited_tck);
+    let stages = |report: &Report| format!("{:?}", report.attention().expect("attention").stages);
+    assert_eq!(stages(&private), stages(&shared));
+    assert!(shared.notes.iter().any(|note| note.starts_with("MDQ shared: ")), "{:?}", shared.notes);
+    // A rank of each DIMM has lines of its own.
+    let apart = heads(2, 1, Mdq::Shared);
+    assert_eq!(apart.total.cycles, private.total.cycles);
+    assert_eq!(private.ranks.expect("ranks").mdq, "private");
 }
 
 #[test]

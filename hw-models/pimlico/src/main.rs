@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod fp;
 mod gear;
+mod mdq;
 mod output;
 mod run;
 mod spd;

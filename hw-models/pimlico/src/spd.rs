@@ -4,7 +4,9 @@
 use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
-use pimlico_device::spd::{Advertised, Description, Module, SPD_BYTES, Spd, SpdTiming, Values};
+use pimlico_device::spd::{
+    Advertised, Description, MODULE_TYPE, Module, SPD_BYTES, Spd, SpdTiming, Values,
+};
 use pimlico_host::memory_controller::Delay;
 use pimlico_host::spd_check::{self, Host, Measured, SpdComparison};
 use serde::Serialize;
@@ -102,6 +104,8 @@ struct Document<'a> {
     /// Clocks by which the values are spoofed.
     relayout_tck: u64,
     crc: CrcDocument,
+    /// Byte 3: one buffer chip with all byte lanes.
+    module_type: String,
     module: &'a Module,
     density_mbit: u64,
     advertised_tck: &'a SpdTiming,
@@ -124,6 +128,7 @@ impl<'a> Document<'a> {
             values: advertised.values(),
             relayout_tck: advertised.relayout_tck,
             crc: CrcDocument { base, module, ok: true },
+            module_type: format!("{MODULE_TYPE:#04x}"),
             module: &advertised.module,
             density_mbit: advertised.module.density_mbit(),
             advertised_tck: &advertised.timing,
@@ -136,11 +141,11 @@ impl<'a> Document<'a> {
 fn text(file: &Path, advertised: &Advertised) -> String {
     let Advertised { module, timing, crc, .. } = advertised;
     let Module { ranks, chip_bits, bank_groups, banks_per_group, serial, part_number, .. } = module;
-    let [base, lrdimm] = crc;
+    let [base, of_module] = crc;
     let mut text = format!(
-        "{}: {} values, CRCs {base:#06x} (base) and {lrdimm:#06x} (LRDIMM) ok\n{part_number}, \
-         serial number {serial}: DDR4 LRDIMM, {ranks} rank(s) of x{chip_bits} chips of {} Mbit, \
-         {bank_groups} x {banks_per_group} banks, tCK {} ps\n\n",
+        "{}: {} values, CRCs {base:#06x} (base) and {of_module:#06x} (module) ok\n{part_number}, \
+         serial number {serial}: DDR4 module of type {MODULE_TYPE:#04x}, one buffer chip with all byte lanes\n\
+         {ranks} rank(s) of x{chip_bits} chips of {} Mbit, {bank_groups} x {banks_per_group} banks, tCK {} ps\n\n",
         file.display(),
         name(advertised.values()),
         module.density_mbit(),

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use crate::run::{find_model, tiny_job};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
 use pimlico_host::attention::{self, AttentionJob};
 use pimlico_host::data::Distribution;
 use pimlico_host::decode;
@@ -44,6 +44,37 @@ pub struct Run {
     pub bubbles: Option<u64>,
 }
 
+/// What a piece of work takes where the ranks of a DIMM share its data lines.
+#[derive(Clone, Serialize)]
+pub struct MdqRun {
+    /// What is run.
+    pub workload: String,
+    /// tCK with data lines of each rank's own.
+    pub private_tck: u64,
+    /// tCK with shared ones, an upper bound.
+    pub shared_tck: u64,
+    /// tCK that any order of the bursts takes, at the least.
+    pub least_tck: u64,
+    /// tCK in which data are on the busiest lines, as a share of those in which the work has private ones: over 1,
+    /// it is more than they can carry.
+    pub wanted: f64,
+}
+
+impl MdqRun {
+    fn of(workload: String, [private, shared]: [Report; 2]) -> Self {
+        let on_ranks = || shared.operators.iter().filter_map(|o| Some((o.ranks?, o.cycles)));
+        let busy_tck: f64 = on_ranks().map(|(ranks, tck)| ranks.mdq * tck as f64).sum();
+        let private_tck = private.total.cycles;
+        Self {
+            workload,
+            private_tck,
+            shared_tck: shared.total.cycles,
+            least_tck: on_ranks().map(|(ranks, _)| ranks.mdq_least_tck).sum(),
+            wanted: busy_tck / private_tck.max(1) as f64,
+        }
+    }
+}
+
 impl Run {
     fn of(workload: String, report: &Report) -> Self {
         let total = &report.total;
@@ -74,15 +105,7 @@ impl Machine {
 
     /// A head's attention.
     pub fn head(&self, head_dim: usize, context: usize, seed: u64) -> Result<Run, Failure> {
-        let job = AttentionJob {
-            model: "a head".to_owned(),
-            head_dim,
-            heads: 1,
-            group: 1,
-            contexts: vec![context],
-            distribution: Distribution::default(),
-            seed,
-        };
+        let job = heads(1, head_dim, context, seed);
         let report = attention::run(&mut self.rank(), &job, |_| {});
         let report = checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)?;
         let bubbles = report.operators.iter().map(|operator| operator.slots.lost.bubble).sum();
@@ -113,10 +136,45 @@ impl Machine {
         Ok(Run { tck: run.tck / of_text as u64, ns: run.ns / of_text as f64, ..run })
     }
 
+    /// A head's attention on each of two ranks of a DIMM, which share its data lines or do not, without its
+    /// results.
+    pub fn head_on_each(
+        &self,
+        head_dim: usize,
+        context: usize,
+        seed: u64,
+    ) -> Result<MdqRun, Failure> {
+        let job = heads(2, head_dim, context, seed);
+        let two = Topology::new(1, 1, 2).expect("two ranks");
+        let run = |mdq: Mdq| {
+            let report = self.on_ranks(two.with_mdq(mdq), |ranks| {
+                attention::run_on_ranks(ranks, self.options, &job, timing_only(), |_, _| {})
+            });
+            checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
+        };
+        let context = grouped(context as u64);
+        let workload = format!("two heads, d_h {head_dim}, {context} tokens, two ranks of a DIMM");
+        Ok(MdqRun::of(workload, [run(Mdq::Private)?, run(Mdq::Shared)?]))
+    }
+
     /// A decoder layer for a token on some ranks, without its results.
     pub fn layer(&self, ranks: Topology, seed: u64) -> Result<Run, Failure> {
+        Ok(Run::of(layer_name(ranks), &self.layer_report(ranks, seed)?))
+    }
+
+    /// The same where the ranks of a DIMM share its data lines, beside private ones.
+    pub fn layer_mdq(&self, ranks: Topology, seed: u64) -> Result<MdqRun, Failure> {
+        let run = |mdq: Mdq| self.layer_report(ranks.with_mdq(mdq), seed);
+        Ok(MdqRun::of(layer_name(ranks), [run(Mdq::Private)?, run(Mdq::Shared)?]))
+    }
+
+    fn on_ranks<T>(&self, topology: Topology, run: impl FnOnce(&Ranks) -> T) -> T {
+        let at = |_: Address| Box::new(self.rank()) as Box<dyn Device>;
+        run(&Ranks::new(&self.config, topology, &at))
+    }
+
+    fn layer_report(&self, ranks: Topology, seed: u64) -> Result<Report, Failure> {
         let shape = find_model(LAYER_MODEL)?;
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         let job = LayerJob {
             model: LAYER_MODEL.to_owned(),
             shape,
@@ -125,18 +183,37 @@ impl Machine {
             distribution: Distribution::default(),
             io_buffers: IoBuffers::PingPong,
             seed,
-            how: How { threads, timing_only: true },
+            how: timing_only(),
         };
-        let at = |_: Address| Box::new(self.rank()) as Box<dyn Device>;
-        let all = Ranks::new(&self.config, ranks, &at);
-        let report = layer::run(&all, self.options, &job, |_, _| {});
-        let report = checked(report.map_err(|e| input("--op layer", &e))?)?;
-        let on = match ranks.count() {
-            1 => "one rank".to_owned(),
-            count => format!("{count} ranks"),
-        };
-        let context = grouped(LAYER_CONTEXT as u64);
-        let workload = format!("a layer of {LAYER_MODEL} for a token, {on}, {context} tokens");
-        Ok(Run::of(workload, &report))
+        let report = self.on_ranks(ranks, |ranks| layer::run(ranks, self.options, &job, |_, _| {}));
+        checked(report.map_err(|e| input("--op layer", &e))?)
     }
+}
+
+/// Heads of one request, each with a K and V of its own.
+fn heads(heads: usize, head_dim: usize, context: usize, seed: u64) -> AttentionJob {
+    AttentionJob {
+        model: "a head".to_owned(),
+        head_dim,
+        heads,
+        group: 1,
+        contexts: vec![context],
+        distribution: Distribution::default(),
+        seed,
+    }
+}
+
+/// The cost alone, on all cores.
+fn timing_only() -> How {
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    How { threads, timing_only: true }
+}
+
+fn layer_name(ranks: Topology) -> String {
+    let on = match ranks.count() {
+        1 => "one rank".to_owned(),
+        count => format!("{count} ranks"),
+    };
+    let context = grouped(LAYER_CONTEXT as u64);
+    format!("a layer of {LAYER_MODEL} for a token, {on}, {context} tokens")
 }

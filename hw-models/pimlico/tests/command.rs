@@ -187,6 +187,27 @@ fn operators_are_spread_over_ranks() {
 }
 
 #[test]
+fn ranks_of_a_dimm_share_its_data_lines() {
+    let run = |mdq| json(&format!("run --heads 2 --context 700 --ranks 2 --mdq {mdq} --json"));
+    let (private, shared) = (run("private"), run("shared"));
+    assert_eq!(
+        (&private["ranks"]["mdq"], &shared["ranks"]["mdq"]),
+        (&"private".into(), &"shared".into())
+    );
+    let of = |report: &serde_json::Value, key: &str| report["operators"][0]["ranks"][key].clone();
+    assert_eq!(of(&private, "mdq_waited_tck"), 0);
+    let waited_tck = of(&shared, "mdq_waited_tck").as_u64().expect("a number");
+    let cycles = |report: &serde_json::Value| report["total"]["cycles"].as_u64().expect("a number");
+    assert!(waited_tck > 0 && cycles(&shared) > cycles(&private), "{shared}");
+    assert!(of(&shared, "mdq_least_tck").as_u64().is_some_and(|tck| tck < cycles(&shared)));
+    let text = pimlico("run --heads 2 --context 40 --ranks 2 --mdq shared").stdout;
+    let text = String::from_utf8_lossy(&text);
+    for expected in ["MDQ shared | waited, tCK", "note: MDQ shared: bursts of a DIMM's ranks"] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+}
+
+#[test]
 fn io_buffers_are_compared() {
     let comparison =
         json("sweep io-buffers --contexts 1024 --channels 2 --tp 64 --refresh off --json");
@@ -240,6 +261,8 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --ranks 0", "0 ranks on a DIMM: expected 1 to 4"),
         ("run --system aim --ranks 2", "--ranks: it goes with --system l3, not with --system aim"),
         ("run --op decode --ranks 2", "--op decode: it runs on one rank, here are 2"),
+        ("run --dimms 2 --mdq shared", "--mdq shared: it goes with several ranks on a DIMM"),
+        ("run --op decode --mdq shared", "--mdq: it goes with --op attention, fc, gemv, layer"),
         ("run --threads 2", "--threads: with --op attention, it goes with several ranks"),
         ("run --channels 2 --vcd x.vcd", "--vcd: with --op attention, it goes with one rank"),
         ("run --heads 96 --context 200000", "rank 0 of 1: weights, K and V of 1 layer(s) take"),

@@ -45,7 +45,11 @@ fn an_image_is_written_and_shown() {
 
     let text = succeeds(&["show", "a.spd"], folder);
     assert!(text.starts_with("a.spd: spoofed values, CRCs 0x"), "{text}");
-    for row in ["CL        |             23 |  14.375 |                 22", "spoofed by 1 tCK"] {
+    for row in [
+        "(module) ok\nPIMLICO-L3-3200, serial number 1: DDR4 module of type 0x0e, one buffer chip with",
+        "CL        |             23 |  14.375 |                 22",
+        "spoofed by 1 tCK",
+    ] {
         assert!(text.contains(row), "{text}");
     }
     let document = |file| -> serde_json::Value {
@@ -56,6 +60,7 @@ fn an_image_is_written_and_shown() {
     assert_eq!(spoofed["true_tck"], honest["true_tck"]);
     assert_eq!(honest["true_tck"], honest["advertised_tck"]);
     assert_eq!(spoofed["crc"]["ok"], true);
+    assert_eq!((&spoofed["module_type"], &honest["module_type"]), (&"0x0e".into(), &"0x0e".into()));
     for (name, own, advertised) in
         [("CL", 22, 23), ("WL", 16, 15), ("WR", 24, 25), ("WTR_S", 4, 5), ("RP", 22, 22)]
     {
@@ -164,7 +169,7 @@ fn decode_dimms_reads_the_image() {
         assert!(!text.contains("Bad"), "{text}");
         for (name, expected) in [
             ("Fundamental Memory type", "DDR4 SDRAM"),
-            ("Module Type", "LRDIMM"),
+            ("Module Type", "Reserved (0x0E)"),
             ("Maximum module speed", "3200 MT/s (PC4-25600)"),
             ("Size", "16384 MB"),
             ("Banks x Rows x Columns x Bits", "16 x 16 x 10 x 64"),

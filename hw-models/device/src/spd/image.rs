@@ -2,8 +2,8 @@
 //! Writes an image.
 
 use super::{
-    BASE, Description, LRDIMM, Module, OWN, OWN_KEY, OWN_VERSION, RELAYOUT_TCK, SPD_BYTES, Spd,
-    SpdError, SpdTiming, Values, field,
+    BASE, Description, MODULE, MODULE_TYPE, Module, OWN, OWN_KEY, OWN_VERSION, RELAYOUT_TCK,
+    SPD_BYTES, Spd, SpdError, SpdTiming, Values, field,
 };
 use std::ops::RangeInclusive;
 
@@ -35,8 +35,8 @@ impl Description {
         write_organisation(&mut image, module)?;
         write_timing(&mut image, &mut timing)?;
         BASE.seal(&mut image);
-        write_lrdimm(&mut image, module);
-        LRDIMM.seal(&mut image);
+        write_module(&mut image, module);
+        MODULE.seal(&mut image);
         write_manufacture(&mut image, module)?;
         write_own(&mut image, &timing, relayout_tck);
         OWN.seal(&mut image);
@@ -76,7 +76,7 @@ fn write_organisation(image: &mut [u8; SPD_BYTES], module: &Module) -> Result<()
     image[0] = 0x23; // 384 bytes used of 512
     image[1] = 0x11; // revision 1.1
     image[2] = 0x0C; // DDR4
-    image[3] = 0x04; // LRDIMM
+    image[3] = MODULE_TYPE;
     image[4] = groups << 6 | banks << 4 | density;
     image[5] = (module.row_bits as u8 - 12) << 3 | (module.column_bits as u8 - 9);
     image[11] = 0x03; // 1.2 V, operable and endurant
@@ -96,11 +96,11 @@ fn write_timing(image: &mut [u8; SPD_BYTES], timing: &mut SpdTiming) -> Result<(
     Ok(())
 }
 
-fn write_lrdimm(image: &mut [u8; SPD_BYTES], module: &Module) {
+fn write_module(image: &mut [u8; SPD_BYTES], module: &Module) {
     image[128] = 0x11; // 31 to 32 mm high
     image[129] = 0x11; // 1 to 2 mm on both sides
     image[130] = 0x1F; // no reference raw card
-    image[131] = 0x15; // second generation of register and data buffers; one row of chips; one register
+    image[131] = 0x05; // one row of chips, one buffer chip
     image[133..135].copy_from_slice(&module.manufacturer_id.to_le_bytes());
 }
 

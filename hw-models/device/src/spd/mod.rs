@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: MIT
 //! Serial Presence Detect: the 512 bytes from which a host's memory controller programs itself.
 //!
-//! The image is that of a DDR4 LRDIMM (JEDEC standard 21-C, annex L, "SPD for DDR4 SDRAM modules"):
-//! base section with its CRC in bytes 126 and 127, the LRDIMM's section with its CRC in bytes 254 and
-//! 255, manufacturing data from byte 320 on. [`Description::image`] writes it, [`Spd::parse`] reads
-//! it as a host does.
+//! The image is that of a DDR4 module (JEDEC standard 21-C, annex L, "SPD for DDR4 SDRAM modules"):
+//! base section with its CRC in bytes 126 and 127, the section of its module type with its CRC in bytes
+//! 254 and 255, manufacturing data from byte 320 on. [`Description::image`] writes it, [`Spd::parse`]
+//! reads it as a host does.
+//!
+//! # Module type
+//!
+//! All data lines of the module lead to one buffer chip. Byte 3 says so with a type of its own,
+//! [`MODULE_TYPE`]: an LRDIMM (0x04) has a data buffer for each byte lane, none of which sees the bytes that
+//! re-layout exchanges between lanes; and behind the register of an RDIMM (0x01) the data lines go straight to
+//! the chips. Firmware that knows JEDEC's types alone leaves such a module out.
+//!
+//! Annex L has no section for this type. Ours has what those of RDIMM and LRDIMM begin alike with:
+//!
+//! | bytes | |
+//! | --- | --- |
+//! | 128 to 130 | height, thickness, reference raw card (none) |
+//! | 131 | bits 3, 2: rows of chips on the card; bits 1, 0: buffer chips; bits 7 to 4, JEDEC's kinds of register: 0 |
+//! | 132 | 0 |
+//! | 133, 134 | manufacturer of the buffer chip, where theirs have the register's |
+//! | 135 to 253 | 0 |
 //!
 //! # Honest and spoofed
 //!
@@ -64,6 +81,10 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of an image.
 pub const SPD_BYTES: usize = 512;
+
+/// Byte 3, the module type: one buffer chip with all byte lanes. Annex L leaves 0xE in bits 3 to 0 unassigned;
+/// bits 7 to 4 are those of a hybrid module, which this is not.
+pub const MODULE_TYPE: u8 = 0x0E;
 
 /// Clocks for which re-layout of 16-bit elements on x8 chips holds the data: two beats.
 pub const RELAYOUT_TCK: u64 = RelayoutUnit::<16, 8>::GROUP as u64 / 2;
@@ -180,7 +201,7 @@ pub struct Advertised {
     pub timing: SpdTiming,
     /// Clocks by which `timing` is spoofed; 0: not at all.
     pub relayout_tck: u64,
-    /// The CRCs of base section and LRDIMM section.
+    /// The CRCs of base section and module section.
     pub crc: [u16; 2],
 }
 
@@ -305,7 +326,7 @@ struct Section {
 }
 
 const BASE: Section = Section { first: 0, last: 125 };
-const LRDIMM: Section = Section { first: 128, last: 253 };
+const MODULE: Section = Section { first: 128, last: 253 };
 const OWN: Section = Section { first: 353, last: 379 };
 
 /// What the bytes of [`OWN`] begin with.

@@ -2,8 +2,8 @@
 //! Reads an image as a host does.
 
 use super::{
-    Advertised, BASE, LRDIMM, Module, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, Spd, SpdError,
-    SpdTiming, field,
+    Advertised, BASE, MODULE, MODULE_TYPE, Module, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, Spd,
+    SpdError, SpdTiming, field,
 };
 
 type Image = [u8; SPD_BYTES];
@@ -13,7 +13,7 @@ impl Spd {
     pub fn parse(image: &[u8]) -> Result<Advertised, SpdError> {
         let image: &Image = image.try_into().map_err(|_| SpdError::Length(image.len()))?;
         check_type(image)?;
-        let crc = [BASE.check(image)?, LRDIMM.check(image)?];
+        let crc = [BASE.check(image)?, MODULE.check(image)?];
         let module = module(image)?;
         let mut timing = timing(image)?;
         let relayout_tck = own(image, &mut timing)?;
@@ -41,7 +41,7 @@ fn check_type(image: &Image) -> Result<(), SpdError> {
     expect(image, 2, 0xFF, 0x0C, "memory type", "0x0c, DDR4")?;
     expect(image, 1, 0xF0, 0x10, "revision", "0x10 to 0x1f, 1.0 to 1.15")?;
     expect(image, 0, 0x70, 0x20, "size", "0x20 in bits 6 to 4, 512 bytes")?;
-    expect(image, 3, 0x8F, 0x04, "module type", "0x04, LRDIMM")
+    expect(image, 3, 0xFF, MODULE_TYPE, "module type", "0x0e, one buffer chip with all byte lanes")
 }
 
 fn module(image: &Image) -> Result<Module, SpdError> {

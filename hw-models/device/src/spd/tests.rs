@@ -12,7 +12,7 @@ fn image(values: Values) -> [u8; SPD_BYTES] {
 
 /// Seals all sections again.
 fn seal(image: &mut [u8; SPD_BYTES]) {
-    for section in [BASE, LRDIMM, OWN] {
+    for section in [BASE, MODULE, OWN] {
         section.seal(image);
     }
 }
@@ -51,7 +51,7 @@ fn is_two_of_the_rank(config: &Config, description: &Description, row_bits: u64,
 #[test]
 fn bytes_are_where_the_standard_puts_them() {
     let honest = image(Values::Honest);
-    assert_eq!(honest[..7], [0x23, 0x11, 0x0C, 0x04, 0x85, 0x21, 0x00]);
+    assert_eq!(honest[..7], [0x23, 0x11, 0x0C, 0x0E, 0x85, 0x21, 0x00]);
     assert_eq!(honest[11..14], [0x03, 0x09, 0x03]);
     assert_eq!(honest[17..20], [0, 5, 5]); // 625 ps
     assert_eq!(honest[20..24], [0, 0x80, 0, 0]); // CL 22
@@ -61,6 +61,7 @@ fn bytes_are_where_the_standard_puts_them() {
     assert_eq!(honest[36..41], [0, 170, 20, 40, 40]);
     assert_eq!(honest[41..46], [0, 120, 0, 20, 60]); // 15, 2.5, 7.5 ns
     assert_eq!(honest[117..126], [0; 9]);
+    assert_eq!(honest[128..136], [0x11, 0x11, 0x1F, 0x05, 0, 0, 0, 0]);
     assert_eq!(honest[325..345], *b"\0\0\0\x01PIMLICO-L3-3200 ");
     assert_eq!(honest[353..361], *b"PIML\x01\x00\x10\x0C");
 
@@ -136,7 +137,8 @@ fn what_is_wrong_is_said_in_one_line() {
         (2, 0x0B, "byte 2, memory type: 0x0b, expected 0x0c, DDR4"),
         (1, 0x20, "byte 1, revision: 0x20, expected 0x10 to 0x1f"),
         (0, 0x13, "byte 0, size: 0x13"),
-        (3, 0x02, "byte 3, module type: 0x02, expected 0x04, LRDIMM"),
+        (3, 0x04, "byte 3, module type: 0x04, expected 0x0e, one buffer chip with all byte lanes"),
+        (3, 0x9E, "byte 3, module type: 0x9e"),
         (4, 0x84, "byte 4, density: 0x84"),
         (4, 0xC5, "byte 4, bank groups"),
         (5, 0x39, "byte 5, addressing"),

@@ -7,10 +7,11 @@ use crate::dpa;
 use crate::failure::Failure;
 use crate::files;
 use crate::gear::GearArgument;
+use crate::mdq::MdqArgument;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Normalise, Options, SumFormat, Topology};
+use pimlico_device::{Config, Mdq, Normalise, Options, SumFormat, Topology};
 use pimlico_host::attention::AttentionSetup;
 use pimlico_host::checkpoint::config::Config as ModelConfig;
 use pimlico_host::data::Distribution;
@@ -104,6 +105,10 @@ pub struct RunArguments {
     /// Ranks on each DIMM
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) ranks: usize,
+    /// Data lines between buffer chip and chips, on DIMMs of several ranks. Shared, bursts take turns and hold up
+    /// all that follows in their rank: an upper bound of contention, not a model cycle by cycle
+    #[arg(long, value_enum, default_value_t = MdqArgument::Private)]
+    pub(super) mdq: MdqArgument,
     /// Layers for which there must be room, with --op layer; they are alike, and one runs [default: 1]
     #[arg(long, value_name = "N")]
     pub(super) layers: Option<usize>,
@@ -235,6 +240,11 @@ impl RunArguments {
         let of = Topology::new(self.channels.unwrap_or(1), self.dimms, self.ranks);
         let topology =
             of.map_err(|e| Failure::Input(format!("--channels, --dimms, --ranks: {e}")))?;
+        let topology = topology.with_mdq(self.mdq.into());
+        if topology.mdq() == Mdq::Shared && topology.ranks() == 1 {
+            let message = "--mdq shared: it goes with several ranks on a DIMM (--ranks)";
+            return Err(Failure::Input(message.to_owned()));
+        }
         if topology.count() == 1 && !self.timing_only {
             return match (self.threads, self.op) {
                 (None, _) | (_, Op::Layer) => Ok(topology),

@@ -84,6 +84,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("channels", Both, ALL),
     ("dimms", L3, ALL),
     ("ranks", L3, ALL),
+    ("mdq", L3, &[Attention, Fc, Gemv, Layer]),
     ("tp", Both, &[Fc]),
     ("lm-head", Both, &[Fc]),
     ("program", L3, &[Attention, Gemv]),
@@ -182,6 +183,7 @@ mod tests {
             "normalise" => "late",
             "sums" => "binary32",
             "io-buffers" => "single",
+            "mdq" => "shared",
             "dram" => "ddr4-3200",
             _ => "1",
         }

@@ -24,6 +24,7 @@ pub use decode::tiny_job;
 pub use flags::Given;
 
 use crate::failure::Failure;
+use crate::mdq::MdqArgument;
 use crate::output;
 use arguments::{RunArguments, System};
 use backend::Backend;
@@ -279,6 +280,9 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
         ("layers", *layers),
     ] {
         what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
+    }
+    if arguments.mdq == MdqArgument::Shared {
+        what += " --mdq shared";
     }
     if arguments.timing_only {
         what += " --timing-only";

@@ -75,6 +75,24 @@ pub(super) fn table(report: &Report) -> String {
         ])
     };
     let header = ["operator", "ranks", "busiest / mean", "waited, tCK", "busiest channel", "GB/s"];
+    let table = format!("\n{}", output::table(&header, report.operators.iter().filter_map(row)));
+    if all.share_mdq() { table + &mdq_table(report) } else { table }
+}
+
+/// What ranks that share the data lines of their DIMM cost each other, for people.
+fn mdq_table(report: &Report) -> String {
+    let row = |operator: &Operator| {
+        let OnRanks { mdq_waited_tck, mdq, mdq_least_tck, .. } = operator.ranks?;
+        Some(vec![
+            operator.operator.to_owned(),
+            grouped(mdq_waited_tck),
+            format!("{:.1} %", 100.0 * mdq),
+            grouped(mdq_least_tck),
+            grouped(operator.cycles),
+        ])
+    };
+    let header =
+        ["MDQ shared", "waited, tCK", "busiest lines", "at the least, tCK", "at the most, tCK"];
     format!("\n{}", output::table(&header, report.operators.iter().filter_map(row)))
 }
 

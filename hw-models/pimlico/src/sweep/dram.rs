@@ -2,10 +2,11 @@
 //! `pimlico sweep dram`: what the DRAM's supply and its density make of the device.
 
 use crate::failure::Failure;
+use crate::mdq::MdqArgument;
 use crate::output::{self, grouped};
-use crate::workloads::{Machine, Run};
+use crate::workloads::{Machine, MdqRun, Run};
 use clap::Args;
-use pimlico_device::{Config, Options, Topology};
+use pimlico_device::{Config, Mdq, Options, Topology};
 use serde::Serialize;
 
 /// Banks that may open in a tFAW: what L3's bandwidth wants, half of it, and what JESD79-4 allows.
@@ -13,6 +14,9 @@ const FAW_BANKS: [u64; 3] = [16, 8, 4];
 /// Elements of a head's vectors, and its tokens.
 const HEAD_DIM: usize = 128;
 const CONTEXTS: [usize; 2] = [16_384, 2048];
+/// Elements of a head's vectors and its tokens, where the ranks of a DIMM share its data lines: shorter vectors have
+/// more scores in the same time.
+const MDQ_HEADS: [(usize, usize); 3] = [(128, 16_384), (128, 2048), (64, 16_384)];
 /// Rows and columns of the matrix.
 const MATRIX: usize = 4096;
 /// Ranks of the layer: L3's 16 channels of two DIMMs of two ranks.
@@ -27,6 +31,10 @@ pub struct DramArguments {
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
+    /// Data lines between buffer chip and chips, on DIMMs of two ranks. With `shared` also what they cost there: an
+    /// upper bound of contention, not a model cycle by cycle
+    #[arg(long, value_enum, default_value_t = MdqArgument::Private)]
+    mdq: MdqArgument,
     /// Print one JSON document in place of the table
     #[arg(long)]
     json: bool,
@@ -37,6 +45,7 @@ pub struct DramArguments {
 struct DramReport {
     sweep: &'static str,
     seed: u64,
+    mdq: &'static str,
     drams: Vec<DramRow>,
 }
 
@@ -46,16 +55,19 @@ struct DramRow {
     dram: String,
     faw_banks: u64,
     runs: Vec<Run>,
+    /// Work on ranks that share the data lines of their DIMM, if it is asked for.
+    mdq_shared: Vec<MdqRun>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
-    let DramArguments { tokens, seed, json } = *arguments;
+    let DramArguments { tokens, seed, mdq, json } = *arguments;
+    let mdq = Mdq::from(mdq);
     let [channels, dimms, ranks] = CHANNELS_DIMMS_RANKS;
     let topology = Topology::new(channels, dimms, ranks).expect("as many as there may be");
     let drams = Config::RANKS.map(|name| Config::of_rank(name).expect("a preset"));
     let bar = output::progress((drams.len() * FAW_BANKS.len()) as u64, "DRAMs");
-    let mut report = DramReport { sweep: "dram", seed, drams: Vec::new() };
+    let mut report = DramReport { sweep: "dram", seed, mdq: mdq.name(), drams: Vec::new() };
     for preset in drams {
         for faw_banks in FAW_BANKS {
             let mut config = preset.clone();
@@ -69,14 +81,21 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
             runs.push(machine.matrix(MATRIX, MATRIX, seed)?);
             runs.push(machine.layer(topology, seed)?);
             runs.push(machine.token(tokens, seed)?);
-            report.drams.push(DramRow { dram, faw_banks, runs });
+            let mut mdq_shared = Vec::new();
+            if mdq == Mdq::Shared {
+                for (head_dim, context) in MDQ_HEADS {
+                    mdq_shared.push(machine.head_on_each(head_dim, context, seed)?);
+                }
+                mdq_shared.push(machine.layer_mdq(topology, seed)?);
+            }
+            report.drams.push(DramRow { dram, faw_banks, runs, mdq_shared });
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
     match json {
         true => output::print_json(&report),
-        false => output::print(&text(&report)),
+        false => output::print(&(text(&report) + &mdq_text(&report))),
     }
 }
 
@@ -100,4 +119,72 @@ fn text(report: &DramReport) -> String {
         report.seed,
         output::table(&header, rows)
     )
+}
+
+/// A row for each piece of work on each DRAM, where the ranks of a DIMM share its data lines.
+fn mdq_text(report: &DramReport) -> String {
+    let rows: Vec<_> = report.drams.iter().flat_map(mdq_rows).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header =
+        ["", "DRAM", "MDQ private", "wanted of one MDQ", "MDQ shared, at the least", "MDQ shared"];
+    format!(
+        "\nThe ranks of a DIMM share its data lines: tCK, an upper bound of contention beside what any order takes\n\n{}",
+        output::table(&header, rows)
+    )
+}
+
+fn mdq_rows(dram: &DramRow) -> impl Iterator<Item = Vec<String>> {
+    dram.mdq_shared.iter().map(|run| {
+        let more = run.shared_tck as f64 / run.private_tck.max(1) as f64 - 1.0;
+        vec![
+            run.workload.clone(),
+            format!("{}, {}", dram.dram, dram.faw_banks),
+            grouped(run.private_tck),
+            format!("{:.1} %", 100.0 * run.wanted),
+            grouped(run.least_tck),
+            format!("{} (+{:.1} %)", grouped(run.shared_tck), 100.0 * more),
+        ]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(mdq_shared: Vec<MdqRun>) -> DramReport {
+        let row = DramRow { dram: "a DRAM".to_owned(), faw_banks: 8, runs: Vec::new(), mdq_shared };
+        DramReport { sweep: "dram", seed: 1, mdq: "shared", drams: vec![row] }
+    }
+
+    #[test]
+    fn shared_data_lines_have_a_column_beside_private_ones() {
+        assert_eq!(mdq_text(&report(Vec::new())), "");
+        let run = MdqRun {
+            workload: "work".to_owned(),
+            private_tck: 1000,
+            shared_tck: 1500,
+            least_tck: 1220,
+            wanted: 1.218,
+        };
+        let text = mdq_text(&report(vec![run]));
+        let row = text.lines().last().expect("a row");
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        let expected = ["work", "a DRAM, 8", "1 000", "121.8 %", "1 220", "1 500 (+50.0 %)"];
+        assert_eq!(cells, expected);
+        assert!(text.contains("| MDQ shared") || text.contains(" MDQ shared "), "{text}");
+    }
+
+    #[test]
+    fn a_head_on_each_of_two_ranks_wants_more_than_one_set_of_lines() {
+        let machine = Machine { config: Config::ddr4_3200(), options: Options::default() };
+        let run = machine.head_on_each(64, 1000, 1).expect("it runs");
+        assert!(run.wanted > 1.0, "{}", run.wanted);
+        assert!(run.private_tck < run.least_tck && run.least_tck < run.shared_tck);
+        assert!(run.shared_tck < 2 * run.private_tck);
+        let document = serde_json::to_value(report(vec![run.clone()])).expect("plain data");
+        assert_eq!(document["mdq"], "shared");
+        assert_eq!(document["drams"][0]["mdq_shared"][0]["shared_tck"], run.shared_tck);
+    }
 }
