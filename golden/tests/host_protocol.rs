@@ -242,6 +242,18 @@ fn a_tck_less_is_no_breach() {
         t.end();
         t.take();
     });
+    // A START behind an end: from the tCK on in which it waits.
+    passes(|t| {
+        t.ended();
+        t.open(STATUS);
+        t.now += 10_000;
+        t.send(MAILBOX, start(0));
+        t.now += 5000 - 24 - 22;
+        t.status.state = 2;
+        t.poll();
+        t.end();
+        t.take();
+    });
     passes(|t| {
         t.run(0);
         t.now += 2;
