@@ -22,6 +22,7 @@
 //! | [`llama`] | and a whole decoder? |
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
+//! | [`host_protocol`] | and do a host and the module keep their own protocol on the host's? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
@@ -43,6 +44,7 @@ pub mod dot;
 pub mod error;
 pub mod exact;
 pub mod format;
+pub mod host_protocol;
 pub mod llama;
 pub mod pin_codes;
 pub mod pingpong;
