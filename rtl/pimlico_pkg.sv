@@ -126,6 +126,8 @@ package pimlico_pkg;
     logic [7:0]  ccd_s;
     /// tCCD_L, and so the slot of the bank PUs.
     logic [7:0]  ccd_l;
+    /// RD_RESULT or WR_SHARED to the next of either.
+    logic [7:0]  ccd_result;
     /// tRRD_S.
     logic [7:0]  rrd_s;
     /// tRRD_L.
@@ -156,6 +158,8 @@ package pimlico_pkg;
     logic [7:0]  wr_to_rd_l;
     /// WR to PRE: CWL + BL + tWR.
     logic [7:0]  wr_to_pre;
+    /// WR_SHARED to RD_ALL and RD_RESULT: CWL + BL + tWTR_SHARED; 0: they do not wait.
+    logic [7:0]  shared_to_rd;
     /// CL.
     logic [7:0]  cl;
     /// CWL.

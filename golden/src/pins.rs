@@ -22,7 +22,9 @@
 //! * `WR_SHARED` and `RD_RESULT` move a burst between the data bus and the PUs' buffers, CWL and CL
 //!   after the command as a WR and an RD do. They want no open row and touch no array, so that tWTR,
 //!   which waits for data to reach one, is not for them; tCCD_S and the turnaround of the data bus
-//!   are. With the all-bank RD they share nothing but the command bus.
+//!   are. Two of them are `t_ccd_result` apart, if the bank groups share a trunk; an all-bank RD and an
+//!   RD_RESULT wait for `t_wtr_shared` after the data of a WR_SHARED, if the shared buffers turn from write to
+//!   read. Without these two they share nothing with the all-bank RD but the command bus.
 //! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC, and for nothing
 //!   else.
 //!
@@ -34,9 +36,9 @@
 //!
 //! let mut checker = PinChecker::new(Rules {
 //!     bank_groups: 4, banks_per_group: 4, burst: 4,
-//!     t_ccd_s: 4, t_ccd_l: 8, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34, faw_banks: 16,
+//!     t_ccd_s: 4, t_ccd_l: 8, t_ccd_result: None, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34, faw_banks: 16,
 //!     t_rcd: 22, t_rcd_wr: 22, t_rcd_mac: 22, t_ras: 52, t_rp: 22, t_rc: 74,
-//!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wr: 24, t_rtp: 12,
+//!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wtr_shared: None, t_wr: 24, t_rtp: 12,
 //!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8,
 //! });
 //! assert!(checker.command(100, Pin::Act { bank: 3, row: 9 }).is_empty());

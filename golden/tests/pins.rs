@@ -12,6 +12,7 @@ fn ddr4_3200() -> Rules {
         burst: 4,
         t_ccd_s: 4,
         t_ccd_l: 8,
+        t_ccd_result: None,
         t_rrd_s: 4,
         t_rrd_l: 8,
         t_faw: 34,
@@ -27,6 +28,7 @@ fn ddr4_3200() -> Rules {
         rtw_gap: 2,
         t_wtr_s: 4,
         t_wtr_l: 12,
+        t_wtr_shared: None,
         t_wr: 24,
         t_rtp: 12,
         t_rfc: 560,
@@ -167,6 +169,12 @@ fn gates() -> Vec<Gate> {
         gate("tCCD_L", &all_open(&[(100, rd(9))]), RD_ALL, 108),
         // No turnaround, as the all-bank RD has no data on the bus.
         gate("tCCD_L", &all_open(&[(100, RD_ALL)]), wr(9), 108),
+        gate("tCCD_RESULT", &[(100, RD_RESULT)], RD_RESULT, 108).with(|r| r.t_ccd_result = Some(8)),
+        gate("tCCD_RESULT", &[(100, WR_SHARED)], WR_SHARED, 105).with(|r| r.t_ccd_result = Some(5)),
+        gate("tCCD_RESULT", &[(100, WR_SHARED)], RD_RESULT, 108).with(|r| r.t_ccd_result = Some(8)),
+        gate("tWTR_SHARED", &all_open(&[(100, WR_SHARED)]), RD_ALL, 124)
+            .with(|r| r.t_wtr_shared = Some(4)),
+        gate("tWTR_SHARED", &[(100, WR_SHARED)], RD_RESULT, 120).with(|r| r.t_wtr_shared = Some(0)),
         gate("tWTR_S", &after_open(&[(100, wr(0))]), rd(4), 124),
         gate("tWTR_L", &after_open(&[(100, wr(0))]), rd(1), 132),
         gate("tWTR_L", &after_open(&[(100, wr(0))]), rd(0), 132),
@@ -595,6 +603,7 @@ impl Controller {
         let group = |bank: usize| bank / r.banks_per_group;
         let turn = r.cl + r.burst + r.rtw_gap - r.cwl;
         let written = t + r.cwl + r.burst;
+        let between = r.t_ccd_s.max(r.t_ccd_result.unwrap_or(0));
         let banks = 0..self.open.len();
         match pin {
             Pin::Act { .. } | Pin::ActAll { .. } => {
@@ -666,16 +675,20 @@ impl Controller {
                     raise(&mut self.next_rd[bank], t + r.t_ccd_s);
                     raise(&mut self.next_wr[bank], t + turn.max(r.t_ccd_s));
                 }
-                raise(&mut self.next_rd_result, t + r.t_ccd_s);
-                raise(&mut self.next_wr_shared, t + turn.max(r.t_ccd_s));
+                raise(&mut self.next_rd_result, t + between);
+                raise(&mut self.next_wr_shared, t + turn.max(between));
             }
             Pin::WrShared { .. } => {
                 for bank in banks {
                     raise(&mut self.next_rd[bank], t + r.t_ccd_s);
                     raise(&mut self.next_wr[bank], t + r.t_ccd_s);
                 }
-                raise(&mut self.next_rd_result, t + r.t_ccd_s);
-                raise(&mut self.next_wr_shared, t + r.t_ccd_s);
+                raise(&mut self.next_rd_result, t + between);
+                raise(&mut self.next_wr_shared, t + between);
+                if let Some(wtr) = r.t_wtr_shared {
+                    raise(&mut self.next_rd_all, written + wtr);
+                    raise(&mut self.next_rd_result, written + wtr);
+                }
             }
             Pin::Ref => {
                 for bank in banks {
@@ -790,8 +803,10 @@ fn random_legal_streams_pass_and_no_tck_earlier() {
     };
     // Each timing binds by itself now and then.
     let odd = Rules { t_rc: 100, t_faw: 120, t_rcd_wr: 25, t_rcd_mac: 31, ..ddr4_3200() };
+    let trunk = Rules { t_ccd_result: Some(8), t_wtr_shared: Some(6), ..ddr4_3200() };
     let mut met = BTreeSet::new();
     for seed in 0..8 {
+        met.extend(random_stream(trunk.clone(), seed, 30_000));
         met.extend(random_stream(ddr4_3200(), seed, 30_000));
         met.extend(random_stream(aim.clone(), seed, 30_000));
         met.extend(random_stream(odd.clone(), seed, 30_000));

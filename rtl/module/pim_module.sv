@@ -131,9 +131,15 @@ module pim_module import pimlico_pkg::*; #(
   // Idle cycles of the adder unit between a burst of the context and one of scores or outputs: result_path.md.
   localparam int unsigned TREE_AFTER_CONTEXT = GEAR == 1 ? 11 : GEAR == 2 ? 9 : 8;
 
+  // Cycles from one RD_RESULT to the next: a burst of four tCK, or a longer tCCD_RESULT.
+  logic [7:0] burst;
+
+  assign burst = timing_i.ccd_result <= 8'd4 ? 8'(4 / GEAR) :
+                                               8'((9'(timing_i.ccd_result) + 9'(GEAR) - 9'd1) >> $clog2(GEAR));
+
   sequencer #(.SCORES(SCORES), .TREE_AFTER_CONTEXT(TREE_AFTER_CONTEXT)) u_sequencer (
     .clk_i            (clk_module),
-    .burst_i          (8'(4 / GEAR)),
+    .burst_i          (burst),
     .wide_i           (SUM_EXP_BITS != 5),
     .start_i          (start_valid_i && start_ready_o),
     .done_i           (end_valid_o),

@@ -77,7 +77,7 @@ module rank_controller import pimlico_pkg::*; #(
 
   // Configuration, of one edge of a clock of its own. The time from ACT to PRE is so long that tRC is
   // over when tRP is.
-  logic       clk_configuration, configured_q, single_d, single_q, half_d, half_q, unused_timing;
+  logic       clk_configuration, configured_q, single_d, single_q, half_d, half_q, turns_d, turns_q, unused_timing;
   timing_t    timing_d, timing_q;
   logic [7:0] rc_less_rp;
 
@@ -91,6 +91,9 @@ module rank_controller import pimlico_pkg::*; #(
   // An all-bank read's row is opened by ACTs, by two ACT_ALLs of half of the banks, or by one.
   assign single_d = timing_i.faw_banks[4:3] == 2'b00;
   assign half_d   = timing_i.faw_banks[4:3] == 2'b01;
+
+  // The shared buffers turn from write to read.
+  assign turns_d = timing_i.shared_to_rd != '0;
 
   assign unused_timing = &{1'b0, timing_q.faw_banks, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
 
@@ -107,6 +110,7 @@ module rank_controller import pimlico_pkg::*; #(
     timing_q <= timing_d;
     single_q <= single_d;
     half_q   <= half_d;
+    turns_q  <= turns_d;
   end
 
   // What is chosen in this cycle: one of these, or none.
@@ -285,7 +289,7 @@ module rank_controller import pimlico_pkg::*; #(
 
   // Timings of the rank.
   logic stop;
-  logic any_read_over, data_over, write_over, row_over;
+  logic any_read_over, data_over, write_over, result_over, shared_over, row_over;
   logic refreshing, refreshing_d, refreshing_q;
 
   timer u_any_read (
@@ -299,6 +303,16 @@ module rank_controller import pimlico_pkg::*; #(
   );
   timer u_write (
     .clk_i, .rst_ni, .start_i(rd || rd_result), .clocks_i(timing_q.rd_to_wr), .over_o(write_over)
+  );
+  timer u_result (
+    .clk_i, .rst_ni, .start_i(rd_result || wr_shared), .clocks_i(timing_q.ccd_result), .over_o(result_over)
+  );
+  // From the second slot to the first as many cycles are a slot too few.
+  timer #(.WIDTH(9)) u_shared (
+    .clk_i, .rst_ni,
+    .start_i  (wr_shared),
+    .clocks_i ({1'b0, timing_q.shared_to_rd} + 9'(APART && turns_q)),
+    .over_o   (shared_over)
   );
   // tRP and tRFC: no bank is open to be closed while the rank refreshes. Where array commands are
   // stopped, a REF comes if all banks are closed, and a PREA if not.
@@ -366,6 +380,11 @@ module rank_controller import pimlico_pkg::*; #(
   assign let_by_d    = may_refresh ? let_by_q + 4'(rd_result) : '0;
   assign held        = reads_q != '0 && !let_by_q[3];
 
+  // WR_SHAREDs that go before an all-bank read whose row is open, where it has to wait for the last of them: eight.
+  logic [3:0] writes_d, writes_q;
+
+  assign writes_d = turns_q && !stop && head_all_q && hit_q && !rd_all ? writes_q + 4'(wr_shared) : '0;
+
   // Whether an RD or WR whose row is open may have its command, but for the data bus.
   logic column_here, rd_ready, wr_ready;
 
@@ -378,7 +397,8 @@ module rank_controller import pimlico_pkg::*; #(
   // data bus. bus_first: it goes before any array command; RD and WR do not wait for the data bus then.
   logic bus_free, bus_legal, bus_first, passed_over_d, passed_over_q, bus_was_last_d, bus_was_last_q;
 
-  assign bus_free  = bus_waiting && !refreshing && data_over && (write_over || !burst.write);
+  assign bus_free  = bus_waiting && !refreshing && data_over && result_over &&
+                     (burst.write ? write_over && !writes_q[3] : shared_over);
   assign bus_legal = bus_free && !(bus_was_last_q && (rd_ready || wr_ready));
   assign bus_first = !APART && bus_free && passed_over_q;
 
@@ -403,7 +423,7 @@ module rank_controller import pimlico_pkg::*; #(
   assign opens      = (head_rd_q || head_wr_q) && !bank_open_q;
 
   assign may_rd_all  = !stop && head_all_q && hit_q && known_q && act_over_q[RCD_MAC] && &column_over &&
-                       &read_over;
+                       &read_over && shared_over;
   assign may_set     = !stop && head_all_q && hit_q && !known_q;
   assign may_act     = !stop && (opens || (opens_all && single_q)) && act_legal;
   assign may_act_all = !stop && opens_all && !single_q && row_over && &faw_over;
@@ -536,6 +556,7 @@ module rank_controller import pimlico_pkg::*; #(
       bus_was_last_q <= 1'b0;
       reads_q        <= '0;
       let_by_q       <= '0;
+      writes_q       <= '0;
       behind_q       <= '0;
       set_q          <= '0;
       output_q       <= '0;
@@ -554,6 +575,7 @@ module rank_controller import pimlico_pkg::*; #(
       bus_was_last_q <= bus_was_last_d;
       reads_q        <= reads_d;
       let_by_q       <= let_by_d;
+      writes_q       <= writes_d;
       behind_q       <= behind_d;
       set_q          <= set_d;
       output_q       <= output_d;

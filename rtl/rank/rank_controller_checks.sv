@@ -53,6 +53,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
   tck_t  [3:0]                      window_d, window_q;       // the four last ACTs, the newest first
   tck_t                             data_d, data_q;           // a burst on the data bus
   tck_t                             from_chips_d, from_chips_q;
+  tck_t                             moved_d, moved_q;         // a burst to or from the PUs' buffers
+  tck_t                             shared_d, shared_q;       // a burst to the shared buffers
   tck_t                             refreshed_d, refreshed_q;
   tck_t                             now_q, bus_now;
   timing_t                          timing_d, timing_q;
@@ -66,7 +68,7 @@ module rank_controller_checks import pimlico_pkg::*; #(
   logic                  activates, precharges, reads, writes, all, half, to_chips, from_chips;
   logic [BANK_COUNT-1:0] these;                          // banks that it is for
   logic                  bus, bus_to_chips, bus_from_chips;  // in the second slot
-  tck_t                  data, last_from_chips;              // of the first slot and before
+  tck_t                  data, last_from_chips, moved, shared;  // of the first slot and before
 
   assign bank       = pins_o.bank[BANK_BITS-1:0];
   assign group      = bank[BANK_BITS-1:INDEX_BITS];
@@ -85,11 +87,13 @@ module rank_controller_checks import pimlico_pkg::*; #(
   assign bus             = bus_to_chips || bus_from_chips;
   assign data            = to_chips || from_chips ? now_q : data_q;
   assign last_from_chips = from_chips ? now_q : from_chips_q;
+  assign moved           = pins_o.command inside {PinRdResult, PinWrShared} ? now_q : moved_q;
+  assign shared          = pins_o.command == PinWrShared ? now_q : shared_q;
 
   // Rules that are broken.
   typedef struct packed {
     logic rcd, rcd_wr, rcd_mac, ras, rp, rc, rrd_s, rrd_l, faw;
-    logic ccd_s, ccd_l, wtr_s, wtr_l, rtw, wr, rtp, rfc, open;
+    logic ccd_s, ccd_l, ccd_result, wtr_s, wtr_l, wtr_shared, rtw, wr, rtp, rfc, open;
   } broken_t;
 
   broken_t broken;
@@ -112,6 +116,10 @@ module rank_controller_checks import pimlico_pkg::*; #(
 
   function automatic logic early(tck_t now, tck_t last, logic [15:0] delay);
     return now - last < SLOTS * tck_t'(delay);
+  endfunction
+
+  function automatic logic turned_early(tck_t now, tck_t last);
+    return early(now, last, 16'(timing_q.shared_to_rd));
   endfunction
 
   always_comb begin
@@ -143,7 +151,15 @@ module rank_controller_checks import pimlico_pkg::*; #(
         broken.wtr_s = early(now_q, any_q.written, 16'(timing_q.wr_to_rd_s));
       end
       PinWr:    broken.rcd_wr  = early(now_q, here.activated, 16'(timing_q.rcd_wr));
-      PinRdAll: broken.rcd_mac = early(now_q, any_q.activated, 16'(timing_q.rcd_mac));
+      PinRdAll: begin
+        broken.rcd_mac    = early(now_q, any_q.activated, 16'(timing_q.rcd_mac));
+        broken.wtr_shared = turned_early(now_q, shared_q);
+      end
+      PinRdResult: begin
+        broken.ccd_result = early(now_q, moved_q, 16'(timing_q.ccd_result));
+        broken.wtr_shared = turned_early(now_q, shared_q);
+      end
+      PinWrShared: broken.ccd_result = early(now_q, moved_q, 16'(timing_q.ccd_result));
       PinRef: begin
         broken.rp   = early(now_q, any_q.precharged, 16'(timing_q.rp));
         broken.open = open_q != '0;
@@ -153,7 +169,9 @@ module rank_controller_checks import pimlico_pkg::*; #(
     if (bus) begin
       broken.rfc   |= pins_o.command == PinRef || early(bus_now, refreshed_q, timing_q.rfc);
       broken.ccd_s |= early(bus_now, data, 16'(timing_q.ccd_s));
+      broken.ccd_result |= early(bus_now, moved, 16'(timing_q.ccd_result));
     end
+    if (bus_from_chips) broken.wtr_shared |= turned_early(bus_now, shared);
     if (bus_to_chips) broken.rtw |= early(bus_now, last_from_chips, 16'(timing_q.rd_to_wr));
   end
 
@@ -177,6 +195,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
     window_d     = window_q;
     data_d       = bus ? bus_now : data;
     from_chips_d = bus_from_chips ? bus_now : last_from_chips;
+    moved_d      = bus ? bus_now : moved;
+    shared_d     = bus_to_chips ? bus_now : shared;
     refreshed_d  = pins_o.command == PinRef ? now_q : refreshed_q;
     if (activates || precharges || reads || writes) begin
       for (int unsigned b = 0; b < BANK_COUNT; b++) begin
@@ -211,6 +231,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
       window_q     <= '0;
       data_q       <= '0;
       from_chips_q <= '0;
+      moved_q      <= '0;
+      shared_q     <= '0;
       refreshed_q  <= '0;
       now_q        <= BEGIN;
       timing_q     <= '0;
@@ -225,6 +247,8 @@ module rank_controller_checks import pimlico_pkg::*; #(
       window_q     <= window_d;
       data_q       <= data_d;
       from_chips_q <= from_chips_d;
+      moved_q      <= moved_d;
+      shared_q     <= shared_d;
       refreshed_q  <= refreshed_d;
       now_q        <= now_q + 48'(SLOTS);
       timing_q     <= timing_d;
@@ -243,8 +267,10 @@ module rank_controller_checks import pimlico_pkg::*; #(
   `ASSERT(assert_faw, !broken.faw)
   `ASSERT(assert_ccd_s, !broken.ccd_s)
   `ASSERT(assert_ccd_l, !broken.ccd_l)
+  `ASSERT(assert_ccd_result, !broken.ccd_result)
   `ASSERT(assert_wtr_s, !broken.wtr_s)
   `ASSERT(assert_wtr_l, !broken.wtr_l)
+  `ASSERT(assert_wtr_shared, !broken.wtr_shared)
   `ASSERT(assert_rtw, !broken.rtw)
   `ASSERT(assert_wr, !broken.wr)
   `ASSERT(assert_rtp, !broken.rtp)

@@ -19,7 +19,7 @@ module sequencer import pimlico_pkg::*; #(
   input  logic           rst_ni,
   /// Size of a bank.
   input  bank_size_t     size_i,
-  /// Cycles of a burst on the data bus, 1 or more.
+  /// Cycles from one RD_RESULT to the next, 1 or more: of a burst on the data bus, or tCCD_RESULT.
   input  logic [7:0]     burst_i,
   /// Sums have 32 bits: a burst of the context holds two of them, not four.
   input  logic           wide_i,

@@ -18,6 +18,8 @@ pub struct Rules {
     pub t_ccd_s: u64,
     /// Column command to column command, same group.
     pub t_ccd_l: u64,
+    /// RD_RESULT or WR_SHARED to the next of either. None: tCCD_S alone.
+    pub t_ccd_result: Option<u64>,
     /// ACT to ACT, other group.
     pub t_rrd_s: u64,
     /// ACT to ACT, same group.
@@ -49,6 +51,8 @@ pub struct Rules {
     pub t_wtr_s: u64,
     /// End of WR data to RD, same group.
     pub t_wtr_l: u64,
+    /// End of WR_SHARED data to RD_ALL and RD_RESULT. None: the two need not wait.
+    pub t_wtr_shared: Option<u64>,
     /// End of WR data to PRE.
     pub t_wr: u64,
     /// RD to PRE.
@@ -147,6 +151,11 @@ impl Pin {
 
     pub(super) fn reads_a_bank(self) -> bool {
         matches!(self, Self::Rd { .. } | Self::RdAll { .. })
+    }
+
+    /// It moves a burst between the data bus and the PUs' buffers.
+    pub(super) fn moves_for_pus(self) -> bool {
+        matches!(self, Self::RdResult { .. } | Self::WrShared { .. })
     }
 
     pub(super) fn touches_columns(self) -> bool {

@@ -14,7 +14,7 @@ pub(super) struct Gate {
 }
 
 /// Every timing between two commands but those of REF.
-pub(super) const GATES: [Gate; 15] = [
+pub(super) const GATES: [Gate; 17] = [
     Gate {
         rule: "tRCD",
         delay: |r| r.t_rcd,
@@ -76,6 +76,12 @@ pub(super) const GATES: [Gate; 15] = [
         binds: |r, a, b| a.touches_columns() && same_group(r, a, b),
     },
     Gate {
+        rule: "tCCD_RESULT",
+        delay: |r| r.t_ccd_result.unwrap_or(0),
+        later: Pin::moves_for_pus,
+        binds: |_, a, _| a.moves_for_pus(),
+    },
+    Gate {
         rule: "tWTR_S",
         delay: |r| r.cwl + r.burst + r.t_wtr_s,
         later: |b| matches!(b, Pin::Rd { .. }),
@@ -86,6 +92,12 @@ pub(super) const GATES: [Gate; 15] = [
         delay: |r| r.cwl + r.burst + r.t_wtr_l,
         later: Pin::reads_a_bank,
         binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_group(r, a, b),
+    },
+    Gate {
+        rule: "tWTR_SHARED",
+        delay: |r| r.t_wtr_shared.map_or(0, |t_wtr| r.cwl + r.burst + t_wtr),
+        later: |b| matches!(b, Pin::RdAll { .. } | Pin::RdResult { .. }),
+        binds: |_, a, _| matches!(a, Pin::WrShared { .. }),
     },
     Gate {
         // The end of the read data and the gap, less the time that the write data take to come.

@@ -58,6 +58,10 @@ pub struct Timing {
     /// the next: a *slot*.
     #[serde(rename = "CCD_L")]
     pub ccd_l_tck: u64,
+    /// From one RD_RESULT or WR_SHARED to the next of either: tCCD_S where each bank group has wires of its own to
+    /// the data pins, tCCD_L where they share a trunk.
+    #[serde(rename = "CCD_RESULT")]
+    pub ccd_result_tck: u64,
     /// From one ACT to the next, other group.
     #[serde(rename = "RRD_S")]
     pub rrd_s_tck: u64,
@@ -105,6 +109,10 @@ pub struct Timing {
     /// From the end of WR data to RD, same group.
     #[serde(rename = "WTR_L")]
     pub wtr_l_tck: u64,
+    /// From the end of WR_SHARED data to an all-bank RD or an RD_RESULT, where the shared buffers turn from write to
+    /// read as banks do. 0: they have a write port of their own, and neither waits.
+    #[serde(rename = "WTR_SHARED")]
+    pub wtr_shared_tck: u64,
     /// From the end of WR data to PRE.
     #[serde(rename = "WR")]
     pub wr_tck: u64,
@@ -133,6 +141,7 @@ impl Timing {
         types::Timing {
             ccd_s: byte(self.ccd_s_tck),
             ccd_l: byte(self.ccd_l_tck),
+            ccd_result: byte(self.ccd_result_tck),
             rrd_s: byte(self.rrd_s_tck),
             rrd_l: byte(self.rrd_l_tck),
             rcd: byte(self.rcd_tck),
@@ -148,6 +157,7 @@ impl Timing {
             wr_to_rd_s: byte(self.wr_to_rd_s_tck()),
             wr_to_rd_l: byte(self.wr_to_rd_l_tck()),
             wr_to_pre: byte(self.wr_to_pre_tck()),
+            shared_to_rd: byte(self.shared_to_rd_tck()),
             cl: byte(self.cl_tck),
             cwl: byte(self.cwl_tck),
             rfc: self.rfc_tck.try_into().expect("checked with the configuration"),
@@ -177,13 +187,22 @@ impl Timing {
         self.cwl_tck + self.burst_tck + self.wr_tck
     }
 
+    /// From WR_SHARED to an all-bank RD or an RD_RESULT; 0 if they do not wait.
+    pub fn shared_to_rd_tck(&self) -> u64 {
+        match self.wtr_shared_tck {
+            0 => 0,
+            wtr_shared => self.cwl_tck + self.burst_tck + wtr_shared,
+        }
+    }
+
     /// The range of each value on its own. Limits are those of 16 bits and less, far above what any
     /// standard has: they keep sums of them from overflowing.
-    fn ranges(&self) -> [Range; 23] {
+    fn ranges(&self) -> [Range; 25] {
         [
             ("BL", self.burst_tck, 1..=16, "1 to 16"),
             ("CCD_S", self.ccd_s_tck, 1..=64, "1 to 64"),
             ("CCD_L", self.ccd_l_tck, 1..=64, "1 to 64"),
+            ("CCD_RESULT", self.ccd_result_tck, 1..=64, "1 to 64"),
             ("RRD_S", self.rrd_s_tck, 1..=256, "1 to 256"),
             ("RRD_L", self.rrd_l_tck, 1..=256, "1 to 256"),
             ("FAW", self.faw_tck, 1..=1024, "1 to 1024"),
@@ -199,6 +218,7 @@ impl Timing {
             ("RTW_GAP", self.rtw_gap_tck, 1..=8, "1 to 8"),
             ("WTR_S", self.wtr_s_tck, 1..=256, "1 to 256"),
             ("WTR_L", self.wtr_l_tck, 1..=256, "1 to 256"),
+            ("WTR_SHARED", self.wtr_shared_tck, 0..=256, "0 to 256"),
             ("WR", self.wr_tck, 1..=256, "1 to 256"),
             ("RTP", self.rtp_tck, 1..=256, "1 to 256"),
             ("REFI", self.refi_tck, 1..=1 << 20, "1 to 1048576"),
@@ -208,10 +228,11 @@ impl Timing {
     }
 
     /// What the rank controller counts: key, and the longest wait that comes of it.
-    fn counted(&self) -> [(&'static str, u64); 15] {
+    fn counted(&self) -> [(&'static str, u64); 17] {
         [
             ("CCD_S", self.ccd_s_tck),
             ("CCD_L", self.ccd_l_tck),
+            ("CCD_RESULT", self.ccd_result_tck),
             ("RRD_S", self.rrd_s_tck),
             ("RRD_L", self.rrd_l_tck),
             ("FAW", self.faw_tck),
@@ -225,14 +246,16 @@ impl Timing {
             ("CL", self.rd_to_wr_tck()),
             ("WTR_L", self.wr_to_rd_l_tck()),
             ("WR", self.wr_to_pre_tck()),
+            ("WTR_SHARED", self.shared_to_rd_tck()),
         ]
     }
 
     /// What must hold between values: (key, its value, the least it may be, and why).
-    fn lower_bounds(&self) -> [(&'static str, u64, u64, &'static str); 11] {
+    fn lower_bounds(&self) -> [(&'static str, u64, u64, &'static str); 12] {
         [
             ("CCD_S", self.ccd_s_tck, self.burst_tck, "at least BL"),
             ("CCD_L", self.ccd_l_tck, self.ccd_s_tck, "at least CCD_S"),
+            ("CCD_RESULT", self.ccd_result_tck, self.ccd_s_tck, "at least CCD_S"),
             ("RRD_L", self.rrd_l_tck, self.rrd_s_tck, "at least RRD_S"),
             ("FAW", self.faw_tck, self.rrd_l_tck, "at least RRD_L"),
             ("RAS", self.ras_tck, self.rcd_tck, "at least RCD"),
@@ -540,7 +563,7 @@ mod tests {
     fn every_key_is_required_and_checked() {
         for text in [DDR4, AIM] {
             let keys = keys(text);
-            assert_eq!(keys.len(), 4 + 6 + 23);
+            assert_eq!(keys.len(), 4 + 6 + 25);
             for key in &keys {
                 let (_, name) = key;
                 let missing = refusal(&with(text, key, None), name);
@@ -553,7 +576,9 @@ mod tests {
                 if name == "name" {
                     continue;
                 }
-                for value in [0, 1 << 40, i64::MAX] {
+                // Nothing waits for a WTR_SHARED of 0.
+                let least = if name == "WTR_SHARED" { 1 << 40 } else { 0 };
+                for value in [least, 1 << 40, i64::MAX] {
                     let error = refusal(&with(text, key, Some(Value::Integer(value))), name);
                     assert!(error.contains(&format!(": {name} = {value}, expected ")), "{error}");
                 }
@@ -568,6 +593,7 @@ mod tests {
         for (from, to, expected) in [
             ("CCD_S = 4", "CCD_S = 3", "CCD_S = 3, expected at least BL"),
             ("CCD_L = 8", "CCD_L = 3", "CCD_L = 3, expected at least CCD_S"),
+            ("CCD_RESULT = 4", "CCD_RESULT = 3", "CCD_RESULT = 3, expected at least CCD_S"),
             ("RRD_L = 8", "RRD_L = 3", "RRD_L = 3, expected at least RRD_S"),
             ("FAW = 34", "FAW = 7", "FAW = 7, expected at least RRD_L"),
             ("RAS = 52", "RAS = 21", "RAS = 21, expected at least RCD"),

@@ -110,10 +110,19 @@ impl PinWatch for PinLog {
 pub fn rules(config: &Config) -> Rules {
     let Organisation { bank_groups, banks_per_group, .. } = config.organisation;
     let Timing {
-        burst_tck, ccd_s_tck, ccd_l_tck, rrd_s_tck, rrd_l_tck, faw_tck, faw_banks, ..
+        burst_tck,
+        ccd_s_tck,
+        ccd_l_tck,
+        ccd_result_tck,
+        rrd_s_tck,
+        rrd_l_tck,
+        faw_tck,
+        faw_banks,
+        ..
     } = config.timing;
     let Timing { rcd_tck, rcd_wr_tck, rcd_mac_tck, ras_tck, rp_tck, rc_tck, .. } = config.timing;
-    let Timing { cl_tck, cwl_tck, rtw_gap_tck, wtr_s_tck, wtr_l_tck, .. } = config.timing;
+    let Timing { cl_tck, cwl_tck, rtw_gap_tck, wtr_s_tck, wtr_l_tck, wtr_shared_tck, .. } =
+        config.timing;
     let Timing { wr_tck, rtp_tck, refi_tck, rfc_tck, max_postponed_refs, .. } = config.timing;
     Rules {
         bank_groups,
@@ -121,6 +130,7 @@ pub fn rules(config: &Config) -> Rules {
         burst: burst_tck,
         t_ccd_s: ccd_s_tck,
         t_ccd_l: ccd_l_tck,
+        t_ccd_result: Some(ccd_result_tck),
         t_rrd_s: rrd_s_tck,
         t_rrd_l: rrd_l_tck,
         t_faw: faw_tck,
@@ -136,6 +146,7 @@ pub fn rules(config: &Config) -> Rules {
         rtw_gap: rtw_gap_tck,
         t_wtr_s: wtr_s_tck,
         t_wtr_l: wtr_l_tck,
+        t_wtr_shared: Some(wtr_shared_tck).filter(|&tck| tck > 0),
         t_wr: wr_tck,
         t_rtp: rtp_tck,
         t_rfc: rfc_tck,
@@ -153,6 +164,7 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
         burst: standard::BURST_TCK,
         t_ccd_s: standard::CCD_S_TCK,
         t_ccd_l: t.ccd_l_tck,
+        t_ccd_result: None,
         t_rrd_s: t.rrd_s_tck,
         t_rrd_l: t.rrd_l_tck,
         t_faw: t.faw_tck,
@@ -168,6 +180,7 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
         rtw_gap: standard::TURNAROUND_TCK,
         t_wtr_s: t.wtr_s_tck,
         t_wtr_l: t.wtr_l_tck,
+        t_wtr_shared: None,
         t_wr: t.wr_tck,
         t_rtp: t.rtp_tck,
         t_rfc: t.rfc1_tck,
@@ -211,8 +224,8 @@ mod tests {
             let image = Description::ddr4_3200().image(values).expect("it has room");
             advertised_rules(&Spd::parse(image.as_bytes()).expect("its own image"))
         };
-        // It has no word for an ACT_ALL.
-        let rules = Rules { faw_banks: 4, ..rules(&Config::ddr4_3200()) };
+        // It has no word for an ACT_ALL, nor for what is moved to and from the PUs.
+        let rules = Rules { faw_banks: 4, t_ccd_result: None, ..rules(&Config::ddr4_3200()) };
         assert_eq!(rules_of(Values::Honest), rules);
         assert_ne!(rules_of(Values::Spoofed), rules);
     }

@@ -39,6 +39,12 @@ pub struct Report {
     pub dram: String,
     /// Banks that may open in a tFAW.
     pub faw_banks: u64,
+    /// tCK from one RD_RESULT or WR_SHARED to the next, where that is not tCCD_S.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccd_result_tck: Option<u64>,
+    /// tCK from the data of a WR_SHARED to RD_ALL and RD_RESULT, where they wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wtr_shared_tck: Option<u64>,
     /// Whether rows are refreshed.
     pub refresh: bool,
     /// When softmax divides: `early`, each weight, or `late`, the context.
@@ -103,6 +109,8 @@ impl Report {
     ) -> Self {
         let System { name, config, module, topology, .. } = *system;
         let System { refresh, normalise, sums, gear, .. } = *system;
+        let timing = &config.timing;
+        let longer = |tck: u64, least: u64| Some(tck).filter(|&tck| tck > least);
         let devices =
             module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
@@ -117,7 +125,9 @@ impl Report {
             seed,
             tck_ns: config.tck_ps as f64 / 1000.0,
             dram: config.name.clone(),
-            faw_banks: config.timing.faw_banks,
+            faw_banks: timing.faw_banks,
+            ccd_result_tck: longer(timing.ccd_result_tck, timing.ccd_s_tck),
+            wtr_shared_tck: longer(timing.wtr_shared_tck, 0),
             refresh,
             normalise,
             sums,

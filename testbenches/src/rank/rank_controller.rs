@@ -15,6 +15,8 @@ const BANK_GROUPS: usize = 4;
 const BANKS_PER_GROUP: usize = 4;
 const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
 const QUEUE: usize = 2;
+/// WR_SHAREDs that go before an all-bank read that waits for the last of them.
+const WRITES_FIRST: usize = 8;
 
 impl<const SLOTS: usize> Bench for RankController<SLOTS> {
     /// The first input is the configuration. What its row says decides of which sort the episode is.
@@ -95,11 +97,14 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
         8..16 => 8,
         _ => 4,
     });
+    let shares_trunk = timing.cl.is_multiple_of(3);
+    let turns = timing.cwl.is_multiple_of(3);
     match sort {
         0 => {
             *timing = Timing {
                 ccd_s: 4,
                 ccd_l: 8,
+                ccd_result: if shares_trunk { 8 } else { 4 },
                 rrd_s: 4,
                 rrd_l: 8,
                 rcd: 22,
@@ -112,6 +117,7 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
                 wr_to_rd_s: 24,
                 wr_to_rd_l: 32,
                 wr_to_pre: 44,
+                shared_to_rd: if turns { 24 } else { 0 },
                 faw: 34,
                 rc: 74,
                 rfc: 560,
@@ -122,6 +128,7 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
             *timing = Timing {
                 ccd_s: 2,
                 ccd_l: 2,
+                ccd_result: if shares_trunk { 4 } else { 2 },
                 rrd_s: 11,
                 rrd_l: 11,
                 rcd: 36,
@@ -134,6 +141,7 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
                 wr_to_rd_s: 17,
                 wr_to_rd_l: 19,
                 wr_to_pre: 41,
+                shared_to_rd: if turns { 17 } else { 0 },
                 faw: 42,
                 rc: 89,
                 rfc: 210,
@@ -147,6 +155,7 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
             for time in [
                 &mut timing.ccd_s,
                 &mut timing.ccd_l,
+                &mut timing.ccd_result,
                 &mut timing.rrd_s,
                 &mut timing.rrd_l,
                 &mut timing.rcd,
@@ -159,11 +168,13 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
                 &mut timing.wr_to_rd_s,
                 &mut timing.wr_to_rd_l,
                 &mut timing.wr_to_pre,
+                &mut timing.shared_to_rd,
                 &mut timing.faw,
                 &mut timing.rc,
             ] {
                 *time = (u16::from(*time) % (most + 1)) as u8;
             }
+            timing.shared_to_rd = if turns { timing.shared_to_rd } else { 0 };
             timing.rrd_l = timing.rrd_l.max(timing.rrd_s);
             timing.faw = timing.faw.max(timing.rrd_l);
             // Often longer than a row is open and closed, so that it decides when the next is opened.
@@ -180,6 +191,9 @@ fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
 struct Times {
     ccd_s: u64,
     ccd_l: u64,
+    ccd_result: u64,
+    /// WR_SHARED to RD_ALL and RD_RESULT, of which one is in another slot; 0 if they do not wait.
+    shared_to_rd: u64,
     /// Of RD and WR, the longer.
     rcd: u64,
     rcd_mac: u64,
@@ -191,8 +205,9 @@ struct Times {
     faw_banks: usize,
     /// Longer than any array request waits at the head of its queue, but for refresh.
     array_bound: u64,
-    /// And any bus request.
+    /// And any bus request; one that may have to wait for an all-bank read.
     bus_bound: u64,
+    read_bound: u64,
 }
 
 /// The latched configuration, and the same as a DRAM's rules, in slots. The controller is told sums, which are
@@ -200,13 +215,16 @@ struct Times {
 fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
     let timing = first.timing_i;
     let time = |port: u8| u64::from(port).max(1);
+    let apart = slots == 2;
     let slots = |port: u8| slots as u64 * time(port);
+    let turns = timing.shared_to_rd > 0;
     let rules = Rules {
         bank_groups: BANK_GROUPS,
         banks_per_group: BANKS_PER_GROUP,
         burst: 1,
         t_ccd_s: slots(timing.ccd_s),
         t_ccd_l: slots(timing.ccd_l),
+        t_ccd_result: Some(slots(timing.ccd_result)),
         t_rrd_s: slots(timing.rrd_s),
         t_rrd_l: slots(timing.rrd_l),
         t_faw: slots(timing.faw),
@@ -222,6 +240,7 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         rtw_gap: 0,
         t_wtr_s: slots(timing.wr_to_rd_s) - 1,
         t_wtr_l: slots(timing.wr_to_rd_l) - 1,
+        t_wtr_shared: turns.then(|| slots(timing.shared_to_rd) - 1),
         t_wr: slots(timing.wr_to_pre) - 1,
         t_rtp: slots(timing.rtp),
         t_rfc: slots(1) * u64::from(timing.rfc),
@@ -238,11 +257,17 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
     let faw_banks = timing.faw_banks.get() as usize;
     let windows = (BANKS / faw_banks) as u64;
     let open = windows * (time(timing.faw) + 4 * (time(timing.rrd_l) + 1));
-    let data = ccd_s + rd_to_wr + 2;
+    let ccd_result = time(timing.ccd_result);
+    let shared_to_rd = u64::from(timing.shared_to_rd) + u64::from(apart && turns);
+    let data = ccd_s.max(ccd_result) + rd_to_wr + 2;
+    // Eight WR_SHAREDs go before an RD_ALL, and the ninth behind it.
+    let shared = if turns { 9 * (data + 2) + shared_to_rd } else { 0 };
     let column = ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
     let times = Times {
         ccd_s,
         ccd_l,
+        ccd_result,
+        shared_to_rd,
         rcd: column_rcd,
         rcd_mac,
         rd_to_wr,
@@ -251,8 +276,9 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         rp,
         rfc: timing.rfc.into(),
         faw_banks,
-        array_bound: close + open + column_rcd.max(rcd_mac) + column + 2 * data + 10,
+        array_bound: close + open + column_rcd.max(rcd_mac) + column + shared + 2 * data + 10,
         bus_bound: 2 * data + 8,
+        read_bound: column_rcd.max(rcd_mac) + column + shared + 2 * data + 8,
     };
     (times, rules)
 }
@@ -295,12 +321,19 @@ struct Last {
     set: Option<u64>,
     array: Option<u64>,
     bus: Option<u64>,
+    /// RD_RESULT or WR_SHARED, and a WR_SHARED.
+    burst: Option<u64>,
+    word: Option<u64>,
     /// The last to use the data bus was the bus port.
     data_by_bus: bool,
     /// The last cycle whose choice the array port's commands had no part in.
     stopped: Option<u64>,
     /// The last cycle with an RD or WR at the head, which the bus port shares the data bus with.
     shared: Option<u64>,
+    /// The last RD_ALL that a WR_SHARED may have waited for.
+    freed: Option<u64>,
+    /// The last cycle with an all-bank read at the head whose row was open.
+    reads: Option<u64>,
 }
 
 fn bank_of(request: &ArrayRequest) -> usize {
@@ -323,6 +356,8 @@ struct Judge {
     last: Last,
     /// RD_RESULTs since a REF could have come.
     let_by: usize,
+    /// WR_SHAREDs since the last RD_ALL.
+    words: usize,
     /// The word of the shared buffers that was set, and the one behind that of the last RD_ALL.
     word_set: u8,
     word_next: u8,
@@ -344,6 +379,7 @@ impl Judge {
             opened: 0,
             last: Last::default(),
             let_by: 0,
+            words: 0,
             word_set: 0,
             word_next: 0,
             commands: 0,
@@ -429,6 +465,9 @@ impl Judge {
         }
         if head.is_some_and(|head| matches!(head.kind, ArrayKind::Rd | ArrayKind::Wr)) {
             self.last.shared = Some(self.clock);
+        }
+        if at_head && hit {
+            self.last.reads = Some(self.clock);
         }
         self.check_array_in_time(command, &shown)?;
         self.check_refresh([command, bus_command], stop)?;
@@ -597,6 +636,7 @@ impl Judge {
                 .max(after(last.act, times.rcd_mac))
                 .max(after(last.column, times.ccd_l))
                 .max(after(last.write, times.wr_to_rd_l))
+                .max(after(last.word, times.shared_to_rd))
                 + u64::from(*slots == 1);
             if command == PinCommand::SetWord && *clock > turn.max(after(last.act, 1)) + 1 {
                 let what = "SET_WORD is late".to_owned();
@@ -621,10 +661,17 @@ impl Judge {
             let turnaround =
                 if burst.request.write { after(last.read_data, times.rd_to_wr) } else { 0 };
             let passed_over = u64::from(*slots == 1);
-            let alone = turn.max(after(last.data, times.ccd_s)).max(turnaround) + passed_over;
+            let turned = if burst.request.write { 0 } else { after(last.word, times.shared_to_rd) };
+            let between = after(last.data, times.ccd_s).max(after(last.burst, times.ccd_result));
+            let freed = if burst.request.write { after(last.freed, 1) } else { 0 };
+            let turn = turn.max(freed);
+            let alone = turn.max(between).max(turnaround).max(turned) + passed_over;
             let shared = turn + times.bus_bound;
+            let ninth = burst.request.write && times.shared_to_rd > 0 && self.words >= WRITES_FIRST;
+            let behind_read = ninth && last.reads.is_some_and(|at| at >= turn);
             // With RD and WR beside it, it may have to give way to one.
             let latest = if last.shared.is_some_and(|at| at >= turn) { shared } else { alone };
+            let latest = if behind_read { latest.max(turn + times.read_bound) } else { latest };
             if *clock > latest || *clock == latest && !shown.bus_issued {
                 let what = format!("bus request accepted at {} is late", burst.accepted);
                 return self.error("bus_issued_o", shown.bus_issued.into(), 1, what);
@@ -701,6 +748,13 @@ impl Judge {
             return self.error("pins_o", command as u32, 0, violation.to_string());
         }
         self.commands += 1;
+        if matches!(command, PinCommand::RdResult | PinCommand::WrShared) {
+            self.last.burst = clock;
+        }
+        if command == PinCommand::WrShared {
+            self.last.word = clock;
+            self.words += 1;
+        }
 
         let head = self.array.front();
         let of_all = head.is_some_and(|head| head.request.kind == ArrayKind::ReadAll);
@@ -730,6 +784,8 @@ impl Judge {
             }
             PinCommand::RdAll => {
                 self.last.column = clock;
+                self.last.freed = if self.words >= WRITES_FIRST { clock } else { self.last.freed };
+                self.words = 0;
                 self.word_next = shown.mac.word.wrapping_add(1);
             }
             PinCommand::SetWord => {
@@ -754,3 +810,56 @@ impl Judge {
 }
 
 type Verdict<T> = Result<T, OracleError>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use pimlico_ports::Model;
+
+    /// Reads of a row beside bursts of both kinds, on a DRAM whose bank groups share a trunk and whose shared buffers
+    /// turn from write to read.
+    fn inputs(slots: usize) -> Vec<RankControllerIn> {
+        let mut first = RankControllerIn { array_valid_i: true, ..RankControllerIn::default() };
+        configure(&mut first, 0, slots);
+        first.timing_i.faw_banks = U::new(16);
+        (first.timing_i.ccd_result, first.timing_i.shared_to_rd) = (8, 24);
+        let mut random = Random(1);
+        let input = |_| {
+            let bus_i = BusRequest { write: random.one_in(3), ..BusRequest::default() };
+            RankControllerIn { bus_valid_i: random.one_in(4), bus_i, ..first }
+        };
+        (0..2000).map(input).collect()
+    }
+
+    /// What the judge says of a controller that is told other timings.
+    fn judge<const SLOTS: usize>(change: fn(&mut Timing)) -> Verdict<u64> {
+        let inputs = inputs(SLOTS);
+        let mut unit = RankController::<SLOTS>::new();
+        let step = |input: &RankControllerIn| {
+            let mut told = *input;
+            change(&mut told.timing_i);
+            unit.step(&told)
+        };
+        let outputs: Vec<_> = inputs.iter().map(step).collect();
+        RankController::<SLOTS>::oracle(&inputs, &outputs)
+    }
+
+    #[test]
+    fn a_burst_of_the_pus_a_cycle_early_or_late_is_found() {
+        assert!(judge::<1>(|_| {}).is_ok_and(|commands| commands > 100));
+        assert!(judge::<2>(|_| {}).is_ok_and(|commands| commands > 100));
+        let changes: [(fn(&mut Timing), &str); 4] = [
+            (|timing| timing.ccd_result -= 1, "tCCD_RESULT"),
+            (|timing| timing.shared_to_rd -= 1, "tWTR_SHARED"),
+            (|timing| timing.ccd_result += 2, "late"),
+            (|timing| timing.shared_to_rd += 4, "late"),
+        ];
+        for (change, expected) in changes {
+            let error = judge::<1>(change).expect_err(expected);
+            assert!(error.what.contains(expected), "{error}");
+        }
+        let error = judge::<2>(|timing| timing.ccd_result -= 1).expect_err("too early");
+        assert!(error.what.contains("tCCD_RESULT"), "{error}");
+    }
+}

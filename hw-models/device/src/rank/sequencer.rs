@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The sequencer between the dispatcher and the rank's ports.
 
-use crate::config::Config;
+use crate::config::{Config, Timing};
 use crate::options::{Gear, Options, SumFormat};
 use crate::sizes::SCORE_BUFFER;
 use pimlico_dpa::types::RankEvents;
@@ -44,9 +44,11 @@ pub struct Sequencer {
 impl Sequencer {
     /// One that has been reset.
     pub fn new(config: &Config, options: &Options) -> Self {
+        let Timing { burst_tck, ccd_result_tck, .. } = config.timing;
+        let burst = burst_tck.max(ccd_result_tck);
         let idle = SequencerIn {
             size_i: config.bank_size(),
-            burst_i: (config.timing.burst_tck / options.gear.tck() as u64) as u8,
+            burst_i: burst.div_ceil(options.gear.tck() as u64) as u8,
             wide_i: options.sums == SumFormat::Binary32,
             ..Default::default()
         };

@@ -11,6 +11,8 @@ pub struct Timing {
     pub ccd_s: u8,
     /// tCCD_L, and so the slot of the bank PUs.
     pub ccd_l: u8,
+    /// RD_RESULT or WR_SHARED to the next of either.
+    pub ccd_result: u8,
     /// tRRD_S.
     pub rrd_s: u8,
     /// tRRD_L.
@@ -41,6 +43,8 @@ pub struct Timing {
     pub wr_to_rd_l: u8,
     /// WR to PRE: CWL + BL + tWR.
     pub wr_to_pre: u8,
+    /// WR_SHARED to RD_ALL and RD_RESULT: CWL + BL + tWTR_SHARED; 0: they do not wait.
+    pub shared_to_rd: u8,
     /// CL.
     pub cl: u8,
     /// CWL.
@@ -63,6 +67,7 @@ impl Timing {
         Self {
             ccd_s: self.ccd_s.div_ceil(gear),
             ccd_l: self.ccd_l.div_ceil(gear),
+            ccd_result: self.ccd_result.div_ceil(gear),
             rrd_s: self.rrd_s.div_ceil(gear),
             rrd_l: self.rrd_l.div_ceil(gear),
             rcd: self.rcd.div_ceil(gear),
@@ -78,6 +83,7 @@ impl Timing {
             wr_to_rd_s: self.wr_to_rd_s.div_ceil(gear),
             wr_to_rd_l: self.wr_to_rd_l.div_ceil(gear),
             wr_to_pre: self.wr_to_pre.div_ceil(gear),
+            shared_to_rd: self.shared_to_rd.div_ceil(gear),
             cl: self.cl.div_ceil(gear),
             cwl: self.cwl.div_ceil(gear),
             rfc: self.rfc.div_ceil(gear.into()),

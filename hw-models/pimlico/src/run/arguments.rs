@@ -80,6 +80,13 @@ pub struct RunArguments {
     /// Banks that may open in a tFAW, in place of the preset's: 16 or 8 by one command, 4 by JEDEC's ACTs
     #[arg(long, value_name = "N", value_parser = ["16", "8", "4"])]
     pub(super) faw_banks: Option<String>,
+    /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the preset's: 8 if the bank groups share a trunk
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=64))]
+    pub(super) ccd_result: Option<u64>,
+    /// tCK from the end of WR_SHARED's data to an RD_ALL or RD_RESULT, in place of the preset's: 4 if the shared
+    /// buffers turn from write to read as the banks do
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=64))]
+    pub(super) wtr_shared: Option<u64>,
     /// Whether rows are refreshed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) refresh: Switch,
@@ -297,15 +304,24 @@ impl RunArguments {
         if let Some(banks) = &self.faw_banks {
             config.timing.faw_banks = banks.parse().expect("checked by the parser");
         }
+        let timing = &mut config.timing;
+        timing.ccd_result_tck = self.ccd_result.unwrap_or(timing.ccd_result_tck);
+        timing.wtr_shared_tck = self.wtr_shared.unwrap_or(timing.wtr_shared_tck);
         config
     }
 
     /// The flags that name the DRAM, for a command line.
     pub(super) fn dram_flags(&self) -> String {
-        let flag = |name: &str, value: &Option<String>| {
-            value.as_ref().map(|value| format!(" --{name} {value}")).unwrap_or_default()
-        };
-        flag("dram", &self.dram) + &flag("faw-banks", &self.faw_banks)
+        let tck = |value: Option<u64>| value.map(|tck| tck.to_string());
+        [
+            ("dram", self.dram.clone()),
+            ("faw-banks", self.faw_banks.clone()),
+            ("ccd-result", tck(self.ccd_result)),
+            ("wtr-shared", tck(self.wtr_shared)),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| format!(" --{name} {value}")))
+        .collect()
     }
 
     pub(super) fn options(&self) -> Options {

@@ -77,6 +77,8 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("sums", L3, ALL),
     ("gear", L3, ALL),
     ("dram", L3, ALL),
+    ("ccd-result", L3, ALL),
+    ("wtr-shared", L3, ALL),
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
@@ -185,6 +187,7 @@ mod tests {
             "io-buffers" => "single",
             "mdq" => "shared",
             "dram" => "ddr4-3200",
+            "ccd-result" => "8",
             _ => "1",
         }
     }

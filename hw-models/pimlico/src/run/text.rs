@@ -70,9 +70,14 @@ fn title(report: &Report) -> String {
         }
         None => what,
     };
+    let tck = |name: &str, tck: Option<u64>| {
+        tck.map(|tck| format!("t{name} {tck}, ")).unwrap_or_default()
+    };
+    let buses =
+        tck("CCD_RESULT", report.ccd_result_tck) + &tck("WTR_SHARED", report.wtr_shared_tck);
     let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, {buses}refresh {}\n\n",
         report.sums,
         report.dram,
         report.faw_banks,

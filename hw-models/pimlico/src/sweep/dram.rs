@@ -11,6 +11,9 @@ use serde::Serialize;
 
 /// Banks that may open in a tFAW: what L3's bandwidth wants, half of it, and what JESD79-4 allows.
 const FAW_BANKS: [u64; 3] = [16, 8, 4];
+/// tCCD_RESULT and tWTR_SHARED: the preset's, a trunk for all bank groups, shared buffers that turn from write to
+/// read as banks do, and both.
+const BUSES: [(u64, u64); 4] = [(4, 0), (8, 0), (4, 4), (8, 4)];
 /// Elements of a head's vectors, and its tokens.
 const HEAD_DIM: usize = 128;
 const CONTEXTS: [usize; 2] = [16_384, 2048];
@@ -47,6 +50,7 @@ struct DramReport {
     seed: u64,
     mdq: &'static str,
     drams: Vec<DramRow>,
+    buses: Vec<BusRow>,
 }
 
 /// A DRAM, and what the work takes with it.
@@ -59,6 +63,14 @@ struct DramRow {
     mdq_shared: Vec<MdqRun>,
 }
 
+/// How bursts go between data pins and PUs, and what the work takes then.
+#[derive(Serialize)]
+struct BusRow {
+    ccd_result_tck: u64,
+    wtr_shared_tck: u64,
+    runs: Vec<Run>,
+}
+
 /// Runs the command.
 pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
     let DramArguments { tokens, seed, mdq, json } = *arguments;
@@ -66,19 +78,17 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
     let [channels, dimms, ranks] = CHANNELS_DIMMS_RANKS;
     let topology = Topology::new(channels, dimms, ranks).expect("as many as there may be");
     let drams = Config::RANKS.map(|name| Config::of_rank(name).expect("a preset"));
-    let bar = output::progress((drams.len() * FAW_BANKS.len()) as u64, "DRAMs");
-    let mut report = DramReport { sweep: "dram", seed, mdq: mdq.name(), drams: Vec::new() };
+    let count = drams.len() * FAW_BANKS.len() + BUSES.len();
+    let bar = output::progress(count as u64, "DRAMs");
+    let mut report =
+        DramReport { sweep: "dram", seed, mdq: mdq.name(), drams: Vec::new(), buses: Vec::new() };
     for preset in drams {
         for faw_banks in FAW_BANKS {
             let mut config = preset.clone();
             config.timing.faw_banks = faw_banks;
             let dram = config.name.clone();
             let machine = Machine { config, options: Options::default() };
-            let mut runs = Vec::new();
-            for context in CONTEXTS {
-                runs.push(machine.head(HEAD_DIM, context, seed)?);
-            }
-            runs.push(machine.matrix(MATRIX, MATRIX, seed)?);
+            let mut runs = heads_and_matrix(&machine, seed)?;
             runs.push(machine.layer(topology, seed)?);
             runs.push(machine.token(tokens, seed)?);
             let mut mdq_shared = Vec::new();
@@ -92,6 +102,15 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
             bar.inc(1);
         }
     }
+    for (ccd_result_tck, wtr_shared_tck) in BUSES {
+        let mut config = Config::ddr4_3200();
+        config.timing.ccd_result_tck = ccd_result_tck;
+        config.timing.wtr_shared_tck = wtr_shared_tck;
+        let machine = Machine { config, options: Options::default() };
+        let runs = heads_and_matrix(&machine, seed)?;
+        report.buses.push(BusRow { ccd_result_tck, wtr_shared_tck, runs });
+        bar.inc(1);
+    }
     bar.finish_and_clear();
     match json {
         true => output::print_json(&report),
@@ -99,26 +118,46 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
     }
 }
 
-/// A row for each piece of work, a column for each DRAM: tCK, and the share of the bank PUs' bandwidth.
+/// The work that one rank does.
+fn heads_and_matrix(machine: &Machine, seed: u64) -> Result<Vec<Run>, Failure> {
+    let mut runs = Vec::new();
+    for context in CONTEXTS {
+        runs.push(machine.head(HEAD_DIM, context, seed)?);
+    }
+    runs.push(machine.matrix(MATRIX, MATRIX, seed)?);
+    Ok(runs)
+}
+
 fn text(report: &DramReport) -> String {
-    let columns: Vec<_> =
-        report.drams.iter().map(|row| format!("{}, {}", row.dram, row.faw_banks)).collect();
+    let drams =
+        report.drams.iter().map(|row| (format!("{}, {}", row.dram, row.faw_banks), &*row.runs));
+    let buses = report.buses.iter().map(|row| {
+        let BusRow { ccd_result_tck, wtr_shared_tck, .. } = row;
+        (format!("{ccd_result_tck}, {wtr_shared_tck}"), &*row.runs)
+    });
+    let what = "tCK, and the share of the bank PUs' bandwidth, by";
+    format!(
+        "{what} preset and banks that may open in a tFAW; seed {}\n\n{}\n{what} tCCD_RESULT and tWTR_SHARED\n\n{}",
+        report.seed,
+        table(&drams.collect::<Vec<_>>()),
+        table(&buses.collect::<Vec<_>>())
+    )
+}
+
+/// A row for each piece of work, a column for each DRAM: tCK, and the share of the bank PUs' bandwidth.
+fn table(columns: &[(String, &[Run])]) -> String {
     let mut header = vec![""];
-    header.extend(columns.iter().map(String::as_str));
-    let works = report.drams.first().map_or(0, |row| row.runs.len());
+    header.extend(columns.iter().map(|(name, _)| name.as_str()));
+    let works = columns.first().map_or(0, |(_, runs)| runs.len());
     let rows = (0..works).map(|n| {
-        let name = report.drams[0].runs[n].workload.clone();
-        let cells = report.drams.iter().map(|row| {
-            let Run { tck, share, .. } = &row.runs[n];
+        let name = columns[0].1[n].workload.clone();
+        let cells = columns.iter().map(|(_, runs)| {
+            let Run { tck, share, .. } = &runs[n];
             format!("{} ({:.1} %)", grouped(*tck), 100.0 * share)
         });
         std::iter::once(name).chain(cells).collect()
     });
-    format!(
-        "tCK, and the share of the bank PUs' bandwidth, by preset and banks that may open in a tFAW; seed {}\n\n{}",
-        report.seed,
-        output::table(&header, rows)
-    )
+    output::table(&header, rows)
 }
 
 /// A row for each piece of work on each DRAM, where the ranks of a DIMM share its data lines.
@@ -155,7 +194,7 @@ mod tests {
 
     fn report(mdq_shared: Vec<MdqRun>) -> DramReport {
         let row = DramRow { dram: "a DRAM".to_owned(), faw_banks: 8, runs: Vec::new(), mdq_shared };
-        DramReport { sweep: "dram", seed: 1, mdq: "shared", drams: vec![row] }
+        DramReport { sweep: "dram", seed: 1, mdq: "shared", drams: vec![row], buses: Vec::new() }
     }
 
     #[test]

@@ -208,7 +208,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimModule<A, LAT
         let rank = self.rank.settle(&rank_in);
         let sequencer_in = SequencerIn {
             size_i: input.size_i,
-            burst_i: G::BURST as u8,
+            burst_i: input.timing_i.ccd_result.div_ceil(G::TCK as u8).max(G::BURST as u8),
             wide_i: A::WIDTH > Binary16::WIDTH,
             start_i: input.start_valid_i && dispatcher.start_ready_o,
             done_i: dispatcher.end_valid_o,

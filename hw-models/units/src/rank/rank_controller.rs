@@ -64,6 +64,8 @@ const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
 const ALL_BANKS: u16 = u16::MAX;
 /// RD_RESULTs that may issue ahead of a REF: those of two chunks.
 const READS_FIRST: u32 = 8;
+/// WR_SHAREDs that may issue ahead of an RD_ALL that waits for the last of them.
+const WRITES_FIRST: u32 = 8;
 
 fn bank_of(request: ArrayRequest) -> usize {
     request.bank.get() as usize
@@ -184,6 +186,10 @@ pub struct RankController<const SLOTS: usize = 1> {
     data_from: u64,
     /// Whatever writes to the data bus.
     write_from: u64,
+    /// RD_RESULT and WR_SHARED after either.
+    result_from: u64,
+    /// RD_ALL and RD_RESULT after a WR_SHARED.
+    shared_from: u64,
     /// With two slots, RD and WR after a burst of the second, and WR.
     bus_data_from: u64,
     bus_write_from: u64,
@@ -193,6 +199,8 @@ pub struct RankController<const SLOTS: usize = 1> {
     passed_over: bool,
     /// RD_RESULTs that have gone first since a REF could have come.
     let_by: u32,
+    /// WR_SHAREDs that have gone first since an all-bank read found its row open.
+    writes: u32,
     /// The word of the shared buffers that was set, and the one that the next RD_ALL reads.
     word_set: u8,
     word_next: u8,
@@ -253,6 +261,7 @@ impl<const SLOTS: usize> RankController<SLOTS> {
                 self.since_act() >= rcd_mac
                     && self.now >= self.column_from.latest
                     && self.now >= self.read_from.latest
+                    && self.now >= self.shared_from
             }
             ArrayKind::Rd => {
                 self.since_act() >= rcd
@@ -369,7 +378,12 @@ impl<const SLOTS: usize> RankController<SLOTS> {
     fn choose_bus(&self, yields: bool) -> Option<Choice> {
         let request = self.bus.head()?;
         let BusRequest { write, address, .. } = request;
-        let legal = !yields && self.now >= self.refreshed_from && self.data_ready(write);
+        let in_turn = match write {
+            true => self.writes < WRITES_FIRST,
+            false => self.now >= self.shared_from,
+        };
+        let is_free = in_turn && self.now >= self.result_from;
+        let legal = !yields && self.now >= self.refreshed_from && self.data_ready(write) && is_free;
         let command = if write { PinCommand::WrShared } else { PinCommand::RdResult };
         let pins = Pins { command, column: address, ..Pins::default() };
         legal.then(|| Choice { pins, transfer: request, ..Choice::default() })
@@ -445,6 +459,7 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             }
             PinCommand::RdResult => {
                 self.data_from = after(t.ccd_s);
+                self.result_from = after(t.ccd_result);
                 self.write_from = after(t.rd_to_wr);
                 self.bus_data_from = after(t.ccd_s.max(1)) + 1;
                 self.bus_write_from = after(t.rd_to_wr.max(1)) + 1;
@@ -452,6 +467,9 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             }
             PinCommand::WrShared => {
                 self.data_from = after(t.ccd_s);
+                self.result_from = after(t.ccd_result);
+                let later = Self::APART && t.shared_to_rd > 0;
+                self.shared_from = after(t.shared_to_rd) + u64::from(later);
                 self.bus_data_from = after(t.ccd_s.max(1)) + 1;
                 self.bus_was_last = true;
             }
@@ -502,6 +520,11 @@ impl<const SLOTS: usize> RankController<SLOTS> {
 
         let reads = u32::from(bus.pins.command == PinCommand::RdResult);
         self.let_by = if self.may_refresh(stop) { self.let_by + reads } else { 0 };
+        self.writes = match self.timing.shared_to_rd > 0 && !stop && hit && at_head {
+            true if command == PinCommand::RdAll => 0,
+            true => self.writes + u32::from(bus.pins.command == PinCommand::WrShared),
+            false => 0,
+        };
         self.obey(&array);
         self.obey(&bus);
         let array_issued_o = match command {
@@ -555,11 +578,14 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
             any_read_from: 0,
             data_from: 0,
             write_from: 0,
+            result_from: 0,
+            shared_from: 0,
             bus_data_from: 0,
             bus_write_from: 0,
             bus_was_last: false,
             passed_over: false,
             let_by: 0,
+            writes: 0,
             word_set: 0,
             word_next: 0,
             pins: RankControllerOut::default(),

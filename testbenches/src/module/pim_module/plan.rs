@@ -83,6 +83,8 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("read waits", ["for its row", "for a refresh"]);
     bins.declare("activation", ["bank by bank", "in halves", "all banks"]);
     bins.declare("burst of the host", ["is taken", "is to come"]);
+    bins.declare("tCCD_RESULT", ["a burst", "longer"]);
+    bins.declare("RD_ALL after WR_SHARED", ["at once", "behind its data"]);
     bins.declare("CL", ["up to 31", "32 and more"]);
     bins.declare("CWL", ["up to 31", "32 and more"]);
     bins.declare("units at once", ["adder and softmax unit", "adder unit", "softmax unit"]);
@@ -129,6 +131,8 @@ struct Memory {
 pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins: &mut Bins) {
     if let Some(first) = inputs.first() {
         bins.hit("activation", first.timing_i.faw_banks.get() as usize / 8);
+        bins.hit("tCCD_RESULT", usize::from(first.timing_i.ccd_result > 4));
+        bins.hit("RD_ALL after WR_SHARED", usize::from(first.timing_i.shared_to_rd > 0));
         bins.hit("CL", usize::from(first.timing_i.cl >= 32));
         bins.hit("CWL", usize::from(first.timing_i.cwl >= 32));
     }

@@ -68,6 +68,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
     let ddr4 = Timing {
         ccd_s: 4,
         ccd_l: 8,
+        ccd_result: 4,
         rrd_s: 4,
         rrd_l: 8,
         rcd: 22,
@@ -83,6 +84,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         wr_to_rd_s: 24,
         wr_to_rd_l: 32,
         wr_to_pre: 44,
+        shared_to_rd: 0,
         cl: 22,
         cwl: 16,
         rfc: 560,
@@ -118,6 +120,11 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         timing.wr_to_rd_s = timing.wr_to_rd_s.max(timing.cwl + 6);
         timing.wr_to_rd_l = timing.wr_to_rd_l.max(timing.wr_to_rd_s);
         timing.wr_to_pre = timing.wr_to_pre.max(timing.cwl + 14);
+    }
+    // Bank groups with a trunk of their own to the data pins or with one for all; shared buffers that turn, or do not.
+    timing.ccd_result = [4, 4, 4, 5, 8, 8][random.below(6) as usize];
+    if random.one_in(4) {
+        timing.shared_to_rd = timing.cwl + 4 + random.below(8) as u8;
     }
     // REFs are short and come often, so that there are some; or so often that a run outlasts nine of them.
     let rfc = SHORT_RFC + random.below(160);

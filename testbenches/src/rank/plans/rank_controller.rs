@@ -3,7 +3,7 @@
 //! matter, every command after every other that may follow, and refresh in every state.
 
 use crate::coverage::Bins;
-use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand};
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand, Timing};
 use pimlico_units::rank::{RankControllerIn, RankControllerOut};
 
 const REQUESTS: [&str; 4] = ["READ_ALL", "RD", "WR", "CLOSE_ALL"];
@@ -29,6 +29,9 @@ const PLACES: [&str; 5] = [
     "other group, same row",
     "other group, other row",
 ];
+/// What waits for bursts to and from the PUs' buffers alone.
+const BEHIND: [&str; 3] =
+    ["RD_ALL after WR_SHARED", "RD_RESULT after WR_SHARED", "bus command after bus command"];
 const ASKED: [&str; 3] = ["not asked for", "where it does no harm", "now"];
 
 /// Declares the bins. With two slots the chips know no words.
@@ -65,6 +68,7 @@ pub fn plan(bins: &mut Bins, slots: usize) {
         ["ACT after four ACTs", "ACT after ACT_ALL", "ACT_ALL after ACT", "ACT_ALL after ACT_ALL"],
     );
     bins.declare("lost slot", ["to a row switch", "to a refresh"]);
+    bins.declare("as soon as it may", BEHIND);
     bins.declare("idle", ["no", "yes"]);
 }
 
@@ -91,6 +95,38 @@ fn impossible() -> Vec<(PinCommand, PinCommand)> {
     pairs
 }
 
+/// When the last bursts to and from the PUs' buffers were.
+#[derive(Default)]
+struct Bursts {
+    any: Option<u64>,
+    word: Option<u64>,
+}
+
+impl Bursts {
+    /// The commands of a cycle.
+    fn see(&mut self, cycle: u64, slots: [PinCommand; 2], timing: &Timing, bins: &mut Bins) {
+        let Timing { ccd_s, ccd_result, shared_to_rd, .. } = *timing;
+        let is_at = |last: Option<u64>, wait: u8, binds: bool| {
+            binds
+                && last.is_some_and(|at| [0, 1].contains(&cycle.wrapping_sub(at + u64::from(wait))))
+        };
+        for command in slots {
+            let moves = matches!(command, PinCommand::RdResult | PinCommand::WrShared);
+            let reads = [PinCommand::RdAll, PinCommand::RdResult];
+            if let Some(bin) = reads.iter().position(|read| *read == command)
+                && is_at(self.word, shared_to_rd, shared_to_rd > 1)
+            {
+                bins.hit("as soon as it may", bin);
+            }
+            if moves && is_at(self.any, ccd_result, ccd_result > ccd_s) {
+                bins.hit("as soon as it may", 2);
+            }
+            self.any = if moves { Some(cycle) } else { self.any };
+            self.word = if command == PinCommand::WrShared { Some(cycle) } else { self.word };
+        }
+    }
+}
+
 /// Marks what an episode has reached.
 pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
     let Some(first) = inputs.first() else { return };
@@ -99,6 +135,7 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
     let mut bus: Option<bool> = None;
     let mut command: Option<PinCommand> = None;
     let mut opened = Opened::default();
+    let mut bursts = Bursts::default();
     for (cycle, (input, output)) in (0..).zip(inputs.iter().zip(outputs)).skip(1) {
         opened.see(cycle, output.pins_o.command, first.timing_i.faw.into(), bins);
         if input.array_valid_i && output.array_ready_o {
@@ -126,6 +163,7 @@ pub fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &
             );
         }
         let slots = [output.pins_o, output.bus_pins_o].map(|pins| pins.command);
+        bursts.see(cycle, slots, &first.timing_i, bins);
         match output.pins_o.command {
             PinCommand::RdAll => {
                 bins.hit("word of RD_ALL", output.pins_o.read_all().back.into());

@@ -12,7 +12,7 @@ ports! {
         inputs SequencerIn {
             /// Size of a bank.
             size_i: BankSize,
-            /// Cycles of a burst on the data bus, 1 or more.
+            /// Cycles from one RD_RESULT to the next, 1 or more: of a burst on the data bus, or tCCD_RESULT.
             burst_i: u8,
             /// Sums have 32 bits: a burst of the context holds two of them, not four.
             wide_i: bool,
