@@ -74,8 +74,8 @@ mod tests {
         let alone = shared(&[(30, &bursts)], 2);
         assert_eq!(alone, Shared { waited_tck: vec![0], busy_tck: 12, least_tck: 30 });
         // Nor one beside ranks that have nothing to do there, or at other times.
-        let other = [13 + 2..16];
-        let beside = shared(&[(30, &bursts), (40, &[]), (16, &other)], 2);
+        let other = 13 + 2..16;
+        let beside = shared(&[(30, &bursts), (40, &[]), (16, std::slice::from_ref(&other))], 2);
         assert_eq!((beside.waited_tck, beside.least_tck), (vec![0; 3], 40));
         assert_eq!(shared(&[], 2), Shared::default());
     }

@@ -277,10 +277,15 @@ mod tests {
         assert!(shared.cycles <= 1000 + 600 + 2 * 20, "{shared:?}");
     }
 
+    /// One burst on the data lines.
+    fn burst(from_tck: u64, until_tck: u64) -> Vec<std::ops::Range<u64>> {
+        std::iter::once(from_tck..until_tck).collect()
+    }
+
     #[test]
     fn operands_that_took_turns_on_the_channel_do_so_on_the_data_lines() {
         // Between buffer chip and chips a tCK later.
-        let lines = |rank| RankRun { mdq: vec![11..111], ..run(rank, 1000, &[(10, 100)]) };
+        let lines = |rank| RankRun { mdq: burst(11, 111), ..run(rank, 1000, &[(10, 100)]) };
         let (config, options) = (Config::ddr4_3200(), Options::default());
         let new_rank = |_| rank(&config, options);
         let topology = Topology::new(1, 1, 2).expect("a device").with_mdq(Mdq::Shared);
@@ -301,8 +306,8 @@ mod tests {
     fn runs_of_a_rank_follow_each_other() {
         let mut both = run(0, 100, &[(10, 4)]);
         let next = run(0, 50, &[(20, 4)]);
-        both.mdq = vec![12..16];
-        both.then(RankRun { mdq: vec![24..28], ..next });
+        both.mdq = burst(12, 16);
+        both.then(RankRun { mdq: burst(24, 28), ..next });
         assert_eq!(both.statistics.cycles, 150);
         let from: Vec<_> = both.transfers.iter().map(|transfer| transfer.from_tck).collect();
         assert_eq!(from, [10, 120]);

@@ -849,7 +849,8 @@ mod tests {
     fn a_burst_of_the_pus_a_cycle_early_or_late_is_found() {
         assert!(judge::<1>(|_| {}).is_ok_and(|commands| commands > 100));
         assert!(judge::<2>(|_| {}).is_ok_and(|commands| commands > 100));
-        let changes: [(fn(&mut Timing), &str); 4] = [
+        type Change = fn(&mut Timing);
+        let changes: [(Change, &str); 4] = [
             (|timing| timing.ccd_result -= 1, "tCCD_RESULT"),
             (|timing| timing.shared_to_rd -= 1, "tWTR_SHARED"),
             (|timing| timing.ccd_result += 2, "late"),

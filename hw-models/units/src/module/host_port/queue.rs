@@ -97,6 +97,12 @@ impl Queue {
         }
     }
 
+    /// Empties the queue. What its entries hold does not matter then.
+    pub(super) fn reset(&mut self) {
+        (self.oldest, self.count, self.starts, self.taken) = (0, 0, 0, 0);
+        (self.has_head, self.lost) = (false, false);
+    }
+
     /// The burst at the head.
     pub(super) fn head(&self) -> Option<&Entry> {
         self.has_head.then(|| &self.entries[self.oldest])

@@ -46,6 +46,14 @@ impl Stream {
         }
     }
 
+    /// Takes all elements away. What the memory holds is unknown then.
+    pub(super) fn reset(&mut self) {
+        self.packed = Elements::default();
+        (self.burst, self.held) = ([0; ELEMENTS], 0);
+        (self.complete, self.asked) = (false, false);
+        (self.count, self.known) = (0, 0);
+    }
+
     /// Bursts that have been written.
     pub(super) fn count(&self) -> u16 {
         self.count

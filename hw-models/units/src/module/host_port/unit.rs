@@ -65,7 +65,16 @@ impl<G: Gear> Model for HostPort<G> {
     }
 
     fn reset(&mut self) {
-        *self = Self::new();
+        self.beat = 0;
+        self.windows = Windows::default();
+        self.receiver = Receiver::default();
+        self.queue.reset();
+        self.messages = Messages::default();
+        self.owner = Owner::new();
+        self.contexts.reset();
+        self.outputs.reset();
+        self.module = Module::default();
+        self.reader = Reader::new();
     }
 
     fn mark_open(&self, open: &mut Open<'_>) {
