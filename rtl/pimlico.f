@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The sources of the RTL, each file after those that it uses. Paths are relative to the folder above rtl/:
 //
-//   verilator --lint-only -Wall -f rtl/pimlico.f --top-module pim_module
+//   verilator --lint-only -Wall -f rtl/pimlico.f --top-module pim_dimm
 //
 // With SYNTHESIS defined, the checkers at the end are empty.
 //
@@ -66,6 +66,7 @@ rtl/rank/refresh_manager.sv
 rtl/rank/rank_controller.sv
 rtl/rank/pin_decoder.sv
 rtl/rank/pin_encoder.sv
+rtl/rank/pim_key.sv
 rtl/rank/command_path.sv
 rtl/rank/core_timing.sv
 rtl/rank/softmax_path.sv
@@ -84,6 +85,7 @@ rtl/rank/sequencer.sv
 // in a module
 rtl/module/dispatcher.sv
 rtl/module/host_decoder.sv
+rtl/module/host_modes.sv
 rtl/module/host_windows.sv
 rtl/module/host_queue.sv
 rtl/module/host_messages.sv
@@ -93,6 +95,7 @@ rtl/module/host_status.sv
 rtl/module/host_reader.sv
 rtl/module/host_port.sv
 rtl/module/pim_module.sv
+rtl/module/pim_dimm.sv
 
 // Simulation: checkers, bound to the modules that they are named after. The others do without.
 +incdir+rtl

@@ -69,16 +69,18 @@ package pimlico_pkg;
     /// Refreshes.
     PinRef      = 4'd10,
     /// Sets the word of the shared buffers that the next RD_ALL reads.
-    PinSetWord  = 4'd11
+    PinSetWord  = 4'd11,
+    /// Sets a mode register.
+    PinMrs      = 4'd12
   } pin_command_e;
 
   /// A command for the chips. What a command has no use for is 0.
   typedef struct packed {
     /// Command on the pins.
     pin_command_e command;
-    /// Bank of the command; RD_ALL: bits of what the PUs do.
+    /// Bank of the command; RD_ALL: bits of what the PUs do; MRS: which mode register.
     bank_t        bank;
-    /// Row of the command.
+    /// Row of the command; MRS: the opcode.
     row_t         row;
     /// Column of the command; RD_RESULT: which results; WR_SHARED, SET_WORD: which word.
     column_t      column;
@@ -138,6 +140,8 @@ package pimlico_pkg;
     logic [7:0]  rcd_wr;
     /// tRCD of RD_ALL.
     logic [7:0]  rcd_mac;
+    /// RD_ALL to its columns at the bank PUs: RL_MAC.
+    logic [7:0]  rl_mac;
     /// tRAS.
     logic [7:0]  ras;
     /// tRP.

@@ -100,7 +100,7 @@ fn build() {
     }
     let sources = inputs::Sources::read(sources).unwrap_or_else(|error| fail(&error));
     // What a design has many of comes first: the design is made around it.
-    let has_rank = units.iter().any(|unit| unit.module == verilate::RANK);
+    let has_rank = units.iter().any(|unit| verilate::has_rank(unit.module));
     let libraries = if has_rank { library::libraries(&out) } else { Vec::new() };
     let jobs = libraries.iter().map(|library| library.job(&sources)).collect::<Result<Vec<_>, _>>();
     let jobs = jobs.unwrap_or_else(|error| fail(&error));

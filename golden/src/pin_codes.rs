@@ -16,6 +16,27 @@ const TEXT: &str = include_str!("../../rtl/rank/pin_codes.md");
 /// Pins: CS_n, ACT_n, RAS_n, CAS_n, WE_n, BG1, BG0, BA1, BA0, A13 to A0.
 const PINS: usize = 23;
 
+/// The opcodes of the key, by their names in the contract.
+pub const KEY: [&str; 4] = ["key, first", "key, second", "key, third", "key, fourth"];
+
+/// An opcode of the contract's second table: of key or lock.
+///
+/// # Panics
+///
+/// If the table has none of this name, or its levels are those of another number.
+pub fn opcode(name: &str) -> usize {
+    let cells = TEXT.lines().find_map(|line| {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        (cells[0] == name).then_some(cells)
+    });
+    let cells = cells.unwrap_or_else(|| panic!("no opcode {name}"));
+    let bit = |level| usize::from(level == "H");
+    let levels = cells[1].split_whitespace().fold(0, |bits, level| bits << 1 | bit(level));
+    let number = usize::from_str_radix(cells[2].trim_start_matches("0x"), 16);
+    assert_eq!(Ok(levels), number, "{name}");
+    levels
+}
+
 /// A command that was on the pins, with what it is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code<'a> {
@@ -128,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_table_is_read_whole_and_no_code_has_two_meanings() {
-        assert_eq!(table().commands().count(), 12);
+        assert_eq!(table().commands().count(), 13);
         assert_eq!(table().shared(), []);
         // A bit of a field has one place.
         for entry in &table().0 {
@@ -146,6 +167,12 @@ mod tests {
         assert_eq!(Table::parse(&text).shared(), [("A", "B")]);
     }
 
+    #[test]
+    fn key_and_lock_are_read() {
+        assert_eq!(KEY.map(opcode), [0x2A5C, 0x35A3, 0x2C39, 0x33C6]);
+        assert_eq!(opcode("lock"), 0x2000);
+    }
+
     /// By hand, from the Command Truth Table of JESD79-4.
     #[test]
     fn codes_of_jedec_are_those_of_the_standard() {
@@ -160,11 +187,12 @@ mod tests {
             (pins(0b01001, 0, 0), code("REF", 0, 0, 0)),
             (pins(0b01101, 9, 1 << 12 | 0x55 << 3), code("RD", 9, 0, 0x55)),
             (pins(0b01100, 9, 1 << 12 | 0x2A << 3), code("WR", 9, 0, 0x2A)),
-            (pins(0b01000, 0, 0), None),                 // MRS
-            (pins(0b01110, 0, 0), None),                 // ZQCS
-            (pins(0b01101, 9, 0x55 << 3), None),         // RD of four beats
+            (pins(0b01000, 6, 0x2C17), code("MRS", 6, 0x2C17, 0)),
+            (pins(0b01000, 8, 0), None),         // BG1 high in an MRS
+            (pins(0b01110, 0, 0), None),         // ZQCS
+            (pins(0b01101, 9, 0x55 << 3), None), // RD of four beats
             (pins(0b01101, 9, 1 << 12 | 1 << 10), None), // RD with auto-precharge
-            (pins(0b01101, 9, 1 << 12 | 1), None),       // RD from another beat
+            (pins(0b01101, 9, 1 << 12 | 1), None), // RD from another beat
         ] {
             assert_eq!(table().decode(pins), expected, "{pins:023b}");
         }

@@ -25,11 +25,14 @@
 //!   are. Two of them are `t_ccd_result` apart, if the bank groups share a trunk; an all-bank RD and an
 //!   RD_RESULT wait for `t_wtr_shared` after the data of a WR_SHARED, if the shared buffers turn from write to
 //!   read. Without these two they share nothing with the all-bank RD but the command bus.
-//! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC, and for nothing
+//! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC and tMOD, and for nothing
 //!   else.
+//! * All five are breaches where the chips are `locked`: before the key, and after the lock
+//!   (`rtl/rank/pin_codes.md`).
 //!
-//! Not modelled, as nothing here issues them: auto-precharge, power-down, self refresh, mode
-//! registers, burst chop, CRC.
+//! Of the mode registers the checker knows the MRS: closed banks, tMRD and tMOD. What they hold is none of its rules.
+//!
+//! Not modelled, as nothing here issues them: auto-precharge, power-down, self refresh, burst chop, CRC.
 //!
 //! ```
 //! use pimlico_golden::pins::{Pin, PinChecker, Rules};
@@ -39,7 +42,7 @@
 //!     t_ccd_s: 4, t_ccd_l: 8, t_ccd_result: None, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34, faw_banks: 16,
 //!     t_rcd: 22, t_rcd_wr: 22, t_rcd_mac: 22, t_ras: 52, t_rp: 22, t_rc: 74,
 //!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wtr_shared: None, t_wr: 24, t_rtp: 12,
-//!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8,
+//!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8, locked: false,
 //! });
 //! assert!(checker.command(100, Pin::Act { bank: 3, row: 9 }).is_empty());
 //! let found = checker.command(121, Pin::Rd { bank: 3, column: 5 });
@@ -51,10 +54,12 @@
 
 mod command;
 mod gates;
+mod key;
 mod violation;
 
 pub use command::{Driver, Pin, Rules};
 pub use gates::rule_names;
+pub use key::Lock;
 pub use violation::{Event, Legal, Subject, Violation};
 
 use gates::*;
@@ -101,6 +106,7 @@ pub struct PinChecker {
     refreshes: Refreshes,
     due: VecDeque<Due>,
     bus: Option<Transfer>,
+    lock: Lock,
 }
 
 impl PinChecker {
@@ -124,6 +130,7 @@ impl PinChecker {
             refreshes: Refreshes::default(),
             due: VecDeque::new(),
             bus: None,
+            lock: Lock::new(rules.locked),
             rules,
         }
     }
@@ -180,6 +187,7 @@ impl PinChecker {
         match pin {
             Pin::ActAll { .. } if faw_banks <= 4 => Some(NO_SUCH_COMMAND),
             Pin::ActAll { bank, .. } if !bank.is_multiple_of(faw_banks) => Some(NO_SUCH_BANK),
+            _ if pin.wants_key() && self.lock.is_locked() => Some(LOCKED),
             _ => pin.named_bank().filter(|&bank| bank >= self.open.len()).map(|_| NO_SUCH_BANK),
         }
     }
@@ -300,9 +308,9 @@ impl PinChecker {
         }
     }
 
-    /// ACT and REF want closed banks, RD and WR open ones. Tells the first bank that is not so.
+    /// ACT, REF and MRS want closed banks, RD and WR open ones. Tells the first bank that is not so.
     fn check_state(&self, pin: Pin, report: &Report, found: &mut Vec<Violation>) {
-        let wants_closed = pin.activates() || pin == Pin::Ref;
+        let wants_closed = pin.activates() || pin.sets_mode() || pin == Pin::Ref;
         let wants_open = pin.touches_columns();
         let wrong = |&bank: &usize| match self.open[bank] {
             Some(_) => wants_closed,
@@ -364,6 +372,7 @@ impl PinChecker {
             Pin::ActAll { .. } => self.open[pin.banks(&self.rules)].fill(Some(event)),
             Pin::Pre { bank } => self.open[bank] = None,
             Pin::PreAll => self.open.fill(None),
+            Pin::Mrs { register, opcode } => self.lock.mrs(register, opcode),
             Pin::Ref => {
                 self.last_ref = Some(event);
                 self.refreshes.since_tck = at_tck;

@@ -34,6 +34,7 @@ fn ddr4_3200() -> Rules {
         t_rfc: 560,
         t_refi: Some(12480),
         max_postponed: 8,
+        locked: false,
     }
 }
 
@@ -57,6 +58,7 @@ const fn wr(bank: usize) -> Pin {
 const ACT_ALL: Pin = Pin::ActAll { bank: 0, row: 7 };
 const ACT_UPPER: Pin = Pin::ActAll { bank: 8, row: 7 };
 const RD_ALL: Pin = Pin::RdAll { column: 5 };
+const MRS: Pin = Pin::Mrs { register: 2, opcode: 0 };
 const RD_RESULT: Pin = Pin::RdResult { bank: 0 };
 const WR_SHARED: Pin = Pin::WrShared { word: 0 };
 
@@ -196,6 +198,14 @@ fn gates() -> Vec<Gate> {
         gate("tRFC", &[(100, Pin::Ref)], Pin::Ref, 660),
         gate("tRFC", &[(100, Pin::Ref)], RD_RESULT, 660),
         gate("tRFC", &[(100, Pin::Ref)], WR_SHARED, 660),
+        gate("tRFC", &[(100, Pin::Ref)], MRS, 660),
+        gate("tRP", &[(0, act(0)), (100, pre(0))], MRS, 122),
+        gate("tMRD", &[(100, MRS)], MRS, 108),
+        gate("tMOD", &[(100, MRS)], act(0), 124),
+        gate("tMOD", &[(100, MRS)], Pin::PreAll, 124),
+        gate("tMOD", &[(100, MRS)], Pin::Ref, 124),
+        gate("tMOD", &[(100, MRS)], RD_RESULT, 124),
+        gate("tMOD", &[(100, MRS)], Pin::SetWord { word: 1 }, 124),
         gate("command bus", &[(0, act(4)), (100, act(0))], pre(4), 101),
         gate("command bus", &all_open(&[(100, RD_ALL)]), RD_RESULT, 101),
     ]
@@ -277,6 +287,8 @@ fn breaches() -> Vec<(&'static str, Vec<Violation>)> {
         ("bank open", command(&[(0, act(3))], 200, ACT_ALL)),
         ("bank open", command(&[(0, ACT_ALL)], 200, act(3))),
         ("bank open", command(&[(0, act(3))], 200, Pin::Ref)),
+        ("bank open", command(&[(0, act(3))], 200, MRS)),
+        ("locked", PinChecker::new(Rules { locked: true, ..rules.clone() }).command(0, ACT_ALL)),
         ("bank closed", command(&[(0, act(0))], 200, rd(1))),
         ("bank closed", command(&[(0, act(0))], 200, wr(1))),
         ("bank closed", command(&[(0, act(0)), (100, pre(0))], 200, rd(0))),
@@ -304,6 +316,51 @@ fn each_breach_is_told_and_nothing_else() {
         let names: Vec<_> = found.iter().map(|violation| violation.rule).collect();
         assert_eq!(names, [*rule], "breach {i}");
     }
+}
+
+/// A checker of chips that have just been reset, and that have seen these MRS of MR7.
+fn keyed(opcodes: &[usize]) -> PinChecker {
+    let mut checker = PinChecker::new(Rules { locked: true, ..without_refresh() });
+    for (at_tck, &opcode) in (0..).step_by(8).zip(opcodes) {
+        assert_eq!(checker.command(at_tck, Pin::Mrs { register: 7, opcode }), []);
+    }
+    checker
+}
+
+#[test]
+fn the_key_alone_has_chips_obey_what_jedec_does_not_know() {
+    const KEY: [usize; 4] = [0x2A5C, 0x35A3, 0x2C39, 0x33C6];
+    let [first, second, third, fourth] = KEY;
+    let obeys = |checker: &PinChecker| {
+        let of_pim = [RD_RESULT, WR_SHARED, ACT_ALL, Pin::SetWord { word: 1 }, RD_ALL];
+        let rules = of_pim.map(|pin| checker.clone().command(500, pin));
+        let locked = rules.map(|found| found.iter().any(|violation| violation.rule == "locked"));
+        assert!(locked == [locked[0]; 5]);
+        assert_eq!(checker.clone().command(500, act(3)), []);
+        !locked[0]
+    };
+    assert!(obeys(&keyed(&KEY)));
+    assert!(obeys(&keyed(&[first, second, first, second, third, fourth])));
+    assert!(obeys(&keyed(&[first, second, third, fourth, 0x2001, first])));
+    for wrong in [
+        &[][..],
+        &[first, second, third],
+        &[second, first, third, fourth],
+        &[first, second, 0, third, fourth],
+        &[first, second, third, fourth, 0x2000],
+    ] {
+        assert!(!obeys(&keyed(wrong)), "{wrong:x?}");
+    }
+    // Of another register, and with a REF in between.
+    let mut other = keyed(&[first, second]);
+    assert_eq!(other.command(16, Pin::Mrs { register: 6, opcode: third }), []);
+    assert_eq!(other.command(24, Pin::Mrs { register: 7, opcode: fourth }), []);
+    assert!(!obeys(&other));
+    let mut refreshed = keyed(&[first, second]);
+    assert_eq!(refreshed.command(32, Pin::Ref), []);
+    assert_eq!(refreshed.command(592, Pin::Mrs { register: 7, opcode: third }), []);
+    assert_eq!(refreshed.command(600, Pin::Mrs { register: 7, opcode: fourth }), []);
+    assert_eq!(refreshed.command(624, RD_RESULT), []);
 }
 
 /// Each rule stands for what it says: a second ACT of a bank is no matter of tRRD.
@@ -533,6 +590,7 @@ struct Controller {
     next_wr_shared: u64,
     next_ref: u64,
     next_word: u64,
+    next_mrs: u64,
     acts: Vec<u64>,
 }
 
@@ -555,6 +613,7 @@ impl Controller {
             next_wr_shared: 0,
             next_ref: 0,
             next_word: 0,
+            next_mrs: 0,
             acts: Vec::new(),
         }
     }
@@ -564,7 +623,7 @@ impl Controller {
             Pin::Act { bank, .. } => !self.open[bank],
             Pin::Rd { bank, .. } | Pin::Wr { bank, .. } => self.open[bank],
             Pin::ActAll { bank, .. } => !self.open[self.opened_from(bank)].contains(&true),
-            Pin::Ref => !self.open.contains(&true),
+            Pin::Ref | Pin::Mrs { .. } => !self.open.contains(&true),
             Pin::RdAll { .. } => !self.open.contains(&false),
             _ => true,
         }
@@ -595,6 +654,7 @@ impl Controller {
             Pin::WrShared { .. } => self.next_wr_shared,
             Pin::Ref => self.next_ref,
             Pin::SetWord { .. } => self.next_word,
+            Pin::Mrs { .. } => self.next_mrs,
         }
     }
 
@@ -637,6 +697,7 @@ impl Controller {
                     raise(&mut self.next_act[bank], t + r.t_rp);
                 }
                 raise(&mut self.next_ref, t + r.t_rp);
+                raise(&mut self.next_mrs, t + r.t_rp);
             }
             Pin::Rd { bank: b, .. } => {
                 for bank in banks {
@@ -699,6 +760,14 @@ impl Controller {
                 raise(&mut self.next_wr_shared, t + r.t_rfc);
                 raise(&mut self.next_ref, t + r.t_rfc);
                 raise(&mut self.next_word, t + r.t_rfc);
+                raise(&mut self.next_mrs, t + r.t_rfc);
+            }
+            Pin::Mrs { .. } => {
+                let others = [&mut self.next_rd_result, &mut self.next_wr_shared];
+                let others = others.into_iter().chain([&mut self.next_ref, &mut self.next_word]);
+                let others = others.chain(&mut self.next_act).chain(&mut self.next_pre);
+                others.for_each(|next| raise(next, t + 24));
+                raise(&mut self.next_mrs, t + 8);
             }
             Pin::SetWord { .. } => {}
         }
@@ -728,6 +797,7 @@ impl Random {
             28..34 => RD_ALL,
             34..36 => Pin::RdResult { bank },
             36..38 => WR_SHARED,
+            38 if bank < 8 => MRS,
             38 => Pin::SetWord { word: 7 },
             _ => Pin::Ref,
         }

@@ -5,7 +5,7 @@
 module host_decoder import pimlico_pkg::*; (
   /// The host's pins.
   input  dram_pins_t pins_i,
-  /// The command; none if it is not an ACT, PRE, PREA, REF, RD or WR.
+  /// The command; none if it is not an ACT, PRE, PREA, REF, RD, WR or MRS.
   output pins_t      command_o
 );
 
@@ -27,6 +27,9 @@ module host_decoder import pimlico_pkg::*; (
       end
     end else if (!pins_i.cs_n) begin
       case (code)
+        3'b000: if (!pins_i.bg[1]) command_o = '{
+          command: PinMrs, bank: bank, row: row_t'(pins_i.a), column: '0
+        };
         3'b001: command_o.command = PinRef;
         3'b010: command_o = '{
           command: pins_i.a[10] ? PinPreAll : PinPre, bank: pins_i.a[10] ? '0 : bank, row: '0, column: '0

@@ -105,13 +105,19 @@ module host_messages import pimlico_pkg::*; (
     return number[31:7] == '0 ? number[6:0] : '1;
   endfunction
 
+  // The same of one less, 0 at the least: of 128 and more 127, which needs no subtraction of 32 bits.
+  function automatic logic [6:0] less_up_to_127(logic [31:0] number);
+    if (number[31:7] != '0) return '1;
+    return number[6:0] == '0 ? '0 : number[6:0] - 7'd1;
+  endfunction
+
   assign less      = left_q == '0 ? '0 : left_q - 32'd1;
   assign refused_d = refused_q || is_refused;
   assign scale_d   = is_start ? message.scale : scale_q;
 
   always_comb begin
     left_d  = takes ? less : left_q;
-    shown_d = takes ? up_to_127(less) : shown_q;
+    shown_d = takes ? less_up_to_127(left_q) : shown_q;
     if (is_start) begin
       left_d  = announced;
       shown_d = up_to_127(announced);

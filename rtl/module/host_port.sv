@@ -90,14 +90,21 @@ module host_port import pimlico_pkg::*; #(
   clock_gate u_clk_core (.clk_i, .rst_ni, .enable_i(second && last_tck), .clk_o(clk_core));
 
   // The host's command: for the chips, and for the windows.
-  pins_t      command;
+  pins_t      command, of_chips;
   logic       window_write, window_operand, window_read, window_outputs;
   logic [1:0] window;
   logic [5:0] window_burst;
 
   host_decoder u_decoder (.pins_i(host_pins_i), .command_o(command));
 
-  assign pins_o = owns_o ? command : '0;
+  host_modes u_modes (
+    .cl_i      (timing_i.cl),
+    .cwl_i     (timing_i.cwl),
+    .command_i (command),
+    .command_o (of_chips)
+  );
+
+  assign pins_o = owns_o ? of_chips : '0;
 
   host_windows u_windows (
     .clk_i     (clk_tck),
@@ -193,7 +200,7 @@ module host_port import pimlico_pkg::*; #(
   logic [1:0][15:0]           count;
   burst_t [1:0]               burst;
 
-  for (genvar g = 0; g < GEAR; g++) begin : gen_lane
+  for (genvar g = 0; g < GEAR; g++) begin : gen_element
     assign result_valid[0][g] = results_i.context_valid[g];
     assign result[0][g]       = results_i.context_element[g].bits;
     assign result_valid[1][g] = results_i.output_valid[g];
@@ -204,10 +211,9 @@ module host_port import pimlico_pkg::*; #(
     host_results #(.GEAR(GEAR)) u_results (
       .clk_i,
       .clk_tck_i    (clk_tck),
-      .clk_core_i   (clk_core),
       .rst_ni,
       .second_i     (second),
-      .tck_i        (tck),
+      .last_i       (last_tck),
       .valid_i      (result_valid[s]),
       .element_i    (result[s]),
       .flush_i      (last_tck && rests),
@@ -244,11 +250,13 @@ module host_port import pimlico_pkg::*; #(
     .words_o    (status)
   );
 
+  logic             drives_d;
+  logic [1:0][63:0] pair;
+  beat_t            beat;
+
   host_reader u_reader (
-    .clk_i,
-    .clk_tck_i       (clk_tck),
+    .clk_i           (clk_tck),
     .rst_ni,
-    .second_i        (second),
     .cl_i            (timing_i.cl),
     .read_i          (window_read),
     .window_i        (window),
@@ -257,14 +265,31 @@ module host_port import pimlico_pkg::*; #(
     .status_i        (status),
     .contexts_i      (burst[0]),
     .outputs_burst_i (burst[1]),
-    .module_dq_valid_i,
-    .module_dq_i,
     .read_contexts_o (reads[0]),
     .read_outputs_o  (reads[1]),
     .burst_o         (read_burst),
-    .host_dq_valid_o,
-    .host_dq_o
+    .drives_o        (drives_d),
+    .pair_o          (pair)
   );
+
+  ddr_out #(.WIDTH(64)) u_beats (
+    .clk_i, .clk_tck_i(clk_tck), .second_i(second), .pair_i(pair), .data_o(beat)
+  );
+
+  // The select between it and the module: each byte lane has a register of its own, as one would have the load of all.
+  for (genvar lane = 0; lane < 8; lane++) begin : gen_lane
+    logic drives_q;
+
+    (* keep *)
+    always_ff @(posedge clk_tck or negedge rst_ni) begin
+      if (!rst_ni) drives_q <= 1'b0;
+      else         drives_q <= drives_d;
+    end
+
+    assign host_dq_o[8*lane+:8] = drives_q ? beat[8*lane+:8] : module_dq_i[8*lane+:8];
+  end
+
+  assign host_dq_valid_o = gen_lane[0].drives_q || module_dq_valid_i;
 
   logic unused;
 

@@ -84,18 +84,27 @@ module host_queue import pimlico_pkg::*; (
   );
 
   // The tCK after its last beats: the burst enters, or is lost.
-  logic   enters_d, enters_q, operand_d, operand_q, pushes, is_lost, pops;
+  logic   enters_d, enters_q, operand_d, operand_q, pushes, is_lost, pops, full_d, full_q;
   count_t count_d, count_q;
   place_t place_d, place_q, oldest_d, oldest_q;
 
   assign enters_d  = last;
   assign operand_d = first ? is_operand : operand_q;
-  assign pushes    = enters_q && count_q != count_t'(DEPTH);
-  assign is_lost   = enters_q && count_q == count_t'(DEPTH);
+  assign pushes    = enters_q && !full_q;
+  assign is_lost   = enters_q && full_q;
   assign pops      = last_i && pop_i;
-  assign count_d   = count_q + count_t'(pushes) - count_t'(pops);
-  assign place_d   = place_q + place_t'(pushes);
-  assign oldest_d  = oldest_q + place_t'(pops);
+  assign count_d   = counted(count_q, pushes, pops);
+  assign full_d    = pushes == pops ? full_q : pushes && count_q == count_t'(DEPTH - 1);
+  assign place_d   = pushes ? place_q + place_t'(1) : place_q;
+  assign oldest_d  = pops ? oldest_q + place_t'(1) : oldest_q;
+
+  // Both sums are there before it is known which is meant.
+  function automatic count_t counted(count_t count, logic up, logic down);
+    count_t more, less;
+    more = count + count_t'(1);
+    less = count - count_t'(1);
+    return up == down ? count : up ? more : less;
+  endfunction
 
   // The head is in the memory's read register. It is there in the cycle after the one in whose last tCK it waits.
   logic valid_d, valid_q, reads;
@@ -103,30 +112,50 @@ module host_queue import pimlico_pkg::*; (
   assign valid_d = pop_i ? count_q > count_t'(1) : count_q != '0;
   assign reads   = last_i && valid_d && (pop_i || !valid_q);
 
-  ram_1r1w #(.WIDTH(1 + $bits(burst_t)), .DEPTH(DEPTH)) u_bursts (
+  // A memory for each word: one for the burst would not be as fast as a tCK.
+  ram_1r1w #(.WIDTH(1 + 64), .DEPTH(DEPTH)) u_first (
     .clk_i           (clk_tck_i),
     .write_i         (pushes),
     .write_address_i (place_q),
-    .data_i          ({operand_q, burst}),
+    .data_i          ({operand_q, burst[0]}),
     .read_i          (reads),
     .read_address_i  (oldest_d),
-    .data_o          ({operand_o, burst_o})
+    .data_o          ({operand_o, burst_o[0]})
   );
 
+  for (genvar w = 1; w < 8; w++) begin : gen_word
+    ram_1r1w #(.WIDTH(64), .DEPTH(DEPTH)) u_words (
+      .clk_i           (clk_tck_i),
+      .write_i         (pushes),
+      .write_address_i (place_q),
+      .data_i          (burst[w]),
+      .read_i          (reads),
+      .read_address_i  (oldest_d),
+      .data_o          (burst_o[w])
+    );
+  end
+
   // STARTs in the queue, and what the host is told.
-  logic        waits_d, waits_q, lost_d, lost_q;
+  logic        waits_d, waits_q, lost_d, lost_q, comes, goes;
   count_t      starts_d, starts_q;
   logic [15:0] taken_d, taken_q;
 
-  assign starts_d = starts_q + count_t'(pushes && !operand_q && burst[0][1:0] == IS_START)
-                  - count_t'(last_i && started_i);
-  assign waits_d  = starts_d != '0;
+  assign comes    = pushes && !operand_q && burst[0][1:0] == IS_START;
+  assign goes     = last_i && started_i;
+  assign starts_d = counted(starts_q, comes, goes);
+  assign waits_d  = comes == goes ? waits_q : comes || starts_q != count_t'(1);
   assign lost_d   = lost_q || is_lost;
-  assign taken_d  = taken_q + 16'(pops) + 16'(is_lost);
+
+  always_comb begin
+    taken_d = taken_q;
+    if (pops != is_lost) taken_d = taken_q + 16'd1;
+    if (pops && is_lost) taken_d = taken_q + 16'd2;
+  end
 
   always_ff @(posedge clk_tck_i or negedge rst_ni) begin
     if (!rst_ni) begin
       enters_q <= 1'b0;
+      full_q   <= 1'b0;
       count_q  <= '0;
       place_q  <= '0;
       oldest_q <= '0;
@@ -136,6 +165,7 @@ module host_queue import pimlico_pkg::*; (
       taken_q  <= '0;
     end else begin
       enters_q <= enters_d;
+      full_q   <= full_d;
       count_q  <= count_d;
       place_q  <= place_d;
       oldest_q <= oldest_d;

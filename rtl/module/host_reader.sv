@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What is on the host's data bus: what it reads of a window, or what the module drives. Contract: host_port.md.
+// What the host reads of a window, two beats in every tCK. Contract: host_port.md.
 
 module host_reader import pimlico_pkg::*; (
-  /// Clock: a beat.
-  input  logic             clk_i,
   /// Clock: one edge per tCK.
-  input  logic             clk_tck_i,
+  input  logic             clk_i,
   /// Asynchronous reset, active low: nothing is read.
   input  logic             rst_ni,
-  /// The second of the two beats of a tCK.
-  input  logic             second_i,
   /// CL, 4 to 48.
   input  logic [7:0]       cl_i,
   /// A RD of a window was on the pins a tCK ago.
@@ -26,20 +22,16 @@ module host_reader import pimlico_pkg::*; (
   input  burst_t           contexts_i,
   /// The burst of outputs that was read last.
   input  burst_t           outputs_burst_i,
-  /// The module drives the host's data bus.
-  input  logic             module_dq_valid_i,
-  /// The beat that the module drives, else 0.
-  input  beat_t            module_dq_i,
   /// A burst of the context is read.
   output logic             read_contexts_o,
   /// A burst of outputs is read.
   output logic             read_outputs_o,
   /// The burst that is read, modulo 64.
   output logic [5:0]       burst_o,
-  /// The host's data bus is driven.
-  output logic             host_dq_valid_o,
-  /// A beat on the host's data bus, else 0.
-  output beat_t            host_dq_o
+  /// The host's data bus is driven in the next tCK.
+  output logic             drives_o,
+  /// The beats of the next tCK.
+  output logic [1:0][63:0] pair_o
 );
 
   localparam logic [1:0] STATUS  = 2'd2;
@@ -59,7 +51,7 @@ module host_reader import pimlico_pkg::*; (
   read_t      asked;
 
   burst_timer u_timer (
-    .clk_i     (clk_tck_i),
+    .clk_i,
     .rst_ni,
     .command_i (read_i),
     .latency_i (cl_i - 8'd2),
@@ -72,7 +64,7 @@ module host_reader import pimlico_pkg::*; (
   assign reads = asks && index == '0;
 
   fifo #(.WIDTH($bits(read_t)), .DEPTH(16)) u_reads (
-    .clk_i   (clk_tck_i),
+    .clk_i,
     .rst_ni,
     .push_i  (read_i),
     .data_i  ({window_i, outputs_i, burst_i}),
@@ -86,14 +78,13 @@ module host_reader import pimlico_pkg::*; (
   assign burst_o         = asked.burst;
 
   // Which source has the burst, and the status as it was when it was asked for.
-  logic             asks_d, asks_q, drives_d;
+  logic             asks_d, asks_q;
   logic [1:0]       index_d, index_q;
   logic             is_contexts_d, is_contexts_q, is_outputs_d, is_outputs_q;
   logic [2:0][63:0] status_d, status_q;
   burst_t           status;
 
   assign asks_d   = asks;
-  assign drives_d = asks_q;
   assign index_d  = index;
   assign status   = burst_t'(status_q);
 
@@ -108,12 +99,12 @@ module host_reader import pimlico_pkg::*; (
     end
   end
 
-  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+  always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) asks_q <= 1'b0;
     else         asks_q <= asks_d;
   end
 
-  always_ff @(posedge clk_tck_i) begin
+  always_ff @(posedge clk_i) begin
     index_q       <= index_d;
     is_contexts_q <= is_contexts_d;
     is_outputs_q  <= is_outputs_d;
@@ -121,36 +112,16 @@ module host_reader import pimlico_pkg::*; (
   end
 
   // Two beats of it in every tCK.
-  logic [1:0][63:0] pair;
-  beat_t            beat;
-
   function automatic logic [1:0][63:0] pair_of(burst_t burst, logic [1:0] at);
     return {burst[{at, 1'b1}], burst[{at, 1'b0}]};
   endfunction
 
+  assign drives_o = asks_q;
+
   always_comb begin
-    pair = pair_of(status, index_q);
-    if (is_contexts_q) pair = pair_of(contexts_i, index_q);
-    if (is_outputs_q) pair = pair_of(outputs_burst_i, index_q);
+    pair_o = pair_of(status, index_q);
+    if (is_contexts_q) pair_o = pair_of(contexts_i, index_q);
+    if (is_outputs_q) pair_o = pair_of(outputs_burst_i, index_q);
   end
-
-  ddr_out #(.WIDTH(64)) u_beats (
-    .clk_i, .clk_tck_i, .second_i, .pair_i(pair), .data_o(beat)
-  );
-
-  // The select between it and the module: each byte lane has a register of its own, as one would have the load of all.
-  for (genvar lane = 0; lane < 8; lane++) begin : gen_lane
-    logic drives_q;
-
-    (* keep *)
-    always_ff @(posedge clk_tck_i or negedge rst_ni) begin
-      if (!rst_ni) drives_q <= 1'b0;
-      else         drives_q <= drives_d;
-    end
-
-    assign host_dq_o[8*lane+:8] = drives_q ? beat[8*lane+:8] : module_dq_i[8*lane+:8];
-  end
-
-  assign host_dq_valid_o = gen_lane[0].drives_q || module_dq_valid_i;
 
 endmodule

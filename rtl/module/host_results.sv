@@ -9,14 +9,12 @@ module host_results import pimlico_pkg::*; #(
   input  logic                  clk_i,
   /// Clock: one edge per tCK.
   input  logic                  clk_tck_i,
-  /// Clock: one edge per cycle of the core.
-  input  logic                  clk_core_i,
   /// Asynchronous reset, active low: nothing is packed.
   input  logic                  rst_ni,
   /// The second of the two beats of a tCK.
   input  logic                  second_i,
-  /// tCK of the cycle of the core, from 0 on.
-  input  logic [1:0]            tck_i,
+  /// The last tCK of a cycle of the core.
+  input  logic                  last_i,
   /// There is an element, by lane.
   input  logic [GEAR-1:0]       valid_i,
   /// The elements, the first at the bottom.
@@ -42,34 +40,31 @@ module host_results import pimlico_pkg::*; #(
 
   typedef logic [$clog2(ELEMENTS)-1:0] index_t;
 
-  // The elements of the cycle before: a lane in each tCK.
+  // The elements of the cycle before: a lane in each tCK, the next one at the bottom.
   logic [GEAR-1:0]       valid_d, valid_q;
   logic [GEAR-1:0][15:0] element_d, element_q;
-  logic                  packs;
+  logic                  any_d, any_q, packs;
   logic [15:0]           element;
 
-  assign valid_d   = valid_i;
-  assign element_d = element_i;
-  assign packed_o  = valid_i == '0 && valid_q == '0;
+  assign valid_d   = last_i ? valid_i : valid_q >> 1;
+  assign element_d = last_i ? element_i : element_q >> 16;
+  assign any_d     = last_i ? valid_i != '0 : any_q;
+  assign packed_o  = valid_i == '0 && !any_q;
+  assign packs     = valid_q[0];
+  assign element   = element_q[0];
 
-  always_ff @(posedge clk_core_i or negedge rst_ni) begin
-    if (!rst_ni) valid_q <= '0;
-    else         valid_q <= valid_d;
-  end
-
-  always_ff @(posedge clk_core_i) begin
-    element_q <= element_d;
-  end
-
-  always_comb begin
-    packs   = 1'b0;
-    element = '0;
-    for (int unsigned g = 0; g < GEAR; g++) begin
-      if (tck_i == 2'(g)) begin
-        packs   = valid_q[g];
-        element = element_q[g];
-      end
+  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      any_q   <= 1'b0;
+    end else begin
+      valid_q <= valid_d;
+      any_q   <= any_d;
     end
+  end
+
+  always_ff @(posedge clk_tck_i) begin
+    element_q <= element_d;
   end
 
   // The burst that is being packed, which of its elements there are, and the next.
@@ -89,7 +84,7 @@ module host_results import pimlico_pkg::*; #(
   assign full_d       = packs && index_q == '1;
   assign asked_d      = flush_i && unfinished_o && !asked_q;
   assign writes       = full_q || asked_q;
-  assign count_d      = count_q + 16'(writes);
+  assign count_d      = writes ? count_q + 16'd1 : count_q;
 
   always_comb begin
     held_d  = writes ? '0 : held_q;
@@ -125,15 +120,22 @@ module host_results import pimlico_pkg::*; #(
 
   assign clashes = writes && read_burst_i == count_q[5:0];
 
-  ram_1r1w #(.WIDTH($bits(burst_t)), .DEPTH(BURSTS)) u_bursts (
-    .clk_i           (clk_tck_i),
-    .write_i         (writes),
-    .write_address_i (count_q[5:0]),
-    .data_i          (written),
-    .read_i          (read_i && !clashes),
-    .read_address_i  (read_burst_i),
-    .data_o          (burst_o)
-  );
+  // A memory for two words each: one for the burst would not be as fast as a tCK.
+  burst_t words;
+
+  assign words = burst_t'(written);
+
+  for (genvar w = 0; w < 8; w += 2) begin : gen_words
+    ram_1r1w #(.WIDTH(2 * 64), .DEPTH(BURSTS)) u_words (
+      .clk_i           (clk_tck_i),
+      .write_i         (writes),
+      .write_address_i (count_q[5:0]),
+      .data_i          (words[w+:2]),
+      .read_i          (read_i && !clashes),
+      .read_address_i  (read_burst_i),
+      .data_o          (burst_o[w+:2])
+    );
+  end
 
   assign count_o = count_q;
 

@@ -17,7 +17,7 @@ module pim_module import pimlico_pkg::*; #(
   input  logic             clk_i,
   /// Asynchronous reset, active low.
   input  logic             rst_ni,
-  /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
+  /// Timings of the DRAM. CL, CWL, tCCD_L and RL_MAC are multiples of GEAR.
   input  timing_t          timing_i,
   /// Options of the rank: refresh.
   input  options_t         options_i,
@@ -51,7 +51,7 @@ module pim_module import pimlico_pkg::*; #(
   input  logic             operand_valid_i,
   /// The host's burst for its next WR_SHARED, in the host's order; with operand_valid_i.
   input  burst_t           operand_i,
-  /// The column that the RD_ALL or RD on the pins reads, of every bank.
+  /// The column of every bank: of the RD on the pins, of the RD_ALL RL_MAC before.
   input  columns_t         cells_i,
   /// The command buffer takes the host's data.
   output logic             command_write_o,
@@ -168,7 +168,7 @@ module pim_module import pimlico_pkg::*; #(
     .SCORES       (SCORES),
     .GEAR         (GEAR)
   ) u_rank (
-    .hold_i           (host),
+    .hold_i           (host && !memory_i),
     .array_valid_i    (array_valid),
     .array_i          (array),
     .bus_valid_i      (bus_valid),

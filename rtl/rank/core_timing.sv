@@ -21,6 +21,7 @@ module core_timing import pimlico_pkg::*; #(
     ccd_result: in_cycles(tck_i.ccd_result),
     rrd_s: in_cycles(tck_i.rrd_s), rrd_l: in_cycles(tck_i.rrd_l),
     rcd: in_cycles(tck_i.rcd), rcd_wr: in_cycles(tck_i.rcd_wr), rcd_mac: in_cycles(tck_i.rcd_mac),
+    rl_mac: in_cycles(tck_i.rl_mac),
     ras: in_cycles(tck_i.ras), rp: in_cycles(tck_i.rp), rc: in_cycles(tck_i.rc),
     rtp: in_cycles(tck_i.rtp), faw: in_cycles(tck_i.faw), faw_banks: tck_i.faw_banks,
     rd_to_wr: in_cycles(tck_i.rd_to_wr),

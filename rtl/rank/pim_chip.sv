@@ -7,7 +7,9 @@ module pim_chip import pimlico_pkg::*; #(
   /// Width of a sum's trailing significand field: 10, or 23 for sums of 32 bits.
   parameter int unsigned SUM_MAN_BITS = 10,
   /// Bursts between a command and its data, a power of two, 2 or more.
-  parameter int unsigned DEPTH        = 16
+  parameter int unsigned DEPTH        = 16,
+  /// The longest RL_MAC, in tCK.
+  parameter int unsigned LONGEST      = 12
 ) (
   /// Clock: one edge per beat, half a tCK.
   input  logic              clk_i,
@@ -23,9 +25,11 @@ module pim_chip import pimlico_pkg::*; #(
   input  logic [7:0]        cl_i,
   /// CWL, 4 to 48.
   input  logic [7:0]        cwl_i,
+  /// RL_MAC, 0 to LONGEST: from an RD_ALL to its columns at the PUs.
+  input  logic [7:0]        rl_mac_i,
   /// The command pins.
   input  dram_pins_t        pins_i,
-  /// RD_ALL, RD: the column, from each bank's row buffer.
+  /// The column, from each bank's row buffer: of an RD in its tCK, of an RD_ALL RL_MAC later.
   input  logic [15:0][63:0] cells_i,
   /// The data lines.
   input  logic [7:0]        dq_i,
@@ -45,15 +49,19 @@ module pim_chip import pimlico_pkg::*; #(
   output logic [63:0]       cells_write_data_o,
   /// The PUs' results are new; set for a slot.
   output logic              result_valid_o,
+  /// The chip obeys the commands of processing in memory; the cell arrays obey ACT_ALL with it alone.
+  output logic              unlocked_o,
   /// No data are in flight as this tCK begins.
   output logic              idle_o
 );
 
   localparam int unsigned SUM_WIDTH = 1 + SUM_EXP_BITS + SUM_MAN_BITS;
   localparam bit          WIDE      = SUM_WIDTH == 32;
+  localparam int unsigned LINE_BITS = $clog2(LONGEST + 1);
 
   // The command. What it is about is taken from the pins beside its decoding: it counts with it alone.
   logic            rd, wr, rd_result, wr_shared, read_all, set_word, reads, writes, of_bank;
+  logic [3:0]      shown, obeyed;  // commands of processing in memory
   bank_t           bank;
   column_t         column;
   word_t           word_here;   // of a command of no bank
@@ -64,11 +72,16 @@ module pim_chip import pimlico_pkg::*; #(
     .pins_i,
     .rd_o        (rd),
     .wr_o        (wr),
-    .rd_all_o    (read_all),
-    .rd_result_o (rd_result),
-    .wr_shared_o (wr_shared),
-    .set_word_o  (set_word)
+    .rd_all_o    (shown[3]),
+    .rd_result_o (shown[2]),
+    .wr_shared_o (shown[1]),
+    .set_word_o  (shown[0])
   );
+
+  pim_key u_key (.clk_i(clk_tck_i), .rst_ni, .pins_i, .unlocked_o);
+
+  assign obeyed                                     = unlocked_o ? shown : '0;
+  assign {read_all, rd_result, wr_shared, set_word} = obeyed;
 
   assign reads     = rd || rd_result;
   assign writes    = wr || wr_shared;
@@ -162,19 +175,55 @@ module pim_chip import pimlico_pkg::*; #(
   assign cells_write_column_o = cells_write_o ? target.column : '0;
   assign cells_write_data_o   = cells_write_o ? word : '0;
 
-  // The column of an RD_ALL for the PUs, what they do with it, and the word of the shared buffer: all of it
-  // is taken at the end of the tCK, and by the PUs with the next edge of theirs.
+  // RD_ALLs whose columns are on their way: what they have said, and their words, as it was with the command.
+  typedef struct packed {
+    logic  accumulate;
+    logic  first;
+    logic  last;
+    word_t word;
+  } asked_t;
+
+  logic [LONGEST:0] line;    // bit n: an RD_ALL n tCK ago
+  logic [LONGEST:1] line_q;
+  logic             delays, arrives, pending, unused_latency;
+  asked_t           asked, oldest, arriving;
+
+  assign line           = {line_q, read_all};
+  assign delays         = rl_mac_i != '0;
+  assign arrives        = line[rl_mac_i[LINE_BITS-1:0]];
+  assign unused_latency = &{1'b0, rl_mac_i};
+  assign asked          = '{accumulate: what.accumulate, first: what.first, last: what.last, word: read_word};
+  assign arriving       = delays ? oldest : asked;
+
+  always_ff @(posedge clk_tck_i or negedge rst_ni) begin
+    if (!rst_ni) line_q <= '0;
+    else         line_q <= line[LONGEST-1:0];
+  end
+
+  // They are a burst apart or more.
+  fifo #(.WIDTH($bits(asked_t)), .DEPTH(1 << $clog2(LONGEST / 4 + 1))) u_pending (
+    .clk_i   (clk_tck_i),
+    .rst_ni,
+    .push_i  (read_all && delays),
+    .data_i  (asked),
+    .pop_i   (arrives && delays),
+    .valid_o (pending),
+    .data_o  (oldest)
+  );
+
+  // The column for the PUs, what they do with it, and the word of the shared buffer: all of it is taken at the
+  // end of the tCK in which the column arrives, and by the PUs with the next edge of theirs.
   logic                  clk_row, valid_d, valid_q, accumulate_d, accumulate_q;
   logic                  first_d, first_q, last_d, last_q;
   logic [15:0][63:0]     row_d, row_q;
   logic [3:0][3:0][15:0] factors;
 
-  clock_gate u_clk_row (.clk_i, .rst_ni, .enable_i(second_i && read_all), .clk_o(clk_row));
+  clock_gate u_clk_row (.clk_i, .rst_ni, .enable_i(second_i && arrives), .clk_o(clk_row));
 
-  assign valid_d      = read_all;
-  assign accumulate_d = what.accumulate;
-  assign first_d      = what.first;
-  assign last_d       = what.last;
+  assign valid_d      = arrives;
+  assign accumulate_d = arriving.accumulate;
+  assign first_d      = arriving.first;
+  assign last_d       = arriving.last;
   assign row_d        = cells_i;
 
   always_ff @(posedge clk_pu_i or negedge rst_ni) begin
@@ -194,8 +243,8 @@ module pim_chip import pimlico_pkg::*; #(
     .write_i         (written_o),
     .write_address_i (target.column),
     .data_i          (word),
-    .read_i          (read_all),
-    .read_address_i  (read_word),
+    .read_i          (arrives),
+    .read_address_i  (arriving.word),
     .accumulate_i    (accumulate_q),
     .factors_o       (factors)
   );
@@ -307,7 +356,7 @@ module pim_chip import pimlico_pkg::*; #(
     .clk_i, .clk_tck_i, .second_i, .pair_i(drive_pair), .data_o(dq_o)
   );
 
-  assign idle_o = !writes_q && !target_valid && !reads_q && !drive_valid;
+  assign idle_o = !pending && !writes_q && !target_valid && !reads_q && !drive_valid;
 
   logic unused;
 
@@ -318,5 +367,6 @@ module pim_chip import pimlico_pkg::*; #(
     $fatal(1, "SUM_EXP_BITS, SUM_MAN_BITS = %0d, %0d: expected 5, 10 or 8, 23", SUM_EXP_BITS, SUM_MAN_BITS);
   if (DEPTH < 2 || DEPTH != 1 << $clog2(DEPTH))
     $fatal(1, "DEPTH = %0d: expected a power of two, 2 or more", DEPTH);
+  if (LONGEST < 4 || LONGEST > 255) $fatal(1, "LONGEST = %0d: expected 4 to 255", LONGEST);
 
 endmodule

@@ -17,7 +17,7 @@ module pim_rank import pimlico_pkg::*; #(
   input  logic           clk_i,
   /// Asynchronous reset, active low.
   input  logic           rst_ni,
-  /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
+  /// Timings of the DRAM. CL, CWL, tCCD_L and RL_MAC are multiples of GEAR.
   input  timing_t        timing_i,
   /// Options of the rank: refresh.
   input  options_t       options_i,
@@ -55,7 +55,7 @@ module pim_rank import pimlico_pkg::*; #(
   input  logic           weights_drop_i,
   /// A head ends: REFs that were postponed are issued now.
   input  logic           head_end_i,
-  /// The column that the RD_ALL or RD on the pins reads, of every bank.
+  /// The column of every bank: of the RD on the pins, of the RD_ALL RL_MAC before.
   input  columns_t       cells_i,
   /// Last beat of the cycle of the core.
   output logic           last_o,
@@ -159,6 +159,7 @@ module pim_rank import pimlico_pkg::*; #(
     .rst_ni,
     .enable_i   (runs),
     .read_all_i (read_all),
+    .latency_i  (cycles.rl_mac),
     .slot_i     (cycles.ccd_l),
     .begin_o    (slot_begins)
   );
@@ -192,7 +193,7 @@ module pim_rank import pimlico_pkg::*; #(
   );
 
   // The chips and their data bus, of which each has a byte lane.
-  logic    [CHIPS-1:0] drives, shared_written, cells_write, new_results, chip_idle;
+  logic    [CHIPS-1:0] drives, shared_written, cells_write, new_results, chip_idle, unlocked;
   bank_t   [CHIPS-1:0] write_bank;
   column_t [CHIPS-1:0] write_column;
   cells_t              write_data;
@@ -216,6 +217,7 @@ module pim_rank import pimlico_pkg::*; #(
       .second_i             (second),
       .cl_i                 (timing_i.cl),
       .cwl_i                (timing_i.cwl),
+      .rl_mac_i             (timing_i.rl_mac),
       .pins_i               (pins_o),
       .cells_i              (cells),
       .dq_i                 (dq_o[8*c+:8]),
@@ -227,6 +229,7 @@ module pim_rank import pimlico_pkg::*; #(
       .cells_write_column_o (write_column[c]),
       .cells_write_data_o   (write_data[c]),
       .result_valid_o       (new_results[c]),
+      .unlocked_o           (unlocked[c]),
       .idle_o               (chip_idle[c])
     );
   end
@@ -242,7 +245,7 @@ module pim_rank import pimlico_pkg::*; #(
   assign cells_write_valid_o = second && !hold_i && cells_write[0];
   assign cells_write_o       = {write_bank[0], write_column[0], write_data};
   assign unused_chips        = &{1'b0, drives, shared_written, cells_write, write_bank, write_column,
-                                 new_results, chip_idle};
+                                 new_results, chip_idle, unlocked};
 
   // Results to the adder unit.
   logic [CHIPS-1:0][SUM_WIDTH-1:0]            kept_sums, lanes;

@@ -36,6 +36,11 @@ module pin_encoder import pimlico_pkg::*; (
         pins_o.bg    = 2'b10;
         pins_o.a     = 14'(column);
       end
+      PinMrs: begin
+        {pins_o.ras_n, pins_o.cas_n, pins_o.we_n} = 3'b000;
+        {pins_o.bg, pins_o.ba}                    = {1'b0, command_i.bank[2:0]};
+        pins_o.a                                  = row[13:0];
+      end
       PinPre, PinPreAll: begin
         {pins_o.ras_n, pins_o.we_n} = 2'b00;
         {pins_o.bg, pins_o.ba}      = command_i.command == PinPre ? command_i.bank : '0;

@@ -95,7 +95,7 @@ module rank_controller import pimlico_pkg::*; #(
   // The shared buffers turn from write to read.
   assign turns_d = timing_i.shared_to_rd != '0;
 
-  assign unused_timing = &{1'b0, timing_q.faw_banks, timing_q.rc, timing_q.cl, timing_q.cwl, timing_q.refi};
+  assign unused_timing = &{1'b0, timing_q.faw_banks, timing_q.rc, timing_q.rl_mac, timing_q.cl, timing_q.cwl, timing_q.refi};
 
   clock_gate #(.OPEN_IN_RESET(1)) u_clk_configuration (
     .clk_i, .rst_ni, .enable_i(!configured_q), .clk_o(clk_configuration)

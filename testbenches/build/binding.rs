@@ -48,7 +48,7 @@ pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     let clocks = each_clock(&|clock| format!("    CData {clock} = 0;\n"));
     let lower = each_clock(&|clock| format!("    top.{clock} = 0;\n"));
     let raise = each_clock(&|clock| format!("    top.{clock} = clocks.{clock};\n"));
-    let memories = unit.module == crate::verilate::RANK;
+    let memories = crate::verilate::has_rank(unit.module);
     let outputs = ports(unit.outputs, "pimlico::put", "");
     let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}", scope(unit)));
     let _ = write!(

@@ -4,7 +4,7 @@
 //! The arithmetic has benches of its own, so that it does not count in the units that use it: what a
 //! multiplier has seen inside a bank PU says little beside what its own bench puts through it.
 
-use crate::verilate::RANK;
+use crate::verilate::has_rank;
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub const COUNTED: bool = cfg!(feature = "coverage");
 
 /// Verilator's options for a unit. The whole rank is no unit of `cosim`.
 pub fn options(unit: &UnitInfo) -> &'static [&'static str] {
-    if COUNTED && unit.module != RANK { &["--coverage-line", "--coverage-toggle"] } else { &[] }
+    if COUNTED && !has_rank(unit.module) { &["--coverage-line", "--coverage-toggle"] } else { &[] }
 }
 
 /// A branch that a format's parameters make unreachable, though not in a way that Verilator sees: file, the

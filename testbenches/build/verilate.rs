@@ -107,7 +107,7 @@ impl Verilator {
         let Module { name: module, parameters, configuration, options, library, sources } = module;
         // Registers hold random bits before the reset, so that one that it misses shows. Of those without
         // reset the units' benches know when they count; the rank's begins where the models' do.
-        let is_rank = module == RANK || library.is_some();
+        let is_rank = has_rank(module) || library.is_some();
         let initial = if is_rank { "0" } else { "unique" };
         let is_repeating = module == REPEATING || library.is_some();
         let mut arguments: Vec<String> = ["--cc", "--trace", "--assert", "-O3", "-Wall"]
@@ -164,7 +164,7 @@ pub fn job(
         options: coverage::options(unit),
         library: None,
         sources: match unit.module {
-            RANK => library::sources(RANK, sources, libraries, out)?,
+            module if has_rank(module) => library::sources(module, sources, libraries, out)?,
             module => sources.of(module)?,
         },
     };
@@ -185,7 +185,7 @@ fn probe_configuration(unit: &UnitInfo) -> String {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
     let repeated = match unit.module {
-        RANK => crate::library::USER,
+        module if has_rank(module) => crate::library::USER,
         REPEATING => REPEATED,
         _ => "",
     };
@@ -193,8 +193,10 @@ fn probe_configuration(unit: &UnitInfo) -> String {
     format!("`verilator_config\n{checkers}{}{repeated}", lines.collect::<String>())
 }
 
-/// The whole rank.
-pub const RANK: &str = "pim_module";
+/// Whether a module has the whole rank in it.
+pub fn has_rank(module: &str) -> bool {
+    ["pim_module", "pim_dimm"].contains(&module)
+}
 
 /// The module in which others are many times. They are compiled once each: not inlined, and without the
 /// optimisation that ties an instance's inputs to the registers around it, which makes five times as much

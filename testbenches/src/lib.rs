@@ -23,6 +23,7 @@ mod bench;
 mod benches;
 pub mod cosim;
 pub mod coverage;
+mod due;
 pub mod exhaustive;
 mod ffi;
 mod function;

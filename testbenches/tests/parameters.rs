@@ -145,6 +145,7 @@ const REFUSED: &[Refused] = &[
     ("burst_timer", "LONGEST=256", "expected 2 to 255"),
     ("burst_timer", "LENGTH=3", GEAR),
     ("slot_timer", "IDLE_SLOTS=0", SOME),
+    ("slot_timer", "LONGEST=256", "expected 2 to 255"),
     ("burst_source", "WIDTH=0", SOME),
     ("burst_source", "DEPTH=1", TWO),
     ("operand_path", "HOST_DEPTH=1", TWO),
@@ -185,6 +186,7 @@ const REFUSED: &[Refused] = &[
     ("sequencer_results", "CONTEXT_AFTER_TREE=32", IDLE),
     ("sequencer_results", "TREE_AFTER_CONTEXT=32", IDLE),
     ("pim_chip", "DEPTH=12", POWER),
+    ("pim_chip", "LONGEST=3", "expected 4 to 255"),
     ("pim_chip", "SUM_EXP_BITS=6", SUMS),
     ("pim_chip", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
     ("pim_rank", "SUM_EXP_BITS=6", SUMS),
@@ -202,6 +204,11 @@ const REFUSED: &[Refused] = &[
     ("pim_module", "LATE=2", BOOLEAN),
     ("pim_module", "SCORES=12", PLACES),
     ("pim_module", "GEAR=3", GEAR),
+    ("pim_dimm", "SUM_EXP_BITS=6", SUMS),
+    ("pim_dimm", "SUM_MAN_BITS=7 SUM_EXP_BITS=8", SUMS),
+    ("pim_dimm", "LATE=2", BOOLEAN),
+    ("pim_dimm", "SCORES=12", PLACES),
+    ("pim_dimm", "GEAR=3", GEAR),
 ];
 
 /// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits

@@ -6,9 +6,10 @@
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
-    Address, Config, Device, ModuleDevice, Normalise, Options, Rank, RankError, Ranks, SumFormat,
+    Address, Config, Device, ModuleDevice, Normalise, Options, RankError, Ranks, SumFormat,
     Topology,
 };
+use pimlico_host::attached::Attached;
 use pimlico_host::attention;
 use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::Driver;
@@ -20,15 +21,16 @@ use pimlico_host::pins::PinLog;
 use pimlico_ports::Instances;
 use pimlico_testbenches::{Lockstep, Rtl};
 use pimlico_units::arith::{Binary16, Binary32};
-use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut};
 
 type Boxed = Box<dyn Device>;
 
 fn device<M>(config: &Config, options: Options, module: Box<dyn Instances<M>>) -> Boxed
 where
-    M: pimlico_ports::Unit<In = PimModuleIn, Out = PimModuleOut>,
+    M: pimlico_ports::Unit<In = PimDimmIn, Out = PimDimmOut>,
 {
-    Box::new(ModuleDevice::new(config.clone(), options, module).expect("an L3 rank"))
+    let module = ModuleDevice::new(config.clone(), options, module).expect("an L3 rank");
+    Box::new(Attached::new(module))
 }
 
 /// RTL, and both in lockstep.
@@ -42,15 +44,15 @@ fn others(config: &Config, options: Options) -> [Boxed; 2] {
         };
     }
     match (options.sums, options.normalise) {
-        (SumFormat::Binary16, Normalise::Early) => both!(PimModule<Binary16, false>),
-        (SumFormat::Binary16, Normalise::Late) => both!(PimModule<Binary16, true>),
-        (SumFormat::Binary32, Normalise::Early) => both!(PimModule<Binary32, false>),
-        (SumFormat::Binary32, Normalise::Late) => both!(PimModule<Binary32, true>),
+        (SumFormat::Binary16, Normalise::Early) => both!(PimDimm<Binary16, false>),
+        (SumFormat::Binary16, Normalise::Late) => both!(PimDimm<Binary16, true>),
+        (SumFormat::Binary32, Normalise::Early) => both!(PimDimm<Binary32, false>),
+        (SumFormat::Binary32, Normalise::Late) => both!(PimDimm<Binary32, true>),
     }
 }
 
 fn engine(config: &Config, options: Options) -> Boxed {
-    Box::new(Rank::new(config.clone(), options))
+    Box::new(Attached::engine(config, options).expect("an L3 rank"))
 }
 
 #[test]
@@ -150,25 +152,25 @@ fn back_ends_agree_on_a_layer_on_two_ranks() {
 }
 
 /// RTL that is one bit wrong in the first eight columns that it writes.
-struct Wrong(Rtl<PimModule<Binary16, false>>, u32);
+struct Wrong(Rtl<PimDimm<Binary16, false>>, u32);
 
-impl Instances<PimModule<Binary16, false>> for Wrong {
+impl Instances<PimDimm<Binary16, false>> for Wrong {
     fn reset(&mut self) {
         self.0.reset();
     }
 
     fn settle(
         &mut self,
-        inputs: &[PimModuleIn],
-        outputs: &mut [PimModuleOut],
+        inputs: &[PimDimmIn],
+        outputs: &mut [PimDimmOut],
     ) -> Result<(), Box<pimlico_ports::Mismatch>> {
         self.0.settle(inputs, outputs)
     }
 
     fn step(
         &mut self,
-        inputs: &[PimModuleIn],
-        outputs: &mut [PimModuleOut],
+        inputs: &[PimDimmIn],
+        outputs: &mut [PimDimmOut],
     ) -> Result<(), Box<pimlico_ports::Mismatch>> {
         self.0.step(inputs, outputs)?;
         if outputs[0].cells_write_valid_o && self.1 > 0 {

@@ -158,6 +158,7 @@ fn check(
         PinCommand::WrShared => Pin::WrShared { word: column },
         PinCommand::Ref => Pin::Ref,
         PinCommand::SetWord => Pin::SetWord { word: column },
+        PinCommand::Mrs => Pin::Mrs { register: bank, opcode: row },
     };
     let mut found = checker.command(clock, pin);
     let data = match pin {

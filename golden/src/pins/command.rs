@@ -63,6 +63,8 @@ pub struct Rules {
     pub t_refi: Option<u64>,
     /// REFs that may be postponed at any time; as many may be pulled in.
     pub max_postponed: u64,
+    /// The chips obey the commands of processing in memory behind the key alone. Else they have had it, or want none.
+    pub locked: bool,
 }
 
 impl Rules {
@@ -102,6 +104,8 @@ pub enum Pin {
     Ref,
     /// Sets the word of the shared buffers that the next all-bank RD reads.
     SetWord { word: usize },
+    /// Sets a mode register.
+    Mrs { register: usize, opcode: usize },
 }
 
 impl Pin {
@@ -113,7 +117,7 @@ impl Pin {
             | Self::Rd { bank, .. }
             | Self::Wr { bank, .. } => bank..bank + 1,
             Self::ActAll { bank, .. } => bank..bank + rules.faw_banks,
-            Self::PreAll | Self::RdAll { .. } | Self::Ref => 0..rules.banks(),
+            Self::PreAll | Self::RdAll { .. } | Self::Ref | Self::Mrs { .. } => 0..rules.banks(),
             Self::RdResult { .. } | Self::WrShared { .. } | Self::SetWord { .. } => 0..0,
         }
     }
@@ -128,12 +132,22 @@ impl Pin {
             | Self::Wr { bank, .. }
             | Self::RdResult { bank } => Some(bank),
             Self::PreAll | Self::RdAll { .. } | Self::Ref => None,
-            Self::WrShared { .. } | Self::SetWord { .. } => None,
+            Self::WrShared { .. } | Self::SetWord { .. } | Self::Mrs { .. } => None,
         }
     }
 
     pub(super) fn activates(self) -> bool {
         matches!(self, Self::Act { .. } | Self::ActAll { .. })
+    }
+
+    /// It is one of processing in memory, which a locked chip does not obey.
+    pub(super) fn wants_key(self) -> bool {
+        matches!(self, Self::ActAll { .. } | Self::RdAll { .. } | Self::SetWord { .. })
+            || self.moves_for_pus()
+    }
+
+    pub(super) fn sets_mode(self) -> bool {
+        matches!(self, Self::Mrs { .. })
     }
 
     pub(super) fn precharges(self) -> bool {
@@ -177,6 +191,7 @@ impl fmt::Display for Pin {
             Self::WrShared { word } => write!(f, "WR_SHARED word {word}"),
             Self::Ref => write!(f, "REF"),
             Self::SetWord { word } => write!(f, "SET_WORD word {word}"),
+            Self::Mrs { register, opcode } => write!(f, "MRS of MR{register} {opcode:#06x}"),
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) struct Gate {
 }
 
 /// Every timing between two commands but those of REF.
-pub(super) const GATES: [Gate; 17] = [
+pub(super) const GATES: [Gate; 19] = [
     Gate {
         rule: "tRCD",
         delay: |r| r.t_rcd,
@@ -42,7 +42,7 @@ pub(super) const GATES: [Gate; 17] = [
     Gate {
         rule: "tRP",
         delay: |r| r.t_rp,
-        later: |b| b.activates() || b == Pin::Ref,
+        later: |b| b.activates() || b.sets_mode() || b == Pin::Ref,
         binds: |r, a, b| a.precharges() && same_bank(r, a, b),
     },
     Gate {
@@ -118,12 +118,25 @@ pub(super) const GATES: [Gate; 17] = [
         later: Pin::precharges,
         binds: |r, a, b| a.reads_a_bank() && same_bank(r, a, b),
     },
+    Gate { rule: "tMRD", delay: |_| MRD, later: Pin::sets_mode, binds: |_, a, _| a.sets_mode() },
+    Gate {
+        rule: "tMOD",
+        delay: |_| MOD,
+        later: |b| !b.sets_mode(),
+        binds: |_, a, _| a.sets_mode(),
+    },
 ];
 
+/// MRS to MRS, in tCK: 8 nCK of every speed bin (JESD79-4, Timing Parameters by Speed Grade).
+pub(super) const MRD: u64 = 8;
+/// MRS to any other command, in tCK: the longer of 24 nCK and 15 ns (ibid.), which are 24 tCK of 0.625 ns.
+pub(super) const MOD: u64 = 24;
+
 /// The rules that are no gate between two commands.
-pub(super) const OTHER_RULES: [&str; 16] = [
+pub(super) const OTHER_RULES: [&str; 17] = [
     NO_SUCH_BANK,
     NO_SUCH_COMMAND,
+    LOCKED,
     COMMAND_BUS,
     BANK_OPEN,
     BANK_CLOSED,
@@ -143,9 +156,11 @@ pub(super) const OTHER_RULES: [&str; 16] = [
 pub(super) const NO_SUCH_BANK: &str = "no such bank";
 /// An ACT_ALL where the chips have none.
 pub(super) const NO_SUCH_COMMAND: &str = "no such command";
+/// A command of processing in memory before the key.
+pub(super) const LOCKED: &str = "locked";
 /// One command in a tCK, and time goes forward.
 pub(super) const COMMAND_BUS: &str = "command bus";
-/// ACT and REF want the bank closed.
+/// ACT, REF and MRS want the bank closed.
 pub(super) const BANK_OPEN: &str = "bank open";
 /// RD and WR want it open.
 pub(super) const BANK_CLOSED: &str = "bank closed";

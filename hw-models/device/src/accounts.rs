@@ -6,6 +6,8 @@ use crate::statistics::Statistics;
 /// Why no all-bank RD could be chosen, as the rank controller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
+    /// The host has the pins.
+    Host,
     Refresh,
     RowSwitch,
 }
@@ -71,6 +73,7 @@ impl Accounts {
         }
         let lost = &mut self.statistics.lost_tck;
         match cause {
+            Some(Cause::Host) => lost.host += 1,
             Some(Cause::Refresh) => lost.refresh += 1,
             Some(Cause::RowSwitch) => lost.row_switch += 1,
             None => self.pending += 1,
@@ -122,7 +125,8 @@ mod tests {
         accounts.used(15, Gap::Io);
         (15 + SLOT_TCK..33).for_each(|tck| accounts.idle(tck, None));
         let lost = accounts.finish(33).lost_tck;
-        let expected = Lost { row_switch: 1, refresh: 2, fill_drain: 3 + 10, bubble: 0, io: 1 };
+        let expected =
+            Lost { row_switch: 1, refresh: 2, fill_drain: 3 + 10, io: 1, ..Lost::default() };
         assert_eq!(lost, expected);
     }
 }

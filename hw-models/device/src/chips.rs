@@ -87,6 +87,7 @@ impl Chips {
             | PinCommand::RdResult
             | PinCommand::WrShared
             | PinCommand::SetWord
+            | PinCommand::Mrs
             | PinCommand::Ref => {}
         }
     }

@@ -84,6 +84,9 @@ pub struct Timing {
     /// From ACT to an RD that feeds the bank's PU.
     #[serde(rename = "RCD_MAC")]
     pub rcd_mac_tck: u64,
+    /// From an all-bank RD to its columns at the inputs of the banks' PUs: the column path of the array.
+    #[serde(rename = "RL_MAC")]
+    pub rl_mac_tck: u64,
     /// From ACT to PRE.
     #[serde(rename = "RAS")]
     pub ras_tck: u64,
@@ -147,6 +150,7 @@ impl Timing {
             rcd: byte(self.rcd_tck),
             rcd_wr: byte(self.rcd_wr_tck),
             rcd_mac: byte(self.rcd_mac_tck),
+            rl_mac: byte(self.rl_mac_tck),
             ras: byte(self.ras_tck),
             rp: byte(self.rp_tck),
             rc: byte(self.rc_tck),
@@ -197,7 +201,7 @@ impl Timing {
 
     /// The range of each value on its own. Limits are those of 16 bits and less, far above what any
     /// standard has: they keep sums of them from overflowing.
-    fn ranges(&self) -> [Range; 25] {
+    fn ranges(&self) -> [Range; 26] {
         [
             ("BL", self.burst_tck, 1..=16, "1 to 16"),
             ("CCD_S", self.ccd_s_tck, 1..=64, "1 to 64"),
@@ -210,6 +214,7 @@ impl Timing {
             ("RCD", self.rcd_tck, 1..=256, "1 to 256"),
             ("RCD_WR", self.rcd_wr_tck, 1..=256, "1 to 256"),
             ("RCD_MAC", self.rcd_mac_tck, 1..=256, "1 to 256"),
+            ("RL_MAC", self.rl_mac_tck, 0..=64, "0 to 64"),
             ("RAS", self.ras_tck, 1..=1024, "1 to 1024"),
             ("RP", self.rp_tck, 1..=256, "1 to 256"),
             ("RC", self.rc_tck, 1..=2048, "1 to 2048"),
@@ -268,6 +273,10 @@ impl Timing {
         ]
     }
 }
+
+/// tCK from the last RD_ALL of the next sum until the rank controller has an RD_RESULT of this one, at most and
+/// without RL_MAC: two sums are 16 tCK apart, and the request takes up to six. See `rtl/rank/rank_controller.md`.
+const RESULT_TCK: u64 = 22;
 
 /// A key, its value, what it may be, and the same in words.
 type Range = (&'static str, u64, RangeInclusive<u64>, &'static str);
@@ -374,11 +383,31 @@ impl Config {
         ] {
             self.require(key, value, holds, expected)?;
         }
+        self.check_rl_mac()?;
         self.check_control()
     }
 
+    /// Whether the columns of an RD_ALL are at the PUs while the row is open, and before what is commanded behind it
+    /// counts: see `rtl/rank/pim_chip.md`.
+    fn check_rl_mac(&self) -> Result<(), ConfigError> {
+        let Timing { burst_tck, rl_mac_tck, cwl_tck, rtp_tck, rp_tck, .. } = self.timing;
+        for (holds, expected) in [
+            (rl_mac_tck <= 12, "at most 12, for the chips"),
+            (rl_mac_tck.is_multiple_of(burst_tck), "a multiple of BL: RD_RESULTs between RD_ALLs"),
+            (rl_mac_tck <= rtp_tck, "at most RTP: the row is open until then"),
+            (rl_mac_tck <= cwl_tck, "at most CWL: no WR_SHARED overtakes an RD_ALL"),
+            (
+                rl_mac_tck + RESULT_TCK <= rtp_tck + rp_tck,
+                "at most RTP + RP - 22: RD_RESULTs before a REF",
+            ),
+        ] {
+            self.require("RL_MAC", rl_mac_tck, holds, expected)?;
+        }
+        Ok(())
+    }
+
     /// The same for a rank PU whose core has this gear: bursts and slots begin with a cycle of it, so that CL,
-    /// CWL (both are mode registers of the chips) and CCD_L are multiples of its tCK.
+    /// CWL (both are mode registers of the chips) and CCD_L are multiples of its tCK, as RL_MAC is in any case.
     pub fn at_gear(&self, gear: Gear) -> Self {
         let mut config = self.clone();
         let Timing { cl_tck, cwl_tck, ccd_l_tck, .. } = &mut config.timing;
@@ -563,7 +592,7 @@ mod tests {
     fn every_key_is_required_and_checked() {
         for text in [DDR4, AIM] {
             let keys = keys(text);
-            assert_eq!(keys.len(), 4 + 6 + 25);
+            assert_eq!(keys.len(), 4 + 6 + 26);
             for key in &keys {
                 let (_, name) = key;
                 let missing = refusal(&with(text, key, None), name);
@@ -576,8 +605,9 @@ mod tests {
                 if name == "name" {
                     continue;
                 }
-                // Nothing waits for a WTR_SHARED of 0.
-                let least = if name == "WTR_SHARED" { 1 << 40 } else { 0 };
+                // Nothing waits for a WTR_SHARED of 0, and an RL_MAC of 0 is no time.
+                let may_be_0 = ["WTR_SHARED", "RL_MAC"].contains(&name.as_str());
+                let least = if may_be_0 { 1 << 40 } else { 0 };
                 for value in [least, 1 << 40, i64::MAX] {
                     let error = refusal(&with(text, key, Some(Value::Integer(value))), name);
                     assert!(error.contains(&format!(": {name} = {value}, expected ")), "{error}");
@@ -642,6 +672,11 @@ mod tests {
             ("column_bytes = 8", "column_bytes = 16", "column_bytes = 16"),
             ("\nBL = 4", "\nBL = 2", "BL = 2"),
             ("CCD_L = 8", "CCD_L = 7", "CCD_L = 7"),
+            ("RL_MAC = 8", "RL_MAC = 16", "RL_MAC = 16, expected at most 12"),
+            ("RL_MAC = 8", "RL_MAC = 10", "RL_MAC = 10, expected a multiple of BL"),
+            ("RTP = 12", "RTP = 7", "RL_MAC = 8, expected at most RTP"),
+            ("CWL = 16", "CWL = 7", "RL_MAC = 8, expected at most CWL"),
+            ("\nRP = 22", "\nRP = 17", "RL_MAC = 8, expected at most RTP + RP - 22"),
         ] {
             let config = Config::parse(&DDR4.replace(from, to)).expect(to);
             let error = config.check_rank().expect_err(to).to_string();

@@ -27,8 +27,8 @@ pub trait Device {
     /// tCK since the reset.
     fn tck(&self) -> u64;
 
-    /// Writes to the module: see [`LoadKind`]. It takes no tCK. What does not fit is remembered by the
-    /// dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
+    /// Writes to the module: see [`LoadKind`]. It is sent before the next run starts. What does not fit is remembered by
+    /// the dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError>;
 
     /// Sets the factor of the scores, a binary16 number.
@@ -37,6 +37,9 @@ pub trait Device {
     /// Runs a request, and tells what it makes as it comes. Ends with all banks closed and no REF owed, even
     /// after a fault: what was dispatched before it is done.
     fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError>;
+
+    /// The end of the last REF that the host has issued.
+    fn refreshed_tck(&self) -> u64;
 
     /// One tCK as memory: the host's command, and what it drives on its data bus in the two beats of the
     /// tCK. Returns what is on that bus for it.
@@ -57,10 +60,10 @@ pub trait Device {
     fn end(&mut self) -> Statistics;
 
     /// What crossed the host's channel for the operator that has ended, as if the device had the channel to
-    /// itself: of processing in memory, not of the host's accesses. It is forgotten with that.
+    /// itself. It is forgotten with that.
     fn take_transfers(&mut self) -> Vec<HostTransfer>;
 
-    /// Has the chips' pins watched from here on.
+    /// Has the pins of chips and host watched from here on.
     fn watch(&mut self, watch: Box<dyn PinWatch>);
 
     /// Has a timeline made of what follows.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Runs of programs: what they start with, what they make, and why they end.
 
-use crate::config::Config;
 use crate::data_bus::Beats;
-use crate::sizes::{LANES, PARTIAL_SUMS, SCORE_BUFFER};
-use pimlico_dpa::types::{Dispatch, Fault, Opcode, ResultAddress, RunEnd, Status};
+use pimlico_dpa::types::{Fault, RunEnd, Status};
 
 /// tCK without an event after which a run is given up: longer than the REFs that may be postponed.
-const PATIENCE_TCK: u64 = 1 << 16;
+pub const PATIENCE_TCK: u64 = 1 << 16;
 
 /// Why a program was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,18 +21,6 @@ pub enum DispatchError {
         address: u16,
     },
     /// A command asks for what the rank does not have.
-    #[error("{command}: {field} {value}, the rank has 0 to {}", limit - 1)]
-    Field {
-        /// Which command.
-        command: &'static str,
-        /// Which field.
-        field: &'static str,
-        /// Its value.
-        value: usize,
-        /// The first value that is too large.
-        limit: usize,
-    },
-    /// The same, of a command that is not known.
     #[error("a command's {field} is one that the rank does not have")]
     Beyond {
         /// Which field.
@@ -67,6 +53,20 @@ pub enum DispatchError {
         /// Because of [`Overwritten`](Self::Overwritten).
         overwritten: bool,
     },
+    /// What the host has read in place of the status is none. The rank cannot be used again, nor behind what follows.
+    #[error("the module does not answer: what the host has read is no status")]
+    NoStatus,
+    /// The module's queue had no room for a burst.
+    #[error("the module has lost a message or an operand: its queue was full")]
+    Lost,
+    /// The module does not know a message.
+    #[error("the module has refused a message")]
+    Refused,
+    /// Between two looks at the status the module has made more results than it keeps.
+    #[error(
+        "results may have been overwritten before the host had read them: it looks at the status too seldom"
+    )]
+    ResultsGone,
 }
 
 /// What a run makes.
@@ -106,97 +106,38 @@ pub struct Start<'a> {
     pub address: u16,
     /// The operands, in the order in which the program writes them to the shared buffers.
     pub operands: &'a [Beats],
+    /// Elements of the context of each head. Heads come one after the other.
+    pub context: usize,
+    /// Outputs of a matrix.
+    pub outputs: usize,
 }
 
-/// What has become of a run so far.
-#[derive(Clone, Debug)]
-pub(crate) struct Outcome {
-    request: u8,
-    failed: Option<DispatchError>,
-    ended: Option<RunEnd>,
-    last_command: Option<Dispatch>,
-    last_event_tck: u64,
-}
-
-impl Outcome {
-    /// A run that starts.
-    pub fn new(start: &Start<'_>, at_tck: u64) -> Self {
-        Self {
-            request: start.request,
-            failed: None,
-            ended: None,
-            last_command: None,
-            last_event_tck: at_tck,
-        }
+/// What became of a run, as the status of the module tells it: the fault that the rank found, of which the first counts, and
+/// how the program ended.
+pub fn outcome(request: u8, fault: Fault, end: RunEnd) -> Result<(), DispatchError> {
+    if let Some(error) = error(fault) {
+        return Err(error);
     }
-
-    /// A command has been dispatched.
-    pub fn dispatched(&mut self, command: Dispatch) {
-        self.last_command = Some(command);
-    }
-
-    /// The fault of the run, of which the first counts.
-    pub fn fault(&mut self, fault: Fault, config: &Config) {
-        if self.failed.is_none() {
-            self.failed = error(fault, self.last_command.as_ref(), config);
-        }
-    }
-
-    /// The program has ended.
-    pub fn program_ended(&mut self, end: RunEnd) {
-        self.ended = self.ended.or(Some(end));
-    }
-
-    /// A tCK is over, in which something happened or not.
-    pub fn tck(&mut self, tck: u64, is_event: bool) -> Result<(), DispatchError> {
-        if is_event {
-            self.last_event_tck = tck;
-        }
-        if tck - self.last_event_tck > PATIENCE_TCK {
-            let overwritten = self.failed == Some(DispatchError::Overwritten);
-            return Err(DispatchError::Stuck { overwritten });
-        }
-        Ok(())
-    }
-
-    /// The run is over.
-    pub fn end(self) -> Result<(), DispatchError> {
-        match (self.failed, self.ended) {
-            (Some(error), _) => Err(error),
-            (None, None | Some(RunEnd { status: Status::Done, .. })) => Ok(()),
-            (None, Some(RunEnd { status, address })) => {
-                let address = address.get() as u16;
-                Err(DispatchError::Fault { request: self.request, status, address })
-            }
+    match end {
+        RunEnd { status: Status::Done | Status::NotStarted, .. } => Ok(()),
+        RunEnd { status, address } => {
+            Err(DispatchError::Fault { request, status, address: address.get() as u16 })
         }
     }
 }
 
-/// The error of a fault that came of a command, if it is one.
-fn error(fault: Fault, command: Option<&Dispatch>, config: &Config) -> Option<DispatchError> {
-    let Dispatch { kind, row, column, word, place, tokens, .. } =
-        command.copied().unwrap_or_default();
-    let place = place.get() as usize;
-    let count = LANES.min(tokens.get() as usize);
-    let field = |field, value, limit| match command {
-        Some(_) => DispatchError::Field { command: kind.name(), field, value, limit },
-        None => DispatchError::Beyond { field },
-    };
-    Some(match fault {
-        Fault::None => return None,
-        Fault::UnknownCommand => DispatchError::UnknownCommand,
-        Fault::NoRow => field("row", row.into(), config.organisation.rows),
-        Fault::NoColumn => field("column", column.into(), config.columns()),
-        Fault::NoPlace => match kind {
-            Opcode::RdResult if ResultAddress::of_bits(word).context_sums => {
-                field("place", place, PARTIAL_SUMS)
-            }
-            Opcode::RdResult => field("place", place + LANES - 1, SCORE_BUFFER),
-            _ => field("place", place + count.saturating_sub(1), SCORE_BUFFER),
-        },
-        Fault::NoTokens => DispatchError::NoTokens,
-        Fault::NoOperand => DispatchError::Operands,
-        Fault::Overwritten => DispatchError::Overwritten,
-        Fault::Unpaired => DispatchError::Unpaired,
-    })
+/// The error of a fault, if it is one.
+fn error(fault: Fault) -> Option<DispatchError> {
+    let beyond = |field| Some(DispatchError::Beyond { field });
+    match fault {
+        Fault::None => None,
+        Fault::UnknownCommand => Some(DispatchError::UnknownCommand),
+        Fault::NoRow => beyond("row"),
+        Fault::NoColumn => beyond("column"),
+        Fault::NoPlace => beyond("place"),
+        Fault::NoTokens => Some(DispatchError::NoTokens),
+        Fault::NoOperand => Some(DispatchError::Operands),
+        Fault::Overwritten => Some(DispatchError::Overwritten),
+        Fault::Unpaired => Some(DispatchError::Unpaired),
+    }
 }

@@ -13,6 +13,9 @@ pub enum RankError {
     /// A program was stopped.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),
+    /// The host has started a program before the key.
+    #[error("a program is started, and the chips have not had the key")]
+    Locked,
     /// The waveform cannot be written.
     #[error("waveform: {0}")]
     Wave(#[from] std::io::Error),

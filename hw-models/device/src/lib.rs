@@ -12,8 +12,9 @@
 //! | `ranks` | [`Ranks`]: a device of many, behind the host's channels |
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
-//! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, behind the same driver |
-//! | `device` | [`Device`]: what a host's driver needs of a device |
+//! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, in the same channel |
+//! | `device` | [`Device`]: what a host's operators need of a device |
+//! | `dimm` | [`Dimm`]: a module as its channel has it |
 //! | `wave` | the commands on the chips' pins as signals of a waveform |
 //! | `memories` | command buffer and Va2Pa table, beside the dispatcher |
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
@@ -33,7 +34,7 @@
 //! | `accounts` | which slots were used, and why the others were not |
 //! | `statistics` | [`Statistics`]: slots used and lost, and how busy the units were |
 //! | `options` | [`Options`]: how a rank works |
-//! | `pins` | [`PinWatch`]: watches the chips' pins |
+//! | `pins` | [`PinWatch`]: watches the pins of chips and host |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
 //! | `dram` | [`Dram`]: the cell arrays |
 //! | `config` | [`Config`]: organisation and timing, from a preset file |
@@ -47,6 +48,7 @@ mod chips;
 mod config;
 pub mod data_bus;
 mod device;
+mod dimm;
 pub mod dispatch;
 mod dram;
 pub mod energy;
@@ -74,6 +76,7 @@ pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Organisation, Timing};
 pub use device::Device;
+pub use dimm::Dimm;
 pub use dram::{Cells, Dram};
 pub use error::RankError;
 pub use module::ModuleDevice;

@@ -14,6 +14,8 @@ pub struct Options {
     pub sums: SumFormat,
     /// tCK in a cycle of the rank PU's core.
     pub gear: Gear,
+    /// tCK from one look of the host at the status of a run to the next.
+    pub poll_tck: u64,
 }
 
 impl Default for Options {
@@ -23,6 +25,7 @@ impl Default for Options {
             normalise: Normalise::Early,
             sums: SumFormat::Binary16,
             gear: Gear::DEFAULT,
+            poll_tck: 64,
         }
     }
 }

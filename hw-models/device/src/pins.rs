@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The chips' pins, for those who watch them.
+//! The pins of chips and host, for those who watch them.
 
 use pimlico_dpa::types::Pins;
 
@@ -12,11 +12,18 @@ pub enum BusDriver {
     BufferChip,
 }
 
-/// Watches the chips' pins.
+/// Watches the chips' pins, and those of the host of an L3 module.
 pub trait PinWatch {
     /// A command.
     fn command(&mut self, at_tck: u64, pins: Pins);
 
     /// Data were on the bus, from one tCK until before another.
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver);
+
+    /// A command on the host's pins. It is told before what is on the chips' pins in this tCK.
+    fn host_command(&mut self, _at_tck: u64, _pins: Pins) {}
+
+    /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
+    /// every tCK, behind its commands.
+    fn host_data(&mut self, _at_tck: u64, _driven: [Option<u64>; 2], _seen: [Option<u64>; 2]) {}
 }

@@ -53,7 +53,7 @@ impl Record {
         }
     }
 
-    /// Has the chips' pins watched from here on.
+    /// Has the pins of chips and host watched from here on.
     pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
         self.watch = Some(watch);
     }
@@ -149,14 +149,24 @@ impl Record {
         self.accounts.statistics.softmax_unit_cycles += u64::from(works);
     }
 
-    /// The host drives a burst of operands from this tCK on.
-    pub fn operand(&mut self, at_tck: u64) {
-        self.traffic.write(at_tck);
+    /// The host has a command on its pins, which may move a burst on its data bus. Told before those of the chips.
+    pub fn channel(&mut self, timing: &Timing, at_tck: u64, pins: Pins) {
+        if let Some(watch) = self.watch.as_mut().filter(|_| pins.is_some()) {
+            watch.host_command(at_tck, pins);
+        }
+        // Re-layout takes a tCK in either direction.
+        match pins.command {
+            PinCommand::Wr => self.traffic.burst(at_tck + timing.cwl_tck - 1, false),
+            PinCommand::Rd => self.traffic.burst(at_tck + timing.cl_tck + 1, true),
+            _ => {}
+        }
     }
 
-    /// A result for the host is there.
-    pub fn result(&mut self) {
-        self.traffic.result(self.tck);
+    /// What host and module drive on the host's data bus in a tCK.
+    pub fn channel_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
+        if let Some(watch) = &mut self.watch {
+            watch.host_data(at_tck, driven, seen);
+        }
     }
 
     /// A tCK of processing in memory ends.

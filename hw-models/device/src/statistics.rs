@@ -19,12 +19,14 @@ pub struct Lost {
     /// Between two RDs, as operands had to come first, or results to leave; where the I/O buffers are
     /// accounted for ([`crate::aim`]).
     pub io: u64,
+    /// The host had the pins: programs, operands and starts on their way in, results out.
+    pub host: u64,
 }
 
 impl Lost {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.row_switch + self.refresh + self.fill_drain + self.bubble + self.io
+        self.row_switch + self.refresh + self.fill_drain + self.bubble + self.io + self.host
     }
 
     fn map(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
@@ -34,6 +36,7 @@ impl Lost {
             fill_drain: f(self.fill_drain, other.fill_drain),
             bubble: f(self.bubble, other.bubble),
             io: f(self.io, other.io),
+            host: f(self.host, other.host),
         }
     }
 }

@@ -142,12 +142,17 @@ fn a_difference_is_found() {
     };
     assert_eq!(of_pins(PACKAGE.to_owned()), [""; 0]);
     assert_eq!(
-        planted("/// Row of the command.", "/// Bank of the command."),
-        ["pins_t.row is \"Bank of the command.\" in the RTL, \"Row of the command.\" in Rust"]
+        planted("/// Row of the command; MRS: the opcode.", "/// Bank of the command."),
+        [
+            "pins_t.row is \"Bank of the command.\" in the RTL, \"Row of the command; MRS: the opcode.\" in Rust"
+        ]
     );
     assert_eq!(
-        planted("/// Row of the command.", "// Row of the command."),
-        ["pins_t.row does not end in its first line: Row of the command."]
+        planted(
+            "/// Row of the command; MRS: the opcode.",
+            "// Row of the command; MRS: the opcode."
+        ),
+        ["pins_t.row does not end in its first line: Row of the command; MRS: the opcode."]
     );
     assert_eq!(
         planted("bank_t        bank;", "bank_t        banks;"),

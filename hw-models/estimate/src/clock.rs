@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
 /// its instances.
-const RANK: [(&str, Domain); 25] = [
+const RANK: [(&str, Domain); 36] = [
     ("adder_unit", Domain::Core),
     ("bank_pu", Domain::Bank),
     ("burst_source", Domain::Tck),
@@ -21,8 +21,19 @@ const RANK: [(&str, Domain); 25] = [
     ("ddr_out", Domain::Beat),
     ("dispatcher", Domain::Core),
     ("fifo", Domain::Tck),
+    ("host_messages", Domain::Core),
+    ("host_modes", Domain::Tck),
+    ("host_owner", Domain::Tck),
+    ("host_port", Domain::Beat),
+    ("host_queue", Domain::Tck),
+    ("host_reader", Domain::Tck),
+    ("host_results", Domain::Tck),
+    ("host_status", Domain::Core),
+    ("host_windows", Domain::Tck),
     ("operand_path", Domain::Beat),
     ("pim_chip", Domain::Tck),
+    ("pim_dimm", Domain::Beat),
+    ("pim_key", Domain::Tck),
     ("pim_module", Domain::Beat),
     ("pim_rank", Domain::Beat),
     ("rank_controller", Domain::Core),

@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | bank | `bank_pu` in `pim_chip` |
 //! | chip | its banks, and all else in `pim_chip` |
-//! | rank PU | all else in `pim_module`: `pim_rank` without its chips, and the sequencer |
+//! | rank PU | all else in `pim_dimm`: `pim_rank` without its chips, the sequencer, the host's side |
 //! | rank | its chips and its PU |
 //! | buffer chip | two rank PUs, a `dispatcher`, and its [`TABLES`] |
 //! | DIMM | the chips of two ranks, a buffer chip |
@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ops::{Add, Mul};
 
 /// The module of the RTL that is a rank and what drives it.
-pub const TOP: &str = "pim_module";
+pub const TOP: &str = "pim_dimm";
 /// Its parameters at a gear.
 pub fn parameters(gear: Gear) -> BTreeMap<String, i64> {
     BTreeMap::from([("GEAR".to_owned(), gear.tck() as i64)])

@@ -13,13 +13,22 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The modules that are taken apart.
-pub const OPENED: [&str; 6] =
-    ["pim_module", "pim_rank", "command_path", "softmax_path", "operand_path", "pim_chip"];
+pub const OPENED: [&str; 8] = [
+    "pim_dimm",
+    "host_port",
+    "pim_module",
+    "pim_rank",
+    "command_path",
+    "softmax_path",
+    "operand_path",
+    "pim_chip",
+];
 
 /// Whether an instance stays with the module that is taken apart: gates of the clocks that it makes,
 /// memories, which are taken out of every netlist, and codes of the pins, whose time is in that of the module.
 fn stays(module: &str) -> bool {
-    ["clock_gate", "pin_decoder", "pin_encoder"].contains(&module) || module.starts_with("ram")
+    ["clock_gate", "host_decoder", "pin_decoder", "pin_encoder"].contains(&module)
+        || module.starts_with("ram")
 }
 
 /// Equal instances.

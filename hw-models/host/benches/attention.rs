@@ -10,7 +10,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Options, Rank};
+use pimlico_device::{Config, Options};
+use pimlico_host::attached::Attached;
 use pimlico_host::{aim, attention};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
@@ -89,7 +90,7 @@ fn rank(criterion: &mut Criterion<ProcessorTime>) {
     let (config, options) = (Config::ddr4_3200(), Options::default());
     for context in [CONTEXT, LONG_CONTEXT] {
         let layout = HeadLayout::new(&config, HEAD_DIM, context, 0).expect("it fits");
-        let mut rank = Rank::new(config.clone(), options);
+        let mut rank = Attached::engine(&config, options).expect("an L3 rank");
         measure(criterion, "rank", context, &mut || {
             let head = attention::run_head(&mut rank, &layout, &[query()]);
             head.expect("models alone").statistics.cycles

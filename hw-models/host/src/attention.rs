@@ -18,7 +18,7 @@ use crate::report::{
 };
 use crate::spread::{self, How, SpreadError, Task};
 use half::f16;
-use pimlico_device::dispatch::Made;
+use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::{self, HeadLayout, LayoutError};
 use pimlico_device::{
@@ -274,7 +274,9 @@ impl Requests {
             [context, context, elements].map(|count| vec![Results::new(count); heads]);
         rank.set_scale(f16::from_f64(scale(layout.head_dim)).to_bits());
         rank.begin();
-        self.driver.run(rank, (slot, address), &operands, &mut |made| {
+        let start =
+            Start { request: slot, address, operands: &operands, context: elements, outputs: 0 };
+        self.driver.run(rank, start, &mut |made| {
             let (of_heads, head, bits) = match made {
                 Made::Score { head, bits } => (&mut scores, head, bits),
                 Made::Weight { head, bits } => (&mut weights, head, bits),

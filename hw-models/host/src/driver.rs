@@ -6,7 +6,6 @@
 //! the Va2Pa table.
 
 use crate::program::ProgramError;
-use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Device, RankError};
@@ -205,15 +204,14 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs a slot's request from a word on; see [`Device::run`].
+    /// Runs a request; see [`Device::run`].
     pub fn run(
         &self,
         rank: &mut dyn Device,
-        (slot, address): (u8, u16),
-        operands: &[Beats],
+        start: Start<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), RankError> {
-        rank.run(Start { request: slot, address, operands }, made)
+        rank.run(start, made)
     }
 }
 

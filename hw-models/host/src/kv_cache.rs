@@ -61,7 +61,7 @@ impl HostPort {
         let host = &mut self.controller;
         let mut transactions = transactions.into_iter();
         rank.begin();
-        host.take_pins(rank.tck());
+        host.take_pins(rank.tck(), rank.refreshed_tck());
         let mut is_all = false;
         while !is_all || !host.has_left_pins(rank.tck()) {
             // No more of them wait than the controller looks at.

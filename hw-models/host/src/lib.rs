@@ -9,6 +9,7 @@
 //! * [`attention`]: the attention of a layer's heads.
 //! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
 //! * [`driver`]: what the host writes to the dispatcher.
+//! * [`attached`]: a module behind the pins of its channel: windows, start, polls, results.
 //! * [`decode`]: text, token by token, with a whole model.
 //! * [`placement`]: which rank of a device has which heads and rows.
 //! * [`spread`]: operators over the ranks of a device, on several threads ([`parallel`]).
@@ -23,10 +24,12 @@
 //! * [`kv_cache`]: K and V on their way into the banks and back.
 //! * [`memory_path`]: from there through the buffer chip to the chips' pins.
 //! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing.
+//! * [`pins`]: the checkers of `golden` at the pins of chips and host ([`host_pins`]).
 //! * [`report`]: what a run cost and how far it is from the reference; [`rank_report`]: on many ranks.
 
 pub mod aim;
 pub mod allocator;
+pub mod attached;
 pub mod attention;
 pub mod batch;
 pub mod checkpoint;
@@ -35,6 +38,7 @@ pub mod decode;
 pub mod driver;
 pub mod fc;
 pub mod gemv;
+pub mod host_pins;
 pub mod kv_cache;
 pub mod layer;
 pub mod memory_controller;

@@ -6,8 +6,8 @@
 //! programmed timing allows; rows stay open until another one is wanted in the bank. Banks that
 //! transactions further back need are opened ahead. REFs come when they are due, every tREFI.
 //!
-//! The pins can be left to the rank PU, which needs all banks closed, and taken back from it; the rank
-//! PU sees to the REFs in between.
+//! The pins can be left to the rank PU, which needs all banks closed, and taken back from it. In between the
+//! controller goes on with the windows of the module, without REFs: the rank PU sees to those.
 //!
 //! The controller looks ahead where the pin checker looks back: each command moves on the earliest
 //! times of those that may follow, for its bank, its bank group and the rank.
@@ -136,7 +136,12 @@ impl MemoryController {
     pub fn from_spd(image: &[u8]) -> Result<Self, SpdError> {
         // What else the image tells is Pimlico's own business, and no host's.
         let Advertised { module, timing, .. } = Spd::parse(image)?;
-        let Module { bank_groups, banks_per_group, row_bits, column_bits, .. } = module;
+        Ok(Self::new(&module, timing))
+    }
+
+    /// A controller with these timings, at tCK 0 of a rank whose banks are closed.
+    pub fn new(module: &Module, timing: SpdTiming) -> Self {
+        let &Module { bank_groups, banks_per_group, row_bits, column_bits, .. } = module;
         let banks = (bank_groups * banks_per_group) as usize;
         let size = Place {
             bank: banks,
@@ -144,7 +149,7 @@ impl MemoryController {
             column: ((1 << column_bits) / COLUMNS_OF_BURST).min(COLUMNS) as usize,
         };
         let refi_tck = REFI_PS / timing.tck_ps;
-        Ok(Self {
+        Self {
             timing,
             size,
             banks_per_group: banks_per_group as usize,
@@ -162,7 +167,7 @@ impl MemoryController {
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             read: Vec::new(),
-        })
+        }
     }
 
     /// The same with what training has found.
@@ -188,12 +193,32 @@ impl MemoryController {
         self.queue.len()
     }
 
-    /// Takes the pins of a rank whose banks are closed and that owes no REF. One may have begun in the
-    /// tCK before, so the controller waits tRFC.
-    pub fn take_pins(&mut self, at_tck: u64) {
+    /// Takes the pins of a rank whose banks are closed and that owes no REF; the last one ends at `refreshed_tck`.
+    pub fn take_pins(&mut self, at_tck: u64, refreshed_tck: u64) {
         self.leaving = false;
+        self.resume_refresh(at_tck);
+        self.refreshed = self.refreshed.max(refreshed_tck);
+    }
+
+    /// Issues no REF from here on: the rank PU does.
+    pub fn suspend_refresh(&mut self) {
+        self.next_ref = u64::MAX;
+    }
+
+    /// Issues REFs again.
+    pub fn resume_refresh(&mut self, at_tck: u64) {
         self.next_ref = (at_tck / self.refi_tck + 1) * self.refi_tck;
-        self.refreshed = at_tck + self.timing.rfc1_tck;
+    }
+
+    /// Goes on with rows of its own behind [`leave_pins`](Self::leave_pins), once all banks are closed.
+    pub fn go_on(&mut self) {
+        self.leaving = false;
+    }
+
+    /// Whether all that was asked for has been done and all banks are closed, which they have to be for tRP before
+    /// they may be opened again.
+    pub fn is_closed(&self) -> bool {
+        self.leaving && self.is_idle() && self.banks.iter().all(|bank| bank.row.is_none())
     }
 
     /// Closes all banks when what is queued has been done.
@@ -203,8 +228,8 @@ impl MemoryController {
 
     /// Whether all that was asked for has been done, all banks are closed and may be opened again.
     pub fn has_left_pins(&self, at_tck: u64) -> bool {
-        let closed = |bank: &Bank| bank.row.is_none() && bank.act_from <= at_tck;
-        self.leaving && self.is_idle() && self.refreshed <= at_tck && self.banks.iter().all(closed)
+        let may_open = |bank: &Bank| bank.act_from <= at_tck;
+        self.is_closed() && self.refreshed <= at_tck && self.banks.iter().all(may_open)
     }
 
     /// The command of this tCK. To be called for every tCK, before its two clocks of data.
@@ -377,6 +402,7 @@ impl MemoryController {
             | PinCommand::RdResult
             | PinCommand::WrShared
             | PinCommand::SetWord => unreachable!("a host does not know them"),
+            PinCommand::Mrs => unreachable!("the mode registers are set before"),
         }
     }
 }

@@ -2,13 +2,14 @@
 //! What early or late normalisation and sums of 16 or 32 bits cost and gain: the same heads on a rank
 //! of each kind.
 
+use crate::attached::Attached;
 use crate::attention::{self, AttentionError};
 use crate::data::{Distribution, Head, HeadShape};
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::pins::PinLog;
 use crate::report::Stages;
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Device, Normalise, Options, Rank, SumFormat};
+use pimlico_device::{Config, Device, Normalise, Options, SumFormat};
 use serde::Serialize;
 
 /// The kinds, the paper's first.
@@ -108,7 +109,7 @@ fn row(
     (normalise, sums): (Normalise, SumFormat),
 ) -> Result<NumericsRow, AttentionError> {
     let options = Options { normalise, sums, ..Options::default() };
-    let mut rank = Rank::new(config.clone(), options);
+    let mut rank = Attached::engine(config, options).expect("an L3 rank");
     let pins = PinLog::of(&mut rank);
     let layout = HeadLayout::new(config, shape.head_dim, shape.context, 0)?;
     let mut host = HostPort::of(config).map_err(TransferError::from)?;

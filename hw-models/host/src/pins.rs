@@ -2,10 +2,11 @@
 //! What the checker of pins is told: the rules of a preset, and those that a host programs; and the
 //! checker at the pins of a rank.
 
+use crate::host_pins::{HostFound, HostLog};
 use crate::memory_controller::standard;
 use pimlico_device::aim::Module;
 use pimlico_device::spd::Advertised;
-use pimlico_device::{BusDriver, Config, Device, LANES, Organisation, PinWatch, Timing};
+use pimlico_device::{BusDriver, Config, Device, Dimm, LANES, Organisation, PinWatch, Timing};
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, Violation};
 use std::cell::RefCell;
@@ -15,7 +16,7 @@ use std::rc::Rc;
 /// Violations that are kept; the others are counted.
 const KEPT: usize = 8;
 
-/// The checker at the pins of a rank's chips.
+/// The checkers at the pins of a rank's chips, and at those of its host.
 #[derive(Clone)]
 pub struct PinLog(Rc<RefCell<Log>>);
 
@@ -25,29 +26,41 @@ struct Log {
     first: Vec<Violation>,
     /// When data were on the bus, if it is kept.
     bursts: Option<Vec<Range<u64>>>,
+    /// The host's pins, where its commands are those of a rank.
+    host: Option<HostLog>,
 }
 
 impl PinLog {
-    /// Watches a rank that has just been reset.
+    /// Watches a rank that has only been initialised: its chips are unlocked.
     pub fn of(rank: &mut dyn Device) -> Self {
-        let log = Self::new(rank.config(), rank.options().refresh);
+        let options = rank.options();
+        let log = Self::new(rules(rank.config()), options.refresh);
+        log.0.borrow_mut().host = Some(HostLog::new(rank.config(), options));
         rank.watch(Box::new(log.clone()));
+        log
+    }
+
+    /// Watches a module that has just been reset: its chips are locked.
+    pub fn of_reset(dimm: &mut dyn Dimm) -> Self {
+        let rules = Rules { locked: true, ..rules(dimm.config()) };
+        let log = Self::new(rules, dimm.options().refresh);
+        dimm.watch(Box::new(log.clone()));
         log
     }
 
     /// Watches a channel of a module that has just been reset: what is on its pins is on all of them.
     pub fn of_module(module: &mut Module) -> Self {
-        let log = Self::new(module.config(), module.options().refresh);
+        let log = Self::new(rules(module.config()), module.options().refresh);
         module.watch(Box::new(log.clone()));
         log
     }
 
     /// Where refresh is off, no REF is missed.
-    fn new(config: &Config, refresh: bool) -> Self {
-        let mut rules = rules(config);
+    fn new(mut rules: Rules, refresh: bool) -> Self {
         rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
-        Self(Rc::new(RefCell::new(Log { checker, count: 0, first: Vec::new(), bursts: None })))
+        let (first, bursts, host) = (Vec::new(), None, None);
+        Self(Rc::new(RefCell::new(Log { checker, count: 0, first, bursts, host })))
     }
 
     /// Keeps from here on when data are on the bus.
@@ -63,7 +76,12 @@ impl PinLog {
         bursts.map(|burst| burst.start - from_tck..burst.end - from_tck).collect()
     }
 
-    /// How many violations there were until `at_tck`, and the first of them.
+    /// What was found at the host's pins until `at_tck`, if they are those of a rank.
+    pub fn host(&self, at_tck: u64) -> Option<HostFound> {
+        self.0.borrow_mut().host.as_mut().map(|host| host.found(at_tck))
+    }
+
+    /// How many violations there were at the chips' pins until `at_tck`, and the first of them.
     pub fn violations(&self, at_tck: u64) -> (u64, Vec<Violation>) {
         let mut log = self.0.borrow_mut();
         let found = log.checker.finish(at_tck);
@@ -86,6 +104,21 @@ impl PinWatch for PinLog {
         if let Some(pin) = pin(pins) {
             let found = log.checker.command(at_tck, pin);
             log.add(found);
+        }
+        if let Some(host) = &mut log.host {
+            host.chips(at_tck, pins);
+        }
+    }
+
+    fn host_command(&mut self, at_tck: u64, pins: Pins) {
+        if let Some(host) = &mut self.0.borrow_mut().host {
+            host.command(at_tck, pins);
+        }
+    }
+
+    fn host_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
+        if let Some(host) = &mut self.0.borrow_mut().host {
+            host.data(at_tck, driven, seen);
         }
     }
 
@@ -152,6 +185,7 @@ pub fn rules(config: &Config) -> Rules {
         t_rfc: rfc_tck,
         t_refi: Some(refi_tck),
         max_postponed: max_postponed_refs,
+        locked: false,
     }
 }
 
@@ -186,6 +220,7 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
         t_rfc: t.rfc1_tck,
         t_refi: Some(standard::REFI_PS / t.tck_ps),
         max_postponed: 8,
+        locked: false,
     }
 }
 
@@ -210,6 +245,7 @@ pub fn pin(pins: Pins) -> Option<Pin> {
         PinCommand::WrShared => Pin::WrShared { word: column },
         PinCommand::Ref => Pin::Ref,
         PinCommand::SetWord => Pin::SetWord { word: column },
+        PinCommand::Mrs => Pin::Mrs { register: bank, opcode: row },
     })
 }
 

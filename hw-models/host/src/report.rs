@@ -4,6 +4,7 @@
 mod system;
 
 use crate::decode::report::DecodeReport;
+use crate::host_pins::HostFound;
 use crate::pins::PinLog;
 pub use crate::rank_report::{LayersReport, OnRanks, RanksReport, RollUp};
 use pimlico_device::energy::{self, Power};
@@ -45,6 +46,9 @@ pub struct Report {
     /// tCK from the data of a WR_SHARED to RD_ALL and RD_RESULT, where they wait.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wtr_shared_tck: Option<u64>,
+    /// tCK from an RD_ALL to its columns at the PUs, where that is not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rl_mac_tck: Option<u64>,
     /// Whether rows are refreshed.
     pub refresh: bool,
     /// When softmax divides: `early`, each weight, or `late`, the context.
@@ -58,6 +62,9 @@ pub struct Report {
     pub pin_violations: u64,
     /// The first of them.
     pub first_violations: Vec<String>,
+    /// The host's pins, where the system is one of ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_pins: Option<HostPins>,
     /// Writing K and V of all heads, or the weights.
     pub load: Load,
     /// Differences between model and RTL; only in lockstep.
@@ -95,7 +102,10 @@ impl Report {
         operators: Vec<Operator>,
     ) -> Self {
         let system = System::rank(rank.config(), rank.options());
-        Self::of_system(&system, pins.violations(rank.tck()), job, seed, load, operators)
+        let violations = pins.violations(rank.tck());
+        let host_pins = pins.host(rank.tck()).map(HostPins::from);
+        let report = Self::of_system(&system, violations, job, seed, load, operators);
+        Self { host_pins, ..report }
     }
 
     /// The same on any system. `violations` are how many there were at its pins, and the first.
@@ -128,6 +138,7 @@ impl Report {
             faw_banks: timing.faw_banks,
             ccd_result_tck: longer(timing.ccd_result_tck, timing.ccd_s_tck),
             wtr_shared_tck: longer(timing.wtr_shared_tck, 0),
+            rl_mac_tck: longer(timing.rl_mac_tck, 0),
             refresh,
             normalise,
             sums,
@@ -135,6 +146,7 @@ impl Report {
             mismatches: None,
             pin_violations: violations.0,
             first_violations: violations.1.iter().map(ToString::to_string).collect(),
+            host_pins: None,
             load,
             total: Total {
                 cycles,
@@ -148,12 +160,43 @@ impl Report {
         }
     }
 
+    /// What the checkers at the pins have found, if anything.
+    pub fn violations(&self) -> Option<String> {
+        let chips = (self.pin_violations, self.first_violations.first(), "DRAM's");
+        let host = self.host_pins.as_ref();
+        let host = host.map(|host| (host.violations, host.first_violations.first(), "host's"));
+        let found = std::iter::once(chips).chain(host);
+        let told = found.filter_map(|(count, first, whose)| {
+            Some(format!("{count} violations at the {whose} pins, the first: {}", first?))
+        });
+        Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+    }
+
     /// The attention that it is of, if it is.
     pub fn attention(&self) -> Option<&AttentionReport> {
         match &self.job {
             JobReport::Attention(attention) => Some(attention),
             _ => None,
         }
+    }
+}
+
+/// What the checker of the host's protocol found: `rtl/module/host_port.md`.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostPins {
+    /// Commands on the host's pins that were checked.
+    pub commands: u64,
+    /// Rules that host or module broke.
+    pub violations: u64,
+    /// The first of them.
+    pub first_violations: Vec<String>,
+}
+
+impl From<HostFound> for HostPins {
+    fn from(found: HostFound) -> Self {
+        let HostFound { commands, violations, first } = found;
+        let first_violations = first.iter().map(ToString::to_string).collect();
+        Self { commands, violations, first_violations }
     }
 }
 
@@ -431,6 +474,8 @@ pub struct Lost {
     /// Between two RDs, operands on their way in or results on their way out; an L3 rank has them in
     /// `fill_drain` and `bubble`.
     pub io: u64,
+    /// The host had the pins: programs, operands and starts on their way in, results out.
+    pub host: u64,
 }
 
 /// Shares from 0 to 1.
@@ -479,8 +524,9 @@ impl Slots {
     /// Of so long an operator.
     pub fn new(config: &Config, statistics: &Statistics) -> Self {
         let lost = statistics.lost_slots(config.timing.ccd_l_tck);
-        let pimlico_device::Lost { row_switch, refresh, fill_drain, bubble, io } = lost;
-        Self { used: statistics.used, lost: Lost { row_switch, refresh, fill_drain, bubble, io } }
+        let pimlico_device::Lost { row_switch, refresh, fill_drain, bubble, io, host } = lost;
+        let lost = Lost { row_switch, refresh, fill_drain, bubble, io, host };
+        Self { used: statistics.used, lost }
     }
 }
 

@@ -13,6 +13,7 @@
 use crate::attention::{self, AttentionError};
 use crate::data::{Distribution, Head, HeadShape};
 use crate::gemv::{self, GemvError, Synthetic};
+use crate::host_pins::HostFound;
 use crate::kv_cache::{self, HostPort, TransferError};
 use crate::parallel;
 use crate::pins::PinLog;
@@ -116,6 +117,8 @@ pub struct SpreadOutcome {
     pub load: Load,
     /// Rules of the DRAM that were broken at its pins, and the first of them.
     pub violations: (u64, Vec<Violation>),
+    /// What was found at the pins of the host.
+    pub host: HostFound,
     /// Bytes of the fullest rank that a layer takes, in whole rows of all banks.
     pub bytes_per_rank: u64,
     /// How many pieces were run, and how many there are, if not all were.
@@ -125,8 +128,9 @@ pub struct SpreadOutcome {
 impl SpreadOutcome {
     /// The report of a job that was spread.
     pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
-        let Self { violations, load, operators, sample, .. } = self;
+        let Self { violations, host, load, operators, sample, .. } = self;
         let mut report = Report::of_system(system, violations, job, seed, load, operators);
+        report.host_pins = Some(host.into());
         if report.ranks.is_some_and(|ranks| ranks.share_mdq()) {
             report.notes.push(format!(
                 "MDQ shared: bursts of a DIMM's ranks take turns, {} tCK (RTW_GAP) from rank to rank, and hold up what \
@@ -225,6 +229,7 @@ struct Done {
     mdq: Vec<Range<u64>>,
     load: (Statistics, u64),
     violations: (u64, Vec<Violation>),
+    host: HostFound,
     result: Judged,
 }
 
@@ -334,6 +339,7 @@ fn run_rows(
         mdq: pins.bursts(rank.tck() - block.cost.cycles),
         load: (block.load, gemv::bytes(layout)),
         violations: pins.violations(rank.tck()),
+        host: pins.host(rank.tck()).unwrap_or_default(),
         result: Judged::Rows { outputs: block.outputs, expected: block.expected },
     })
 }
@@ -353,6 +359,7 @@ fn run_head(
         mdq: pins.bursts(rank.tck() - result.statistics.cycles),
         load: (load, kv_cache::bytes(layout)),
         violations: pins.violations(rank.tck()),
+        host: pins.host(rank.tck()).unwrap_or_default(),
         result: Judged::Head(stages),
     })
 }
@@ -385,6 +392,7 @@ pub fn run(
         violations += done.violations.0;
         first.extend(done.violations.1.iter().cloned());
     }
+    let host = done.iter().fold(HostFound::default(), |all, done| all.and(&done.host));
     let mut stages = Stages::default();
     for Done { result, .. } in &done {
         if let Judged::Head(of_head) = result {
@@ -401,6 +409,7 @@ pub fn run(
         stages,
         load: load(ranks, &pieces, &done),
         violations: (violations, first),
+        host,
         bytes_per_rank: bank_rows.into_iter().max().unwrap_or(0)
             * crate::placement::row_bytes(ranks.config()),
         sample,

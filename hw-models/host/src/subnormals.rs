@@ -88,9 +88,10 @@ fn exp(x: u32, subnormals: Subnormals) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::attached::Attached;
     use crate::kv_cache::{self, HostPort};
     use pimlico_device::mapping::HeadLayout;
-    use pimlico_device::{Config, Options, Rank};
+    use pimlico_device::{Config, Options};
 
     fn head(context: usize, distribution: Distribution) -> Head {
         Head::synthetic(HeadShape { head_dim: 64, context, group: 1, distribution }, 7, 0)
@@ -104,7 +105,7 @@ mod tests {
         {
             let head = head(context, distribution);
             let options = Options::default();
-            let mut rank = Rank::new(config.clone(), options);
+            let mut rank = Attached::engine(&config, options).expect("an L3 rank");
             let layout = HeadLayout::new(&config, 64, context, 0).expect("it fits");
             let mut host = HostPort::new().expect("an SPD image");
             host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("written");

@@ -12,6 +12,7 @@ use pimlico_golden::error::ErrorReport;
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::{attention as golden, exact};
+use pimlico_host::attached::Attached;
 use pimlico_host::attention::{self, Attention, AttentionJob, Requests};
 use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::KvRows;
@@ -22,19 +23,19 @@ use pimlico_host::pins::PinLog;
 const FORMAT: Format = Format::BINARY16;
 const GRADUAL: Subnormals = Subnormals::Gradual;
 
-fn rank_with(options: Options) -> Rank {
+fn rank_with(options: Options) -> Attached<Rank> {
     let config = Config::ddr4_3200();
-    Rank::new(config, options)
+    Attached::engine(&config, options).expect("an L3 rank")
 }
 
 /// A rank whose chips may open so many banks in a tFAW.
-fn rank_of(faw_banks: u64, options: Options) -> Rank {
+fn rank_of(faw_banks: u64, options: Options) -> Attached<Rank> {
     let mut config = Config::ddr4_3200();
     config.timing.faw_banks = faw_banks;
-    Rank::new(config, options)
+    Attached::engine(&config, options).expect("an L3 rank")
 }
 
-fn rank() -> Rank {
+fn rank() -> Attached<Rank> {
     rank_with(Options::default())
 }
 
@@ -44,7 +45,7 @@ fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
 }
 
 /// Writes K and V, and computes; returns what that cost too.
-fn run_head(rank: &mut Rank, head: &Head) -> (Statistics, Attention) {
+fn run_head(rank: &mut Attached<Rank>, head: &Head) -> (Statistics, Attention) {
     let (head_dim, context) = (head.queries[0].len(), head.k.len());
     let layout = HeadLayout::new(rank.config(), head_dim, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
@@ -411,7 +412,10 @@ fn keys_and_values_come_back_as_they_were_written() {
         for burst in 0..layout.bursts() {
             for (vector, place) in [(k, layout.k(token, burst)), (v, layout.v(token, burst))] {
                 let Place { bank, row, column } = place;
-                assert_eq!(rank.dram().read(bank, row, column), mapping::burst_of(vector, burst));
+                assert_eq!(
+                    rank.dimm().dram().read(bank, row, column),
+                    mapping::burst_of(vector, burst)
+                );
             }
         }
     }

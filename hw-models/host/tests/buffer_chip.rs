@@ -87,7 +87,6 @@ fn the_pins_are_those_of_the_module() {
 /// CS_n, ACT_n, RAS_n, CAS_n and WE_n of a command.
 const RD: u32 = 0b01101;
 const WR: u32 = 0b01100;
-const MRS: u32 = 0b01000;
 const ZQ: u32 = 0b01110;
 const NOP: u32 = 0b01111;
 /// A12 of a burst of eight.
@@ -107,11 +106,10 @@ fn what_has_no_code_for_the_page_is_no_command() {
         assert_eq!(is_command(command, BURST), [true; 2]);
     }
     let first_beats: Vec<_> = (1..8).flat_map(|n| [(RD, BURST | n), (WR, BURST | n)]).collect();
-    let refused: [(&str, &[(u32, u32)]); 5] = [
+    let refused: [(&str, &[(u32, u32)]); 4] = [
         ("BC4", &[(RD, 0), (WR, 0), (RD, 4)]),
         ("a first beat", &first_beats),
         ("auto-precharge", &[(RD, BURST | A10), (WR, BURST | A10)]),
-        ("MRS", &[(MRS, 0), (MRS, 0x3FFF)]),
         ("ZQCL", &[(ZQ, 0), (ZQ, A10), (NOP, 0)]),
     ];
     let page = table("| asked for |");

@@ -3,8 +3,9 @@
 
 use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Normalise, Options, Rank, SumFormat};
+use pimlico_device::{Config, Normalise, Options, SumFormat};
 use pimlico_golden::llama;
+use pimlico_host::attached::Attached;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{Gate, Pairs, llama2c, tiny};
 use pimlico_host::decode::{self, DecodeError, DecodeJob};
@@ -28,7 +29,7 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJ
 
 fn run(job: &DecodeJob, options: Options) -> Result<Report, DecodeError> {
     let config = Config::ddr4_3200();
-    let mut rank = Rank::new(config.clone(), options);
+    let mut rank = Attached::engine(&config, options).expect("an L3 rank");
     decode::run(&mut rank, job, |_| {})
 }
 

@@ -7,10 +7,11 @@ use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{
     Address, BusDriver, Config, Device, Gear, HostTransfer, ModuleDevice, Normalise, Options,
-    PinWatch, Rank, RankError, Ranks, Statistics, SumFormat, Topology,
+    PinWatch, RankError, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
 use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
+use pimlico_host::attached::Attached;
 use pimlico_host::attention;
 use pimlico_host::checkpoint::tokenizer::Tokenizer;
 use pimlico_host::checkpoint::{llama2c, tiny};
@@ -25,18 +26,21 @@ use pimlico_host::model::Model;
 use pimlico_ports::{Models, U};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::gear::{Gear1, Gear4};
-use pimlico_units::module::{PimModule, SCORE_BUFFER};
+use pimlico_units::module::{PimDimm, SCORE_BUFFER};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::rc::Rc;
 
-/// What happens on the pins.
+/// What happens on the pins of the chips and of the host.
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
     Command(u64, Pins),
     Data(u64, u64, BusDriver),
+    Host(u64, Pins),
+    /// What the module drives on the host's data bus in a tCK.
+    Seen(u64, [Option<u64>; 2]),
 }
 
 /// Everything that does.
@@ -51,10 +55,20 @@ impl PinWatch for Log {
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
         self.0.borrow_mut().push(Event::Data(from_tck, until_tck, driver));
     }
+
+    fn host_command(&mut self, at_tck: u64, pins: Pins) {
+        self.0.borrow_mut().push(Event::Host(at_tck, pins));
+    }
+
+    fn host_data(&mut self, at_tck: u64, _: [Option<u64>; 2], seen: [Option<u64>; 2]) {
+        if seen != [None; 2] {
+            self.0.borrow_mut().push(Event::Seen(at_tck, seen));
+        }
+    }
 }
 
 fn engine(config: &Config, options: Options) -> Box<dyn Device> {
-    Box::new(Rank::new(config.clone(), options))
+    Box::new(Attached::engine(config, options).expect("an L3 rank"))
 }
 
 fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
@@ -63,9 +77,9 @@ fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
             ModuleDevice::new(
                 config.clone(),
                 options,
-                Box::new(Models::<PimModule<$format, $late $(, SCORE_BUFFER, $gear)?>>::new(1)),
+                Box::new(Models::<PimDimm<$format, $late $(, SCORE_BUFFER, $gear)?>>::new(1)),
             )
-            .map(|device| -> Box<dyn Device> { Box::new(device) })
+            .map(|module| -> Box<dyn Device> { Box::new(Attached::new(module)) })
         };
     }
     match (options.gear, options.sums, options.normalise) {
@@ -89,7 +103,11 @@ fn shown<T>(mut device: Box<dyn Device>, run: impl Fn(&mut dyn Device) -> T) -> 
     let result = run(&mut *device);
     let (tck, statistics) = (device.tck(), device.end());
     let transfers = device.take_transfers();
-    let events = log.0.borrow().clone();
+    // Those of the chips before those of the host: in which order the two are told in a cycle of the core is open.
+    let events = log.0.take();
+    let of_chips = |event: &Event| matches!(event, Event::Command(..) | Event::Data(..));
+    let (chips, host): (Vec<_>, Vec<_>) = events.into_iter().partition(of_chips);
+    let events = [chips, host].concat();
     (result, events, tck, statistics, transfers)
 }
 
@@ -132,6 +150,7 @@ fn options() -> impl Strategy<Value = Options> {
             normalise: if late && !plain { Normalise::Late } else { Normalise::Early },
             sums: if wide && !plain { SumFormat::Binary32 } else { SumFormat::Binary16 },
             gear,
+            ..Options::default()
         }
     })
 }
@@ -224,6 +243,10 @@ fn other_timings() -> impl Strategy<Value = Config> {
             let timing = &mut config.timing;
             (timing.ccd_l_tck, timing.cl_tck, timing.cwl_tck) =
                 (ccd_l_tck, cl_tck, cwl_tck.min(cl_tck));
+            // Results are read before a REF closes their rows, and columns are at the PUs before their row closes.
+            let rp_tck = rp_tck.max(22_u64.saturating_sub(rtp_tck));
+            let spare = (rtp_tck + rp_tck - 22).min(rtp_tck).min(timing.cwl_tck);
+            timing.rl_mac_tck = spare.min(8) / 4 * 4;
             (timing.rcd_tck, timing.rcd_wr_tck, timing.rp_tck) = (rcd_tck, rcd_tck, rp_tck);
             (timing.rrd_s_tck, timing.rrd_l_tck, timing.rtp_tck) =
                 (rrd_tck.min(8), rrd_tck, rtp_tck);
@@ -364,9 +387,7 @@ fn encoded(program: &[Sentence], wide: bool) -> Vec<u64> {
 /// How a run ended; of a fault of a command no more than that it was one.
 fn ending(result: Result<(), RankError>) -> String {
     match result {
-        Err(RankError::Dispatch(
-            DispatchError::Field { field, .. } | DispatchError::Beyond { field },
-        )) => {
+        Err(RankError::Dispatch(DispatchError::Beyond { field })) => {
             format!("no {field}")
         }
         other => format!("{other:?}"),
@@ -410,7 +431,8 @@ proptest! {
                 for (address, word) in (0..).zip(words) {
                     load(device, LoadKind::Command, address, word);
                 }
-                let start = Start { request: 0, address: 0, operands: &bursts };
+                let start =
+                    Start { request: 0, address: 0, operands: &bursts, context: 16, outputs: 0 };
                 let result = device.run(start, &mut |it: Made| made.push(it));
                 let is_stuck =
                     matches!(result, Err(RankError::Dispatch(DispatchError::Stuck { .. })));

@@ -5,6 +5,7 @@ use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::{Config, Device, Options, Rank, Statistics, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
+use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, GemvJob, Operands};
 use pimlico_host::kv_cache::HostPort;
@@ -13,13 +14,17 @@ use pimlico_host::pins::PinLog;
 /// Elements of a tile: half of the eight shared buffers.
 const TILE: usize = 4096;
 
-fn rank(sums: SumFormat) -> Rank {
+fn rank(sums: SumFormat) -> Attached<Rank> {
     let config = Config::ddr4_3200();
     let options = Options { sums, refresh: false, ..Options::default() };
-    Rank::new(config, options)
+    Attached::engine(&config, options).expect("an L3 rank")
 }
 
-fn run(rank: &mut Rank, operands: &Operands, io_buffers: IoBuffers) -> (Vec<u16>, Statistics) {
+fn run(
+    rank: &mut Attached<Rank>,
+    operands: &Operands,
+    io_buffers: IoBuffers,
+) -> (Vec<u16>, Statistics) {
     let (rows, columns) = (operands.matrix.len(), operands.vector.len());
     let layout = MatrixLayout::new(rank.config(), rows, columns).expect("it fits");
     let mut host = HostPort::new().expect("an image");

@@ -3,15 +3,21 @@
 //! nothing else.
 
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{BusDriver, Config, Device, Options, PinWatch, Rank, Statistics};
+use pimlico_device::mapping::{HeadLayout, Place};
+use pimlico_device::spd::{Description, SpdTiming};
+use pimlico_device::{
+    BusDriver, Config, Device, Dimm, Options, PinWatch, Rank, RankError, Statistics,
+};
 use pimlico_dpa::types::{DramPins, PinCommand, Pins};
 use pimlico_golden::pin_codes::{Code, table};
+use pimlico_host::attached::Attached;
 use pimlico_host::attention;
 use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::Driver;
 use pimlico_host::gemv::{self, Operands};
 use pimlico_host::kv_cache::{self, HostPort};
+use pimlico_host::memory_controller::{MemoryController, Transaction};
+use pimlico_host::pins::PinLog;
 use pimlico_ports::{Enumerated, U, pack, unpack};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -33,10 +39,10 @@ impl PinWatch for Levels {
 type Counts = BTreeMap<&'static str, u64>;
 
 /// Commands that the pins showed, and those that the statistics count.
-fn commands(faw_banks: u64, run: impl Fn(&mut Rank) -> Statistics) -> (Counts, Counts) {
+fn commands(faw_banks: u64, run: impl Fn(&mut Attached<Rank>) -> Statistics) -> (Counts, Counts) {
     let mut config = Config::ddr4_3200();
     config.timing.faw_banks = faw_banks;
-    let mut rank = Rank::new(config, Options::default());
+    let mut rank = Attached::engine(&config, Options::default()).expect("an L3 rank");
     let levels = Levels::default();
     Device::watch(&mut rank, Box::new(levels.clone()));
     let statistics = run(&mut rank);
@@ -52,7 +58,7 @@ fn commands(faw_banks: u64, run: impl Fn(&mut Rank) -> Statistics) -> (Counts, C
 fn pins_decode_into_the_commands_that_are_counted() {
     let shape =
         HeadShape { head_dim: 128, context: 700, group: 2, distribution: Distribution::Random };
-    let heads = |rank: &mut Rank| {
+    let heads = |rank: &mut Attached<Rank>| {
         let head = Head::synthetic(shape, 1, 0);
         let layout = HeadLayout::new(rank.config(), 128, 700, 0).expect("it fits");
         let mut host = HostPort::new().expect("an image");
@@ -60,7 +66,7 @@ fn pins_decode_into_the_commands_that_are_counted() {
         let run = attention::run_head(rank, &layout, &head.queries).expect("it runs");
         load.and(run.statistics)
     };
-    let matrix = |rank: &mut Rank| {
+    let matrix = |rank: &mut Attached<Rank>| {
         let operands = Operands::synthetic(300, 1500, 1);
         let layout = MatrixLayout::new(rank.config(), 300, 1500).expect("it fits");
         let mut host = HostPort::new().expect("an image");
@@ -77,6 +83,41 @@ fn pins_decode_into_the_commands_that_are_counted() {
         let (shown, counted) = commands(faw_banks, matrix);
         assert_eq!(shown, counted, "{faw_banks}");
     }
+}
+
+/// From the reset on: the mode registers with tMRD and tMOD, the key before any command that wants it.
+#[test]
+fn a_host_unlocks_the_chips_before_it_uses_them() {
+    let mut rank = Rank::new(Config::ddr4_3200(), Options::default());
+    let pins = PinLog::of_reset(&mut rank);
+    let mut rank = Attached::new(rank);
+    let shape =
+        HeadShape { head_dim: 64, context: 40, group: 1, distribution: Distribution::Random };
+    let head = Head::synthetic(shape, 1, 0);
+    let layout = HeadLayout::new(rank.config(), 64, 40, 0).expect("it fits");
+    let mut host = HostPort::new().expect("an image");
+    host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("places");
+    attention::run_head(&mut rank, &layout, &head.queries).expect("it runs");
+    let (count, first) = pins.violations(rank.tck());
+    assert_eq!(count, 0, "{}", first[0]);
+}
+
+#[test]
+fn a_program_does_not_start_on_locked_chips() {
+    let config = Config::ddr4_3200();
+    let module = Description::of(&config).module;
+    let mut controller = MemoryController::new(&module, SpdTiming::of_host(&config));
+    let mut rank = Rank::new(config, Options::default());
+    let mailbox = Place { bank: 0, row: 65535, column: 0 };
+    let start = Transaction::Write(mailbox, [2, 0, 0, 0, 0, 0, 0, 0]);
+    controller.push(start).expect("a window");
+    controller.leave_pins();
+    let error = (0..1000).find_map(|tck| {
+        let pins = controller.command(tck).unwrap_or_default();
+        let driven = [2 * tck, 2 * tck + 1].map(|clock| controller.drive(clock));
+        rank.step(pins, driven, &mut |_| {}).err()
+    });
+    assert!(matches!(error, Some(RankError::Locked)), "{error:?}");
 }
 
 /// Every command, with every bank, row and column that has a bit: encoded, it is the table's code, and

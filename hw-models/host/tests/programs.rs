@@ -10,6 +10,7 @@ use pimlico_dpa::{
     CommandWord, Condition, Dispatch, Instruction, Opcode, REQUESTS, Status, Tables, expand,
 };
 use pimlico_host::allocator::{Allocator, Policy, RequestId};
+use pimlico_host::attached::Attached;
 use pimlico_host::attention::{self, AttentionError, Requests};
 use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::KvRows;
@@ -24,9 +25,9 @@ fn layout(head_dim: usize, context: usize) -> HeadLayout {
     HeadLayout::new(&Config::ddr4_3200(), head_dim, context, 0).expect("it fits")
 }
 
-fn rank() -> Rank {
+fn rank() -> Attached<Rank> {
     let (config, options) = (Config::ddr4_3200(), Options::default());
-    Rank::new(config, options)
+    Attached::engine(&config, options).expect("an L3 rank")
 }
 
 fn head(head_dim: usize, context: usize, group: usize, seed: u64) -> Head {
@@ -318,7 +319,13 @@ proptest! {
                 rank.load(LoadKind::Command, address, *word).expect("a model");
             }
             let operands = vec![[0x3C00_3C00_3C00_3C00; 8]; operands];
-            let start = Start { request: 0, address: 0, operands: &operands };
+            let start = Start {
+                request: 0,
+                address: 0,
+                operands: &operands,
+                context: 0,
+                outputs: 0,
+            };
             match rank.run(start, &mut |_| ()) {
                 Ok(()) => {}
                 Err(RankError::Dispatch(DispatchError::Stuck { .. })) => return Ok(()),
@@ -358,7 +365,7 @@ fn weights_that_nobody_writes_are_a_fault() {
         for (address, word) in (0..).zip(words) {
             rank.load(LoadKind::Command, address, word).expect("a model");
         }
-        let start = Start { request: 0, address: 0, operands: &[] };
+        let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
         match rank.run(start, &mut |_| ()) {
             Ok(()) => assert!(is_right, "{text}"),
             Err(RankError::Dispatch(DispatchError::Unpaired)) => assert!(!is_right, "{text}"),
@@ -379,7 +386,7 @@ fn short_sums(
     config.timing.rfc_tck = config.timing.rc_tck; // so that REFs may be due often
     change(&mut config.timing);
     let options = Options { refresh, gear, ..Options::default() };
-    let mut rank = Rank::new(config.clone(), options);
+    let mut rank = Attached::engine(&config, options).expect("an L3 rank");
     let layout = HeadLayout::new(&config, 8, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");
@@ -413,6 +420,7 @@ fn a_ref_overtakes_no_results_that_the_next_would_overwrite() {
         for refi_tck in (150..250).step_by(3) {
             let short = |timing: &mut Timing| {
                 (timing.rtp_tck, timing.rp_tck, timing.refi_tck) = (rtp_tck, rp_tck, refi_tck);
+                timing.rl_mac_tck = timing.rl_mac_tck.min(rtp_tck + rp_tck - 22);
                 timing.rc_tck = timing.ras_tck + rp_tck;
             };
             match short_sums(1500, short, (true, gear)) {

@@ -3,7 +3,8 @@
 //! is the same as where each is run.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Device, Options, Ranks, Topology};
+use pimlico_host::attached::Attached;
 use pimlico_host::data::Distribution;
 use pimlico_host::layer;
 use pimlico_host::model::Model;
@@ -15,7 +16,9 @@ use serde_json::Value;
 
 fn on<T>(device: [usize; 3], options: Options, run: impl FnOnce(&Ranks) -> T) -> T {
     let config = Config::ddr4_3200();
-    let new_rank = |_: Address| -> Box<dyn Device> { Box::new(Rank::new(config.clone(), options)) };
+    let new_rank = |_: Address| -> Box<dyn Device> {
+        Box::new(Attached::engine(&config, options).expect("an L3 rank"))
+    };
     let topology = Topology::new(device[0], device[1], device[2]).expect("a device");
     run(&Ranks::new(&config, topology, &new_rank))
 }

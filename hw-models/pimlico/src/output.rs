@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 use std::time::Duration;
 use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::{Alignment, Style, object::Columns};
 
 /// Prints to standard output. A reader that has gone away is no error.
@@ -34,7 +35,8 @@ pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> St
         builder.push_record(row);
     }
     let mut table = builder.build();
-    table.with(Style::psql()).modify(Columns::new(1..), Alignment::right());
+    table.with(Style::psql()).with(AlignmentStrategy::PerLine);
+    table.modify(Columns::new(1..), Alignment::right());
     format!("{table}\n")
 }
 

@@ -6,9 +6,10 @@ use crate::output::grouped;
 use crate::run::{find_model, tiny_job};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
+use pimlico_host::attached::Attached;
 use pimlico_host::attention::{self, AttentionJob};
 use pimlico_host::data::Distribution;
-use pimlico_host::decode;
+use pimlico_host::decode::{self, DecodeJob};
 use pimlico_host::gemv::{self, GemvJob};
 use pimlico_host::layer::{self, LayerJob};
 use pimlico_host::report::{JobReport, Report};
@@ -17,9 +18,9 @@ use serde::Serialize;
 use std::num::NonZero;
 
 /// Whose layer is run for a token, its cost alone.
-const LAYER_MODEL: &str = "llama-3.1-8b";
+pub const LAYER_MODEL: &str = "llama-3.1-8b";
 /// Tokens whose K and V are in the device then.
-const LAYER_CONTEXT: usize = 4096;
+pub const LAYER_CONTEXT: usize = 4096;
 
 /// What runs the work: a rank, or several of its kind.
 pub struct Machine {
@@ -83,14 +84,15 @@ impl Run {
     }
 }
 
-/// A report whose pins are as they should be.
+/// A report in which all holds that was checked, as of `pimlico run`.
 fn checked(report: Report) -> Result<Report, Failure> {
-    match report.first_violations.first() {
-        None => Ok(report),
-        Some(first) => Err(Failure::Check(format!(
-            "{} violations at the DRAM's pins, the first: {first}",
-            report.pin_violations
-        ))),
+    if let Some(violations) = report.violations() {
+        return Err(Failure::Check(violations));
+    }
+    let exact = report.operators.iter().filter_map(|operator| operator.exact);
+    match exact.map(|exact| exact.differing).sum() {
+        0u64 => Ok(report),
+        differing => Err(Failure::Check(format!("{differing} results differ from golden's"))),
     }
 }
 
@@ -99,41 +101,87 @@ fn input(flag: &str, error: &dyn std::error::Error) -> Failure {
 }
 
 impl Machine {
-    fn rank(&self) -> Rank {
-        Rank::new(self.config.clone(), self.options)
+    fn rank(&self) -> Attached<Rank> {
+        Attached::engine(&self.config, self.options).expect("an L3 rank")
+    }
+
+    /// A head's attention, as `pimlico run` reports it.
+    pub fn head_report(
+        &self,
+        head_dim: usize,
+        context: usize,
+        seed: u64,
+    ) -> Result<Report, Failure> {
+        let job = heads(1, head_dim, context, seed);
+        let report = attention::run(&mut self.rank(), &job, |_| {});
+        checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
     }
 
     /// A head's attention.
     pub fn head(&self, head_dim: usize, context: usize, seed: u64) -> Result<Run, Failure> {
-        let job = heads(1, head_dim, context, seed);
-        let report = attention::run(&mut self.rank(), &job, |_| {});
-        let report = checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)?;
+        let report = self.head_report(head_dim, context, seed)?;
         let bubbles = report.operators.iter().map(|operator| operator.slots.lost.bubble).sum();
         let workload = format!("a head, d_h {head_dim}, {} tokens", grouped(context as u64));
         Ok(Run { bubbles: Some(bubbles), ..Run::of(workload, &report) })
     }
 
+    /// A matrix times a vector, as `pimlico run` reports it.
+    pub fn matrix_report(&self, rows: usize, columns: usize, seed: u64) -> Result<Report, Failure> {
+        let report = gemv::run(&mut self.rank(), &matrix(rows, columns, seed));
+        checked(report.map_err(|e| input("--op gemv", &e))?)
+    }
+
     /// A matrix times a vector.
     pub fn matrix(&self, rows: usize, columns: usize, seed: u64) -> Result<Run, Failure> {
-        let job = GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed };
-        let report = gemv::run(&mut self.rank(), &job);
-        let report = checked(report.map_err(|e| input("--op gemv", &e))?)?;
+        let report = self.matrix_report(rows, columns, seed)?;
         let size = [rows, columns].map(|size| grouped(size as u64));
         Ok(Run::of(format!("a matrix of {} x {}", size[0], size[1]), &report))
     }
 
+    /// A text, as `pimlico run` reports it.
+    pub fn text_report(&self, job: &DecodeJob) -> Result<Report, Failure> {
+        let report = decode::run(&mut self.rank(), job, |_| {});
+        checked(report.map_err(|e| input(&format!("--tokens {}", job.tokens), &e))?)
+    }
+
     /// A token of a text by the built-in language model, on average.
     pub fn token(&self, tokens: usize, seed: u64) -> Result<Run, Failure> {
-        let job = tiny_job(tokens, seed)?;
-        let report = decode::run(&mut self.rank(), &job, |_| {});
-        let report = checked(report.map_err(|e| input(&format!("--tokens {tokens}"), &e))?)?;
-        let of_text = match &report.job {
-            JobReport::Decode(decode) => decode.tokens.len().max(1),
-            _ => 1,
-        };
+        let report = self.text_report(&tiny_job(tokens, seed)?)?;
+        let of_text = tokens_of(&report);
         let workload = format!("a decoded token of the built-in Llama, mean of {of_text}");
         let run = Run::of(workload, &report);
         Ok(Run { tck: run.tck / of_text as u64, ns: run.ns / of_text as f64, ..run })
+    }
+
+    /// A head's attention on each rank, without its results.
+    pub fn heads_report(
+        &self,
+        ranks: Topology,
+        head_dim: usize,
+        context: usize,
+        seed: u64,
+        how: How,
+    ) -> Result<Report, Failure> {
+        let job = heads(ranks.count(), head_dim, context, seed);
+        let report = self.on_ranks(ranks, |ranks| {
+            attention::run_on_ranks(ranks, self.options, &job, how, |_, _| {})
+        });
+        checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
+    }
+
+    /// A matrix times a vector on each rank, one vector for all, without the results.
+    pub fn matrices_report(
+        &self,
+        ranks: Topology,
+        rows: usize,
+        columns: usize,
+        seed: u64,
+        how: How,
+    ) -> Result<Report, Failure> {
+        let job = matrix(ranks.count() * rows, columns, seed);
+        let report = self
+            .on_ranks(ranks, |ranks| gemv::run_on_ranks(ranks, self.options, &job, how, |_, _| {}));
+        checked(report.map_err(|e| input("--op gemv", &e))?)
     }
 
     /// A head's attention on each of two ranks of a DIMM, which share its data lines or do not, without its
@@ -144,14 +192,9 @@ impl Machine {
         context: usize,
         seed: u64,
     ) -> Result<MdqRun, Failure> {
-        let job = heads(2, head_dim, context, seed);
         let two = Topology::new(1, 1, 2).expect("two ranks");
-        let run = |mdq: Mdq| {
-            let report = self.on_ranks(two.with_mdq(mdq), |ranks| {
-                attention::run_on_ranks(ranks, self.options, &job, timing_only(), |_, _| {})
-            });
-            checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
-        };
+        let run =
+            |mdq: Mdq| self.heads_report(two.with_mdq(mdq), head_dim, context, seed, all_cores());
         let context = grouped(context as u64);
         let workload = format!("two heads, d_h {head_dim}, {context} tokens, two ranks of a DIMM");
         Ok(MdqRun::of(workload, [run(Mdq::Private)?, run(Mdq::Shared)?]))
@@ -159,12 +202,13 @@ impl Machine {
 
     /// A decoder layer for a token on some ranks, without its results.
     pub fn layer(&self, ranks: Topology, seed: u64) -> Result<Run, Failure> {
-        Ok(Run::of(layer_name(ranks), &self.layer_report(ranks, seed)?))
+        Ok(Run::of(layer_name(ranks), &self.layer_report(ranks, LAYER_CONTEXT, seed, all_cores())?))
     }
 
     /// The same where the ranks of a DIMM share its data lines, beside private ones.
     pub fn layer_mdq(&self, ranks: Topology, seed: u64) -> Result<MdqRun, Failure> {
-        let run = |mdq: Mdq| self.layer_report(ranks.with_mdq(mdq), seed);
+        let run =
+            |mdq: Mdq| self.layer_report(ranks.with_mdq(mdq), LAYER_CONTEXT, seed, all_cores());
         Ok(MdqRun::of(layer_name(ranks), [run(Mdq::Private)?, run(Mdq::Shared)?]))
     }
 
@@ -173,17 +217,24 @@ impl Machine {
         run(&Ranks::new(&self.config, topology, &at))
     }
 
-    fn layer_report(&self, ranks: Topology, seed: u64) -> Result<Report, Failure> {
+    /// The same with so many tokens in the device, as `pimlico run` reports it.
+    pub fn layer_report(
+        &self,
+        ranks: Topology,
+        context: usize,
+        seed: u64,
+        how: How,
+    ) -> Result<Report, Failure> {
         let shape = find_model(LAYER_MODEL)?;
         let job = LayerJob {
             model: LAYER_MODEL.to_owned(),
             shape,
             layers: 1,
-            context: LAYER_CONTEXT,
+            context,
             distribution: Distribution::default(),
             io_buffers: IoBuffers::PingPong,
             seed,
-            how: timing_only(),
+            how,
         };
         let report = self.on_ranks(ranks, |ranks| layer::run(ranks, self.options, &job, |_, _| {}));
         checked(report.map_err(|e| input("--op layer", &e))?)
@@ -203,8 +254,21 @@ fn heads(heads: usize, head_dim: usize, context: usize, seed: u64) -> AttentionJ
     }
 }
 
+/// A matrix whose vector goes into one half of the shared buffers while the other is in use.
+fn matrix(rows: usize, columns: usize, seed: u64) -> GemvJob {
+    GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed }
+}
+
+/// Tokens of a text that went through the layers.
+pub fn tokens_of(report: &Report) -> usize {
+    match &report.job {
+        JobReport::Decode(decode) => decode.tokens.len().max(1),
+        _ => 1,
+    }
+}
+
 /// The cost alone, on all cores.
-fn timing_only() -> How {
+fn all_cores() -> How {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     How { threads, timing_only: true }
 }

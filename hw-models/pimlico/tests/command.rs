@@ -33,6 +33,8 @@ fn run_prints_the_stable_keys() {
     assert_eq!(report["backend"], "fast");
     assert_eq!((&report["tck_ns"], &report["gear"]), (&0.625.into(), &2.into()));
     assert_eq!(report["pin_violations"], 0);
+    assert_eq!(report["host_pins"]["violations"], 0);
+    assert!(report["host_pins"]["commands"].as_u64().is_some_and(|commands| commands > 500));
     let operators = report["operators"].as_array().expect("a list");
     assert_eq!(operators.len(), 1);
     let attention = &operators[0];
@@ -78,6 +80,33 @@ fn options_reach_the_rank() {
     let shared = json("run --model llama-3.1-8b --heads 4 --context 64 --json");
     assert_eq!(shared["group"], 4);
     assert_eq!(shared["load"]["bytes"], 2 * 64 * 256);
+}
+
+#[test]
+fn polling_seldom_costs_up_to_a_poll_for_each_run() {
+    let cycles = |poll: u64| {
+        let report = json(&format!("run --context 600 --refresh off --json --poll {poll}"));
+        assert_eq!(report["host_pins"]["violations"], 0);
+        report["total"]["cycles"].as_u64().expect("a number")
+    };
+    // One run, whose operands all go out before it: what is left is to find its end. Looks cannot follow each other
+    // sooner than they are answered: CL, a tCK of re-layout, a burst.
+    let (often, answer_tck) = (cycles(1), 22 + 1 + 4 + 1);
+    assert_eq!(cycles(16), often);
+    for poll in [32, 64, 256, 1024, 4096] {
+        let cycles = cycles(poll);
+        assert!((often - answer_tck..=often + poll).contains(&cycles), "{poll}: {cycles} {often}");
+    }
+    assert_eq!(cycles(64), json("run --context 600 --refresh off --json")["total"]["cycles"]);
+    assert!(cycles(65536) > 65536);
+}
+
+#[test]
+fn polling_too_seldom_for_the_results_fails() {
+    let output = pimlico("run --op gemv --rows 4096 --cols 32 --poll 65536");
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("looks at the status too seldom"), "{message}");
 }
 
 #[test]
@@ -233,6 +262,31 @@ fn numerics_are_compared() {
 }
 
 #[test]
+fn a_vendors_choices_are_compared() {
+    let report = json("sweep vendor --quick --tokens 2 --json");
+    let rows = report["rows"].as_array().expect("a list");
+    let left_out = report["left_out"].as_array().expect("a list");
+    assert_eq!((rows.len() + left_out.len(), &report["sweep"]), (9, &"vendor".into()));
+    for row in rows {
+        let cells = row["cells"].as_array().expect("a list");
+        let choice = |cell: &serde_json::Value| {
+            ["chip_gbit", "faw_banks", "mdq"].map(|key| cell[key].to_string()).join(" ")
+        };
+        let choices: Vec<_> = cells.iter().map(choice).collect();
+        let expected = ["8 16", "8 4", "16 16", "16 4"]
+            .into_iter()
+            .flat_map(|chips| ["private", "shared"].map(|mdq| format!("{chips} \"{mdq}\"")));
+        assert_eq!(choices, expected.collect::<Vec<_>>());
+        let tck = |cell: usize| cells[cell]["tck"].as_u64().expect("a number");
+        assert!(tck(0) < tck(2) && tck(0) <= tck(1), "{row}");
+        assert!(cells[1]["least_tck"].is_u64() == row["on_both_ranks"].as_bool().expect("one"));
+        assert!(cells[0]["slots"]["lost"]["bubble"].is_u64());
+    }
+    refused("sweep vendor --quick --tokens 0");
+    refused("sweep vendor --quick --weights nowhere");
+}
+
+#[test]
 fn a_seed_reproduces_a_run() {
     let run = |seed| pimlico(&format!("run --context 50 --json --seed {seed}")).stdout;
     assert_eq!(run(3), run(3));
@@ -282,6 +336,9 @@ fn wrong_input_is_refused_in_one_line() {
         ("run --op gemv --rows 99999999999 --cols 99999999999", "rows of the banks"),
         ("run --batch 0", "--batch"),
         ("run --batch 2 --context 1,2", "--batch"),
+        ("run --poll 0", "0 is not in 1..=65536"),
+        ("run --poll 65537", "65537 is not in 1..=65536"),
+        ("run --system aim --poll 9", "--poll: it goes with --system l3"),
         ("run --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),
         ("sweep batch --model gpt-9", "--model gpt-9: no such model"),
         ("sweep batch --memory 0", "--memory 0: expected a multiple"),

@@ -180,24 +180,25 @@ macro_rules! for_each_unit {
         $each!($crate::module::HostPort);
         $each!($crate::module::HostPort<$crate::gear::Gear1>);
         $each!($crate::module::HostPort<$crate::gear::Gear4>);
-        $each!($crate::module::PimModule<$crate::arith::Binary16, false>);
-        $each!($crate::module::PimModule<$crate::arith::Binary16, true>);
-        $each!($crate::module::PimModule<$crate::arith::Binary32, false>);
-        $each!($crate::module::PimModule<$crate::arith::Binary32, true>);
-        $each!($crate::module::PimModule<$crate::arith::Binary16, false, 64>);
-        $each!($crate::module::PimModule<$crate::arith::Binary32, true, 64>);
-        $each!($crate::module::PimModule<
+        $each!($crate::module::PimDimm<$crate::arith::Binary16, false>);
+        $each!($crate::module::PimDimm<$crate::arith::Binary16, true>);
+        $each!($crate::module::PimDimm<$crate::arith::Binary32, false>);
+        $each!($crate::module::PimDimm<$crate::arith::Binary32, true>);
+        $each!($crate::module::PimDimm<
             $crate::arith::Binary16,
             false,
             131_072,
             $crate::gear::Gear1,
         >);
-        $each!($crate::module::PimModule<
+        $each!($crate::module::PimDimm<
             $crate::arith::Binary16,
             false,
             131_072,
             $crate::gear::Gear4,
         >);
+        $each!($crate::module::PimModule<$crate::arith::Binary16, false>);
+        $each!($crate::module::PimModule<$crate::arith::Binary16, false, 64>);
+        $each!($crate::module::PimModule<$crate::arith::Binary32, true, 64>);
     };
 }
 

@@ -3,5 +3,6 @@
 
 mod dispatcher;
 mod host_port;
+mod pim_dimm;
 mod pim_module;
 mod plan;

@@ -8,12 +8,15 @@ use super::known_code;
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
 use crate::coverage::{Bins, beats::Follow};
+use crate::due::pop_due;
+use crate::random::Random;
 use crate::{Bench, OracleError};
 use pimlico_dpa::types::{PinCommand, Pins, ReadAll, ResultAddress};
+use pimlico_golden::pins::Lock;
 use pimlico_golden::reduction::Precision;
 use pimlico_ports::{Enumerated, U, pack};
 use pimlico_units::arith::{Binary16, Format, Fp};
-use pimlico_units::rank::{PimChip, PimChipIn, PimChipOut};
+use pimlico_units::rank::{PimChip, PimChipIn, PimChipOut, PimKey};
 use std::collections::VecDeque;
 
 /// Banks, of four in a group.
@@ -31,7 +34,11 @@ const STRETCH: usize = 128;
 const MODES: [&str; 2] = ["tree", "accumulator"];
 const FLAGS: [&str; 4] = ["between", "first", "last", "first and last"];
 const TRANSFERS: [&str; 4] = ["RD", "RD_RESULT", "WR", "WR_SHARED"];
+/// Commands of processing in memory, and how a chip comes to be locked or not.
+const OF_PIM: [&str; 5] = ["ACT_ALL_BANK", "SET_WORD", "RD_ALL_BANK", "RD_RESULT", "WR_SHARED"];
+const KEYS: [&str; 4] = ["unlocked", "locked again", "unlocked again", "set, and nothing changes"];
 const LATENCIES: [&str; 4] = ["4", "5 to 31", "32 to 47", "48"];
+const RL_MACS: [&str; 4] = ["0", "1 to 7", "8", "9 to 12"];
 
 fn latency_bin(latency: u8) -> usize {
     match latency {
@@ -49,6 +56,52 @@ fn latency(drawn: u8) -> u8 {
         2..6 => 32 + drawn / 16,
         _ => 4 + drawn / 16,
     }
+}
+
+fn rl_mac_bin(rl_mac: u8) -> usize {
+    match rl_mac {
+        0 => 0,
+        1..8 => 1,
+        8 => 2,
+        _ => 3,
+    }
+}
+
+/// An RL_MAC that is no longer than CWL, so that no WR_SHARED overtakes an RD_ALL.
+fn rl_mac(drawn: u8, cwl: u8) -> u8 {
+    let rl_mac = match drawn % 4 {
+        0 => 0,
+        1 => 8,
+        2 => 12,
+        _ => drawn / 4 % 13,
+    };
+    rl_mac.min(cwl)
+}
+
+/// MRS until a chip is unlocked, some of them wrong; of one in eight no chip is.
+fn unlocking(random: &mut Random) -> VecDeque<Pins> {
+    let mut mrs = VecDeque::new();
+    for _ in 0..random.below(3) {
+        let right = random.below(4) as usize;
+        mrs.extend(&Pins::PIM_KEY[..right]);
+        let next = Pins::PIM_KEY[right].row();
+        mrs.push_back(match random.below(5) {
+            0 => Pins::mrs(7, next ^ 1 << random.below(14)),
+            1 => Pins::mrs(random.below(7) as usize, next),
+            2 => Pins::PIM_KEY[random.below(4) as usize],
+            3 => Pins::PIM_LOCK,
+            _ => Pins::mrs(random.below(8) as usize, random.below(1 << 14) as usize),
+        });
+    }
+    if !random.one_in(8) {
+        mrs.extend(Pins::PIM_KEY);
+    }
+    mrs
+}
+
+/// Which of `OF_PIM` a command is.
+fn of_pim(command: PinCommand) -> Option<usize> {
+    OF_PIM.iter().position(|name| *name == command.name())
 }
 
 /// Which of `TRANSFERS` a command begins.
@@ -92,6 +145,14 @@ struct Arrangement {
     next: u8,
     /// The word that is written last.
     last_word: u8,
+    /// RL_MAC, and the tCK in which columns are at the PUs.
+    rl_mac: usize,
+    arrivals: VecDeque<usize>,
+    /// tCK that were not held; those before the last RD_ALL, and the edge that its columns have.
+    live: usize,
+    last_all: Option<(usize, usize)>,
+    /// tCCD_L.
+    slot: usize,
     /// Edges of the PUs' clock, and the end of the present slot; slots that may follow it.
     edges: usize,
     slot_end: usize,
@@ -103,6 +164,9 @@ struct Arrangement {
     open: Option<bool>,
     /// Scores are kept.
     keeps: bool,
+    /// MRS that are still to come, and what they make of the chip.
+    mrs: VecDeque<Pins>,
+    key: PimKey,
 }
 
 impl Arrangement {
@@ -117,12 +181,14 @@ impl Arrangement {
             drawn => drawn,
         };
         let may = match wanted {
+            wanted if of_pim(wanted).is_some() && !self.key.is_unlocked() => false,
             PinCommand::RdAll => {
                 let sparse = tck / STRETCH % 2 == 1 && !pins.row.is_multiple_of(16);
                 if sparse || tck < self.all_from {
                     return PinCommand::None;
                 }
-                let there = self.readable(tck).any(|word| [self.set, self.next].contains(&word));
+                let mut readable = self.readable(tck);
+                let there = readable.any(|word| [self.set, self.next].contains(&word));
                 match self.readable(tck).next() {
                     None => false,
                     Some(_) if !there || pins.row % 16 == 5 => return PinCommand::SetWord,
@@ -130,7 +196,7 @@ impl Arrangement {
                 }
             }
             PinCommand::RdResult => self.may_read(tck, input) && self.has_result(pins),
-            PinCommand::Rd => self.may_read(tck, input),
+            PinCommand::Rd => self.may_read(tck, input) && !self.arrivals.contains(&tck),
             PinCommand::Wr | PinCommand::WrShared => {
                 tck >= self.writes_from && self.is_free(false, tck + usize::from(input.cwl_i))
             }
@@ -139,8 +205,10 @@ impl Arrangement {
         if may { wanted } else { PinCommand::None }
     }
 
-    /// The words of the shared buffer that an RD_ALL may read: they are written, and not in this tCK.
+    /// The words of the shared buffer that an RD_ALL may read: they are written when its columns arrive, and not in
+    /// that tCK.
     fn readable(&self, tck: usize) -> impl Iterator<Item = u8> {
+        let tck = tck + self.rl_mac;
         let is_rewritten = move |word| self.words.contains(&(tck + 1, word));
         let written = self.words.iter().filter(move |(at, _)| *at <= tck).map(|(_, word)| *word);
         written.filter(move |word| !is_rewritten(*word))
@@ -169,14 +237,23 @@ impl Arrangement {
         self.results.iter().any(there)
     }
 
-    /// Fits an RD_ALL into what is going on, in the slot that begins with the next edge.
+    /// The edge that the columns of an RD_ALL in this tCK have: slots follow that of the last one until it comes.
+    fn edge(&self) -> usize {
+        self.last_all.map_or(1, |(live, edge)| {
+            edge + 1 + ((self.live - live - 1) / self.slot).min(IDLE_SLOTS)
+        })
+    }
+
+    /// Fits an RD_ALL into what is going on, in the slot of its columns.
     fn fit(&mut self, tck: usize, pins: Pins) -> Pins {
         let there = |word: u8| self.readable(tck).any(|other| other == word);
         let [set, next] = [there(self.set), there(self.next)];
         let mut what = pins.read_all();
         what.back = if what.back { set } else { !next };
         self.next = if what.back { self.set } else { self.next }.wrapping_add(1);
-        what.accumulate &= self.edges >= self.accumulates_from;
+        let edge = self.edge();
+        self.last_all = Some((self.live, edge));
+        what.accumulate &= edge >= self.accumulates_from;
         // Most sums are of several beats.
         if let Some(mode) = self.open.filter(|_| !tck.is_multiple_of(4)) {
             what.accumulate = mode;
@@ -184,10 +261,10 @@ impl Arrangement {
         let accumulate = what.accumulate;
         what.first |= self.open != Some(accumulate);
         if what.last {
-            self.results.push((accumulate, self.edges + 1));
+            self.results.push((accumulate, edge));
         }
         if !accumulate {
-            self.accumulates_from = self.edges + 1 + HAZARD;
+            self.accumulates_from = edge + 1 + HAZARD;
         }
         // A tree sum goes on behind its last beat, as an accumulator does.
         self.open = Some(accumulate);
@@ -201,6 +278,24 @@ impl Arrangement {
         self.last_word
     }
 
+    /// What is on the pins where no other command is: an MRS, or a command that a locked chip ignores.
+    fn aside(&mut self, pins: Pins) -> Option<Pins> {
+        let mut random = Random(pack(&pins));
+        if self.mrs.is_empty() && self.key.is_unlocked() && random.one_in(400) {
+            self.mrs.push_back(Pins::PIM_LOCK);
+            self.mrs.extend(unlocking(&mut random));
+        }
+        if random.one_in(2)
+            && let Some(mrs) = self.mrs.pop_front()
+        {
+            self.key.command(mrs);
+            return Some(mrs);
+        }
+        let locked = of_pim(pins.command).is_some() && !self.key.is_unlocked();
+        let set = Pins { command: PinCommand::SetWord, ..pins };
+        locked.then(|| if random.one_in(4) { set } else { pins })
+    }
+
     /// Sets a word that an RD_ALL may read.
     fn set(&mut self, tck: usize, pins: Pins) -> Pins {
         let there: Vec<u8> = self.readable(tck).collect();
@@ -211,34 +306,41 @@ impl Arrangement {
 }
 
 impl<A: Format> Bench for PimChip<A> {
-    /// CL, CWL and tCCD_L; commands at a distance, bursts of one direction at a time; RD_ALLs of words that
+    /// CL, CWL, RL_MAC and tCCD_L; commands at a distance, bursts of one direction at a time; RD_ALLs of words that
     /// are written, in sums that begin with a first beat; RD_RESULTs where there are results.
     fn arrange(inputs: &mut [PimChipIn<A>]) {
         let Some(first) = inputs.first() else { return };
         let (cl_i, cwl_i) = (latency(first.cl_i), latency(first.cwl_i));
         let slot = 4 * (1 + usize::from(first.dq_i % 3));
-        let mut state = Arrangement::default();
+        let rl_mac_i = rl_mac(first.rl_mac_i, cwl_i);
+        let rl_mac = usize::from(rl_mac_i);
+        let mrs = unlocking(&mut Random(pack(&first.pins_i)));
+        let mut state = Arrangement { mrs, rl_mac, slot, ..Default::default() };
         for (tck, pair) in inputs.chunks_mut(2).enumerate() {
             let first = &mut pair[0];
-            (first.cl_i, first.cwl_i) = (cl_i, cwl_i);
+            (first.cl_i, first.cwl_i, first.rl_mac_i) = (cl_i, cwl_i, rl_mac_i);
             (first.second_i, first.clk_tck_i) = (false, false);
             // The clocks of a held tCK stand still, and so does the time of the slots.
-            let held = first.dq_i % 32 == 31 && tck >= state.idle_from && tck >= state.slot_end;
+            let idle = state.arrivals.is_empty() && tck >= state.idle_from && tck >= state.slot_end;
+            let held = first.dq_i % 32 == 31 && idle;
             let mut pins = drawn(first);
             if held {
                 pins.command = PinCommand::None;
             }
             let reads_all = !held && state.command(tck, first, pins) == PinCommand::RdAll;
             let ends = state.follow > 0 && tck >= state.slot_end;
-            first.clk_pu_i = !held && (reads_all || ends);
             if reads_all {
                 pins = state.fit(tck, pins);
+                state.arrivals.push_back(tck + rl_mac);
             }
+            let arrives = state.arrivals.front() == Some(&tck);
+            first.clk_pu_i = !held && (arrives || ends);
             if first.clk_pu_i {
                 state.edges += 1;
                 state.slot_end = tck + slot;
-                state.follow = if reads_all { IDLE_SLOTS } else { state.follow - 1 };
+                state.follow = if arrives { IDLE_SLOTS } else { state.follow - 1 };
             }
+            state.live += usize::from(!held);
             let command = if reads_all {
                 state.all_from = tck + slot;
                 PinCommand::RdAll
@@ -249,6 +351,8 @@ impl<A: Format> Bench for PimChip<A> {
                     command => command,
                 }
             };
+            state.arrivals.retain(|at| *at > tck);
+            let aside = if command == PinCommand::None && !held { state.aside(pins) } else { None };
             pins.command = command;
             match command {
                 PinCommand::SetWord => pins = state.set(tck, pins),
@@ -257,7 +361,11 @@ impl<A: Format> Bench for PimChip<A> {
             }
             // Where there is no command, what the pins show is any code that says nothing.
             let says_nothing = command == PinCommand::None && !first.pins_i.decode().is_some();
-            first.pins_i = if says_nothing { first.pins_i } else { pins.encode() };
+            first.pins_i = match aside {
+                Some(aside) => aside.encode(),
+                None if says_nothing => first.pins_i,
+                None => pins.encode(),
+            };
             let address = ResultAddress::of_bits(pins.column);
             state.bursts.retain(|(_, at)| at + BURST > tck);
             match transfer(command) {
@@ -298,6 +406,8 @@ impl<A: Format> Bench for PimChip<A> {
             bins.leave_out("order of RD_ALLs, in slots", 4 + gap); // accumulator after tree
         }
         bins.cross("latency of", &TRANSFERS, &LATENCIES);
+        bins.declare("RL_MAC", RL_MACS);
+        bins.declare("RD_ALLs on their way with it", ["none", "one", "more"]);
         Follow::plan("order of transfers that read", &TRANSFERS[..2], bins);
         Follow::plan("order of transfers that write", &TRANSFERS[2..], bins);
         bins.declare("RD_RESULT of scores, group", (0..4).map(|group| group.to_string()));
@@ -316,6 +426,8 @@ impl<A: Format> Bench for PimChip<A> {
             bins.leave_out("first number of an RD_RESULT", SORTS.len() + 3);
         }
         bins.declare("a tCK is held", ["no", "yes"]);
+        bins.declare("a locked chip ignores", OF_PIM);
+        bins.declare("an MRS, and the chip is", KEYS);
     }
 
     fn cover(inputs: &[PimChipIn<A>], outputs: &[PimChipOut<A>], bins: &mut Bins) {
@@ -324,14 +436,35 @@ impl<A: Format> Bench for PimChip<A> {
         let mut writes = Follow::new("order of transfers that write", &TRANSFERS[2..]);
         let mut edges = 0;
         let mut kept_are_last = false;
+        let mut was_unlocked = false;
         let mut words = (0_u8, 0); // set, next
         let mut just_set = false;
+        let mut pending = VecDeque::new();
         let mut written: VecDeque<(usize, u8)> = VecDeque::new();
         for (tck, pair) in inputs.chunks_exact(2).enumerate() {
             let input = &pair[0];
             let pins = input.pins_i.decode();
             let Pins { command, bank, column, .. } = pins;
             bins.hit("a tCK is held", usize::from(!pair[1].clk_tck_i));
+            let is_unlocked = outputs.get(2 * tck).is_some_and(|output| output.unlocked_o);
+            if command == PinCommand::Mrs
+                && let Some(next) = outputs.get(2 * tck + 2)
+            {
+                bins.hit(
+                    "an MRS, and the chip is",
+                    match (is_unlocked, next.unlocked_o) {
+                        (false, true) => 2 * usize::from(was_unlocked),
+                        (true, false) => 1,
+                        _ => 3,
+                    },
+                );
+                was_unlocked |= next.unlocked_o;
+            }
+            let ignored = of_pim(command).filter(|_| !is_unlocked);
+            if let Some(ignored) = ignored {
+                bins.hit("a locked chip ignores", ignored);
+            }
+            let command = if ignored.is_some() { PinCommand::None } else { command };
             if command == PinCommand::RdAll {
                 let ReadAll { accumulate, first, last, back } = pins.read_all();
                 let word = if back { words.0 } else { words.1 };
@@ -341,6 +474,11 @@ impl<A: Format> Bench for PimChip<A> {
                 let mode = usize::from(accumulate);
                 let flags = usize::from(first) + 2 * usize::from(last);
                 bins.hit_cross("beat of the PUs", mode, flags);
+                bins.hit("RL_MAC", rl_mac_bin(input.rl_mac_i));
+                bins.hit("RD_ALLs on their way with it", pending.len().min(2));
+                pending.push_back((tck + usize::from(input.rl_mac_i), mode, word));
+            }
+            if let Some((_, mode, word)) = pop_due(&mut pending, |(at, ..)| *at == tck) {
                 all.beat(mode, edges, 1, bins);
                 let just = written.contains(&(tck, word));
                 bins.hit("RD_ALL of a word", usize::from(!just));
@@ -412,6 +550,7 @@ impl<A: Format> Bench for PimChip<A> {
             equal(beat, "drives_o", got.drives_o, driven.is_some(), what)?;
             equal(beat, "dq_o", got.dq_o, driven.unwrap_or(0), what)?;
             equal(beat, "idle_o", got.idle_o, !chip.busy[tck], what)?;
+            equal(beat, "unlocked_o", got.unlocked_o, chip.unlocked[tck], what)?;
             equal(beat, "written_o", got.written_o, chip.written[tck], what)?;
             let write = chip.writes[tck];
             equal(beat, "cells_write_o", got.cells_write_o, write.is_some(), what)?;
@@ -455,6 +594,8 @@ struct Chip<A: Format> {
     kept: [u32; BANKS],
     /// The word that was set, and the one that an RD_ALL reads next.
     words: [u8; 2],
+    /// RD_ALLs on their way: when their columns are there, their words, and what they say.
+    pending: VecDeque<(usize, u8, u64)>,
     /// Words of the shared buffer, and the tCK from which on each is there.
     shared: Vec<(usize, u8, u64)>,
     /// Edges of the PUs' clock before each tCK.
@@ -465,6 +606,9 @@ struct Chip<A: Format> {
     busy: Vec<bool>,
     written: Vec<bool>,
     writes: Vec<Option<(u64, u8, u64)>>,
+    lock: Lock,
+    /// Before the end of each tCK.
+    unlocked: Vec<bool>,
 }
 
 impl<A: Format> Chip<A> {
@@ -476,6 +620,7 @@ impl<A: Format> Chip<A> {
             banks: vec![Bank::default(); BANKS],
             kept: [0; BANKS],
             words: [0; 2],
+            pending: VecDeque::new(),
             shared: Vec::new(),
             edges: vec![0],
             result_edges: Vec::new(),
@@ -483,12 +628,21 @@ impl<A: Format> Chip<A> {
             busy: vec![false; tck],
             written: vec![false; tck],
             writes: vec![None; tck],
+            lock: Lock::new(true),
+            unlocked: Vec::new(),
         }
     }
 
     /// A command, and what comes of it later.
     fn tck(&mut self, tck: usize, input: &PimChipIn<A>, inputs: &[PimChipIn<A>]) {
         let pins = known_code(&input.pins_i).unwrap_or_default();
+        let is_locked = self.lock.is_locked();
+        self.unlocked.push(!is_locked);
+        if pins.command == PinCommand::Mrs {
+            self.lock.mrs(pins.bank(), pins.row());
+        }
+        let ignored = is_locked && of_pim(pins.command).is_some();
+        let pins = if ignored { Pins::NONE } else { pins };
         let Pins { command, bank, column, .. } = pins;
         let edges = self.edges[tck] + usize::from(input.clk_pu_i);
         self.edges.push(edges);
@@ -500,7 +654,7 @@ impl<A: Format> Chip<A> {
         let end = tck + cwl + BURST;
         match command {
             PinCommand::SetWord => self.words = [column; 2],
-            PinCommand::RdAll => self.read_all(tck, edges, input, bank.get()),
+            PinCommand::RdAll => self.ask(tck, usize::from(input.rl_mac_i), bank.get()),
             PinCommand::Rd => {
                 let elements = input.cells_i[bank.get() as usize];
                 self.drive(tck, input, elements.map(|element| (16, element.to_bits())).into());
@@ -515,6 +669,9 @@ impl<A: Format> Chip<A> {
             }
             PinCommand::Wr => self.writes[end - 1] = Some((bank.get(), column, data())),
             _ => {}
+        }
+        if let Some((_, word, bits)) = pop_due(&mut self.pending, |(at, ..)| *at == tck) {
+            self.read_all(tck, edges, input, word, bits);
         }
         if matches!(command, PinCommand::Wr | PinCommand::WrShared) {
             self.busy[tck + 1..end].fill(true);
@@ -550,11 +707,17 @@ impl<A: Format> Chip<A> {
         groups.map(|group| (A::WIDTH, sum(group))).collect()
     }
 
-    /// An RD_ALL whose column goes into the latches with this edge.
-    fn read_all(&mut self, tck: usize, edge: usize, input: &PimChipIn<A>, bits: u64) {
-        let [accumulate, first, last, back] = [3, 2, 1, 0].map(|bit| bits >> bit & 1 != 0);
-        let word = self.words[usize::from(!back)];
+    /// An RD_ALL: its word is known with it, its columns come later.
+    fn ask(&mut self, tck: usize, rl_mac: usize, bits: u64) {
+        let word = self.words[usize::from(bits & 1 == 0)];
         self.words[1] = word.wrapping_add(1);
+        self.pending.push_back((tck + rl_mac, word, bits));
+        self.busy[tck + 1..=tck + rl_mac].fill(true);
+    }
+
+    /// The columns of an RD_ALL, which go into the latches with this edge.
+    fn read_all(&mut self, tck: usize, edge: usize, input: &PimChipIn<A>, word: u8, bits: u64) {
+        let [accumulate, first, last] = [3, 2, 1].map(|bit| bits >> bit & 1 != 0);
         let written = self.shared.iter().filter(|(at, of, _)| *at <= tck && *of == word);
         // The last one that was written.
         let word = written.max_by_key(|(at, ..)| *at).map_or(0, |(.., word)| *word);
@@ -599,4 +762,4 @@ impl Bank {
 }
 
 /// All commands are known here.
-const _: () = assert!(PinCommand::ALL.len() == 12);
+const _: () = assert!(PinCommand::ALL.len() == 13);

@@ -246,6 +246,7 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         t_rfc: slots(1) * u64::from(timing.rfc),
         t_refi: None,
         max_postponed: 8,
+        locked: false,
     };
     let [rd_to_wr, wr_to_rd_s, wr_to_rd_l] =
         [timing.rd_to_wr, timing.wr_to_rd_s, timing.wr_to_rd_l].map(time);
@@ -584,6 +585,7 @@ impl Judge {
             PinCommand::RdAll => column(ArrayKind::ReadAll),
             PinCommand::RdResult => bus(false),
             PinCommand::WrShared => bus(true),
+            PinCommand::Mrs => None,
             PinCommand::SetWord => {
                 let head = of_head(ArrayKind::ReadAll).filter(|_| hit && self.slots == 1)?;
                 let column = head.mac.word;
@@ -724,6 +726,7 @@ impl Judge {
             PinCommand::WrShared => Pin::WrShared { word: column },
             PinCommand::Ref => Pin::Ref,
             PinCommand::SetWord => Pin::SetWord { word: column },
+            PinCommand::Mrs => Pin::Mrs { register: bank, opcode: row.into() },
         };
         let slots = self.slots as u64;
         let at = slots * self.clock + slot;
@@ -795,7 +798,7 @@ impl Judge {
             PinCommand::Rd => self.last.column = clock,
             PinCommand::Wr => (self.last.column, self.last.write) = (clock, clock),
             PinCommand::Ref => self.last.refresh = clock,
-            PinCommand::None | PinCommand::RdResult | PinCommand::WrShared => {}
+            PinCommand::None | PinCommand::RdResult | PinCommand::WrShared | PinCommand::Mrs => {}
         }
         if shown.array_issued {
             self.last.array = clock;

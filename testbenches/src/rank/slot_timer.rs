@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `slot_timer`: a slot begins with each RD_ALL, and five times after it with the end of the one
-//! before.
+//! Bench of `slot_timer`: a slot begins RL_MAC after each RD_ALL, and five times after it with the end of the
+//! one before.
 
 use super::judge::equal;
 use crate::coverage::Bins;
@@ -14,9 +14,17 @@ const STRETCH: usize = 64;
 
 const BEGINS: [&str; 3] = ["in a slot", "with the end of a slot", "after all slots"];
 const SLOTS: [&str; 4] = ["1", "2 to 7", "8", "more"];
+const LATENCIES: [&str; 4] = ["0", "1", "2 to 11", "12"];
+
+/// In which tCK the columns of an RD_ALL are at the PUs.
+fn arrivals(inputs: &[SlotTimerIn]) -> Vec<bool> {
+    let latency = inputs.first().map_or(0, |first| usize::from(first.latency_i));
+    let read = |tck: usize| tck.checked_sub(latency).is_some_and(|tck| inputs[tck].read_all_i);
+    (0..inputs.len()).map(read).collect()
+}
 
 impl Bench for SlotTimer {
-    /// One tCCD_L. Reads at random, without a gap, or hardly any.
+    /// One tCCD_L and one RL_MAC. Reads at random, without a gap, or hardly any; a slot may begin for each.
     fn arrange(inputs: &mut [SlotTimerIn]) {
         let drawn = inputs.first().map_or(0, |first| first.slot_i);
         let slot_i = match drawn % 4 {
@@ -24,6 +32,11 @@ impl Bench for SlotTimer {
             1 => 1 + drawn / 4 % 8,
             2 => 4 * (1 + drawn / 4 % 4),
             _ => drawn.max(1),
+        };
+        let latency_i = match inputs.first().map_or(0, |first| first.latency_i) {
+            drawn if drawn % 4 < 2 => drawn % 4,
+            drawn if drawn % 4 == 2 => SlotTimer::LONGEST,
+            drawn => drawn / 4 % (SlotTimer::LONGEST + 1),
         };
         for stretch in inputs.chunks_mut(STRETCH) {
             let kind = stretch[0].slot_i % 4;
@@ -34,15 +47,20 @@ impl Bench for SlotTimer {
                     2 => input.read_all_i &= tck % 3 == 0,
                     _ => {}
                 }
-                input.slot_i = slot_i;
+                (input.slot_i, input.latency_i) = (slot_i, latency_i);
                 input.read_all_i &= input.enable_i;
             }
+        }
+        let arrivals = arrivals(inputs);
+        for (input, arrives) in inputs.iter_mut().zip(arrivals) {
+            input.enable_i |= arrives;
         }
     }
 
     fn plan(bins: &mut Bins) {
         bins.cross("tCCD_L, an RD_ALL comes", &SLOTS, &BEGINS);
         bins.leave_out("tCCD_L, an RD_ALL comes", 0); // a slot of one tCK has no inside
+        bins.declare("RL_MAC", LATENCIES);
         bins.declare("slots without an RD_ALL", (1..=IDLE_SLOTS).map(|slot| slot.to_string()));
         bins.declare("a slot is late as none may begin", ["by a tCK", "by more"]);
     }
@@ -55,13 +73,18 @@ impl Bench for SlotTimer {
             8 => 2,
             _ => 3,
         };
+        let latency = match inputs[0].latency_i {
+            SlotTimer::LONGEST => 3,
+            latency => usize::from(latency).min(2),
+        };
+        bins.hit("RL_MAC", latency);
         let (mut begin, mut alone) = (None, 0);
-        for (tck, (input, output)) in inputs.iter().zip(outputs).enumerate() {
+        for (tck, (arrives, output)) in arrivals(inputs).into_iter().zip(outputs).enumerate() {
             if !output.begin_o {
                 continue;
             }
             let since = begin.map_or(usize::MAX, |begin: usize| tck - begin);
-            if input.read_all_i {
+            if arrives {
                 let over = alone == IDLE_SLOTS && since > slot;
                 let bin = if since < slot { 0 } else { 1 + usize::from(over || begin.is_none()) };
                 bins.hit_cross("tCCD_L, an RD_ALL comes", sort, bin);
@@ -80,13 +103,14 @@ impl Bench for SlotTimer {
     fn oracle(inputs: &[SlotTimerIn], outputs: &[SlotTimerOut]) -> Result<u64, OracleError> {
         // The end of the present slot, and how many may follow.
         let (mut end, mut follow) = (0, 0);
+        let arrivals = arrivals(inputs);
         for (tck, (input, output)) in inputs.iter().zip(outputs).enumerate() {
-            let begins = input.read_all_i || input.enable_i && follow > 0 && tck >= end;
+            let begins = arrivals[tck] || input.enable_i && follow > 0 && tck >= end;
             let what = || format!("{follow} slots may follow, the present one ends in tCK {end}");
             equal(tck, "begin_o", output.begin_o, begins, what)?;
             if begins {
                 end = tck + usize::from(input.slot_i);
-                follow = if input.read_all_i { IDLE_SLOTS } else { follow - 1 };
+                follow = if arrivals[tck] { IDLE_SLOTS } else { follow - 1 };
             }
         }
         Ok(outputs.len() as u64)

@@ -318,7 +318,7 @@ impl Module {
                     self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
                 }
             },
-            PinCommand::None | PinCommand::Rd | PinCommand::SetWord => {}
+            PinCommand::None | PinCommand::Rd | PinCommand::SetWord | PinCommand::Mrs => {}
         }
         None
     }

@@ -159,6 +159,12 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
         ("banks_per_group", of_banks, of_banks == 4, "4"),
         ("column_bytes", organisation.column_bytes, organisation.column_bytes == 32, "32"),
         ("page_bytes", config.columns(), config.columns() >= GLOBAL_WORDS, "2048 or more"),
+        (
+            "RL_MAC",
+            timing.rl_mac_tck as usize,
+            timing.rl_mac_tck == 0,
+            "0: the PUs' pipeline alone counts",
+        ),
         ("CCD_L", timing.ccd_l_tck as usize, one_clock, "2, as CCD_S: the PUs' clock"),
     ] {
         config.require(key, value as u64, holds, expected)?;

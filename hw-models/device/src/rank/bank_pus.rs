@@ -10,7 +10,8 @@
 //!
 //! Their clock has an edge at the end of every *slot* of tCCD_L. An RD_ALL begins a slot, whatever is
 //! left of the one before; without one the next slot follows. After [`IDLE_SLOTS`] slots without an
-//! RD_ALL, when all sums have left the pipeline, the clock stands still until the next.
+//! RD_ALL, when all sums have left the pipeline, the clock stands still until the next. All this counts RL_MAC
+//! from the RD_ALL on, when its columns are at the PUs.
 
 use crate::config::Config;
 use crate::sizes::{Burst, CHIPS, LANES, SHARED_WORDS};
@@ -18,9 +19,18 @@ use pimlico_dpa::types::Mac;
 use pimlico_ports::Model;
 use pimlico_units::arith::{Binary16, Binary32, Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Beat, SideBySide};
+use std::collections::VecDeque;
 
 /// Slots without an RD_ALL after which no PU has anything left to do.
 const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
+
+/// An RD_ALL on the way of its columns.
+struct Pending {
+    /// When they are at the PUs.
+    at_tck: u64,
+    mac: Mac,
+    bursts: Box<[Burst]>,
+}
 
 /// Ports of the bank PUs of all chips at a bank.
 pub type BankPuPorts<A> = ([BankPuIn<Binary16, A>; CHIPS], [BankPuOut<Binary16, A>; CHIPS]);
@@ -110,6 +120,9 @@ pub struct BankPus<A: SumElement> {
     factors: Box<[Burst]>,
     banks_per_group: usize,
     slot_tck: u64,
+    rl_mac_tck: u64,
+    /// RD_ALLs whose columns are on their way.
+    pending: VecDeque<Pending>,
     /// The next slot begins here, unless an RD_ALL begins one sooner.
     next_slot_tck: u64,
     /// Slots before the clock stands still.
@@ -127,6 +140,8 @@ impl<A: SumElement> BankPus<A> {
             factors: vec![[0; CHIPS]; config.banks()].into(),
             banks_per_group: config.organisation.banks_per_group,
             slot_tck: config.timing.ccd_l_tck,
+            rl_mac_tck: config.timing.rl_mac_tck,
+            pending: VecDeque::with_capacity(4),
             next_slot_tck: 0,
             slots_left: 0,
             watched: None,
@@ -138,9 +153,23 @@ impl<A: SumElement> BankPus<A> {
         self.shared[word] = burst;
     }
 
-    /// One tCK, with what an RD_ALL in it brings from the row buffers, bank by bank. Returns whether the PUs
+    /// One tCK, with what an RD_ALL in it reads from the row buffers, bank by bank. Returns whether the PUs
     /// have a cycle, and whether results have become new with it.
     pub fn step(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
+        if self.rl_mac_tck == 0 {
+            return self.step_arrived(at_tck, read);
+        }
+        if let Some((mac, bursts)) = read {
+            let at_tck = at_tck + self.rl_mac_tck;
+            self.pending.push_back(Pending { at_tck, mac, bursts: bursts.into() });
+        }
+        let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == at_tck);
+        let arrived = if arrives { self.pending.pop_front() } else { None };
+        self.step_arrived(at_tck, arrived.as_ref().map(|read| (read.mac, &*read.bursts)))
+    }
+
+    /// The same with columns that are at the PUs.
+    fn step_arrived(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
         match read {
             Some(_) => self.slots_left = IDLE_SLOTS,
             None if self.slots_left == 0 || at_tck < self.next_slot_tck => return (false, false),

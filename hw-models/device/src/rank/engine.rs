@@ -3,12 +3,15 @@
 
 use super::control::Control;
 use super::front::Front;
+use super::host::{Host, Shown};
 use super::operands::Operands;
+use super::patience::Patience;
 use super::sequencer::Sequencer;
 use super::softmax::{Given, SoftmaxWay, softmax_way};
 use super::sums::{Added, SumWay, WATCHED, sum_way};
 use super::watch::{UnitInput, UnitWatch};
 use super::wave::RankWave;
+use crate::accounts::Cause;
 use crate::buffer_chip::Sides;
 use crate::chips::Chips;
 use crate::config::Config;
@@ -19,22 +22,31 @@ use crate::error::RankError;
 use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
-use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, Score};
+use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, RankResults, Score};
 use pimlico_ports::U;
-use pimlico_units::rank::SequencerOut;
+use pimlico_units::rank::{PimKey, SequencerOut};
 use std::collections::VecDeque;
 
 /// A rank.
 pub struct Rank {
     pub(super) config: Config,
     pub(super) options: Options,
-    /// tCK since the reset.
-    pub(super) tck: u64,
+    /// tCK since the reset, as the channel counts them.
+    pub(super) now: u64,
+    /// The same in the rank, whose cycles of the core are taken as a whole when they begin.
+    tck: u64,
 
+    pub(super) host: Host,
+    /// What the cycle of the core shows to the host's port.
+    pub(super) shown: Shown,
+    /// The run that goes on, for whoever waits for it.
+    pub(super) patience: Patience,
     pub(super) front: Front,
     pub(super) sequencer: Sequencer,
     control: Control,
     chips: Chips,
+    /// Whether they obey the commands of processing in memory.
+    pub(super) key: PimKey,
     operands: Operands,
     pub(super) sums: Box<dyn SumWay>,
     pub(super) softmax: Box<dyn SoftmaxWay>,
@@ -46,6 +58,8 @@ pub struct Rank {
     chips_drive: VecDeque<u64>,
     /// A REF of the host has been on the pins in this cycle of the core.
     refreshed: bool,
+    /// The context and the outputs of the cycle of the core.
+    results: RankResults,
 }
 
 impl Rank {
@@ -58,11 +72,16 @@ impl Rank {
         let config = config.at_gear(options.gear);
         let chips = Chips::new(&config).unwrap_or_else(|error| panic!("no rank: {error}"));
         Self {
+            now: 0,
             tck: 0,
+            host: Host::new(&config, &options),
+            shown: Shown::default(),
+            patience: Patience::default(),
             front: Front::new(),
             sequencer: Sequencer::new(&config, &options),
             control: Control::new(&config.timing, &options),
             chips,
+            key: PimKey::default(),
             operands: Operands::new(config.timing.cwl_tck),
             sums: sum_way(&config, &options),
             softmax: softmax_way(&options),
@@ -71,9 +90,15 @@ impl Rank {
             watch: None,
             chips_drive: VecDeque::with_capacity(16),
             refreshed: false,
+            results: RankResults::default(),
             config,
             options,
         }
+    }
+
+    /// Whether the rank controller has a REF on the pins in this cycle of the core.
+    pub(super) fn refreshes(&self) -> bool {
+        self.control.pins().command == PinCommand::Ref
     }
 
     /// What the chips hold.
@@ -96,18 +121,18 @@ impl Rank {
             && self.sums.is_idle()
     }
 
-    /// One cycle of the core, of processing in memory: what the sequencer requests, and the host's next burst. Tells what
-    /// is made in it.
+    /// One cycle of the core, of processing in memory: what the sequencer requests, and the host's next burst. Returns
+    /// what happens in it and the context and outputs of it, and tells what is made.
     ///
     /// # Panics
     ///
     /// If a request is for a row, column or word that does not exist.
-    pub(super) fn step(
+    pub(super) fn cycle(
         &mut self,
         asked: &SequencerOut,
         operand: Option<&Beats>,
         made: &mut dyn FnMut(Made),
-    ) -> Result<RankEvents, RankError> {
+    ) -> Result<(RankEvents, RankResults), RankError> {
         let mut events = RankEvents::default();
         self.record.begin_tck(self.tck);
         let word_taken = self.step_control(asked, operand, &mut events);
@@ -122,19 +147,19 @@ impl Rank {
         if let Some(wave) = &mut self.wave {
             wave.record(pins, &*self.sums)?;
         }
-        self.account(pins, drives, works, &events);
+        self.account(pins, drives, works);
         self.tck += self.gear();
-        Ok(events)
+        Ok((events, self.results))
     }
 
     /// tCK in a cycle of the core.
-    fn gear(&self) -> u64 {
+    pub(super) fn gear(&self) -> u64 {
         self.options.gear.tck() as u64
     }
 
     /// The tCK of a cycle for those who count: what was on the pins, in which of them the buffer chip drives
     /// the data bus, and whether the softmax unit works.
-    fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool, events: &RankEvents) {
+    fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool) {
         let cause = self.control.cause();
         for (tck, drives) in (self.tck..self.tck + self.gear()).zip(drives) {
             if tck > self.tck {
@@ -154,9 +179,6 @@ impl Rank {
             self.record.softmax_unit(works);
             self.record.end_tck();
         }
-        for _ in 0..events.context_made.get() + events.output_made.get() {
-            self.record.result();
-        }
     }
 
     /// Whether the chips drive results.
@@ -168,14 +190,7 @@ impl Rank {
         self.chips_drive.front().is_some_and(|from| *from <= tck)
     }
 
-    /// As memory until a cycle of the core begins.
-    pub(super) fn align(&mut self) {
-        while !self.tck.is_multiple_of(self.gear()) {
-            self.step_as_memory(Pins::default(), [None; 2]);
-        }
-    }
-
-    /// One tCK as memory: see [`Device::step_memory`](crate::Device::step_memory).
+    /// One tCK as memory: the command on the pins, and what the host drives. Returns what the chips give.
     pub(super) fn step_as_memory(
         &mut self,
         pins: Pins,
@@ -197,6 +212,7 @@ impl Rank {
                 self.record.data(BusDriver::BufferChip);
             }
         }
+        self.record.no_read(Some(Cause::Host));
         self.tck += 1;
         self.refreshed |= pins.command == PinCommand::Ref;
         if self.tck.is_multiple_of(self.gear()) {
@@ -239,9 +255,7 @@ impl Rank {
         match pins.command {
             PinCommand::RdAll => events.read = true,
             PinCommand::WrShared => {
-                if let Some(from_tck) = self.operands.write(self.tck, pins.column()) {
-                    self.record.operand(from_tck);
-                }
+                self.operands.write(self.tck, pins.column());
             }
             PinCommand::RdResult => {
                 events.results_taken = true;
@@ -259,6 +273,7 @@ impl Rank {
         if pins.is_some() {
             self.record.command(pins);
             self.chips.command(self.tck, pins);
+            self.key.command(pins);
         }
     }
 
@@ -337,6 +352,7 @@ impl Rank {
         events.word_made = made.word_made;
         events.context_made = U::new(elements.iter().flatten().count() as u64);
         events.output_made = U::new(made.outputs.iter().flatten().count() as u64);
+        self.results = results(&elements, &made.outputs);
         for Element { head, bits } in made.weights.into_iter().flatten() {
             tell(Made::Weight { head: head.get() as usize, bits });
         }
@@ -362,5 +378,20 @@ impl Rank {
             watch.cycle(input);
         }
         self.watch = watch;
+    }
+}
+
+/// The elements of the context and the outputs of a cycle, by lane.
+fn results(context: &[Option<Element>; 4], outputs: &[Option<u16>; 4]) -> RankResults {
+    fn valid<T>(lanes: &[Option<T>; 4]) -> U<4> {
+        let bits = lanes.iter().enumerate().map(|(n, lane)| u64::from(lane.is_some()) << n);
+        U::new(bits.sum())
+    }
+    RankResults {
+        context_valid: valid(context),
+        context_element: context.map(Option::unwrap_or_default),
+        output_valid: valid(outputs),
+        output_element: outputs.map(Option::unwrap_or_default),
+        ..RankResults::default()
     }
 }

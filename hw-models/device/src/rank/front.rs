@@ -2,8 +2,8 @@
 //! The dispatcher with the memories beside it.
 
 use crate::memories::{Accesses, Memories};
-use pimlico_dpa::types::{Load, LoadKind, Start};
-use pimlico_ports::{Model, U};
+use pimlico_dpa::types::{Load, Start, Status};
+use pimlico_ports::Model;
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
 /// The dispatcher and its memories.
@@ -29,15 +29,13 @@ impl Front {
     }
 
     /// A cycle in which the host writes.
-    pub fn load(&mut self, kind: LoadKind, address: u16, data: u64) {
-        let load_i = Load { kind, address, data };
+    pub fn load(&mut self, load_i: Load) {
         self.clock(DispatcherIn { load_valid_i: true, load_i, ..DispatcherIn::default() });
     }
 
     /// A cycle in which a run starts.
-    pub fn start(&mut self, request: u8, address: u16) {
+    pub fn start(&mut self, start_i: Start) {
         self.stalled = false;
-        let start_i = Start { request: U::new(request.into()), address: U::new(address.into()) };
         self.clock(DispatcherIn { start_valid_i: true, start_i, ..DispatcherIn::default() });
     }
 
@@ -60,6 +58,11 @@ impl Front {
     /// The dispatcher's outputs in its last cycle.
     pub fn output(&self) -> &DispatcherOut {
         &self.output
+    }
+
+    /// Status of each request, and whether the host has written more than fits.
+    pub fn status(&self) -> ([Status; 16], bool) {
+        self.dispatcher.status()
     }
 
     fn clock(&mut self, input: DispatcherIn) {

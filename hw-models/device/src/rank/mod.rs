@@ -12,12 +12,10 @@
 //!             score buffer   context ──▶ host
 //! ```
 //!
-//! It works in one of two ways, and a host changes between them only when all banks are closed:
+//! It works in one of two ways, and its port to the host changes between them only when all banks are closed:
 //!
-//! * as **memory** ([`Device::step_memory`]): the host's own commands go to the chips, data pass the
-//!   re-layout unit;
-//! * as **processing in memory** ([`Device::run`]): requests go to the rank controller, which owns the
-//!   command pins.
+//! * as **memory**: the host's own commands go to the chips, data pass the re-layout unit;
+//! * as **processing in memory**: requests go to the rank controller, which owns the command pins.
 //!
 //! The refresh manager counts in both, so that no REF is lost in between; the rank controller stands
 //! still while the host has the pins. It hears from the refresh manager a tCK late: a register is
@@ -27,7 +25,9 @@ mod bank_pus;
 mod control;
 mod engine;
 mod front;
+mod host;
 mod operands;
+mod patience;
 mod run;
 mod sequencer;
 mod softmax;
@@ -39,20 +39,20 @@ pub use engine::Rank;
 pub use watch::{UnitInput, UnitWatch};
 
 use crate::config::Config;
-use crate::device::Device;
-use crate::dispatch::{Made, Start};
+use crate::dimm::Dimm;
+use crate::dispatch::Made;
 use crate::error::RankError;
 use crate::options::Options;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use crate::traffic::HostTransfer;
-use pimlico_dpa::types::{LoadKind, Pins};
+use pimlico_dpa::types::Pins;
 use std::io;
 use std::path::Path;
 use wave::RankWave;
 
-impl Device for Rank {
+impl Dimm for Rank {
     fn config(&self) -> &Config {
         &self.config
     }
@@ -61,39 +61,26 @@ impl Device for Rank {
         self.options
     }
 
+    #[expect(clippy::misnamed_getters, reason = "`tck` is that of the rank behind its port")]
     fn tck(&self) -> u64 {
-        self.tck
+        self.now
     }
 
-    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError> {
-        self.align();
-        self.front.load(kind, address, data);
-        self.watch_dispatcher();
-        Ok(())
-    }
-
-    fn set_scale(&mut self, scale: u16) {
-        self.softmax.set_scale(scale);
-    }
-
-    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
-        self.run_program(start, made)
-    }
-
-    fn step_memory(
+    fn step(
         &mut self,
         pins: Pins,
         driven: [Option<u64>; 2],
+        made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], RankError> {
-        Ok(self.step_as_memory(pins, driven))
+        self.step_tck(pins, driven, made)
     }
 
     fn begin(&mut self) {
-        self.record.start(self.tck);
+        self.record.start(self.now);
     }
 
     fn end(&mut self) -> Statistics {
-        self.record.end(self.tck)
+        self.record.end(self.now)
     }
 
     fn take_transfers(&mut self) -> Vec<HostTransfer> {

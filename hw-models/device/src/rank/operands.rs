@@ -61,21 +61,17 @@ impl Operands {
         self.queued.push_back(Operand::Weights(word));
     }
 
-    /// The oldest request is on the pins as a WR_SHARED. Returns in which tCK the host begins to drive its
-    /// burst, if it is the host's.
-    pub fn write(&mut self, at_tck: u64, word: usize) -> Option<u64> {
+    /// The oldest request is on the pins as a WR_SHARED.
+    pub fn write(&mut self, at_tck: u64, word: usize) {
         let first_beat = 2 * at_tck + self.latency;
         self.expected.expect(first_beat, word);
-        match self.queued.pop_front()? {
-            Operand::Host(beats) => {
-                // A tCK sooner, for the re-layout unit.
-                self.from_host.push(first_beat - 2, beats);
-                Some(first_beat / 2 - 1)
-            }
-            Operand::Weights(word) => {
+        match self.queued.pop_front() {
+            // A tCK sooner, for the re-layout unit.
+            Some(Operand::Host(beats)) => self.from_host.push(first_beat - 2, beats),
+            Some(Operand::Weights(word)) => {
                 self.from_rank_pu.push(first_beat, beats_of(&[word; CHIPS]));
-                None
             }
+            None => {}
         }
     }
 

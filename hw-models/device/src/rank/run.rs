@@ -1,57 +1,106 @@
 // SPDX-License-Identifier: MIT
-//! A rank that executes programs: what the dispatcher makes of them goes through queues to the rank's
-//! ports.
-//!
-//! The host writes a program to the command buffer, T_cur and segments to the configuration and rows to
-//! the Va2Pa table ([`Device::load`](crate::Device::load)); then it starts a request and gives the operands
-//! that the program asks for, in its order ([`Device::run`](crate::Device::run)). The rank gives back scores,
-//! weights, context and outputs as they come.
-//!
-//! The host's writes take a cycle of the dispatcher each, and none of the rank: they come while the host
-//! has the module, between two operators.
+//! A rank in its channel, tCK by tCK. The host's port decides whose the pins are: the host's, or those of a program, of
+//! which the dispatcher makes commands that go through queues to the rank's ports.
 
 use super::engine::Rank;
-use crate::dispatch::{Made, Outcome, Start};
+use super::host::Shown;
+use crate::dispatch::Made;
 use crate::error::RankError;
-use pimlico_dpa::types::{Fault, RankEvents};
+use pimlico_dpa::types::{Fault, PinCommand, Pins, RankEvents};
+use pimlico_units::module::HostPortOut;
 
 impl Rank {
-    /// Runs a request: see [`Device::run`](crate::Device::run).
-    pub(super) fn run_program(
+    /// One tCK: see [`Dimm::step`](crate::Dimm::step).
+    pub(super) fn step_tck(
         &mut self,
-        start: Start<'_>,
+        pins: Pins,
+        driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<(), RankError> {
-        self.align();
-        let mut operands = start.operands;
-        let mut outcome = Outcome::new(&start, self.tck);
-        self.front.start(start.request, start.address);
-        self.watch_dispatcher();
-        self.sequencer.start();
-        loop {
-            let asked = self.sequencer.requests(operands.len(), true);
-            outcome.fault(asked.fault_o, &self.config);
-            if asked.done_o && self.is_settled() {
-                return Ok(outcome.end()?);
+    ) -> Result<[Option<u64>; 2], RankError> {
+        let is_first = self.now.is_multiple_of(self.gear());
+        self.record.channel(&self.config.timing, self.now, pins);
+        let asked = self.host.begin_tck(pins);
+        let (mut of_module, mut refreshes) = ([None; 2], false);
+        if asked.memory_o {
+            let to_chips = driven.map(|beat| beat.filter(|_| asked.owns_o));
+            of_module = self.step_as_memory(asked.pins_o, to_chips);
+            refreshes = asked.pins_o.command == PinCommand::Ref;
+            if is_first {
+                self.shown = self.shown_as_memory();
+                self.patience.event(self.now);
             }
-            let now = self.tck;
-            if self.front.step(asked.dispatch_ready_o, asked.fault_o != Fault::None) {
-                self.watch_dispatcher();
-            }
-            let events = self.step(&asked, operands.first(), made)?;
-            let output = self.front.output();
-            self.sequencer.step(output, events);
-            if output.end_valid_o {
-                outcome.program_ended(output.end_o);
-            }
-            let is_dispatched = asked.dispatch_ready_o && output.dispatch_valid_o;
-            if is_dispatched {
-                outcome.dispatched(output.dispatch_o);
-            }
-            if events.bus_taken && asked.bus_o.write && asked.bus_o.host {
-                operands = operands.get(1..).unwrap_or_default();
-            }
-            outcome.tck(now, output.fetch_read_o || events != RankEvents::default())?;
+        } else if is_first {
+            self.shown = self.step_run(&asked, made)?;
+            refreshes = self.shown.refreshes;
         }
+        self.host.show(&self.shown);
+        let seen = self.host.step_tck(driven, of_module, refreshes);
+        self.record.channel_data(self.now, driven, seen);
+        if (self.now + 1).is_multiple_of(self.gear()) {
+            self.patience.check(self.now, self.shown.fault)?;
+            self.take(&asked)?;
+        }
+        self.now += 1;
+        Ok(seen)
+    }
+
+    /// The end of a cycle of the core in which the host's port loads or starts.
+    fn take(&mut self, asked: &HostPortOut) -> Result<(), RankError> {
+        if asked.load_valid_o {
+            self.front.load(asked.load_o);
+            self.watch_dispatcher();
+        }
+        if asked.start_valid_o {
+            if !self.key.is_unlocked() {
+                return Err(RankError::Locked);
+            }
+            self.front.start(asked.start_o);
+            self.watch_dispatcher();
+            self.sequencer.start();
+        }
+        Ok(())
+    }
+
+    /// What the host's port sees of a cycle of the core in which no program has the pins.
+    fn shown_as_memory(&self) -> Shown {
+        let (status, overflow) = self.front.status();
+        // The fault stands until the next run starts.
+        Shown { status, overflow, fault: self.shown.fault, ..Shown::default() }
+    }
+
+    /// One cycle of the core in a run.
+    fn step_run(
+        &mut self,
+        host: &HostPortOut,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<Shown, RankError> {
+        let asked = self.sequencer.requests(host.operands_o.get() as usize, host.operand_valid_o);
+        self.softmax.set_scale(host.scale_o);
+        let (status, overflow) = self.front.status();
+        let (over, settled) = (asked.done_o, self.is_settled());
+        let fault = asked.fault_o;
+        if self.front.step(asked.dispatch_ready_o, fault != Fault::None) {
+            self.watch_dispatcher();
+        }
+        let operand = host.operand_valid_o.then_some(&host.operand_o);
+        let (events, results) = self.cycle(&asked, operand, made)?;
+        let output = self.front.output();
+        self.sequencer.step(output, events);
+        let is_event = output.fetch_read_o || events != RankEvents::default() || over;
+        let end = output.end_valid_o.then_some(output.end_o);
+        if is_event {
+            self.patience.event(self.now);
+        }
+        Ok(Shown {
+            refreshes: self.refreshes(),
+            overflow,
+            status,
+            fault,
+            end,
+            over,
+            settled,
+            operand_taken: events.bus_taken && asked.bus_o.write && asked.bus_o.host,
+            results,
+        })
     }
 }

@@ -43,8 +43,9 @@
 //! shifted alike. One thing does cost time: from RD to WR the host waits CL + BL + a gap - tWL, which
 //! is two clocks more than before, and has to, as the data bus at its pins is busy for longer.
 //!
-//! The chips' mode registers are to hold the true CL and tWL; the rank PU has to put them in place of
-//! the host's values when a mode register is set. (15, as it happens, is no CWL that a chip knows.)
+//! The chips' mode registers hold the true CL and tWL: the buffer chip puts them in place of the host's
+//! values when a mode register is set (`rtl/module/host_modes.sv`). A host can set only values with a code:
+//! 23 is a CL of JESD79-4, and 15 is no CWL.
 //!
 //! The shift is one *clock*, while most fields hold *times*: it is right at one clock rate. The image
 //! therefore offers one, tCKmin = tCKmax, and one CAS latency.
@@ -226,6 +227,33 @@ impl Advertised {
 }
 
 impl SpdTiming {
+    /// What a host programs itself with that knows the chips of a preset and the re-layout in front of them, whatever an
+    /// image has room for.
+    pub fn of_host(config: &Config) -> Self {
+        let t = &config.timing;
+        let chips = Self {
+            tck_ps: config.tck_ps,
+            cl_tck: t.cl_tck,
+            wl_tck: t.cwl_tck,
+            rcd_tck: t.rcd_tck.max(t.rcd_wr_tck),
+            rp_tck: t.rp_tck,
+            ras_tck: t.ras_tck,
+            rc_tck: t.rc_tck,
+            rrd_s_tck: t.rrd_s_tck,
+            rrd_l_tck: t.rrd_l_tck,
+            faw_tck: t.faw_tck,
+            ccd_l_tck: t.ccd_l_tck,
+            wtr_s_tck: t.wtr_s_tck,
+            wtr_l_tck: t.wtr_l_tck,
+            wr_tck: t.wr_tck,
+            rtp_tck: t.rtp_tck,
+            rfc1_tck: t.rfc_tck,
+            rfc2_tck: t.rfc_tck,
+            rfc4_tck: t.rfc_tck,
+        };
+        chips.spoofed(RELAYOUT_TCK)
+    }
+
     /// The values with which a host makes up for data that are held for `relayout_tck`; tWL must be
     /// longer than that.
     fn spoofed(&self, relayout_tck: u64) -> Self {

@@ -23,6 +23,8 @@ pub struct Timing {
     pub rcd_wr: u8,
     /// tRCD of RD_ALL.
     pub rcd_mac: u8,
+    /// RD_ALL to its columns at the bank PUs: RL_MAC.
+    pub rl_mac: u8,
     /// tRAS.
     pub ras: u8,
     /// tRP.
@@ -73,6 +75,7 @@ impl Timing {
             rcd: self.rcd.div_ceil(gear),
             rcd_wr: self.rcd_wr.div_ceil(gear),
             rcd_mac: self.rcd_mac.div_ceil(gear),
+            rl_mac: self.rl_mac.div_ceil(gear),
             ras: self.ras.div_ceil(gear),
             rp: self.rp.div_ceil(gear),
             rc: self.rc.div_ceil(gear),

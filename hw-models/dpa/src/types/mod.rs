@@ -6,6 +6,7 @@
 //! two differ in a field, a width, an order or a code. Every encoding of the device stands here, once.
 
 mod configuration;
+pub mod mode_registers;
 mod pins;
 mod program;
 mod requests;

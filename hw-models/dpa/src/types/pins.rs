@@ -33,6 +33,8 @@ pub enum PinCommand {
     Ref = 10,
     /// Sets the word of the shared buffers that the next RD_ALL reads.
     SetWord = 11,
+    /// Sets a mode register.
+    Mrs = 12,
 }
 
 /// A command for the chips. What a command has no use for is 0.
@@ -41,9 +43,9 @@ pub enum PinCommand {
 pub struct Pins {
     /// Command on the pins.
     pub command: PinCommand,
-    /// Bank of the command; RD_ALL: bits of what the PUs do.
+    /// Bank of the command; RD_ALL: bits of what the PUs do; MRS: which mode register.
     pub bank: Bank,
-    /// Row of the command.
+    /// Row of the command; MRS: the opcode.
     pub row: Row,
     /// Column of the command; RD_RESULT: which results; WR_SHARED, SET_WORD: which word.
     pub column: Column,
@@ -87,7 +89,7 @@ pub struct DramPins {
 
 impl PinCommand {
     /// All commands but none.
-    pub const COMMANDS: [Self; 11] = [
+    pub const COMMANDS: [Self; 12] = [
         Self::Act,
         Self::ActAll,
         Self::Pre,
@@ -99,6 +101,7 @@ impl PinCommand {
         Self::WrShared,
         Self::Ref,
         Self::SetWord,
+        Self::Mrs,
     ];
 
     /// Its name in reports.
@@ -116,6 +119,7 @@ impl PinCommand {
             Self::WrShared => "WR_SHARED",
             Self::Ref => "REF",
             Self::SetWord => "SET_WORD",
+            Self::Mrs => "MRS",
         }
     }
 }
@@ -127,9 +131,19 @@ impl Pins {
     pub const PRE_ALL: Self = Self::of(PinCommand::PreAll, 0, 0, 0);
     /// REF.
     pub const REF: Self = Self::of(PinCommand::Ref, 0, 0, 0);
+    /// The key: the MRS after which a chip obeys the commands of processing in memory.
+    pub const PIM_KEY: [Self; 4] =
+        [Self::mrs(7, 0x2A5C), Self::mrs(7, 0x35A3), Self::mrs(7, 0x2C39), Self::mrs(7, 0x33C6)];
+    /// The lock: the MRS after which it does not.
+    pub const PIM_LOCK: Self = Self::mrs(7, 0x2000);
 
     const fn of(command: PinCommand, bank: usize, row: usize, column: usize) -> Self {
         Self { command, bank: U::new(bank as u64), row: row as Row, column: column as Column }
+    }
+
+    /// MRS: a mode register is set.
+    pub const fn mrs(register: usize, opcode: usize) -> Self {
+        Self::of(PinCommand::Mrs, register, opcode, 0)
     }
 
     /// ACT: a row is opened.
@@ -187,6 +201,7 @@ impl Pins {
             PinCommand::Act => (row >> 14, bg, ba, row & 0x3FFF),
             PinCommand::ActAll => (0b011, bank >> 3, row >> 14, row & 0x3FFF),
             PinCommand::SetWord => (0b011, 2, 0, column.into()),
+            PinCommand::Mrs => (0b000, bg & 1, ba, row & 0x3FFF),
             PinCommand::Pre => (0b010, bg, ba, 0),
             PinCommand::PreAll => (0b010, 0, 0, 1 << 10),
             PinCommand::Ref => (0b001, 0, 0, 0),
@@ -272,6 +287,7 @@ impl DramPins {
             (_, false, _) => Pins::NONE,
             (_, _, 0b011) if bg < 2 => of(PinCommand::ActAll, bg << 3, ba << 14 | a, 0),
             (_, _, 0b011) if bank == 8 && a < 256 => of(PinCommand::SetWord, 0, 0, a),
+            (_, _, 0b000) if bg < 2 => of(PinCommand::Mrs, bank, a, 0),
             (_, _, 0b010) if a == 0 => of(PinCommand::Pre, bank, 0, 0),
             (_, _, 0b010) if a == 1 << 10 && bank == 0 => of(PinCommand::PreAll, 0, 0, 0),
             (_, _, 0b001) if a == 0 && bank == 0 => of(PinCommand::Ref, 0, 0, 0),

@@ -14,7 +14,7 @@ use crate::spread::{self, How, SpreadError, Task};
 use half::f16;
 use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
 use pimlico_device::data_bus::BEATS;
-use pimlico_device::dispatch::Made;
+use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
 use pimlico_device::{CHIPS, Device, Options, RankError, Ranks, Statistics};
@@ -183,9 +183,12 @@ fn multiply_with(
     driver.rows(rank, SLOT, 0, &rows)?;
     let operands: Vec<_> =
         (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
-    let mut outputs = Results::new(layout.chunks() * layout.banks());
+    let expected = layout.chunks() * layout.banks();
+    let mut outputs = Results::new(expected);
+    let start =
+        Start { request: SLOT, address, operands: &operands, context: 0, outputs: expected };
     rank.begin();
-    driver.run(rank, (SLOT, address), &operands, &mut |made| {
+    driver.run(rank, start, &mut |made| {
         if let Made::Output(bits) = made {
             outputs.push(bits);
         }

@@ -10,12 +10,13 @@ use super::attention::{self as program, Passes};
 use super::gemv::gemv;
 use super::{Program, ProgramError, static_word};
 use crate::allocator::{Allocator, AllocatorError, Policy, RequestId};
+use crate::attached::Attached;
 use crate::attention::{AttentionError, Requests};
 use crate::driver::{DriverError, KvRows};
 use crate::model::Model;
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, LayoutError};
-use pimlico_device::{Config, LANES, Options, Rank, SumFormat};
+use pimlico_device::{Config, LANES, Options, SumFormat};
 use pimlico_dpa::{COMMANDS, Dispatch, Opcode, REQUESTS};
 use serde::Serialize;
 
@@ -209,7 +210,7 @@ struct Work {
 /// Has a request grow to its longest context, and counts what the driver writes.
 fn work(config: &Config, longest: &HeadLayout, heads: usize) -> Result<Work, StudyError> {
     let options = Options::default();
-    let mut rank = Rank::new(config.clone(), options);
+    let mut rank = Attached::engine(config, options).expect("an L3 rank");
     let mut allocator = Allocator::new(config.organisation.rows as u32 - 1, 1, Policy::Lazy)?;
     let mut requests = Requests::new(*longest)?;
     let mut rows = KvRows::default();

@@ -6,9 +6,10 @@ use crate::failure::Failure;
 use crate::run::find_model;
 use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Gear, Normalise, Options, Rank, SumFormat, UnitInput, UnitWatch};
+use pimlico_device::{Config, Gear, Normalise, Options, SumFormat, UnitInput, UnitWatch};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
 use pimlico_host::aim;
+use pimlico_host::attached::Attached;
 use pimlico_host::attention::{self, AttentionJob};
 use pimlico_host::data::Distribution;
 use pimlico_host::report::Energy;
@@ -183,8 +184,8 @@ impl Workload {
             Gear::Two => RankTracks::new::<Gear2>(&recorder, &config, &options),
             Gear::Four => RankTracks::new::<Gear4>(&recorder, &config, &options),
         };
-        let mut rank = Rank::new(config, options);
-        rank.watch_units(Box::new(tracks));
+        let mut rank = Attached::engine(&config, options).expect("an L3 rank");
+        rank.dimm_mut().watch_units(Box::new(tracks));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = attention::run(&mut rank, &job, |_| {})
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;

@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 /// Requests of a batch, at the most.
 const MOST_REQUESTS: usize = 1024;
 
+/// tCK from one look at the status to the next, at the most.
+const MOST_POLL_TCK: u64 = 65536;
+
 /// Modules among which a layer is shared out, at the most.
 pub const MOST_MODULES: usize = 1024;
 
@@ -74,6 +77,9 @@ pub struct RunArguments {
     /// tCK in a cycle of the rank PU's core
     #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
     pub(super) gear: GearArgument,
+    /// tCK from one look of the host at the status of a run to the next [default: 64]
+    #[arg(long, value_name = "TCK", value_parser = clap::value_parser!(u64).range(1..=MOST_POLL_TCK))]
+    pub(super) poll: Option<u64>,
     /// Preset of the DRAM [default: ddr4-3200]
     #[arg(long, value_name = "NAME", value_parser = Config::RANKS)]
     pub(super) dram: Option<String>,
@@ -87,6 +93,9 @@ pub struct RunArguments {
     /// buffers turn from write to read as the banks do
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=64))]
     pub(super) wtr_shared: Option<u64>,
+    /// tCK from an RD_ALL to its columns at the PUs, in place of the preset's
+    #[arg(long, value_name = "N", value_parser = ["0", "4", "8", "12"])]
+    pub(super) rl_mac: Option<String>,
     /// Whether rows are refreshed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) refresh: Switch,
@@ -307,6 +316,9 @@ impl RunArguments {
         let timing = &mut config.timing;
         timing.ccd_result_tck = self.ccd_result.unwrap_or(timing.ccd_result_tck);
         timing.wtr_shared_tck = self.wtr_shared.unwrap_or(timing.wtr_shared_tck);
+        if let Some(rl_mac) = &self.rl_mac {
+            timing.rl_mac_tck = rl_mac.parse().expect("checked by the parser");
+        }
         config
     }
 
@@ -318,6 +330,7 @@ impl RunArguments {
             ("faw-banks", self.faw_banks.clone()),
             ("ccd-result", tck(self.ccd_result)),
             ("wtr-shared", tck(self.wtr_shared)),
+            ("rl-mac", self.rl_mac.clone()),
         ]
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!(" --{name} {value}")))
@@ -336,6 +349,7 @@ impl RunArguments {
                 Sums::Binary32 => SumFormat::Binary32,
             },
             gear: self.gear.into(),
+            poll_tck: self.poll.unwrap_or(Options::default().poll_tck),
         }
     }
 

@@ -4,11 +4,14 @@
 use crate::failure::Failure;
 use clap::ValueEnum;
 use pimlico_device::aim::{AimOptions, AimUnits};
-use pimlico_device::{Config, Device, Gear, ModuleDevice, Normalise, Options, Rank, SumFormat};
+use pimlico_device::{
+    Config, ConfigError, Device, Dimm, Gear, ModuleDevice, Normalise, Options, SumFormat,
+};
+use pimlico_host::attached::Attached;
 use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::gear::{Gear1, Gear4};
-use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut, SCORE_BUFFER};
+use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut, SCORE_BUFFER};
 use std::io;
 #[cfg(feature = "rtl")]
 use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
@@ -43,12 +46,12 @@ macro_rules! of_module {
             }};
         }
         match ($options.gear, $options.sums, $options.normalise) {
-            (Gear::DEFAULT, Narrow, Early) => with!(PimModule<Binary16, false>),
-            (Gear::DEFAULT, Narrow, Late) => with!(PimModule<Binary16, true>),
-            (Gear::DEFAULT, Wide, Early) => with!(PimModule<Binary32, false>),
-            (Gear::DEFAULT, Wide, Late) => with!(PimModule<Binary32, true>),
-            (Gear::One, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, Gear1>),
-            (Gear::Four, Narrow, Early) => with!(PimModule<Binary16, false, SCORE_BUFFER, Gear4>),
+            (Gear::DEFAULT, Narrow, Early) => with!(PimDimm<Binary16, false>),
+            (Gear::DEFAULT, Narrow, Late) => with!(PimDimm<Binary16, true>),
+            (Gear::DEFAULT, Wide, Early) => with!(PimDimm<Binary32, false>),
+            (Gear::DEFAULT, Wide, Late) => with!(PimDimm<Binary32, true>),
+            (Gear::One, Narrow, Early) => with!(PimDimm<Binary16, false, SCORE_BUFFER, Gear1>),
+            (Gear::Four, Narrow, Early) => with!(PimDimm<Binary16, false, SCORE_BUFFER, Gear4>),
             (gear, ..) => Err(no_module(gear).into()),
         }
     }};
@@ -82,6 +85,14 @@ impl From<NoModule> for io::Error {
 /// A device that one of the back ends executes.
 type Made = Result<Box<dyn Device>, Failure>;
 
+/// The device, where there is one with this configuration.
+fn attached<D: Dimm + 'static>(device: Result<Attached<D>, ConfigError>) -> Made {
+    match device {
+        Ok(device) => Ok(Box::new(device)),
+        Err(error) => Err(Failure::Input(error.to_string())),
+    }
+}
+
 impl Backend {
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -95,19 +106,18 @@ impl Backend {
     /// An L3 module that has just been reset. See `pimlico_testbenches::Rtl` for the seed.
     pub(super) fn device(self, config: &Config, options: Options, seed: u64) -> Made {
         if self == Self::Fast {
-            return Ok(Box::new(Rank::new(config.clone(), options)));
+            return attached(Attached::engine(config, options));
         }
         of_module!(options, M => self.module::<M>(config, options, seed))
     }
 
     fn module<M>(self, config: &Config, options: Options, seed: u64) -> Made
     where
-        M: Model + Unit<In = PimModuleIn, Out = PimModuleOut>,
+        M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
     {
         let module = self.instances::<M>(seed)?;
-        let device = ModuleDevice::new(config.clone(), options, module);
-        let device = device.map_err(|error| Failure::Input(error.to_string()))?;
-        Ok(Box::new(device))
+        let module = ModuleDevice::new(config.clone(), options, module);
+        attached(module.map(Attached::new))
     }
 
     #[cfg(feature = "rtl")]
@@ -181,13 +191,13 @@ fn watched_module<M>(
     (config, options, seed, (mismatch, command), files): Watched<'_>,
 ) -> io::Result<Box<dyn Device>>
 where
-    M: Model + Unit<In = PimModuleIn, Out = PimModuleOut>,
+    M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
 {
     use pimlico_testbenches::{Lockstep, Window};
     let mut module = Lockstep::<M>::new(1, seed);
     let from = mismatch.cycle.saturating_sub(BEFORE);
     let window = Window { from, cycle_ps: config.tck_ps / 2 };
     module.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
-    let device = ModuleDevice::new(config.clone(), options, Box::new(module));
-    Ok(Box::new(device.map_err(io::Error::other)?))
+    let module = ModuleDevice::new(config.clone(), options, Box::new(module));
+    Ok(Box::new(Attached::new(module.map_err(io::Error::other)?)))
 }

@@ -108,6 +108,30 @@ pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
     })
 }
 
+/// A text by the model of a llama2.c checkpoint.
+pub fn llama2c_job(
+    weights: &Path,
+    tokenizer: &Path,
+    prompt: &str,
+    tokens: usize,
+    seed: u64,
+) -> Result<DecodeJob, Failure> {
+    let (checkpoint, reference) = read_weights(weights, None)?;
+    let words = files::read(tokenizer, LARGEST_TOKENIZER)?;
+    let words = Tokenizer::read(&words, checkpoint.shape.vocab);
+    Ok(DecodeJob {
+        model: weights.display().to_string(),
+        checkpoint,
+        reference,
+        tokenizer: words.map_err(|e| malformed(tokenizer, &e))?,
+        prompt: prompt.to_owned(),
+        tokens,
+        temperature: 0.0,
+        seed,
+        io_buffers: IoBuffers::PingPong,
+    })
+}
+
 fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama), Failure> {
     let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
     let name = file.display();

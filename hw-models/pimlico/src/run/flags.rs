@@ -76,9 +76,11 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("normalise", L3, &[Attention, Layer, Decode]),
     ("sums", L3, ALL),
     ("gear", L3, ALL),
+    ("poll", L3, ALL),
     ("dram", L3, ALL),
     ("ccd-result", L3, ALL),
     ("wtr-shared", L3, ALL),
+    ("rl-mac", L3, ALL),
     ("rows", Both, &[Gemv]),
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
@@ -187,7 +189,7 @@ mod tests {
             "io-buffers" => "single",
             "mdq" => "shared",
             "dram" => "ddr4-3200",
-            "ccd-result" => "8",
+            "ccd-result" | "rl-mac" => "8",
             _ => "1",
         }
     }

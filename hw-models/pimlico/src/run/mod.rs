@@ -20,7 +20,7 @@ mod ranks;
 mod text;
 
 pub use arguments::{MOST_MODULES, Switch, channels, find_model};
-pub use decode::tiny_job;
+pub use decode::{llama2c_job, tiny_job};
 pub use flags::Given;
 
 use crate::failure::Failure;
@@ -96,11 +96,8 @@ fn tell(report: &Report, arguments: &RunArguments) -> Result<(), Failure> {
     } else {
         output::print(&text(report, arguments))?;
     }
-    if let Some(first) = report.first_violations.first() {
-        return Err(Failure::Check(format!(
-            "{} violations at the DRAM's pins, the first: {first}",
-            report.pin_violations
-        )));
+    if let Some(violations) = report.violations() {
+        return Err(Failure::Check(violations));
     }
     let exact = report.operators.iter().filter_map(|operator| operator.exact);
     match exact.map(|exact| exact.differing).sum() {
@@ -151,7 +148,9 @@ impl Stop {
         match self {
             Self::Input(message) => Failure::Input(message),
             Self::Check(message) => Failure::Check(message),
-            Self::Rank(RankError::Dispatch(error)) => Failure::Check(error.to_string()),
+            Self::Rank(error @ (RankError::Dispatch(_) | RankError::Locked)) => {
+                Failure::Check(error.to_string())
+            }
             Self::Rank(RankError::Wave(error)) => Failure::Input(error.to_string()),
             Self::Rank(RankError::Mismatch(mismatch)) => {
                 let again = again(job, arguments);
@@ -249,7 +248,7 @@ fn show(_: &Mismatch, _: &Config, _: (&Job, &AttentionSetup), _: &RunArguments) 
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &RunArguments) -> String {
-    let Options { refresh, normalise, sums, gear } = arguments.options();
+    let Options { refresh, normalise, sums, gear, poll_tck } = arguments.options();
     let mut what = what(job, arguments);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
@@ -283,6 +282,9 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
     }
     if arguments.mdq == MdqArgument::Shared {
         what += " --mdq shared";
+    }
+    if arguments.poll.is_some() {
+        what += &format!(" --poll {poll_tck}");
     }
     if arguments.timing_only {
         what += " --timing-only";

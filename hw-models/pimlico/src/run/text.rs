@@ -6,8 +6,8 @@ use super::decode;
 use super::ranks;
 use crate::output::{self, grouped};
 use pimlico_host::report::{
-    AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, JobReport, Lost,
-    ModuleReport, Operator, RanksReport, Report, Slots, Stages,
+    AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
+    JobReport, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -75,9 +75,10 @@ fn title(report: &Report) -> String {
     };
     let buses =
         tck("CCD_RESULT", report.ccd_result_tck) + &tck("WTR_SHARED", report.wtr_shared_tck);
+    let column_path = report.rl_mac_tck.map(|tck| format!("RL_MAC {tck}, ")).unwrap_or_default();
     let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, {buses}refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, {buses}{column_path}refresh {}\n\n",
         report.sums,
         report.dram,
         report.faw_banks,
@@ -143,8 +144,8 @@ fn energy(report: &Report) -> String {
 }
 
 /// Header of the slots.
-const SLOTS: [&str; 7] =
-    ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O"];
+const SLOTS: [&str; 8] =
+    ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O", "host"];
 
 /// The report for people.
 pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
@@ -158,13 +159,21 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
     );
     text += &ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
-    // A rank alone has no slots that are lost to I/O.
-    let columns = SLOTS.len() - usize::from(report.module.is_none() && !several);
+    // A rank alone has no slots that are lost to I/O, and an AiM module none to the host.
+    let left_out = match report.module {
+        Some(_) => Some("host"),
+        None => (!several).then_some("I/O"),
+    };
+    let of_device = |row: Vec<String>| -> Vec<String> {
+        let cells = SLOTS.into_iter().zip(row);
+        cells.filter(|(name, _)| Some(*name) != left_out).map(|(_, cell)| cell).collect()
+    };
+    let header = of_device(SLOTS.map(str::to_owned).to_vec());
     text += "\nSlots of tCCD_L for an all-bank RD";
     text += if several { ", of the rank that is done last\n\n" } else { "\n\n" };
     text += &output::table(
-        &SLOTS[..columns],
-        report.operators.iter().map(|operator| slot_row(operator).drain(..columns).collect()),
+        &header.iter().map(String::as_str).collect::<Vec<_>>(),
+        report.operators.iter().map(|operator| of_device(slot_row(operator))),
     );
     text += "\nError against float64, relative to the largest element of the reference\n\n";
     text += &errors(report);
@@ -203,6 +212,11 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
         );
     }
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
+    if let Some(HostPins { commands, violations, .. }) = &report.host_pins {
+        let commands = grouped(*commands);
+        let _ =
+            writeln!(text, "violations at the host's pins: {violations}, of {commands} commands");
+    }
     if let Some(mismatches) = report.mismatches {
         let _ = writeln!(text, "lockstep: {mismatches} mismatches between model and RTL");
     }
@@ -231,8 +245,8 @@ fn cost_row(operator: &Operator) -> Vec<String> {
 
 fn slot_row(operator: &Operator) -> Vec<String> {
     let Slots { used, lost } = &operator.slots;
-    let Lost { row_switch, refresh, fill_drain, bubble, io } = *lost;
-    let counts = [*used, row_switch, refresh, fill_drain, bubble, io];
+    let Lost { row_switch, refresh, fill_drain, bubble, io, host } = *lost;
+    let counts = [*used, row_switch, refresh, fill_drain, bubble, io, host];
     std::iter::once(operator.operator.to_owned()).chain(counts.map(grouped)).collect()
 }
 

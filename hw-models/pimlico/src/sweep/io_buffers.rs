@@ -129,7 +129,7 @@ fn of(row: &BufferRow) -> String {
 
 fn slots(row: &BufferRow, buffers: &str, side: &Side) -> Vec<String> {
     let Slots { used, lost } = &side.slots;
-    let Lost { row_switch, refresh, fill_drain, bubble, io } = *lost;
+    let Lost { row_switch, refresh, fill_drain, bubble, io, .. } = *lost;
     let counts = [*used, row_switch, refresh, fill_drain, bubble, io];
     let names = [row.operator.to_owned(), of(row), buffers.to_owned()];
     names.into_iter().chain(counts.map(grouped)).collect()

@@ -3,8 +3,10 @@
 
 mod dispatcher;
 mod host_port;
+mod pim_dimm;
 mod pim_module;
 
 pub use dispatcher::{Dispatcher, DispatcherIn, DispatcherOut, DispatcherProbe};
 pub use host_port::{HostPort, HostPortIn, HostPortOut, HostPortProbe};
+pub use pim_dimm::{PimDimm, PimDimmIn, PimDimmOut, PimDimmProbe};
 pub use pim_module::{PimModule, PimModuleIn, PimModuleOut, PimModuleProbe, SCORE_BUFFER};

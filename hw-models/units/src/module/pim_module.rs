@@ -18,7 +18,7 @@ ports! {
     /// A module with a rank.
     unit PimModule: "pim_module" {
         inputs PimModuleIn {
-            /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
+            /// Timings of the DRAM. CL, CWL, tCCD_L and RL_MAC are multiples of GEAR.
             timing_i: Timing,
             /// Options of the rank: refresh.
             options_i: Options,
@@ -52,7 +52,7 @@ ports! {
             operand_valid_i: bool,
             /// The host's burst for its next WR_SHARED, in the host's order; with `operand_valid_i`.
             operand_i: Burst,
-            /// The column that the RD_ALL or RD on the pins reads, of every bank.
+            /// The column of every bank: of the RD on the pins, of the RD_ALL RL_MAC before.
             cells_i: Columns,
         }
         outputs PimModuleOut {
@@ -178,8 +178,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let wires = self.wires(input);
-        let PimRankIn { hold_i, memory_i, .. } = wires.rank.0;
-        if wires.rank.1.last_o && (hold_i || !memory_i) {
+        if wires.rank.1.last_o && (accesses(input) || !input.memory_i) {
             self.dispatcher.step(&wires.dispatcher.0);
             self.sequencer.step(&wires.sequencer.0);
         }
@@ -226,12 +225,17 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimModule<A, LAT
     }
 }
 
+/// The host writes to the module or starts a run.
+fn accesses(input: &PimModuleIn) -> bool {
+    input.load_valid_i || input.start_valid_i
+}
+
 fn rank_in(input: &PimModuleIn, asked: &SequencerOut) -> PimRankIn {
     PimRankIn {
         timing_i: input.timing_i,
         options_i: input.options_i,
         scale_i: input.scale_i,
-        hold_i: input.load_valid_i || input.start_valid_i,
+        hold_i: accesses(input) && !input.memory_i,
         memory_i: input.memory_i,
         host_pins_i: input.host_pins_i,
         host_dq_valid_i: input.host_dq_valid_i,

@@ -8,6 +8,7 @@ mod command_path;
 mod context_queue;
 mod operand_path;
 mod pim_chip;
+mod pim_key;
 mod pim_rank;
 mod rank_controller;
 mod refresh_manager;
@@ -27,6 +28,7 @@ pub use command_path::{CommandPath, CommandPathIn, CommandPathOut, CommandPathPr
 pub use context_queue::{ContextQueue, ContextQueueIn, ContextQueueOut, ContextQueueProbe};
 pub use operand_path::{OperandPath, OperandPathIn, OperandPathOut, OperandPathProbe};
 pub use pim_chip::{PimChip, PimChipIn, PimChipOut, PimChipProbe};
+pub use pim_key::PimKey;
 pub use pim_rank::{PimRank, PimRankIn, PimRankOut, PimRankProbe};
 pub use rank_controller::{
     RankController, RankControllerIn, RankControllerOut, RankControllerProbe,

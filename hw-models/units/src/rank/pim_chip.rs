@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Chip of the rank: PUs at its banks, shared buffer and data lines.
 
-use super::{BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn};
+use super::{BurstSource, BurstSourceIn, BurstTimer, BurstTimerIn, PimKey};
 use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::bank::{BankPu, BankPuIn};
 use crate::prim::{DdrOut, Fifo};
@@ -23,9 +23,11 @@ ports! {
             cl_i: u8,
             /// CWL, 4 to 48.
             cwl_i: u8,
+            /// RL_MAC, 0 to LONGEST: from an RD_ALL to its columns at the PUs.
+            rl_mac_i: u8,
             /// The command pins.
             pins_i: DramPins,
-            /// RD_ALL, RD: the column, from each bank's row buffer.
+            /// The column, from each bank's row buffer: of an RD in its tCK, of an RD_ALL RL_MAC later.
             cells_i: [[Fp<Binary16>; 4]; 16],
             /// The data lines.
             dq_i: u8,
@@ -47,12 +49,17 @@ ports! {
             cells_write_data_o: u64,
             /// The PUs' results are new; set for a slot.
             result_valid_o: bool,
+            /// The chip obeys the commands of processing in memory; the cell arrays obey ACT_ALL with it alone.
+            unlocked_o: bool,
             /// No data are in flight as this tCK begins.
             idle_o: bool,
         }
         probes PimChipProbe {}
     }
 }
+
+/// The longest RL_MAC, in tCK.
+const LONGEST_RL_MAC: u8 = 12;
 
 /// Where a burst goes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +68,13 @@ struct Target {
     shared: bool,
     bank: Bank,
     column: Column,
+}
+
+/// What an RD_ALL says of its columns, and its word of the shared buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    what: ReadAll,
+    word: u8,
 }
 
 /// What the last RD_ALL has brought for the PUs.
@@ -76,6 +90,7 @@ struct Latch {
 #[doc = contract!("rank/pim_chip")]
 #[derive(Clone)]
 pub struct PimChip<A: Format> {
+    key: PimKey,
     take: BurstTimer,
     targets: Fifo<Target, 16>,
     /// The last six bytes of the last tCK, the last one at the top, and that of the last beat.
@@ -85,6 +100,10 @@ pub struct PimChip<A: Format> {
     /// The word that was set, and the one that an RD_ALL reads next.
     set: u8,
     next: u8,
+    /// Bit n: an RD_ALL n + 1 tCK ago.
+    line: u64,
+    /// RD_ALLs whose columns are on their way.
+    pending: Fifo<Asked, 4>,
     /// The slot has a beat for the PUs.
     valid: bool,
     latch: Latch,
@@ -104,6 +123,7 @@ impl<A: Format> Unit for PimChip<A> {
         ("SUM_EXP_BITS", A::EXP_BITS as i64),
         ("SUM_MAN_BITS", A::MAN_BITS as i64),
         ("DEPTH", 16),
+        ("LONGEST", LONGEST_RL_MAC as i64),
     ];
     type In = PimChipIn<A>;
     type Out = PimChipOut<A>;
@@ -117,6 +137,7 @@ impl<A: Format> Unit for PimChip<A> {
 impl<A: Format> Model for PimChip<A> {
     fn new() -> Self {
         Self {
+            key: PimKey::default(),
             take: BurstTimer::new(),
             targets: Fifo::new(),
             beats: 0,
@@ -124,6 +145,8 @@ impl<A: Format> Model for PimChip<A> {
             shared: [0; 256],
             set: 0,
             next: 0,
+            line: 0,
+            pending: Fifo::new(),
             valid: false,
             latch: Latch::default(),
             pus: from_fn(|_| BankPu::new()),
@@ -152,12 +175,17 @@ impl<A: Format> Model for PimChip<A> {
     fn settle(&self, input: &Self::In) -> Self::Out {
         let target = self.targets.oldest();
         let results = self.results.settle(&Default::default());
-        let taken = self.take.settle(&take_timer(input.pins_i.decode().command, input)).last_o;
+        let command = self.key.obeyed(input.pins_i.decode()).command;
+        let taken = self.take.settle(&take_timer(command, input)).last_o;
         let mut output = PimChipOut {
             dq_o: self.dq.beat(),
             drives_o: results.drives_o,
             result_valid_o: self.pus[0].settle(&Default::default()).result_valid_o,
-            idle_o: target.is_none() && self.read.is_none() && !results.valid_o,
+            unlocked_o: self.key.is_unlocked(),
+            idle_o: self.pending.oldest().is_none()
+                && target.is_none()
+                && self.read.is_none()
+                && !results.valid_o,
             ..Default::default()
         };
         match target.filter(|_| taken) {
@@ -175,9 +203,16 @@ impl<A: Format> Model for PimChip<A> {
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
-        let pins = input.pins_i.decode();
+        let pins = self.key.obeyed(input.pins_i.decode());
         let Pins { command, bank, column, .. } = pins;
-        let reads_all = command == PinCommand::RdAll;
+        let line = self.line << 1 | u64::from(command == PinCommand::RdAll);
+        let arrives = line >> (input.rl_mac_i & 15) & 1 != 0;
+        let delays = input.rl_mac_i != 0;
+        let asked = self.asked(pins);
+        let arriving = match self.pending.oldest() {
+            Some(oldest) if delays => *oldest,
+            _ => asked,
+        };
         let word = self.word(input);
         let pair = self.results.settle(&Default::default()).pair_o;
         self.dq.clock(input.second_i, input.clk_tck_i, pair);
@@ -196,10 +231,10 @@ impl<A: Format> Model for PimChip<A> {
                     ..Default::default()
                 });
             }
-            self.valid = reads_all;
+            self.valid = arrives;
         }
-        if input.second_i && reads_all {
-            self.latch.what = pins.read_all();
+        if input.second_i && arrives {
+            self.latch.what = arriving.what;
             self.latch.rows = input.cells_i;
         }
         let address = ResultAddress::of_bits(column);
@@ -208,11 +243,16 @@ impl<A: Format> Model for PimChip<A> {
             self.kept = from_fn(|n| self.scores(n + 1));
         }
         if input.clk_tck_i {
-            if reads_all {
-                let word = if pins.read_all().back { self.set } else { self.next };
-                self.latch.shared = self.shared[usize::from(word)];
-                self.next = word.wrapping_add(1);
+            self.key.command(pins);
+            if arrives {
+                self.latch.shared = self.shared[usize::from(arriving.word)];
             }
+            let reads_all = command == PinCommand::RdAll;
+            if reads_all {
+                self.next = asked.word.wrapping_add(1);
+            }
+            self.line = line;
+            self.pending.clock(arrives && delays, (reads_all && delays).then_some(asked));
             if command == PinCommand::SetWord {
                 (self.set, self.next) = (column, column);
             }
@@ -242,6 +282,12 @@ impl<A: Format> PimChip<A> {
     /// The burst that is arriving, with the beat on the data lines.
     fn word(&self, input: &PimChipIn<A>) -> u64 {
         self.beats | u64::from(self.beat) << 48 | u64::from(input.dq_i) << 56
+    }
+
+    /// What the pins say if they show an RD_ALL.
+    fn asked(&self, pins: Pins) -> Asked {
+        let what = pins.read_all();
+        Asked { what, word: if what.back { self.set } else { self.next } }
     }
 
     /// What an RD or RD_RESULT reads.

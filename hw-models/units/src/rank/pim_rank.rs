@@ -23,7 +23,7 @@ ports! {
     /// A rank.
     unit PimRank: "pim_rank" {
         inputs PimRankIn {
-            /// Timings of the DRAM. CL, CWL and tCCD_L are multiples of GEAR.
+            /// Timings of the DRAM. CL, CWL, tCCD_L and RL_MAC are multiples of GEAR.
             timing_i: Timing,
             /// Options of the rank: refresh.
             options_i: Options,
@@ -61,7 +61,7 @@ ports! {
             weights_drop_i: bool,
             /// A head ends: REFs that were postponed are issued now.
             head_end_i: bool,
-            /// The column that the RD_ALL or RD on the pins reads, of every bank.
+            /// The column of every bank: of the RD on the pins, of the RD_ALL RL_MAC before.
             cells_i: Columns,
         }
         outputs PimRankOut {
@@ -328,6 +328,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimRank<A, LATE,
         let slots = SlotTimerIn {
             enable_i: runs,
             read_all_i: commands.command_o.command == PinCommand::RdAll,
+            latency_i: cycles.rl_mac,
             slot_i: cycles.ccd_l,
         };
         let slot_begins = self.slots.settle(&slots).begin_o;
@@ -407,6 +408,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimRank<A, LATE,
             second_i: self.is_second(),
             cl_i: input.timing_i.cl,
             cwl_i: input.timing_i.cwl,
+            rl_mac_i: input.timing_i.rl_mac,
             pins_i: commands.pins_o.encode(),
             cells_i: from_fn(|bank| elements(input.cells_i[bank][c])),
             dq_i: 0,

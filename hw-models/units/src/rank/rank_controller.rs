@@ -473,6 +473,7 @@ impl<const SLOTS: usize> RankController<SLOTS> {
                 self.bus_data_from = after(t.ccd_s.max(1)) + 1;
                 self.bus_was_last = true;
             }
+            PinCommand::Mrs => unreachable!("the host's alone"),
             PinCommand::Ref => {
                 self.row_from = now + u64::from(t.rfc);
                 self.refreshed_from = now + u64::from(t.rfc);

@@ -47,6 +47,8 @@ enum Step {
         column: usize,
     },
     Close(usize),
+    /// An MRS with any opcode.
+    Mode(usize),
     PreAll,
     Refresh,
     /// Pins without a meaning to a host, or without one at all.
@@ -182,6 +184,9 @@ impl Host {
                 }
             }
             Step::Close(bank) => (Pins::pre(bank), None),
+            Step::Mode(register) => {
+                (Pins::mrs(register, self.random.next() as usize & 0x3FFF), None)
+            }
             Step::PreAll => (Pins::PRE_ALL, None),
             Step::Refresh => (Pins::REF, None),
             Step::Code => (Pins { command: PinCommand::SetWord, ..Pins::NONE }, None),
@@ -445,6 +450,8 @@ impl Host {
                 0..3 => Step::Open { bank, row },
                 3..6 => Step::Access { writes: any >> 13 & 1 != 0, bank, column },
                 6 if port.owner == Owner::Host => Step::Refresh,
+                6 => Step::Mode(bank % 8),
+                _ if any >> 14 & 1 != 0 => Step::Mode(bank % 8),
                 _ => Step::Close(bank),
             });
         }
@@ -486,6 +493,10 @@ impl Host {
                 let kind = [0, 1, 3][self.random.below(3) as usize];
                 let words = self.message(kind);
                 self.steps.push_front(Step::Write { bank, words });
+            }
+            7 if self.random.one_in(4) => {
+                let register = self.random.below(8) as usize;
+                self.steps.push_front(Step::Mode(register));
             }
             7 => {
                 let any = self.random.next() as usize;

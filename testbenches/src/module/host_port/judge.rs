@@ -6,21 +6,22 @@ use super::queue::{Burst, Message, Queue};
 use super::results::{Stream, lanes};
 use pimlico_dpa::types::{
     Burst as Words, DramPins, Fault, Load, LoadKind, PinCommand, Pins, RunEnd, Start, Status,
+    Timing,
 };
 use pimlico_ports::{Enumerated, U};
 use pimlico_units::module::{HostPortIn, HostPortOut};
 use std::collections::VecDeque;
 
 /// The row that is a window.
-pub(super) const ROW: u16 = 65535;
+pub(in crate::module) const ROW: u16 = 65535;
 /// tCK of a burst on the data bus.
-pub(super) const BURST: u64 = 4;
+pub(in crate::module) const BURST: u64 = 4;
 /// `operands_o` where more are to come.
 const MORE: u64 = 127;
 
 /// Who owns the chips' pins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(in crate::module) enum Owner {
     Host,
     Left,
     Run,
@@ -28,7 +29,7 @@ pub(super) enum Owner {
 
 /// A window, by the bank of its group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Window {
+pub(in crate::module) enum Window {
     Mailbox,
     Operands,
     Status,
@@ -45,7 +46,7 @@ impl Window {
 
 /// What happens in a tCK, for the plan.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Event {
+pub(in crate::module) enum Event {
     /// A PREA, and whether a START waits.
     PreAll { owner: Owner, waits: bool },
     /// A command closes an open window.
@@ -92,14 +93,14 @@ struct Read {
 }
 
 /// What the unit puts out in a beat.
-pub(super) struct Expected {
+pub(in crate::module) struct Expected {
     pub out: HostPortOut,
     /// The beat on the data bus is unspecified.
     pub dq_open: bool,
 }
 
 /// A host port.
-pub(super) struct Port {
+pub(in crate::module) struct Port {
     gear: u64,
     /// The present tCK.
     pub tck: u64,
@@ -219,7 +220,7 @@ impl Port {
             ..HostPortOut::default()
         };
         if self.owner == Owner::Host {
-            out.pins_o = command(&input.host_pins_i);
+            out.pins_o = of_chips(command(&input.host_pins_i), &input.timing_i);
         }
         let mut dq_open = false;
         if let Some((from, words)) = self.driven.front().filter(|(from, _)| *from <= self.tck) {
@@ -240,6 +241,16 @@ impl Port {
             (out.operand_valid_o, out.operand_o) = (true, operand.words);
         }
         Expected { out, dq_open }
+    }
+
+    /// Runs that have ended.
+    pub fn runs_ended(&self) -> u64 {
+        self.runs
+    }
+
+    /// How the program of the last run ended.
+    pub fn last_end(&self) -> RunEnd {
+        self.end
     }
 
     /// What the LOAD at the head writes in this cycle.
@@ -513,7 +524,7 @@ impl Port {
 }
 
 /// The host's command on the pins. What JEDEC leaves to the host is not looked at.
-pub(super) fn command(pins: &DramPins) -> Pins {
+pub(in crate::module) fn command(pins: &DramPins) -> Pins {
     let bank = (pins.bg.get() << 2 | pins.ba.get()) as usize;
     let a = pins.a.get() as usize;
     let is_high = |bit: usize| a >> bit & 1 != 0;
@@ -527,8 +538,47 @@ pub(super) fn command(pins: &DramPins) -> Pins {
         (_, true, [false, true, false]) if is_high(10) => Pins::PRE_ALL,
         (_, true, [false, true, false]) => Pins::pre(bank),
         (_, true, [false, false, true]) => Pins::REF,
+        (_, true, [false, false, false]) if bank < 8 => Pins::mrs(bank, a),
         (_, true, [true, false, true]) if is_burst => Pins::rd(bank, column),
         (_, true, [true, false, false]) if is_burst => Pins::wr(bank, column),
         _ => Pins::NONE,
     }
+}
+
+/// The host's command as chips with these timings get it: `levels` are their registers from A13 down to A0, - where the
+/// level is the host's.
+fn of_chips(pins: Pins, timing: &Timing) -> Pins {
+    if pins.command != PinCommand::Mrs {
+        return pins;
+    }
+    // The codes of CL and CWL stand where JESD79-4's tables of MR0 and MR2 have these latencies.
+    let code = |table: &[u8], tck| table.iter().position(|it| *it == tck).unwrap_or(0);
+    let cl_table = [
+        9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 23, 17, 19, 21, 25, 26, 27, 28, 29, 30, 31,
+        32,
+    ];
+    let cl = code(&cl_table, timing.cl);
+    let cwl = code(&[9, 10, 11, 12, 14, 16, 18, 20], timing.cwl);
+    let levels = match pins.bank() {
+        0 => "-c-----ccc-c00",
+        1 => "---------00---",
+        2 => "-0------www---",
+        3 => "-----000-000--",
+        4 => "-----000------",
+        5 => "-000-------000",
+        _ => "--------------",
+    };
+    // The lowest bit of a code is the one that comes last.
+    let (mut cl, mut cwl) = (cl, cwl);
+    let row = levels.chars().rev().enumerate().map(|(bit, level)| {
+        let of = |code: &mut usize| std::mem::replace(code, *code >> 1) & 1;
+        let high = match level {
+            '-' => pins.row() >> bit & 1,
+            'c' => of(&mut cl),
+            'w' => of(&mut cwl),
+            _ => 0,
+        };
+        high << bit
+    });
+    Pins::mrs(pins.bank(), row.sum())
 }

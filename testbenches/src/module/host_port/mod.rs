@@ -6,7 +6,7 @@
 //! is their list. Host and module follow the judge's port to know where the unit is: see [`judge`].
 
 mod host;
-mod judge;
+pub(super) mod judge;
 mod module;
 mod plan;
 mod queue;
@@ -92,7 +92,7 @@ fn judge(
 }
 
 /// Compares a port of any width.
-fn same<T: Signal>(
+pub(super) fn same<T: Signal>(
     beat: usize,
     port: &'static str,
     (got, expected): (&T, &T),

@@ -17,7 +17,7 @@ const LOADS: [&str; 5] = ["command", "entry", "tokens", "segment", "clear"];
 const NUMBERS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 const STREAMS: [&str; 2] = ["context", "outputs"];
 const EITHER: [&str; 2] = ["no", "yes"];
-const COMMANDS: [(PinCommand, &str); 7] = [
+const COMMANDS: [(PinCommand, &str); 8] = [
     (PinCommand::None, "none"),
     (PinCommand::Act, "ACT"),
     (PinCommand::Pre, "PRE"),
@@ -25,6 +25,7 @@ const COMMANDS: [(PinCommand, &str); 7] = [
     (PinCommand::Rd, "RD"),
     (PinCommand::Wr, "WR"),
     (PinCommand::Ref, "REF"),
+    (PinCommand::Mrs, "MRS"),
 ];
 const FLAGS: [&str; 5] = ["a START waits", "ended", "lost", "refused", "overflow"];
 const UNFINISHED: [&str; 4] = ["0", "1", "2 to 30", "31"];
@@ -47,6 +48,9 @@ pub(super) fn plan(gear: usize, bins: &mut Bins) {
     let commands = COMMANDS.map(|(_, name)| name);
     bins.cross("command of the host, in", &commands, &OWNERS[..1]);
     bins.declare("code without a meaning", ["it occurs"]);
+    bins.cross("mode register is set in", &NUMBERS, &OWNERS);
+    bins.declare("CL of an MR0", ["without a code", "with a code"]);
+    bins.declare("CWL of an MR2", ["without a code", "with a code"]);
     bins.cross("PREA in", &OWNERS, &["no START waits", "a START waits"]);
     bins.cross("burst enters the queue in", &MESSAGES, &OWNERS);
     bins.declare("bursts in the queue", ["1", "2 to 15", "16 to 127", "128"]);
@@ -144,7 +148,18 @@ pub(super) fn cover(gear: usize, inputs: &[HostPortIn], bins: &mut Bins) {
 
 /// Marks what is on the host's pins.
 fn pins(port: &Port, input: &HostPortIn, bins: &mut Bins) {
-    let command = command(&input.host_pins_i).command;
+    let pins = command(&input.host_pins_i);
+    let command = pins.command;
+    if command == PinCommand::Mrs {
+        bins.hit_cross("mode register is set in", pins.bank(), port.owner as usize);
+        let timing = &input.timing_i;
+        match pins.bank() {
+            0 => bins.hit("CL of an MR0", (9..=32).contains(&timing.cl).into()),
+            2 => bins
+                .hit("CWL of an MR2", [9, 10, 11, 12, 14, 16, 18, 20].contains(&timing.cwl).into()),
+            _ => {}
+        }
+    }
     let number = COMMANDS.iter().position(|(it, _)| *it == command);
     if let Some(number) = number.filter(|_| port.owner == Owner::Host) {
         bins.hit_cross("command of the host, in", number, 0);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// What a burst is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(in crate::module) enum Message {
     Load,
     Start,
     Refused,
@@ -16,7 +16,7 @@ pub(super) enum Message {
 
 /// A burst of the host.
 #[derive(Clone, Copy)]
-pub(super) struct Burst {
+pub(in crate::module) struct Burst {
     operand: bool,
     pub words: Words,
     /// The first tCK that it is in the queue.
@@ -48,7 +48,7 @@ impl Burst {
 
 /// The queue.
 #[derive(Default)]
-pub(super) struct Queue(VecDeque<Burst>);
+pub(in crate::module) struct Queue(VecDeque<Burst>);
 
 impl Queue {
     /// Bursts that have room.

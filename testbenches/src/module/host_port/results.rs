@@ -5,12 +5,12 @@ use pimlico_dpa::types::Burst as Words;
 use pimlico_units::module::HostPortIn;
 
 /// Elements of a burst.
-pub(super) const ELEMENTS: usize = 32;
+pub(in crate::module) const ELEMENTS: usize = 32;
 /// Bursts of a stream that can be read.
-pub(super) const PLACES: u64 = 64;
+pub(in crate::module) const PLACES: u64 = 64;
 
 /// The context, or the outputs.
-pub(super) struct Stream {
+pub(in crate::module) struct Stream {
     /// Bursts that are counted.
     pub count: u64,
     /// Elements that are in no burst yet, or in the one that is written in this tCK.
@@ -73,7 +73,7 @@ impl Stream {
 }
 
 /// What the module gives of a stream in a cycle, by lane.
-pub(super) fn lanes(input: &HostPortIn, gear: u64, stream: usize) -> Vec<Option<u16>> {
+pub(in crate::module) fn lanes(input: &HostPortIn, gear: u64, stream: usize) -> Vec<Option<u16>> {
     let results = &input.results_i;
     let of_lane = |lane: usize| match stream {
         0 if results.context_valid.get() >> lane & 1 != 0 => {

@@ -2,6 +2,7 @@
 //! What is around a module: cell arrays with the rows that are open in them, and what the DRAM's timings
 //! allow a host.
 
+use crate::due::pop_due;
 use crate::random::Random;
 use pimlico_dpa::types::{
     BANKS, Bank, CellWrite, Cells, Column, Columns, PinCommand, Pins, Row, Timing,
@@ -9,22 +10,47 @@ use pimlico_dpa::types::{
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
+/// From an MRS to the next, and to any other command.
+const MRD: u64 = 8;
+const MOD: u64 = 24;
+
 /// The cell arrays of a rank. What was never written is random, of moderate size.
-pub(super) struct Arrays {
+pub(in crate::module) struct Arrays {
     seed: u64,
     /// Banks that an ACT_ALL opens.
     faw_banks: usize,
     open: [Option<Row>; BANKS],
     written: HashMap<(usize, Row, Column), Cells>,
+    /// Columns of RD_ALLs on their way, and when they are at the PUs.
+    columns: VecDeque<(u64, Columns)>,
 }
 
 impl Arrays {
     pub fn new(seed: u64, faw_banks: usize) -> Self {
-        Self { seed, faw_banks, open: [None; BANKS], written: HashMap::new() }
+        Self {
+            seed,
+            faw_banks,
+            open: [None; BANKS],
+            written: HashMap::new(),
+            columns: VecDeque::new(),
+        }
+    }
+
+    /// What the chips get in this tCK: what an RD on the pins reads, and an RD_ALL RL_MAC before.
+    pub fn columns(&mut self, pins: &Pins, now: u64, rl_mac: u8) -> Columns {
+        let read = self.read(pins);
+        if pins.command == PinCommand::RdAll {
+            self.columns.push_back((now + u64::from(rl_mac), read));
+        }
+        match pop_due(&mut self.columns, |(from, _)| *from == now) {
+            Some((_, arrived)) => arrived,
+            None if pins.command == PinCommand::RdAll => Columns::default(),
+            None => read,
+        }
     }
 
     /// What the command on the pins reads.
-    pub fn read(&self, pins: &Pins) -> Columns {
+    fn read(&self, pins: &Pins) -> Columns {
         let mut columns = Columns::default();
         let asked = bank(pins);
         for (bank, cells) in columns.iter_mut().enumerate() {
@@ -77,7 +103,7 @@ fn bank(pins: &Pins) -> usize {
 }
 
 /// Four numbers between 2^-6 and 2 of either sign; some of them any number.
-pub(super) fn moderate_word(random: &mut Random) -> u64 {
+pub(in crate::module) fn moderate_word(random: &mut Random) -> u64 {
     let draw = random.next();
     let wild = random.below(64);
     let numbers = (0..4).map(|n| {
@@ -92,7 +118,7 @@ pub(super) fn moderate_word(random: &mut Random) -> u64 {
 }
 
 /// What the timings of the DRAM allow a host that looks at the pins all the time.
-pub(super) struct Gates {
+pub(in crate::module) struct Gates {
     timing: Timing,
     pub now: u64,
     pub open: [Option<Row>; BANKS],
@@ -103,6 +129,7 @@ pub(super) struct Gates {
     /// Read data or results on the bus are asked for.
     results: Option<u64>,
     refresh: Option<u64>,
+    mrs: Option<u64>,
     last: Option<u64>,
     /// The last four activations.
     window: VecDeque<u64>,
@@ -122,6 +149,7 @@ impl Gates {
             writes: [None; BANKS],
             results: None,
             refresh: None,
+            mrs: None,
             last: None,
             window: VecDeque::new(),
             refreshes: 0,
@@ -161,6 +189,7 @@ impl Gates {
                 self.refresh = now;
                 self.refreshes += 1;
             }
+            PinCommand::Mrs => self.mrs = now,
             PinCommand::None | PinCommand::SetWord => {}
         }
         if pins.command != PinCommand::None {
@@ -182,6 +211,7 @@ impl Gates {
         self.open == [None; BANKS]
             && self.since(self.last, longest)
             && self.since(self.refresh, timing.rfc)
+            && self.since(self.mrs, MOD)
     }
 
     /// Whether a command of a host may be given now.
@@ -189,7 +219,9 @@ impl Gates {
         let timing = &self.timing;
         let to = bank(pins);
         let is_open = self.open[to].is_some();
+        let since_mrs = if pins.command == PinCommand::Mrs { MRD } else { MOD };
         self.since(self.refresh, timing.rfc)
+            && self.since(self.mrs, since_mrs)
             && match pins.command {
                 PinCommand::None => true,
                 PinCommand::Act => {
@@ -221,7 +253,7 @@ impl Gates {
                         && self
                             .may_move(to, |other, _| self.since(self.reads[other], timing.rd_to_wr))
                 }
-                PinCommand::Ref => {
+                PinCommand::Ref | PinCommand::Mrs => {
                     self.open == [None; BANKS]
                         && self.pres.iter().all(|pre| self.since(*pre, timing.rp))
                 }
@@ -248,17 +280,19 @@ impl Gates {
 }
 
 /// Random accesses of a host to the chips as its memory, until all banks are closed again.
-pub(super) struct Traffic {
+pub(in crate::module) struct Traffic {
     random: Random,
     /// Commands that are left.
     accesses: u64,
+    /// MRS that come before them.
+    mrs: VecDeque<Pins>,
     /// Beats that the host is going to drive, by their number: two to a tCK.
     beats: VecDeque<(u64, u64)>,
 }
 
 /// A tCK of a host in memory mode.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HostTck {
+pub(in crate::module) struct HostTck {
     pub pins: Pins,
     /// What it drives in the two beats.
     pub driven: [Option<u64>; 2],
@@ -266,16 +300,36 @@ pub(super) struct HostTck {
 
 impl Traffic {
     pub fn new(mut random: Random) -> Self {
-        Self { accesses: 1 + random.below(40), random, beats: VecDeque::new() }
+        let accesses = 1 + random.below(40);
+        // Some of the mode registers are set anew, which changes nothing in the chips.
+        let modes = if random.one_in(4) { random.below(4) } else { 0 };
+        let mrs = (0..modes)
+            .map(|_| Pins::mrs(random.below(7) as usize, random.below(1 << 14) as usize))
+            .collect();
+        Self { accesses, mrs, random, beats: VecDeque::new() }
+    }
+
+    /// The key, now and then the second time, and nothing else.
+    pub fn key(mut random: Random) -> Self {
+        let begun = &Pins::PIM_KEY[..random.below(4) as usize];
+        let other = Pins::mrs(random.below(7) as usize, random.below(1 << 14) as usize);
+        let wrong = begun.iter().copied().chain([other]).filter(|_| random.0.is_multiple_of(4));
+        let mrs = wrong.chain(Pins::PIM_KEY).collect();
+        Self { accesses: 0, mrs, random, beats: VecDeque::new() }
+    }
+
+    /// Whether all is done, and all banks are closed.
+    pub fn is_over(&self, gates: &Gates) -> bool {
+        self.accesses == 0 && self.mrs.is_empty() && self.beats.is_empty() && gates.is_quiet()
     }
 
     /// The next tCK; None if all is over.
     pub fn drive(&mut self, gates: &Gates) -> Option<HostTck> {
-        if self.accesses == 0 && self.beats.is_empty() && gates.is_quiet() {
+        if self.is_over(gates) {
             return None;
         }
         let pins = self.command(gates);
-        if pins.command != PinCommand::None {
+        if !matches!(pins.command, PinCommand::None | PinCommand::Mrs) {
             self.accesses = self.accesses.saturating_sub(1);
         }
         if pins.command == PinCommand::Wr {
@@ -297,6 +351,10 @@ impl Traffic {
     /// A command that is allowed, or none.
     fn command(&mut self, gates: &Gates) -> Pins {
         let random = &mut self.random;
+        if let Some(mrs) = self.mrs.front().copied() {
+            let waits = random.one_in(8) || !gates.allow(&mrs);
+            return if waits { Pins::default() } else { self.mrs.pop_front().unwrap_or_default() };
+        }
         let closes = Pins { command: PinCommand::PreAll, ..Pins::default() };
         let bank = random.below(BANKS as u64);
         let busy = gates.open[bank as usize].is_some();

@@ -5,11 +5,11 @@
 //! An episode is a DRAM with random timings and a few actions of the host, one after the other: see
 //! [`scenario`]. What shrinks is the list of actions. The judge is `golden`: see [`judge`].
 
-mod arrays;
-mod judge;
+pub(super) mod arrays;
+pub(super) mod judge;
 mod plan;
-mod programs;
-mod scenario;
+pub(super) mod programs;
+pub(super) mod scenario;
 mod taken;
 
 use crate::coverage::Bins;
@@ -70,7 +70,8 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Bench
     }
 }
 
-fn is_wide<A: Format>() -> bool {
+/// Whether sums have 32 bits.
+pub(super) fn is_wide<A: Format>() -> bool {
     A::WIDTH > Binary16::WIDTH
 }
 

@@ -84,6 +84,7 @@ pub fn plan(bins: &mut Bins) {
     bins.declare("activation", ["bank by bank", "in halves", "all banks"]);
     bins.declare("burst of the host", ["is taken", "is to come"]);
     bins.declare("tCCD_RESULT", ["a burst", "longer"]);
+    bins.declare("RL_MAC", ["0", "1 to 7", "8", "more"]);
     bins.declare("RD_ALL after WR_SHARED", ["at once", "behind its data"]);
     bins.declare("CL", ["up to 31", "32 and more"]);
     bins.declare("CWL", ["up to 31", "32 and more"]);
@@ -132,6 +133,13 @@ pub fn cover(inputs: &[PimModuleIn], outputs: &[PimModuleOut], gear: usize, bins
     if let Some(first) = inputs.first() {
         bins.hit("activation", first.timing_i.faw_banks.get() as usize / 8);
         bins.hit("tCCD_RESULT", usize::from(first.timing_i.ccd_result > 4));
+        let rl_mac = match first.timing_i.rl_mac {
+            0 => 0,
+            1..8 => 1,
+            8 => 2,
+            _ => 3,
+        };
+        bins.hit("RL_MAC", rl_mac);
         bins.hit("RD_ALL after WR_SHARED", usize::from(first.timing_i.shared_to_rd > 0));
         bins.hit("CL", usize::from(first.timing_i.cl >= 32));
         bins.hit("CWL", usize::from(first.timing_i.cwl >= 32));

@@ -18,11 +18,11 @@ const SPARE_HEAD: u64 = 7;
 /// Commands of a program that the host looks at.
 const TURNS: u64 = 1 << 16;
 /// Reads of a row, if those of nine tREFI are too many.
-pub(super) const SHORT_ROW: u64 = 100;
+pub(in crate::module) const SHORT_ROW: u64 = 100;
 
 /// What a program is written for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target {
+pub(in crate::module) struct Target {
     pub size: BankSize,
     /// Sums are of 32 bits.
     pub wide: bool,
@@ -36,7 +36,7 @@ pub(super) struct Target {
 
 /// A program with what the host writes for it.
 #[derive(Clone, Debug)]
-pub(super) struct Program {
+pub(in crate::module) struct Program {
     pub loads: Vec<Load>,
     pub start: Start,
     /// What it takes from the host.
@@ -44,7 +44,7 @@ pub(super) struct Program {
 }
 
 /// Somebody who writes programs.
-pub(super) struct Author<'a> {
+pub(in crate::module) struct Author<'a> {
     random: &'a mut Random,
     target: Target,
     text: String,

@@ -38,7 +38,7 @@ enum Action {
 }
 
 /// The host and what it has.
-pub(super) struct Scenario {
+pub(in crate::module) struct Scenario {
     /// The inputs of a cycle in which nothing happens.
     idle: PimModuleIn,
     /// tCK of this cycle of the core that are over: in memory mode alone there are such.
@@ -64,7 +64,7 @@ pub(super) struct Scenario {
 }
 
 /// Timings of a DRAM, as DDR4's are or about, for a core of this gear.
-fn timing(random: &mut Random, gear: usize) -> Timing {
+pub(in crate::module) fn timing(random: &mut Random, gear: usize) -> Timing {
     let ddr4 = Timing {
         ccd_s: 4,
         ccd_l: 8,
@@ -74,6 +74,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
         rcd: 22,
         rcd_wr: 22,
         rcd_mac: 22,
+        rl_mac: 8,
         ras: 52,
         rp: 22,
         rc: 74,
@@ -126,6 +127,9 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
     if random.one_in(4) {
         timing.shared_to_rd = timing.cwl + 4 + random.below(8) as u8;
     }
+    // No WR_SHARED overtakes an RD_ALL, and no row is closed before its columns are at the PUs.
+    let rl_mac = [0, 8, 8, random.below(13) as u8][random.below(4) as usize];
+    timing.rl_mac = rl_mac.min(timing.cwl).min(timing.rtp) / gear as u8 * gear as u8;
     // REFs are short and come often, so that there are some; or so often that a run outlasts nine of them.
     let rfc = SHORT_RFC + random.below(160);
     let (rfc, refi) = match random.below(5) {
@@ -142,7 +146,7 @@ fn timing(random: &mut Random, gear: usize) -> Timing {
 /// Chunks from one that leaves partial sums of outputs to one that may go on from them, and the same in heads
 /// for the context. A chunk takes four RD_RESULTs of four tCK; a head takes as many, and one more MAC: longer than
 /// partial sums of the context take at any gear.
-fn settles(gear: usize) -> [u64; 2] {
+pub(in crate::module) fn settles(gear: usize) -> [u64; 2] {
     [(4 + 4 * gear as u64).div_ceil(4 * 4), 1]
 }
 
@@ -172,7 +176,7 @@ impl Scenario {
             target: Target { size: size_i, wide, places: places as u64, settles, longest_row },
             seeds: actions.iter().copied().collect(),
             wild: random.one_in(4),
-            action: Action::Idle(random.below(4)),
+            action: Action::Traffic(Traffic::key(Random(random.next()))),
             pause: 0,
             program: None,
             loads: VecDeque::new(),
@@ -246,7 +250,8 @@ impl Scenario {
                 (_, true) => input.host_pins_i,
                 (_, false) => now.pins_o.decode(),
             };
-            input.cells_i = self.arrays.read(&pins);
+            let rl_mac = self.idle.timing_i.rl_mac;
+            input.cells_i = self.arrays.columns(&pins, self.gates.now, rl_mac);
             let in_memory_mode = !held && input.memory_i;
             let mut output = PimModuleOut::default();
             for tck in 0..if in_memory_mode { 1 } else { G::TCK } {

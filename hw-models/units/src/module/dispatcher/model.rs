@@ -92,6 +92,11 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             && self.dispatch.is_some_and(|stage| stage.ends.is_none())
     }
 
+    /// What `status_o` and `overflow_o` show.
+    pub fn status(&self) -> ([Status; 16], bool) {
+        (self.status, self.overflow)
+    }
+
     /// Whether there is such an address, and room for the data.
     fn fits(&Load { kind, address, data }: &Load) -> bool {
         let (addresses, bits) = match kind {

@@ -21,6 +21,9 @@ pub(super) fn decode(pins: &DramPins) -> Pins {
             Pins { command: PinCommand::Pre, bank, ..Pins::default() }
         }
         (_, true, [false, false, true]) => Pins::REF,
+        (_, true, [false, false, false]) if pins.bg.get() < 2 => {
+            Pins { command: PinCommand::Mrs, bank, row: a as u16, column: 0 }
+        }
         (_, true, [true, false, true]) if is_burst => burst(PinCommand::Rd),
         (_, true, [true, false, false]) if is_burst => burst(PinCommand::Wr),
         _ => Pins::NONE,
@@ -35,7 +38,8 @@ mod tests {
     #[test]
     fn commands_of_jedec_are_read_as_they_are_encoded() {
         let commands = [Pins::NONE, Pins::PRE_ALL, Pins::REF, Pins::pre(9), Pins::act(7, 0xA5C3)];
-        for pins in commands.into_iter().chain([Pins::rd(5, 0x55), Pins::wr(10, 0x2A)]) {
+        let others = [Pins::rd(5, 0x55), Pins::wr(10, 0x2A), Pins::mrs(6, 0x2C17)];
+        for pins in commands.into_iter().chain(others) {
             assert_eq!(decode(&pins.encode()), pins);
         }
     }

@@ -3,6 +3,7 @@
 
 mod decoder;
 mod messages;
+mod modes;
 mod owner;
 mod ports;
 mod queue;

@@ -3,6 +3,7 @@
 
 use super::decoder::decode;
 use super::messages::{self, Action, Messages};
+use super::modes::rewritten;
 use super::owner::{Owner, OwnerIn, State};
 use super::queue::{LOAD, Queue, Receiver};
 use super::reader::{Read, Reader};
@@ -133,7 +134,11 @@ impl<G: Gear> HostPort<G> {
         let mut output = HostPortOut {
             memory_o: state != State::Run,
             owns_o: state == State::Host,
-            pins_o: if state == State::Host { command } else { Pins::NONE },
+            pins_o: if state == State::Host {
+                rewritten(command, input.timing_i.cl, input.timing_i.cwl)
+            } else {
+                Pins::NONE
+            },
             host_dq_valid_o: window.is_some() || input.module_dq_valid_i,
             host_dq_o: window.unwrap_or(input.module_dq_i),
             scale_o: self.messages.scale(),

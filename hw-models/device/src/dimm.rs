@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+//! An L3 module as its channel has it: pins and data, and nothing else.
+
+use crate::config::Config;
+use crate::dispatch::Made;
+use crate::error::RankError;
+use crate::options::Options;
+use crate::pins::PinWatch;
+use crate::statistics::Statistics;
+use crate::timeline::Timeline;
+use crate::traffic::HostTransfer;
+use pimlico_dpa::types::Pins;
+use std::io;
+use std::path::Path;
+
+/// An L3 module of one rank in a channel, whoever executes it. What it does of a host's commands and data stands in
+/// `rtl/module/host_port.md`.
+///
+/// Beside [`step`](Self::step) there is what a simulation adds: counts, observers, waveforms. They change nothing.
+pub trait Dimm {
+    /// Organisation and timing.
+    fn config(&self) -> &Config;
+
+    /// How it works.
+    fn options(&self) -> Options;
+
+    /// tCK since the reset.
+    fn tck(&self) -> u64;
+
+    /// One tCK: the host's command, and what the host drives on its data bus in the two beats of the tCK. Returns
+    /// what the module drives there. `made` observes what the rank PU makes, most of which stays in the module.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank, row or column.
+    fn step(
+        &mut self,
+        pins: Pins,
+        driven: [Option<u64>; 2],
+        made: &mut dyn FnMut(Made),
+    ) -> Result<[Option<u64>; 2], RankError>;
+
+    /// Starts an operator: statistics count from here.
+    fn begin(&mut self);
+
+    /// Ends an operator.
+    fn end(&mut self) -> Statistics;
+
+    /// What crossed the channel for the operator that has ended, as if the module had the channel to itself. It is
+    /// forgotten with that.
+    fn take_transfers(&mut self) -> Vec<HostTransfer>;
+
+    /// Has the pins of chips and host watched from here on.
+    fn watch(&mut self, watch: Box<dyn PinWatch>);
+
+    /// Has a timeline made of what follows.
+    fn start_timeline(&mut self);
+
+    /// The timeline so far, if one is made: of processing in memory, not of the host's accesses.
+    fn timeline(&self) -> Option<&Timeline>;
+
+    /// Writes a waveform of what follows to a file.
+    fn trace(&mut self, file: &Path) -> io::Result<()>;
+
+    /// Ends the waveform.
+    fn finish_trace(&mut self) -> io::Result<()>;
+}

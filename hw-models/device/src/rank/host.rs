@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+//! The rank's port to its host: windows, the queue behind them, and who owns the chips' pins.
+
+use crate::config::Config;
+use crate::options::{Gear, Options};
+use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
+use pimlico_ports::Model;
+use pimlico_units::gear::{Gear1, Gear2, Gear4};
+use pimlico_units::module::{HostPort, HostPortIn, HostPortOut};
+
+/// A port of any gear.
+trait Steps {
+    fn settle(&self, input: &HostPortIn) -> HostPortOut;
+    fn step(&mut self, input: &HostPortIn) -> HostPortOut;
+}
+
+impl<M: Model<In = HostPortIn, Out = HostPortOut>> Steps for M {
+    fn settle(&self, input: &HostPortIn) -> HostPortOut {
+        Model::settle(self, input)
+    }
+
+    fn step(&mut self, input: &HostPortIn) -> HostPortOut {
+        Model::step(self, input)
+    }
+}
+
+/// What a cycle of the core shows the port, in its last beat.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// A REF is on the pins in the first tCK.
+    pub refreshes: bool,
+    /// The host has written more to the dispatcher than fits.
+    pub overflow: bool,
+    /// Status of each request.
+    pub status: [Status; 16],
+    /// Fault of the run.
+    pub fault: Fault,
+    /// The program has ended.
+    pub end: Option<RunEnd>,
+    /// Everything that the run dispatched is done.
+    pub over: bool,
+    /// Nothing is in flight, and all banks are closed.
+    pub settled: bool,
+    /// The operand is taken.
+    pub operand_taken: bool,
+    /// What the rank makes; of it the context and the outputs.
+    pub results: RankResults,
+}
+
+/// The port.
+pub struct Host {
+    unit: Box<dyn Steps>,
+    input: HostPortIn,
+}
+
+impl Host {
+    /// One that has been reset.
+    pub fn new(config: &Config, options: &Options) -> Self {
+        let unit: Box<dyn Steps> = match options.gear {
+            Gear::One => Box::new(HostPort::<Gear1>::new()),
+            Gear::Two => Box::new(HostPort::<Gear2>::new()),
+            Gear::Four => Box::new(HostPort::<Gear4>::new()),
+        };
+        Self { unit, input: HostPortIn { timing_i: config.timing.ports(), ..Default::default() } }
+    }
+
+    /// A tCK begins, with the host's command. Returns what the port asks for.
+    pub fn begin_tck(&mut self, pins: Pins) -> HostPortOut {
+        self.input.host_pins_i = pins.encode();
+        self.unit.settle(&self.input)
+    }
+
+    /// The cycle of the core shows this until the next one.
+    pub fn show(&mut self, shown: &Shown) {
+        let Shown { overflow, status, fault, end, over, settled, operand_taken, .. } = *shown;
+        self.input = HostPortIn {
+            overflow_i: overflow,
+            end_valid_i: end.is_some(),
+            end_i: end.unwrap_or_default(),
+            status_i: status,
+            fault_i: fault,
+            over_i: over,
+            settled_i: settled,
+            operand_taken_i: operand_taken,
+            results_i: shown.results,
+            ..self.input
+        };
+    }
+
+    /// The tCK that has begun: what host and module drive on the host's data bus, and whether a REF is on the chips'
+    /// pins. Returns what is on that bus for the host.
+    pub fn step_tck(
+        &mut self,
+        driven: [Option<u64>; 2],
+        module: [Option<u64>; 2],
+        refreshes: bool,
+    ) -> [Option<u64>; 2] {
+        self.input.refresh_i = refreshes;
+        std::array::from_fn(|beat| {
+            self.input.host_dq_i = driven[beat].unwrap_or(u64::MAX);
+            self.input.module_dq_valid_i = module[beat].is_some();
+            self.input.module_dq_i = module[beat].unwrap_or_default();
+            let output = self.unit.step(&self.input);
+            output.host_dq_valid_o.then_some(output.host_dq_o)
+        })
+    }
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+//! A module in a channel of which the host is the only master: what runs on it is written to its windows, and read
+//! there, by the host's memory controller. The protocol stands in `rtl/module/host_port.md`.
+//!
+//! ```text
+//!   LOADs, START, the first operands ─▶ PREA ─▶ the others, polls of the status, results ─▶ PREA
+//!   the host has the pins ─────────────▶│ the module has them ─────────────────────────────▶│ the host
+//! ```
+
+mod initialisation;
+mod message;
+
+use crate::memory_controller::{MemoryController, Transaction};
+use message::{ModuleStatus, QUEUE, RESULTS, Stream};
+use pimlico_device::data_bus::Beats;
+use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
+use pimlico_device::mapping::BURST;
+use pimlico_device::spd::{Description, SpdTiming};
+use pimlico_device::{
+    Config, ConfigError, Device, Dimm, HostTransfer, Options, PinWatch, Rank, RankError,
+    Statistics, Timeline,
+};
+use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
+use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
+
+/// Operands that are sent before the host gives the pins away. More of them would keep the banks waiting; fewer would
+/// have the host open its windows anew before the first is there.
+const EARLY_OPERANDS: usize = 16;
+/// Transactions that wait for the controller, at the most.
+const WAITING: usize = 16;
+
+/// A module and its host.
+pub struct Attached<D> {
+    dimm: D,
+    controller: MemoryController,
+    /// The end of the last REF of the host.
+    refreshed_tck: u64,
+    /// What the module is to be loaded with before the next run.
+    loads: Vec<Load>,
+    scale: u16,
+    /// Messages and operands that were sent, and bursts of both.
+    messages: u64,
+    operands: u64,
+    /// Bursts that have left the module's queue, as far as the host knows.
+    taken: u64,
+    /// Bursts of results that were asked for: of the context, and of outputs.
+    read: [u16; 2],
+    /// Those of them that were when the status was looked at before the last time.
+    read_before: [u16; 2],
+}
+
+impl Attached<Rank> {
+    /// The engine.
+    pub fn engine(config: &Config, options: Options) -> Result<Self, ConfigError> {
+        config.check_rank()?;
+        Ok(Self::new(Rank::new(config.clone(), options)))
+    }
+}
+
+impl<D: Dimm> Attached<D> {
+    /// A module that has just been reset: the host sets its mode registers, and unlocks its chips.
+    ///
+    /// # Panics
+    ///
+    /// If the module fails at that.
+    pub fn new(mut dimm: D) -> Self {
+        let config = dimm.config();
+        let module = Description::of(config).module;
+        let timing = SpdTiming::of_host(config);
+        initialisation::run(&mut dimm, &timing).expect("a module takes its mode registers");
+        let controller = MemoryController::new(&module, timing);
+        Self {
+            dimm,
+            controller,
+            refreshed_tck: 0,
+            loads: Vec::new(),
+            scale: 0,
+            messages: 0,
+            operands: 0,
+            taken: 0,
+            read: [0; 2],
+            read_before: [0; 2],
+        }
+    }
+
+    /// The module.
+    pub fn dimm(&self) -> &D {
+        &self.dimm
+    }
+
+    /// The module, to watch it.
+    pub fn dimm_mut(&mut self) -> &mut D {
+        &mut self.dimm
+    }
+
+    /// Bursts that the queue has room for, as far as the host knows.
+    fn room(&self) -> u64 {
+        QUEUE + self.taken - self.messages - self.operands
+    }
+
+    /// A tCK of the host's controller.
+    fn step_controller(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
+        let (host, tck) = (&mut self.controller, self.dimm.tck());
+        let pins = host.command(tck).unwrap_or_default();
+        let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
+        let seen = self.step(pins, driven, made)?;
+        for (clock, on_bus) in (2 * tck..).zip(seen) {
+            self.controller.take(clock, on_bus);
+        }
+        Ok(())
+    }
+
+    /// A tCK of the pins.
+    fn step(
+        &mut self,
+        pins: Pins,
+        driven: [Option<u64>; 2],
+        made: &mut dyn FnMut(Made),
+    ) -> Result<[Option<u64>; 2], RankError> {
+        if pins.command == PinCommand::Ref {
+            self.refreshed_tck = self.dimm.tck() + self.dimm.config().timing.rfc_tck;
+        }
+        self.dimm.step(pins, driven, made)
+    }
+
+    fn push(&mut self, transaction: Transaction) {
+        self.controller.push(transaction).expect("a window of the module");
+    }
+}
+
+/// Where a run is, as the host sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Messages and the first operands are sent.
+    Sending,
+    /// All banks are being closed, with which the module has the pins.
+    Giving,
+    /// The module runs.
+    Running,
+    /// It has ended, and results are on their way.
+    Collecting,
+    /// All banks are being closed, with which the host has the pins.
+    Taking,
+}
+
+/// What the host has asked its controller to read.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Status,
+    Results(Stream),
+}
+
+/// A run, from its first message to its last result.
+struct HostRun<'a> {
+    start: Start<'a>,
+    phase: Phase,
+    /// What is sent before the operands, the START last.
+    messages: VecDeque<Beats>,
+    /// Operands that were sent.
+    sent: usize,
+    asked: VecDeque<Asked>,
+    /// When the status is looked at next.
+    poll_at: u64,
+    status: ModuleStatus,
+    /// When it last said that the run goes on, or is nearer to its start.
+    news_tck: u64,
+    /// Elements that were read: of the context, and outputs.
+    elements: [usize; 2],
+}
+
+impl HostRun<'_> {
+    /// Operands that go out before the pins are given away.
+    fn early(&self) -> usize {
+        self.start.operands.len().min(EARLY_OPERANDS)
+    }
+
+    fn is_started(&self) -> bool {
+        self.messages.is_empty()
+    }
+}
+
+impl<D: Dimm> Attached<D> {
+    fn start_run<'a>(&mut self, start: Start<'a>) -> HostRun<'a> {
+        let loads = std::mem::take(&mut self.loads);
+        let mut messages: VecDeque<_> = message::loads(&loads).collect();
+        let Start { request, address, operands, .. } = start;
+        messages.push_back(message::start(request, address, self.scale, operands.len()));
+        self.controller.take_pins(self.dimm.tck(), self.refreshed_tck);
+        self.read_before = self.read;
+        HostRun {
+            start,
+            phase: Phase::Sending,
+            messages,
+            sent: 0,
+            asked: VecDeque::new(),
+            poll_at: 0,
+            status: ModuleStatus::default(),
+            news_tck: self.dimm.tck(),
+            elements: [0; 2],
+        }
+    }
+
+    /// Sends what the queue has room for: messages, then as many operands as the phase allows.
+    fn send(&mut self, run: &mut HostRun<'_>) {
+        let operands = match run.phase {
+            Phase::Sending => run.early(),
+            Phase::Running => run.start.operands.len(),
+            _ => return,
+        };
+        while self.room() > 0 && self.controller.waiting() < WAITING {
+            if let Some(message) = run.messages.pop_front() {
+                if run.is_started() {
+                    // A REF behind the START would close the banks, and with that give the pins away.
+                    self.controller.suspend_refresh();
+                }
+                self.push(Transaction::Write(message::mailbox(self.messages), message));
+                self.messages += 1;
+            } else if run.sent < operands {
+                let operand = run.start.operands[run.sent];
+                self.push(Transaction::Write(message::operands(self.operands), operand));
+                self.operands += 1;
+                run.sent += 1;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Looks at the status, if it is time: in a run, or where the queue has no room.
+    fn poll(&mut self, run: &mut HostRun<'_>) {
+        let waits = run.phase == Phase::Running || run.phase == Phase::Sending && self.room() == 0;
+        let tck = self.dimm.tck();
+        if waits && tck >= run.poll_at && !run.asked.iter().any(|a| matches!(a, Asked::Status)) {
+            self.push(Transaction::Read(message::status()));
+            run.asked.push_back(Asked::Status);
+            run.poll_at = tck + self.dimm.options().poll_tck;
+        }
+    }
+
+    /// What was read of the windows.
+    fn take_read(
+        &mut self,
+        run: &mut HostRun<'_>,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DispatchError> {
+        for beats in self.controller.take_read() {
+            match run.asked.pop_front() {
+                Some(Asked::Status) => self.take_status(run, ModuleStatus::of(&beats))?,
+                Some(Asked::Results(stream)) => take_results(run, stream, &beats, made),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take_status(
+        &mut self,
+        run: &mut HostRun<'_>,
+        status: Option<ModuleStatus>,
+    ) -> Result<(), DispatchError> {
+        let status = status.ok_or(DispatchError::NoStatus)?;
+        self.check_status(run, &status)?;
+        run.status = status;
+        self.taken += u64::from(status.taken.wrapping_sub(self.taken as u16));
+        let before = self.read;
+        for (stream, made) in
+            [(Stream::Context, status.contexts), (Stream::Outputs, status.outputs)]
+        {
+            // What was asked for behind the look before this one may have been overwritten until now.
+            if made.wrapping_sub(self.read_before[stream as usize]) > RESULTS {
+                return Err(DispatchError::ResultsGone);
+            }
+            while self.read[stream as usize] != made {
+                let number = self.read[stream as usize];
+                self.push(Transaction::Read(message::results(stream, number)));
+                run.asked.push_back(Asked::Results(stream));
+                self.read[stream as usize] = number.wrapping_add(1);
+            }
+        }
+        self.read_before = before;
+        if status.ended && run.phase == Phase::Running {
+            run.phase = Phase::Collecting;
+        }
+        Ok(())
+    }
+
+    /// Whether the run can come to its end. A module that runs looks after that itself.
+    fn check_status(
+        &self,
+        run: &mut HostRun<'_>,
+        status: &ModuleStatus,
+    ) -> Result<(), DispatchError> {
+        let tck = self.dimm.tck();
+        if status.runs || status.ended || status.taken != run.status.taken {
+            run.news_tck = tck;
+        }
+        match *status {
+            ModuleStatus { lost: true, .. } => Err(DispatchError::Lost),
+            ModuleStatus { refused: true, .. } => Err(DispatchError::Refused),
+            _ if tck - run.news_tck > PATIENCE_TCK => {
+                Err(DispatchError::Stuck { overwritten: false })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The next phase, where this one is over. Returns whether the run is.
+    fn advance(&mut self, run: &mut HostRun<'_>) -> bool {
+        match run.phase {
+            Phase::Sending if run.is_started() && run.sent == run.early() => {
+                self.controller.leave_pins();
+                run.phase = Phase::Giving;
+            }
+            Phase::Giving if self.controller.is_closed() => {
+                self.controller.go_on();
+                run.phase = Phase::Running;
+            }
+            Phase::Collecting if run.asked.is_empty() => {
+                self.controller.leave_pins();
+                run.phase = Phase::Taking;
+            }
+            Phase::Taking if self.controller.has_left_pins(self.dimm.tck()) => {
+                self.controller.resume_refresh(self.dimm.tck());
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+}
+
+/// The elements of a burst of results.
+fn take_results(run: &mut HostRun<'_>, stream: Stream, beats: &Beats, made: &mut dyn FnMut(Made)) {
+    let Start { context, outputs, .. } = run.start;
+    let from = run.elements[stream as usize];
+    run.elements[stream as usize] += BURST;
+    let elements = beats.iter().flat_map(|beat| (0..4).map(move |n| (beat >> (16 * n)) as u16));
+    for (n, bits) in (from..).zip(elements) {
+        match stream {
+            Stream::Context => made(Made::Context { head: n / context.max(1), bits }),
+            // What fills the last burst up is no output. Without a number all of it counts.
+            Stream::Outputs if n < outputs || outputs.next_multiple_of(BURST) <= n => {
+                made(Made::Output(bits));
+            }
+            Stream::Outputs => {}
+        }
+    }
+}
+
+impl<D: Dimm> Device for Attached<D> {
+    fn config(&self) -> &Config {
+        self.dimm.config()
+    }
+
+    fn options(&self) -> Options {
+        self.dimm.options()
+    }
+
+    fn tck(&self) -> u64 {
+        self.dimm.tck()
+    }
+
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError> {
+        self.loads.push(Load { kind, address, data });
+        Ok(())
+    }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.scale = scale;
+    }
+
+    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
+        // Context and outputs are the host's when it has read them.
+        let mut run = self.start_run(start);
+        loop {
+            self.send(&mut run);
+            self.poll(&mut run);
+            if self.advance(&mut run) {
+                return Ok(dispatch::outcome(start.request, run.status.fault, run.status.end)?);
+            }
+            self.step_controller(&mut |observed| {
+                if matches!(observed, Made::Score { .. } | Made::Weight { .. }) {
+                    made(observed);
+                }
+            })?;
+            self.take_read(&mut run, made)?;
+        }
+    }
+
+    fn refreshed_tck(&self) -> u64 {
+        self.refreshed_tck
+    }
+
+    fn step_memory(
+        &mut self,
+        pins: Pins,
+        driven: [Option<u64>; 2],
+    ) -> Result<[Option<u64>; 2], RankError> {
+        self.step(pins, driven, &mut |_| {})
+    }
+
+    fn begin(&mut self) {
+        self.dimm.begin();
+    }
+
+    fn end(&mut self) -> Statistics {
+        self.dimm.end()
+    }
+
+    fn take_transfers(&mut self) -> Vec<HostTransfer> {
+        self.dimm.take_transfers()
+    }
+
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.dimm.watch(watch);
+    }
+
+    fn start_timeline(&mut self) {
+        self.dimm.start_timeline();
+    }
+
+    fn timeline(&self) -> Option<&Timeline> {
+        self.dimm.timeline()
+    }
+
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.dimm.trace(file)
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.dimm.finish_trace()
+    }
+}
