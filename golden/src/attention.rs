@@ -9,9 +9,9 @@
 //! ```
 //!
 //! `scale` is positive: 1 / sqrt(d_h) in a transformer. Inputs are encodings of a 16-bit format,
-//! taken exactly; all else is `f64`, summed in the order of the index. Products of such inputs are
-//! exact, so a score is off by at most about `d_h` * 2^-53 of the sum of its products' magnitudes:
-//! ten decimal digits finer than binary16 at `d_h` = 256.
+//! taken exactly; all else is [`real`] in `f64`, summed in the order of the index. Products of such
+//! inputs are exact, so a score is off by at most about `d_h` * 2^-53 of the sum of its products'
+//! magnitudes: ten decimal digits finer than binary16 at `d_h` = 256.
 //!
 //! [`weights_from_scores`] and [`context_from_weights`] start from the *device's* result of the
 //! stage before: the error that each stage adds can be told from that which it inherits.
@@ -26,17 +26,18 @@
 
 use crate::exact;
 use crate::format::Format;
+use crate::real;
 
 /// Attention of one query over all tokens of a head.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attention {
+pub struct Attention<T = f64> {
     /// Per token, the dot product of query and key, as it is: *not* scaled.
-    pub scores: Vec<f64>,
+    pub scores: Vec<T>,
     /// Per token, the softmax of the scaled scores. They sum to 1, unless they are NaN.
-    pub weights: Vec<f64>,
+    pub weights: Vec<T>,
     /// Per element of the head's dimension, the weighted sum of the values. Empty if there is no
     /// token.
-    pub context: Vec<f64>,
+    pub context: Vec<T>,
 }
 
 /// Attention of the query `q` over the tokens whose keys and values are the rows of `k` and `v`.
@@ -52,18 +53,12 @@ pub fn attention<K: AsRef<[u16]>, V: AsRef<[u16]>>(
     v: &[V],
     scale: f64,
 ) -> Attention {
-    assert_eq!(k.len(), v.len(), "one value per key");
-
-    let q = decode(format, q);
-    let scores: Vec<f64> = k.iter().map(|row| dot(&q, &decode(format, row.as_ref()))).collect();
-    let weights = softmax(&scores, scale);
-    let context = weighted_sum(format, &weights, v);
-    Attention { scores, weights, context }
+    real::attention(&decode(format, q), decoded(format, k), decoded(format, v), scale)
 }
 
 /// The weights that follow from these scores (raw dot products, as the device rounded them).
 pub fn weights_from_scores(format: Format, scores: &[u16], scale: f64) -> Vec<f64> {
-    softmax(&decode(format, scores), scale)
+    real::softmax_of_scaled(&decode(format, scores), scale)
 }
 
 /// The context that follows from these weights (as the device rounded them, which need not sum to
@@ -80,17 +75,8 @@ fn decode(format: Format, bits: &[u16]) -> Vec<f64> {
     bits.iter().map(|&bits| exact::to_f64(format, bits.into())).collect()
 }
 
-fn dot(q: &[f64], k: &[f64]) -> f64 {
-    assert_eq!(q.len(), k.len(), "query and key are of one length");
-    q.iter().zip(k).map(|(q, k)| q * k).sum()
-}
-
-fn softmax(scores: &[f64], scale: f64) -> Vec<f64> {
-    // The maximum passes over NaN, but the sum does not.
-    let max = scores.iter().map(|score| scale * score).fold(f64::NEG_INFINITY, f64::max);
-    let exps: Vec<f64> = scores.iter().map(|score| (scale * score - max).exp()).collect();
-    let sum: f64 = exps.iter().sum();
-    exps.iter().map(|exp| exp / sum).collect()
+fn decoded<R: AsRef<[u16]>>(format: Format, rows: &[R]) -> impl ExactSizeIterator<Item = Vec<f64>> {
+    rows.iter().map(move |row| decode(format, row.as_ref()))
 }
 
 /// The weighted sum of the values.
@@ -99,17 +85,7 @@ fn softmax(scores: &[f64], scale: f64) -> Vec<f64> {
 ///
 /// If there are not as many weights as rows of `v`, or these differ in length.
 pub fn weighted_sum<V: AsRef<[u16]>>(format: Format, weights: &[f64], v: &[V]) -> Vec<f64> {
-    assert_eq!(weights.len(), v.len(), "one weight per token");
-    let d_h = v.first().map_or(0, |row| row.as_ref().len());
-
-    let mut context = vec![0.0; d_h];
-    for (weight, row) in weights.iter().zip(v) {
-        assert_eq!(row.as_ref().len(), d_h, "every row of V is of one length");
-        for (sum, value) in context.iter_mut().zip(decode(format, row.as_ref())) {
-            *sum += weight * value;
-        }
-    }
-    context
+    real::weighted_sum(weights, decoded(format, v))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
+//! | [`real`] | and in another floating-point type, or in integers? |
 //! | [`llama`] | and a whole decoder? |
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
@@ -50,6 +51,7 @@ pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
 pub mod rank;
+pub mod real;
 pub mod reduction;
 pub mod relayout;
 pub mod sequencer;

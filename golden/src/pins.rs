@@ -25,6 +25,10 @@
 //!   are. Two of them are `t_ccd_result` apart, if the bank groups share a trunk; an all-bank RD and an
 //!   RD_RESULT wait for `t_wtr_shared` after the data of a WR_SHARED, if the shared buffers turn from write to
 //!   read. Without these two they share nothing with the all-bank RD but the command bus.
+//! * A channel of AiM has a mode for the commands of all banks (`ACT_ALL_BANK`, `RD_ALL_BANK`) and one for those two,
+//!   and `t_modch` and the tCK of the command that changes it are between them, behind the data of the one before. PRE,
+//!   PREA and REF are in either. The command itself is not on these pins. Where both come in any order, as with two sides in every buffer, there is no
+//!   such rule. Data of these two may have latencies of their own, `cl_reg` and `cwl_gb`.
 //! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC and tMOD, and for nothing
 //!   else.
 //! * All five are breaches where the chips are `locked`: before the key, and after the lock
@@ -41,7 +45,7 @@
 //!     bank_groups: 4, banks_per_group: 4, burst: 4,
 //!     t_ccd_s: 4, t_ccd_l: 8, t_ccd_result: None, t_rrd_s: 4, t_rrd_l: 8, t_faw: 34, faw_banks: 16,
 //!     t_rcd: 22, t_rcd_wr: 22, t_rcd_mac: 22, t_ras: 52, t_rp: 22, t_rc: 74,
-//!     cl: 22, cwl: 16, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wtr_shared: None, t_wr: 24, t_rtp: 12,
+//!     cl: 22, cwl: 16, cl_reg: None, cwl_gb: None, t_modch: None, rtw_gap: 2, t_wtr_s: 4, t_wtr_l: 12, t_wtr_shared: None, t_wr: 24, t_rtp: 12,
 //!     t_rfc: 560, t_refi: Some(12480), max_postponed: 8, locked: false,
 //! });
 //! assert!(checker.command(100, Pin::Act { bank: 3, row: 9 }).is_empty());
@@ -387,7 +391,7 @@ impl PinChecker {
             _ => {}
         }
         if let Some(driver) = pin.driver() {
-            let latency = if driver == Driver::Dram { self.rules.cl } else { self.rules.cwl };
+            let latency = self.rules.latency(pin);
             self.due.push_back(Due { command: event, driver, from_tck: later(at_tck, latency) });
         }
         if pin != Pin::Ref {

@@ -155,9 +155,8 @@ impl Precision {
     }
 
     /// The sum over the eight chips: the adder unit's tree of seven adders.
-    pub fn chips_sum(&self, [c0, c1, c2, c3, c4, c5, c6, c7]: [u32; CHIPS]) -> u32 {
-        let half = |a, b, c, d| self.add(self.add(a, b), self.add(c, d));
-        self.add(half(c0, c1, c2, c3), half(c4, c5, c6, c7))
+    pub fn chips_sum(&self, chips: [u32; CHIPS]) -> u32 {
+        self.tree_sum(&chips)
     }
 
     /// One token's score, `k` times `q`, as the device computes it: an element.
@@ -202,18 +201,7 @@ impl Precision {
     /// If there are not as many weights as rows, the rows' lengths differ, or elements are wider than
     /// 16 bits.
     pub fn context<R: AsRef<[u16]>>(&self, v: &[R], weights: &[u16]) -> Vec<u32> {
-        assert_eq!(v.len(), weights.len(), "one weight per token");
-        let d_h = v.first().map_or(0, |row| row.as_ref().len());
-        assert!(v.iter().all(|row| row.as_ref().len() == d_h), "every row of V is of one length");
-
-        // Elements that pad a row to whole bursts are columns of their own: they reach no other
-        // element, and are not returned.
-        let element = |e| {
-            (0..GROUPS).fold(self.sums.zero(false), |sum, group| {
-                self.add(self.group_sum(v, weights, group, e), sum)
-            })
-        };
-        (0..d_h).map(element).collect()
+        self.context_in_parts(v, weights, v.len().max(1))
     }
 
     /// The same where the tokens are summed up part by part, the banks' accumulators beginning anew with
@@ -230,6 +218,10 @@ impl Precision {
     ) -> Vec<u32> {
         assert_eq!(v.len(), weights.len(), "one weight per token");
         let d_h = v.first().map_or(0, |row| row.as_ref().len());
+        assert!(v.iter().all(|row| row.as_ref().len() == d_h), "every row of V is of one length");
+
+        // Elements that pad a row to whole bursts are columns of their own: they reach no other
+        // element, and are not returned.
         let zero = self.sums.zero(false);
         let element = |e| {
             v.chunks(tokens).zip(weights.chunks(tokens)).fold(zero, |sum, (v, weights)| {
@@ -277,6 +269,7 @@ impl Precision {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::real;
     use Subnormals::{Flush, Gradual};
 
     const H: Format = Format::BINARY16;
@@ -306,11 +299,11 @@ mod tests {
     #[test]
     fn score_of_small_integers_is_their_dot_product() {
         for d_h in [1, 7, 31, 32, 33, 64, 80, 96, 128, 256] {
-            let k: Vec<f64> = (0..d_h).map(|e| (e % 5) as f64 - 2.0).collect();
-            let q: Vec<f64> = (0..d_h).map(|e| (e % 3) as f64).collect();
-            let want = k.iter().zip(&q).fold(0.0, |sum, (k, q)| sum + k * q);
-            let encode = |x: &[f64]| x.iter().map(|&x| bits(x)).collect::<Vec<_>>();
-            assert_eq!(score(H, Gradual, &encode(&k), &encode(&q)), bits(want), "d_h = {d_h}");
+            let k: Vec<i32> = (0..d_h).map(|e| e % 5 - 2).collect();
+            let q: Vec<i32> = (0..d_h).map(|e| e % 3).collect();
+            let encode = |x: &[i32]| x.iter().map(|&x| bits(x.into())).collect::<Vec<_>>();
+            let want = bits(real::dot(&k, &q).into());
+            assert_eq!(score(H, Gradual, &encode(&k), &encode(&q)), want, "d_h = {d_h}");
         }
     }
 
@@ -425,14 +418,14 @@ mod tests {
     #[test]
     fn context_of_small_integers_is_the_weighted_sum() {
         for (tokens, d_h) in [(1, 1), (3, 33), (16, 64), (17, 80), (40, 128)] {
-            let value = |t: usize, e: usize| ((t + 2 * e) % 7) as f64 - 3.0;
-            let weight = |t: usize| (t % 4) as f64;
-            let v: Vec<Vec<u16>> =
-                (0..tokens).map(|t| (0..d_h).map(|e| bits(value(t, e))).collect()).collect();
-            let weights: Vec<u16> = (0..tokens).map(|t| bits(weight(t))).collect();
-            let want: Vec<u16> = (0..d_h)
-                .map(|e| bits((0..tokens).fold(0.0, |sum, t| sum + weight(t) * value(t, e))))
-                .collect();
+            let value = |t: i32, e: i32| (t + 2 * e) % 7 - 3;
+            let v: Vec<Vec<i32>> =
+                (0..tokens).map(|t| (0..d_h).map(|e| value(t, e)).collect()).collect();
+            let weights: Vec<i32> = (0..tokens).map(|t| t % 4).collect();
+            let encode = |x: &[i32]| x.iter().map(|&x| bits(x.into())).collect::<Vec<_>>();
+            let want = encode(&real::weighted_sum(&weights, v.iter()));
+            let (v, weights) =
+                (v.iter().map(|row| encode(row)).collect::<Vec<_>>(), encode(&weights));
             assert_eq!(context(H, Gradual, &v, &weights), want, "{tokens} tokens, d_h = {d_h}");
         }
     }

@@ -84,18 +84,9 @@ pub fn weight(f: Format, s: Subnormals, exp: u32, recip: u32) -> u32 {
     normalise(f, s, exact::convert(f, SUM, s, exp), recip)
 }
 
-/// Softmax of these scaled scores in `f64`.
-pub fn weights(x: &[f64]) -> Vec<f64> {
-    // The maximum passes over NaN, but the sum does not.
-    let max = x.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let exps: Vec<f64> = x.iter().map(|x| (x - max).exp()).collect();
-    let sum: f64 = exps.iter().sum();
-    exps.iter().map(|exp| exp / sum).collect()
-}
-
-/// By how much each weight of a head may miss [`weights`] of the same scaled scores, which are finite
-/// or -infinity and not all of them -infinity, if exponentials miss theirs by at most `ulps` units in
-/// the last place.
+/// By how much each weight of a head may miss [`softmax`](crate::real::softmax) of the same scaled
+/// scores, which are finite or -infinity and not all of them -infinity, if exponentials miss theirs by
+/// at most `ulps` units in the last place.
 pub fn weight_bounds(f: Format, s: Subnormals, x: &[f64], ulps: f64) -> Vec<f64> {
     let sum = HeadSum::of(Exponential { format: f, subnormals: s, ulps }, x);
     x.iter().map(|x| sum.weight(*x).1).collect()
@@ -211,6 +202,7 @@ impl HeadSum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::real::softmax;
     use Subnormals::Gradual;
 
     const H: Format = Format::BINARY16;
@@ -255,7 +247,7 @@ mod tests {
         assert!(equal.iter().all(|bound| (bound * 32.0 - expected).abs() < 1e-5));
         // Within two units in the last place of a binary16 number for scores that are near.
         let near = weight_bounds(H, Gradual, &[0.0, -1.0, -0.5, -0.25], 0.888);
-        let weights = weights(&[0.0, -1.0, -0.5, -0.25]);
+        let weights = softmax(&[0.0, -1.0, -0.5, -0.25]);
         for (bound, weight) in near.iter().zip(weights) {
             assert!(*bound < 3.0 * weight * 2f64.powi(-10), "{bound} {weight}");
         }

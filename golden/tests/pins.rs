@@ -25,6 +25,9 @@ fn ddr4_3200() -> Rules {
         t_rc: 74,
         cl: 22,
         cwl: 16,
+        cl_reg: None,
+        cwl_gb: None,
+        t_modch: None,
         rtw_gap: 2,
         t_wtr_s: 4,
         t_wtr_l: 12,
@@ -71,11 +74,14 @@ fn command_with_data(
 ) -> Vec<Violation> {
     let mut found = checker.command(at_tck, pin);
     let data = match pin {
-        Pin::Rd { .. } | Pin::RdResult { .. } => Some((at_tck + rules.cl, Driver::Dram)),
-        Pin::Wr { .. } | Pin::WrShared { .. } => Some((at_tck + rules.cwl, Driver::Controller)),
+        Pin::Rd { .. } => Some((rules.cl, Driver::Dram)),
+        Pin::RdResult { .. } => Some((rules.cl_reg.unwrap_or(rules.cl), Driver::Dram)),
+        Pin::Wr { .. } => Some((rules.cwl, Driver::Controller)),
+        Pin::WrShared { .. } => Some((rules.cwl_gb.unwrap_or(rules.cwl), Driver::Controller)),
         _ => None,
     };
-    if let Some((from, driver)) = data {
+    if let Some((latency, driver)) = data {
+        let from = at_tck + latency;
         found.extend(checker.data(from, from + rules.burst, driver));
     }
     found
@@ -111,6 +117,11 @@ impl Gate {
         change(&mut self.rules);
         self
     }
+}
+
+/// Latencies of registers and buffers, as an AiM has them.
+fn of_registers(rules: &mut Rules) {
+    (rules.cl_reg, rules.cwl_gb) = (Some(4), Some(3));
 }
 
 /// Banks 0 to 3 are group 0, banks 4 to 7 group 1, and so on. Times are sums of the figures above.
@@ -186,6 +197,14 @@ fn gates() -> Vec<Gate> {
         gate("tRTW", &after_open(&[(100, rd(0))]), WR_SHARED, 112),
         gate("tRTW", &after_open(&[(100, RD_RESULT)]), wr(0), 112),
         gate("tRTW", &[(100, RD_RESULT)], WR_SHARED, 113).with(|r| r.rtw_gap = 3),
+        gate("tRTW", &[(100, RD_RESULT)], WR_SHARED, 107).with(of_registers),
+        gate("tRTW", &after_open(&[(100, rd(0))]), WR_SHARED, 125).with(of_registers),
+        gate("tRTW", &after_open(&[(100, RD_RESULT)]), wr(0), 105).with(|r| r.cl_reg = Some(15)),
+        gate("tMODCH", &all_open(&[(100, RD_ALL)]), RD_RESULT, 133).with(|r| r.t_modch = Some(32)),
+        gate("tMODCH", &all_open(&[(100, RD_ALL)]), WR_SHARED, 133).with(|r| r.t_modch = Some(32)),
+        gate("tMODCH", &all_open(&[(100, RD_RESULT)]), RD_ALL, 159).with(|r| r.t_modch = Some(32)),
+        gate("tMODCH", &all_open(&[(100, WR_SHARED)]), RD_ALL, 153).with(|r| r.t_modch = Some(32)),
+        gate("tMODCH", &[(100, WR_SHARED)], ACT_ALL, 153).with(|r| r.t_modch = Some(32)),
         gate("tWR", &after_open(&[(100, wr(0))]), pre(0), 144),
         gate("tWR", &after_open(&[(100, wr(4))]), Pin::PreAll, 144),
         gate("tRTP", &after_open(&[(100, rd(0))]), pre(0), 112),
@@ -585,6 +604,7 @@ struct Controller {
     next_pre: Vec<u64>,
     next_rd: Vec<u64>,
     next_wr: Vec<u64>,
+    next_act_all: u64,
     next_rd_all: u64,
     next_rd_result: u64,
     next_wr_shared: u64,
@@ -608,6 +628,7 @@ impl Controller {
             next_pre: vec![0; banks],
             next_rd: vec![0; banks],
             next_wr: vec![0; banks],
+            next_act_all: 0,
             next_rd_all: 0,
             next_rd_result: 0,
             next_wr_shared: 0,
@@ -643,7 +664,8 @@ impl Controller {
         match pin {
             Pin::Act { bank, .. } => self.next_act[bank].max(window(4)),
             Pin::ActAll { bank, .. } => {
-                latest(&self.next_act[self.opened_from(bank)]).max(window(1))
+                let of_banks = latest(&self.next_act[self.opened_from(bank)]);
+                of_banks.max(window(1)).max(self.next_act_all)
             }
             Pin::Pre { bank } => self.next_pre[bank],
             Pin::PreAll => latest(&self.next_pre),
@@ -665,6 +687,25 @@ impl Controller {
         let written = t + r.cwl + r.burst;
         let between = r.t_ccd_s.max(r.t_ccd_result.unwrap_or(0));
         let banks = 0..self.open.len();
+        if let Some(t_modch) = r.t_modch {
+            let moved = match pin {
+                Pin::RdResult { .. } => r.cl + r.burst,
+                Pin::WrShared { .. } => r.cwl + r.burst,
+                _ => 0,
+            };
+            let other_mode = t + moved + t_modch + 1;
+            match pin {
+                Pin::ActAll { .. } | Pin::RdAll { .. } => {
+                    raise(&mut self.next_rd_result, other_mode);
+                    raise(&mut self.next_wr_shared, other_mode);
+                }
+                Pin::RdResult { .. } | Pin::WrShared { .. } => {
+                    raise(&mut self.next_rd_all, other_mode);
+                    raise(&mut self.next_act_all, other_mode);
+                }
+                _ => {}
+            }
+        }
         match pin {
             Pin::Act { .. } | Pin::ActAll { .. } => {
                 let these = match pin {
@@ -874,8 +915,10 @@ fn random_legal_streams_pass_and_no_tck_earlier() {
     // Each timing binds by itself now and then.
     let odd = Rules { t_rc: 100, t_faw: 120, t_rcd_wr: 25, t_rcd_mac: 31, ..ddr4_3200() };
     let trunk = Rules { t_ccd_result: Some(8), t_wtr_shared: Some(6), ..ddr4_3200() };
+    let modes = Rules { t_modch: Some(32), ..aim.clone() };
     let mut met = BTreeSet::new();
     for seed in 0..8 {
+        met.extend(random_stream(modes.clone(), seed, 30_000));
         met.extend(random_stream(trunk.clone(), seed, 30_000));
         met.extend(random_stream(ddr4_3200(), seed, 30_000));
         met.extend(random_stream(aim.clone(), seed, 30_000));

@@ -39,7 +39,7 @@ fn all_options(channels: usize) -> [AimOptions; 2] {
     [IoBuffers::PingPong, IoBuffers::Single].map(|io_buffers| AimOptions {
         channels,
         io_buffers,
-        refresh: true,
+        ..AimOptions::default()
     })
 }
 

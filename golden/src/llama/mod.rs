@@ -17,6 +17,8 @@
 
 mod read;
 
+use crate::real::{dot, softmax, weighted_sum};
+
 pub use read::read;
 
 /// Sizes of a model.
@@ -199,15 +201,8 @@ impl Llama {
                 .iter()
                 .map(|k| dot(q, &k[from..][..head_dim]) / (head_dim as f64).sqrt())
                 .collect();
-            let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let powers: Vec<f64> = scores.iter().map(|score| (score - most).exp()).collect();
-            let sum: f64 = powers.iter().sum();
-            let mut context = vec![0.0; head_dim];
-            for (power, v) in powers.iter().zip(values.iter()) {
-                let weighted = v[from..][..head_dim].iter().map(|v| power / sum * v);
-                context.iter_mut().zip(weighted).for_each(|(c, part)| *c += part);
-            }
-            all.extend(context);
+            let values = values.iter().map(|v| &v[from..][..head_dim]);
+            all.extend(weighted_sum(&softmax(&scores), values));
         }
         product(&layer.o, &all)
     }
@@ -259,15 +254,9 @@ pub fn largest(logits: &[f64]) -> usize {
     best
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len(), "vectors of one length");
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
 fn product(matrix: &[f32], vector: &[f64]) -> Vec<f64> {
     assert!(matrix.len().is_multiple_of(vector.len()), "whole rows");
-    let row = |row: &[f32]| row.iter().zip(vector).map(|(&w, x)| f64::from(w) * x).sum();
-    matrix.chunks(vector.len()).map(row).collect()
+    matrix.chunks(vector.len()).map(|row| dot(row, vector)).collect()
 }
 
 fn add(x: &mut [f64], more: &[f64]) {

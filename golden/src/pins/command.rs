@@ -44,6 +44,13 @@ pub struct Rules {
     pub cl: u64,
     /// WR to its data (WL, without additive latency).
     pub cwl: u64,
+    /// RD_RESULT to its data. None: CL.
+    pub cl_reg: Option<u64>,
+    /// WR_SHARED to its data. None: CWL.
+    pub cwl_gb: Option<u64>,
+    /// A change between the mode of all-bank RDs and that of WR_SHARED and RD_RESULT, behind the command that changes
+    /// it. None: both come in any order.
+    pub t_modch: Option<u64>,
     /// Idle tCK of the data bus when its driver changes: 2 for a preamble of one tCK, as in "READ to
     /// WRITE command delay = RL + BL/2 - WL + 2 tCK".
     pub rtw_gap: u64,
@@ -70,6 +77,42 @@ pub struct Rules {
 impl Rules {
     pub(super) fn banks(&self) -> usize {
         self.bank_groups * self.banks_per_group
+    }
+
+    /// RD_RESULT to its data.
+    pub(super) fn result_latency(&self) -> u64 {
+        self.cl_reg.unwrap_or(self.cl)
+    }
+
+    /// WR_SHARED to its data.
+    pub(super) fn shared_latency(&self) -> u64 {
+        self.cwl_gb.unwrap_or(self.cwl)
+    }
+
+    /// A command to its data, which it has.
+    pub(super) fn latency(&self, pin: Pin) -> u64 {
+        match pin {
+            Pin::RdResult { .. } => self.result_latency(),
+            Pin::WrShared { .. } => self.shared_latency(),
+            Pin::Wr { .. } => self.cwl,
+            _ => self.cl,
+        }
+    }
+
+    /// From read data to write data, of commands with these latencies: the end of the first and the gap, less the
+    /// time that the others take to come.
+    pub(super) fn rd_to_wr(&self, read: u64, write: u64) -> u64 {
+        (read + self.burst + self.rtw_gap).saturating_sub(write)
+    }
+
+    /// A command of all banks to one that moves data: the change, and the tCK of the command that makes it.
+    pub(super) fn mode_change(&self) -> u64 {
+        self.t_modch.map_or(0, |t_modch| t_modch + 1)
+    }
+
+    /// A command that moves data to one of all banks: the mode changes when the data have been on the bus.
+    pub(super) fn mode_change_behind(&self, latency: u64) -> u64 {
+        self.t_modch.map_or(0, |_| latency + self.burst + self.mode_change())
     }
 
     /// The longest that a command other than REF binds a later one.
@@ -170,6 +213,11 @@ impl Pin {
     /// It moves a burst between the data bus and the PUs' buffers.
     pub(super) fn moves_for_pus(self) -> bool {
         matches!(self, Self::RdResult { .. } | Self::WrShared { .. })
+    }
+
+    /// It reads all banks, or opens them for that.
+    pub(super) fn is_of_all_banks(self) -> bool {
+        matches!(self, Self::ActAll { .. } | Self::RdAll { .. })
     }
 
     pub(super) fn touches_columns(self) -> bool {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The rules by name: the timings between two commands, one by one, and what else can be broken.
 
-use super::{Driver, Pin, Rules};
+use super::{Pin, Rules};
 use std::ops::Range;
 
 /// The later of two commands has to wait `delay` after the earlier one, where it is one of those that
@@ -13,8 +13,8 @@ pub(super) struct Gate {
     pub(super) binds: fn(&Rules, Pin, Pin) -> bool,
 }
 
-/// Every timing between two commands but those of REF.
-pub(super) const GATES: [Gate; 19] = [
+/// Every timing between two commands but those of REF. Gates of one rule stand side by side.
+pub(super) const GATES: [Gate; 25] = [
     Gate {
         rule: "tRCD",
         delay: |r| r.t_rcd,
@@ -95,16 +95,51 @@ pub(super) const GATES: [Gate; 19] = [
     },
     Gate {
         rule: "tWTR_SHARED",
-        delay: |r| r.t_wtr_shared.map_or(0, |t_wtr| r.cwl + r.burst + t_wtr),
+        delay: |r| r.t_wtr_shared.map_or(0, |t_wtr| r.shared_latency() + r.burst + t_wtr),
         later: |b| matches!(b, Pin::RdAll { .. } | Pin::RdResult { .. }),
         binds: |_, a, _| matches!(a, Pin::WrShared { .. }),
     },
     Gate {
-        // The end of the read data and the gap, less the time that the write data take to come.
         rule: "tRTW",
-        delay: |r| (r.cl + r.burst + r.rtw_gap).saturating_sub(r.cwl),
-        later: |b| b.driver() == Some(Driver::Controller),
-        binds: |_, a, _| a.driver() == Some(Driver::Dram),
+        delay: |r| r.rd_to_wr(r.cl, r.cwl),
+        later: |b| matches!(b, Pin::Wr { .. }),
+        binds: |_, a, _| matches!(a, Pin::Rd { .. }),
+    },
+    Gate {
+        rule: "tRTW",
+        delay: |r| r.rd_to_wr(r.result_latency(), r.cwl),
+        later: |b| matches!(b, Pin::Wr { .. }),
+        binds: |_, a, _| matches!(a, Pin::RdResult { .. }),
+    },
+    Gate {
+        rule: "tRTW",
+        delay: |r| r.rd_to_wr(r.cl, r.shared_latency()),
+        later: |b| matches!(b, Pin::WrShared { .. }),
+        binds: |_, a, _| matches!(a, Pin::Rd { .. }),
+    },
+    Gate {
+        rule: "tRTW",
+        delay: |r| r.rd_to_wr(r.result_latency(), r.shared_latency()),
+        later: |b| matches!(b, Pin::WrShared { .. }),
+        binds: |_, a, _| matches!(a, Pin::RdResult { .. }),
+    },
+    Gate {
+        rule: "tMODCH",
+        delay: Rules::mode_change,
+        later: Pin::moves_for_pus,
+        binds: |_, a, _| a.is_of_all_banks(),
+    },
+    Gate {
+        rule: "tMODCH",
+        delay: |r| r.mode_change_behind(r.result_latency()),
+        later: Pin::is_of_all_banks,
+        binds: |_, a, _| matches!(a, Pin::RdResult { .. }),
+    },
+    Gate {
+        rule: "tMODCH",
+        delay: |r| r.mode_change_behind(r.shared_latency()),
+        later: Pin::is_of_all_banks,
+        binds: |_, a, _| matches!(a, Pin::WrShared { .. }),
     },
     Gate {
         rule: "tWR",
@@ -192,7 +227,9 @@ pub(super) const REFS_IN_TWO_REFI: usize = 16;
 
 /// The name of every rule that a [`Violation`] can carry.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
-    GATES.iter().map(|gate| gate.rule).chain(OTHER_RULES)
+    let again = |gate: usize| gate > 0 && GATES[gate - 1].rule == GATES[gate].rule;
+    let of_gates = (0..GATES.len()).filter(move |&gate| !again(gate)).map(|gate| GATES[gate].rule);
+    of_gates.chain(OTHER_RULES)
 }
 
 pub(super) fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {

@@ -131,7 +131,7 @@ fn weights_are_those_of_real_numbers() {
     let made = attend(KIND, &[ONE; TOKENS]);
     let scores = made.scores.iter().take(TOKENS);
     let scores: Vec<f64> = scores.map(|score| exact::to_f64(H, score.bits.into())).collect();
-    for ((_, expected), weight) in made.weights.iter().zip(crate::softmax::weights(&scores)) {
+    for ((_, expected), weight) in made.weights.iter().zip(crate::real::softmax(&scores)) {
         let bits = |x: f64| exact::from_f64(H, GRADUAL, x) as u16;
         assert!(expected.holds(bits(weight)) && !expected.holds(bits(weight * 1.02)));
     }

@@ -5,18 +5,26 @@ use crate::sizes::CHIPS;
 use pimlico_dpa::clock::Gear;
 use pimlico_dpa::types::{self, BankSize};
 use pimlico_ports::U;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// What a device is made of and how fast it is: a rank of a DIMM, or a channel of GDDR6. Loaded from
-/// a preset; see `presets/`.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
+/// Chips whose currents are known.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+pub enum Currents {
+    /// 8 Gb x8 chips at 3200 MT/s: `presets/ddr4-3200-power.toml`.
+    #[serde(rename = "ddr4-3200")]
+    Ddr4x3200,
+}
+
+/// What a device is made of and how fast it is: a rank of a DIMM, or a channel of GDDR6. Part of a
+/// [`DeviceSpec`](crate::DeviceSpec); see `presets/`.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Name of the preset.
     pub name: String,
+    /// The chips' currents, if they are known.
+    pub power: Option<Currents>,
     /// Clock period in ps.
-    #[serde(rename = "tCK_ps")]
     pub tck_ps: u64,
     /// Chips, banks, rows.
     pub organisation: Organisation,
@@ -25,7 +33,7 @@ pub struct Config {
 }
 
 /// Chips, banks and rows of a device.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Organisation {
     /// Chips that work together.
@@ -45,7 +53,7 @@ pub struct Organisation {
 /// Timing parameters, under the names that JESD79-4 gives them, in tCK.
 ///
 /// "Same group" and "other group" are bank groups; "WR data" ends tCWL + BL after its WR.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
     /// Length of a burst on the data bus.
@@ -119,6 +127,17 @@ pub struct Timing {
     /// From the end of WR data to PRE.
     #[serde(rename = "WR")]
     pub wr_tck: u64,
+    /// From RD_RESULT to its data: those of registers, not of an array.
+    #[serde(rename = "CL_REG")]
+    pub cl_reg_tck: u64,
+    /// From WR_SHARED to its data: for a buffer, not for an array.
+    #[serde(rename = "CWL_GB")]
+    pub cwl_gb_tck: u64,
+    /// That a channel of AiM takes to change between the mode of its banks, in which all-bank RDs and row commands
+    /// come, and that of its registers, in which WR_SHARED and RD_RESULT do: behind the command that changes it. 0
+    /// where there is one mode.
+    #[serde(rename = "MODCH")]
+    pub modch_tck: u64,
     /// From RD to PRE.
     #[serde(rename = "RTP")]
     pub rtp_tck: u64,
@@ -176,6 +195,20 @@ impl Timing {
         self.cl_tck + self.burst_tck + self.rtw_gap_tck - self.cwl_tck
     }
 
+    /// From RD_RESULT to WR_SHARED, or to a WR: as from RD to WR, with their own latencies.
+    pub fn result_to_wr_tck(&self) -> u64 {
+        (self.cl_reg_tck + self.burst_tck + self.rtw_gap_tck)
+            .saturating_sub(self.cwl_gb_tck.min(self.cwl_tck))
+    }
+
+    /// From a command in one mode to the first in the other: the command that changes it, and the change.
+    pub fn mode_change_tck(&self) -> u64 {
+        match self.modch_tck {
+            0 => 0,
+            modch => 1 + modch,
+        }
+    }
+
     /// From WR to RD, other group: its data must have arrived, and tWTR_S gone by.
     pub fn wr_to_rd_s_tck(&self) -> u64 {
         self.cwl_tck + self.burst_tck + self.wtr_s_tck
@@ -195,13 +228,13 @@ impl Timing {
     pub fn shared_to_rd_tck(&self) -> u64 {
         match self.wtr_shared_tck {
             0 => 0,
-            wtr_shared => self.cwl_tck + self.burst_tck + wtr_shared,
+            wtr_shared => self.cwl_gb_tck + self.burst_tck + wtr_shared,
         }
     }
 
     /// The range of each value on its own. Limits are those of 16 bits and less, far above what any
     /// standard has: they keep sums of them from overflowing.
-    fn ranges(&self) -> [Range; 26] {
+    fn ranges(&self) -> [Range; 29] {
         [
             ("BL", self.burst_tck, 1..=16, "1 to 16"),
             ("CCD_S", self.ccd_s_tck, 1..=64, "1 to 64"),
@@ -224,6 +257,9 @@ impl Timing {
             ("WTR_S", self.wtr_s_tck, 1..=256, "1 to 256"),
             ("WTR_L", self.wtr_l_tck, 1..=256, "1 to 256"),
             ("WTR_SHARED", self.wtr_shared_tck, 0..=256, "0 to 256"),
+            ("CL_REG", self.cl_reg_tck, 0..=256, "0 to 256"),
+            ("CWL_GB", self.cwl_gb_tck, 0..=256, "0 to 256"),
+            ("MODCH", self.modch_tck, 0..=256, "0 to 256"),
             ("WR", self.wr_tck, 1..=256, "1 to 256"),
             ("RTP", self.rtp_tck, 1..=256, "1 to 256"),
             ("REFI", self.refi_tck, 1..=1 << 20, "1 to 1048576"),
@@ -233,7 +269,7 @@ impl Timing {
     }
 
     /// What the rank controller counts: key, and the longest wait that comes of it.
-    fn counted(&self) -> [(&'static str, u64); 17] {
+    fn counted(&self) -> [(&'static str, u64); 18] {
         [
             ("CCD_S", self.ccd_s_tck),
             ("CCD_L", self.ccd_l_tck),
@@ -249,6 +285,7 @@ impl Timing {
             ("RC", self.rc_tck),
             ("RTP", self.rtp_tck),
             ("CL", self.rd_to_wr_tck()),
+            ("CL_REG", self.result_to_wr_tck()),
             ("WTR_L", self.wr_to_rd_l_tck()),
             ("WR", self.wr_to_pre_tck()),
             ("WTR_SHARED", self.shared_to_rd_tck()),
@@ -282,7 +319,7 @@ const RESULT_TCK: u64 = 22;
 type Range = (&'static str, u64, RangeInclusive<u64>, &'static str);
 
 /// Why a preset is refused.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// It is not the TOML of a [`Config`].
     #[error("preset, line {line}: {message}")]
@@ -292,6 +329,9 @@ pub enum ConfigError {
         /// What is wrong with it.
         message: String,
     },
+    /// A key is missing, unknown or of another type, or its value cannot be.
+    #[error("{0}")]
+    Key(String),
     /// Its name would not do in a report or a file's name.
     #[error("preset name {0:?}, expected 1 to 64 letters, digits, '-', '_' or '.'")]
     Name(String),
@@ -310,37 +350,8 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// Presets for [`of_rank`](Self::of_rank).
-    pub const RANKS: [&str; 2] = ["ddr4-3200", "ddr4-3200-16gb"];
-
-    /// The rank of L3's DIMM-PIM.
-    pub fn ddr4_3200() -> Self {
-        Self::parse(include_str!("../presets/ddr4-3200.toml")).expect("tested below")
-    }
-
-    /// A channel of GDDR6-AiM, as in LoL-PIM's module. Not a [`Rank`](crate::Rank).
-    pub fn gddr6_aim() -> Self {
-        Self::parse(include_str!("../presets/gddr6-aim.toml")).expect("tested below")
-    }
-
-    /// A preset of chips that a rank can be built of, by its name.
-    pub fn of_rank(name: &str) -> Option<Self> {
-        let text = match name {
-            "ddr4-3200" => include_str!("../presets/ddr4-3200.toml"),
-            "ddr4-3200-16gb" => include_str!("../presets/ddr4-3200-16gb.toml"),
-            _ => return None,
-        };
-        Some(Self::parse(text).expect("tested below"))
-    }
-
-    /// Reads and checks a preset.
-    pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let config: Self = toml::from_str(text).map_err(|e| ConfigError::syntax(text, &e))?;
-        config.check()?;
-        Ok(config)
-    }
-
-    fn check(&self) -> Result<(), ConfigError> {
+    /// Whether the values can be at all, of any DRAM.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let of_a_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(of_a_name) {
             return Err(ConfigError::Name(self.name.clone()));
@@ -384,7 +395,17 @@ impl Config {
             self.require(key, value, holds, expected)?;
         }
         self.check_rl_mac()?;
+        self.check_one_mode()?;
         self.check_control()
+    }
+
+    /// Whether registers and buffers are read and written as arrays are, and there is one mode: what only an AiM has
+    /// otherwise.
+    fn check_one_mode(&self) -> Result<(), ConfigError> {
+        let Timing { cl_tck, cwl_tck, cl_reg_tck, cwl_gb_tck, modch_tck, .. } = self.timing;
+        self.require("CL_REG", cl_reg_tck, cl_reg_tck == cl_tck, "CL, in a rank")?;
+        self.require("CWL_GB", cwl_gb_tck, cwl_gb_tck == cwl_tck, "CWL, in a rank")?;
+        self.require("MODCH", modch_tck, modch_tck == 0, "0, in a rank")
     }
 
     /// Whether the columns of an RD_ALL are at the PUs while the row is open, and before what is commanded behind it
@@ -410,8 +431,8 @@ impl Config {
     /// CWL (both are mode registers of the chips) and CCD_L are multiples of its tCK, as RL_MAC is in any case.
     pub fn at_gear(&self, gear: Gear) -> Self {
         let mut config = self.clone();
-        let Timing { cl_tck, cwl_tck, ccd_l_tck, .. } = &mut config.timing;
-        for tck in [cl_tck, cwl_tck, ccd_l_tck] {
+        let Timing { cl_tck, cwl_tck, cl_reg_tck, cwl_gb_tck, ccd_l_tck, .. } = &mut config.timing;
+        for tck in [cl_tck, cwl_tck, cl_reg_tck, cwl_gb_tck, ccd_l_tck] {
             *tck = tck.next_multiple_of(gear.tck() as u64);
         }
         config
@@ -488,6 +509,11 @@ impl Config {
 }
 
 impl ConfigError {
+    /// One line from what is said of a key.
+    pub(crate) fn key(error: &dyn std::fmt::Display) -> Self {
+        Self::Key(printable(&error.to_string()))
+    }
+
     /// One line from what the parser says, with the text of the line if it quotes the value alone.
     pub(crate) fn syntax(text: &str, error: &toml::de::Error) -> Self {
         let at = error.span().map_or(0, |span| span.start).min(text.len());
@@ -495,10 +521,14 @@ impl ConfigError {
         let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
         let source = text.lines().nth(line - 1).unwrap_or_default().trim();
         let message = format!("{} (in: {source})", error.message());
-        let printable = |c: char| if c.is_control() { ' ' } else { c };
-        let message = message.chars().map(printable).take(400).collect();
-        Self::Syntax { line, message }
+        Self::Syntax { line, message: printable(&message) }
     }
+}
+
+/// The first of a message as a line.
+fn printable(message: &str) -> String {
+    let printable = |c: char| if c.is_control() { ' ' } else { c };
+    message.trim().chars().map(printable).take(400).collect()
 }
 
 #[cfg(test)]
@@ -561,11 +591,13 @@ mod tests {
         assert_eq!(Config::gddr6_aim().timing.rd_to_wr_tck(), 48);
     }
 
-    /// Every key of a preset, with the table it stands in.
+    /// Every key of a preset's DRAM, with the table it stands in.
     fn keys(text: &str) -> Vec<(Option<String>, String)> {
         let mut keys = Vec::new();
+        let of_dram = |key: &str| ["name", "tCK_ps", "organisation", "timing"].contains(&key);
         for (name, value) in text.parse::<Table>().expect("TOML") {
             match value {
+                _ if !of_dram(&name) => {}
                 Value::Table(table) => {
                     keys.push((None, name.clone()));
                     keys.extend(table.into_iter().map(|(key, _)| (Some(name.clone()), key)));
@@ -592,7 +624,7 @@ mod tests {
     fn every_key_is_required_and_checked() {
         for text in [DDR4, AIM] {
             let keys = keys(text);
-            assert_eq!(keys.len(), 4 + 6 + 26);
+            assert_eq!(keys.len(), 4 + 6 + 29);
             for key in &keys {
                 let (_, name) = key;
                 let missing = refusal(&with(text, key, None), name);
@@ -605,8 +637,9 @@ mod tests {
                 if name == "name" {
                     continue;
                 }
-                // Nothing waits for a WTR_SHARED of 0, and an RL_MAC of 0 is no time.
-                let may_be_0 = ["WTR_SHARED", "RL_MAC"].contains(&name.as_str());
+                // Nothing waits for a WTR_SHARED or a MODCH of 0, and the others are no time.
+                let may_be_0 = ["WTR_SHARED", "RL_MAC", "CL_REG", "CWL_GB", "MODCH"];
+                let may_be_0 = may_be_0.contains(&name.as_str());
                 let least = if may_be_0 { 1 << 40 } else { 0 };
                 for value in [least, 1 << 40, i64::MAX] {
                     let error = refusal(&with(text, key, Some(Value::Integer(value))), name);
@@ -646,12 +679,12 @@ mod tests {
     #[test]
     fn a_preset_is_refused_with_the_name_of_what_is_wrong() {
         for (from, to, expected) in [
-            ("CCD_L = 8", "CCD_L = 8\nCCD_X = 1", "line 18: unknown field `CCD_X`"),
-            ("CCD_L = 8", "CCD_L = 8\nCCD_L = 8", "line 18: duplicate key"),
+            ("CCD_L = 8", "CCD_L = 8\nCCD_X = 1", "line 21: unknown field `CCD_X`"),
+            ("CCD_L = 8", "CCD_L = 8\nCCD_L = 8", "line 21: duplicate key"),
             ("tCK_ps = 625", "tCK_ps = 625\nx = 1", "unknown field `x`"),
             ("chips = 8", "x = 1\nchips = 8", "unknown field `x`"),
-            ("CCD_L = 8", "CCD_L = 8.0", "line 17: invalid type: floating point `8.0`"),
-            ("CCD_L = 8", "CCD_L = ", "line 17: "),
+            ("CCD_L = 8", "CCD_L = 8.0", "line 20: invalid type: floating point `8.0`"),
+            ("CCD_L = 8", "CCD_L = ", "line 20: "),
             ("CCD_L = 8", "\"C\\nC\" = 8", "unknown field `C C`"),
             ("name = \"ddr4-3200\"", "name = \"a\\nb\"", "preset name \"a\\nb\", expected"),
             ("name = \"ddr4-3200\"", "name = \"\"", "preset name \"\", expected"),
@@ -672,6 +705,9 @@ mod tests {
             ("column_bytes = 8", "column_bytes = 16", "column_bytes = 16"),
             ("\nBL = 4", "\nBL = 2", "BL = 2"),
             ("CCD_L = 8", "CCD_L = 7", "CCD_L = 7"),
+            ("CL_REG = 22", "CL_REG = 21", "CL_REG = 21, expected CL"),
+            ("CWL_GB = 16", "CWL_GB = 1", "CWL_GB = 1, expected CWL"),
+            ("MODCH = 0", "MODCH = 32", "MODCH = 32, expected 0"),
             ("RL_MAC = 8", "RL_MAC = 16", "RL_MAC = 16, expected at most 12"),
             ("RL_MAC = 8", "RL_MAC = 10", "RL_MAC = 10, expected a multiple of BL"),
             ("RTP = 12", "RTP = 7", "RL_MAC = 8, expected at most RTP"),

@@ -8,7 +8,7 @@ use crate::sizes::Burst;
 pub type Dram = Cells<Burst>;
 
 /// The cells of all banks, of which a column holds a `B`. Rows that were never written take no memory
-/// and read as `B`'s default.
+/// and read as `B`'s default; so do those beyond the last, as the windows of a module, and keep nothing.
 #[derive(Clone, Debug)]
 pub struct Cells<B> {
     banks: usize,
@@ -42,11 +42,12 @@ impl<B: Copy + Default> Cells<B> {
     ///
     /// # Panics
     ///
-    /// If there is no such bank, row or column.
+    /// If there is no such bank or column.
     pub fn write(&mut self, bank: usize, row: usize, column: usize, burst: B) {
         assert!(bank < self.banks && column < self.columns);
         let size = self.banks * self.columns;
-        let cells = self.rows[row].get_or_insert_with(|| vec![B::default(); size].into());
+        let Some(row) = self.rows.get_mut(row) else { return };
+        let cells = row.get_or_insert_with(|| vec![B::default(); size].into());
         cells[column * self.banks + bank] = burst;
     }
 
@@ -54,7 +55,7 @@ impl<B: Copy + Default> Cells<B> {
     ///
     /// # Panics
     ///
-    /// If there is no such bank, row or column.
+    /// If there is no such bank or column.
     pub fn read(&self, bank: usize, row: usize, column: usize) -> B {
         assert!(bank < self.banks);
         self.read_all_banks(row, column)[bank]
@@ -64,10 +65,10 @@ impl<B: Copy + Default> Cells<B> {
     ///
     /// # Panics
     ///
-    /// If there is no such row or column.
+    /// If there is no such column.
     pub fn read_all_banks(&self, row: usize, column: usize) -> &[B] {
         assert!(column < self.columns);
-        match &self.rows[row] {
+        match self.rows.get(row).and_then(Option::as_ref) {
             Some(cells) => &cells[column * self.banks..][..self.banks],
             None => &self.unwritten,
         }
@@ -87,5 +88,12 @@ mod tests {
         assert_eq!(dram.read(4, 9, 127), [0; CHIPS]);
         assert_eq!(dram.read(3, 10, 127), [0; CHIPS]);
         assert_eq!(dram.read_all_banks(9, 127)[3], [7; CHIPS]);
+    }
+
+    #[test]
+    fn a_row_beyond_the_last_keeps_nothing() {
+        let mut dram = Dram::new(&Config::ddr4_3200());
+        dram.write(0, 1 << 16, 0, [1; CHIPS]);
+        assert_eq!(dram.read(0, 1 << 16, 0), [0; CHIPS]);
     }
 }

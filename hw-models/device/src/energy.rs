@@ -19,6 +19,7 @@
 //! the data bus's termination, which belongs to the board.
 
 use crate::config::Config;
+use crate::config::Currents;
 use crate::statistics::Statistics;
 use pimlico_dpa::types::PinCommand;
 use serde::Deserialize;
@@ -105,11 +106,13 @@ impl Energy {
 }
 
 impl Power {
-    /// What is known of the chips of a configuration: nothing, unless it is the DDR4 preset. (For
-    /// GDDR6-AiM no currents are published.)
+    /// What is known of the chips of a configuration: nothing, unless it names their currents. (For
+    /// GDDR6-AiM none are published.)
     pub fn of(config: &Config) -> Option<Self> {
-        let ddr4 = || toml::from_str(include_str!("../presets/ddr4-3200-power.toml"));
-        (config.name == "ddr4-3200").then(|| ddr4().expect("tested below"))
+        let text = match config.power? {
+            Currents::Ddr4x3200 => include_str!("../presets/ddr4-3200-power.toml"),
+        };
+        Some(toml::from_str(text).expect("tested below"))
     }
 
     /// The energy of an operator, of all chips of the rank.

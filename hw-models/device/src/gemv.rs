@@ -18,12 +18,14 @@
 use crate::config::Config;
 use crate::mapping::{BURST, Place};
 use crate::sizes::{SCORE_BUFFER, SHARED_WORDS};
+use serde::{Deserialize, Serialize};
 
-/// Words of a tile: half of a shared buffer.
+/// Words of a tile, at the most: half of a shared buffer.
 pub const TILE_WORDS: usize = SHARED_WORDS / 2;
 
 /// How the vector comes to the shared buffers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum IoBuffers {
     /// Into one half while the other is in use.
     #[default]
@@ -139,12 +141,18 @@ impl MatrixLayout {
 
     /// Tiles of the vector.
     pub fn tiles(&self) -> usize {
-        self.columns.div_ceil(TILE_WORDS * BURST)
+        self.columns.div_ceil(self.tile_words() * BURST)
     }
 
     /// Bursts of a tile.
     pub fn bursts(&self, tile: usize) -> usize {
-        TILE_WORDS.min(self.columns.div_ceil(BURST) - tile * TILE_WORDS)
+        let words = self.tile_words();
+        words.min(self.columns.div_ceil(BURST) - tile * words)
+    }
+
+    /// Words of a tile that is not the last: a chunk of it fits a row of the banks.
+    fn tile_words(&self) -> usize {
+        TILE_WORDS.min(self.bank_columns)
     }
 
     /// Chunks: 16 rows each.
@@ -187,7 +195,7 @@ impl MatrixLayout {
 
     /// Where a burst of a row of the matrix lies. Rows that fill up the last chunk have places too.
     pub fn place(&self, row: usize, burst: usize) -> Place {
-        let (tile, burst) = (burst / TILE_WORDS, burst % TILE_WORDS);
+        let (tile, burst) = (burst / self.tile_words(), burst % self.tile_words());
         let (bank_row, column) = self.column(tile, row / self.banks, burst);
         Place { bank: row % self.banks, row: bank_row, column }
     }

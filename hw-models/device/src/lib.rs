@@ -9,6 +9,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`spec`] | [`DeviceSpec`]: a device, from a file |
 //! | `ranks` | [`Ranks`]: a device of many, behind the host's channels |
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
@@ -37,7 +38,7 @@
 //! | `pins` | [`PinWatch`]: watches the pins of chips and host |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
 //! | `dram` | [`Dram`]: the cell arrays |
-//! | `config` | [`Config`]: organisation and timing, from a preset file |
+//! | `config` | [`Config`]: organisation and timing of its DRAM |
 //! | `sizes` | sizes that the units fix |
 
 mod accounts;
@@ -65,6 +66,7 @@ mod ranks;
 mod record;
 mod sizes;
 pub mod spd;
+pub mod spec;
 mod statistics;
 mod timeline;
 mod topology;
@@ -74,7 +76,7 @@ mod wave;
 pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
-pub use config::{Config, ConfigError, Organisation, Timing};
+pub use config::{Config, ConfigError, Currents, Organisation, Timing};
 pub use device::Device;
 pub use dimm::Dimm;
 pub use dram::{Cells, Dram};
@@ -86,6 +88,7 @@ pub use pins::{BusDriver, PinWatch};
 pub use rank::{Rank, UnitInput, UnitWatch};
 pub use ranks::{RankRun, Ranks, Together};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};
+pub use spec::{DeviceSpec, SystemKind};
 pub use statistics::{Lost, Statistics};
 pub use timeline::{Activity, STRETCHES, Timeline};
 pub use topology::{Address, Mdq, Topology, TopologyError};

@@ -3,6 +3,8 @@
 
 pub use pimlico_dpa::clock::Gear;
 
+use serde::{Deserialize, Serialize};
+
 /// How a rank works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -31,7 +33,8 @@ impl Default for Options {
 }
 
 /// When softmax divides by the sum of the exponentials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Normalise {
     /// Each weight, before it is used: L3's order.
     Early,
@@ -40,7 +43,8 @@ pub enum Normalise {
 }
 
 /// The format of sums in bank PUs and adder unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SumFormat {
     /// That of the elements.
     Binary16,

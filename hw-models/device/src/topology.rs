@@ -2,6 +2,7 @@
 //! Where a rank is: channels of the host, DIMMs on a channel, ranks on a DIMM (L3 Table 2: 16 channels of
 //! 2 DIMMs of 2 ranks).
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Channels, at the most.
@@ -21,7 +22,8 @@ pub struct Topology {
 }
 
 /// Whose the data lines between buffer chip and chips are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mdq {
     /// Each rank has lines of its own.
     #[default]

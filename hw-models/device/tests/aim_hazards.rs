@@ -13,7 +13,8 @@ struct Bench(Module);
 
 impl Bench {
     fn new(io_buffers: IoBuffers) -> Self {
-        let options = AimOptions { channels: 1, io_buffers, refresh: false };
+        let options =
+            AimOptions { channels: 1, io_buffers, refresh: false, ..AimOptions::default() };
         let config = Config::gddr6_aim();
         let units = AimUnits::models(&config, options);
         Self(Module::new(config, units, options))

@@ -11,11 +11,11 @@ mod initialisation;
 mod message;
 
 use crate::memory_controller::{MemoryController, Transaction};
-use message::{ModuleStatus, QUEUE, RESULTS, Stream};
+use message::{ModuleStatus, QUEUE, RESULTS, Stream, WINDOW_ROW};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
-use pimlico_device::spd::{Description, SpdTiming};
+use pimlico_device::spd::{Description, Module, SpdTiming};
 use pimlico_device::{
     Config, ConfigError, Device, Dimm, HostTransfer, Options, PinWatch, Rank, RankError,
     Statistics, Timeline,
@@ -67,10 +67,11 @@ impl<D: Dimm> Attached<D> {
     /// If the module fails at that.
     pub fn new(mut dimm: D) -> Self {
         let config = dimm.config();
-        let module = Description::of(config).module;
+        let module = with_windows(Description::of(config).module);
         let timing = SpdTiming::of_host(config);
+        let refi_tck = config.timing.refi_tck;
         initialisation::run(&mut dimm, &timing).expect("a module takes its mode registers");
-        let controller = MemoryController::new(&module, timing);
+        let controller = MemoryController::new(&module, timing).refreshing(refi_tck);
         Self {
             dimm,
             controller,
@@ -128,6 +129,11 @@ impl<D: Dimm> Attached<D> {
     fn push(&mut self, transaction: Transaction) {
         self.controller.push(transaction).expect("a window of the module");
     }
+}
+
+/// A module as the host addresses it: its windows are in the last row that pins can name, however few its chips have.
+fn with_windows(module: Module) -> Module {
+    Module { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
 }
 
 /// Where a run is, as the host sees it.

@@ -43,7 +43,8 @@ impl HostPort {
 
     /// Of a module of such chips.
     pub fn of(config: &Config) -> Result<Self, SpdError> {
-        Self::with(&Description::of(config))
+        let Self { controller } = Self::with(&Description::of(config))?;
+        Ok(Self { controller: controller.refreshing(config.timing.refi_tck) })
     }
 
     fn with(module: &Description) -> Result<Self, SpdError> {

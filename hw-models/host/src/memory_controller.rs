@@ -175,6 +175,13 @@ impl MemoryController {
         Self { delay, ..self }
     }
 
+    /// The same with REFs at least so often: what a firmware tells it of chips that want more of them than the
+    /// standard says.
+    pub fn refreshing(self, refi_tck: u64) -> Self {
+        let refi_tck = self.refi_tck.min(refi_tck);
+        Self { refi_tck, next_ref: refi_tck, ..self }
+    }
+
     /// Queues a transaction.
     pub fn push(&mut self, transaction: Transaction) -> Result<(), NoSuchPlace> {
         let (wanted, size) = (transaction.place(), self.size);

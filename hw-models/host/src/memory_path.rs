@@ -70,7 +70,8 @@ pub fn run(
     config: &Config,
     transactions: impl IntoIterator<Item = Transaction>,
 ) -> Result<PathOutcome, PathError> {
-    let mut host = MemoryController::from_spd(image)?.with_delay(delay);
+    let host = MemoryController::from_spd(image)?.with_delay(delay);
+    let mut host = host.refreshing(config.timing.refi_tck);
     let mut chips = Chips::new(config)?;
     let mut buffer = BufferChip::new(path);
     for transaction in transactions {

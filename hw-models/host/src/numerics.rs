@@ -57,25 +57,27 @@ pub struct NumericsRow {
 /// Runs a head of each context and distribution on a rank of each kind, these side by side. `progress`
 /// is told after each head.
 pub fn compare(
+    rank: &(Config, Options),
     head_dim: usize,
     contexts: &[usize],
     seed: u64,
     progress: impl FnMut(),
 ) -> Result<NumericsComparison, AttentionError> {
-    compare_kinds(head_dim, contexts, seed, &KINDS, progress)
+    compare_kinds(rank, head_dim, contexts, seed, &KINDS, progress)
 }
 
 /// The same with ranks of some of the kinds.
 pub fn compare_kinds(
+    rank: &(Config, Options),
     head_dim: usize,
     contexts: &[usize],
     seed: u64,
     kinds: &[(Normalise, SumFormat)],
     mut progress: impl FnMut(),
 ) -> Result<NumericsComparison, AttentionError> {
-    let config = Config::ddr4_3200();
+    let (config, _) = rank;
     for &context in contexts {
-        HeadLayout::new(&config, head_dim, context, 0)?; // before any data are made
+        HeadLayout::new(config, head_dim, context, 0)?; // before any data are made
     }
     let mut rows = Vec::new();
     for &context in contexts {
@@ -84,8 +86,8 @@ pub fn compare_kinds(
             let head = Head::synthetic(shape, seed, 0);
             let of_kinds = std::thread::scope(|scope| {
                 let run = |&kind| {
-                    let (config, head) = (&config, &head);
-                    scope.spawn(move || row(config, shape, head, kind))
+                    let head = &head;
+                    scope.spawn(move || row(rank, shape, head, kind))
                 };
                 let threads: Vec<_> = kinds.iter().map(run).collect();
                 let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
@@ -99,16 +101,16 @@ pub fn compare_kinds(
             progress();
         }
     }
-    Ok(NumericsComparison { system: config.name, head_dim, seed, rows })
+    Ok(NumericsComparison { system: config.name.clone(), head_dim, seed, rows })
 }
 
 fn row(
-    config: &Config,
+    (config, options): &(Config, Options),
     shape: HeadShape,
     head: &Head,
     (normalise, sums): (Normalise, SumFormat),
 ) -> Result<NumericsRow, AttentionError> {
-    let options = Options { normalise, sums, ..Options::default() };
+    let options = Options { normalise, sums, ..*options };
     let mut rank = Attached::engine(config, options).expect("an L3 rank");
     let pins = PinLog::of(&mut rank);
     let layout = HeadLayout::new(config, shape.head_dim, shape.context, 0)?;

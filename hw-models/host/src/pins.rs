@@ -50,7 +50,9 @@ impl PinLog {
 
     /// Watches a channel of a module that has just been reset: what is on its pins is on all of them.
     pub fn of_module(module: &mut Module) -> Self {
-        let log = Self::new(rules(module.config()), module.options().refresh);
+        let t_modch = module.options().changes_mode().then_some(module.config().timing.modch_tck);
+        let rules = Rules { t_modch, ..rules(module.config()) };
+        let log = Self::new(rules, module.options().refresh);
         module.watch(Box::new(log.clone()));
         log
     }
@@ -156,6 +158,7 @@ pub fn rules(config: &Config) -> Rules {
     let Timing { rcd_tck, rcd_wr_tck, rcd_mac_tck, ras_tck, rp_tck, rc_tck, .. } = config.timing;
     let Timing { cl_tck, cwl_tck, rtw_gap_tck, wtr_s_tck, wtr_l_tck, wtr_shared_tck, .. } =
         config.timing;
+    let Timing { cl_reg_tck, cwl_gb_tck, .. } = config.timing;
     let Timing { wr_tck, rtp_tck, refi_tck, rfc_tck, max_postponed_refs, .. } = config.timing;
     Rules {
         bank_groups,
@@ -176,6 +179,9 @@ pub fn rules(config: &Config) -> Rules {
         t_rc: rc_tck,
         cl: cl_tck,
         cwl: cwl_tck,
+        cl_reg: Some(cl_reg_tck).filter(|&tck| tck != cl_tck),
+        cwl_gb: Some(cwl_gb_tck).filter(|&tck| tck != cwl_tck),
+        t_modch: None,
         rtw_gap: rtw_gap_tck,
         t_wtr_s: wtr_s_tck,
         t_wtr_l: wtr_l_tck,
@@ -211,6 +217,9 @@ pub fn advertised_rules(advertised: &Advertised) -> Rules {
         t_rc: t.rc_tck,
         cl: t.cl_tck,
         cwl: t.wl_tck,
+        cl_reg: None,
+        cwl_gb: None,
+        t_modch: None,
         rtw_gap: standard::TURNAROUND_TCK,
         t_wtr_s: t.wtr_s_tck,
         t_wtr_l: t.wtr_l_tck,

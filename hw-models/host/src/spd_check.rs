@@ -161,12 +161,11 @@ pub struct BusUtilisation {
     pub read_long: f64,
 }
 
-/// Compares all of them on the rank of L3's DIMM-PIM.
-pub fn compare(seed: u64) -> Result<SpdComparison, PathError> {
-    let config = Config::ddr4_3200();
+/// Compares all of them on a rank of such chips.
+pub fn compare(config: &Config, seed: u64) -> Result<SpdComparison, PathError> {
     let mut measured = Vec::with_capacity(SETUPS.len());
     for setup in SETUPS {
-        measured.push(Measured::new(setup, &config, seed)?);
+        measured.push(Measured::new(setup, config, seed)?);
     }
     let configurations = measured.try_into().expect("as many as there are setups");
     Ok(SpdComparison {
@@ -174,7 +173,7 @@ pub fn compare(seed: u64) -> Result<SpdComparison, PathError> {
         tck_ns: config.tck_ps as f64 / 1000.0,
         failures: failures(&configurations),
         configurations,
-        system: config.name,
+        system: config.name.clone(),
     })
 }
 
@@ -253,14 +252,13 @@ pub struct Judgement {
     pub outcome: PathOutcome,
 }
 
-/// Runs transactions on a module that holds nothing, with the image of L3's module and the chips of
-/// `config`, and checks all that can be checked.
+/// Runs transactions on a module that holds nothing, of the chips of `config`, and checks all that can be checked.
 pub fn judge(
     setup: SpdSetup,
     config: &Config,
     transactions: &[Transaction],
 ) -> Result<Judgement, PathError> {
-    let mut image = *Description::ddr4_3200().image(setup.values)?.as_bytes();
+    let mut image = *Description::of(config).image(setup.values)?.as_bytes();
     if setup.host != Host::Own {
         image[OWN_BYTES].fill(0);
     }
@@ -459,7 +457,11 @@ fn streamed(config: &Config, burst: usize) -> Place {
         (config.organisation.bank_groups, config.organisation.banks_per_group);
     let (column, group) = (burst / groups % config.columns(), burst % groups);
     let set = burst / groups / config.columns();
-    Place { bank: group * per_group + set % per_group, row: set / per_group, column }
+    Place {
+        bank: group * per_group + set % per_group,
+        row: set / per_group % config.organisation.rows,
+        column,
+    }
 }
 
 /// Writes and reads of a few columns of a few rows of a few banks: of one bank, two of a group, and of
@@ -519,7 +521,7 @@ mod tests {
 
     #[test]
     fn what_does_not_hold_is_said() {
-        let comparison = compare(1).expect("presets");
+        let comparison = compare(&Config::ddr4_3200(), 1).expect("presets");
         assert_eq!(comparison.failures, [""; 0]);
         let failures_of = |change: fn(&mut [Measured; 6])| {
             let mut configurations = comparison.configurations.clone();

@@ -8,7 +8,7 @@
 use crate::attention::{self, Attention, AttentionError};
 use crate::data::{Distribution, Head, HeadShape};
 use crate::numerics::{self, NumericsRow};
-use pimlico_device::{Normalise, SumFormat};
+use pimlico_device::{Config, Normalise, Options, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::{exact, reduction, softmax};
 use pimlico_units::arith::{Binary16, Binary16Flush, Fp};
@@ -24,7 +24,8 @@ pub fn compare(
     mut progress: impl FnMut(),
 ) -> Result<Vec<[NumericsRow; 2]>, AttentionError> {
     let kind = [(Normalise::Early, SumFormat::Binary16)];
-    let kept = numerics::compare_kinds(head_dim, contexts, seed, &kind, &mut progress)?.rows;
+    let rank = (Config::ddr4_3200(), Options::default());
+    let kept = numerics::compare_kinds(&rank, head_dim, contexts, seed, &kind, &mut progress)?.rows;
     let mut rows = Vec::new();
     for row in kept {
         let distributions = [Distribution::Random, Distribution::Peaked];
@@ -91,7 +92,6 @@ mod tests {
     use crate::attached::Attached;
     use crate::kv_cache::{self, HostPort};
     use pimlico_device::mapping::HeadLayout;
-    use pimlico_device::{Config, Options};
 
     fn head(context: usize, distribution: Distribution) -> Head {
         Head::synthetic(HeadShape { head_dim: 64, context, group: 1, distribution }, 7, 0)

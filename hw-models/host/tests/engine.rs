@@ -243,6 +243,7 @@ fn other_timings() -> impl Strategy<Value = Config> {
             let timing = &mut config.timing;
             (timing.ccd_l_tck, timing.cl_tck, timing.cwl_tck) =
                 (ccd_l_tck, cl_tck, cwl_tck.min(cl_tck));
+            (timing.cl_reg_tck, timing.cwl_gb_tck) = (timing.cl_tck, timing.cwl_tck);
             // Results are read before a REF closes their rows, and columns are at the PUs before their row closes.
             let rp_tck = rp_tck.max(22_u64.saturating_sub(rtp_tck));
             let spare = (rtp_tck + rp_tck - 22).min(rtp_tck).min(timing.cwl_tck);

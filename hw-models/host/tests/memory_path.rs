@@ -73,7 +73,7 @@ proptest! {
 
 #[test]
 fn the_comparison_has_the_figures_of_the_claim() {
-    let comparison = compare(1).expect("presets");
+    let comparison = compare(&Config::ddr4_3200(), 1).expect("presets");
     assert_eq!(comparison.failures, [""; 0]);
     let [plain, honest, spoofed, ..] = &comparison.configurations;
     // CWL + BL, CL + BL; one tCK more or less where re-layout holds the data.

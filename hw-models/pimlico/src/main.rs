@@ -5,6 +5,7 @@
 //! held, 1 a check failed, 2 wrong usage or input.
 
 mod cosim;
+mod device;
 mod dpa;
 mod estimate;
 mod failure;
@@ -38,6 +39,8 @@ struct Cli {
 enum Command {
     /// Run an operator of a language model on the device
     Run(Box<run::Given>),
+    /// List, show or check devices: DRAM, units, buffers and topology, from a file
+    Device(device::DeviceArguments),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit
     Cosim(cosim::CosimArguments),
     /// Compute single floating-point operations, on the model or the RTL, and check results
@@ -68,7 +71,8 @@ fn parse() -> Cli {
 
 fn main() -> ExitCode {
     let result = match parse().command {
-        Command::Run(arguments) => run::run(&arguments),
+        Command::Run(arguments) => run::run(*arguments),
+        Command::Device(arguments) => device::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
         Command::Dpa(arguments) => dpa::run(&arguments),

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico spd`: the SPD image of the module, honest and spoofed, and what a host makes of it.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::{files, output};
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{
     Advertised, Description, MODULE_TYPE, Module, SPD_BYTES, Spd, SpdTiming, Values,
 };
+use pimlico_device::{Config, SystemKind};
 use pimlico_host::memory_controller::Delay;
 use pimlico_host::spd_check::{self, Host, Measured, SpdComparison};
 use serde::Serialize;
@@ -32,6 +34,8 @@ enum Action {
         /// The chips' own timing, in place of the one with which a host makes up for re-layout
         #[arg(long)]
         honest: bool,
+        #[command(flatten)]
+        device: DeviceFlag,
     },
     /// Check an image and show what it tells a host
     Show {
@@ -44,6 +48,8 @@ enum Action {
     /// Compare honest and spoofed image on a host that programs itself from it, with the chips' pins
     /// watched: what re-layout costs the host, and whether it breaks the chips' timing
     Check {
+        #[command(flatten)]
+        device: DeviceFlag,
         /// Seed of the data and of the random stream of writes and reads
         #[arg(long, default_value_t = 1)]
         seed: u64,
@@ -56,17 +62,20 @@ enum Action {
 /// Runs the command.
 pub fn run(arguments: &SpdArguments) -> Result<(), Failure> {
     match &arguments.action {
-        Action::Write { file, honest } => {
-            write(file, if *honest { Values::Honest } else { Values::Spoofed })
+        Action::Write { file, honest, device } => {
+            let values = if *honest { Values::Honest } else { Values::Spoofed };
+            write(file, values, &device.of(SystemKind::L3)?.config())
         }
         Action::Show { file, json } => show(file, *json),
-        Action::Check { seed, json } => check(*seed, *json),
+        Action::Check { seed, json, device } => {
+            check(&device.of(SystemKind::L3)?.config(), *seed, *json)
+        }
     }
 }
 
-fn write(file: &Path, values: Values) -> Result<(), Failure> {
-    let image = Description::ddr4_3200().image(values);
-    let image = image.map_err(|e| Failure::Input(format!("preset ddr4-3200-spd: {e}")))?;
+fn write(file: &Path, values: Values, config: &Config) -> Result<(), Failure> {
+    let image = Description::of(config).image(values);
+    let image = image.map_err(|e| Failure::Input(format!("SPD image of {}: {e}", config.name)))?;
     files::replace(file, image.as_bytes()).map_err(|e| Failure::file(file, &e))?;
     output::print(&format!("{}: {SPD_BYTES} bytes, {}\n", file.display(), name(values)))
 }
@@ -192,8 +201,8 @@ fn parameters(timing: &SpdTiming) -> [(&'static str, u64); 17] {
     ]
 }
 
-fn check(seed: u64, json: bool) -> Result<(), Failure> {
-    let comparison = spd_check::compare(seed).map_err(|e| Failure::Input(e.to_string()))?;
+fn check(config: &Config, seed: u64, json: bool) -> Result<(), Failure> {
+    let comparison = spd_check::compare(config, seed).map_err(|e| Failure::Input(e.to_string()))?;
     if json {
         output::print_json(&comparison)?;
     } else {

@@ -6,6 +6,7 @@ mod dram;
 mod io_buffers;
 mod numerics;
 mod programs;
+mod timing;
 mod vendor;
 
 use crate::failure::Failure;
@@ -32,6 +33,8 @@ enum Study {
     Numerics(numerics::NumericsArguments),
     /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
     Programs(programs::ProgramsArguments),
+    /// The work of `sweep dram` by the value of one timing
+    Timing(timing::TimingArguments),
     /// The headline figures by what a vendor of DRAM chooses: density, banks that open in a tFAW, data lines of a DIMM
     Vendor(vendor::VendorArguments),
 }
@@ -44,6 +47,7 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),
+        Study::Timing(arguments) => timing::run(arguments),
         Study::Vendor(arguments) => vendor::run(arguments),
     }
 }

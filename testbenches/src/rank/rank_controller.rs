@@ -237,6 +237,9 @@ fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
         t_rc: slots(timing.rc),
         cl: slots(timing.rd_to_wr) - 1,
         cwl: 0,
+        cl_reg: None,
+        cwl_gb: None,
+        t_modch: None,
         rtw_gap: 0,
         t_wtr_s: slots(timing.wr_to_rd_s) - 1,
         t_wtr_l: slots(timing.wr_to_rd_l) - 1,
@@ -668,7 +671,7 @@ impl Judge {
             let freed = if burst.request.write { after(last.freed, 1) } else { 0 };
             let turn = turn.max(freed);
             let alone = turn.max(between).max(turnaround).max(turned) + passed_over;
-            let shared = turn + times.bus_bound;
+            let shared = alone.max(turn + times.bus_bound);
             let ninth = burst.request.write && times.shared_to_rd > 0 && self.words >= WRITES_FIRST;
             let behind_read = ninth && last.reads.is_some_and(|at| at >= turn);
             // With RD and WR beside it, it may have to give way to one.

@@ -64,7 +64,8 @@ impl AimHead {
         context: usize,
         first_row: usize,
     ) -> Option<Self> {
-        let k = AimLayout::new(config, options, context, head_dim, first_row).ok()?;
+        let tokens = options.mapping.k_row_tokens.unwrap_or(usize::MAX);
+        let k = AimLayout::sharing(config, options, context, head_dim, first_row, tokens).ok()?;
         let v = AimLayout::new(config, options, head_dim, context, k.end_row()).ok()?;
         // The outputs of whole groups are behind the weights, of whole chunks.
         let outputs = head_dim.next_multiple_of(options.pus());

@@ -15,7 +15,7 @@
 
 use super::error::{AimError, Hazard};
 use super::layout;
-use super::units::{BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
+use super::units::{AimOptions, BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
 use pimlico_ports::Instances;
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::bank::{
@@ -23,14 +23,17 @@ use pimlico_units::bank::{
 };
 use std::any::Any;
 
-/// Clocks from a column to the first in which its result can be read, if it ends a sum.
-pub const READ_TO_RESULT: u64 = Pu::LATENCY + 2;
+/// Clocks from a column to the first in which its result can be read, if it ends a sum, of PUs that take so many from a
+/// beat to the result.
+pub fn read_to_result(pu_clocks: u64) -> u64 {
+    pu_clocks + 2
+}
 
 /// Clocks from a word of the global buffer to the first in which it can be read, if it ends a filling.
 pub const WORD_TO_READ: u64 = 1;
 
-/// Clocks after which nothing is under way.
-const IDLE_CLOCKS: u64 = READ_TO_RESULT + 2;
+/// Clocks after which a word is in its buffer, and results that are read are at its output.
+const IDLE_CLOCKS: u64 = 2;
 
 /// Ports of a PU.
 pub type PuIn = TreePuIn<Binary16>;
@@ -61,12 +64,6 @@ pub struct Arriving<'a> {
     pub take_results: bool,
 }
 
-impl Arriving<'_> {
-    fn is_something(&self) -> bool {
-        self.column.is_some() || self.word.is_some() || self.take_results
-    }
-}
-
 /// PUs and I/O buffers.
 pub struct Channels {
     pus: Box<dyn Instances<Pu>>,
@@ -87,6 +84,8 @@ pub struct Channels {
     results: IoBufferUnits<1>,
     results_in: Box<[PingpongBufferIn<Word>]>,
     results_out: Box<[PingpongBufferOut<Word>]>,
+    /// Clocks after which a column has nothing under way.
+    column_clocks: u64,
     /// Clocks before nothing is under way.
     clocks_left: u64,
 }
@@ -97,8 +96,9 @@ impl Channels {
         pus: Box<dyn Instances<Pu>>,
         global: IoBufferUnits<GLOBAL_WORDS>,
         results: IoBufferUnits<1>,
-        channels: usize,
+        options: &AimOptions,
     ) -> Self {
+        let channels = options.channels;
         let count = channels * BANKS;
         Self {
             pus,
@@ -115,15 +115,20 @@ impl Channels {
             results,
             results_in: vec![PingpongBufferIn::default(); channels].into(),
             results_out: vec![PingpongBufferOut::default(); channels].into(),
+            column_clocks: read_to_result(options.pu_clocks) + IDLE_CLOCKS,
             clocks_left: 0,
         }
     }
 
     /// One clock. Returns the results that were read in the last, a word of each channel.
     pub fn clock(&mut self, arriving: &Arriving<'_>) -> Result<Option<Box<[Word]>>, AimError> {
-        if arriving.is_something() {
-            self.clocks_left = IDLE_CLOCKS;
-        }
+        let Arriving { column, word, take_results } = arriving;
+        let needed = match column {
+            Some(_) => self.column_clocks,
+            None if word.is_some() || *take_results => IDLE_CLOCKS,
+            None => 0,
+        };
+        self.clocks_left = self.clocks_left.max(needed);
         if self.clocks_left == 0 {
             return Ok(None);
         }

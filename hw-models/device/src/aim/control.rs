@@ -8,7 +8,7 @@
 use super::units::{RankController, SLOTS};
 use crate::accounts::Cause;
 use crate::config::Timing;
-use pimlico_dpa::types::{ArrayRequest, BusRequest, Pins};
+use pimlico_dpa::types::{self, ArrayRequest, BusRequest, Pins};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::rank::{
     RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut,
@@ -50,7 +50,11 @@ impl Control {
         rank_controller: Box<dyn Instances<RankController>>,
         refresh_manager: Box<dyn Instances<RefreshManager>>,
     ) -> Self {
-        let timing_i = timing.ports().in_cycles(SLOTS as u8);
+        // There are no RDs: what turns the data lines round is RD_RESULT.
+        let rd_to_wr =
+            timing.result_to_wr_tck().try_into().expect("checked with the configuration");
+        let ports = types::Timing { rd_to_wr, ..timing.ports() };
+        let timing_i = ports.in_cycles(SLOTS as u8);
         Self {
             rank_controller,
             controls: RankControllerIn { timing_i, ..Default::default() },

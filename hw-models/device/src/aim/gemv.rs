@@ -9,7 +9,8 @@
 //!
 //! Of each tile of the vector, the columns of every group are read, group after group; with the last of
 //! a group's part its sums leave for the GPR, and from the second tile on the EPU adds them to what is
-//! there. Where there is one group only, its sums stay in the PUs over all tiles and leave once.
+//! there. Where there is one group only, its sums stay in the PUs over all tiles and leave once. So do those of every
+//! group with [`Order::OutputStationary`], for which each tile comes again for every group.
 //!
 //! **Ping-pong** ([`IoBuffers::PingPong`]): two command queues, of the arrays and of the data lines, and
 //! two sides on both ends. A tile is filled into one side of the global buffer while the PUs read the
@@ -19,19 +20,21 @@
 //! **Single** ([`IoBuffers::Single`]): one queue, in order, and one side at each end. What stands behind
 //! waits until what stands before is on the pins: the columns of a tile for its last word, RD_RESULT
 //! for the PUs' last sum, the next columns for RD_RESULT, and the next tile's words for all of these.
-//! The row of a column is opened when the queue has come to the column, not before.
+//! The row of a column is opened when the queue has come to the column, not before. From words or results to columns
+//! and back, the channels change their mode (`mode.rs`).
 //!
 //! In both the hub knows the latencies of what it has sent, and holds a request back so that a word has
 //! been written before it is read, and a result as well. What it would do wrong, the ports of the buffers
 //! show ([`Hazard`](super::Hazard)).
 
-use super::channels::{Beat, READ_TO_RESULT, WORD_TO_READ};
+use super::channels::{Beat, WORD_TO_READ, read_to_result};
 use super::epu::Sum;
 use super::error::AimError;
 use super::layout::{self, AimLayout};
+use super::mode::{Mode, Modes};
 use super::module::Module;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
-use super::units::{GLOBAL_WORDS, RankController, SLOTS};
+use super::units::{Order, RankController, SLOTS};
 use crate::accounts::Gap;
 use crate::gemv::IoBuffers;
 use crate::statistics::Statistics;
@@ -86,15 +89,15 @@ pub fn gemv(
 /// A word of the vector on its way to the global buffers.
 #[derive(Clone, Copy)]
 struct Fill {
-    tile: usize,
+    filling: usize,
     request: BusRequest,
     last: bool,
 }
 
-/// A column, and the tile that it needs.
+/// A column, and the filling that it needs.
 #[derive(Clone, Copy)]
 struct Read {
-    tile: usize,
+    filling: usize,
     read: AllBankRead,
 }
 
@@ -104,9 +107,6 @@ const TO_COLUMN_TCK: u64 = SLOTS as u64 * RankController::LATENCY;
 const TO_BUS_TCK: u64 = TO_COLUMN_TCK + BUS_SLOT;
 const BUS_SLOT: u64 = 1;
 
-/// tCK from the request of a column to the first in which its result can be written.
-const TO_RESULT_TCK: u64 = TO_COLUMN_TCK + 2 * (READ_TO_RESULT - 1);
-
 /// tCK that RD_RESULT may come late where nothing but columns is before it: behind another RD_RESULT.
 const LATE_TCK: u64 = 8;
 
@@ -115,16 +115,23 @@ struct Queues<'a> {
     single: bool,
     /// Sides of each buffer.
     sides: usize,
+    /// From the request of a column to the first tCK in which its result can be written.
+    to_result_tck: u64,
+    /// Clocks from a column to the first in which its result can be read.
+    read_to_result: u64,
+    modes: Modes,
     /// From WR_SHARED until its word is there.
     operand_tck: u64,
+    /// From RD_RESULT until its results have left.
+    results_tck: u64,
     fills: Peekable<Box<dyn Iterator<Item = Fill> + 'a>>,
     /// Words that were not offered so far.
     words_left: usize,
     reads: Peekable<Box<dyn Iterator<Item = Read> + 'a>>,
     sums: Box<dyn Iterator<Item = Sum> + 'a>,
-    /// Of each tile whose words are all on the pins or past them: from when on it can be read.
+    /// Of each filling whose words are all on the pins or past them: from when on it can be read.
     readable_tck: Vec<u64>,
-    /// Tiles whose last column is on the pins or past them.
+    /// Fillings whose last column is on the pins or past them.
     released: usize,
     /// Sums whose last column was asked for, and whose results have left.
     asked_sums: usize,
@@ -146,22 +153,33 @@ struct Queues<'a> {
 
 impl<'a> Queues<'a> {
     fn new(module: &Module, layout: &'a AimLayout, vector: &'a [u16], outputs: usize) -> Self {
-        let single = module.options().io_buffers == IoBuffers::Single;
+        let options = module.options();
+        let single = options.io_buffers == IoBuffers::Single;
         let timing = &module.config().timing;
         let (tiles, groups) = (layout.tiles(), layout.groups());
-        // With one group, its sums stay in the PUs.
-        let stays = groups == 1;
+        let stays = options.sums_stay(layout.rows);
 
-        let fills = (0..tiles).flat_map(move |tile| {
+        // Each filling of the global buffer: its tile, and the groups that it is for.
+        let again = options.mapping.order == Order::OutputStationary;
+        let fillings = if again { groups * tiles } else { tiles };
+        let filling = move |number: usize| match again {
+            true => (number % tiles, number / tiles..number / tiles + 1),
+            false => (number, 0..groups),
+        };
+        let fills = (0..fillings).flat_map(move |number_of_filling| {
+            let (tile, _) = filling(number_of_filling);
             let words = layout.tile_words(tile);
             (0..words).map(move |number| {
-                let word = layout::word_of(vector, tile * GLOBAL_WORDS + number);
+                let word = layout::word_of(vector, layout.first_word(tile) + number);
                 let last = number + 1 == words;
-                Fill { tile, request: BusRequest::Operand { number, word, last }, last }
+                let request = BusRequest::Operand { number, word, last };
+                Fill { filling: number_of_filling, request, last }
             })
         });
-        let reads = (0..tiles).flat_map(move |tile| {
+        let reads = (0..fillings).flat_map(move |number| {
+            let (tile, groups) = filling(number);
             let words = layout.tile_words(tile);
+            let end = groups.end;
             let of_group = move |group| {
                 (0..words).map(move |word| {
                     let (row, column) = layout.place(tile, group, word);
@@ -169,14 +187,14 @@ impl<'a> Queues<'a> {
                         word,
                         first: word == 0 && !(stays && tile > 0),
                         last: word + 1 == words && !(stays && tile + 1 < tiles),
-                        release: word + 1 == words && group + 1 == groups,
+                        release: word + 1 == words && group + 1 == end,
                     };
                     let opens = (tile, group, word) == (0, 0, 0);
                     let gap = if opens { Gap::Fill } else { Gap::Bubble };
-                    Read { tile, read: AllBankRead { row, column, beat, gap } }
+                    Read { filling: number, read: AllBankRead { row, column, beat, gap } }
                 })
             };
-            (0..groups).flat_map(of_group)
+            groups.flat_map(of_group)
         });
         let sums = (0..if stays { 1 } else { tiles }).flat_map(move |tile| {
             let place = move |group: usize| outputs + group * layout.pus();
@@ -185,12 +203,16 @@ impl<'a> Queues<'a> {
         Self {
             single,
             sides: if single { 1 } else { 2 },
-            operand_tck: timing.cwl_tck + timing.burst_tck,
+            to_result_tck: TO_COLUMN_TCK + 2 * (read_to_result(options.pu_clocks) - 1),
+            read_to_result: read_to_result(options.pu_clocks),
+            modes: Modes::new(module.config(), &options, module.tck()),
+            operand_tck: timing.cwl_gb_tck + timing.burst_tck,
+            results_tck: timing.cl_reg_tck + timing.burst_tck,
             fills: (Box::new(fills) as Box<dyn Iterator<Item = Fill>>).peekable(),
             reads: (Box::new(reads) as Box<dyn Iterator<Item = Read>>).peekable(),
-            words_left: (0..tiles).map(|tile| layout.tile_words(tile)).sum(),
+            words_left: (0..fillings).map(|number| layout.tile_words(filling(number).0)).sum(),
             sums: Box::new(sums),
-            readable_tck: Vec::with_capacity(tiles),
+            readable_tck: Vec::with_capacity(fillings),
             released: 0,
             asked_sums: 0,
             left_sums: 0,
@@ -240,8 +262,11 @@ impl<'a> Queues<'a> {
     }
 
     fn may_read(&self, now: u64, next: &Read) -> bool {
+        if now + TO_COLUMN_TCK < self.modes.earliest_tck(Mode::Banks) {
+            return false;
+        }
         // Its tile is there, or will be when its row is open: that takes longer than a word.
-        let Some(&readable_tck) = self.readable_tck.get(next.tile) else { return false };
+        let Some(&readable_tck) = self.readable_tck.get(next.filling) else { return false };
         let opens_row = self.row != Some(next.read.row);
         if !opens_row && now + TO_COLUMN_TCK < readable_tck {
             return false;
@@ -272,10 +297,16 @@ impl<'a> Queues<'a> {
         let nth = before - self.left_sums - in_front - 1;
         no_words
             && self.offered_bus.is_none()
-            && self.ready_tck.get(nth).is_some_and(|ready| ready + LATE_TCK <= now + TO_RESULT_TCK)
+            && self
+                .ready_tck
+                .get(nth)
+                .is_some_and(|ready| ready + LATE_TCK <= now + self.to_result_tck)
     }
 
     fn offer_bus(&mut self, now: u64) {
+        if now + TO_BUS_TCK < self.modes.earliest_tck(Mode::Registers) {
+            return;
+        }
         let ready = |&tck: &u64| now + TO_BUS_TCK >= tck;
         if self.ready_tck.front().is_some_and(ready)
             && let Some(sum) = self.sums.next()
@@ -287,7 +318,7 @@ impl<'a> Queues<'a> {
         let (released, sides) = (self.released, self.sides);
         // In order: all results before it have left.
         let in_turn = !self.single || self.left_sums == self.asked_sums;
-        let fill = self.fills.next_if(|fill| in_turn && fill.tile < released + sides);
+        let fill = self.fills.next_if(|fill| in_turn && fill.filling < released + sides);
         self.words_left -= usize::from(fill.is_some());
         self.offered_bus = fill.map(|fill| (fill.request, Some(fill)));
     }
@@ -299,13 +330,23 @@ impl<'a> Queues<'a> {
         if events.bus_taken {
             self.taken_bus.extend(self.offered_bus.take());
         }
+        if events.read {
+            self.modes.see(Mode::Banks, now);
+        }
+        for (is_on_pins, moved_tck) in
+            [(events.operand, self.operand_tck), (events.results, self.results_tck)]
+        {
+            if is_on_pins {
+                self.modes.see(Mode::Registers, now + BUS_SLOT + moved_tck);
+            }
+        }
         if events.read
             && let Some(Read { read, .. }) = self.taken_reads.pop_front()
         {
             let clock = now / 2;
             self.released += usize::from(read.beat.release);
             if read.beat.last {
-                self.ready_tck.push_back(2 * (clock + READ_TO_RESULT) - 1);
+                self.ready_tck.push_back(2 * (clock + self.read_to_result) - 1);
             }
         }
         if (events.operand || events.results)
@@ -342,8 +383,9 @@ mod tests {
         queues.asked_sums = 2;
         queues.ready_tck.extend([100, 116]);
         let words_left = std::mem::take(&mut queues.words_left);
-        assert!(!queues.has_room_for_results(100 + LATE_TCK - TO_RESULT_TCK - 1));
-        assert!(queues.has_room_for_results(100 + LATE_TCK - TO_RESULT_TCK));
+        let to_result_tck = queues.to_result_tck;
+        assert!(!queues.has_room_for_results(100 + LATE_TCK - to_result_tck - 1));
+        assert!(queues.has_room_for_results(100 + LATE_TCK - to_result_tck));
         queues.words_left = words_left;
         assert!(!queues.has_room_for_results(200), "a word may go before its RD_RESULT");
 

@@ -11,8 +11,8 @@
 //!
 //! and its elements lie along the bank's columns, 16 in each. The vector is cut into *tiles* of 1024
 //! elements, a side of the global buffer. Tile after tile, the groups' parts of a tile lie behind each
-//! other; each is one stretch of columns, and no stretch goes over the end of a DRAM row. What is left of
-//! a stretch's last column is +0.
+//! other; each is one stretch of columns, and no stretch that fits a DRAM row goes over the end of one. What is left
+//! of a stretch's last column is +0. ([`AimMapping`](super::AimMapping) has shorter tiles, and fewer stretches in a row.)
 //!
 //! For attention, K is the matrix of the scores: a token to a row. The matrix of the context is V
 //! transposed: an element of the head to a row, its tokens along the columns. Both grow with the tokens, in
@@ -95,6 +95,10 @@ pub struct AimLayout {
     pus: usize,
     /// Columns of a DRAM row.
     page: usize,
+    /// Words of a tile.
+    tile: usize,
+    /// Groups that may share a DRAM row.
+    sharing: usize,
     first_row: usize,
 }
 
@@ -107,11 +111,30 @@ impl AimLayout {
         columns: usize,
         first_row: usize,
     ) -> Result<Self, LayoutError> {
+        Self::sharing(config, options, rows, columns, first_row, usize::MAX)
+    }
+
+    /// The same, with no more than `sharing` groups in a DRAM row.
+    ///
+    /// # Panics
+    ///
+    /// If there may be none, or a tile has no word or more than the global buffer.
+    pub fn sharing(
+        config: &Config,
+        options: &AimOptions,
+        rows: usize,
+        columns: usize,
+        first_row: usize,
+        sharing: usize,
+    ) -> Result<Self, LayoutError> {
+        let tile = options.mapping.tile_words;
+        assert!((1..=GLOBAL_WORDS).contains(&tile) && sharing > 0, "a tile, and a row for a group");
         if rows == 0 || columns == 0 {
             return Err(LayoutError::Empty { rows, columns });
         }
         let (pus, page) = (options.pus(), config.columns());
-        let layout = Self { rows, columns, room: [rows, columns], pus, page, first_row };
+        let room = [rows, columns];
+        let layout = Self { rows, columns, room, pus, page, tile, sharing, first_row };
         // What fits the GPR is small enough to lay out.
         let kept = rows.checked_next_multiple_of(pus).and_then(|kept| kept.checked_add(columns));
         if kept.is_none_or(|kept| kept > GPR) {
@@ -150,21 +173,32 @@ impl AimLayout {
 
     /// Tiles of the vector.
     pub fn tiles(&self) -> usize {
-        words(self.columns).div_ceil(GLOBAL_WORDS)
+        words(self.columns).div_ceil(self.tile)
     }
 
     /// Words of a tile, and so columns of a group's part of it.
     pub fn tile_words(&self, tile: usize) -> usize {
-        GLOBAL_WORDS.min(words(self.columns) - tile * GLOBAL_WORDS)
+        self.tile.min(words(self.columns) - self.first_word(tile))
+    }
+
+    /// The first word of a tile.
+    pub fn first_word(&self, tile: usize) -> usize {
+        tile * self.tile
     }
 
     /// Columns that a group's part of a tile has room for.
     fn tile_room(&self, tile: usize) -> usize {
-        GLOBAL_WORDS.min(words(self.room[1]) - tile * GLOBAL_WORDS)
+        self.tile.min(words(self.room[1]) - self.first_word(tile))
     }
 
+    /// Groups whose parts of a tile share a DRAM row; 0 if a part is longer than a row.
     fn groups_per_row(&self, tile: usize) -> usize {
-        self.page / self.tile_room(tile)
+        (self.page / self.tile_room(tile)).min(self.sharing)
+    }
+
+    /// DRAM rows that a group's part of a tile takes, where it is longer than one.
+    fn rows_per_group(&self, tile: usize) -> usize {
+        self.tile_room(tile).div_ceil(self.page)
     }
 
     /// The row of the banks in which a tile begins.
@@ -175,18 +209,26 @@ impl AimLayout {
 
     /// Rows of the banks that there are for a tile.
     fn rows_of_tile(&self, tile: usize) -> usize {
-        self.room[0].div_ceil(self.pus).div_ceil(self.groups_per_row(tile))
+        let groups = self.room[0].div_ceil(self.pus);
+        match self.groups_per_row(tile) {
+            0 => groups * self.rows_per_group(tile),
+            per_row => groups.div_ceil(per_row),
+        }
     }
 
     /// The row of the banks behind the last.
     pub fn end_row(&self) -> usize {
-        let last = words(self.room[1]).div_ceil(GLOBAL_WORDS) - 1;
+        let last = words(self.room[1]).div_ceil(self.tile) - 1;
         self.row_of_tile(last) + self.rows_of_tile(last)
     }
 
     /// Row and column of the banks of a word of a tile in a group.
     pub fn place(&self, tile: usize, group: usize, word: usize) -> (usize, usize) {
         let per_row = self.groups_per_row(tile);
+        if per_row == 0 {
+            let row = self.row_of_tile(tile) + group * self.rows_per_group(tile);
+            return (row + word / self.page, word % self.page);
+        }
         let row = self.row_of_tile(tile) + group / per_row;
         (row, group % per_row * self.tile_room(tile) + word)
     }
@@ -237,7 +279,7 @@ impl AimLayout {
     /// The write of a word in a bank of every channel.
     fn write(&self, at: Place, element: &impl Fn(usize, usize) -> u16) -> Write {
         let Place { group, word, bank } = at;
-        let (row, column) = self.place(word / GLOBAL_WORDS, group, word % GLOBAL_WORDS);
+        let (row, column) = self.place(word / self.tile, group, word % self.tile);
         let of_channel = |channel: usize| -> Word {
             let of_row = group * self.pus + channel * BANKS + bank;
             let bits = |of_column: usize| {
@@ -293,6 +335,7 @@ pub fn elements(word: Word) -> [u16; MULTIPLIERS] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aim::AimMapping;
     use std::collections::{HashMap, HashSet};
 
     fn layout(channels: usize, rows: usize, columns: usize, first_row: usize) -> AimLayout {
@@ -327,6 +370,30 @@ mod tests {
             }
             assert_eq!(elements_there.len(), rows * columns);
         }
+    }
+
+    #[test]
+    fn tiles_and_rows_may_be_shorter_and_shared_by_fewer() {
+        let mapping = AimMapping { tile_words: 32, ..AimMapping::default() };
+        let halves = AimOptions { channels: 1, mapping, ..AimOptions::default() };
+        let whole = AimOptions { channels: 1, ..AimOptions::default() };
+        let config = Config::gddr6_aim();
+        let mut short_rows = config.clone();
+        short_rows.organisation.page_bytes = 1024;
+        let of = |config, options, columns, sharing| {
+            AimLayout::sharing(config, options, 48, columns, 0, sharing).expect("it fits")
+        };
+        // Two halves of a row to two groups; the second tile is behind the rows of the first.
+        let layout = of(&config, &halves, 1024, usize::MAX);
+        assert_eq!((layout.tiles(), layout.tile_words(1), layout.end_row()), (2, 32, 4));
+        assert_eq!([layout.place(0, 1, 3), layout.place(1, 2, 0)], [(0, 35), (3, 0)]);
+        // A tile over two short rows.
+        let layout = of(&short_rows, &whole, 1024, usize::MAX);
+        assert_eq!((layout.tiles(), layout.end_row()), (1, 6));
+        assert_eq!([layout.place(0, 1, 3), layout.place(0, 2, 40)], [(2, 3), (5, 8)]);
+        // Keys of 128 elements, each in a row of its own.
+        let layout = of(&config, &whole, 128, 1);
+        assert_eq!((layout.place(0, 2, 7), layout.end_row()), ((2, 7), 3));
     }
 
     #[test]

@@ -20,6 +20,7 @@
 //! * [`AimLayout`]: where the elements of a matrix lie.
 //! * [`Module`]: all of it.
 //! * [`Requests`]: what it is asked for in a cycle.
+//! * [`AimMapping`]: the order of its work.
 //! * [`gemv`]: a matrix times a vector, and what waits for what with one I/O buffer or two.
 //! * [`attention`]: scores, softmax and context of a head.
 //! * [`AimWave`]: a waveform.
@@ -32,6 +33,7 @@ mod epu;
 mod error;
 mod gemv;
 mod layout;
+mod mode;
 mod module;
 mod requests;
 mod softmax;
@@ -48,7 +50,7 @@ pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 pub use softmax::{Scores, Weigh, Weighed};
 pub use units::{
-    AimOptions, AimUnits, BANKS, EPU_CYCLES, GLOBAL_WORDS, IoBufferUnits, MOST_CHANNELS,
-    MULTIPLIERS, Pu, RankController, SLOTS, Word, check,
+    AimMapping, AimOptions, AimUnits, BANKS, EPU_CYCLES, GLOBAL_WORDS, IoBufferUnits,
+    MOST_CHANNELS, MULTIPLIERS, Order, Pu, RankController, SLOTS, Word, check,
 };
 pub use wave::AimWave;

@@ -100,7 +100,7 @@ impl Module {
                 units.pus,
                 units.global_buffer,
                 units.result_registers,
-                channels,
+                &options,
             ),
             results: VecDeque::with_capacity(32),
             epu: Epu::new(units.adder_units, units.softmax_unit, channels),
@@ -310,12 +310,12 @@ impl Module {
             PinCommand::WrShared | PinCommand::RdResult => match self.bus_requests.pop_front()? {
                 BusRequest::Operand { word, last, .. } => {
                     events.operand = true;
-                    self.transfer(self.config.timing.cwl_tck, Carried::Operand(word, last));
+                    self.transfer(self.config.timing.cwl_gb_tck, Carried::Operand(word, last));
                 }
                 BusRequest::Results(sum) => {
                     events.results = true;
                     self.take_results = true;
-                    self.transfer(self.config.timing.cl_tck, Carried::Results(sum));
+                    self.transfer(self.config.timing.cl_reg_tck, Carried::Results(sum));
                 }
             },
             PinCommand::None | PinCommand::Rd | PinCommand::SetWord | PinCommand::Mrs => {}

@@ -7,7 +7,7 @@ use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::Binary16;
-use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu};
+use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu, TreePus};
 use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{AdderUnit, RefreshManager};
 
@@ -30,6 +30,10 @@ pub const GLOBAL_WORDS: usize = 64;
 /// Channels of a module, at the most: four times LoL-PIM's.
 pub const MOST_CHANNELS: usize = 64;
 
+/// tCK from RD_RESULT to the output of the result registers: it is in a second slot, and they are read in the PUs' next
+/// clock and have an output register.
+const RESULT_TCK: u64 = 3;
+
 /// What a column holds, or a word of the I/O buffers: 16 elements, four in each of its parts, the first
 /// in the low bits.
 pub type Word = [u64; 4];
@@ -43,6 +47,43 @@ pub type Adder = AdderUnit<Binary16, Binary16, Gear1>;
 /// The controller of all channels.
 pub type RankController = pimlico_units::rank::RankController<SLOTS>;
 
+/// In which order a matrix of several groups of rows and several tiles of the vector is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Of a tile in the global buffer all groups; the EPU adds up their sums.
+    #[default]
+    InputStationary,
+    /// Of a group all tiles, which come again for each; its sums stay in the PUs.
+    OutputStationary,
+}
+
+impl Order {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InputStationary => "input-stationary",
+            Self::OutputStationary => "output-stationary",
+        }
+    }
+}
+
+/// How matrices are mapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AimMapping {
+    /// In which order they are taken.
+    pub order: Order,
+    /// Words of a tile, 1 to [`GLOBAL_WORDS`].
+    pub tile_words: usize,
+    /// Tokens of K that share a row of a bank, if not as many as have room.
+    pub k_row_tokens: Option<usize>,
+}
+
+impl Default for AimMapping {
+    fn default() -> Self {
+        Self { order: Order::default(), tile_words: GLOBAL_WORDS, k_row_tokens: None }
+    }
+}
+
 /// How a module works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AimOptions {
@@ -52,11 +93,24 @@ pub struct AimOptions {
     pub io_buffers: IoBuffers,
     /// Whether rows are refreshed.
     pub refresh: bool,
+    /// Whether single buffers pay for the change between the modes of banks and registers.
+    pub mode_change: bool,
+    /// How matrices are mapped.
+    pub mapping: AimMapping,
+    /// Clocks from a beat of a PU to its result, 1 to [`Pu::LATENCY`], which is the RTL's: fewer are for models alone.
+    pub pu_clocks: u64,
 }
 
 impl Default for AimOptions {
     fn default() -> Self {
-        Self { channels: 16, io_buffers: IoBuffers::PingPong, refresh: true }
+        Self {
+            channels: 16,
+            io_buffers: IoBuffers::PingPong,
+            refresh: true,
+            mode_change: true,
+            mapping: AimMapping::default(),
+            pu_clocks: Pu::LATENCY,
+        }
     }
 }
 
@@ -64,6 +118,21 @@ impl AimOptions {
     /// PUs of all channels.
     pub fn pus(&self) -> usize {
         self.channels * BANKS
+    }
+
+    /// Whether the channels change between the modes of banks and registers.
+    pub fn changes_mode(&self) -> bool {
+        self.mode_change && self.io_buffers == IoBuffers::Single
+    }
+
+    /// Elements of a tile.
+    pub fn tile(&self) -> usize {
+        self.mapping.tile_words * MULTIPLIERS
+    }
+
+    /// Whether the sums of a matrix of so many rows stay in the PUs over all tiles.
+    pub fn sums_stay(&self, rows: usize) -> bool {
+        rows <= self.pus() || self.mapping.order == Order::OutputStationary
     }
 }
 
@@ -140,9 +209,12 @@ impl AimUnits {
 
     /// The models.
     pub fn models(config: &Config, options: AimOptions) -> Self {
-        match Self::new(config, options, &mut ModelBackEnd) {
-            Ok(units) => units,
+        let Ok(units) = Self::new(config, options, &mut ModelBackEnd);
+        if options.pu_clocks == Pu::LATENCY {
+            return units;
         }
+        let pus = TreePus::of_latency(options.pus(), options.pu_clocks as usize);
+        Self { pus: Box::new(pus), ..units }
     }
 }
 
@@ -153,21 +225,50 @@ pub fn check(config: &Config) -> Result<(), ConfigError> {
     let organisation = &config.organisation;
     let of_banks = organisation.banks_per_group;
     let one_clock = [timing.ccd_l_tck, timing.ccd_s_tck] == [SLOTS as u64; 2];
+    // Results behind a word find the data lines turned round, as nothing waits for that.
+    let word_tck = timing.cwl_gb_tck + timing.burst_tck + timing.rtw_gap_tck;
+    let turns = timing.cl_reg_tck + timing.ccd_result_tck >= word_tck;
     for (key, value, holds, expected) in [
         ("chips", organisation.chips, organisation.chips == 1, "1 in a channel"),
         ("bank_groups", organisation.bank_groups, organisation.bank_groups == 4, "4"),
         ("banks_per_group", of_banks, of_banks == 4, "4"),
         ("column_bytes", organisation.column_bytes, organisation.column_bytes == 32, "32"),
-        ("page_bytes", config.columns(), config.columns() >= GLOBAL_WORDS, "2048 or more"),
+        (
+            "page_bytes",
+            organisation.page_bytes,
+            config.columns() >= GLOBAL_WORDS / 2,
+            "1024 or more",
+        ),
         (
             "RL_MAC",
             timing.rl_mac_tck as usize,
             timing.rl_mac_tck == 0,
             "0: the PUs' pipeline alone counts",
         ),
+        ("CL_REG", timing.cl_reg_tck as usize, timing.cl_reg_tck >= RESULT_TCK, "3 or more"),
+        ("CL_REG", timing.cl_reg_tck as usize, turns, "CWL_GB + BL + RTW_GAP - CCD_RESULT or more"),
         ("CCD_L", timing.ccd_l_tck as usize, one_clock, "2, as CCD_S: the PUs' clock"),
     ] {
         config.require(key, value as u64, holds, expected)?;
     }
     config.check_control()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_channel_has_the_widths_and_latencies_of_its_units() {
+        let refused = |change: fn(&mut Config)| {
+            let mut config = Config::gddr6_aim();
+            change(&mut config);
+            check(&config).expect_err("it is no channel").to_string()
+        };
+        assert!(check(&Config::gddr6_aim()).is_ok());
+        assert!(refused(|c| c.organisation.page_bytes = 512).contains("page_bytes = 512"));
+        assert!(refused(|c| c.timing.cl_reg_tck = 2).contains("CL_REG = 2, expected 3 or more"));
+        assert!(refused(|c| c.timing.cwl_gb_tck = 2).contains("CL_REG = 3, expected CWL_GB + BL"));
+        assert!(refused(|c| c.timing.cl_reg_tck = 256).contains("at most 255"));
+    }
 }

@@ -76,7 +76,7 @@ mod field;
 mod image;
 mod parse;
 
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, Organisation};
 use pimlico_units::rank::RelayoutUnit;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +89,20 @@ pub const MODULE_TYPE: u8 = 0x0E;
 
 /// Clocks for which re-layout of 16-bit elements on x8 chips holds the data: two beats.
 pub const RELAYOUT_TCK: u64 = RelayoutUnit::<16, 8>::GROUP as u64 / 2;
+
+/// Modules that are described, by the preset of their chips: with the times of finer refresh, which a preset has not.
+const DESCRIBED: [(&str, &str); 2] = [
+    ("ddr4-3200", include_str!("../../presets/ddr4-3200-spd.toml")),
+    ("ddr4-3200-16gb", include_str!("../../presets/ddr4-3200-16gb-spd.toml")),
+];
+
+/// Data lines of a module, without ECC.
+const BUS_BITS: u64 = 64;
+/// The fewest bits of a row's and of a column's address that an image can tell.
+const LEAST_ROW_BITS: u64 = 12;
+const LEAST_COLUMN_BITS: u64 = 9;
+/// Characters of a part number, at the most.
+const PART_NUMBER: usize = 20;
 
 /// Timing parameters (JESD79-4 section 13), in tCK.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
@@ -230,8 +244,13 @@ impl SpdTiming {
     /// What a host programs itself with that knows the chips of a preset and the re-layout in front of them, whatever an
     /// image has room for.
     pub fn of_host(config: &Config) -> Self {
+        Self::of_chips(config).spoofed(RELAYOUT_TCK)
+    }
+
+    /// The chips' own, of a preset.
+    pub fn of_chips(config: &Config) -> Self {
         let t = &config.timing;
-        let chips = Self {
+        Self {
             tck_ps: config.tck_ps,
             cl_tck: t.cl_tck,
             wl_tck: t.cwl_tck,
@@ -250,8 +269,7 @@ impl SpdTiming {
             rfc1_tck: t.rfc_tck,
             rfc2_tck: t.rfc_tck,
             rfc4_tck: t.rfc_tck,
-        };
-        chips.spoofed(RELAYOUT_TCK)
+        }
     }
 
     /// The values with which a host makes up for data that are held for `relayout_tck`; tWL must be
@@ -281,16 +299,45 @@ impl Spd {
 impl Description {
     /// The module of L3's DIMM-PIM.
     pub fn ddr4_3200() -> Self {
-        Self::parse(include_str!("../../presets/ddr4-3200-spd.toml")).expect("tested below")
+        Self::of(&Config::ddr4_3200())
     }
 
-    /// The same of the chips of a preset.
+    /// A module of such chips: that of a preset, or one of a rank of them.
     pub fn of(config: &Config) -> Self {
-        match config.name.as_str() {
-            "ddr4-3200-16gb" => Self::parse(include_str!("../../presets/ddr4-3200-16gb-spd.toml"))
-                .expect("tested below"),
-            _ => Self::ddr4_3200(),
-        }
+        let described = DESCRIBED.iter().filter_map(|(name, text)| {
+            let of_preset = Config::of_rank(name)?.organisation == config.organisation;
+            of_preset.then(|| Self::parse(text).expect("tested below"))
+        });
+        let mut described = described.filter(|module| module.has_chips(config));
+        described.next().unwrap_or_else(|| Self::of_rank(config))
+    }
+
+    /// Whether these are its chips' timings.
+    fn has_chips(&self, config: &Config) -> bool {
+        let SpdTiming { rfc2_tck, rfc4_tck, .. } = self.timing;
+        SpdTiming { rfc2_tck, rfc4_tck, ..SpdTiming::of_chips(config) } == self.timing
+    }
+
+    /// A module of a rank of such chips, as far as an image has room: it tells no fewer rows and columns than DDR4's
+    /// smallest chips have.
+    fn of_rank(config: &Config) -> Self {
+        let Organisation { chips, bank_groups, banks_per_group, page_bytes, rows, .. } =
+            config.organisation;
+        let chip_bits = BUS_BITS / chips.max(1) as u64;
+        let columns = 8 * page_bytes as u64 / chip_bits.max(1);
+        let bits = |count: u64| u64::from(count.max(1).next_power_of_two().ilog2());
+        let module = Module {
+            ranks: 1,
+            chip_bits,
+            bank_groups: bank_groups as u64,
+            banks_per_group: banks_per_group as u64,
+            row_bits: bits(rows as u64).max(LEAST_ROW_BITS),
+            column_bits: bits(columns).max(LEAST_COLUMN_BITS),
+            manufacturer_id: 0,
+            serial: 1,
+            part_number: config.name.chars().take(PART_NUMBER).collect(),
+        };
+        Self { module, timing: SpdTiming::of_chips(config) }
     }
 
     /// Reads a preset. Its values are checked when an image is made of it.

@@ -2,6 +2,7 @@
 //! Ping-pong I/O buffers against single ones, operator by operator, beside LoL-PIM's figures.
 
 pub use super::RunError;
+use super::assumptions::{Assumptions, AssumptionsReport};
 use super::{attention, matrix};
 use crate::data::{Distribution, Head, HeadShape};
 use crate::fc;
@@ -17,6 +18,8 @@ use serde::Serialize;
 /// What to compare.
 #[derive(Clone, Debug)]
 pub struct Study {
+    /// A channel.
+    pub config: Config,
     /// Name of the language model.
     pub model: String,
     /// Its shapes.
@@ -32,6 +35,8 @@ pub struct Study {
     pub refresh: bool,
     /// Seed of the data.
     pub seed: u64,
+    /// What is assumed of the module.
+    pub assumptions: Assumptions,
 }
 
 /// The comparison.
@@ -49,6 +54,8 @@ pub struct BufferComparison {
     pub refresh: bool,
     /// Seed of the data.
     pub seed: u64,
+    /// What is assumed of the module.
+    pub assumptions: AssumptionsReport,
     /// A row for each operator and context, or operator and number of modules.
     pub rows: Vec<BufferRow>,
 }
@@ -138,22 +145,21 @@ impl Study {
     }
 
     fn options(&self, io_buffers: IoBuffers) -> AimOptions {
-        let Self { channels, refresh, .. } = *self;
-        AimOptions { channels, io_buffers, refresh }
+        self.assumptions.options(self.channels, io_buffers, self.refresh)
     }
 }
 
 /// Compares. `progress` is told after each pair of runs.
 pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<BufferComparison, RunError> {
-    let config = Config::gddr6_aim();
+    let config = &study.assumptions.config(&study.config);
     for task in study.tasks() {
-        fits(&config, &study.options(IoBuffers::Single), task)?; // before any data are made
+        fits(config, &study.options(IoBuffers::Single), task)?; // before any data are made
     }
     let mut rows = Vec::new();
     for task in study.tasks() {
         let [single, ping_pong] = std::thread::scope(|scope| {
             let start = |io_buffers| {
-                let (config, options) = (&config, study.options(io_buffers));
+                let options = study.options(io_buffers);
                 scope.spawn(move || run(config, options, task, study.seed))
             };
             let threads = [IoBuffers::Single, IoBuffers::PingPong].map(start);
@@ -181,8 +187,16 @@ pub fn compare(study: &Study, mut progress: impl FnMut()) -> Result<BufferCompar
         progress();
     }
     let Study { model, channels, refresh, seed, .. } = study.clone();
-    let tck_ns = config.tck_ps as f64 / 1000.0;
-    Ok(BufferComparison { system: config.name, model, channels, tck_ns, refresh, seed, rows })
+    Ok(BufferComparison {
+        system: config.name.clone(),
+        model,
+        channels,
+        tck_ns: config.tck_ps as f64 / 1000.0,
+        refresh,
+        seed,
+        assumptions: study.assumptions.report(config),
+        rows,
+    })
 }
 
 fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), LayoutError> {

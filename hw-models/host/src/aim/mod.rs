@@ -4,7 +4,9 @@
 //! * [`attention`]: of a layer's heads, score, softmax and context one after the other.
 //! * [`matrix`]: matrices times vectors, bare or as the fully-connected operators of a layer.
 //! * [`io_buffers`]: ping-pong I/O buffers against single ones, beside LoL-PIM's figures.
+//! * [`assumptions`]: the same under what the paper leaves open.
 
+pub mod assumptions;
 pub mod attention;
 pub mod io_buffers;
 pub mod matrix;
@@ -12,7 +14,7 @@ pub mod matrix;
 use crate::pins::PinLog;
 use crate::report::{Exact, JobReport, Load, ModuleReport, Operator, Report, System};
 use pimlico_device::Normalise;
-use pimlico_device::aim::{AimError, AimLayout, BANKS, LayoutError, MULTIPLIERS, Module, Word};
+use pimlico_device::aim::{AimError, AimLayout, LayoutError, MULTIPLIERS, Module, Word};
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
@@ -44,6 +46,7 @@ pub(crate) fn report(
         module: Some(ModuleReport {
             channels: options.channels,
             io_buffers: options.io_buffers.name(),
+            mode_change: options.changes_mode(),
         }),
         topology: None,
         refresh: options.refresh,
@@ -59,16 +62,14 @@ fn bytes(layout: &AimLayout) -> u64 {
     (layout.rows * layout.columns.div_ceil(MULTIPLIERS) * size_of::<Word>()) as u64
 }
 
-/// Elements that a vector's tile has.
-const TILE: usize = pimlico_device::aim::GLOBAL_WORDS * MULTIPLIERS;
-
 /// What `golden` has for an output: a row of the matrix times the vector.
 fn golden_output(module: &Module, rows: usize, row: &[u16], vector: &[u16]) -> u16 {
     let precision = Precision::uniform(Format::BINARY16, Subnormals::Gradual);
-    if rows <= module.options().channels * BANKS {
+    let options = module.options();
+    if options.sums_stay(rows) {
         dot(precision, MULTIPLIERS, row, vector)
     } else {
-        dot_in_parts(precision, MULTIPLIERS, TILE, row, vector)
+        dot_in_parts(precision, MULTIPLIERS, options.tile(), row, vector)
     }
 }
 

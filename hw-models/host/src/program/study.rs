@@ -97,25 +97,24 @@ pub struct MatrixCost {
 
 /// Studies attention in each of the contexts. `progress` is told after each.
 pub fn attention(
+    config: &Config,
     model: &Model,
     contexts: &[usize],
     mut progress: impl FnMut(),
 ) -> Result<Vec<AttentionCost>, StudyError> {
-    let config = Config::ddr4_3200();
     let mut costs = Vec::new();
     for &context in contexts {
-        costs.push(attention_in(&config, model, context)?);
+        costs.push(attention_in(config, model, context)?);
         progress();
     }
     Ok(costs)
 }
 
 /// Studies the matrices of a layer and the language-model head.
-pub fn matrices(model: &Model) -> Result<Vec<MatrixCost>, StudyError> {
+pub fn matrices(config: &Config, model: &Model) -> Result<Vec<MatrixCost>, StudyError> {
     let kv = model.kv_heads.unwrap_or(model.heads) * model.head_dim;
-    let config = Config::ddr4_3200();
     let of = |(operator, rows, columns)| {
-        let layout = MatrixLayout::new(&config, rows, columns)?;
+        let layout = MatrixLayout::new(config, rows, columns)?;
         let program = gemv(&layout, IoBuffers::PingPong);
         let mut commands = 0_u64;
         program.spell(&[0; REQUESTS], 0, |_| commands += 1);

@@ -53,4 +53,6 @@ pub struct ModuleReport {
     pub channels: usize,
     /// I/O buffers of the channels: `ping-pong` or `single`.
     pub io_buffers: &'static str,
+    /// Whether the channels change between the modes of banks and registers.
+    pub mode_change: bool,
 }

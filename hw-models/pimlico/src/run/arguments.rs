@@ -3,6 +3,7 @@
 
 use super::backend::Backend;
 use super::{Job, decode};
+use crate::device;
 use crate::dpa;
 use crate::failure::Failure;
 use crate::files;
@@ -11,7 +12,10 @@ use crate::mdq::MdqArgument;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Mdq, Normalise, Options, SumFormat, Topology};
+use pimlico_device::spec::TopologyTable;
+use pimlico_device::{
+    Config, DeviceSpec, Gear, Mdq, Normalise, Options, SumFormat, SystemKind, Topology,
+};
 use pimlico_host::attention::AttentionSetup;
 use pimlico_host::checkpoint::config::Config as ModelConfig;
 use pimlico_host::data::Distribution;
@@ -36,9 +40,16 @@ const DEFAULT_MODEL: &str = "gpt-175b";
 /// Arguments of `pimlico run`.
 #[derive(Args)]
 pub struct RunArguments {
-    /// The device
-    #[arg(long, value_enum, default_value_t = System::L3)]
-    pub(super) system: System,
+    /// The kind of device [default: that of --device, else l3]
+    #[arg(long, value_enum)]
+    pub(super) system: Option<System>,
+    /// The device: a built-in one by its name, or a file; see `pimlico device` [default: ddr4-3200, or with
+    /// --system aim gddr6-aim]
+    #[arg(long, value_name = "NAME|FILE.toml", alias = "dram")]
+    pub(super) device: Option<String>,
+    /// What that is
+    #[arg(skip)]
+    spec: Option<DeviceSpec>,
     /// The language model whose shapes are used
     #[arg(long, default_value = DEFAULT_MODEL)]
     pub(super) model: String,
@@ -68,28 +79,25 @@ pub struct RunArguments {
     /// How the scores of the synthetic data are distributed
     #[arg(long, value_enum, default_value_t = Distribute::Random)]
     pub(super) distribution: Distribute,
-    /// When softmax divides by the sum of the exponentials
-    #[arg(long, value_enum, default_value_t = When::Early)]
-    pub(super) normalise: When,
-    /// Format of sums in bank PUs and adder unit
-    #[arg(long, value_enum, default_value_t = Sums::Binary16)]
-    pub(super) sums: Sums,
-    /// tCK in a cycle of the rank PU's core
-    #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
-    pub(super) gear: GearArgument,
+    /// When softmax divides by the sum of the exponentials [default: the device's, early]
+    #[arg(long, value_enum)]
+    pub(super) normalise: Option<When>,
+    /// Format of sums in bank PUs and adder unit [default: the device's, binary16]
+    #[arg(long, value_enum)]
+    pub(super) sums: Option<Sums>,
+    /// tCK in a cycle of the rank PU's core [default: the device's, 2]
+    #[arg(long, value_enum)]
+    pub(super) gear: Option<GearArgument>,
     /// tCK from one look of the host at the status of a run to the next [default: 64]
     #[arg(long, value_name = "TCK", value_parser = clap::value_parser!(u64).range(1..=MOST_POLL_TCK))]
     pub(super) poll: Option<u64>,
-    /// Preset of the DRAM [default: ddr4-3200]
-    #[arg(long, value_name = "NAME", value_parser = Config::RANKS)]
-    pub(super) dram: Option<String>,
-    /// Banks that may open in a tFAW, in place of the preset's: 16 or 8 by one command, 4 by JEDEC's ACTs
+    /// Banks that may open in a tFAW, in place of the device's: 16 or 8 by one command, 4 by JEDEC's ACTs
     #[arg(long, value_name = "N", value_parser = ["16", "8", "4"])]
     pub(super) faw_banks: Option<String>,
-    /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the preset's: 8 if the bank groups share a trunk
+    /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the device's: 8 if the bank groups share a trunk
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=64))]
     pub(super) ccd_result: Option<u64>,
-    /// tCK from the end of WR_SHARED's data to an RD_ALL or RD_RESULT, in place of the preset's: 4 if the shared
+    /// tCK from the end of WR_SHARED's data to an RD_ALL or RD_RESULT, in place of the device's: 4 if the shared
     /// buffers turn from write to read as the banks do
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=64))]
     pub(super) wtr_shared: Option<u64>,
@@ -109,22 +117,26 @@ pub struct RunArguments {
     #[arg(long, value_name = "C")]
     pub(super) cols: Option<usize>,
     /// How the vectors of matrices come to the shared buffers; with --system aim also how results
-    /// leave
-    #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
-    pub(super) io_buffers: Buffers,
-    /// Channels of the host [default: 1], or with --system aim of the module [default: 16]
+    /// leave [default: the device's, ping-pong]
+    #[arg(long, value_enum)]
+    pub(super) io_buffers: Option<Buffers>,
+    /// Whether single buffers of an AiM pay MODCH between words or results and columns
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub(super) mode_change: Switch,
+    /// Channels of the host, or with --system aim of the module [default: the device's, 1 or 16]
     #[arg(long, value_name = "N", value_parser = channels)]
     pub(super) channels: Option<usize>,
-    /// DIMMs on each channel
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) dimms: usize,
-    /// Ranks on each DIMM
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(super) ranks: usize,
+    /// DIMMs on each channel [default: the device's, 1]
+    #[arg(long, value_name = "N")]
+    pub(super) dimms: Option<usize>,
+    /// Ranks on each DIMM [default: the device's, 1]
+    #[arg(long, value_name = "N")]
+    pub(super) ranks: Option<usize>,
     /// Data lines between buffer chip and chips, on DIMMs of several ranks. Shared, bursts take turns and hold up
-    /// all that follows in their rank: an upper bound of contention, not a model cycle by cycle
-    #[arg(long, value_enum, default_value_t = MdqArgument::Private)]
-    pub(super) mdq: MdqArgument,
+    /// all that follows in their rank: an upper bound of contention, not a model cycle by cycle [default: the
+    /// device's, private]
+    #[arg(long, value_enum)]
+    pub(super) mdq: Option<MdqArgument>,
     /// Layers for which there must be room, with --op layer; they are alike, and one runs [default: 1]
     #[arg(long, value_name = "N")]
     pub(super) layers: Option<usize>,
@@ -250,13 +262,56 @@ impl Op {
     }
 }
 
+impl From<System> for SystemKind {
+    fn from(system: System) -> Self {
+        match system {
+            System::L3 => Self::L3,
+            System::Aim => Self::Aim,
+        }
+    }
+}
+
 impl RunArguments {
+    /// The same with what `--device` names.
+    pub(super) fn with_device(mut self) -> Result<Self, Failure> {
+        let Some(device) = &self.device else { return Ok(self) };
+        let spec = device::find(device)?;
+        match self.system {
+            Some(system) if SystemKind::from(system) != spec.system => {
+                let (given, is) = (system.name(), spec.system.name());
+                let message = format!("--device {device}: of --system {is}, not of {given}");
+                return Err(Failure::Input(message));
+            }
+            _ => self.spec = Some(spec),
+        }
+        Ok(self)
+    }
+
+    /// The kind of device.
+    pub(super) fn system(&self) -> System {
+        match (&self.spec, self.system) {
+            (Some(spec), _) if spec.system == SystemKind::Aim => System::Aim,
+            (Some(_), _) => System::L3,
+            (None, given) => given.unwrap_or(System::L3),
+        }
+    }
+
+    /// The device, without what options say of it.
+    fn spec(&self) -> DeviceSpec {
+        self.spec.clone().unwrap_or_else(|| device::of_system(self.system().into()))
+    }
+
     /// How many ranks there are.
     pub(super) fn topology(&self) -> Result<Topology, Failure> {
-        let of = Topology::new(self.channels.unwrap_or(1), self.dimms, self.ranks);
+        let TopologyTable { channels, dimms, ranks, mdq } = self.spec().topology;
+        let of = Topology::new(
+            self.channels.unwrap_or(channels),
+            self.dimms.unwrap_or(dimms),
+            self.ranks.unwrap_or(ranks),
+        );
         let topology =
             of.map_err(|e| Failure::Input(format!("--channels, --dimms, --ranks: {e}")))?;
-        let topology = topology.with_mdq(self.mdq.into());
+        let topology = topology.with_mdq(self.mdq.map_or(mdq, Mdq::from));
         if topology.mdq() == Mdq::Shared && topology.ranks() == 1 {
             let message = "--mdq shared: it goes with several ranks on a DIMM (--ranks)";
             return Err(Failure::Input(message.to_owned()));
@@ -305,11 +360,7 @@ impl RunArguments {
 
     /// Organisation and timing of the DRAM.
     pub(super) fn dram_config(&self) -> Config {
-        let mut config = match (self.system, &self.dram) {
-            (System::Aim, _) => Config::gddr6_aim(),
-            (System::L3, None) => Config::ddr4_3200(),
-            (System::L3, Some(name)) => Config::of_rank(name).expect("checked by the parser"),
-        };
+        let mut config = self.spec().config();
         if let Some(banks) = &self.faw_banks {
             config.timing.faw_banks = banks.parse().expect("checked by the parser");
         }
@@ -326,7 +377,7 @@ impl RunArguments {
     pub(super) fn dram_flags(&self) -> String {
         let tck = |value: Option<u64>| value.map(|tck| tck.to_string());
         [
-            ("dram", self.dram.clone()),
+            ("device", self.device.as_deref().map(quoted)),
             ("faw-banks", self.faw_banks.clone()),
             ("ccd-result", tck(self.ccd_result)),
             ("wtr-shared", tck(self.wtr_shared)),
@@ -338,18 +389,19 @@ impl RunArguments {
     }
 
     pub(super) fn options(&self) -> Options {
+        let Options { normalise, sums, gear, poll_tck, .. } = self.spec().options();
         Options {
             refresh: self.refresh == Switch::On,
-            normalise: match self.normalise {
+            normalise: self.normalise.map_or(normalise, |when| match when {
                 When::Early => Normalise::Early,
                 When::Late => Normalise::Late,
-            },
-            sums: match self.sums {
+            }),
+            sums: self.sums.map_or(sums, |sums| match sums {
                 Sums::Binary16 => SumFormat::Binary16,
                 Sums::Binary32 => SumFormat::Binary32,
-            },
-            gear: self.gear.into(),
-            poll_tck: self.poll.unwrap_or(Options::default().poll_tck),
+            }),
+            gear: self.gear.map_or(gear, Gear::from),
+            poll_tck: self.poll.unwrap_or(poll_tck),
         }
     }
 
@@ -362,7 +414,7 @@ impl RunArguments {
     /// What to run.
     pub(super) fn job(&self) -> Result<Job, Failure> {
         let input = |message: &str| Err(Failure::Input(message.to_owned()));
-        if self.system == System::Aim && self.op == Op::Layer {
+        if self.system() == System::Aim && self.op == Op::Layer {
             return input("--op layer: it goes with --system l3");
         }
         match (self.op, self.rows, self.cols) {
@@ -379,17 +431,22 @@ impl RunArguments {
     }
 
     pub(super) fn io_buffers(&self) -> IoBuffers {
-        match self.io_buffers {
-            Buffers::PingPong => IoBuffers::PingPong,
-            Buffers::Single => IoBuffers::Single,
-        }
+        self.io_buffers.map_or_else(
+            || self.spec().buffers.io,
+            |buffers| match buffers {
+                Buffers::PingPong => IoBuffers::PingPong,
+                Buffers::Single => IoBuffers::Single,
+            },
+        )
     }
 
     /// How a module works.
     pub(super) fn aim_options(&self) -> AimOptions {
-        let Options { refresh, .. } = self.options();
-        let channels = self.channels.unwrap_or(AimOptions::default().channels);
-        AimOptions { channels, io_buffers: self.io_buffers(), refresh }
+        let refresh = self.refresh == Switch::On;
+        let channels = self.channels.unwrap_or(self.spec().topology.channels);
+        let mode_change = self.mode_change == Switch::On;
+        let io_buffers = self.io_buffers();
+        AimOptions { channels, io_buffers, refresh, mode_change, ..AimOptions::default() }
     }
 
     /// The fully-connected operators of a layer of the model.
@@ -482,6 +539,15 @@ impl RunArguments {
 pub(super) fn read_config(file: &Path) -> Result<ModelConfig, Failure> {
     let text = files::read(file, 1 << 20)?;
     ModelConfig::read(&text).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))
+}
+
+/// A word as a shell takes it for one.
+pub(super) fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
 }
 
 /// The model with this name.

@@ -77,7 +77,6 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("sums", L3, ALL),
     ("gear", L3, ALL),
     ("poll", L3, ALL),
-    ("dram", L3, ALL),
     ("ccd-result", L3, ALL),
     ("wtr-shared", L3, ALL),
     ("rl-mac", L3, ALL),
@@ -85,6 +84,7 @@ const FLAGS: &[(&str, On, &[Op])] = &[
     ("cols", Both, &[Gemv]),
     ("io-buffers", L3, OF_WEIGHTS),
     ("io-buffers", Aim, &[Attention, Fc, Gemv, Decode]),
+    ("mode-change", Aim, &[Attention, Fc, Gemv, Decode]),
     ("channels", Both, ALL),
     ("dimms", L3, ALL),
     ("ranks", L3, ALL),
@@ -106,9 +106,14 @@ const FLAGS: &[(&str, On, &[Op])] = &[
 ];
 
 impl Given {
+    /// The same with what `--device` names.
+    pub fn with_device(self) -> Result<Self, Failure> {
+        Ok(Self { arguments: self.arguments.with_device()?, ..self })
+    }
+
     /// Refuses flags that would do nothing.
     pub fn check(&self) -> Result<(), Failure> {
-        let (system, op) = (self.arguments.system, self.arguments.op);
+        let (system, op) = (self.arguments.system(), self.arguments.op);
         let refused = self.flags.iter().find(|flag| !takes(system, op, flag));
         refused.map_or(Ok(()), |flag| Err(Failure::Input(refusal(system, op, flag))))
     }
@@ -165,8 +170,18 @@ mod tests {
 
     #[test]
     fn every_flag_is_in_the_table_or_goes_with_all() {
-        let go_with_all =
-            ["system", "op", "faw-banks", "refresh", "backend", "seed", "report", "json", "help"];
+        let go_with_all = [
+            "system",
+            "device",
+            "op",
+            "faw-banks",
+            "refresh",
+            "backend",
+            "seed",
+            "report",
+            "json",
+            "help",
+        ];
         let in_table: HashSet<_> = FLAGS.iter().map(|(flag, ..)| *flag).collect();
         let command = command();
         let flags: HashSet<_> =
@@ -187,8 +202,8 @@ mod tests {
             "normalise" => "late",
             "sums" => "binary32",
             "io-buffers" => "single",
+            "mode-change" => "off",
             "mdq" => "shared",
-            "dram" => "ddr4-3200",
             "ccd-result" | "rl-mac" => "8",
             _ => "1",
         }

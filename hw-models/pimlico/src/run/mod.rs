@@ -24,11 +24,10 @@ pub use decode::{llama2c_job, tiny_job};
 pub use flags::Given;
 
 use crate::failure::Failure;
-use crate::mdq::MdqArgument;
 use crate::output;
 use arguments::{RunArguments, System};
 use backend::Backend;
-use pimlico_device::{Config, Device, Mismatch, Options, RankError};
+use pimlico_device::{Config, Device, Mdq, Mismatch, Options, RankError};
 use pimlico_host::attention::{self, AttentionError, AttentionSetup};
 use pimlico_host::decode::{self as host_decode, DecodeError};
 use pimlico_host::driver::DriverError;
@@ -50,11 +49,12 @@ enum Job {
 }
 
 /// Runs the command.
-pub fn run(given: &Given) -> Result<(), Failure> {
+pub fn run(given: Given) -> Result<(), Failure> {
+    let given = given.with_device()?;
     given.check()?;
     let arguments = &given.arguments;
     let (job, setup) = (arguments.job()?, arguments.setup()?);
-    match arguments.system {
+    match arguments.system() {
         System::L3 => run_l3(&job, &setup, arguments),
         System::Aim => aim::run(&job, arguments),
     }
@@ -256,12 +256,13 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
     if let Some(context) = arguments.context_max {
         what += &format!(" --context-max {context}");
     }
-    let takes = |flag| flags::takes(arguments.system, arguments.op, flag);
-    if arguments.system == System::Aim {
+    let takes = |flag| flags::takes(arguments.system(), arguments.op, flag);
+    if arguments.system() == System::Aim {
         what += " --system aim";
     }
     for (flag, value) in [
         ("io-buffers", arguments.io_buffers().name()),
+        ("mode-change", if arguments.mode_change == Switch::On { "on" } else { "off" }),
         ("normalise", normalise.name()),
         ("sums", sums.name()),
         ("gear", gear.name()),
@@ -271,17 +272,13 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
         }
     }
     let RunArguments { channels, dimms, ranks, layers, .. } = arguments;
-    let several = |count: &usize| *count > 1;
-    for (flag, value) in [
-        ("channels", *channels),
-        ("dimms", Some(*dimms).filter(several)),
-        ("ranks", Some(*ranks).filter(several)),
-        ("layers", *layers),
-    ] {
+    for (flag, value) in
+        [("channels", *channels), ("dimms", *dimms), ("ranks", *ranks), ("layers", *layers)]
+    {
         what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
     }
-    if arguments.mdq == MdqArgument::Shared {
-        what += " --mdq shared";
+    if let Some(mdq) = arguments.mdq {
+        what += &format!(" --mdq {}", Mdq::from(mdq).name());
     }
     if arguments.poll.is_some() {
         what += &format!(" --poll {poll_tck}");

@@ -59,8 +59,9 @@ fn title(report: &Report) -> String {
         JobReport::Decode(decode) => decode::title(decode, report),
     };
     let what = match report.module {
-        Some(ModuleReport { channels, io_buffers }) => {
-            format!("{what}, {channels} channels, I/O buffers {io_buffers}")
+        Some(ModuleReport { channels, io_buffers, mode_change }) => {
+            let modes = if mode_change { " with mode changes" } else { "" };
+            format!("{what}, {channels} channels, I/O buffers {io_buffers}{modes}")
         }
         None => what,
     };

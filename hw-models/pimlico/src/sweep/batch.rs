@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep batch`: how many requests fit, with static and with lazy allocation.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
-use pimlico_device::Config;
+use pimlico_device::{Config, SystemKind};
 use pimlico_host::batch::{
     self, BatchComparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
 };
@@ -17,6 +18,8 @@ pub struct BatchArguments {
     /// The device, whose ranks or channels are as large as its preset says
     #[arg(long, value_enum, default_value_t = System::Aim)]
     system: System,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// The language model, by name
     #[arg(long, default_value = "qwen1.5-7b")]
     model: String,
@@ -55,10 +58,10 @@ enum System {
 }
 
 impl System {
-    fn rank(self) -> Config {
+    fn kind(self) -> SystemKind {
         match self {
-            Self::L3 => Config::ddr4_3200(),
-            Self::Aim => Config::gddr6_aim(),
+            Self::L3 => SystemKind::L3,
+            Self::Aim => SystemKind::Aim,
         }
     }
 }
@@ -74,6 +77,7 @@ pub fn run(arguments: &BatchArguments) -> Result<(), Failure> {
 struct Document<'a> {
     study: &'static str,
     system: System,
+    device: String,
     model: &'a str,
     seed: u64,
     generate: u64,
@@ -99,7 +103,7 @@ impl<'a> Document<'a> {
         let BatchArguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
         let model_name = arguments.model.as_str();
         let model = model(model_name)?;
-        let rank = system.rank();
+        let rank = arguments.device.of(system.kind())?.config();
         let default = [model.max_context, 2 * model.max_context];
         let maxima = match arguments.max_context.as_slice() {
             [] => &default,
@@ -137,6 +141,7 @@ impl<'a> Document<'a> {
         Ok(Self {
             study: "batch",
             system,
+            device: rank.name,
             model: model_name,
             seed,
             generate,
@@ -174,7 +179,7 @@ fn text(document: &Document<'_>) -> String {
     let mut text = format!(
         "batch size of {model} on {}: {requests} requests for each line, {generate} tokens generated \
          on average, seed {seed}\n\n",
-        document.system.rank().name
+        document.device
     );
     let header = [
         "task",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep dram`: what the DRAM's supply and its density make of the device.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
 use crate::output::{self, grouped};
 use crate::workloads::{Machine, MdqRun, Run};
 use clap::Args;
-use pimlico_device::{Config, Mdq, Options, Topology};
+use pimlico_device::{Config, DeviceSpec, Mdq, SystemKind, Topology};
 use serde::Serialize;
 
 /// Banks that may open in a tFAW: what L3's bandwidth wants, half of it, and what JESD79-4 allows.
@@ -28,6 +29,8 @@ const CHANNELS_DIMMS_RANKS: [usize; 3] = [16, 2, 2];
 /// Arguments of `pimlico sweep dram`.
 #[derive(Args)]
 pub struct DramArguments {
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Tokens that the built-in language model decodes
     #[arg(long, default_value_t = 40, value_name = "N")]
     tokens: usize,
@@ -73,41 +76,39 @@ struct BusRow {
 
 /// Runs the command.
 pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
-    let DramArguments { tokens, seed, mdq, json } = *arguments;
+    let DramArguments { tokens, seed, mdq, json, .. } = *arguments;
     let mdq = Mdq::from(mdq);
-    let [channels, dimms, ranks] = CHANNELS_DIMMS_RANKS;
-    let topology = Topology::new(channels, dimms, ranks).expect("as many as there may be");
-    let drams = Config::RANKS.map(|name| Config::of_rank(name).expect("a preset"));
+    let drams = match &arguments.device {
+        device if device.given()?.is_some() => vec![device.of(SystemKind::L3)?],
+        _ => Config::RANKS.iter().filter_map(|name| DeviceSpec::built_in(name)).collect(),
+    };
     let count = drams.len() * FAW_BANKS.len() + BUSES.len();
     let bar = output::progress(count as u64, "DRAMs");
     let mut report =
         DramReport { sweep: "dram", seed, mdq: mdq.name(), drams: Vec::new(), buses: Vec::new() };
-    for preset in drams {
+    for spec in &drams {
         for faw_banks in FAW_BANKS {
-            let mut config = preset.clone();
+            let mut config = spec.config();
             config.timing.faw_banks = faw_banks;
             let dram = config.name.clone();
-            let machine = Machine { config, options: Options::default() };
-            let mut runs = heads_and_matrix(&machine, seed)?;
-            runs.push(machine.layer(topology, seed)?);
-            runs.push(machine.token(tokens, seed)?);
+            let machine = Machine { config, options: spec.options() };
+            let runs = work(&machine, tokens, seed)?;
             let mut mdq_shared = Vec::new();
             if mdq == Mdq::Shared {
                 for (head_dim, context) in MDQ_HEADS {
                     mdq_shared.push(machine.head_on_each(head_dim, context, seed)?);
                 }
-                mdq_shared.push(machine.layer_mdq(topology, seed)?);
+                mdq_shared.push(machine.layer_mdq(layer_ranks(), seed)?);
             }
             report.drams.push(DramRow { dram, faw_banks, runs, mdq_shared });
             bar.inc(1);
         }
     }
     for (ccd_result_tck, wtr_shared_tck) in BUSES {
-        let mut config = Config::ddr4_3200();
+        let (mut config, options) = (drams[0].config(), drams[0].options());
         config.timing.ccd_result_tck = ccd_result_tck;
         config.timing.wtr_shared_tck = wtr_shared_tck;
-        let machine = Machine { config, options: Options::default() };
-        let runs = heads_and_matrix(&machine, seed)?;
+        let runs = heads_and_matrix(&Machine { config, options }, seed)?;
         report.buses.push(BusRow { ccd_result_tck, wtr_shared_tck, runs });
         bar.inc(1);
     }
@@ -116,6 +117,19 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
         true => output::print_json(&report),
         false => output::print(&(text(&report) + &mdq_text(&report))),
     }
+}
+
+fn layer_ranks() -> Topology {
+    let [channels, dimms, ranks] = CHANNELS_DIMMS_RANKS;
+    Topology::new(channels, dimms, ranks).expect("as many as there may be")
+}
+
+/// All the work.
+pub(super) fn work(machine: &Machine, tokens: usize, seed: u64) -> Result<Vec<Run>, Failure> {
+    let mut runs = heads_and_matrix(machine, seed)?;
+    runs.push(machine.layer(layer_ranks(), seed)?);
+    runs.push(machine.token(tokens, seed)?);
+    Ok(runs)
 }
 
 /// The work that one rank does.
@@ -139,13 +153,16 @@ fn text(report: &DramReport) -> String {
     format!(
         "{what} preset and banks that may open in a tFAW; seed {}\n\n{}\n{what} tCCD_RESULT and tWTR_SHARED\n\n{}",
         report.seed,
-        table(&drams.collect::<Vec<_>>()),
-        table(&buses.collect::<Vec<_>>())
+        table(&drams.collect::<Columns<'_>>()),
+        table(&buses.collect::<Columns<'_>>())
     )
 }
 
+/// Columns of a table: a name, and what the work takes.
+pub(super) type Columns<'a> = Vec<(String, &'a [Run])>;
+
 /// A row for each piece of work, a column for each DRAM: tCK, and the share of the bank PUs' bandwidth.
-fn table(columns: &[(String, &[Run])]) -> String {
+pub(super) fn table(columns: &[(String, &[Run])]) -> String {
     let mut header = vec![""];
     header.extend(columns.iter().map(|(name, _)| name.as_str()));
     let works = columns.first().map_or(0, |(_, runs)| runs.len());
@@ -191,6 +208,7 @@ fn mdq_rows(dram: &DramRow) -> impl Iterator<Item = Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pimlico_device::Options;
 
     fn report(mdq_shared: Vec<MdqRun>) -> DramReport {
         let row = DramRow { dram: "a DRAM".to_owned(), faw_banks: 8, runs: Vec::new(), mdq_shared };

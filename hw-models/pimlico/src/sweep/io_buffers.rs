@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep io-buffers`: ping-pong I/O buffers against single ones on a module of AiM channels.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::{MOST_MODULES, Switch, channels, find_model};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use pimlico_device::SystemKind;
+use pimlico_device::aim::{AimMapping, MULTIPLIERS, Order, Pu};
+use pimlico_host::aim::assumptions::{self, Assumptions, AssumptionsReport, Gains, GainsRow};
 use pimlico_host::aim::io_buffers::{self, BufferComparison, BufferRow, Side, Study};
 use pimlico_host::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]
 pub struct IoBuffersArguments {
+    #[command(flatten)]
+    device: DeviceFlag,
     /// The language model, by name
     #[arg(long, default_value = "qwen1.5-7b")]
     model: String,
@@ -22,15 +28,45 @@ pub struct IoBuffersArguments {
         default_values_t = [4096, 8192, 16_384, 32_768]
     )]
     contexts: Vec<usize>,
-    /// Channels of the module
-    #[arg(long, default_value = "16", value_name = "N", value_parser = channels)]
-    channels: usize,
+    /// Channels of the module [default: the device's, 16]
+    #[arg(long, value_name = "N", value_parser = channels)]
+    channels: Option<usize>,
     /// Modules that share the fully-connected operators of a layer out among them
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [1, 8])]
     tp: Vec<usize>,
     /// Whether rows are refreshed
     #[arg(long, value_enum, default_value_t = Switch::On)]
     refresh: Switch,
+    /// Whether single buffers pay MODCH between words or results and columns, as in the public AiM simulator
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    mode_change: Switch,
+    /// Tokens of K that share a row of a bank [default: as many as have room]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=64))]
+    k_row_tokens: Option<u64>,
+    /// Order of a matrix of several groups of rows and tiles of the vector
+    #[arg(long, value_enum, default_value_t = OrderArgument::InputStationary)]
+    order: OrderArgument,
+    /// Elements of a tile of the vector
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = ["1024", "512"])]
+    tile: String,
+    /// Bytes of a DRAM row [default: the device's, 2048]
+    #[arg(long, value_name = "N", value_parser = ["2048", "1024"])]
+    page_bytes: Option<String>,
+    /// Clocks from a beat of a PU to its result; fewer than the RTL's 26 are of no PU that there is
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = Pu::LATENCY,
+        value_parser = clap::value_parser!(u64).range(1..=Pu::LATENCY)
+    )]
+    pu_clocks: u64,
+    /// The four gains of LoL-PIM under several such assumptions, of the most tokens of --contexts and the fewest modules of --tp
+    #[arg(
+        long,
+        conflicts_with_all =
+            ["mode_change", "k_row_tokens", "order", "tile", "page_bytes", "pu_clocks"]
+    )]
+    assumptions: bool,
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
@@ -39,34 +75,53 @@ pub struct IoBuffersArguments {
     json: bool,
 }
 
+/// Order of a matrix of several groups of rows and tiles of the vector.
+#[derive(Clone, Copy, ValueEnum)]
+enum OrderArgument {
+    /// Of a tile in the global buffer all groups
+    InputStationary,
+    /// Of a group all tiles, which come again for each
+    OutputStationary,
+}
+
+impl IoBuffersArguments {
+    fn assumed(&self) -> Assumptions {
+        let number = |value: &str| value.parse::<usize>().expect("the parser has a list of them");
+        let order = match self.order {
+            OrderArgument::InputStationary => Order::InputStationary,
+            OrderArgument::OutputStationary => Order::OutputStationary,
+        };
+        let tile_words = number(&self.tile) / MULTIPLIERS;
+        let k_row_tokens = self.k_row_tokens.map(|tokens| tokens as usize);
+        Assumptions {
+            mode_change: self.mode_change == Switch::On,
+            mapping: AimMapping { order, tile_words, k_row_tokens },
+            page_bytes: self.page_bytes.as_deref().map(number),
+            pu_clocks: self.pu_clocks,
+        }
+    }
+}
+
 /// Runs the command.
 pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
-    let IoBuffersArguments { model, contexts, channels, tp, refresh, seed, json } = arguments;
+    let IoBuffersArguments { model, contexts, channels, tp, refresh, seed, json, .. } = arguments;
+    let spec = arguments.device.of(SystemKind::Aim)?;
     if let Some(wrong) = tp.iter().find(|tp| !(1..=MOST_MODULES).contains(*tp)) {
         return Err(Failure::Input(format!("--tp {wrong}: expected 1 to {MOST_MODULES} modules")));
     }
     let study = Study {
+        config: spec.config(),
         model: model.clone(),
         shapes: find_model(model)?,
         contexts: contexts.clone(),
-        channels: *channels,
+        channels: channels.unwrap_or(spec.topology.channels),
         tp: tp.clone(),
         refresh: *refresh == Switch::On,
         seed: *seed,
+        assumptions: arguments.assumed(),
     };
-    let bar = output::progress(study.len() as u64, "runs");
-    let comparison = io_buffers::compare(&study, || bar.inc(1));
-    bar.finish_and_clear();
-    let comparison = comparison.map_err(|error| match error {
-        io_buffers::RunError::Layout(error) => Failure::Input(error.to_string()),
-        io_buffers::RunError::Device(error) => Failure::Check(error.to_string()),
-    })?;
-    if *json {
-        output::print_json(&comparison)?;
-    } else {
-        output::print(&text(&comparison))?;
-    }
-    let sides = || comparison.rows.iter().flat_map(|row| [&row.single, &row.ping_pong]);
+    let rows = if arguments.assumptions { gains(&study, *json)? } else { compare(&study, *json)? };
+    let sides = || rows.iter().flat_map(|row| [&row.single, &row.ping_pong]);
     let violations: u64 = sides().map(|side| side.pin_violations).sum();
     let differing: u64 = sides().map(|side| side.differing).sum();
     match (violations, differing) {
@@ -77,11 +132,86 @@ pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
     }
 }
 
+fn failure(error: io_buffers::RunError) -> Failure {
+    match error {
+        io_buffers::RunError::Layout(error) => Failure::Input(error.to_string()),
+        io_buffers::RunError::Device(error) => Failure::Check(error.to_string()),
+    }
+}
+
+/// Operator by operator.
+fn compare(study: &Study, json: bool) -> Result<Vec<BufferRow>, Failure> {
+    let bar = output::progress(study.len() as u64, "runs");
+    let comparison = io_buffers::compare(study, || bar.inc(1));
+    bar.finish_and_clear();
+    let comparison = comparison.map_err(failure)?;
+    match json {
+        true => output::print_json(&comparison)?,
+        false => output::print(&text(&comparison))?,
+    }
+    Ok(comparison.rows)
+}
+
+/// The four gains, assumption by assumption.
+fn gains(study: &Study, json: bool) -> Result<Vec<BufferRow>, Failure> {
+    let contexts = study.contexts.iter().copied().max().into_iter().collect();
+    let tp = study.tp.iter().copied().min().into_iter().collect();
+    let study = Study { contexts, tp, ..study.clone() };
+    let bar = output::progress(assumptions::runs(&study) as u64, "runs");
+    let gains = assumptions::gains(&study, || bar.inc(1));
+    bar.finish_and_clear();
+    let gains = gains.map_err(failure)?;
+    match json {
+        true => output::print_json(&gains)?,
+        false => output::print(&gains_text(&gains))?,
+    }
+    Ok(gains.rows.into_iter().flat_map(|row| row.operators).collect())
+}
+
+fn gains_text(gains: &Gains) -> String {
+    let Gains { system, model, channels, refresh, seed, context, tp, rows } = gains;
+    let refresh = if *refresh { "on" } else { "off" };
+    let context = grouped(*context as u64);
+    let title = format!(
+        "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n\
+         by how much ping-pong buffers shorten QK^T and SV of {context} tokens, FFN1 and FFN2 with tp {tp}\n\n"
+    );
+    let cell = |row: &BufferRow| {
+        let [single, ping_pong] = [&row.single, &row.ping_pong].map(|side| grouped(side.cycles));
+        format!("{:.1} % ({single} to {ping_pong})", row.reduction_percent)
+    };
+    let line = |row: &GainsRow| {
+        std::iter::once(row.name.to_owned()).chain(row.operators.iter().map(cell)).collect()
+    };
+    let of_paper = |row: &GainsRow| {
+        let paper = row.operators.iter().map(|row| format!("{:.0} %", row.paper_percent));
+        std::iter::once("LoL-PIM".to_owned()).chain(paper).collect()
+    };
+    let lines: Vec<Vec<String>> =
+        rows.first().map(of_paper).into_iter().chain(rows.iter().map(line)).collect();
+    let note = "\nThat LoL-PIM's simulator charges the mode change is inferred from the public AiM simulator; how many tokens of\n\
+                K share a DRAM row is not in the paper.\n";
+    title + &output::table(&["assumed", "QK^T", "SV", "FFN1", "FFN2"], lines) + note
+}
+
+/// What is assumed.
+fn assumed(assumptions: &AssumptionsReport) -> String {
+    let AssumptionsReport { mode_change, k_row_tokens, order, tile, page_bytes, pu_clocks } =
+        assumptions;
+    let modes = if *mode_change { "with" } else { "without" };
+    let tokens = k_row_tokens.map_or("all that have room".to_owned(), |tokens| tokens.to_string());
+    format!(
+        "single buffers {modes} mode changes; tokens of K in a DRAM row of {page_bytes} bytes: {tokens}; {order}, tiles of\n\
+         {tile}; PUs of {pu_clocks} clocks\n"
+    )
+}
+
 fn text(comparison: &BufferComparison) -> String {
     let BufferComparison { system, model, channels, refresh, seed, rows, .. } = comparison;
+    let assumed = assumed(&comparison.assumptions);
     let refresh = if *refresh { "on" } else { "off" };
     let mut text = format!(
-        "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n\
+        "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n{assumed}\
          a head's score (QK^T) and context (SV); matrices of a layer, shared out among tp modules\n\n"
     );
     text += &output::table(

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep numerics`: early or late normalisation, sums of binary16 or binary32.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::Args;
+use pimlico_device::SystemKind;
 use pimlico_host::numerics::{self, NumericsComparison, NumericsRow};
 
 /// Arguments of `pimlico sweep numerics`.
 #[derive(Args)]
 pub struct NumericsArguments {
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Elements of the head's vectors
     #[arg(long, default_value_t = 128, value_name = "D")]
     head_dim: usize,
@@ -30,9 +34,11 @@ pub struct NumericsArguments {
 
 /// Runs the command.
 pub fn run(arguments: &NumericsArguments) -> Result<(), Failure> {
+    let spec = arguments.device.of(SystemKind::L3)?;
     let bar = output::progress(2 * arguments.context.len() as u64, "heads");
-    let NumericsArguments { head_dim, context, seed, json } = arguments;
-    let comparison = numerics::compare(*head_dim, context, *seed, || bar.inc(1));
+    let NumericsArguments { head_dim, context, seed, json, .. } = arguments;
+    let rank = (spec.config(), spec.options());
+    let comparison = numerics::compare(&rank, *head_dim, context, *seed, || bar.inc(1));
     bar.finish_and_clear();
     let comparison = comparison.map_err(|error| Failure::Input(error.to_string()))?;
     if *json {

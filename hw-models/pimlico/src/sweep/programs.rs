@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep programs`: programs of the dispatcher against static ones.
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::find_model;
 use clap::Args;
+use pimlico_device::SystemKind;
 use pimlico_host::program::attention::MAX_CONTEXT;
 use pimlico_host::program::study::{self, AttentionCost, MatrixCost};
 use serde::Serialize;
@@ -15,6 +17,8 @@ pub struct ProgramsArguments {
     /// The language model whose shapes are used
     #[arg(long, default_value = "llama-3.1-8b")]
     model: String,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Tokens
     #[arg(
         long,
@@ -31,6 +35,7 @@ pub struct ProgramsArguments {
 
 #[derive(Serialize)]
 struct Document {
+    device: String,
     model: String,
     attention: Vec<AttentionCost>,
     fc: Vec<MatrixCost>,
@@ -38,18 +43,19 @@ struct Document {
 
 /// Runs the command.
 pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
-    let ProgramsArguments { model: name, contexts, json } = arguments;
-    let model = find_model(name)?;
+    let ProgramsArguments { model: name, contexts, json, .. } = arguments;
+    let (model, config) = (find_model(name)?, arguments.device.of(SystemKind::L3)?.config());
     if let Some(context) = contexts.iter().find(|context| !(1..=MAX_CONTEXT).contains(*context)) {
         let message = format!("--contexts {context}: expected 1 to {MAX_CONTEXT}");
         return Err(Failure::Input(message));
     }
     let bar = output::progress(contexts.len() as u64, "contexts");
-    let attention = study::attention(&model, contexts, || bar.inc(1));
+    let attention = study::attention(&config, &model, contexts, || bar.inc(1));
     bar.finish_and_clear();
     let wrong = |error: study::StudyError| Failure::Input(error.to_string());
-    let (attention, fc) = (attention.map_err(wrong)?, study::matrices(&model).map_err(wrong)?);
-    let document = Document { model: name.clone(), attention, fc };
+    let attention = attention.map_err(wrong)?;
+    let fc = study::matrices(&config, &model).map_err(wrong)?;
+    let document = Document { device: config.name, model: name.clone(), attention, fc };
     match json {
         true => output::print_json(&document),
         false => output::print(&text(&document)),
@@ -57,9 +63,9 @@ pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
 }
 
 fn text(document: &Document) -> String {
-    let Document { model, attention, fc } = document;
+    let Document { device, model, attention, fc } = document;
     let mut text = format!(
-        "programs for {model} on a rank of DDR4-3200: bytes of the dispatcher's program, and of the \
+        "programs for {model} on a rank of {device}: bytes of the dispatcher's program, and of the \
          static one with every command spelled out\n\nattention of the query heads that share K and V; \
          what the host writes for a token more\n\n"
     );

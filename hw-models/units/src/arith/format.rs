@@ -67,6 +67,9 @@ formats! {
 }
 
 /// A value in format `F`: its bits, in the low `F::WIDTH` of a word.
+///
+/// It has the traits of `num-traits` for constants and conversions, but not `Float`: that asks for an
+/// order and for the numbers' equality, where this is of bits, as a comparison of hardware is.
 #[derive(Clone, Copy, Default)]
 pub struct Fp<F> {
     bits: u32,

@@ -12,6 +12,7 @@ mod fp_narrow;
 mod fp_recip;
 mod fp_round;
 mod fp_widen;
+mod numbers;
 mod pipeline;
 
 pub use exp2_fraction::Exp2Tables;

@@ -250,14 +250,18 @@ impl<F: Format, A: Format, L: Lanes> BankPu<F, A, L> {
 mod tests {
     use super::*;
     use crate::arith::Binary32;
-    use half::f16;
+    use num_traits::{AsPrimitive, One};
+
+    fn element(value: f32) -> Fp<Binary16> {
+        value.as_()
+    }
 
     fn elements(values: [f32; 4]) -> [Fp<Binary16>; 4] {
-        values.map(|v| f16::from_f32(v).into())
+        values.map(element)
     }
 
     fn value(element: Fp<Binary16>) -> f32 {
-        f16::from(element).to_f32()
+        element.as_()
     }
 
     #[test]
@@ -283,14 +287,14 @@ mod tests {
     fn sixteen_products_are_summed_up_neighbour_by_neighbour() {
         let mut pu = BankPu::<Binary16, Binary16, Sixteen>::new();
         // 2048 + 1 is 2048 in binary16: of the ones only those count that meet first.
-        let mut row_i = [Fp::from(f16::ONE); 16];
-        row_i[0] = f16::from_f32(2048.0).into();
+        let mut row_i = [Fp::one(); 16];
+        row_i[0] = element(2048.0);
         pu.step(&BankPuIn {
             valid_i: true,
             first_i: true,
             last_i: true,
             row_i,
-            shared_i: [f16::ONE.into(); 16],
+            shared_i: [Fp::one(); 16],
             ..Default::default()
         });
         let outputs: Vec<_> = (0..7).map(|_| pu.step(&BankPuIn::default())).collect();
@@ -354,6 +358,6 @@ mod tests {
         assert_eq!((output.result_valid_o, value(output.score())), (true, 2048.0));
         let output = large_and_ones::<Binary32>(false);
         assert_eq!((output.result_valid_o, value(output.score())), (true, 2050.0));
-        assert_eq!(output.result_o[0].to_bits(), u32::from(f16::from_f32(2050.0).to_bits()));
+        assert_eq!(output.result_o[0].to_bits(), element(2050.0).to_bits());
     }
 }

@@ -190,7 +190,7 @@ fn tree<F: Format>(numbers: &mut [Fp<F>]) -> Fp<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use half::f16;
+    use num_traits::{AsPrimitive, One};
 
     /// The results of sums, each of so many beats whose first number is given, and the cycles in which they
     /// come.
@@ -201,12 +201,12 @@ mod tests {
             let mut input = TreePuIn::default();
             if let Some(&(number, first_i, last_i)) = beats.get(cycle) {
                 input = TreePuIn { valid_i: true, first_i, last_i, ..input };
-                input.row_i[0] = f16::from_f32(number).into();
-                input.shared_i[0] = f16::ONE.into();
+                input.row_i[0] = number.as_();
+                input.shared_i[0] = Fp::one();
             }
             let output = pu.step(&input);
             if output.result_valid_o {
-                results.push((cycle, f16::from(output.result_o).to_f32()));
+                results.push((cycle, output.result_o.as_()));
             }
         }
         results

@@ -19,6 +19,7 @@ const LANES: usize = Sixteen::COUNT;
 pub struct TreePus<F: Fast> {
     count: usize,
     level: Level,
+    latency: usize,
     state: State<F>,
 }
 
@@ -51,6 +52,8 @@ struct Alike {
     is_due: [bool; LATENCY],
     due: Box<[Box<[u16]>]>,
     cycle: usize,
+    /// Cycles from a beat to its result.
+    latency: usize,
     /// The results that the outputs show, if there are any.
     shown: Box<[u16]>,
     is_shown: bool,
@@ -60,7 +63,7 @@ struct Alike {
 }
 
 impl Alike {
-    fn new(count: usize) -> Self {
+    fn new(count: usize, latency: usize) -> Self {
         let zeros = |each: usize| vec![0; each * count].into_boxed_slice();
         Self {
             partial: std::array::from_fn(|_| zeros(1)),
@@ -68,6 +71,7 @@ impl Alike {
             is_due: [false; LATENCY],
             due: (0..LATENCY).map(|_| zeros(1)).collect(),
             cycle: 0,
+            latency,
             shown: zeros(1),
             is_shown: false,
             scratch: [zeros(LANES), zeros(LANES)],
@@ -116,8 +120,9 @@ impl Alike {
         }
         let (left, right) = sums[..2 * count].split_at(count);
         fast::add::<F>(level, left, right, &mut other[..count]);
-        self.due[self.cycle].copy_from_slice(&other[..count]);
-        self.is_due[self.cycle] = true;
+        let due = (self.cycle + self.latency) % LATENCY;
+        self.due[due].copy_from_slice(&other[..count]);
+        self.is_due[due] = true;
     }
 
     fn end_cycle(&mut self) {
@@ -146,7 +151,22 @@ impl<F: Fast> TreePus<F> {
 
     /// The same, computed in a given way.
     pub fn at_level(count: usize, level: Level) -> Self {
-        Self { count, level, state: State::Alike(Box::new(Alike::new(count))) }
+        Self::with(count, level, LATENCY)
+    }
+
+    /// PUs that do not exist, to see what the pipeline costs: their results come `cycles` after the beat, and they are
+    /// equal to no RTL. They must be told the same from reset to reset.
+    ///
+    /// # Panics
+    ///
+    /// If there are no cycles, or more than the pipeline has.
+    pub fn of_latency(count: usize, cycles: usize) -> Self {
+        assert!((1..=LATENCY).contains(&cycles), "{cycles} of {LATENCY} cycles");
+        Self::with(count, Level::best(), cycles)
+    }
+
+    fn with(count: usize, level: Level, latency: usize) -> Self {
+        Self { count, level, latency, state: State::Alike(Box::new(Alike::new(count, latency))) }
     }
 
     /// One cycle in which all are told the same: what [`Instances::step`] does, without a bundle of ports
@@ -186,7 +206,7 @@ fn control<F: Format>(input: &TreePuIn<F>) -> [bool; 3] {
 
 impl<F: Fast> Instances<TreePu<F>> for TreePus<F> {
     fn reset(&mut self) {
-        self.state = State::Alike(Box::new(Alike::new(self.count)));
+        self.state = State::Alike(Box::new(Alike::new(self.count, self.latency)));
     }
 
     fn settle(

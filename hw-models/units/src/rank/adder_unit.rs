@@ -181,10 +181,10 @@ mod tests {
     use super::*;
     use crate::arith::{Binary16, Binary32};
     use crate::gear::{Gear1, Gear2, Gear4};
-    use half::f16;
+    use num_traits::AsPrimitive;
 
     fn element(value: f32) -> Fp<Binary16> {
-        f16::from_f32(value).into()
+        value.as_()
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
             .collect();
         let sums: Vec<_> = outputs
             .iter()
-            .map(|o| o.tree_valid_o.then(|| o.tree_o.map(|sum| f16::from(sum).to_f32())))
+            .map(|o| o.tree_valid_o.then(|| o.tree_o.map(AsPrimitive::<f32>::as_)))
             .collect();
         assert_eq!(sums[..8], [None; 8]);
         assert_eq!(sums[8..], [Some([0.0, 8.0]), Some([108.0, 8.0]), Some([16.0, 8.0]), None]);
@@ -221,7 +221,7 @@ mod tests {
                 start_i: [element(0.5); 8],
                 ..Default::default()
             });
-            sums.push(output.lanes_o.map(|sum| f16::from(sum).to_f32()));
+            sums.push(output.lanes_o.map(AsPrimitive::<f32>::as_));
         }
         assert_eq!(sums[9], from_fn(|c| 60.5 + 4.0 * c as f32));
     }
@@ -238,6 +238,6 @@ mod tests {
         let output = (0..8).map(|_| unit.step(&with_partial)).last();
         let output = output.expect("some cycles");
         assert!(output.tree_valid_o);
-        assert_eq!(f16::from(output.tree_o[0]).to_f32(), 2052.0);
+        assert_eq!(output.tree_o[0], 2052.as_());
     }
 }

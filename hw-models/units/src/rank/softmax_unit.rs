@@ -609,13 +609,13 @@ mod tests {
     use super::*;
     use crate::arith::Binary16;
     use crate::gear::Gear1;
-    use half::f16;
+    use num_traits::AsPrimitive;
 
     type Early = SoftmaxUnit<Binary16, false, Gear1>;
     type Late = SoftmaxUnit<Binary16, true, Gear1>;
 
     fn number(x: f32) -> Fp<Binary16> {
-        f16::from_f32(x).into()
+        x.as_()
     }
 
     fn score(x: f32) -> SoftmaxUnitIn<Binary16, Gear1> {
@@ -715,7 +715,7 @@ mod tests {
         }
         assert!(output.weight_valid_o);
         let sum: f32 = (0..16).map(|i| (i as f32 / 2.0 - 7.5).exp()).sum();
-        let weight = f16::from(output.weight_o[0]).to_f32();
+        let weight: f32 = output.weight_o[0].as_();
         assert!((weight - (-0.5f32).exp() / sum).abs() < 1e-3, "{weight}");
     }
 }

@@ -10,8 +10,9 @@ use crate::failure::Failure;
 use crate::output::{self, grouped};
 use crate::run::find_model;
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Normalise, Options as DeviceOptions, SumFormat};
+use pimlico_device::{Config, Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{device, memory};
+use pimlico_host::aim::assumptions::Assumptions;
 use pimlico_host::aim::io_buffers::{self, Side, Study};
 use pimlico_host::numerics::{self, NumericsRow};
 use pimlico_host::subnormals;
@@ -48,7 +49,9 @@ fn run_of(row: &NumericsRow) -> Run {
 fn runs(options: &Options, kinds: &[(Normalise, SumFormat)]) -> Result<Vec<Vec<Run>>, Failure> {
     let Options { head_dim, context, seed, .. } = options;
     let bar = output::progress(2 * context.len() as u64, "heads");
-    let comparison = numerics::compare_kinds(*head_dim, context, *seed, kinds, || bar.inc(1));
+    let rank = (Config::ddr4_3200(), DeviceOptions::default());
+    let comparison =
+        numerics::compare_kinds(&rank, *head_dim, context, *seed, kinds, || bar.inc(1));
     bar.finish_and_clear();
     let comparison = comparison.map_err(|e| Failure::Input(e.to_string()))?;
     check_pins(&comparison.rows)?;
@@ -154,6 +157,7 @@ fn two<T: Default>(values: Vec<T>) -> [T; 2] {
 /// Ping-pong or single I/O buffers.
 pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let study = Study {
+        config: Config::gddr6_aim(),
         model: AIM_MODEL.to_owned(),
         shapes: find_model(AIM_MODEL)?,
         contexts: options.context.clone(),
@@ -161,6 +165,7 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
         tp: Vec::new(),
         refresh: false,
         seed: options.seed,
+        assumptions: Assumptions::default(),
     };
     let bar = output::progress(study.len() as u64, "runs");
     let comparison = io_buffers::compare(&study, || bar.inc(1));

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+//! The tables of a device's file that are not the DRAM's: units, buffers, topology.
+
+use crate::gemv::IoBuffers;
+use crate::options::{Normalise, SumFormat};
+use crate::topology::Mdq;
+use serde::{Deserialize, Serialize};
+
+/// What kind of device it is: which units are at its DRAM.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum SystemKind {
+    /// L3's DIMM-PIM: ranks of DDR4.
+    L3,
+    /// LoL-PIM's module: channels of GDDR6-AiM behind a hub.
+    Aim,
+}
+
+impl SystemKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::L3 => "l3",
+            Self::Aim => "aim",
+        }
+    }
+}
+
+/// The processing units: how wide they are, and how they work where no option says otherwise.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct UnitTable {
+    /// Multipliers of a bank's PU.
+    pub multipliers: usize,
+    /// The format of sums in bank PUs and adder unit.
+    pub sums: SumFormat,
+    /// When softmax divides by the sum of the exponentials.
+    pub normalise: Normalise,
+    /// tCK in a cycle of the rank PU's core; an AiM has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gear: Option<u64>,
+}
+
+/// The buffers of the processing units.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct BufferTable {
+    /// Bytes of a chip's shared buffer, or of a side of a channel's global buffer.
+    pub shared_bytes: usize,
+    /// Scores that the score buffer holds; an AiM has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scores: Option<usize>,
+    /// How vectors come to the buffers.
+    pub io: IoBuffers,
+}
+
+/// How many there are of the device, and what they share.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyTable {
+    /// Channels of the host, or of an AiM's module.
+    pub channels: usize,
+    /// DIMMs on a channel.
+    pub dimms: usize,
+    /// Ranks on a DIMM.
+    pub ranks: usize,
+    /// Whose the data lines between buffer chip and chips are.
+    pub mdq: Mdq,
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico device`: what a device is made of and how fast it is, built in or from a file.
+
+use crate::failure::Failure;
+use crate::{files, output};
+use clap::{Args, Subcommand};
+use pimlico_device::spec::{TopologyTable, UnitTable};
+use pimlico_device::{DeviceSpec, Organisation, SystemKind};
+use serde::Serialize;
+use std::path::Path;
+
+/// Bytes of a device's file, at the most.
+const LARGEST_FILE: usize = 1 << 16;
+
+/// Arguments of `pimlico device`.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct DeviceArguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the built-in devices
+    List {
+        /// Print one JSON document in place of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a device as a whole file: given back by `--device`, it is the same
+    Show {
+        /// A built-in device by its name, or a file
+        #[arg(value_name = "NAME|FILE.toml")]
+        device: String,
+        /// Print one JSON document in place of TOML
+        #[arg(long)]
+        json: bool,
+    },
+    /// Check that there is such a device: status 2, file and key where there is not
+    Check {
+        /// The file
+        #[arg(value_name = "FILE.toml")]
+        file: String,
+    },
+}
+
+/// The flag `--device` of commands other than `run`.
+#[derive(Args)]
+pub struct DeviceFlag {
+    /// The device: a built-in one by its name, or a file; see `pimlico device` [default: ddr4-3200, or gddr6-aim of
+    /// AiM channels]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    device: Option<String>,
+}
+
+impl DeviceFlag {
+    /// The device, if it is named.
+    pub fn given(&self) -> Result<Option<DeviceSpec>, Failure> {
+        self.device.as_deref().map(find).transpose()
+    }
+
+    /// The device, which is to be of a kind.
+    pub fn of(&self, system: SystemKind) -> Result<DeviceSpec, Failure> {
+        let spec = self.given()?.unwrap_or_else(|| of_system(system));
+        if spec.system == system {
+            return Ok(spec);
+        }
+        let (device, is) = (self.device.as_deref().unwrap_or_default(), spec.system.name());
+        let expected = system.name();
+        let message = format!("--device {device}: system = \"{is}\", expected \"{expected}\"");
+        Err(Failure::Input(message))
+    }
+}
+
+/// A built-in device, as the list tells it.
+#[derive(Serialize)]
+struct Listed {
+    name: String,
+    system: SystemKind,
+    organisation: String,
+    mt_per_s: u64,
+    peak_gb_per_s: f64,
+    source: String,
+}
+
+/// Runs the command.
+pub fn run(arguments: &DeviceArguments) -> Result<(), Failure> {
+    match &arguments.action {
+        Action::List { json } => list(*json),
+        Action::Show { device, json } => {
+            let spec = find(device)?;
+            if *json { output::print_json(&spec) } else { output::print(&spec.to_toml()) }
+        }
+        Action::Check { file } => {
+            let spec = read(file)?;
+            let Listed { organisation, mt_per_s, .. } = listed(&spec);
+            let name = &spec.name;
+            let what = format!("{name}, {}: {organisation}, {mt_per_s} MT/s", spec.system.name());
+            output::print(&format!("{file}: {what}\n"))
+        }
+    }
+}
+
+/// A built-in device by its name, or else that of a file.
+pub fn find(device: &str) -> Result<DeviceSpec, Failure> {
+    match DeviceSpec::built_in(device) {
+        Some(spec) => Ok(spec),
+        None if !Path::new(device).exists() => {
+            let names: Vec<_> = DeviceSpec::names().collect();
+            let names = names.join(", ");
+            Err(Failure::Input(format!("{device}: no such file, and no device of {names}")))
+        }
+        None => read(device),
+    }
+}
+
+/// The built-in device of a kind that is taken where none is named.
+pub fn of_system(system: SystemKind) -> DeviceSpec {
+    let name = match system {
+        SystemKind::L3 => "ddr4-3200",
+        SystemKind::Aim => "gddr6-aim",
+    };
+    DeviceSpec::built_in(name).expect("it is built in")
+}
+
+fn read(file: &str) -> Result<DeviceSpec, Failure> {
+    let bytes = files::read(Path::new(file), LARGEST_FILE)?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{file}: not UTF-8")))?;
+    DeviceSpec::parse(&text).map_err(|error| Failure::Input(format!("{file}: {error}")))
+}
+
+fn listed(spec: &DeviceSpec) -> Listed {
+    let config = spec.config();
+    let Organisation { chips, bank_groups, banks_per_group, page_bytes, rows, .. } =
+        spec.organisation;
+    let TopologyTable { channels, dimms, ranks, .. } = spec.topology;
+    let UnitTable { multipliers, .. } = spec.units;
+    let several = channels * dimms * ranks;
+    let several = if several > 1 { format!("{several} x ") } else { String::new() };
+    let of_bank = format!("{rows} rows of {page_bytes} B");
+    let banks = format!("{bank_groups} x {banks_per_group} banks");
+    let pus = format!("PUs of {multipliers} multipliers");
+    Listed {
+        name: spec.name.clone(),
+        system: spec.system,
+        organisation: format!(
+            "{several}{chips} {} of {banks}, {of_bank}, {pus}",
+            if chips == 1 { "chip" } else { "chips" }
+        ),
+        mt_per_s: 1_000_000 * data_rate(spec) / spec.tck_ps,
+        peak_gb_per_s: config.peak_gb_per_s(),
+        source: spec.source.clone(),
+    }
+}
+
+/// Beats on a data line in a tCK: those of a column in a burst of BL.
+fn data_rate(spec: &DeviceSpec) -> u64 {
+    let lines = match spec.system {
+        SystemKind::L3 => 8,
+        SystemKind::Aim => 16,
+    };
+    8 * spec.organisation.column_bytes as u64 / lines / spec.timing.burst_tck
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let specs = DeviceSpec::names().filter_map(DeviceSpec::built_in);
+    let devices: Vec<_> = specs.map(|spec| listed(&spec)).collect();
+    if json {
+        return output::print_json(&devices);
+    }
+    let rows = devices.into_iter().map(|device| {
+        let system = device.system.name().to_owned();
+        let rates = [device.mt_per_s.to_string(), format!("{:.1}", device.peak_gb_per_s)];
+        let [mt_per_s, peak] = rates;
+        vec![device.name, system, device.organisation, mt_per_s, peak, device.source]
+    });
+    let header = ["device", "system", "organisation", "MT/s", "GB/s of a rank", "source"];
+    output::print(&output::table(&header, rows))
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//! Devices from files as a user meets them: `pimlico device`, `--device`, `pimlico sweep timing`.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The example: a rank of other sizes and times.
+const TOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/devices/toy.toml");
+
+/// Work on it, small enough for the cycle model.
+const WORK: [&str; 3] = [
+    "--op attention --heads 2 --context 700",
+    "--op gemv --rows 60 --cols 2500",
+    "--op decode --tokens 2 --prompt in",
+];
+
+fn pimlico(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+    command.args(words).current_dir(env!("CARGO_TARGET_TMPDIR")).output().expect("the command runs")
+}
+
+fn printed(words: &[&str]) -> String {
+    let output = pimlico(words);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{words:?}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn report(work: &str, others: &[&str]) -> Value {
+    let words: Vec<_> = work.split_whitespace().chain(others.iter().copied()).collect();
+    serde_json::from_str(&printed(&words)).expect("one JSON document")
+}
+
+/// The one line that a wrong call gives.
+fn refused(words: &[&str]) -> String {
+    let output = pimlico(words);
+    assert_eq!(output.status.code(), Some(2), "{words:?}");
+    assert!(output.stdout.is_empty(), "{words:?}");
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message
+}
+
+fn written(folder: &Path, name: &str, text: &str) -> PathBuf {
+    let file = folder.join(name);
+    fs::write(&file, text).expect("a file");
+    file
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().expect("UTF-8")
+}
+
+/// What runs on the toy, without the name of the back end.
+fn on_toy(work: &str, backend: &str) -> Value {
+    let run = format!("run {work} --json");
+    let mut report = report(&run, &["--device", TOY, "--backend", backend]);
+    assert_eq!((&report["dram"], &report["pin_violations"]), (&"toy".into(), &0.into()));
+    report.as_object_mut().expect("an object").remove("backend");
+    report
+}
+
+#[test]
+fn a_toy_rank_runs_on_engine_and_cycle_model() {
+    for work in WORK {
+        let fast = on_toy(work, "fast");
+        assert_eq!(fast, on_toy(work, "model"), "{work}");
+        let of_preset = report(&format!("run {work} --json"), &[]);
+        assert_ne!(fast["total"]["cycles"], of_preset["total"]["cycles"], "{work}");
+        assert_eq!(fast["host_pins"]["violations"], 0);
+    }
+}
+
+#[cfg(feature = "rtl")]
+#[test]
+fn a_toy_rank_runs_in_lockstep() {
+    for work in WORK {
+        let mut lockstep = on_toy(work, "lockstep");
+        let mismatches = lockstep.as_object_mut().expect("an object").remove("mismatches");
+        assert_eq!(mismatches, Some(0.into()), "{work}");
+        assert_eq!(lockstep, on_toy(work, "fast"), "{work}");
+    }
+}
+
+#[test]
+fn a_built_in_device_that_is_shown_and_given_back_is_the_same() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (device, work) in [
+        ("ddr4-3200", WORK[0]),
+        ("ddr4-3200", WORK[1]),
+        ("ddr4-3200", WORK[2]),
+        ("ddr4-3200", "--op layer --model llama-3.2-1b --context 100 --ranks 2"),
+        ("ddr4-3200-16gb", "--context 6000"),
+        ("gddr6-aim", "--context 500"),
+        ("gddr6-aim", "--op gemv --rows 500 --cols 300"),
+    ] {
+        let shown = printed(&["device", "show", device]);
+        let renamed = shown.replace(&format!("name = \"{device}\""), "name = \"mine\"");
+        let [same, other] = [("same.toml", &shown), ("other.toml", &renamed)];
+        let run = |file: &str| report(&format!("run {work} --json"), &["--device", file]);
+        let built_in = run(device);
+        assert_eq!(run(path(&written(folder.path(), same.0, same.1))), built_in, "{work}");
+        let mut other = run(path(&written(folder.path(), other.0, other.1)));
+        assert_eq!(other["dram"].take(), "mine");
+        other["dram"] = device.into();
+        assert_eq!(other, built_in, "{work}");
+    }
+    // Of what has a base, too.
+    let whole = written(folder.path(), "whole.toml", &printed(&["device", "show", TOY]));
+    assert_eq!(printed(&["device", "show", path(&whole)]), printed(&["device", "show", TOY]));
+}
+
+#[test]
+fn devices_are_listed_shown_and_checked() {
+    let list = printed(&["device", "list"]);
+    for device in ["ddr4-3200 ", "ddr4-3200-16gb", "gddr6-aim"] {
+        assert!(list.contains(device), "{list}");
+    }
+    let listed = report("device list --json", &[]);
+    assert_eq!((&listed[0]["name"], &listed[0]["mt_per_s"]), (&"ddr4-3200".into(), &3200.into()));
+    assert_eq!((&listed[2]["system"], &listed[2]["mt_per_s"]), (&"aim".into(), &16_000.into()));
+    let toy = report("device show --json", &[TOY]);
+    assert_eq!((&toy["timing"]["CL"], &toy["timing"]["CCD_S"]), (&20.into(), &4.into()));
+    assert!(toy["source"].as_str().is_some_and(|text| text.starts_with("ddr4-3200 but for ")));
+    let checked = printed(&["device", "check", TOY]);
+    assert!(checked.contains("toy.toml: toy, l3: 8 chips of 4 x 4 banks, 4096 rows"), "{checked}");
+    assert_eq!(checked.lines().count(), 1);
+}
+
+#[test]
+fn what_a_file_says_holds_where_no_option_says_otherwise() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let text = "base = \"ddr4-3200\"\nname = \"two\"\n[timing]\nCL = 24\n[units]\ngear = 4\nsums = \
+                \"binary32\"\n[buffers]\nio = \"single\"\n[topology]\nranks = 2\nmdq = \"shared\"\n";
+    let file = written(folder.path(), "two.toml", text);
+    let given = report("run --op gemv --rows 64 --cols 100 --json", &["--device", path(&file)]);
+    assert_eq!((&given["gear"], &given["sums"]), (&4.into(), &"binary32".into()));
+    assert_eq!((&given["ranks"]["ranks"], &given["ranks"]["mdq"]), (&2.into(), &"shared".into()));
+    assert_eq!(given["io_buffers"], "single");
+    let options = "run --op gemv --rows 64 --cols 100 --gear 2 --sums binary16 --io-buffers ping-pong \
+                   --mdq private --json";
+    let otherwise = report(options, &["--device", path(&file)]);
+    assert_eq!((&otherwise["gear"], &otherwise["sums"]), (&2.into(), &"binary16".into()));
+    assert_eq!(
+        (&otherwise["ranks"]["mdq"], &otherwise["io_buffers"]),
+        (&"private".into(), &"ping-pong".into())
+    );
+    let aim = "base = \"gddr6-aim\"\nname = \"four\"\n[topology]\nchannels = 4\n";
+    let aim = written(folder.path(), "four.toml", aim);
+    let module = report("run --context 300 --json", &["--device", path(&aim)]);
+    assert_eq!((&module["system"], &module["module"]["channels"]), (&"aim".into(), &4.into()));
+}
+
+#[test]
+fn a_file_that_is_no_device_is_refused_with_file_and_key() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let toy = |lines: &str| format!("base = \"ddr4-3200\"\nname = \"bad\"\n{lines}\n");
+    let whole = printed(&["device", "show", "ddr4-3200"]);
+    for (text, key) in [
+        (whole.replace("RCD_MAC = 22\n", ""), "RCD_MAC"),
+        (whole.replace("RCD_MAC = 22\n", "RCD_MAX = 22\n"), "RCD_MAX"),
+        (toy("[timing]\nRC = 73"), "RC = 73"),
+        (toy("[timing]\nCL = 23"), "CL = 23"),
+        (toy("[timing]\nRAS = 256\nRC = 278"), "RAS = 256"),
+        (toy("[organisation]\nrows = 1000000000000"), "rows = 1000000000000"),
+        (toy("[organisation]\nrows = 99999999999999999999"), "99999999999999999999"),
+        ("x".repeat(100_000), "more than 65536 bytes"),
+        (String::new(), "name"),
+    ] {
+        let file = written(folder.path(), "bad.toml", &text);
+        for words in [
+            ["device", "check", path(&file)].as_slice(),
+            &["device", "show", path(&file)],
+            &["run", "--device", path(&file)],
+            &["sweep", "dram", "--device", path(&file)],
+            &["spd", "check", "--device", path(&file)],
+        ] {
+            let message = refused(words);
+            assert!(message.contains("bad.toml: ") && message.contains(key), "{message}");
+        }
+    }
+    fs::write(folder.path().join("bad.toml"), [0xFF]).expect("a file");
+    assert!(refused(&["device", "check", path(&folder.path().join("bad.toml"))]).contains("UTF-8"));
+    for (words, expected) in [
+        ("run --device ddr5", "ddr5: no such file, and no device of ddr4-3200, "),
+        ("run --system aim --device ddr4-3200", "--device ddr4-3200: of --system l3, not of aim"),
+        ("run --device gddr6-aim --ranks 2", "--ranks: it goes with --system l3"),
+        ("sweep dram --device gddr6-aim", "--device gddr6-aim: system = \"aim\", expected \"l3\""),
+        ("sweep timing --key X --from 1 --to 2", "--key: no such timing: \"X\"; there are BL,"),
+        ("sweep timing --key RP --from 9 --to 8", "--from 9 --to 8: expected no less"),
+        ("sweep timing --key RP --from 9 --to 999999", "at most 256 values"),
+        ("sweep timing --key CL --from 22 --to 24", "--key CL, at 23: "),
+        ("sweep timing --key RCD --from 22 --to 24 --alone", "RCD_MAC = 22, expected at least RCD"),
+    ] {
+        let words: Vec<_> = words.split_whitespace().collect();
+        let message = refused(&words);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_timing_is_swept() {
+    let report = report("sweep timing --key RCD --from 18 --to 26 --step 4 --tokens 1 --json", &[]);
+    assert_eq!((&report["key"], &report["device"]), (&"RCD".into(), &"ddr4-3200".into()));
+    let values = report["values"].as_array().expect("a list");
+    let tck = |row: &Value| -> Vec<_> {
+        let runs = row["runs"].as_array().expect("a list");
+        runs.iter().map(|run| run["tck"].as_u64().expect("tCK")).collect()
+    };
+    assert_eq!(
+        values.iter().map(|row| row["value"].as_u64()).collect::<Vec<_>>(),
+        [18, 22, 26].map(Some)
+    );
+    for pair in values.windows(2) {
+        let [less, more] = [tck(&pair[0]), tck(&pair[1])];
+        assert!(less.len() >= 5 && less.iter().zip(&more).all(|(less, more)| less < more));
+    }
+}
