@@ -24,6 +24,9 @@ use std::collections::VecDeque;
 /// Slots without an RD_ALL after which no PU has anything left to do.
 const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
 
+/// RD_ALLs on their way at once, at the most: they are a burst of 4 tCK apart, and RL_MAC is 12 at most.
+const PENDING: usize = 4;
+
 /// An RD_ALL on the way of its columns.
 struct Pending {
     /// When they are at the PUs.
@@ -121,8 +124,9 @@ pub struct BankPus<A: SumElement> {
     banks_per_group: usize,
     slot_tck: u64,
     rl_mac_tck: u64,
-    /// RD_ALLs whose columns are on their way.
+    /// RD_ALLs whose columns are on their way, and room for the columns of others.
     pending: VecDeque<Pending>,
+    spare: Vec<Box<[Burst]>>,
     /// The next slot begins here, unless an RD_ALL begins one sooner.
     next_slot_tck: u64,
     /// Slots before the clock stands still.
@@ -141,7 +145,8 @@ impl<A: SumElement> BankPus<A> {
             banks_per_group: config.organisation.banks_per_group,
             slot_tck: config.timing.ccd_l_tck,
             rl_mac_tck: config.timing.rl_mac_tck,
-            pending: VecDeque::with_capacity(4),
+            pending: VecDeque::with_capacity(PENDING),
+            spare: vec![vec![[0; CHIPS]; config.banks()].into(); PENDING],
             next_slot_tck: 0,
             slots_left: 0,
             watched: None,
@@ -156,16 +161,16 @@ impl<A: SumElement> BankPus<A> {
     /// One tCK, with what an RD_ALL in it reads from the row buffers, bank by bank. Returns whether the PUs
     /// have a cycle, and whether results have become new with it.
     pub fn step(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
-        if self.rl_mac_tck == 0 {
-            return self.step_arrived(at_tck, read);
-        }
-        if let Some((mac, bursts)) = read {
-            let at_tck = at_tck + self.rl_mac_tck;
-            self.pending.push_back(Pending { at_tck, mac, bursts: bursts.into() });
+        if let Some((mac, read)) = read {
+            let mut bursts = self.spare.pop().expect("RD_ALLs are a burst apart or more");
+            bursts.copy_from_slice(read);
+            self.pending.push_back(Pending { at_tck: at_tck + self.rl_mac_tck, mac, bursts });
         }
         let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == at_tck);
         let arrived = if arrives { self.pending.pop_front() } else { None };
-        self.step_arrived(at_tck, arrived.as_ref().map(|read| (read.mac, &*read.bursts)))
+        let has_cycle = self.step_arrived(at_tck, arrived.as_ref().map(|it| (it.mac, &*it.bursts)));
+        self.spare.extend(arrived.map(|read| read.bursts));
+        has_cycle
     }
 
     /// The same with columns that are at the PUs.
