@@ -7,15 +7,15 @@ use pimlico_device::aim::attention::AimHead;
 use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, Module, Operand, gemv};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama;
-use pimlico_host::aim::attention;
-use pimlico_host::checkpoint::tokenizer::Tokenizer;
-use pimlico_host::checkpoint::{llama2c, tiny};
-use pimlico_host::data::{Distribution, Head, HeadShape};
-use pimlico_host::decode;
-use pimlico_host::gemv::Operands;
-use pimlico_host::pins::PinLog;
-use pimlico_host::report::JobReport;
+use pimlico_model::checkpoint::tokenizer::Tokenizer;
+use pimlico_model::checkpoint::{llama2c, tiny};
+use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_testbenches::aim;
+use pimlico_workload::aim::attention;
+use pimlico_workload::decode;
+use pimlico_workload::gemv::Operands;
+use pimlico_workload::pins::PinLog;
+use pimlico_workload::report::JobReport;
 
 /// What `run` gives on models alone, and in lockstep or on RTL alone.
 fn agree<T: PartialEq + std::fmt::Debug>(options: AimOptions, run: impl Fn(&mut Module) -> T) {

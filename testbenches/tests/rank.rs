@@ -10,18 +10,18 @@ use pimlico_device::{
     Topology,
 };
 use pimlico_host::attached::Attached;
-use pimlico_host::attention;
-use pimlico_host::data::{Distribution, Head, HeadShape};
 use pimlico_host::driver::Driver;
-use pimlico_host::gemv::{self, Operands};
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
-use pimlico_host::layer;
-use pimlico_host::model::Model;
-use pimlico_host::pins::PinLog;
+use pimlico_model::Model;
+use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::Instances;
 use pimlico_testbenches::{Lockstep, Rtl};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut};
+use pimlico_workload::attention;
+use pimlico_workload::gemv::{self, Operands};
+use pimlico_workload::layer;
+use pimlico_workload::pins::PinLog;
 
 type Boxed = Box<dyn Device>;
 

@@ -6,13 +6,13 @@
 use pimlico_device::{Config, Timing};
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand, Pins};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Violation};
-use pimlico_host::pins::rules;
 use pimlico_ports::{Bundle, Enumerated, Instances, Model, U, Unit};
 use pimlico_testbenches::Lockstep;
 use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
     RefreshManagerOut,
 };
+use pimlico_workload::pins::rules;
 
 type Manager = RefreshManager<8, 256>;
 

@@ -5,13 +5,13 @@
 //! Consecutive bursts go to different bank groups, so that the data bus can be kept full: tCCD_S, not
 //! tCCD_L, is between them.
 
-use crate::data::Head;
 use crate::driver::KvRows;
 use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transaction};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{CHIPS, Config, Device, RankError, Statistics};
+use pimlico_model::data::Head;
 
 /// Why data cannot be moved.
 #[derive(Debug, thiserror::Error)]

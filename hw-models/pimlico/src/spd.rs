@@ -10,7 +10,7 @@ use pimlico_device::spd::{
 };
 use pimlico_device::{Config, SystemKind};
 use pimlico_host::memory_controller::Delay;
-use pimlico_host::spd_check::{self, Host, Measured, SpdComparison};
+use pimlico_workload::spd_check::{self, Host, Measured, SpdComparison};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -17,7 +17,6 @@ pub mod attention;
 mod builder;
 pub mod gemv;
 mod spell;
-pub mod study;
 
 pub use builder::{Builder, Field, Index, Template};
 pub use spell::static_word;

@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use crate::output;
 use pimlico_device::aim::{AimError, AimOptions, AimWave, Module};
 use pimlico_device::{Config, Mismatch};
-use pimlico_host::aim::{RunError, attention, matrix};
-use pimlico_host::decode::{self, DecodeError};
-use pimlico_host::gemv;
-use pimlico_host::report::Report;
+use pimlico_workload::aim::{RunError, attention, matrix};
+use pimlico_workload::decode::{self, DecodeError};
+use pimlico_workload::gemv;
+use pimlico_workload::report::Report;
 
 /// Runs a job.
 pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<(), Failure> {

@@ -16,12 +16,12 @@ use pimlico_device::spec::TopologyTable;
 use pimlico_device::{
     Config, DeviceSpec, Gear, Mdq, Normalise, Options, SumFormat, SystemKind, Topology,
 };
-use pimlico_host::attention::AttentionSetup;
-use pimlico_host::checkpoint::config::Config as ModelConfig;
-use pimlico_host::data::Distribution;
-use pimlico_host::model::{self, Model};
-use pimlico_host::spread::How;
-use pimlico_host::{attention, fc, gemv, layer};
+use pimlico_model::checkpoint::config::Config as ModelConfig;
+use pimlico_model::data::Distribution;
+use pimlico_model::{Model, presets};
+use pimlico_workload::attention::AttentionSetup;
+use pimlico_workload::spread::How;
+use pimlico_workload::{attention, fc, gemv, layer};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
@@ -552,7 +552,7 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The model with this name.
 pub fn find_model(name: &str) -> Result<Model, Failure> {
-    let mut presets = model::presets();
+    let mut presets = presets();
     presets.remove(name).ok_or_else(|| {
         let names: Vec<_> = presets.into_keys().collect();
         Failure::Input(format!("--model {name}: no such model; there are {}", names.join(", ")))

@@ -8,11 +8,11 @@ use crate::output::grouped;
 use clap::Args;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama::{self, Llama};
-use pimlico_host::checkpoint::tokenizer::Tokenizer;
-use pimlico_host::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
-use pimlico_host::decode::DecodeJob;
-use pimlico_host::decode::report::{Agreement, DecodeReport, Parted};
-use pimlico_host::report::Report;
+use pimlico_model::checkpoint::tokenizer::Tokenizer;
+use pimlico_model::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
+use pimlico_workload::decode::report::{Agreement, DecodeReport, Parted};
+use pimlico_workload::decode::{self, DecodeJob};
+use pimlico_workload::report::Report;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -143,7 +143,7 @@ fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama
             config.ties_embeddings().map_err(|e| malformed(path, &e))?;
             let bytes = files::map(file)?;
             let checkpoint = safetensors::read(&bytes, &config).map_err(|e| malformed(file, &e))?;
-            let reference = checkpoint.reference();
+            let reference = decode::reference(&checkpoint);
             Ok((checkpoint, reference))
         }
         None if is_safetensors => {

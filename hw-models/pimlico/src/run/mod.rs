@@ -28,15 +28,15 @@ use crate::output;
 use arguments::{RunArguments, System};
 use backend::Backend;
 use pimlico_device::{Config, Device, Mdq, Mismatch, Options, RankError};
-use pimlico_host::attention::{self, AttentionError, AttentionSetup};
-use pimlico_host::decode::{self as host_decode, DecodeError};
 use pimlico_host::driver::DriverError;
-use pimlico_host::fc;
-use pimlico_host::gemv::{self, GemvError};
-use pimlico_host::layer;
-use pimlico_host::report::Report;
 #[cfg(feature = "rtl")]
 use pimlico_testbenches::Waveforms;
+use pimlico_workload::attention::{self, AttentionError, AttentionSetup};
+use pimlico_workload::decode::{self as host_decode, DecodeError};
+use pimlico_workload::fc;
+use pimlico_workload::gemv::{self, GemvError};
+use pimlico_workload::layer;
+use pimlico_workload::report::Report;
 use text::text;
 
 /// What is run.

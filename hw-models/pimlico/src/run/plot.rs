@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::files;
 use pimlico_device::{Activity, Timeline};
-use pimlico_host::report::{Lost, Operator, Report, Slots};
+use pimlico_workload::report::{Lost, Operator, Report, Slots};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use std::path::Path;

@@ -7,9 +7,9 @@ use super::{Job, Stop, ran_by};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
 use pimlico_device::{Address, Device, Ranks, Topology};
-use pimlico_host::report::{LayersReport, OnRanks, Operator, Report, RollUp};
-use pimlico_host::spread::SpreadError;
-use pimlico_host::{attention, fc, gemv, layer};
+use pimlico_workload::report::{LayersReport, OnRanks, Operator, Report, RollUp};
+use pimlico_workload::spread::SpreadError;
+use pimlico_workload::{attention, fc, gemv, layer};
 use std::fmt::Write;
 
 /// Runs a job.

@@ -5,7 +5,7 @@ use super::arguments::RunArguments;
 use super::decode;
 use super::ranks;
 use crate::output::{self, grouped};
-use pimlico_host::report::{
+use pimlico_workload::report::{
     AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
     JobReport, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
 };

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use clap::{Args, ValueEnum};
 use pimlico_device::{Config, SystemKind};
-use pimlico_host::batch::{
+use pimlico_workload::batch::{
     self, BatchComparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
 };
 use serde::Serialize;

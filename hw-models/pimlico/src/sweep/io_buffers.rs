@@ -8,9 +8,9 @@ use crate::run::{MOST_MODULES, Switch, channels, find_model};
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
 use pimlico_device::aim::{AimMapping, MULTIPLIERS, Order, Pu};
-use pimlico_host::aim::assumptions::{self, Assumptions, AssumptionsReport, Gains, GainsRow};
-use pimlico_host::aim::io_buffers::{self, BufferComparison, BufferRow, Side, Study};
-use pimlico_host::report::{Lost, Slots};
+use pimlico_workload::aim::assumptions::{self, Assumptions, AssumptionsReport, Gains, GainsRow};
+use pimlico_workload::aim::io_buffers::{self, BufferComparison, BufferRow, Side, Study};
+use pimlico_workload::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]

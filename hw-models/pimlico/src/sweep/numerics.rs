@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::output::{self, grouped};
 use clap::Args;
 use pimlico_device::SystemKind;
-use pimlico_host::numerics::{self, NumericsComparison, NumericsRow};
+use pimlico_workload::numerics::{self, NumericsComparison, NumericsRow};
 
 /// Arguments of `pimlico sweep numerics`.
 #[derive(Args)]

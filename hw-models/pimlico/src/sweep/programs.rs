@@ -8,7 +8,7 @@ use crate::run::find_model;
 use clap::Args;
 use pimlico_device::SystemKind;
 use pimlico_host::program::attention::MAX_CONTEXT;
-use pimlico_host::program::study::{self, AttentionCost, MatrixCost};
+use pimlico_workload::study::{self, AttentionCost, MatrixCost};
 use serde::Serialize;
 
 /// Arguments of `pimlico sweep programs`.

@@ -14,10 +14,10 @@ use pimlico_device::Options as DeviceOptions;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::power::{Phase, UnitPower};
 use pimlico_estimate::{Area, UnitSpec, paper};
-use pimlico_host::numerics::NumericsRow;
-use pimlico_host::subnormals;
 use pimlico_units::arith::Binary16Flush;
 use pimlico_units::bank::BankPu;
+use pimlico_workload::numerics::NumericsRow;
+use pimlico_workload::subnormals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -12,10 +12,10 @@ use crate::run::find_model;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{device, memory};
-use pimlico_host::aim::assumptions::Assumptions;
-use pimlico_host::aim::io_buffers::{self, Side, Study};
-use pimlico_host::numerics::{self, NumericsRow};
-use pimlico_host::subnormals;
+use pimlico_workload::aim::assumptions::Assumptions;
+use pimlico_workload::aim::io_buffers::{self, Side, Study};
+use pimlico_workload::numerics::{self, NumericsRow};
+use pimlico_workload::subnormals;
 
 /// Bank PUs of a rank.
 const BANK_PUS: u64 = device::BANKS * device::CHIPS;

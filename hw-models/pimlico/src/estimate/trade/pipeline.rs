@@ -13,7 +13,7 @@ use half::f16;
 use pimlico_estimate::power::{Phase, Stimulus, Tape, UnitPower};
 use pimlico_golden::error::ErrorReport as GoldenReport;
 use pimlico_golden::format::Format;
-use pimlico_host::data::{Distribution, Head, HeadShape};
+use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::Model;
 use pimlico_units::arith::{
     Binary16, Fp, FpAdd, FpAddIn, FpExp, FpExpIn, FpMul, FpMulIn, FpRecip, FpRecipIn,
@@ -144,7 +144,7 @@ fn error(unit: &str, operands: &[[f16; 2]]) -> ErrorReport {
     };
     let (got, reference): (Vec<u16>, Vec<f64>) = operands.iter().map(one).unzip();
     let report = GoldenReport::new(Format::BINARY16, &got, &reference);
-    let error = pimlico_host::report::Error::from(report);
+    let error = pimlico_workload::report::Error::from(report);
     ErrorReport {
         max_ulp: error.max_ulp,
         max_relative: error.max_relative,

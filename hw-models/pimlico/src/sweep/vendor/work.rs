@@ -6,9 +6,9 @@ use crate::output::grouped;
 use crate::run::{llama2c_job, tiny_job};
 use crate::workloads::{LAYER_CONTEXT, LAYER_MODEL, Machine, tokens_of};
 use pimlico_device::{Mdq, Topology};
-use pimlico_host::decode::DecodeJob;
-use pimlico_host::report::Report;
-use pimlico_host::spread::How;
+use pimlico_workload::decode::DecodeJob;
+use pimlico_workload::report::Report;
+use pimlico_workload::spread::How;
 use std::path::Path;
 
 /// Elements of a head's vectors.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+//! Language models as the host has them: what they are, and what goes through them.
+//!
+//! * [`Model`]: the shape of a language model; [`presets`] has the built-in ones.
+//! * [`checkpoint`]: models with their weights, and the files that hold them.
+//! * [`data`]: seeded synthetic K, V and Q.
+//!
+//! Nothing here knows a device.
+//!
+//! ```
+//! let model = &pimlico_model::presets()["llama-3.2-1b"];
+//! assert_eq!((model.layers, model.group(), model.head_dim), (16, 4, 64));
+//! ```
+
+pub mod checkpoint;
+pub mod data;
+mod shape;
+
+pub use shape::{Model, presets};

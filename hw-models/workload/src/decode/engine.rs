@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+//! One token through all layers: matrices and attention on the device, the rest on the host.
+//!
+//! ```text
+//! host    embedding, norm      bias, RoPE             add, norm           gate           add ... norm
+//! device                  qkv             K, V, attention, projection ffn1      ffn2               lm_head
+//! ```
+//!
+//! What goes to the device is rounded to binary16 once; what comes from it is binary16.
+
+use super::machine::Machine;
+use super::tally::{Cost, Kind, Tally};
+use super::weights::Weights;
+use super::{DecodeError, between};
+use crate::attention;
+use crate::gemv;
+use half::f16;
+use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
+use pimlico_model::data::Head;
+
+/// A model that runs on a device.
+pub struct Engine<'a, M> {
+    machine: M,
+    model: &'a Checkpoint,
+    weights: &'a Weights,
+    /// K and V so far, as they are in the banks: of each layer and K and V head.
+    past: Vec<Vec<Head>>,
+    tally: Tally,
+}
+
+impl<'a, M: Machine> Engine<'a, M> {
+    /// Of a model whose weights have been written into the banks.
+    pub fn new(machine: M, model: &'a Checkpoint, weights: &'a Weights) -> Self {
+        let CheckpointShape { layers, kv_heads, .. } = model.shape;
+        let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
+        let past = vec![vec![none; kv_heads]; layers];
+        Self { machine, model, weights, past, tally: Tally::new(layers) }
+    }
+
+    /// The device, and what it has cost so far.
+    pub fn finish(self) -> (M, Tally) {
+        (self.machine, self.tally)
+    }
+
+    /// Takes a token at the position behind the last. Returns the logits of the next one, if they are
+    /// wanted.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such token, or no room for its K and V.
+    pub fn token(
+        &mut self,
+        token: usize,
+        position: usize,
+        wants_logits: bool,
+    ) -> Result<Option<Vec<f32>>, DecodeError> {
+        self.tally.begin_token(position, token);
+        let dim = self.model.shape.dim;
+        let mut x = self.model.embedding[token * dim..][..dim].to_vec();
+        for number in 0..self.model.shape.layers {
+            self.layer(number, position, &mut x)?;
+        }
+        if !wants_logits {
+            return Ok(None);
+        }
+        let h = between::normed(&x, &self.model.norm, self.model.arithmetic.epsilon);
+        self.product(Kind::LmHead, None, &h).map(Some)
+    }
+
+    fn layer(&mut self, number: usize, position: usize, x: &mut [f32]) -> Result<(), DecodeError> {
+        let Arithmetic { theta, epsilon, pairs, gate } = self.model.arithmetic;
+        let shape = self.model.shape;
+        let (weights, here) = (&self.model.layers[number], Some(number));
+
+        let h = between::normed(x, &weights.attention_norm, epsilon);
+        let mut vectors = self.product(Kind::Qkv, here, &h)?;
+        between::add(&mut vectors, &weights.bias);
+        let (q_and_k, v) = vectors.split_at_mut(shape.q_width() + shape.kv_width());
+        for head in q_and_k.chunks_mut(shape.head_dim) {
+            between::turn(head, position, theta, pairs);
+        }
+        let (q, k) = q_and_k.split_at(shape.q_width());
+        let context = self.attention(number, q, k, v)?;
+        between::add(x, &self.product(Kind::Projection, here, &context)?);
+
+        let h = between::normed(x, &weights.ffn_norm, epsilon);
+        let both = self.product(Kind::Ffn1, here, &h)?;
+        let (of_gate, up) = both.split_at(shape.hidden);
+        let gated = between::gated(of_gate, up, gate);
+        between::add(x, &self.product(Kind::Ffn2, here, &gated)?);
+        Ok(())
+    }
+
+    /// A matrix of a layer, or of none, times a vector on the device.
+    fn product(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        input: &[f32],
+    ) -> Result<Vec<f32>, DecodeError> {
+        let matrix = self.weights.matrix(kind, layer);
+        let vector = bits(input);
+        let (outputs, statistics) = self.machine.product(kind, layer, &vector)?;
+        let error = gemv::error(&matrix.rows, &vector, &outputs);
+        let macs = (matrix.rows.len() * matrix.columns) as u64;
+        self.tally.add(kind, layer, Cost { statistics, macs, error });
+        Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
+    }
+
+    /// Attention of all heads of a layer, to whose caches K and V are added first.
+    fn attention(
+        &mut self,
+        number: usize,
+        q: &[f32],
+        k: &[f32],
+        v: &[f32],
+    ) -> Result<Vec<f32>, DecodeError> {
+        let head_dim = self.model.shape.head_dim;
+        let group = self.model.shape.group();
+        let heads = &mut self.past[number];
+        let vectors = q.chunks(group * head_dim).zip(k.chunks(head_dim).zip(v.chunks(head_dim)));
+        for (head, (queries, (k, v))) in heads.iter_mut().zip(vectors) {
+            head.k.push(bits(k));
+            head.v.push(bits(v));
+            head.queries = queries.chunks(head_dim).map(bits).collect();
+        }
+        let (statistics, bytes) = self.machine.append(number, heads)?;
+        self.tally.add_append(statistics, bytes);
+
+        let mut context = Vec::with_capacity(q.len());
+        for (of_layer, head) in heads.iter().enumerate() {
+            let result = self.machine.attention(number, of_layer, head)?;
+            let stages = attention::errors(head, &result, self.machine.normalise());
+            let macs = (2 * group * head.k.len() * head_dim) as u64;
+            let cost = Cost { statistics: result.statistics, macs, error: stages.output };
+            self.tally.add(Kind::Attention, Some(number), cost);
+            context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
+        }
+        Ok(context)
+    }
+}
+
+/// Numbers in binary16.
+fn bits(numbers: &[f32]) -> Vec<u16> {
+    numbers.iter().map(|&number| f16::from_f32(number).to_bits()).collect()
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+//! Text decoded on the device, against the reference.
+
+use pimlico_device::aim::{AimOptions, AimUnits, Module};
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Config, Normalise, Options, SumFormat};
+use pimlico_golden::llama;
+use pimlico_host::attached::Attached;
+use pimlico_model::checkpoint::tokenizer::Tokenizer;
+use pimlico_model::checkpoint::{Gate, Pairs, llama2c, tiny};
+use pimlico_workload::decode::{self, DecodeError, DecodeJob};
+use pimlico_workload::report::{JobReport, Report};
+use std::path::{Path, PathBuf};
+
+fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJob {
+    let checkpoint = llama2c::read(weights).expect("a checkpoint");
+    DecodeJob {
+        model: "tiny".to_owned(),
+        tokenizer: Tokenizer::read(tokenizer, checkpoint.shape.vocab).expect("a tokenizer"),
+        reference: llama::read(weights).expect("a checkpoint").0,
+        checkpoint,
+        prompt: prompt.to_owned(),
+        tokens,
+        temperature: 0.0,
+        seed: 1,
+        io_buffers: IoBuffers::PingPong,
+    }
+}
+
+fn run(job: &DecodeJob, options: Options) -> Result<Report, DecodeError> {
+    let config = Config::ddr4_3200();
+    let mut rank = Attached::engine(&config, options).expect("an L3 rank");
+    decode::run(&mut rank, job, |_| {})
+}
+
+fn decoded(report: &Report) -> &decode::report::DecodeReport {
+    let JobReport::Decode(decode) = &report.job else { panic!("text was decoded") };
+    decode
+}
+
+#[test]
+fn the_tiny_model_tells_the_reference_s_story() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 40);
+    let report = run(&job, Options::default()).expect("it runs");
+    let decode = decoded(&report);
+    println!("{:?} {:#?}", decode.text, decode.agreement);
+    assert_eq!((decode.agreement.equal, decode.agreement.compared), (40, 40));
+    let prompt = job.tokenizer.encode(tiny::PROMPT).expect("known characters");
+    assert_eq!(decode.decoded_tokens, job.reference.greedy(&prompt, 40, &[1, 2]));
+    assert!(decode.agreement.max_relative_logit_error < 0.02);
+    assert!(decode.agreement.max_logit_error > 0.0, "binary16 is not float64");
+    assert_eq!(report.pin_violations, 0);
+}
+
+/// K, and V transposed, grow token by token, over several groups of K's rows and words of V's columns.
+#[test]
+fn a_module_of_aim_channels_tells_it_too() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 40);
+    let config = Config::gddr6_aim();
+    let [single, ping_pong] = [IoBuffers::Single, IoBuffers::PingPong].map(|io_buffers| {
+        let options = AimOptions { channels: 1, io_buffers, ..AimOptions::default() };
+        let units = AimUnits::models(&config, options);
+        let mut module = Module::new(config.clone(), units, options);
+        let report = decode::run_on_module(&mut module, &job, |_| {}).expect("it runs");
+        assert_eq!((report.system.as_str(), report.pin_violations), ("aim", 0));
+        report
+    });
+    let agreement = &decoded(&ping_pong).agreement;
+    assert_eq!((agreement.equal, agreement.compared), (40, 40));
+    assert!(agreement.max_relative_logit_error < 0.02, "{agreement:?}");
+    assert_eq!(decoded(&single).agreement.rms_logit_error, agreement.rms_logit_error);
+    assert!(ping_pong.total.cycles < single.total.cycles);
+    // Of each layer and K and V head, in words of 16 elements of 32 bytes: K has one for each token,
+    // V one for each of 8 elements.
+    let appended = decoded(&ping_pong).append.bytes;
+    let steps = decoded(&ping_pong).tokens.len() as u64;
+    assert_eq!(appended, 3 * 2 * steps * (1 + 8) * 32);
+}
+
+#[test]
+fn costs_add_up() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, "a", 5);
+    let report = run(&job, Options::default()).expect("it runs");
+    let decode = decoded(&report);
+    let operators = &report.operators;
+    let names: Vec<_> = operators.iter().map(|operator| operator.operator).collect();
+    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2", "lm_head"]);
+
+    // A prompt of two tokens; the fifth decoded one goes through no layer.
+    let (dim, kv, hidden, layers, vocab) = (32, 16, 88, 3, 96);
+    let (steps, choices) = (6, 5);
+    let macs: Vec<_> = operators.iter().map(|operator| operator.macs).collect();
+    let attended: u64 = (1..=steps).map(|tokens| 2 * layers * 4 * 8 * tokens).sum();
+    let of_matrix = |rows: u64, columns: u64| layers * steps * rows * columns;
+    assert_eq!(
+        macs,
+        [
+            of_matrix(dim + 2 * kv, dim),
+            attended,
+            of_matrix(dim, dim),
+            of_matrix(2 * hidden, dim),
+            of_matrix(dim, hidden),
+            choices * vocab * dim
+        ]
+    );
+    assert_eq!((decode.tokens.len(), decode.layers.len()), (6, 3));
+    let lm_head = operators[5].cycles;
+    assert_eq!(decode.tokens.iter().map(|t| t.cycles).sum::<u64>(), report.total.cycles);
+    assert_eq!(decode.layers.iter().map(|l| l.cycles).sum::<u64>() + lm_head, report.total.cycles);
+    assert_eq!(operators.iter().map(|o| o.cycles).sum::<u64>(), report.total.cycles);
+    assert_eq!(decode.tokens.iter().map(|t| t.macs).sum::<u64>(), macs.iter().sum::<u64>());
+    let appended: u64 = decode.tokens.iter().map(|token| token.append_cycles).sum();
+    assert_eq!(appended, decode.append.cycles);
+    // K: one burst of 64 bytes. V: the same, and four at tokens 0 and 4.
+    assert_eq!(decode.append.bytes, layers * 2 * 64 * (6 + 4 + 2 * 4));
+    let rounded = ["qkv", "attention", "projection", "ffn1", "ffn2", "lm_head"];
+    for (name, operator) in rounded.iter().zip(operators) {
+        let error = operator.error.max_relative;
+        assert!(error > 0.0 && error < 0.01, "{name} {error}");
+    }
+}
+
+#[test]
+fn wider_sums_come_closer() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 20);
+    let late =
+        Options { normalise: Normalise::Late, sums: SumFormat::Binary32, ..Options::default() };
+    let [paper, wide] = [Options::default(), late].map(|options| {
+        let report = run(&job, options).expect("it runs");
+        decoded(&report).agreement.rms_logit_error
+    });
+    assert!(wide < paper, "{wide} {paper}");
+}
+
+#[test]
+fn a_seed_reproduces_a_sample() {
+    let sample = |seed| {
+        let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, "the", 20);
+        (job.temperature, job.seed) = (1.5, seed);
+        let report = run(&job, Options::default()).expect("it runs");
+        decoded(&report).text.clone()
+    };
+    assert_eq!(sample(1), sample(1));
+    assert_ne!(sample(1), sample(2));
+}
+
+/// What llama2.c's format does not have: pairs of halves, biases, another gate, a classifier of its own.
+#[test]
+fn other_arithmetic_is_that_of_the_reference() {
+    let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 10);
+    let plain = decoded(&run(&job, Options::default()).expect("it runs")).text.clone();
+    let checkpoint = &mut job.checkpoint;
+    checkpoint.arithmetic.pairs = Pairs::Halves;
+    checkpoint.arithmetic.gate = Gate::GeluTanh;
+    checkpoint.arithmetic.theta = 500.0;
+    checkpoint.classifier = checkpoint.embedding.iter().map(|weight| -weight).collect();
+    for layer in &mut checkpoint.layers {
+        layer.bias = (0..64).map(|i| (i as f32).sin()).collect();
+    }
+    job.reference = decode::reference(&job.checkpoint);
+    let report = run(&job, Options::default()).expect("it runs");
+    let decode = decoded(&report);
+    assert!(decode.agreement.max_relative_logit_error < 0.02, "{:?}", decode.agreement);
+    assert_ne!(decode.text, plain);
+}
+
+#[test]
+fn other_weights_part_from_the_reference() {
+    let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 20);
+    job.checkpoint.layers[1].o.iter_mut().for_each(|weight| *weight *= -1.0);
+    let report = run(&job, Options::default()).expect("it runs");
+    let agreement = &decoded(&report).agreement;
+    let parted = agreement.parted.as_ref().expect("they part");
+    assert_ne!(parted.device.token, parted.reference.token);
+    assert_eq!(
+        parted.position,
+        job.tokenizer.encode(tiny::PROMPT).unwrap().len() + agreement.equal
+    );
+    // Why: the two choices are nearer to each other than the logits are to the reference.
+    assert!(parted.reference_gap + parted.device_gap <= 2.0 * parted.max_logit_error);
+    assert!(agreement.reference_text.as_ref().is_some_and(|text| text.starts_with(tiny::PROMPT)));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let refused = |prompt: &str, tokens, spoil: fn(&mut DecodeJob)| {
+        let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, prompt, tokens);
+        spoil(&mut job);
+        run(&job, Options::default()).expect_err("refused").to_string()
+    };
+    let none: fn(&mut DecodeJob) = |_| {};
+    assert!(refused("a", 191, none).contains("at most 192 together"));
+    assert!(refused("a", 0, none).contains("1 or more to decode"));
+    assert!(refused("a", usize::MAX, none).contains("at most 192"));
+    assert!(refused("an Umlaut", 5, none).contains("character 'U' at byte 3"));
+    let infinite = refused("a", 5, |job| job.checkpoint.layers[2].up[33] = f32::INFINITY);
+    assert!(infinite.starts_with("layer 2, ffn1, row 89, column 1: weight inf"), "{infinite}");
+}
+
+/// Where the weights of others are, if they are there.
+fn weights(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/weights");
+    let folder = std::env::var_os("PIMLICO_WEIGHTS").map_or(beside, PathBuf::from);
+    Some(folder.join(name)).filter(|file| file.exists())
+}
+
+/// 260 thousand parameters that tell stories (huggingface.co/karpathy/tinyllamas).
+#[test]
+fn stories_are_those_of_the_reference() {
+    let (Some(model), Some(tokenizer)) = (weights("stories260K.bin"), weights("tok512.bin")) else {
+        return eprintln!("left out: no stories260K.bin and tok512.bin in PIMLICO_WEIGHTS");
+    };
+    let [model, tokenizer] = [model, tokenizer].map(|file| std::fs::read(file).expect("readable"));
+    let job = job(&model, &tokenizer, "Once upon a time", 40);
+    let report = run(&job, Options::default()).expect("it runs");
+    let decode = decoded(&report);
+    println!("{:?} {:#?}", decode.text, decode.agreement);
+    assert!(decode.agreement.equal >= 20);
+    assert_eq!(report.pin_violations, 0);
+}
