@@ -14,6 +14,7 @@ rtl/pimlico_pkg.sv
 rtl/prim/clock_gate.sv
 rtl/prim/falling_gate.sv
 rtl/prim/fifo.sv
+rtl/prim/counted_fifo.sv
 rtl/prim/ddr_in.sv
 rtl/prim/ddr_out.sv
 rtl/prim/pipe.sv
@@ -82,6 +83,14 @@ rtl/rank/sequencer_results.sv
 rtl/rank/sequencer_softmax.sv
 rtl/rank/sequencer.sv
 
+// in a channel of an AiM
+rtl/channel/aim_modes.sv
+rtl/channel/aim_sums.sv
+rtl/channel/aim_array_port.sv
+rtl/channel/aim_bus_port.sv
+rtl/channel/aim_pus.sv
+rtl/channel/aim_channel.sv
+
 // in a module
 rtl/module/dispatcher.sv
 rtl/module/host_decoder.sv
@@ -96,6 +105,11 @@ rtl/module/host_reader.sv
 rtl/module/host_port.sv
 rtl/module/pim_module.sv
 rtl/module/pim_dimm.sv
+rtl/module/aim_decode.sv
+rtl/module/aim_feeder.sv
+rtl/module/aim_adders.sv
+rtl/module/aim_softmax.sv
+rtl/module/aim_hub.sv
 
 // Simulation: checkers, bound to the modules that they are named after. The others do without.
 +incdir+rtl
@@ -129,5 +143,7 @@ rtl/rank/sequencer_array_checks.sv
 rtl/rank/sequencer_results_checks.sv
 rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
+rtl/channel/aim_channel_checks.sv
 rtl/module/dispatcher_checks.sv
 rtl/module/host_port_checks.sv
+rtl/module/aim_hub_checks.sv

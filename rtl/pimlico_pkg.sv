@@ -435,6 +435,70 @@ package pimlico_pkg;
   } cell_write_t;
 
   // -------------------------------------------------------------------------------------------------
+  // Channels of an AiM
+  // -------------------------------------------------------------------------------------------------
+
+  /// What a command asks a channel of an AiM for.
+  typedef enum logic [2:0] {
+    /// RD_ALLs of columns that follow each other.
+    AimMac     = 3'd0,
+    /// A filling of the global buffer: WR_SHAREDs.
+    AimFill    = 3'd1,
+    /// The results of a sum: RD_RESULT.
+    AimResults = 3'd2,
+    /// WR: a column of one bank.
+    AimWrite   = 3'd3,
+    /// All banks are closed; a head ends.
+    AimClose   = 3'd4
+  } aim_kind_e;
+
+  /// A command for a channel of an AiM.
+  typedef struct packed {
+    /// Kind of the command.
+    aim_kind_e  kind;
+    /// Bank of a WR.
+    bank_t      bank;
+    /// Row of a MAC or WR.
+    row_t       row;
+    /// First column of a MAC, or column of a WR.
+    column_t    column;
+    /// MAC: word of the global buffer for the first column.
+    logic [5:0] word;
+    /// Columns of a MAC, or words of a filling: 1 to 64.
+    logic [6:0] count;
+    /// MAC: the first column begins a sum.
+    logic       first;
+    /// MAC: the last column ends a sum.
+    logic       last;
+    /// MAC: the filling of the global buffer is given back with the last column.
+    logic       frees;
+  } aim_command_t;
+
+  /// A column of one bank that the host writes, in every channel.
+  typedef struct packed {
+    /// Bank of the column.
+    bank_t   bank;
+    /// Row of the column.
+    row_t    row;
+    /// Column that is written.
+    column_t column;
+  } aim_write_t;
+
+  /// What happens in a channel of an AiM in a cycle.
+  typedef struct packed {
+    /// An RD_ALL is on the pins.
+    logic read;
+    /// A word of the global buffer is written.
+    logic written;
+    /// The result registers are written.
+    logic results;
+    /// A read could not be chosen for its row.
+    logic lost_row_switch;
+    /// A read could not be chosen for a refresh.
+    logic lost_refresh;
+  } aim_events_t;
+
+  // -------------------------------------------------------------------------------------------------
   // Programs (LoL-PIM section 5)
   // -------------------------------------------------------------------------------------------------
 

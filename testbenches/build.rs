@@ -63,7 +63,8 @@ fn build() {
 
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     // Another RTL than ours can be put to the test: one's own, or one with a fault in it.
-    let rtl = std::env::var_os("PIMLICO_RTL").map_or(PathBuf::from("../rtl"), PathBuf::from);
+    let rtl =
+        std::env::var_os("PIMLICO_RTL").map_or(PathBuf::from(pimlico_rtl::FOLDER), PathBuf::from);
     let verilator = verilate::Verilator::find(&rtl).unwrap_or_else(|error| fail(&error));
     println!("cargo::rerun-if-changed={}", rtl.display());
     let sources = verilate::sources(&rtl).unwrap_or_else(|error| fail(&error));
@@ -100,8 +101,7 @@ fn build() {
     }
     let sources = inputs::Sources::read(sources).unwrap_or_else(|error| fail(&error));
     // What a design has many of comes first: the design is made around it.
-    let has_rank = units.iter().any(|unit| verilate::has_rank(unit.module));
-    let libraries = if has_rank { library::libraries(&out) } else { Vec::new() };
+    let libraries = library::libraries(&units, &out);
     let jobs = libraries.iter().map(|library| library.job(&sources)).collect::<Result<Vec<_>, _>>();
     let jobs = jobs.unwrap_or_else(|error| fail(&error));
     verilator.run_all(&jobs, &out).unwrap_or_else(|error| fail(&error));

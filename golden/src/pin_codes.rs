@@ -12,7 +12,7 @@
 use std::sync::LazyLock;
 
 /// The contract that has the table.
-const TEXT: &str = include_str!("../../rtl/rank/pin_codes.md");
+const TEXT: &str = pimlico_rtl::text!("rank/pin_codes.md");
 /// Pins: CS_n, ACT_n, RAS_n, CAS_n, WE_n, BG1, BG0, BA1, BA0, A13 to A0.
 const PINS: usize = 23;
 

@@ -2,7 +2,7 @@
 //! The decoder against NumPy's float64 (`scripts/numpy/llama.py` prints the values), and its reading of
 //! checkpoints.
 
-use pimlico_golden::llama::{self, Gate, Layer, Llama, Pairs, Past, Size};
+use pimlico_golden::llama::{self, Gate, Layer, Llama, Pairs, Past, Scaling, Size};
 
 const SIZE: Size =
     Size { dim: 12, hidden: 10, layers: 2, heads: 3, kv_heads: 1, head_dim: 4, vocab: 7 };
@@ -25,6 +25,8 @@ fn model(pairs: Pairs, biased: bool, gate: Gate) -> Llama {
         k: weight(n + 2, head_dim * dim, 0.0),
         v: weight(n + 3, head_dim * dim, 0.0),
         bias: if biased { weight(n + 9, dim + 2 * head_dim, 0.0) } else { vec![] },
+        q_norm: Vec::new(),
+        k_norm: Vec::new(),
         o: weight(n + 4, dim * dim, 0.0),
         ffn_norm: weight(n + 5, dim, 1.0),
         gate: weight(n + 6, hidden * dim, 0.0),
@@ -34,6 +36,7 @@ fn model(pairs: Pairs, biased: bool, gate: Gate) -> Llama {
     Llama {
         size: SIZE,
         theta: 10000.0,
+        scaling: Scaling::None,
         pairs,
         epsilon: 1e-5,
         gate,

@@ -13,11 +13,18 @@ use crate::inputs::Sources;
 use crate::verilate::Module;
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
 use pimlico_units::arith::{Binary16, Binary32};
+use pimlico_units::bank::TreePu;
 use pimlico_units::rank::PimChip;
 use std::path::{Path, PathBuf};
 
-/// The module that is a library.
-pub const MODULE: &str = "pim_chip";
+/// The module that a design has many of, if it has one.
+pub fn of(design: &str) -> Option<&'static str> {
+    match design {
+        "pim_module" | "pim_dimm" => Some("pim_chip"),
+        "aim_channel" | "aim_hub" => Some("tree_pu"),
+        _ => None,
+    }
+}
 
 /// What is said to Verilator about a design that uses libraries: each has an output that depends on none of
 /// the inputs it goes back to, which Verilator cannot know.
@@ -26,10 +33,13 @@ lint_off -file "*_library.sv"
 tracing_off -file "*/arith/*.sv"
 "#;
 
+/// Of a module that has others many times: they are compiled once each.
 const CONFIGURATION: &str = r#"`verilator_config
 no_inline -module "bank_pu"
 tracing_off -file "*"
 "#;
+/// Of one that has not.
+const PLAIN: &str = "`verilator_config\ntracing_off -file \"*\"\n";
 
 /// A library: a set of parameters of the module.
 pub struct Library {
@@ -41,9 +51,11 @@ pub struct Library {
     flat: PathBuf,
 }
 
-/// The libraries: chips with each format of sums.
-pub fn libraries(out: &Path) -> Vec<Library> {
-    let units = [PimChip::<Binary16>::info(), PimChip::<Binary32>::info()];
+/// The libraries that designs use: chips with each format of sums, PUs of an AiM.
+pub fn libraries(designs: &[UnitInfo], out: &Path) -> Vec<Library> {
+    let units =
+        [PimChip::<Binary16>::info(), PimChip::<Binary32>::info(), TreePu::<Binary16>::info()];
+    let is_used = |unit: &UnitInfo| designs.iter().any(|it| of(it.module) == Some(unit.module));
     let library = |unit: UnitInfo| {
         // Verilator refuses two underscores in a row.
         let name = format!("{}_library", identifier(&unit).replace("__", "_"));
@@ -51,18 +63,19 @@ pub fn libraries(out: &Path) -> Vec<Library> {
         let flat = out.join(format!("{top}.sv"));
         Library { unit, name, top, flat }
     };
-    units.map(library).into()
+    units.into_iter().filter(is_used).map(library).collect()
 }
 
 impl Library {
     /// How Verilator makes it, and in which folder.
     pub fn job(&self, sources: &Sources) -> Result<(Module<'_>, String), String> {
         crate::write(&self.flat, self.flat());
-        let mut sources = sources.of(MODULE)?;
+        let mut sources = sources.of(self.unit.module)?;
         sources.push(self.flat.clone());
         let module = Module {
             name: self.top.clone(),
-            configuration: CONFIGURATION.to_owned(),
+            configuration: if self.repeats() { CONFIGURATION } else { PLAIN }.to_owned(),
+            repeats: self.repeats(),
             library: Some(&self.name),
             sources,
             ..Default::default()
@@ -70,11 +83,17 @@ impl Library {
         Ok((module, self.name.clone()))
     }
 
+    /// Whether it has another module many times.
+    fn repeats(&self) -> bool {
+        self.unit.module == "pim_chip"
+    }
+
     fn flat(&self) -> String {
         let Self { unit, top, .. } = self;
+        let module = unit.module;
         let set: Vec<String> = unit.parameters.iter().map(|(n, v)| format!(".{n}({v})")).collect();
         format!(
-            "module {top} (\n{}\n);\n  {MODULE} #({}) u_{MODULE} ({});\nendmodule\n",
+            "module {top} (\n{}\n);\n  {module} #({}) u_{module} ({});\nendmodule\n",
             declarations(unit),
             set.join(", "),
             connections(unit),
@@ -94,16 +113,19 @@ pub fn sources(
     libraries: &[Library],
     out: &Path,
 ) -> Result<Vec<PathBuf>, String> {
-    let chooser = out.join(format!("{MODULE}_chosen_library.sv"));
-    crate::write(&chooser, choose(libraries));
+    let module = of(top).unwrap_or_default();
+    let libraries: Vec<_> = libraries.iter().filter(|it| it.unit.module == module).collect();
+    let chooser = out.join(format!("{module}_chosen_library.sv"));
+    crate::write(&chooser, choose(&libraries));
     let wrappers = libraries.iter().map(|it| out.join(&it.name).join(format!("{}.sv", it.name)));
-    let own = sources.of_without(top, MODULE)?;
+    let own = sources.of_without(top, module)?;
     Ok(own.into_iter().chain(wrappers).chain([chooser]).collect())
 }
 
 /// The module in place of the RTL's.
-fn choose(libraries: &[Library]) -> String {
+fn choose(libraries: &[&Library]) -> String {
     let Some(Library { unit, .. }) = libraries.first() else { return String::new() };
+    let module = unit.module;
     let parameters: Vec<String> =
         unit.parameters.iter().map(|(name, v)| format!("parameter int {name} = {v}")).collect();
     let choices: String = libraries
@@ -116,7 +138,7 @@ fn choose(libraries: &[Library]) -> String {
         })
         .collect();
     format!(
-        "module {MODULE} #({}) (\n{}\n);\n{choices}endmodule\n",
+        "module {module} #({}) (\n{}\n);\n{choices}endmodule\n",
         parameters.join(", "),
         declarations(unit),
     )

@@ -24,6 +24,8 @@ pub struct Module<'a> {
     pub options: &'a [&'a str],
     /// It becomes a library of this name.
     pub library: Option<&'a str>,
+    /// It has another module many times.
+    pub repeats: bool,
     /// The files that it is made of, in order.
     pub sources: Vec<PathBuf>,
 }
@@ -37,6 +39,7 @@ impl Default for Module<'_> {
             configuration,
             options: &[],
             library: None,
+            repeats: false,
             sources: Vec::new(),
         }
     }
@@ -104,19 +107,19 @@ impl Verilator {
     /// Makes C++ of a module in `dir`, every class being prefixed with `V{name}`. What is there already
     /// stays if nothing that it was made from has changed.
     fn run(&self, module: &Module<'_>, name: &str, dir: &Path) -> Result<(), String> {
-        let Module { name: module, parameters, configuration, options, library, sources } = module;
+        let Module { name: module, parameters, configuration, options, library, repeats, sources } =
+            module;
         // Registers hold random bits before the reset, so that one that it misses shows. Of those without
-        // reset the units' benches know when they count; the rank's begins where the models' do.
-        let is_rank = has_rank(module) || library.is_some();
-        let initial = if is_rank { "0" } else { "unique" };
-        let is_repeating = module == REPEATING || library.is_some();
+        // reset the units' benches know when they count; those of a rank or channel begin where the models' do.
+        let is_design = library::of(module).is_some() || library.is_some();
+        let initial = if is_design { "0" } else { "unique" };
         let mut arguments: Vec<String> = ["--cc", "--trace", "--assert", "-O3", "-Wall"]
             .into_iter()
             // Assertions read the reset at a clock's edge; scripts/lint holds the design to the rule.
             .chain(["-Wno-SYNCASYNCNET"])
             .chain(["--x-assign", "unique", "--x-initial", initial])
             .chain(["--timescale-override", "1ps/1ps"])
-            .chain(is_repeating.then_some("-fno-gate"))
+            .chain(repeats.then_some("-fno-gate"))
             .chain(library.iter().flat_map(|name| ["--lib-create", *name]))
             .chain(options.iter().copied())
             .chain(["--prefix", &format!("V{name}"), "--top-module", module])
@@ -163,8 +166,11 @@ pub fn job(
         configuration,
         options: coverage::options(unit),
         library: None,
+        repeats: unit.module == REPEATING,
         sources: match unit.module {
-            module if has_rank(module) => library::sources(module, sources, libraries, out)?,
+            module if library::of(module).is_some() => {
+                library::sources(module, sources, libraries, out)?
+            }
             module => sources.of(module)?,
         },
     };
@@ -185,7 +191,7 @@ fn probe_configuration(unit: &UnitInfo) -> String {
         format!("public_flat_rd -module \"{}\" -var \"{}\"\n", unit.probed.0, probe.name)
     });
     let repeated = match unit.module {
-        module if has_rank(module) => crate::library::USER,
+        module if library::of(module).is_some() => library::USER,
         REPEATING => REPEATED,
         _ => "",
     };

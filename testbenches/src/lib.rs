@@ -10,17 +10,17 @@
 //! * [`cosim`]: long random runs, shrunk and written down when they fail.
 //! * [`coverage`]: how much of a unit they reach.
 //!
-//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`],
+//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`], [`channel`],
 //! [`module`].
 //!
 //! Without the feature `rtl` this crate is empty: it needs Verilator.
 #![cfg(feature = "rtl")]
 
-pub mod aim;
 pub mod arith;
 pub mod bank;
 mod bench;
 mod benches;
+pub mod channel;
 pub mod cosim;
 pub mod coverage;
 mod due;

@@ -38,7 +38,7 @@ int main() {
 
 /// Simulates the module with one text in it replaced. What is written to standard error if that fails.
 fn simulate(right: &str, wrong: &str) -> Result<(), String> {
-    let rtl = Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtl");
+    let rtl = Path::new(pimlico_rtl::FOLDER);
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = fs::read_to_string(rtl.join("bank/pingpong_buffer.sv")).expect("it is there");
     assert_eq!(text.matches(right).count(), 1, "`{right}` stands once in the RTL");
@@ -53,7 +53,6 @@ fn simulate(right: &str, wrong: &str) -> Result<(), String> {
         .arg(format!("+incdir+{}", rtl.display()))
         .args([&module, &main])
         .args(["prim/ram_1p.sv", "bank/pingpong_buffer_checks.sv"].map(|file| rtl.join(file)))
-        .env_remove("CXXFLAGS") // those of .cargo/config.toml are for the crate `verilated`
         .output()
         .expect("verilator runs");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));

@@ -73,8 +73,8 @@ fn a_stamp_holds_until_an_argument_or_a_file_changes() {
 
 #[test]
 fn verilator_says_what_it_has_read() {
-    let text = "out/Vtop.cpp out/Vtop.h  : /usr/bin/verilator_bin ../rtl/pkg.sv ../rtl/a.svh \
+    let text = "out/Vtop.cpp out/Vtop.h  : /usr/bin/verilator_bin rtl/pkg.sv rtl/a.svh \
                 /usr/bin/verilator_bin out/configuration.vlt \n";
-    let files = ["../rtl/pkg.sv", "../rtl/a.svh", "out/configuration.vlt"].map(PathBuf::from);
+    let files = ["rtl/pkg.sv", "rtl/a.svh", "out/configuration.vlt"].map(PathBuf::from);
     assert_eq!(dependencies(text), files);
 }

@@ -258,8 +258,7 @@ endpackage";
 
 #[test]
 fn rtl_and_models_have_the_same_gear() {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../rtl/pimlico_pkg.sv");
-    let package = fs::read_to_string(file).expect("the package");
+    let package = pimlico_rtl::text!("pimlico_pkg.sv");
     let gear = format!("DEFAULT_GEAR = {};", Gear::DEFAULT.tck());
     assert!(package.contains(&gear), "{gear}");
 }

@@ -2,8 +2,8 @@
 //! A parameter outside of its range is refused where the module is elaborated, with a message.
 #![cfg(feature = "rtl")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use pimlico_rtl::{FOLDER, Sources};
+use std::path::Path;
 use std::process::Command;
 
 /// A module, parameters of which the first is out of range, and what the message ends with.
@@ -22,12 +22,15 @@ const POWER: &str = "expected a power of two, 2 or more";
 const IDLE: &str = "expected up to 15 and 31";
 const STAGES_FAST: &str = "expected 0 or 1, 0 to 3, 0 to 2";
 const GEAR: &str = "expected 1, 2 or 4";
+const CHANNELS: &str = "expected a power of two, 1 to 32";
 const PLACES: &str = "expected a power of two, 8 to 131072";
 
 const REFUSED: &[Refused] = &[
     ("fifo", "WIDTH=0", SOME),
     ("fifo", "DEPTH=1", POWER),
     ("fifo", "DEPTH=12", POWER),
+    ("counted_fifo", "WIDTH=0", SOME),
+    ("counted_fifo", "DEPTH=12", POWER),
     ("skid_buffer", "WIDTH=0", SOME),
     ("clock_gate", "OPEN_IN_RESET=2", BOOLEAN),
     ("pipe", "WIDTH=0", SOME),
@@ -209,29 +212,39 @@ const REFUSED: &[Refused] = &[
     ("pim_dimm", "LATE=2", BOOLEAN),
     ("pim_dimm", "SCORES=12", PLACES),
     ("pim_dimm", "GEAR=3", GEAR),
+    ("aim_sums", "LATENCY=3", "expected 4 or more"),
+    ("aim_array_port", "PINGPONG=2", BOOLEAN),
+    ("aim_bus_port", "PINGPONG=2", BOOLEAN),
+    ("aim_pus", "PINGPONG=2", BOOLEAN),
+    ("aim_channel", "PINGPONG=2", BOOLEAN),
+    ("aim_decode", "CHANNELS=3", CHANNELS),
+    ("aim_feeder", "CHANNELS=3", CHANNELS),
+    ("aim_adders", "CHANNELS=3", CHANNELS),
+    ("aim_softmax", "CHANNELS=64", CHANNELS),
+    ("aim_hub", "PINGPONG=2", BOOLEAN),
+    ("aim_hub", "CHANNELS=3", CHANNELS),
 ];
 
 /// Parameters of which every value of their type will do, or is refused without a check: an adder of no bits
 /// lacks the carry that it puts out.
 const ANY: &[(&str, &str)] = &[("pipe", "ENABLED"), ("pipe", "RESET"), ("ripple_adder", "WIDTH")];
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
 /// What Verilator says about a module with these parameters.
 fn elaborate((module, parameters, _): Refused) -> String {
     let output = Command::new("verilator")
-        .current_dir(root())
+        .current_dir(FOLDER)
         .args([
             "--lint-only",
             "-Wno-lint",
             "-Werror-USERFATAL",
-            "rtl/pimlico_pkg.sv",
-            "rtl/arith/fp_pkg.sv",
+            "pimlico_pkg.sv",
+            "arith/fp_pkg.sv",
         ])
         // Only what the module uses is read.
-        .args(["prim", "arith", "bank", "rank", "module"].map(|room| format!("+incdir+rtl/{room}")))
+        .args(
+            ["prim", "arith", "bank", "rank", "channel", "module"]
+                .map(|room| format!("+incdir+{room}")),
+        )
         .args(["--top-module", module, &format!("{module}.sv")])
         .args(parameters.split(' ').map(|parameter| format!("-G{parameter}")))
         .output()
@@ -265,11 +278,10 @@ fn a_parameter_out_of_range_is_refused() {
 
 #[test]
 fn every_parameter_has_a_range() {
-    let list = fs::read_to_string(root().join("rtl/pimlico.f")).expect("the list of sources");
+    let sources: Sources = pimlico_rtl::sources!();
     // A checker has the parameters of its unit.
-    let modules = list.lines().filter(|line| line.starts_with("rtl/"));
-    for file in modules.filter(|file| !file.ends_with("_checks.sv")) {
-        let text = fs::read_to_string(root().join(file)).expect(file);
+    let is_module = |file: &str| file.ends_with(".sv") && !file.ends_with("_checks.sv");
+    for (file, text) in sources.iter().filter(|(file, _)| is_module(file)) {
         let module = Path::new(file).file_stem().and_then(|stem| stem.to_str()).expect("a name");
         let declared = |line: &str| {
             let (declaration, _) = line.trim().strip_prefix("parameter ")?.split_once('=')?;

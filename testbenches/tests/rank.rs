@@ -6,22 +6,23 @@
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
-    Address, Config, Device, ModuleDevice, Normalise, Options, RankError, Ranks, SumFormat,
+    Address, Config, Device, DeviceError, ModuleDevice, Normalise, Options, Ranks, SumFormat,
     Topology,
 };
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_model::Model;
+use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::Instances;
 use pimlico_testbenches::{Lockstep, Rtl};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut};
-use pimlico_workload::attention;
-use pimlico_workload::gemv::{self, Operands};
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::l3;
 use pimlico_workload::layer;
-use pimlico_workload::pins::PinLog;
+use pimlico_workload::operator;
 
 type Boxed = Box<dyn Device>;
 
@@ -75,7 +76,7 @@ fn back_ends_agree() {
             let mut host = HostPort::new().expect("an image");
             let writes = kv_cache::writes(&layout, &head);
             host.transfer(&mut *device, writes).expect("no mismatch");
-            let result = attention::run_head(&mut *device, &layout, &head.queries);
+            let result = l3::attention::run_head(&mut *device, &layout, &head.queries);
             let result = result.expect("no mismatch");
             let reads = kv_cache::reads(&layout);
             let (read, _) = host.transfer(&mut *device, reads).expect("no mismatch");
@@ -100,10 +101,10 @@ fn back_ends_agree_on_a_matrix() {
         let layout = MatrixLayout::new(&config, rows, columns).expect("it fits");
         let run = |mut device: Boxed| {
             let mut host = HostPort::new().expect("an image");
-            let writes = gemv::writes(&layout, &operands.matrix);
+            let writes = l3::gemv::writes(&layout, &operands.matrix);
             host.transfer(&mut *device, writes).expect("no mismatch");
             let mut driver = Driver::new();
-            gemv::multiply(&mut driver, &mut *device, &layout, &operands.vector, io_buffers)
+            l3::gemv::multiply(&mut driver, &mut *device, &layout, &operands.vector, io_buffers)
                 .expect("no mismatch")
         };
         let fast = run(engine(&config, options));
@@ -134,12 +135,11 @@ fn back_ends_agree_on_a_layer_on_two_ranks() {
         distribution: Distribution::Random,
         io_buffers: IoBuffers::PingPong,
         seed: 5,
-        how: 2.into(),
     };
     let run = |new_rank: &(dyn Fn(Address) -> Boxed + Sync)| {
         let topology = Topology::new(1, 2, 1).expect("two ranks");
         let ranks = Ranks::new(&config, topology, new_rank);
-        let report = layer::run(&ranks, options, &job, |_, _| {}).expect("no mismatch");
+        let report = operator::on_ranks(&ranks, options, 2, &job).expect("no mismatch");
         assert_eq!(report.pin_violations, 0);
         format!("{report:?}")
     };
@@ -187,7 +187,7 @@ fn a_wrong_bit_on_the_way_to_the_chips_shows() {
     let shape =
         HeadShape { head_dim: 128, context: 40, group: 1, distribution: Distribution::Random };
     let head = Head::synthetic(shape, 5, 0);
-    let run = |mut device: Boxed| -> Result<_, RankError> {
+    let run = |mut device: Boxed| -> Result<_, DeviceError> {
         let layout = HeadLayout::new(&config, 128, 40, 0).expect("it fits");
         let mut host = HostPort::new().expect("an image");
         let writes = kv_cache::writes(&layout, &head);
@@ -195,7 +195,7 @@ fn a_wrong_bit_on_the_way_to_the_chips_shows() {
             Err(TransferError::Rank(error)) => return Err(error),
             other => other.expect("places"),
         };
-        let run = attention::run_head(&mut *device, &layout, &head.queries).expect("it runs");
+        let run = l3::attention::run_head(&mut *device, &layout, &head.queries).expect("it runs");
         Ok(run.scores)
     };
     let wrong = device(&config, options, Box::new(Wrong(Rtl::new(1, 5), 8)));

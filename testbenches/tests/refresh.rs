@@ -12,7 +12,7 @@ use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
     RefreshManagerOut,
 };
-use pimlico_workload::pins::rules;
+use pimlico_workload::judge::pins::rules;
 
 type Manager = RefreshManager<8, 256>;
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! x = embedding[token]
-//! each layer:  h = norm(x);  q, k, v = W h (+ bias), q and k turned by RoPE
+//! each layer:  h = norm(x);  q, k, v = W h (+ bias), each head's q and k (normed and) turned by RoPE
 //!              x += W_o [ for each head: softmax(q k / sqrt(d_h)) v ]
 //!              h = norm(x);  x += W_down (activation(W_gate h) * W_up h)
 //! logits = W_classifier norm(x)
@@ -11,7 +11,8 @@
 //!
 //! The weights are float32, taken exactly; all else is `f64`, summed in the order of the index.
 //! Touvron et al., "LLaMA", section 2.2 (RMSNorm, SwiGLU, RoPE); Ainslie et al., "GQA": query heads in
-//! groups share a K and V head. Biases of q, k and v are those of Qwen2.
+//! groups share a K and V head. Biases of q, k and v are those of Qwen2, norms of each
+//! head's q and k those of Qwen3.
 //!
 //! [`read`] makes a model of the bytes of a llama2.c checkpoint.
 
@@ -38,6 +39,45 @@ pub struct Size {
     pub head_dim: usize,
     /// Tokens that there are.
     pub vocab: usize,
+}
+
+/// How RoPE's angles are made smaller, so that a context longer than that of training has angles that
+/// training had.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scaling {
+    /// They are not.
+    None,
+    /// Divided by a factor (Chen et al., "Extending Context Window of Large Language Models via
+    /// Positional Interpolation").
+    Linear(f64),
+    /// Llama 3.1's: by the turns that a pair makes in the context of training. Pairs of few turns have
+    /// all angles divided, those of many turns none; between the two, the quotient's share falls with
+    /// the turns.
+    ByTurns {
+        /// What angles are divided by.
+        factor: f64,
+        /// Turns up to which the angle is the quotient.
+        all_below: f64,
+        /// Turns from which on the angle is as it was.
+        none_above: f64,
+        /// Tokens of context in training.
+        context: f64,
+    },
+}
+
+impl Scaling {
+    /// The angle of one position for a pair that would turn by `angle`.
+    fn of(self, angle: f64) -> f64 {
+        match self {
+            Self::None => angle,
+            Self::Linear(factor) => angle / factor,
+            Self::ByTurns { factor, all_below, none_above, context } => {
+                let turns = context * angle / std::f64::consts::TAU;
+                let share = ((none_above - turns) / (none_above - all_below)).clamp(0.0, 1.0);
+                angle + share * (angle / factor - angle)
+            }
+        }
+    }
 }
 
 /// Which elements of a vector RoPE turns together.
@@ -71,6 +111,10 @@ pub struct Layer {
     pub v: Vec<f32>,
     /// Added to q, k and v one behind the other; empty where there is none.
     pub bias: Vec<f32>,
+    /// Of the norm of each head's q: `head_dim`; empty where there is no norm.
+    pub q_norm: Vec<f32>,
+    /// Of the norm of each head's k: `head_dim`; empty where there is no norm.
+    pub k_norm: Vec<f32>,
     /// `dim` rows of `heads * head_dim`.
     pub o: Vec<f32>,
     /// `dim`.
@@ -90,6 +134,8 @@ pub struct Llama {
     pub size: Size,
     /// Base of RoPE's angles.
     pub theta: f64,
+    /// How they are made smaller.
+    pub scaling: Scaling,
     /// What RoPE turns together.
     pub pairs: Pairs,
     /// Added to the mean of squares in RMSNorm.
@@ -188,9 +234,14 @@ impl Llama {
                 sums.iter_mut().zip(bias).for_each(|(sum, &bias)| *sum += f64::from(bias));
             }
         }
-        q.chunks_mut(head_dim).chain(k.chunks_mut(head_dim)).for_each(|head| {
-            self.turn(head, position);
-        });
+        let normed = |head: &[f64], norm: &[f32]| match norm {
+            [] => head.to_vec(),
+            norm => self.normed(head, norm),
+        };
+        for (all, norm) in [(&mut q, &layer.q_norm), (&mut k, &layer.k_norm)] {
+            *all = all.chunks(head_dim).flat_map(|head| normed(head, norm)).collect();
+            all.chunks_mut(head_dim).for_each(|head| self.turn(head, position));
+        }
         keys.push(k);
         values.push(v);
 
@@ -235,7 +286,8 @@ impl Llama {
                 Pairs::Neighbours => (2 * pair, 2 * pair + 1),
                 Pairs::Halves => (pair, d / 2 + pair),
             };
-            let angle = position as f64 * self.theta.powf(-2.0 * pair as f64 / d as f64);
+            let angle = self.scaling.of(self.theta.powf(-2.0 * pair as f64 / d as f64));
+            let angle = position as f64 * angle;
             let (x, y) = (vector[a], vector[b]);
             vector[a] = x * angle.cos() - y * angle.sin();
             vector[b] = x * angle.sin() + y * angle.cos();
@@ -278,6 +330,8 @@ mod tests {
             k: vec![0.0; 4],
             v: unit.clone(),
             bias: vec![],
+            q_norm: vec![],
+            k_norm: vec![],
             o: unit,
             ffn_norm: vec![1.0; 2],
             gate: vec![0.0; 2],
@@ -287,6 +341,7 @@ mod tests {
         Llama {
             size,
             theta: 10000.0,
+            scaling: Scaling::None,
             pairs: Pairs::Neighbours,
             epsilon: 0.0,
             gate: Gate::Silu,
@@ -319,6 +374,35 @@ mod tests {
     }
 
     #[test]
+    fn a_norm_of_each_head_takes_its_length() {
+        let mut model = by_hand();
+        let layer = &mut model.layers[0];
+        // h of the second token is (-4, 6) sqrt(2) / 5, of the first (3, 8) sqrt(2) / 5.
+        layer.q = vec![0.1, 0.0, 0.0, 0.1];
+        layer.k = vec![0.0, 7.0, 0.0, 0.0];
+        (layer.q_norm, layer.k_norm) = (vec![1.0, 0.5], vec![1.0, 1.0]);
+        model.theta = 1.0;
+        let mut past = Past::default();
+        model.step(&mut past, 0);
+        let logits = model.step(&mut past, 1);
+        // k is (8, 0) and (6, 0) times something, normed (sqrt(2), 0) both. The first is at position 0,
+        // where RoPE turns nothing; q and the second turn by one radian, together. So the scores are
+        // the first elements of q turned, and of q as it is.
+        // q: (-4, 6) normed is sqrt(2 / 52) (-4, 6), times (1, 0.5).
+        let factor = (2.0 / 52f64).sqrt();
+        let q = [-4.0 * factor, 3.0 * factor];
+        let scores = [q[0] * 1f64.cos() - q[1] * 1f64.sin(), q[0]];
+        let first = 1.0 / (1.0 + (scores[1] - scores[0]).exp());
+        let root = 2f64.sqrt() / 5.0;
+        let v = [3.0 * first - 4.0 * (1.0 - first), 8.0 * first + 6.0 * (1.0 - first)];
+        let x = [-4.0 + root * v[0], 3.0 + root * v[1]];
+        let rms = ((x[0] * x[0] + x[1] * x[1]) / 2.0).sqrt();
+        for (got, x) in logits.iter().zip(x) {
+            assert!((got - x / rms).abs() < 1e-14, "{got} {}", x / rms);
+        }
+    }
+
+    #[test]
     fn rope_turns_pairs() {
         let mut model = by_hand();
         let mut vector = [1.0, 2.0, 0.0, 0.0];
@@ -331,6 +415,34 @@ mod tests {
         assert_eq!([vector[0], vector[2]], [cos - 2.0 * sin, sin + 2.0 * cos]);
         // The second pair: 10000^(-2/4).
         assert_eq!([vector[1], vector[3]], [-(0.01f64.sin()), 0.01f64.cos()]);
+    }
+
+    /// Worked out for heads of 128 with Llama 3.1's numbers (base 500000, factor 8, 1 and 4 turns of 8192
+    /// tokens) in Python's float64, by wavelengths as `modeling_rope_utils` of Hugging Face's transformers
+    /// has it: f = base^(-i/64), w = 2 pi / f; f where w < 8192 / 4, f / 8 where w > 8192 / 1, else
+    /// (1 - s) f / 8 + s f, where s = (8192 / w - 1) / (4 - 1).
+    #[test]
+    fn long_contexts_have_smaller_angles() {
+        let llama_3_1 =
+            Scaling::ByTurns { factor: 8.0, all_below: 1.0, none_above: 4.0, context: 8192.0 };
+        let expected = [
+            (1, 0.8146172338565447),
+            (28, 0.0032114459947525913),
+            (29, 0.002166570763503359),
+            (32, 0.0005248461609929547),
+            (34, 0.00017850781276799638),
+            (35, 9.556212353964683e-05),
+            (63, 3.068925988914511e-07),
+        ];
+        for (pair, expected) in expected {
+            let angle = llama_3_1.of(500000f64.powf(-2.0 * f64::from(pair) / 128.0));
+            assert!((angle - expected).abs() < 1e-12 * expected, "{pair}: {angle}");
+        }
+        let mut model = by_hand();
+        model.scaling = Scaling::Linear(4.0);
+        let mut vector = [1.0, 0.0];
+        model.turn(&mut vector, 2);
+        assert_eq!(vector, [0.5f64.cos(), 0.5f64.sin()]);
     }
 
     #[test]

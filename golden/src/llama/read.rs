@@ -3,7 +3,7 @@
 //! `n_kv_heads`, `vocab_size`, `seq_len`), then float32 weights, all little-endian. A negative
 //! `vocab_size` says that the classifier is not the embedding.
 
-use super::{Gate, Layer, Llama, Pairs, Size};
+use super::{Gate, Layer, Llama, Pairs, Scaling, Size};
 
 /// The bytes of the header.
 const HEADER: usize = 28;
@@ -60,6 +60,8 @@ pub fn read(bytes: &[u8]) -> Option<(Llama, usize)> {
         k: part(&k, i),
         v: part(&v, i),
         bias: Vec::new(),
+        q_norm: Vec::new(),
+        k_norm: Vec::new(),
         o: part(&o, i),
         ffn_norm: part(&ffn_norm, i),
         gate: part(&gate, i),
@@ -78,6 +80,7 @@ pub fn read(bytes: &[u8]) -> Option<(Llama, usize)> {
     let model = Llama {
         size,
         theta: 10000.0,
+        scaling: Scaling::None,
         pairs: Pairs::Neighbours,
         epsilon: 1e-5,
         gate: Gate::Silu,

@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::dispatch::{Made, Start};
-use crate::error::RankError;
+use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
@@ -13,11 +13,18 @@ use pimlico_dpa::types::{LoadKind, Pins};
 use std::io;
 use std::path::Path;
 
+/// What has a dispatcher that its host writes to.
+pub trait Loads {
+    /// Writes to the module: see [`LoadKind`]. It is sent before the next run starts. What does not fit is remembered by
+    /// the dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError>;
+}
+
 /// An L3 module of one rank, as its host has it.
 ///
 /// Time goes in tCK since the reset. The host has the chips' pins ([`step_memory`](Self::step_memory)) or
 /// starts a program ([`run`](Self::run)), which returns with all banks closed and no REF owed.
-pub trait Device {
+pub trait Device: Loads {
     /// Organisation and timing.
     fn config(&self) -> &Config;
 
@@ -27,16 +34,12 @@ pub trait Device {
     /// tCK since the reset.
     fn tck(&self) -> u64;
 
-    /// Writes to the module: see [`LoadKind`]. It is sent before the next run starts. What does not fit is remembered by
-    /// the dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
-    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError>;
-
     /// Sets the factor of the scores, a binary16 number.
     fn set_scale(&mut self, scale: u16);
 
     /// Runs a request, and tells what it makes as it comes. Ends with all banks closed and no REF owed, even
     /// after a fault: what was dispatched before it is done.
-    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError>;
+    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError>;
 
     /// The end of the last REF that the host has issued.
     fn refreshed_tck(&self) -> u64;
@@ -51,7 +54,7 @@ pub trait Device {
         &mut self,
         pins: Pins,
         driven: [Option<u64>; 2],
-    ) -> Result<[Option<u64>; 2], RankError>;
+    ) -> Result<[Option<u64>; 2], DeviceError>;
 
     /// Starts an operator: statistics count from here.
     fn begin(&mut self);

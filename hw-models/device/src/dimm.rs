@@ -3,7 +3,7 @@
 
 use crate::config::Config;
 use crate::dispatch::Made;
-use crate::error::RankError;
+use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
@@ -38,7 +38,7 @@ pub trait Dimm {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError>;
+    ) -> Result<[Option<u64>; 2], DeviceError>;
 
     /// Starts an operator: statistics count from here.
     fn begin(&mut self);

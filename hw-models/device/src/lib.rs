@@ -5,7 +5,7 @@
 //! # Modules
 //!
 //! From the top down. A module imports from modules below it alone, and nothing through this file:
-//! `tests/imports.rs` holds it to that.
+//! `rtl/tests/imports.rs` holds it to that.
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -16,6 +16,7 @@
 //! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, in the same channel |
 //! | `device` | [`Device`]: what a host's operators need of a device |
 //! | `dimm` | [`Dimm`]: a module as its channel has it |
+//! | `port_wave` | a waveform of a unit's ports |
 //! | `wave` | the commands on the chips' pins as signals of a waveform |
 //! | `memories` | command buffer and Va2Pa table, beside the dispatcher |
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
@@ -23,7 +24,7 @@
 //! | `record` | what the tCK of a device add up to, and what those who watch its pins are told |
 //! | `mdq` | the data lines between buffer chip and chips, where the ranks of a DIMM share them |
 //! | `channel` | the host's channel, whose pins several ranks share |
-//! | `error` | [`RankError`]: what ends a run |
+//! | `error` | [`DeviceError`]: what ends a run |
 //! | [`dispatch`] | what a run of a program starts with, what it makes, and why it ends |
 //! | [`spd`] | what the module tells a host of its timing, honest or spoofed |
 //! | [`energy`] | what an operator takes of it |
@@ -61,6 +62,7 @@ mod memories;
 mod module;
 mod options;
 mod pins;
+mod port_wave;
 mod rank;
 mod ranks;
 mod record;
@@ -77,10 +79,10 @@ pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
-pub use device::Device;
+pub use device::{Device, Loads};
 pub use dimm::Dimm;
 pub use dram::{Cells, Dram};
-pub use error::RankError;
+pub use error::{DeviceError, Hazard};
 pub use module::ModuleDevice;
 pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;

@@ -10,22 +10,21 @@ use crate::config::{Config, ConfigError};
 use crate::dimm::Dimm;
 use crate::dispatch::{DispatchError, Made, PATIENCE_TCK};
 use crate::dram::Dram;
-use crate::error::RankError;
+use crate::error::DeviceError;
 use crate::memories::{Accesses, Memories};
 use crate::options::Options;
 use crate::pins::{BusDriver, PinWatch};
+use crate::port_wave::PortWave;
 use crate::record::Record;
 use crate::sizes::{Burst, CHIPS};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use crate::traffic::HostTransfer;
 use pimlico_dpa::types::{self, BANKS, CellWrite, PinCommand, Pins, RankEvents, RankResults};
-use pimlico_ports::wave::{ScopeId, Wave};
-use pimlico_ports::{Bundle, Instances, Unit};
+use pimlico_ports::{Instances, Unit};
 use pimlico_units::module::{PimDimmIn, PimDimmOut};
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io;
 use std::path::Path;
 
 /// The longest CL and CWL of the design, and the length of its bursts.
@@ -57,7 +56,7 @@ pub struct ModuleDevice<M: Unit<In = PimDimmIn, Out = PimDimmOut>> {
     /// When the chips begin to drive the bursts of RD and RD_RESULT.
     chips_drive: VecDeque<u64>,
     record: Record,
-    wave: Option<ModuleWave>,
+    wave: Option<PortWave>,
 }
 
 impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
@@ -156,7 +155,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
         host: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         let (is_first, is_last) =
             (self.tck.is_multiple_of(self.gear()), (self.tck + 1).is_multiple_of(self.gear()));
         self.record.begin_tck(self.tck);
@@ -183,7 +182,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
     }
 
     /// What is on the chips' pins in this tCK, and what the arrays give for it.
-    fn look_at_pins(&mut self) -> Result<(), RankError> {
+    fn look_at_pins(&mut self) -> Result<(), DeviceError> {
         self.module.settle(&[self.input], std::slice::from_mut(&mut self.output))?;
         self.runs = !self.output.memory_o;
         let pins = self.output.pins_o.decode();
@@ -196,7 +195,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
     }
 
     /// A beat.
-    fn step_beat(&mut self, driven: Option<u64>) -> Result<(), RankError> {
+    fn step_beat(&mut self, driven: Option<u64>) -> Result<(), DeviceError> {
         self.input.host_dq_valid_i = driven.is_some();
         self.input.host_dq_i = driven.unwrap_or(u64::MAX);
         self.module.step(&[self.input], std::slice::from_mut(&mut self.output))?;
@@ -215,7 +214,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
     }
 
     /// The last tCK of a cycle of the core ends.
-    fn end_cycle(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
+    fn end_cycle(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
         let output = self.output;
         self.memories.clock(&Accesses {
             command_write: output.command_write_o,
@@ -318,7 +317,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> Dimm for ModuleDevice<M> {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         self.step_tck(pins, driven, made)
     }
 
@@ -347,36 +346,11 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> Dimm for ModuleDevice<M> {
     }
 
     fn trace(&mut self, file: &Path) -> io::Result<()> {
-        self.wave = Some(ModuleWave::create(file, M::MODULE, self.config.tck_ps / 2)?);
+        self.wave = Some(PortWave::create::<M>(file, self.config.tck_ps / 2)?);
         Ok(())
     }
 
     fn finish_trace(&mut self) -> io::Result<()> {
-        self.wave.take().map_or(Ok(()), |wave| wave.wave.finish())
-    }
-}
-
-/// A waveform of the module's ports.
-struct ModuleWave {
-    wave: Wave<BufWriter<File>>,
-    ports: ScopeId,
-    beat_ps: u64,
-    beat: u64,
-}
-
-impl ModuleWave {
-    fn create(file: &Path, scope: &str, beat_ps: u64) -> io::Result<Self> {
-        let mut wave = Wave::new(BufWriter::new(File::create(file)?))?;
-        let ports = wave.declare(scope, &[PimDimmIn::PORTS, PimDimmOut::PORTS].concat())?;
-        wave.begin()?;
-        Ok(Self { wave, ports, beat_ps, beat: 0 })
-    }
-
-    fn record(&mut self, input: &PimDimmIn, output: &PimDimmOut) -> io::Result<()> {
-        self.wave.time(self.beat * self.beat_ps)?;
-        self.wave.change(self.ports, 0, input)?;
-        self.wave.change(self.ports, PimDimmIn::PORTS.len(), output)?;
-        self.beat += 1;
-        Ok(())
+        self.wave.take().map_or(Ok(()), PortWave::finish)
     }
 }

@@ -3,11 +3,10 @@
 //! nothing read that is not there.
 
 use pimlico_device::aim::{
-    AimError, AimOptions, AimUnits, AllBankRead, ArrayRequest, Beat, BusRequest, Hazard, Module,
-    Requests, Sum,
+    AimOptions, AimUnits, AllBankRead, ArrayRequest, Beat, BusRequest, Module, Requests, Sum,
 };
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Gap};
+use pimlico_device::{Config, DeviceError, Gap, Hazard};
 
 struct Bench(Module);
 
@@ -25,7 +24,7 @@ impl Bench {
         for _ in 0..200 {
             match self.0.step(&mut requests) {
                 Ok(_) => {}
-                Err(AimError::Hazard(hazard)) => return Err(hazard),
+                Err(DeviceError::Hazard(hazard)) => return Err(hazard),
                 Err(error) => panic!("{error}"),
             }
         }

@@ -35,6 +35,9 @@
 //! | 12 | Dyn-Loop | |
 //! | 13 | Dyn-Modi | |
 //!
+//! These are the commands of a rank. The hub of AiM channels has the same words and gives their fields other meanings:
+//! `rtl/module/aim_hub.md`.
+//!
 //! Any other opcode is a fault, 0 among them, so that empty memory does not run; so is a bit that is
 //! set where `0` is asked for.
 //!

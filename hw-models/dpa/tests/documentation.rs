@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-const PACKAGE: &str = include_str!("../../../rtl/pimlico_pkg.sv");
-const TWINS: [&str; 6] = [
+const PACKAGE: &str = pimlico_rtl::text!("pimlico_pkg.sv");
+const TWINS: [&str; 7] = [
+    include_str!("../src/types/aim.rs"),
     include_str!("../src/types/configuration.rs"),
     include_str!("../src/types/pins.rs"),
     include_str!("../src/types/program.rs"),

@@ -49,8 +49,8 @@ const RANK: [(&str, Domain); 36] = [
     ("weight_path", Domain::Core),
 ];
 
-/// Units of an AiM module of sixteen channels, as `pimlico cosim --list` names them, and how many there are. No
-/// RTL joins them.
+/// Units of an AiM module of sixteen channels, as `pimlico cosim --list` names them, and how many there are:
+/// those that `aim_hub` joins.
 pub const AIM: [(&str, u64, Domain); 7] = [
     ("tree_pu", 256, Domain::AimColumn),
     ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),

@@ -2,23 +2,25 @@
 //! The RTL that is synthesised: that of the tree from which the program was built, or of a folder.
 
 use crate::cache::Hash;
-use include_dir::{Dir, include_dir};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-static RTL: Dir = include_dir!("$CARGO_MANIFEST_DIR/../../rtl");
+static RTL: pimlico_rtl::Sources = pimlico_rtl::sources!();
 
 /// Files and what they hold, each after those that it uses. A file is named as its module.
 pub type Sources<'a> = Vec<(&'a Path, &'a [u8])>;
 
 /// The sources that `pimlico.f` lists, in its order, without the checkers.
 pub fn sources() -> Sources<'static> {
-    let list = RTL.get_file("pimlico.f").and_then(|list| list.contents_utf8());
-    let paths = synthesised(list.expect("a list of sources"));
-    let file = |path: &str| RTL.get_file(path).unwrap_or_else(|| panic!("no {path}"));
-    paths.map(file).map(|file| (file.path(), file.contents())).collect()
+    let of_synthesis = RTL.iter().filter(|(path, _)| is_synthesised(path));
+    of_synthesis.map(|(path, text)| (Path::new(path), text.as_bytes())).collect()
+}
+
+/// The SHA-256 of the tree's RTL, checkers and comments included.
+pub fn sha256() -> String {
+    pimlico_rtl::sha256(RTL)
 }
 
 /// The sources of a folder that has a `pimlico.f`, as the tree's `rtl` has.
@@ -56,8 +58,11 @@ impl Files {
 
 /// The paths in a list of sources, without the checkers, which are empty in synthesis.
 fn synthesised(list: &str) -> impl Iterator<Item = &str> {
-    let paths = list.lines().filter_map(|line| line.strip_prefix("rtl/"));
-    paths.filter(|path| !path.ends_with("_checks.sv"))
+    list.lines().filter_map(|line| line.strip_prefix("rtl/")).filter(|path| is_synthesised(path))
+}
+
+fn is_synthesised(path: &str) -> bool {
+    path.ends_with(".sv") && !path.ends_with("_checks.sv")
 }
 
 /// The end of a module's ports.
@@ -175,8 +180,7 @@ mod tests {
 
     #[test]
     fn the_folder_of_the_tree_has_what_is_built_in() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rtl");
-        let files = Files::read(&folder).expect("the RTL");
+        let files = Files::read(Path::new(pimlico_rtl::FOLDER)).expect("the RTL");
         assert_eq!(digest(&files.sources()), digest(&sources()));
         let none = tempfile::tempdir().expect("a folder");
         let missing = Files::read(none.path()).expect_err("no list");

@@ -17,7 +17,7 @@ use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, Module, SpdTiming};
 use pimlico_device::{
-    Config, ConfigError, Device, Dimm, HostTransfer, Options, PinWatch, Rank, RankError,
+    Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
     Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
@@ -102,7 +102,7 @@ impl<D: Dimm> Attached<D> {
     }
 
     /// A tCK of the host's controller.
-    fn step_controller(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
+    fn step_controller(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
         let (host, tck) = (&mut self.controller, self.dimm.tck());
         let pins = host.command(tck).unwrap_or_default();
         let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
@@ -119,7 +119,7 @@ impl<D: Dimm> Attached<D> {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         if pins.command == PinCommand::Ref {
             self.refreshed_tck = self.dimm.tck() + self.dimm.config().timing.rfc_tck;
         }
@@ -355,6 +355,13 @@ fn take_results(run: &mut HostRun<'_>, stream: Stream, beats: &Beats, made: &mut
     }
 }
 
+impl<D: Dimm> Loads for Attached<D> {
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError> {
+        self.loads.push(Load { kind, address, data });
+        Ok(())
+    }
+}
+
 impl<D: Dimm> Device for Attached<D> {
     fn config(&self) -> &Config {
         self.dimm.config()
@@ -368,16 +375,11 @@ impl<D: Dimm> Device for Attached<D> {
         self.dimm.tck()
     }
 
-    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), RankError> {
-        self.loads.push(Load { kind, address, data });
-        Ok(())
-    }
-
     fn set_scale(&mut self, scale: u16) {
         self.scale = scale;
     }
 
-    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), RankError> {
+    fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
         // Context and outputs are the host's when it has read them.
         let mut run = self.start_run(start);
         loop {
@@ -403,7 +405,7 @@ impl<D: Dimm> Device for Attached<D> {
         &mut self,
         pins: Pins,
         driven: [Option<u64>; 2],
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         self.step(pins, driven, &mut |_| {})
     }
 

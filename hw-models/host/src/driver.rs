@@ -8,7 +8,7 @@
 use crate::program::ProgramError;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Device, RankError};
+use pimlico_device::{Device, DeviceError, Loads};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS};
 
@@ -42,7 +42,7 @@ pub enum DriverError {
     },
     /// The device stopped.
     #[error(transparent)]
-    Rank(#[from] RankError),
+    Rank(#[from] DeviceError),
 }
 
 /// Results as they come, no more than one beyond what is expected.
@@ -135,7 +135,7 @@ impl Driver {
     }
 
     /// Sees that a program is in the command buffer. Returns its first word.
-    pub fn program(&mut self, rank: &mut dyn Device, words: &[u64]) -> Result<u16, DriverError> {
+    pub fn program(&mut self, module: &mut dyn Loads, words: &[u64]) -> Result<u16, DriverError> {
         let there = self.programs.iter().find(|(program, _)| program == words);
         if let Some((_, address)) = there {
             return Ok(*address);
@@ -144,13 +144,13 @@ impl Driver {
             return Err(ProgramError::Words(words.len()).into());
         }
         if self.free_word + words.len() > COMMANDS {
-            rank.load(LoadKind::Clear, 0, 0)?;
+            module.load(LoadKind::Clear, 0, 0)?;
             self.programs.clear();
             self.free_word = 0;
         }
         let address = self.free_word as u16;
         for (address, word) in (address..).zip(words) {
-            rank.load(LoadKind::Command, address, *word)?;
+            module.load(LoadKind::Command, address, *word)?;
         }
         self.writes.commands += words.len() as u64;
         self.free_word += words.len();
@@ -161,13 +161,13 @@ impl Driver {
     /// Sets T_cur of a slot.
     pub fn tokens(
         &mut self,
-        rank: &mut dyn Device,
+        module: &mut dyn Loads,
         slot: u8,
         tokens: u32,
-    ) -> Result<(), RankError> {
+    ) -> Result<(), DeviceError> {
         let known = &mut self.tokens[usize::from(slot)];
         if *known != Some(tokens) {
-            rank.load(LoadKind::Tokens, slot.into(), tokens.into())?;
+            module.load(LoadKind::Tokens, slot.into(), tokens.into())?;
             *known = Some(tokens);
             self.writes.tokens += 1;
         }
@@ -178,7 +178,7 @@ impl Driver {
     /// `None` for one that has no row.
     pub fn rows(
         &mut self,
-        rank: &mut dyn Device,
+        module: &mut dyn Loads,
         slot: u8,
         base: usize,
         rows: &[Option<u16>],
@@ -189,14 +189,14 @@ impl Driver {
         let segment = (rows.len() as u32) << 16 | base as u32;
         let known = &mut self.segments[usize::from(slot)];
         if *known != Some(segment) {
-            rank.load(LoadKind::Segment, slot.into(), segment.into())?;
+            module.load(LoadKind::Segment, slot.into(), segment.into())?;
             *known = Some(segment);
             self.writes.segments += 1;
         }
         for (entry, row) in (base..).zip(rows) {
             let row = row.unwrap_or(NO_ROW);
             if self.table[entry] != Some(row) {
-                rank.load(LoadKind::Entry, entry as u16, row.into())?;
+                module.load(LoadKind::Entry, entry as u16, row.into())?;
                 self.table[entry] = Some(row);
                 self.writes.entries += 1;
             }
@@ -210,7 +210,7 @@ impl Driver {
         rank: &mut dyn Device,
         start: Start<'_>,
         made: &mut dyn FnMut(Made),
-    ) -> Result<(), RankError> {
+    ) -> Result<(), DeviceError> {
         rank.run(start, made)
     }
 }

@@ -10,7 +10,7 @@ use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transa
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
-use pimlico_device::{CHIPS, Config, Device, RankError, Statistics};
+use pimlico_device::{CHIPS, Config, Device, DeviceError, Statistics};
 use pimlico_model::data::Head;
 
 /// Why data cannot be moved.
@@ -24,7 +24,7 @@ pub enum TransferError {
     Place(#[from] NoSuchPlace),
     /// The device stopped.
     #[error(transparent)]
-    Rank(#[from] RankError),
+    Rank(#[from] DeviceError),
 }
 
 /// Transactions that wait for the memory controller, at the most: more than it looks ahead.

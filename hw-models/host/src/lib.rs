@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: MIT
 //! The host of a module: it reaches the module through the pins of its channel, and owns it.
 //!
-//! From the top down; a module imports from modules below it alone:
+//! # Modules
 //!
-//! * [`kv_cache`]: K and V on their way into the banks and back.
-//! * [`driver`]: what the host writes to the dispatcher.
-//! * [`attached`]: a module behind the pins of its channel: windows, start, polls, results.
-//! * [`program`]: programs for the module's dispatcher, built from an operator's shape.
-//! * [`memory_controller`]: a memory controller that programs itself from the module's SPD image.
-//! * [`allocator`]: rows of the banks for KV caches that grow, and the Va2Pa updates that go with it.
+//! From the top down. A module imports from modules below it alone (`rtl/tests/imports.rs`).
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`hub`] | a module of AiM channels behind its hub |
+//! | [`kv_cache`] | K and V on their way into the banks and back |
+//! | [`driver`] | what the host writes to the dispatcher |
+//! | [`attached`] | a module behind the pins of its channel: windows, start, polls, results |
+//! | [`program`] | programs for the module's dispatcher, built from an operator's shape |
+//! | [`memory_controller`] | a memory controller that programs itself from the module's SPD image |
+//! | [`allocator`] | rows of the banks for KV caches that grow, and the Va2Pa updates that go with it |
+//!
+//! ```
+//! use pimlico_device::{Config, Device, Options, mapping::Place};
+//! use pimlico_host::{attached::Attached, kv_cache::HostPort, memory_controller::Transaction};
+//!
+//! // A burst into a bank and back, through the module's own SPD image and buffer chip.
+//! let config = Config::ddr4_3200();
+//! let mut rank = Attached::engine(&config, Options::default()).expect("a rank");
+//! let mut host = HostPort::of(&config).expect("its image can be read");
+//! let place = Place { bank: 3, row: 7, column: 5 };
+//! host.transfer(&mut rank, [Transaction::Write(place, [9; 8])]).expect("there is such a place");
+//! let (read, cost) = host.transfer(&mut rank, [Transaction::Read(place)]).expect("as before");
+//! assert_eq!(read, [[9; 8]]);
+//! assert!(cost.cycles > 0);
+//! ```
 
 pub mod allocator;
 pub mod attached;
 pub mod driver;
+pub mod hub;
 pub mod kv_cache;
 pub mod memory_controller;
 pub mod program;

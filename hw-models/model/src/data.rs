@@ -104,6 +104,71 @@ pub fn fill_normal(random: &mut Xoshiro256PlusPlus, deviation: f64, vector: &mut
     }
 }
 
+/// A matrix, row by row, and a vector, in binary16.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operands {
+    /// Rows of the matrix.
+    pub matrix: Vec<Vec<u16>>,
+    /// The vector.
+    pub vector: Vec<u16>,
+}
+
+impl Operands {
+    /// Normally distributed, the outputs with variance 1.
+    pub fn synthetic(rows: usize, columns: usize, seed: u64) -> Self {
+        let (vector, matrix) = Self::one_by_one(columns, seed);
+        Self { matrix: matrix.take(rows).collect(), vector }
+    }
+
+    /// The same: the vector, and as many rows as are taken.
+    pub fn one_by_one(columns: usize, seed: u64) -> (Vec<u16>, impl Iterator<Item = Vec<u16>>) {
+        let mut data = Synthetic::new(columns, seed);
+        let vector = data.vector.clone();
+        let row = move || {
+            let mut row = vec![0; columns];
+            data.next_row(&mut row);
+            Some(row)
+        };
+        (vector, std::iter::from_fn(row))
+    }
+}
+
+/// A synthetic matrix whose rows are made as they are wanted, and its vector: those of [`Operands`].
+#[derive(Clone, Debug)]
+pub struct Synthetic {
+    vector: Vec<u16>,
+    random: Xoshiro256PlusPlus,
+    deviation: f64,
+}
+
+impl Synthetic {
+    /// The whole matrix of a seed.
+    pub fn new(columns: usize, seed: u64) -> Self {
+        let mut random = generator(seed);
+        let vector = normal_vector(&mut random, columns, 1.0);
+        Self { vector, random, deviation: 1.0 / (columns as f64).sqrt() }
+    }
+
+    /// A block of rows, with the matrix's vector. Block 0 begins as the whole matrix does; the others have
+    /// numbers of their own, so that they can be made side by side.
+    pub fn block(columns: usize, seed: u64, block: usize) -> Self {
+        let mut data = Self::new(columns, seed);
+        // Seeds of heads are other jumps of the same generator, from its beginning; these are longer.
+        (0..block).for_each(|_| data.random.long_jump());
+        data
+    }
+
+    /// The vector.
+    pub fn vector(&self) -> &[u16] {
+        &self.vector
+    }
+
+    /// Makes the next row.
+    pub fn next_row(&mut self, row: &mut [u16]) {
+        fill_normal(&mut self.random, self.deviation, row);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

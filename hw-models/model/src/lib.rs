@@ -3,7 +3,8 @@
 //!
 //! * [`Model`]: the shape of a language model; [`presets`] has the built-in ones.
 //! * [`checkpoint`]: models with their weights, and the files that hold them.
-//! * [`data`]: seeded synthetic K, V and Q.
+//! * [`data`]: seeded synthetic K, V, Q and matrices.
+//! * `small`: a model of a few hundred weights in all formats, for tests (feature `small`).
 //!
 //! Nothing here knows a device.
 //!
@@ -15,5 +16,7 @@
 pub mod checkpoint;
 pub mod data;
 mod shape;
+#[cfg(feature = "small")]
+pub mod small;
 
 pub use shape::{Model, presets};

@@ -58,7 +58,8 @@ mod tests {
         assert_eq!(embedding("opt-66b"), 9216); // L3 Table 3
         assert_eq!(embedding("gpt-89b"), 12288);
         assert_eq!(embedding("gpt-175b"), 12288);
-        for (name, model) in presets {
+        // A Qwen3's heads are as wide as its maker likes.
+        for (name, model) in presets.into_iter().filter(|(name, _)| !name.starts_with("qwen3-")) {
             assert_eq!(model.heads * model.head_dim, model.hidden, "{name}");
         }
     }

@@ -2,7 +2,9 @@
 //! `pimlico device`: what a device is made of and how fast it is, built in or from a file.
 
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, FormatArguments};
+use crate::schema::Kind;
 use clap::{Args, Subcommand};
 use pimlico_device::spec::{TopologyTable, UnitTable};
 use pimlico_device::{DeviceSpec, Organisation, SystemKind};
@@ -24,9 +26,8 @@ pub struct DeviceArguments {
 enum Action {
     /// List the built-in devices
     List {
-        /// Print one JSON document in place of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: FormatArguments,
     },
     /// Print a device as a whole file: given back by `--device`, it is the same
     Show {
@@ -73,6 +74,12 @@ impl DeviceFlag {
     }
 }
 
+/// What `pimlico device list --json` prints.
+#[derive(Serialize)]
+struct Devices {
+    devices: Vec<Listed>,
+}
+
 /// A built-in device, as the list tells it.
 #[derive(Serialize)]
 struct Listed {
@@ -87,10 +94,14 @@ struct Listed {
 /// Runs the command.
 pub fn run(arguments: &DeviceArguments) -> Result<(), Failure> {
     match &arguments.action {
-        Action::List { json } => list(*json),
+        Action::List { format } => list(*format),
         Action::Show { device, json } => {
             let spec = find(device)?;
-            if *json { output::print_json(&spec) } else { output::print(&spec.to_toml()) }
+            if *json {
+                output::print_json(Kind::Device, &spec)
+            } else {
+                output::print(&spec.to_toml())
+            }
         }
         Action::Check { file } => {
             let spec = read(file)?;
@@ -164,18 +175,19 @@ fn data_rate(spec: &DeviceSpec) -> u64 {
     8 * spec.organisation.column_bytes as u64 / lines / spec.timing.burst_tck
 }
 
-fn list(json: bool) -> Result<(), Failure> {
+fn list(format: FormatArguments) -> Result<(), Failure> {
     let specs = DeviceSpec::names().filter_map(DeviceSpec::built_in);
-    let devices: Vec<_> = specs.map(|spec| listed(&spec)).collect();
-    if json {
-        return output::print_json(&devices);
-    }
-    let rows = devices.into_iter().map(|device| {
+    let devices = Devices { devices: specs.map(|spec| listed(&spec)).collect() };
+    let rows = devices.devices.iter().map(|device| {
         let system = device.system.name().to_owned();
         let rates = [device.mt_per_s.to_string(), format!("{:.1}", device.peak_gb_per_s)];
         let [mt_per_s, peak] = rates;
-        vec![device.name, system, device.organisation, mt_per_s, peak, device.source]
+        let [name, organisation, source] =
+            [&device.name, &device.organisation, &device.source].map(String::clone);
+        vec![name, system, organisation, mt_per_s, peak, source]
     });
-    let header = ["device", "system", "organisation", "MT/s", "GB/s of a rank", "source"];
-    output::print(&output::table(&header, rows))
+    let header =
+        ["device", "system", "organisation", "rate, MT/s", "peak of a rank, GB/s", "source"];
+    let table = output::table(&header, rows);
+    output::report(format, (Kind::DeviceList, &devices), &table.into())
 }

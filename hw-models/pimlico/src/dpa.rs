@@ -4,7 +4,9 @@
 mod build;
 
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, FormatArguments, Page};
+use crate::schema::Kind;
 use clap::{Args, Subcommand};
 use pimlico_dpa::{
     COMMANDS, Dispatch, ENTRIES, ExpandError, Expansion, NO_ROW, REQUESTS, Request, TOKEN_BITS,
@@ -50,9 +52,8 @@ enum Action {
         /// Commands of each request to show
         #[arg(long, default_value_t = 1000, value_name = "N")]
         limit: usize,
-        /// Print one JSON document in place of tables
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: FormatArguments,
     },
 }
 
@@ -68,10 +69,10 @@ pub fn run(arguments: &DpaArguments) -> Result<(), Failure> {
         Action::Assemble { input, output } => assemble(input, output),
         Action::Build(arguments) => build::run(arguments),
         Action::Disassemble { input } => output::print(&pimlico_dpa::disassemble(&words(input)?)),
-        Action::Expand { input, tcur, va2pa, limit, json } => {
+        Action::Expand { input, tcur, va2pa, limit, format } => {
             let program = Program::read(input)?;
             let tables = tables(tcur, va2pa.as_deref())?;
-            expand(&program, tcur, &tables, *limit, *json)
+            expand(&program, tcur, &tables, *limit, *format)
         }
     }
 }
@@ -303,7 +304,7 @@ fn expand(
     tcur: &[(u8, u32)],
     tables: &Tables,
     limit: usize,
-    json: bool,
+    format: FormatArguments,
 ) -> Result<(), Failure> {
     let mut requests = Vec::new();
     for &(request, tcur) in tcur {
@@ -319,15 +320,18 @@ fn expand(
     }
     let words = program.words.len();
     let file = program.file.display().to_string();
-    if json {
-        return output::print_json(&Document { file, words, bytes: 8 * words, requests });
-    }
-    let mut text = format!("{file}: {words} words, {} bytes\n", 8 * words);
-    for RequestDocument { request, tcur, complete, commands } in &requests {
+    let document = Document { file, words, bytes: 8 * words, requests };
+    output::report(format, (Kind::DpaExpand, &document), &text_of(&document, tables))
+}
+
+/// The document for people.
+fn text_of(document: &Document, tables: &Tables) -> Page {
+    let Document { file, words, bytes, requests } = document;
+    let mut text = Page::from(format!("{file}: {words} words, {bytes} bytes\n"));
+    for RequestDocument { request, tcur, complete, commands } in requests {
         let more = if *complete { "" } else { ", and more beyond --limit" };
-        text +=
-            &format!("\nrequest {request}, T_cur {tcur}: {} commands{more}\n\n", commands.len());
-        text += &output::table(
+        text += format!("\nrequest {request}, T_cur {tcur}: {} commands{more}\n\n", commands.len());
+        text += output::table(
             &["command", "request", "head", "row", "place", "column", "word", "flags", "tokens"],
             commands.iter().map(row_of),
         );
@@ -335,7 +339,7 @@ fn expand(
     if tables.va2pa.is_none() {
         text += "\nnote: rows are virtual rows, as there is no --va2pa\n";
     }
-    output::print(&text)
+    text
 }
 
 /// A row of the table.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! How a command fails.
 
+use pimlico_device::DeviceError;
+use pimlico_workload::error::WorkloadError;
+
 /// A failure, by exit status.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -10,6 +13,17 @@ pub enum Failure {
     /// Wrong usage, wrong input, or a file that cannot be written.
     #[error("pimlico: {0}")]
     Input(String),
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Device(DeviceError::Wave(error)) => Self::Input(error.to_string()),
+            WorkloadError::Device(error) => Self::Check(error.to_string()),
+            error if error.is_wrong_program() => Self::Check(error.to_string()),
+            error => Self::Input(error.to_string()),
+        }
+    }
 }
 
 impl Failure {

@@ -21,16 +21,18 @@ pub fn read(file: &Path, most: usize) -> Result<Vec<u8>, Failure> {
 
 /// Maps a file into memory: what is not looked at is not read.
 pub fn map(file: &Path) -> Result<Mmap, Failure> {
-    let map = || {
-        let opened = File::open(file)?;
-        if !opened.metadata()?.is_file() {
-            return Err(io::Error::other("not a regular file"));
-        }
-        // SAFETY: the bytes are only read. Who cuts the file off meanwhile ends this process by a
-        // signal, which is what a reader of a file that vanishes has to expect of a map.
-        unsafe { Mmap::map(&opened) }
-    };
-    map().map_err(|e| Failure::file(file, &e))
+    try_map(file).map_err(|e| Failure::file(file, &e))
+}
+
+/// The same, for a failure that has more to say than the file's name.
+pub fn try_map(file: &Path) -> io::Result<Mmap> {
+    let opened = File::open(file)?;
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    // SAFETY: the bytes are only read. Who cuts the file off meanwhile ends this process by a
+    // signal, which is what a reader of a file that vanishes has to expect of a map.
+    unsafe { Mmap::map(&opened) }
 }
 
 /// Puts `bytes` in place of the file, all of them or none.

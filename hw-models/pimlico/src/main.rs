@@ -14,12 +14,16 @@ mod fp;
 mod gear;
 mod mdq;
 mod output;
+mod pages;
 mod run;
+mod schema;
 mod spd;
 mod sweep;
+mod usage;
 mod workloads;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Bit-accurate, cycle-accurate model of processing-in-memory (PIM) for language models, with the
@@ -38,7 +42,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run an operator of a language model on the device
-    Run(Box<run::Given>),
+    Run(run::RunCommand),
     /// List, show or check devices: DRAM, units, buffers and topology, from a file
     Device(device::DeviceArguments),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit
@@ -53,25 +57,46 @@ enum Command {
     Spd(spd::SpdArguments),
     /// Compare choices of the design over a range
     Sweep(sweep::SweepArguments),
+    /// Print the JSON Schema of a kind of document, or list the kinds
+    Schema(schema::SchemaArguments),
+    /// Print a script by which a shell completes commands
+    Completions(pages::CompletionsArguments),
+    /// Print or write the manual pages
+    Man(pages::ManArguments),
 }
 
 /// The command line; what is wrong with it in one line.
 fn parse() -> Cli {
-    Cli::try_parse().unwrap_or_else(|error| {
-        if !error.use_stderr() {
+    let given: Vec<_> = std::env::args_os().collect();
+    let (words, note) = run::renewed(given);
+    if let Some(note) = note {
+        eprintln!("pimlico: {note}");
+    }
+    let parsed = Cli::command().try_get_matches_from(words).and_then(|matches| {
+        output::invoked(seed(&matches));
+        Cli::from_arg_matches(&matches)
+    });
+    parsed.unwrap_or_else(|error| {
+        let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+        if is_help || !error.use_stderr() {
             error.exit();
         }
-        let said = error.to_string();
-        let what = said.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
-        let words: Vec<_> = what.split_whitespace().collect();
-        eprintln!("pimlico: {}", words.join(" "));
+        eprintln!("pimlico: {}", usage::wrong(&error, &Cli::command()));
         std::process::exit(2)
     })
 }
 
+/// The seed that the command takes, given or by default.
+fn seed(matches: &ArgMatches) -> Option<u64> {
+    match matches.subcommand() {
+        Some((_, matches)) => seed(matches),
+        None => matches.try_get_one("seed").ok().flatten().copied(),
+    }
+}
+
 fn main() -> ExitCode {
     let result = match parse().command {
-        Command::Run(arguments) => run::run(*arguments),
+        Command::Run(command) => run::run(command),
         Command::Device(arguments) => device::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
         Command::Fp(arguments) => fp::run(&arguments),
@@ -79,6 +104,9 @@ fn main() -> ExitCode {
         Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Completions(arguments) => pages::completions(&arguments, Cli::command()),
+        Command::Man(arguments) => pages::man(&arguments, Cli::command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -86,5 +114,15 @@ fn main() -> ExitCode {
             eprintln!("{failure}");
             ExitCode::from(failure.status())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
     }
 }

@@ -1,14 +1,62 @@
 // SPDX-License-Identifier: MIT
 //! What the commands print.
 
+mod page;
+mod table;
+
+pub use page::{FormatArguments, Page};
+pub use table::{Table, table};
+
 use crate::failure::Failure;
+use crate::schema::Kind;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use page::Format;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 use std::time::Duration;
-use tabled::builder::Builder;
-use tabled::settings::formatting::AlignmentStrategy;
-use tabled::settings::{Alignment, Style, object::Columns};
+
+/// The seed that the command took, if it takes one.
+static SEED: OnceLock<Option<u64>> = OnceLock::new();
+
+/// What a document says of the command that made it.
+#[derive(Serialize)]
+struct Origin {
+    version: &'static str,
+    /// Kind of the document and version of its schema.
+    schema: String,
+    /// The words of the command as given, but for the folder of the program.
+    argv: Vec<String>,
+    seed: Option<u64>,
+    /// Of the RTL that is built in.
+    rtl_sha256: String,
+}
+
+/// A document, and before it what made it.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    pimlico: Origin,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+impl Origin {
+    fn of(kind: Kind) -> Self {
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            schema: kind.id(),
+            argv: std::iter::once("pimlico".to_owned()).chain(words).collect(),
+            seed: SEED.get().copied().flatten(),
+            rtl_sha256: pimlico_estimate::rtl::sha256(),
+        }
+    }
+}
+
+/// Keeps the seed for documents; told once, before anything is printed.
+pub fn invoked(seed: Option<u64>) {
+    let _ = SEED.set(seed);
+}
 
 /// Prints to standard output. A reader that has gone away is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -21,23 +69,25 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints one JSON document.
-pub fn print_json(document: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(document).expect("reports are plain data");
+/// Prints one JSON document, an object: what made it comes first.
+pub fn print_json(kind: Kind, document: &impl Serialize) -> Result<(), Failure> {
+    let document = Document { pimlico: Origin::of(kind), document };
+    let text = serde_json::to_string_pretty(&document).expect("reports are plain data");
     print(&format!("{text}\n"))
 }
 
-/// A table with a header; all columns but the first are numbers.
-pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut builder = Builder::default();
-    builder.push_record(header.iter().copied());
-    for row in rows {
-        builder.push_record(row);
+/// Prints a report, as one document or for people.
+pub fn report(
+    format: FormatArguments,
+    (kind, document): (Kind, &impl Serialize),
+    page: &Page,
+) -> Result<(), Failure> {
+    match format.format() {
+        Format::Json => print_json(kind, document),
+        Format::Text => print(&page.text()),
+        Format::Md => print(&page.markdown()),
+        Format::Csv => print(&page.separated()),
     }
-    let mut table = builder.build();
-    table.with(Style::psql()).with(AlignmentStrategy::PerLine);
-    table.modify(Columns::new(1..), Alignment::right());
-    format!("{table}\n")
 }
 
 /// A progress bar on standard error, if that is a terminal, from the first second on.

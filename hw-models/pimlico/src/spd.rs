@@ -3,7 +3,9 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::{files, output};
+use crate::files;
+use crate::output::{self, FormatArguments, Page};
+use crate::schema::Kind;
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{
     Advertised, Description, MODULE_TYPE, Module, SPD_BYTES, Spd, SpdTiming, Values,
@@ -41,9 +43,8 @@ enum Action {
     Show {
         /// The file
         file: PathBuf,
-        /// Print one JSON document in place of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: FormatArguments,
     },
     /// Compare honest and spoofed image on a host that programs itself from it, with the chips' pins
     /// watched: what re-layout costs the host, and whether it breaks the chips' timing
@@ -53,9 +54,8 @@ enum Action {
         /// Seed of the data and of the random stream of writes and reads
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// Print one JSON document in place of a table
-        #[arg(long)]
-        json: bool,
+        #[command(flatten)]
+        format: FormatArguments,
     },
 }
 
@@ -66,9 +66,9 @@ pub fn run(arguments: &SpdArguments) -> Result<(), Failure> {
             let values = if *honest { Values::Honest } else { Values::Spoofed };
             write(file, values, &device.of(SystemKind::L3)?.config())
         }
-        Action::Show { file, json } => show(file, *json),
-        Action::Check { seed, json, device } => {
-            check(&device.of(SystemKind::L3)?.config(), *seed, *json)
+        Action::Show { file, format } => show(file, *format),
+        Action::Check { seed, format, device } => {
+            check(&device.of(SystemKind::L3)?.config(), *seed, *format)
         }
     }
 }
@@ -80,15 +80,12 @@ fn write(file: &Path, values: Values, config: &Config) -> Result<(), Failure> {
     output::print(&format!("{}: {SPD_BYTES} bytes, {}\n", file.display(), name(values)))
 }
 
-fn show(file: &Path, json: bool) -> Result<(), Failure> {
+fn show(file: &Path, format: FormatArguments) -> Result<(), Failure> {
     let image = read(file).map_err(|e| Failure::file(file, &e))?;
     let advertised =
         Spd::parse(&image).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
-    if json {
-        output::print_json(&Document::new(file, &advertised))
-    } else {
-        output::print(&text(file, &advertised))
-    }
+    let document = Document::new(file, &advertised);
+    output::report(format, (Kind::SpdImage, &document), &text(file, &advertised))
 }
 
 /// Reads a file, but no more of it than tells that it is too long.
@@ -147,11 +144,11 @@ impl<'a> Document<'a> {
 }
 
 /// The report for people.
-fn text(file: &Path, advertised: &Advertised) -> String {
+fn text(file: &Path, advertised: &Advertised) -> Page {
     let Advertised { module, timing, crc, .. } = advertised;
     let Module { ranks, chip_bits, bank_groups, banks_per_group, serial, part_number, .. } = module;
     let [base, of_module] = crc;
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "{}: {} values, CRCs {base:#06x} (base) and {of_module:#06x} (module) ok\n{part_number}, \
          serial number {serial}: DDR4 module of type {MODULE_TYPE:#04x}, one buffer chip with all byte lanes\n\
          {ranks} rank(s) of x{chip_bits} chips of {} Mbit, {bank_groups} x {banks_per_group} banks, tCK {} ps\n\n",
@@ -159,11 +156,11 @@ fn text(file: &Path, advertised: &Advertised) -> String {
         name(advertised.values()),
         module.density_mbit(),
         timing.tck_ps,
-    );
+    ));
     let truth = advertised.true_timing();
     let rows = parameters(timing).into_iter().zip(parameters(&truth));
-    text += &output::table(
-        &["parameter", "advertised tCK", "ns", "the chips' own tCK"],
+    text += output::table(
+        &["parameter", "advertised, tCK", "advertised, ns", "the chips' own, tCK"],
         rows.map(|((name, tck), (_, own_tck))| {
             let ns = (tck * timing.tck_ps) as f64 / 1000.0;
             vec![name.to_owned(), tck.to_string(), format!("{ns:.3}"), own_tck.to_string()]
@@ -201,13 +198,9 @@ fn parameters(timing: &SpdTiming) -> [(&'static str, u64); 17] {
     ]
 }
 
-fn check(config: &Config, seed: u64, json: bool) -> Result<(), Failure> {
+fn check(config: &Config, seed: u64, format: FormatArguments) -> Result<(), Failure> {
     let comparison = spd_check::compare(config, seed).map_err(|e| Failure::Input(e.to_string()))?;
-    if json {
-        output::print_json(&comparison)?;
-    } else {
-        output::print(&comparison_text(&comparison))?;
-    }
+    output::report(format, (Kind::SpdCheck, &comparison), &comparison_text(&comparison))?;
     if comparison.failures.is_empty() {
         return Ok(());
     }
@@ -215,12 +208,12 @@ fn check(config: &Config, seed: u64, json: bool) -> Result<(), Failure> {
 }
 
 /// The comparison for people.
-fn comparison_text(comparison: &SpdComparison) -> String {
+fn comparison_text(comparison: &SpdComparison) -> Page {
     let SpdComparison { system, seed, tck_ns, configurations, .. } = comparison;
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "re-layout on {system}, tCK {tck_ns} ns, seed {seed}: a host that programs itself from the \
          SPD image\n\n"
-    );
+    ));
     let rows = measured_rows().into_iter().map(|(name, value)| {
         [name.to_owned()].into_iter().chain(configurations.iter().map(value)).collect()
     });
@@ -234,7 +227,7 @@ fn comparison_text(comparison: &SpdComparison) -> String {
         format!("{}, {relayout}{host}", name(m.spd))
     });
     let titles: Vec<&str> = [""].into_iter().chain(titles.iter().map(String::as_str)).collect();
-    text += &output::table(&titles, rows);
+    text += output::table(&titles, rows);
     let _ = writeln!(
         text,
         "\nnote: a host reads tWL from bytes 353 to 381, our own; JEDEC's host takes the standard's, and one that trains \
@@ -262,18 +255,18 @@ fn measured_rows() -> [Row; 18] {
         ("violations at the host's pins", |m| violations(&m.host_violations)),
         ("data in the chips", |m| right(m.stored_right)),
         ("data read back", |m| right(m.read_right)),
-        ("write: WR to data sent by the host", |m| m.latency_tck.write_at_host.to_string()),
-        ("write: WR to data in the chips", |m| m.latency_tck.write_at_chips.to_string()),
-        ("read: RD to data out of the chips", |m| m.latency_tck.read_at_chips.to_string()),
-        ("read: RD to data at the host", |m| m.latency_tck.read_at_host.to_string()),
-        ("WR to RD, same bank group", |m| m.commands_tck.write_to_read.to_string()),
-        ("RD to WR", |m| m.commands_tck.read_to_write.to_string()),
-        ("WR to PRE", |m| m.commands_tck.write_to_precharge.to_string()),
-        ("RD to PRE", |m| m.commands_tck.read_to_precharge.to_string()),
-        ("bus, writes to open rows", |m| percent(m.utilisation.write_open_rows)),
-        ("bus, reads of open rows", |m| percent(m.utilisation.read_open_rows)),
-        ("bus, writes of 1 MiB, with REFs", |m| percent(m.utilisation.write_long)),
-        ("bus, reads of 1 MiB, with REFs", |m| percent(m.utilisation.read_long)),
+        ("write: WR to data sent by the host, tCK", |m| m.latency_tck.write_at_host.to_string()),
+        ("write: WR to data in the chips, tCK", |m| m.latency_tck.write_at_chips.to_string()),
+        ("read: RD to data out of the chips, tCK", |m| m.latency_tck.read_at_chips.to_string()),
+        ("read: RD to data at the host, tCK", |m| m.latency_tck.read_at_host.to_string()),
+        ("WR to RD, same bank group, tCK", |m| m.commands_tck.write_to_read.to_string()),
+        ("RD to WR, tCK", |m| m.commands_tck.read_to_write.to_string()),
+        ("WR to PRE, tCK", |m| m.commands_tck.write_to_precharge.to_string()),
+        ("RD to PRE, tCK", |m| m.commands_tck.read_to_precharge.to_string()),
+        ("bus, writes to open rows, %", |m| percent(m.utilisation.write_open_rows)),
+        ("bus, reads of open rows, %", |m| percent(m.utilisation.read_open_rows)),
+        ("bus, writes of 1 MiB, with REFs, %", |m| percent(m.utilisation.write_long)),
+        ("bus, reads of 1 MiB, with REFs, %", |m| percent(m.utilisation.read_long)),
         ("random writes and reads, tCK", |m| output::grouped(m.random_tck)),
     ]
 }
@@ -291,5 +284,5 @@ fn right(right: bool) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.1} %", 100.0 * share)
+    format!("{:.1}", 100.0 * share)
 }

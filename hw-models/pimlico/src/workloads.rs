@@ -8,12 +8,13 @@ use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
 use pimlico_host::attached::Attached;
 use pimlico_model::data::Distribution;
-use pimlico_workload::attention::{self, AttentionJob};
-use pimlico_workload::decode::{self, DecodeJob};
-use pimlico_workload::gemv::{self, GemvJob};
-use pimlico_workload::layer::{self, LayerJob};
+use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::decode::DecodeJob;
+use pimlico_workload::gemv::GemvJob;
+use pimlico_workload::layer::LayerJob;
+use pimlico_workload::operator;
 use pimlico_workload::report::{JobReport, Report};
-use pimlico_workload::spread::How;
+use pimlico_workload::system::How;
 use serde::Serialize;
 use std::num::NonZero;
 
@@ -113,7 +114,7 @@ impl Machine {
         seed: u64,
     ) -> Result<Report, Failure> {
         let job = heads(1, head_dim, context, seed);
-        let report = attention::run(&mut self.rank(), &job, |_| {});
+        let report = operator::on_rank(&mut self.rank(), &job);
         checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
     }
 
@@ -127,8 +128,8 @@ impl Machine {
 
     /// A matrix times a vector, as `pimlico run` reports it.
     pub fn matrix_report(&self, rows: usize, columns: usize, seed: u64) -> Result<Report, Failure> {
-        let report = gemv::run(&mut self.rank(), &matrix(rows, columns, seed));
-        checked(report.map_err(|e| input("--op gemv", &e))?)
+        let report = operator::on_rank(&mut self.rank(), &matrix(rows, columns, seed));
+        checked(report.map_err(|e| input("gemv", &e))?)
     }
 
     /// A matrix times a vector.
@@ -140,7 +141,7 @@ impl Machine {
 
     /// A text, as `pimlico run` reports it.
     pub fn text_report(&self, job: &DecodeJob) -> Result<Report, Failure> {
-        let report = decode::run(&mut self.rank(), job, |_| {});
+        let report = operator::on_rank(&mut self.rank(), job);
         checked(report.map_err(|e| input(&format!("--tokens {}", job.tokens), &e))?)
     }
 
@@ -163,9 +164,8 @@ impl Machine {
         how: How,
     ) -> Result<Report, Failure> {
         let job = heads(ranks.count(), head_dim, context, seed);
-        let report = self.on_ranks(ranks, |ranks| {
-            attention::run_on_ranks(ranks, self.options, &job, how, |_, _| {})
-        });
+        let report =
+            self.on_ranks(ranks, |ranks| operator::on_ranks(ranks, self.options, how, &job));
         checked(report.map_err(|e| input(&format!("--context {context}"), &e))?)
     }
 
@@ -179,9 +179,9 @@ impl Machine {
         how: How,
     ) -> Result<Report, Failure> {
         let job = matrix(ranks.count() * rows, columns, seed);
-        let report = self
-            .on_ranks(ranks, |ranks| gemv::run_on_ranks(ranks, self.options, &job, how, |_, _| {}));
-        checked(report.map_err(|e| input("--op gemv", &e))?)
+        let report =
+            self.on_ranks(ranks, |ranks| operator::on_ranks(ranks, self.options, how, &job));
+        checked(report.map_err(|e| input("gemv", &e))?)
     }
 
     /// A head's attention on each of two ranks of a DIMM, which share its data lines or do not, without its
@@ -234,10 +234,10 @@ impl Machine {
             distribution: Distribution::default(),
             io_buffers: IoBuffers::PingPong,
             seed,
-            how,
         };
-        let report = self.on_ranks(ranks, |ranks| layer::run(ranks, self.options, &job, |_, _| {}));
-        checked(report.map_err(|e| input("--op layer", &e))?)
+        let report =
+            self.on_ranks(ranks, |ranks| operator::on_ranks(ranks, self.options, how, &job));
+        checked(report.map_err(|e| input("layer", &e))?)
     }
 }
 

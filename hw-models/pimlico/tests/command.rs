@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The command as a user meets it: documents, messages, exit status.
 
+mod common;
+
 use std::process::{Command, Output, Stdio};
 
 fn pimlico(arguments: &str) -> Output {
@@ -14,7 +16,7 @@ fn pimlico(arguments: &str) -> Output {
 fn json(arguments: &str) -> serde_json::Value {
     let output = pimlico(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments}");
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
+    common::document(&output.stdout)
 }
 
 /// The one line that a wrong call gives; clap's own messages have more.
@@ -27,7 +29,7 @@ fn refused(arguments: &str) -> String {
 
 #[test]
 fn run_prints_the_stable_keys() {
-    let report = json("run --op attention --model gpt-175b --heads 2 --context 100 --json");
+    let report = json("run l3 attention --model gpt-175b --heads 2 --context 100 --json");
     assert_eq!(report["system"], "l3");
     assert_eq!(report["model"], "gpt-175b");
     assert_eq!(report["backend"], "fast");
@@ -63,7 +65,7 @@ fn run_prints_the_stable_keys() {
 #[test]
 fn options_reach_the_rank() {
     let cycles = |options: &str| {
-        let report = json(&format!("run --context 600 --json {options}"));
+        let report = json(&format!("run l3 attention --context 600 --json {options}"));
         report["total"]["cycles"].as_u64().expect("a number")
     };
     let plain = cycles("");
@@ -73,11 +75,11 @@ fn options_reach_the_rank() {
     assert!(cycles("--refresh off") <= plain);
     assert!(cycles("--sums binary32") > plain);
     assert!(cycles("--batch 3") > 2 * plain);
-    let batch = json("run --context 50,60 --head-dim 64 --json");
+    let batch = json("run l3 attention --context 50,60 --head-dim 64 --json");
     assert_eq!(batch["contexts"], serde_json::json!([50, 60]));
-    let late = json("run --context 64 --json --normalise late --distribution peaked");
+    let late = json("run l3 attention --context 64 --json --normalise late --distribution peaked");
     assert_eq!((&late["normalise"], &late["distribution"]), (&"late".into(), &"peaked".into()));
-    let shared = json("run --model llama-3.1-8b --heads 4 --context 64 --json");
+    let shared = json("run l3 attention --model llama-3.1-8b --heads 4 --context 64 --json");
     assert_eq!(shared["group"], 4);
     assert_eq!(shared["load"]["bytes"], 2 * 64 * 256);
 }
@@ -85,7 +87,8 @@ fn options_reach_the_rank() {
 #[test]
 fn polling_seldom_costs_up_to_a_poll_for_each_run() {
     let cycles = |poll: u64| {
-        let report = json(&format!("run --context 600 --refresh off --json --poll {poll}"));
+        let report =
+            json(&format!("run l3 attention --context 600 --refresh off --json --poll {poll}"));
         assert_eq!(report["host_pins"]["violations"], 0);
         report["total"]["cycles"].as_u64().expect("a number")
     };
@@ -97,13 +100,16 @@ fn polling_seldom_costs_up_to_a_poll_for_each_run() {
         let cycles = cycles(poll);
         assert!((often - answer_tck..=often + poll).contains(&cycles), "{poll}: {cycles} {often}");
     }
-    assert_eq!(cycles(64), json("run --context 600 --refresh off --json")["total"]["cycles"]);
+    assert_eq!(
+        cycles(64),
+        json("run l3 attention --context 600 --refresh off --json")["total"]["cycles"]
+    );
     assert!(cycles(65536) > 65536);
 }
 
 #[test]
 fn polling_too_seldom_for_the_results_fails() {
-    let output = pimlico("run --op gemv --rows 4096 --cols 32 --poll 65536");
+    let output = pimlico("run l3 gemv --rows 4096 --cols 32 --poll 65536");
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(message.contains("looks at the status too seldom"), "{message}");
@@ -111,12 +117,12 @@ fn polling_too_seldom_for_the_results_fails() {
 
 #[test]
 fn a_matrix_is_multiplied() {
-    let report = json("run --op gemv --rows 100 --cols 300 --io-buffers single --json");
+    let report = json("run l3 gemv --rows 100 --cols 300 --io-buffers single --json");
     assert_eq!(report["operators"][0]["operator"], "gemv");
     assert_eq!((&report["rows"], &report["io_buffers"]), (&100.into(), &"single".into()));
     assert_eq!(report["operators"][0]["slots"]["used"], 7 * 10);
     assert!(report.get("stages").is_none());
-    let text = pimlico("run --op gemv --rows 20 --cols 30").stdout;
+    let text = pimlico("run l3 gemv --rows 20 --cols 30").stdout;
     assert!(String::from_utf8_lossy(&text).starts_with("matrix of 20 x 30 times a vector on l3"));
 }
 
@@ -124,7 +130,7 @@ fn a_matrix_is_multiplied() {
 fn a_module_runs_attention_operator_by_operator() {
     let run = |io_buffers: &str| {
         json(&format!(
-            "run --system aim --model qwen1.5-7b --context 600 --heads 2 --channels 2 --json \
+            "run aim attention --model qwen1.5-7b --context 600 --heads 2 --channels 2 --json \
              --io-buffers {io_buffers}"
         ))
     };
@@ -151,7 +157,7 @@ fn a_module_runs_attention_operator_by_operator() {
     }
     let single = run("single");
     assert!(single["operators"][0]["slots"]["lost"]["io"].as_u64() > Some(100));
-    let text = pimlico("run --system aim --context 40 --channels 1").stdout;
+    let text = pimlico("run aim attention --context 40 --channels 1").stdout;
     let text = String::from_utf8_lossy(&text);
     assert!(text.contains("1 channels, I/O buffers ping-pong") && !text.contains("gear"));
 }
@@ -160,7 +166,7 @@ fn a_module_runs_attention_operator_by_operator() {
 fn a_report_says_its_gear() {
     let mut cycles = Vec::new();
     for gear in ["1", "2", "4"] {
-        let of_gear = format!("run --context 64 --gear {gear}");
+        let of_gear = format!("run l3 attention --context 64 --gear {gear}");
         let report = json(&format!("{of_gear} --json"));
         assert_eq!(report["gear"].to_string(), gear);
         cycles.push(report["total"]["cycles"].as_u64().expect("a number"));
@@ -173,9 +179,8 @@ fn a_report_says_its_gear() {
 #[test]
 fn a_layer_runs_on_both_systems() {
     // 48 x 2048: on the rank 3 chunks of 64 bursts, on the module one group of 128 columns.
-    for (system, slots) in [("l3", 3 * 64), ("aim --channels 8", 128)] {
-        let report =
-            json(&format!("run --system {system} --op fc --model llama-3.2-1b --tp 64 --json"));
+    for (system, slots) in [("l3 fc", 3 * 64), ("aim fc --channels 8", 128)] {
+        let report = json(&format!("run {system} --model llama-3.2-1b --tp 64 --json"));
         assert_eq!(report["tp"], 64);
         assert_eq!(report["shapes"]["qkv"], serde_json::json!([48, 2048]));
         let operators = report["operators"].as_array().expect("a list");
@@ -183,13 +188,13 @@ fn a_layer_runs_on_both_systems() {
         assert_eq!(names, ["qkv", "projection", "ffn1", "ffn2"]);
         assert_eq!(operators[0]["slots"]["used"], slots, "{system}");
     }
-    let head = json("run --op fc --model llama-3.2-1b --tp 512 --lm-head --json");
+    let head = json("run l3 fc --model llama-3.2-1b --tp 512 --lm-head --json");
     assert_eq!(head["operators"][4]["operator"], "lm_head");
 }
 
 #[test]
 fn operators_are_spread_over_ranks() {
-    let layer = "run --op layer --model llama-3.2-1b --context 64 --json";
+    let layer = "run l3 layer --model llama-3.2-1b --context 64 --json";
     let report = json(&format!("{layer} --channels 4 --dimms 2 --ranks 2 --layers 2"));
     let ranks = &report["ranks"];
     assert_eq!(
@@ -205,19 +210,21 @@ fn operators_are_spread_over_ranks() {
     let total = report["total"]["cycles"].as_u64().expect("a number");
     assert_eq!(report["roll_up"]["token"]["cycles"], 2 * total);
     assert_eq!(report["roll_up"]["model"]["layers"], 16);
-    let text = pimlico("run --op gemv --rows 64 --cols 40 --channels 2 --threads 1").stdout;
+    let text = pimlico("run l3 gemv --rows 64 --cols 40 --channels 2 --threads 1").stdout;
     let text = String::from_utf8_lossy(&text);
     for expected in
         ["2 channel(s) of 1 DIMM(s) of 1 rank(s)", "busiest / mean", "2 of 2", "of 409.6"]
     {
         assert!(text.contains(expected), "{expected}: {text}");
     }
-    assert_eq!(json("run --context 40 --json")["ranks"]["used"], 1);
+    assert_eq!(json("run l3 attention --context 40 --json")["ranks"]["used"], 1);
 }
 
 #[test]
 fn ranks_of_a_dimm_share_its_data_lines() {
-    let run = |mdq| json(&format!("run --heads 2 --context 700 --ranks 2 --mdq {mdq} --json"));
+    let run = |mdq| {
+        json(&format!("run l3 attention --heads 2 --context 700 --ranks 2 --mdq {mdq} --json"))
+    };
     let (private, shared) = (run("private"), run("shared"));
     assert_eq!(
         (&private["ranks"]["mdq"], &shared["ranks"]["mdq"]),
@@ -229,7 +236,7 @@ fn ranks_of_a_dimm_share_its_data_lines() {
     let cycles = |report: &serde_json::Value| report["total"]["cycles"].as_u64().expect("a number");
     assert!(waited_tck > 0 && cycles(&shared) > cycles(&private), "{shared}");
     assert!(of(&shared, "mdq_least_tck").as_u64().is_some_and(|tck| tck < cycles(&shared)));
-    let text = pimlico("run --heads 2 --context 40 --ranks 2 --mdq shared").stdout;
+    let text = pimlico("run l3 attention --heads 2 --context 40 --ranks 2 --mdq shared").stdout;
     let text = String::from_utf8_lossy(&text);
     for expected in ["MDQ shared | waited, tCK", "note: MDQ shared: bursts of a DIMM's ranks"] {
         assert!(text.contains(expected), "{expected}: {text}");
@@ -278,7 +285,7 @@ fn gains_of_io_buffers_are_compared_by_what_is_assumed() {
 #[test]
 fn single_buffers_of_an_aim_pay_for_mode_changes() {
     let cycles = |flags: &str| {
-        let line = "run --system aim --op gemv --rows 64 --cols 300 --channels 1 --refresh off";
+        let line = "run aim gemv --rows 64 --cols 300 --channels 1 --refresh off";
         json(&format!("{line} {flags} --json"))["total"]["cycles"].as_u64().expect("a number")
     };
     let [off, on] = ["off", "on"].map(|on| format!("--io-buffers single --mode-change {on}"));
@@ -323,7 +330,7 @@ fn a_vendors_choices_are_compared() {
 
 #[test]
 fn a_seed_reproduces_a_run() {
-    let run = |seed| pimlico(&format!("run --context 50 --json --seed {seed}")).stdout;
+    let run = |seed| pimlico(&format!("run l3 attention --context 50 --json --seed {seed}")).stdout;
     assert_eq!(run(3), run(3));
     assert_ne!(run(3), run(4));
 }
@@ -331,50 +338,83 @@ fn a_seed_reproduces_a_run() {
 #[test]
 fn wrong_input_is_refused_in_one_line() {
     for (arguments, expected) in [
-        ("run --model gpt-9", "--model gpt-9: no such model"),
-        ("run --heads 0", "--heads 0"),
-        ("run --heads 97", "gpt-175b has 1 to 96"),
-        ("run --context 0", "context of 0 tokens"),
-        ("run --context 99999999999", "context of 99999999999 tokens"),
-        ("run --head-dim 257", "head dimension 257"),
-        ("run --group 0", "--group 0"),
-        ("run --op gemv", "expected --rows R and --cols C"),
-        ("run --rows 5", "--rows: it goes with --op gemv, not with --op attention"),
-        ("run --op fc --rows 5", "--rows: it goes with --op gemv, not with --op fc"),
-        ("run --tp 2", "--tp: it goes with --op fc, not with --op attention"),
-        ("run --op fc --tp 0", "--tp 0: expected 1 to 1024 modules"),
-        ("run --op gemv --rows 9 --cols 9 --heads 2", "--heads: it goes with --op attention"),
-        ("run --op layer --batch 2", "--batch: it goes with --op attention, not with --op layer"),
-        ("run --op decode --context 9", "--context: it goes with --op attention, layer"),
-        ("run --dimms 5", "5 DIMMs on a channel: expected 1 to 4"),
-        ("run --ranks 0", "0 ranks on a DIMM: expected 1 to 4"),
-        ("run --system aim --ranks 2", "--ranks: it goes with --system l3, not with --system aim"),
-        ("run --op decode --ranks 2", "--op decode: it runs on one rank, here are 2"),
-        ("run --dimms 2 --mdq shared", "--mdq shared: it goes with several ranks on a DIMM"),
-        ("run --op decode --mdq shared", "--mdq: it goes with --op attention, fc, gemv, layer"),
-        ("run --threads 2", "--threads: with --op attention, it goes with several ranks"),
-        ("run --channels 2 --vcd x.vcd", "--vcd: with --op attention, it goes with one rank"),
-        ("run --heads 96 --context 200000", "rank 0 of 1: weights, K and V of 1 layer(s) take"),
-        ("run --op layer --layers 97", "--layers 97: gpt-175b has 1 to 96"),
         (
-            "run --op layer --context 16384 --layers 3",
+            "run l3 attention --model gpt-9",
+            "invalid value 'gpt-9' for '--model <NAME>' [possible values: gpt-175b,",
+        ),
+        ("run l3 attention --heads 0", "--heads 0"),
+        ("run l3 attention --heads 97", "gpt-175b has 1 to 96"),
+        ("run l3 attention --context 0", "context of 0 tokens"),
+        ("run l3 attention --context 99999999999", "context of 99999999999 tokens"),
+        ("run l3 attention --head-dim 257", "head dimension 257"),
+        ("run l3 attention --group 0", "--group 0"),
+        ("run l3 gemv", "required arguments were not provided: --rows <R> --cols <C>"),
+        (
+            "run l3 attention --rows 5",
+            "'--rows' found; it goes with `pimlico run` l3 gemv, aim gemv",
+        ),
+        ("run l3 fc --rows 5", "unexpected argument '--rows' found"),
+        ("run l3 attention --tp 2", "'--tp' found; it goes with `pimlico run` l3 fc, aim fc"),
+        ("run l3 fc --tp 0", "--tp 0: expected 1 to 1024 modules"),
+        (
+            "run l3 gemv --rows 9 --cols 9 --heads 2",
+            "'--heads' found; it goes with `pimlico run` l3 attention,",
+        ),
+        ("run l3 layer --batch 2", "unexpected argument '--batch' found"),
+        (
+            "run l3 decode --context 9",
+            "it goes with `pimlico run` l3 attention, l3 layer, aim attention",
+        ),
+        ("run l3 attention --dimms 5", "5 DIMMs on a channel: expected 1 to 4"),
+        ("run l3 attention --ranks 0", "0 ranks on a DIMM: expected 1 to 4"),
+        ("run aim attention --ranks 2", "unexpected argument '--ranks' found"),
+        ("run l3 decode --ranks 5", "5 ranks on a DIMM: expected 1 to 4"),
+        (
+            "run l3 attention --dimms 2 --mdq shared",
+            "--mdq shared: it goes with several ranks on a DIMM",
+        ),
+        (
+            "run l3 decode --threads 2",
+            "it goes with `pimlico run` l3 attention, l3 gemv, l3 fc, l3 layer",
+        ),
+        (
+            "run l3 attention --threads 2",
+            "--threads: with `run l3 attention`, it goes with several ranks",
+        ),
+        (
+            "run l3 attention --channels 2 --vcd x.vcd",
+            "--vcd: with `run l3 attention`, it goes with one rank",
+        ),
+        (
+            "run l3 attention --heads 96 --context 200000",
+            "rank 0 of 1: weights, K and V of 1 layer(s) take",
+        ),
+        ("run l3 layer --layers 97", "--layers 97: gpt-175b has 1 to 96"),
+        (
+            "run l3 layer --context 16384 --layers 3",
             "rank 0 of 1: weights, K and V of 3 layer(s) take",
         ),
-        ("run --system aim --sums binary32", "--sums: it goes with --system l3"),
-        ("run --system aim --context 0", "context of 0 tokens"),
-        ("run --system aim --head-dim 0", "head dimension 0"),
-        ("run --system aim --context 99999999999", "hold 1 to 261888 of head dimension 128"),
-        ("run --system aim --op gemv --rows 300000 --cols 4", "elements of the GPR"),
+        (
+            "run aim program",
+            "unrecognized subcommand 'program'; there are attention, gemv, fc, layer, decode",
+        ),
+        ("run l4 gemv", "unrecognized subcommand 'l4'; there are l3, aim"),
+        ("run l3 gemv --rowz 9", "'--rowz' found; tip: a similar argument exists: '--rows'"),
+        ("run aim attention --sums binary32", "unexpected argument '--sums' found"),
+        ("run aim attention --context 0", "context of 0 tokens"),
+        ("run aim attention --head-dim 0", "head dimension 0"),
+        ("run aim attention --context 99999999999", "hold 1 to 261888 of head dimension 128"),
+        ("run aim gemv --rows 300000 --cols 4", "elements of the GPR"),
         ("sweep io-buffers --tp 0", "--tp 0: expected 1 to 1024 modules"),
         ("sweep io-buffers --contexts 0", "context of 0 tokens"),
-        ("run --op gemv --rows 0 --cols 5", "matrix of 0 x 5"),
-        ("run --op gemv --rows 99999999999 --cols 99999999999", "rows of the banks"),
-        ("run --batch 0", "--batch"),
-        ("run --batch 2 --context 1,2", "--batch"),
-        ("run --poll 0", "0 is not in 1..=65536"),
-        ("run --poll 65537", "65537 is not in 1..=65536"),
-        ("run --system aim --poll 9", "--poll: it goes with --system l3"),
-        ("run --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),
+        ("run l3 gemv --rows 0 --cols 5", "matrix of 0 x 5"),
+        ("run l3 gemv --rows 99999999999 --cols 99999999999", "rows of the banks"),
+        ("run l3 attention --batch 0", "--batch"),
+        ("run l3 attention --batch 2 --context 1,2", "--batch"),
+        ("run l3 attention --poll 0", "0 is not in 1..=65536"),
+        ("run l3 attention --poll 65537", "65537 is not in 1..=65536"),
+        ("run aim attention --poll 9", "unexpected argument '--poll' found"),
+        ("run l3 attention --vcd /nowhere/x.vcd", "/nowhere/x.vcd"),
         ("sweep batch --model gpt-9", "--model gpt-9: no such model"),
         ("sweep batch --memory 0", "--memory 0: expected a multiple"),
         ("sweep batch --system l3 --memory 12", "--memory 12: expected a multiple"),
@@ -391,7 +431,13 @@ fn wrong_input_is_refused_in_one_line() {
         assert!(message.contains(expected), "{arguments}: {message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
-    for arguments in ["", "run --bogus", "run --context many", "run --backend x", "cosim"] {
+    for arguments in [
+        "",
+        "run l3 attention --bogus",
+        "run l3 attention --context many",
+        "run l3 attention --backend x",
+        "cosim",
+    ] {
         refused(arguments);
     }
 }
@@ -417,7 +463,7 @@ fn batches_grow_with_lazy_allocation() {
 fn a_waveform_is_written() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("rank.vcd");
-    let output = pimlico(&format!("run --context 33 --vcd {}", file.display()));
+    let output = pimlico(&format!("run l3 attention --context 33 --vcd {}", file.display()));
     assert_eq!(output.status.code(), Some(0));
     let text = std::fs::read_to_string(file).expect("it was written");
     for name in
@@ -498,9 +544,9 @@ fn wrong_operands_are_refused_in_one_line() {
 #[test]
 fn the_cycle_model_reports_what_the_engine_does() {
     for arguments in [
-        "--context 70",
-        "--context 33 --head-dim 64 --normalise late --sums binary32 --faw-banks 4",
-        "--op gemv --rows 40 --cols 300",
+        "l3 attention --context 70",
+        "l3 attention --context 33 --head-dim 64 --normalise late --sums binary32 --faw-banks 4",
+        "l3 gemv --rows 40 --cols 300",
     ] {
         let run = |backend| {
             let mut report = json(&format!("run {arguments} --json --backend {backend}"));
@@ -511,10 +557,34 @@ fn the_cycle_model_reports_what_the_engine_does() {
     }
 }
 
+#[test]
+fn the_hub_of_a_module_has_the_results_of_the_engine() {
+    for arguments in [
+        "attention --context 70 --channels 2",
+        "gemv --rows 40 --cols 300 --channels 2 --io-buffers single",
+        "decode --tokens 1 --channels 2",
+    ] {
+        let run = |backend| {
+            let report = json(&format!("run aim {arguments} --json --backend {backend}"));
+            assert_eq!(report["pin_violations"], 0);
+            let operators = report["operators"].as_array().expect("a list").iter();
+            let of_operator = |operator: &serde_json::Value| {
+                ["operator", "error", "exact"].map(|key| operator[key].clone())
+            };
+            (report["text"].clone(), operators.map(of_operator).collect::<Vec<_>>())
+        };
+        assert_eq!(run("model"), run("fast"), "{arguments}");
+    }
+    let message = refused("run aim gemv --rows 4 --cols 4 --backend model");
+    assert!(message.contains("channels = 16, expected 2"), "{message}");
+}
+
 #[cfg(not(feature = "rtl"))]
 #[test]
 fn what_needs_verilator_says_so() {
-    for arguments in ["run --backend rtl", "run --backend lockstep", "cosim --all"] {
+    for arguments in
+        ["run l3 attention --backend rtl", "run aim fc --backend lockstep", "cosim --all"]
+    {
         let message = refused(arguments);
         assert!(message.contains("apt-get install verilator"), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
@@ -528,7 +598,8 @@ mod with_rtl {
     #[test]
     fn back_ends_report_the_same() {
         let run = |backend| {
-            let mut report = json(&format!("run --context 70 --json --backend {backend}"));
+            let mut report =
+                json(&format!("run l3 attention --context 70 --json --backend {backend}"));
             let document = report.as_object_mut().expect("an object");
             document.remove("backend");
             (document.remove("mismatches"), report)
@@ -656,7 +727,7 @@ mod with_rtl {
 fn run_draws_a_picture() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("run.svg");
-    let run = format!("run --context 300 --json --plot {}", file.display());
+    let run = format!("run l3 attention --context 300 --json --plot {}", file.display());
     json(&run);
     let svg = std::fs::read_to_string(&file).expect("it was written");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
@@ -666,8 +737,11 @@ fn run_draws_a_picture() {
     }
     assert!(svg.matches("<polygon").count() >= 4 && svg.matches("<rect").count() >= 10);
 
-    let message = refused("run --system aim --context 100 --plot x.svg");
-    assert!(message.contains("--plot: it goes with --system l3"), "{message}");
-    let message = refused("run --context 100 --plot /nowhere/x.svg");
+    let message = refused("run aim attention --context 100 --plot x.svg");
+    assert!(
+        message.contains("'--plot' found; it goes with `pimlico run` l3 attention,"),
+        "{message}"
+    );
+    let message = refused("run l3 attention --context 100 --plot /nowhere/x.svg");
     assert!(message.starts_with("pimlico: /nowhere/x.svg: "), "{message}");
 }

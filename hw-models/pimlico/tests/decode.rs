@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run --op decode` and `--op layer` as a user meets them: documents, messages, exit status.
+//! `pimlico run l3 decode` and `run l3 layer` as a user meets them: documents, messages, exit status.
 
-use std::path::Path;
+mod common;
+
+use pimlico_model::checkpoint::tiny;
 use std::process::{Command, Output};
 
 fn pimlico(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(["run"].iter().chain(arguments))
+        .args(["run", "l3"].iter().chain(arguments))
         .current_dir(env!("CARGO_TARGET_TMPDIR"))
         .output()
         .expect("the command runs")
 }
 
 fn decode(arguments: &[&str]) -> serde_json::Value {
-    let output = pimlico(&[&["--op", "decode", "--json"], arguments].concat());
+    let output = pimlico(&[&["decode", "--json"], arguments].concat());
     assert_eq!(output.status.code(), Some(0), "{arguments:?}");
-    serde_json::from_slice(&output.stdout).expect("one JSON document")
+    common::document(&output.stdout)
 }
 
 fn refused(arguments: &[&str]) -> String {
@@ -68,7 +70,7 @@ fn the_stable_keys_are_there() {
 
 #[test]
 fn the_table_begins_with_the_text() {
-    let output = pimlico(&["--op", "decode", "--tokens", "4", "--prompt", "once upon a"]);
+    let output = pimlico(&["decode", "--tokens", "4", "--prompt", "once upon a"]);
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(text.contains("\nonce upon a time"), "{text}");
@@ -92,22 +94,20 @@ fn options_reach_the_decoder() {
 #[test]
 fn wrong_input_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let write = |name: &str, bytes: &[u8]| {
+    let write = |name: &str, bytes: &[u8]| -> String {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).expect("it can be written");
         file.to_str().expect("text").to_owned()
     };
-    let tiny = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/models/tiny");
-    let [weights, tokenizer] =
-        ["weights.bin", "tokenizer.bin"].map(|name| tiny.join(name).display().to_string());
-    let whole = std::fs::read(&weights).expect("it is there");
-    let cut = write("cut.bin", &whole[..whole.len() - 1]);
+    let weights = write("weights.bin", tiny::WEIGHTS);
+    let tokenizer = write("tokenizer.bin", tiny::TOKENIZER);
+    let cut = write("cut.bin", &tiny::WEIGHTS[..tiny::WEIGHTS.len() - 1]);
     let empty = write("empty.bin", b"");
     let config = write("config.json", br#"{"model_type": "llama"}"#);
     let tensors = write("model.safetensors", b"\x02\0\0\0\0\0\0\0{]");
 
     let of = |weights: &str, tokenizer: &str, more: &[&str]| {
-        let files = ["--op", "decode", "--weights", weights, "--tokenizer", tokenizer];
+        let files = ["decode", "--weights", weights, "--tokenizer", tokenizer];
         refused(&[&files, more].concat())
     };
     assert!(of(&cut, &tokenizer, &[]).contains("cut.bin: byte 28: 157567 bytes of weights"));
@@ -119,11 +119,11 @@ fn wrong_input_is_refused_in_one_line() {
     assert!(absent.contains("config.json: hidden_size: absent, expected a size"), "{absent}");
     let long = ["--prompt", "the", "--tokens", "999"];
     assert!(of(&weights, &tokenizer, &long).contains("the model's context"));
-    assert!(refused(&["--op", "decode", "--prompt", "É"]).contains("character 'É' at byte 0"));
-    assert!(refused(&["--op", "decode", "--weights", "a"]).contains("--tokenizer FILE"));
-    assert!(refused(&["--op", "decode", "--model", "opt-66b"]).contains("--weights"));
-    assert!(refused(&["--prompt", "a"]).contains("--prompt: it goes with --op decode"));
-    assert!(refused(&["--config", &config]).contains("hidden_size: absent"));
+    assert!(refused(&["decode", "--prompt", "É"]).contains("character 'É' at byte 0"));
+    assert!(refused(&["decode", "--weights", "a"]).contains("--tokenizer FILE"));
+    assert!(refused(&["decode", "--model", "opt-66b"]).contains("unexpected argument '--model'"));
+    assert!(refused(&["attention", "--prompt", "a"]).contains("goes with `pimlico run` l3 decode"));
+    assert!(refused(&["attention", "--config", &config]).contains("hidden_size: absent"));
 }
 
 #[test]
@@ -135,12 +135,13 @@ fn a_config_gives_the_shapes() {
         "vocab_size": 1000}"#;
     std::fs::write(&file, config).expect("it can be written");
     let file = file.to_str().expect("text");
-    let output = pimlico(&["--config", file, "--heads", "8", "--context", "20", "--json"]);
+    let output =
+        pimlico(&["attention", "--config", file, "--heads", "8", "--context", "20", "--json"]);
     assert_eq!(output.status.code(), Some(0));
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a document");
+    let report = common::document(&output.stdout);
     assert_eq!((&report["head_dim"], &report["group"]), (&64.into(), &4.into()));
     assert_eq!(report["model"], file);
-    assert!(refused(&["--config", file, "--heads", "9"]).contains("has 1 to 8"));
+    assert!(refused(&["attention", "--config", file, "--heads", "9"]).contains("has 1 to 8"));
 }
 
 #[test]
@@ -153,14 +154,13 @@ fn a_layer_runs_on_any_number_of_threads() {
     std::fs::write(&file, config).expect("it can be written");
     let file = file.to_str().expect("text");
     let run = |threads| {
-        let arguments = ["--op", "layer", "--config", file, "--context", "90", "--json"];
+        let arguments = ["layer", "--config", file, "--context", "90", "--json"];
         let output = pimlico(&[&arguments[..], &["--threads", threads]].concat());
         assert_eq!(output.status.code(), Some(0));
-        String::from_utf8(output.stdout).expect("text")
+        common::document(&output.stdout)
     };
-    let one = run("1");
-    assert_eq!(run("4"), one);
-    let report: serde_json::Value = serde_json::from_str(&one).expect("one JSON document");
+    let report = run("1");
+    assert_eq!(run("4"), report);
     let operators = report["operators"].as_array().expect("a list");
     let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
     assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2"]);
@@ -168,10 +168,10 @@ fn a_layer_runs_on_any_number_of_threads() {
     assert_eq!((&report["heads"], &report["hidden"]), (&6.into(), &96.into()));
     for wrong in ["--batch 2", "--context 5,6", "--vcd a.vcd", "--group 2", "--rows 3"] {
         let wrong: Vec<_> = wrong.split(' ').collect();
-        let message = refused(&[&["--op", "layer", "--config", file], &wrong[..]].concat());
+        let message = refused(&[&["layer", "--config", file], &wrong[..]].concat());
         assert!(message.contains(wrong[0]), "{message}");
     }
-    assert!(refused(&["--op", "layer", "--context", "0"]).contains("attention: context of 0"));
+    assert!(refused(&["layer", "--context", "0"]).contains("attention: context of 0"));
 }
 
 #[cfg(feature = "rtl")]
@@ -187,4 +187,31 @@ fn a_token_is_the_same_in_model_and_rtl() {
     let (mismatches, lockstep) = run("lockstep");
     assert_eq!(mismatches, Some(0.into()));
     assert_eq!(lockstep, run("fast").1);
+}
+
+#[test]
+fn every_operator_runs_on_every_system() {
+    let of = |words: &str| {
+        let words: Vec<_> = words.split(' ').collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_pimlico")).arg("run").args(words).output();
+        let output = output.expect("the command runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        common::document(&output.stdout)
+    };
+    let text = of("l3 decode --channels 2 --ranks 2 --tokens 4 --json");
+    assert_eq!((&text["ranks"]["channels"], &text["ranks"]["used"]), (&2.into(), &4.into()));
+    assert_eq!(text["agreement"]["equal"], 4);
+    assert_eq!(text["host_pins"]["violations"], 0);
+    let shared = of("l3 decode --channels 2 --ranks 2 --tokens 4 --mdq shared --json");
+    assert_eq!(shared["text"], text["text"]);
+
+    let layer = "aim layer --model llama-3.2-1b --context 40 --channels 16 --timing-only --json";
+    let layer = of(layer);
+    let operators = layer["operators"].as_array().expect("a list");
+    let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
+    assert_eq!(names, ["qkv", "score", "softmax", "context", "projection", "ffn1", "ffn2"]);
+    assert_eq!(layer["roll_up"]["model"]["layers"], 16);
+    let attention = of("aim attention --context 40 --heads 3 --group 1 --timing-only --json");
+    let notes = attention["notes"].to_string();
+    assert!(notes.contains("timing only: 1 of 3 heads were run"), "{notes}");
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Devices from files as a user meets them: `pimlico device`, `--device`, `pimlico sweep timing`.
 
+mod common;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +13,9 @@ const TOY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/devices/toy.toml")
 
 /// Work on it, small enough for the cycle model.
 const WORK: [&str; 3] = [
-    "--op attention --heads 2 --context 700",
-    "--op gemv --rows 60 --cols 2500",
-    "--op decode --tokens 2 --prompt in",
+    "l3 attention --heads 2 --context 700",
+    "l3 gemv --rows 60 --cols 2500",
+    "l3 decode --tokens 2 --prompt in",
 ];
 
 fn pimlico(words: &[&str]) -> Output {
@@ -30,7 +32,7 @@ fn printed(words: &[&str]) -> String {
 
 fn report(work: &str, others: &[&str]) -> Value {
     let words: Vec<_> = work.split_whitespace().chain(others.iter().copied()).collect();
-    serde_json::from_str(&printed(&words)).expect("one JSON document")
+    common::document(printed(&words).as_bytes())
 }
 
 /// The one line that a wrong call gives.
@@ -91,10 +93,10 @@ fn a_built_in_device_that_is_shown_and_given_back_is_the_same() {
         ("ddr4-3200", WORK[0]),
         ("ddr4-3200", WORK[1]),
         ("ddr4-3200", WORK[2]),
-        ("ddr4-3200", "--op layer --model llama-3.2-1b --context 100 --ranks 2"),
-        ("ddr4-3200-16gb", "--context 6000"),
-        ("gddr6-aim", "--context 500"),
-        ("gddr6-aim", "--op gemv --rows 500 --cols 300"),
+        ("ddr4-3200", "l3 layer --model llama-3.2-1b --context 100 --ranks 2"),
+        ("ddr4-3200-16gb", "l3 attention --context 6000"),
+        ("gddr6-aim", "aim attention --context 500"),
+        ("gddr6-aim", "aim gemv --rows 500 --cols 300"),
     ] {
         let shown = printed(&["device", "show", device]);
         let renamed = shown.replace(&format!("name = \"{device}\""), "name = \"mine\"");
@@ -119,8 +121,14 @@ fn devices_are_listed_shown_and_checked() {
         assert!(list.contains(device), "{list}");
     }
     let listed = report("device list --json", &[]);
-    assert_eq!((&listed[0]["name"], &listed[0]["mt_per_s"]), (&"ddr4-3200".into(), &3200.into()));
-    assert_eq!((&listed[2]["system"], &listed[2]["mt_per_s"]), (&"aim".into(), &16_000.into()));
+    assert_eq!(
+        (&listed["devices"][0]["name"], &listed["devices"][0]["mt_per_s"]),
+        (&"ddr4-3200".into(), &3200.into())
+    );
+    assert_eq!(
+        (&listed["devices"][2]["system"], &listed["devices"][2]["mt_per_s"]),
+        (&"aim".into(), &16_000.into())
+    );
     let toy = report("device show --json", &[TOY]);
     assert_eq!((&toy["timing"]["CL"], &toy["timing"]["CCD_S"]), (&20.into(), &4.into()));
     assert!(toy["source"].as_str().is_some_and(|text| text.starts_with("ddr4-3200 but for ")));
@@ -135,11 +143,11 @@ fn what_a_file_says_holds_where_no_option_says_otherwise() {
     let text = "base = \"ddr4-3200\"\nname = \"two\"\n[timing]\nCL = 24\n[units]\ngear = 4\nsums = \
                 \"binary32\"\n[buffers]\nio = \"single\"\n[topology]\nranks = 2\nmdq = \"shared\"\n";
     let file = written(folder.path(), "two.toml", text);
-    let given = report("run --op gemv --rows 64 --cols 100 --json", &["--device", path(&file)]);
+    let given = report("run l3 gemv --rows 64 --cols 100 --json", &["--device", path(&file)]);
     assert_eq!((&given["gear"], &given["sums"]), (&4.into(), &"binary32".into()));
     assert_eq!((&given["ranks"]["ranks"], &given["ranks"]["mdq"]), (&2.into(), &"shared".into()));
     assert_eq!(given["io_buffers"], "single");
-    let options = "run --op gemv --rows 64 --cols 100 --gear 2 --sums binary16 --io-buffers ping-pong \
+    let options = "run l3 gemv --rows 64 --cols 100 --gear 2 --sums binary16 --io-buffers ping-pong \
                    --mdq private --json";
     let otherwise = report(options, &["--device", path(&file)]);
     assert_eq!((&otherwise["gear"], &otherwise["sums"]), (&2.into(), &"binary16".into()));
@@ -149,7 +157,7 @@ fn what_a_file_says_holds_where_no_option_says_otherwise() {
     );
     let aim = "base = \"gddr6-aim\"\nname = \"four\"\n[topology]\nchannels = 4\n";
     let aim = written(folder.path(), "four.toml", aim);
-    let module = report("run --context 300 --json", &["--device", path(&aim)]);
+    let module = report("run aim attention --context 300 --json", &["--device", path(&aim)]);
     assert_eq!((&module["system"], &module["module"]["channels"]), (&"aim".into(), &4.into()));
 }
 
@@ -173,7 +181,7 @@ fn a_file_that_is_no_device_is_refused_with_file_and_key() {
         for words in [
             ["device", "check", path(&file)].as_slice(),
             &["device", "show", path(&file)],
-            &["run", "--device", path(&file)],
+            &["run", "l3", "attention", "--device", path(&file)],
             &["sweep", "dram", "--device", path(&file)],
             &["spd", "check", "--device", path(&file)],
         ] {
@@ -184,9 +192,12 @@ fn a_file_that_is_no_device_is_refused_with_file_and_key() {
     fs::write(folder.path().join("bad.toml"), [0xFF]).expect("a file");
     assert!(refused(&["device", "check", path(&folder.path().join("bad.toml"))]).contains("UTF-8"));
     for (words, expected) in [
-        ("run --device ddr5", "ddr5: no such file, and no device of ddr4-3200, "),
-        ("run --system aim --device ddr4-3200", "--device ddr4-3200: of --system l3, not of aim"),
-        ("run --device gddr6-aim --ranks 2", "--ranks: it goes with --system l3"),
+        ("run l3 attention --device ddr5", "ddr5: no such file, and no device of ddr4-3200, "),
+        (
+            "run aim attention --device ddr4-3200",
+            "--device ddr4-3200: of `run l3`, not of `run aim`",
+        ),
+        ("run aim attention --device gddr6-aim --ranks 2", "unexpected argument '--ranks' found"),
         ("sweep dram --device gddr6-aim", "--device gddr6-aim: system = \"aim\", expected \"l3\""),
         ("sweep timing --key X --from 1 --to 2", "--key: no such timing: \"X\"; there are BL,"),
         ("sweep timing --key RP --from 9 --to 8", "--from 9 --to 8: expected no less"),

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico dpa` as a user meets it.
 
+mod common;
+
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -78,8 +81,7 @@ fn a_program_is_expanded_for_each_request() {
 
     succeeds(&["assemble", "score.txt", "score.bin"], folder);
     let arguments = ["expand", "score.bin", "--json", "--tcur", "2=40", "--limit", "3"];
-    let document: serde_json::Value =
-        serde_json::from_str(&succeeds(&[&arguments[..], &rows].concat(), folder)).expect("JSON");
+    let document = common::document(succeeds(&[&arguments[..], &rows].concat(), folder).as_bytes());
     let request = &document["requests"][0];
     assert_eq!((&request["request"], &request["tcur"]), (&2.into(), &40.into()));
     assert_eq!(request["complete"], false);
@@ -156,15 +158,19 @@ fn wrong_input_is_refused_in_one_line() {
 }
 
 /// `pimlico run` with a program; its exit status, what it prints and what it complains of.
-fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, String, String) {
+fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(["run", "--json"])
+        .args(["run", "l3"])
         .args(arguments)
+        .arg("--json")
         .current_dir(folder)
         .output()
         .expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    (output.status.code(), text(output.stdout), text(output.stderr))
+    let printed = match &*output.stdout {
+        [] => Value::Null,
+        printed => common::document(printed),
+    };
+    (output.status.code(), printed, String::from_utf8(output.stderr).expect("text"))
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn an_operators_program_is_built_and_run() {
     succeeds(&["build", "--op", "gemv", "--rows", "50", "--cols", "4200", "-o", "m.bin"], folder);
 
     // One program for every context; it is the one that is built otherwise.
-    let job = ["--model", "llama-3.1-8b", "--heads", "4", "--context-max", "4096"];
+    let job = ["attention", "--model", "llama-3.1-8b", "--heads", "4", "--context-max", "4096"];
     for context in ["1", "700", "4096"] {
         let job = [&job[..], &["--context", context]].concat();
         let (status, own, errors) = run(&[&job[..], &["--program", "a.bin"]].concat(), folder);
@@ -194,21 +200,21 @@ fn an_operators_program_is_built_and_run() {
         assert_eq!((Some(0), own, errors), run(&job, folder));
     }
     let (status, own, _) =
-        run(&["--op", "gemv", "--rows", "50", "--cols", "4200", "--program", "m.bin"], folder);
-    let (_, built, _) = run(&["--op", "gemv", "--rows", "50", "--cols", "4200"], folder);
+        run(&["gemv", "--rows", "50", "--cols", "4200", "--program", "m.bin"], folder);
+    let (_, built, _) = run(&["gemv", "--rows", "50", "--cols", "4200"], folder);
     assert_eq!((status, own), (Some(0), built));
 
     // A fault has its status and its word.
-    let job = ["--model", "llama-3.1-8b", "--heads", "4", "--context", "700"];
+    let job = ["attention", "--model", "llama-3.1-8b", "--heads", "4", "--context", "700"];
     let (status, out, errors) = run(&[&job[..], &["--program", "a.bin"]].concat(), folder);
-    assert_eq!((status, out.as_str()), (Some(1), ""));
+    assert_eq!((status, out), (Some(1), Value::Null));
     assert_eq!(
         errors,
         "pimlico: request 0 stopped at word 33 of the command buffer: Va2Pa miss: no row for the \
          virtual row\n"
     );
     // So has a program that is not that of the operator.
-    let (status, _, errors) = run(&["--context", "20", "--program", "a.bin"], folder);
+    let (status, _, errors) = run(&["attention", "--context", "20", "--program", "a.bin"], folder);
     assert_eq!(status, Some(1));
     assert!(errors.contains("more words of operands"), "{errors}");
 

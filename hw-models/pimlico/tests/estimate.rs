@@ -2,15 +2,18 @@
 //! `pimlico estimate` where something is missing or wrong: one line that says what, status 2, and no file
 //! left behind.
 
+mod common;
+
+use pimlico_estimate::NANGATE45_AREAS;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
-const NANGATE45: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../estimate/libraries/nangate45_areas.lib");
+/// The library of a bench.
+const NANGATE45: &str = "nangate45_areas.lib";
 
-/// A folder with what stands for the tools.
+/// A folder with a library and what stands for the tools.
 struct Bench {
     folder: TempDir,
     path: &'static str,
@@ -22,6 +25,7 @@ impl Bench {
         let bench = Self { folder: tempfile::tempdir().expect("a folder"), path: "" };
         bench.program("sta", "exit 0");
         bench.python("0.70");
+        std::fs::write(bench.file(NANGATE45), NANGATE45_AREAS).expect("written");
         bench
     }
 
@@ -52,7 +56,9 @@ impl Bench {
         let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
             .arg("estimate")
             .args(arguments.split_whitespace())
-            .args(["--liberty", liberty, "--python"])
+            .arg("--liberty")
+            .arg(self.file(liberty))
+            .arg("--python")
             .arg(self.file("python"))
             .env("XDG_CACHE_HOME", self.folder.path())
             .env(
@@ -92,7 +98,7 @@ fn what_is_missing_is_named_with_what_installs_it() {
 #[test]
 fn a_library_that_is_none_is_refused_with_file_and_line() {
     let bench = Bench::new();
-    let text = std::fs::read_to_string(NANGATE45).expect("the library");
+    let text = NANGATE45_AREAS;
     let cut: Vec<_> = text.lines().take(117).collect();
     let cases = [
         (cut.join("\n"), ":117: the file ends, but the { of line 115 is open"),
@@ -160,7 +166,7 @@ fn a_failing_tool_leaves_no_file_behind() {
     assert_eq!(said, "Yosys cannot do fp_mul: ERROR: this Yosys fails");
     assert!(!plot.exists());
     let left = std::fs::read_dir(bench.folder.path()).expect("a folder").count();
-    assert_eq!(left, 2, "the two tools");
+    assert_eq!(left, 3, "the two tools and the list of areas");
 
     let plot = bench.file("no/such/folder/trade.svg");
     for what in ["trade sums", "area", "power", "clock"] {
@@ -180,7 +186,7 @@ fn clocks(arguments: &str) -> (Option<i32>, serde_json::Value, String) {
         .env("PIMLICO_PYTHON", "/nonesuch")
         .output()
         .expect("the command runs");
-    let document = serde_json::from_slice(&output.stdout).expect("a document");
+    let document = common::document(&output.stdout);
     let said = String::from_utf8(output.stderr).expect("text");
     (output.status.code(), document, said.trim_end().to_owned())
 }

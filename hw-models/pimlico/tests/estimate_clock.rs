@@ -3,7 +3,7 @@
 //! synthesised, for which `scripts/check-clock` installs pyosys, OpenSTA and the default library, and runs this.
 
 use pimlico_estimate::{DEFAULT_LIBRARY, Tools};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Copies a folder.
@@ -40,7 +40,7 @@ fn a_unit_with_one_stage_fewer_misses_its_clock() {
     let there = Tools::find(Path::new(&python)).is_ok() && Path::new(DEFAULT_LIBRARY).exists();
     assert!(there, "pyosys, OpenSTA or {DEFAULT_LIBRARY} is missing: run scripts/check-clock");
     let folder = tempfile::tempdir().expect("a folder");
-    copy(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../rtl"), folder.path());
+    copy(Path::new(pimlico_rtl::FOLDER), folder.path());
     let liberty = ["--liberty", DEFAULT_LIBRARY];
     let (as_it_is, status, _) = misses(&liberty, Some(folder.path()));
     assert_eq!((&as_it_is, status), (&misses(&liberty, None).0, misses(&liberty, None).1));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power` as a user meets it.
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -62,7 +64,7 @@ fn a_unit_takes_power_and_does_what_its_model_does() {
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{errors}");
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let report = common::document(&output.stdout);
     let unit = &report["units"][0];
     let number = |value: &serde_json::Value| value.as_f64().expect("a number");
     let sum: f64 =

@@ -4,6 +4,8 @@
 //! There RoPE turns an element of a head's first half with one of the second, so that the rows of q and k
 //! stand in another order: those of even number first.
 
+mod common;
+
 use pimlico_model::checkpoint::{Checkpoint, llama2c, tiny};
 use std::path::Path;
 use std::process::Command;
@@ -72,13 +74,13 @@ fn the_story_is_the_same() {
     let config = write("config.json", config);
     let run = |files: &[(&str, &Path)]| -> serde_json::Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
-        command.args(["run", "--op", "decode", "--json", "--prompt", tiny::PROMPT]);
+        command.args(["run", "l3", "decode", "--json", "--prompt", tiny::PROMPT]);
         for (flag, file) in files {
             command.arg(flag).arg(file);
         }
         let output = command.output().expect("the command runs");
         assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("one JSON document")
+        common::document(&output.stdout)
     };
     let expected = run(&[]);
     let files = [("--weights", &*weights), ("--config", &*config), ("--tokenizer", &*tokenizer)];

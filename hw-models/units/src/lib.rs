@@ -3,20 +3,17 @@
 //!
 //! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
 //! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU,
-//! [`module`] for what is above the ranks.
+//! [`channel`] for a channel of an AiM, [`module`] for what is above ranks and channels.
 //!
 //! The contract of a unit (what it does, cycle by cycle, and why) is a Markdown file beside its
 //! RTL, which the documentation of its model includes.
 
-/// The contract of an RTL module: the Markdown file beside it, `contract!("bank/bank_pu")`.
-macro_rules! contract {
-    ($module:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl/", $module, ".md"))
-    };
-}
+#[macro_use(contract)]
+extern crate pimlico_rtl;
 
 pub mod arith;
 pub mod bank;
+pub mod channel;
 pub mod gear;
 pub mod module;
 mod prim;
@@ -175,6 +172,10 @@ macro_rules! for_each_unit {
         $each!($crate::rank::Sequencer<64>);
         $each!($crate::rank::Sequencer<64, 2, 3, 0>);
         $each!($crate::rank::Sequencer<64, 3, 6, 5>);
+        $each!($crate::channel::AimChannel<true>);
+        $each!($crate::channel::AimChannel<false>);
+        $each!($crate::module::AimHub<true>);
+        $each!($crate::module::AimHub<false>);
         $each!($crate::module::Dispatcher);
         $each!($crate::module::Dispatcher<4, 24, 64>);
         $each!($crate::module::HostPort);

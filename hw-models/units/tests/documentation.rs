@@ -2,11 +2,9 @@
 //! What a port or a parameter is stands in the RTL and in the declaration of its unit in the same words.
 
 use pimlico_ports::{PortInfo, UnitInfo};
+use pimlico_rtl::{FOLDER, text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-
-/// The folder of the RTL.
-const RTL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rtl");
 
 /// Ports that every unit has and none declares.
 const COMMON: [&str; 2] = ["clk_i", "rst_ni"];
@@ -54,7 +52,7 @@ fn name(line: &str) -> &str {
 /// Every module with its room, `bank/bank_pu`, and its file. Modules of checks alone are left out.
 fn modules() -> BTreeMap<String, PathBuf> {
     let mut modules = BTreeMap::new();
-    for room in std::fs::read_dir(RTL).expect("the RTL is there") {
+    for room in std::fs::read_dir(FOLDER).expect("the RTL is there") {
         let room = room.expect("an entry").path();
         let files = std::fs::read_dir(&room).into_iter().flatten();
         for file in files.map(|file| file.expect("an entry").path()) {
@@ -176,7 +174,7 @@ fn a_difference_is_found() {
 
 #[test]
 fn the_table_of_the_rtl_has_every_module() {
-    let text = std::fs::read_to_string(format!("{RTL}/README.md")).expect("the README is there");
+    let text = text!("README.md");
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
     let (mut listed, mut with_bench) = (BTreeSet::new(), BTreeSet::new());
     for row in rows {

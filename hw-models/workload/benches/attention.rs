@@ -12,7 +12,8 @@ use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Options};
 use pimlico_host::attached::Attached;
-use pimlico_workload::{aim, attention};
+use pimlico_workload::aim;
+use pimlico_workload::l3;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -92,7 +93,7 @@ fn rank(criterion: &mut Criterion<ProcessorTime>) {
         let layout = HeadLayout::new(&config, HEAD_DIM, context, 0).expect("it fits");
         let mut rank = Attached::engine(&config, options).expect("an L3 rank");
         measure(criterion, "rank", context, &mut || {
-            let head = attention::run_head(&mut rank, &layout, &[query()]);
+            let head = l3::attention::run_head(&mut rank, &layout, &[query()]);
             head.expect("models alone").statistics.cycles
         });
     }

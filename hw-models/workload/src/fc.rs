@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! The fully-connected operators of a decoder layer, and one module's share of them.
 
-use crate::gemv::{self, GemvError};
-use crate::pins::PinLog;
-use crate::report::{FcReport, JobReport, Load, Report, System};
-use crate::spread::{self, How, SpreadError, Task};
-use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Device, Options, Ranks, Statistics};
-use pimlico_host::kv_cache::{HostPort, TransferError};
+use crate::operator::Tasks;
+use crate::outcome::Outcome;
+use crate::report::{FcReport, JobReport};
+use crate::system::System;
+use crate::task::{MatrixTask, Task, TaskPlan};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_model::Model;
 use pimlico_model::data;
 use rand_xoshiro::rand_core::RngCore;
@@ -32,6 +31,8 @@ pub struct FcJob {
     pub tp: usize,
     /// The operators.
     pub shapes: Vec<MatrixShape>,
+    /// How the vectors come to the shared buffers.
+    pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
 }
@@ -39,23 +40,14 @@ pub struct FcJob {
 impl FcJob {
     /// A layer of a model.
     pub fn new(name: &str, model: &Model, tp: usize, lm_head: bool, seed: u64) -> Self {
-        Self { model: name.to_owned(), tp, shapes: shapes(model, tp, lm_head), seed }
+        let shapes = shapes(model, tp, lm_head);
+        Self { model: name.to_owned(), tp, shapes, io_buffers: IoBuffers::default(), seed }
     }
 
     /// A seed for the data of each operator.
     pub fn seeds(&self) -> impl Iterator<Item = u64> + use<> {
         let mut random = data::generator(self.seed);
         std::iter::repeat_with(move || random.next_u64())
-    }
-
-    /// What was run, for the report.
-    pub fn report(&self) -> JobReport {
-        let shape = |shape: &MatrixShape| (shape.operator, [shape.rows, shape.columns]);
-        JobReport::Layer(FcReport {
-            model: self.model.clone(),
-            tp: self.tp,
-            shapes: self.shapes.iter().map(shape).collect(),
-        })
     }
 }
 
@@ -85,49 +77,27 @@ pub fn shapes(model: &Model, tp: usize, lm_head: bool) -> Vec<MatrixShape> {
     .collect()
 }
 
-/// Runs a job on a rank, operator after operator from row 0 of the banks on. `progress` is told after
-/// each.
-pub fn run(
-    rank: &mut dyn Device,
-    job: &FcJob,
-    io_buffers: IoBuffers,
-    mut progress: impl FnMut(),
-) -> Result<Report, GemvError> {
-    for &MatrixShape { rows, columns, .. } in &job.shapes {
-        MatrixLayout::new(rank.config(), rows, columns)?; // before any data are made
+impl Tasks for FcJob {
+    fn seed(&self) -> u64 {
+        self.seed
     }
-    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let pins = PinLog::of(rank);
-    let mut operators = Vec::new();
-    let (mut load, mut bytes) = (Statistics::default(), 0);
-    for (seed, &MatrixShape { operator, rows, columns }) in job.seeds().zip(&job.shapes) {
-        let job = gemv::GemvJob { rows, columns, io_buffers, seed };
-        let product = gemv::product(rank, &mut host, operator, &job, None)?;
-        operators.push(product.operator);
-        load = load.and(product.load);
-        bytes += product.bytes;
-        progress();
-    }
-    let load = Load::new(rank.config(), &load, bytes);
-    Ok(Report::of_operators(rank, &pins, job.report(), job.seed, load, operators))
-}
 
-/// Runs a job on the ranks of a device, each operator spread over all of them.
-pub fn run_on_ranks(
-    ranks: &Ranks,
-    options: Options,
-    job: &FcJob,
-    (io_buffers, how): (IoBuffers, impl Into<How>),
-    progress: impl Fn(u64, u64) + Sync,
-) -> Result<Report, SpreadError> {
-    let tasks =
-        job.seeds().zip(&job.shapes).map(|(seed, &MatrixShape { operator, rows, columns })| {
-            Task::Matrix { operator, rows, columns, seed }
-        });
-    let spread =
-        spread::SpreadJob { tasks: tasks.collect(), layers: 1, io_buffers, how: how.into() };
-    let system = System::ranks(ranks.config(), options, ranks.topology());
-    Ok(spread::run(ranks, &spread, progress)?.report(&system, job.report(), job.seed))
+    fn tasks(&self) -> TaskPlan {
+        let task = |(seed, &MatrixShape { operator, rows, columns })| {
+            Task::Matrix(MatrixTask { operator, rows, columns, seed })
+        };
+        let tasks = self.seeds().zip(&self.shapes).map(task).collect();
+        TaskPlan { tasks, layers: 1, io_buffers: self.io_buffers }
+    }
+
+    fn about(&self, _: &dyn System, _: &Outcome) -> JobReport {
+        let shape = |shape: &MatrixShape| (shape.operator, [shape.rows, shape.columns]);
+        JobReport::Layer(FcReport {
+            model: self.model.clone(),
+            tp: self.tp,
+            shapes: self.shapes.iter().map(shape).collect(),
+        })
+    }
 }
 
 #[cfg(test)]

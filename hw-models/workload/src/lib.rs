@@ -1,48 +1,76 @@
 // SPDX-License-Identifier: MIT
-//! The operators of language models on the devices: data are made or read, written into the banks, the operator
-//! runs, and what it gives is compared with the references of `golden`.
+//! The operators of language models on the devices.
 //!
-//! Operators:
+//! An [`Operator`](operator::Operator) is planned, run and judged on a [`System`](system::System): data are made or read,
+//! written into the banks, the operator runs, and what it gives is compared with the references of `golden`, which of an
+//! operator's modules [`judge`] alone sees. A new operator is a file of its own beside `attention`; a new device one each
+//! in [`system`] and [`machine`].
 //!
-//! * [`attention`]: the attention of a layer's heads.
-//! * [`gemv`]: a matrix times a vector.
-//! * [`fc`]: the fully-connected operators of a layer.
-//! * [`layer`]: a decoder layer.
-//! * [`decode`]: text, token by token, with a whole model.
-//! * [`aim`]: the same on a module of AiM channels.
-//! * [`spread`]: operators over the ranks of a device, on several threads ([`parallel`]);
-//!   [`placement`]: which rank has which heads and rows.
+//! # Modules
 //!
-//! Their judges:
+//! From the top down. A module imports from modules below it alone (`rtl/tests/imports.rs`).
 //!
-//! * [`pins`]: the checkers of `golden` at the pins of chips and host ([`host_pins`]).
-//! * [`report`]: what a run cost and how far it is from the reference; [`rank_report`]: on many ranks.
+//! | module | what it holds |
+//! | --- | --- |
+//! | [`spd_check`] | a study: what re-layout costs the host, and whether it breaks the chips' timing |
+//! | [`memory_path`] | from the memory controller through the buffer chip to the chips' pins |
+//! | [`subnormals`] | a study: a head with subnormal numbers flushed to zero |
+//! | [`numerics`] | a study: early or late normalisation, sums of 16 or 32 bits |
+//! | [`study`] | a study: what programs of the dispatcher save |
+//! | [`batch`] | a study: how many requests fit, with static and with lazy allocation |
+//! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
+//! | [`decode`] | an operator: text, token by token, with a whole model |
+//! | [`layer`] | an operator: a decoder layer |
+//! | [`fc`] | an operator: the fully-connected operators of a layer |
+//! | [`gemv`] | an operator: a matrix times a vector |
+//! | [`attention`] | an operator: the attention of a layer's heads |
+//! | [`operator`] | what an operator is |
+//! | [`system`] | what operators run on: a rank, the ranks of a device, a module of AiM channels |
+//! | [`machine`] | the same with a whole model in the banks |
+//! | [`aim`] | what a module of AiM channels does of operators |
+//! | [`error`] | why an operator cannot be run |
+//! | [`outcome`] | what became of tasks, and its report |
+//! | [`l3`] | what a rank does of operators |
+//! | [`judge`] | results beside those of `golden`; the checkers at the pins |
+//! | [`results`] | what a device makes of attention |
+//! | [`report`] | what a run cost, and how far it is from the reference |
+//! | [`task`] | what operators are made of |
+//! | [`placement`] | which rank has which heads and rows |
+//! | [`parallel`] | work on the host's own threads |
 //!
-//! Studies:
+//! ```
+//! use pimlico_device::{Config, Options, gemv::IoBuffers};
+//! use pimlico_host::attached::Attached;
+//! use pimlico_workload::{gemv::GemvJob, operator};
 //!
-//! * [`numerics`]: early or late normalisation, sums of 16 or 32 bits, compared.
-//! * [`subnormals`]: a head with subnormal numbers flushed to zero.
-//! * [`batch`]: how many requests fit, with static and with lazy allocation.
-//! * [`study`]: what programs of the dispatcher save.
-//! * [`spd_check`]: what re-layout costs the host, and whether it breaks the chips' timing;
-//!   [`memory_path`]: from the memory controller through the buffer chip to the chips' pins.
+//! let mut rank = Attached::engine(&Config::ddr4_3200(), Options::default()).expect("a rank");
+//! let job = GemvJob { rows: 16, columns: 64, io_buffers: IoBuffers::PingPong, seed: 1 };
+//! let report = operator::on_rank(&mut rank, &job).expect("it fits");
+//! assert!(report.total.cycles > 0 && report.pin_violations == 0);
+//! ```
 
 pub mod aim;
 pub mod attention;
 pub mod batch;
 pub mod decode;
+pub mod error;
 pub mod fc;
 pub mod gemv;
-pub mod host_pins;
+pub mod io_buffers;
+pub mod judge;
+pub mod l3;
 pub mod layer;
+pub mod machine;
 pub mod memory_path;
 pub mod numerics;
+pub mod operator;
+pub mod outcome;
 pub mod parallel;
-pub mod pins;
 pub mod placement;
-pub mod rank_report;
 pub mod report;
+pub mod results;
 pub mod spd_check;
-pub mod spread;
 pub mod study;
 pub mod subnormals;
+pub mod system;
+pub mod task;

@@ -2,7 +2,7 @@
 //! From the host's memory controller through the module's buffer chip to the chips, tCK by tCK, and
 //! what was seen on the pins of both ends.
 
-use crate::pins;
+use crate::judge::pins;
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::spd::{RELAYOUT_TCK, SpdError};
 use pimlico_device::{BufferChip, Chips, Config, ConfigError, DataPath, Dram, Sides};

@@ -2,8 +2,9 @@
 //! What early or late normalisation and sums of 16 or 32 bits cost and gain: the same heads on a rank
 //! of each kind.
 
-use crate::attention::{self, AttentionError};
-use crate::pins::PinLog;
+use crate::judge::heads;
+use crate::judge::pins::PinLog;
+use crate::l3::attention::{self, AttentionError};
 use crate::report::Stages;
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Device, Normalise, Options, SumFormat};
@@ -126,6 +127,6 @@ fn row(
         cycles: result.statistics.cycles,
         bubble: result.statistics.lost_slots(slot_tck).bubble,
         pin_violations: pins.violations(rank.tck()).0,
-        stages: attention::errors(head, &result, normalise),
+        stages: heads::errors(head, &result, normalise),
     })
 }

@@ -11,8 +11,8 @@
 //! the host its data a clock later, and from RD to WR the host waits two clocks more; neither is free,
 //! and both are told here.
 
+use crate::judge::pins;
 use crate::memory_path::{self, PathError, PathOutcome, Transfer};
-use crate::pins;
 use pimlico_device::data_bus::{self, BEATS, Beats};
 use pimlico_device::mapping::{self, Place};
 use pimlico_device::spd::{Description, Spd, Values};

@@ -6,7 +6,7 @@
 //! among them. All figures are of programs that have been built: those of the dispatcher as they are
 //! loaded, static ones by spelling the same description.
 
-use crate::attention::{AttentionError, Requests};
+use crate::l3::attention::{AttentionError, Requests};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, LayoutError};
 use pimlico_device::{Config, LANES, Options, SumFormat};
@@ -112,7 +112,8 @@ pub fn attention(
 
 /// Studies the matrices of a layer and the language-model head.
 pub fn matrices(config: &Config, model: &Model) -> Result<Vec<MatrixCost>, StudyError> {
-    let kv = model.kv_heads.unwrap_or(model.heads) * model.head_dim;
+    let q = model.heads * model.head_dim;
+    let kv = q / model.group();
     let of = |(operator, rows, columns)| {
         let layout = MatrixLayout::new(config, rows, columns)?;
         let program = gemv(&layout, IoBuffers::PingPong);
@@ -124,8 +125,8 @@ pub fn matrices(config: &Config, model: &Model) -> Result<Vec<MatrixCost>, Study
     };
     let first = if model.gated { 2 * model.ffn } else { model.ffn };
     let operators = [
-        ("qkv", model.hidden + 2 * kv, model.hidden),
-        ("projection", model.hidden, model.hidden),
+        ("qkv", q + 2 * kv, model.hidden),
+        ("projection", model.hidden, q),
         ("ffn1", first, model.hidden),
         ("ffn2", model.hidden, model.ffn),
         ("lm_head", model.vocab, model.hidden),

@@ -5,8 +5,10 @@
 //! order that the contract lays down, by `golden`; exponentials are those of the units. With subnormal
 //! numbers kept every bit is the device's, which a test shows. Clocks do not depend on what is computed.
 
-use crate::attention::{self, Attention, AttentionError};
+use crate::judge::heads;
+use crate::l3::attention::AttentionError;
 use crate::numerics::{self, NumericsRow};
+use crate::results::{self, Attention};
 use pimlico_device::{Config, Normalise, Options, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::{exact, reduction, softmax};
@@ -34,7 +36,7 @@ pub fn compare(
         let shape = HeadShape { head_dim, context: row.context, group: 1, distribution };
         let head = Head::synthetic(shape, seed, 0);
         let result = attention(&head, Subnormals::Flush);
-        let stages = attention::errors(&head, &result, Normalise::Early);
+        let stages = heads::errors(&head, &result, Normalise::Early);
         let flushed = NumericsRow { stages, ..row.clone() };
         rows.push([row, flushed]);
     }
@@ -47,7 +49,7 @@ pub fn attention(head: &Head, subnormals: Subnormals) -> Attention {
     for q in &head.queries {
         let score = |k: &Vec<u16>| reduction::score(FORMAT, subnormals, k, q);
         let scores: Vec<u16> = head.k.iter().map(score).collect();
-        let scale = attention::scale(q.len());
+        let scale = results::scale(q.len());
         let scale = exact::from_f64(FORMAT, Subnormals::Gradual, scale);
         let scaled = |&score: &u16| exact::mul(FORMAT, subnormals, score.into(), scale);
         let weights = weights(&scores.iter().map(scaled).collect::<Vec<_>>(), subnormals);
@@ -89,6 +91,7 @@ fn exp(x: u32, subnormals: Subnormals) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::l3::attention::run_head;
     use pimlico_device::mapping::HeadLayout;
     use pimlico_host::attached::Attached;
     use pimlico_host::kv_cache::{self, HostPort};
@@ -109,7 +112,7 @@ mod tests {
             let layout = HeadLayout::new(&config, 64, context, 0).expect("it fits");
             let mut host = HostPort::new().expect("an SPD image");
             host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("written");
-            let on_device = attention::run_head(&mut rank, &layout, &head.queries).expect("a run");
+            let on_device = run_head(&mut rank, &layout, &head.queries).expect("a run");
             let computed = attention(&head, Subnormals::Gradual);
             assert_eq!(computed.scores, on_device.scores, "{context}");
             assert_eq!(computed.weights, on_device.weights, "{context}");

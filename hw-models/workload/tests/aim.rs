@@ -14,14 +14,19 @@ use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::{real, softmax};
+use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_model::{Model, presets};
-use pimlico_workload::aim::io_buffers::{self, Study};
-use pimlico_workload::aim::{assumptions, attention, matrix};
+use pimlico_workload::aim::attention;
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::fc;
-use pimlico_workload::gemv::Operands;
-use pimlico_workload::pins::PinLog;
+use pimlico_workload::io_buffers::{self, Study, gains};
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::layer::LayerJob;
+use pimlico_workload::operator;
+use pimlico_workload::report::JobReport;
+use pimlico_workload::system;
+use pimlico_workload::task::SILENT;
 use proptest::prelude::*;
 
 const P: Precision = Precision::uniform(Format::BINARY16, Subnormals::Gradual);
@@ -200,7 +205,7 @@ fn a_batch_of_heads_is_reported() {
         seed: 1,
     };
     let options = AimOptions { channels: 2, ..AimOptions::default() };
-    let report = attention::run(&mut module(options), &job, |_| {}).expect("it fits");
+    let report = operator::on_module(&mut module(options), &job).expect("it fits");
     let names: Vec<_> = report.operators.iter().map(|operator| operator.operator).collect();
     assert_eq!(names, ["score", "softmax", "context"]);
     assert_eq!(report.operators[0].macs, 3 * 400 * 64);
@@ -212,6 +217,66 @@ fn a_batch_of_heads_is_reported() {
     let bytes = 2 * (400 * 4 + 64 * (7 + 19)) * 32;
     assert_eq!((report.pin_violations, report.load.bytes), (0, bytes));
     assert_eq!(report.total.peak_gb_per_s, 1024.0);
+}
+
+/// A small decoder layer.
+fn layer(context: usize) -> LayerJob {
+    LayerJob {
+        model: "small".to_owned(),
+        shape: Model {
+            layers: 3,
+            heads: 4,
+            kv_heads: Some(2),
+            head_dim: 32,
+            hidden: 128,
+            ffn: 100,
+            gated: false,
+            vocab: 300,
+        },
+        layers: 2,
+        context,
+        distribution: Distribution::Random,
+        io_buffers: IoBuffers::Single,
+        seed: 3,
+    }
+}
+
+#[test]
+fn a_decoder_layer_runs_from_end_to_end() {
+    let options = AimOptions { channels: 2, ..AimOptions::default() };
+    let report = operator::on_module(&mut module(options), &layer(70)).expect("it fits");
+    let names: Vec<_> = report.operators.iter().map(|operator| operator.operator).collect();
+    let expected = ["qkv", "score", "softmax", "context", "projection", "ffn1", "ffn2"];
+    assert_eq!(names, expected);
+    for operator in report.operators.iter().filter(|operator| operator.operator != "softmax") {
+        let exact = operator.exact.expect("it is compared");
+        assert_eq!((exact.differing, exact.checked), (0, exact.outputs), "{}", operator.operator);
+    }
+    assert_eq!(report.pin_violations, 0);
+    let JobReport::Decoder(decoder) = &report.job else { panic!("it is a layer") };
+    assert_eq!(decoder.io_buffers, "ping-pong", "the module's, whatever the operator asks for");
+    assert_eq!(decoder.roll_up.model.cycles, 3 * report.total.cycles);
+    assert!(decoder.roll_up.token.fits);
+}
+
+#[test]
+fn heads_that_are_alike_cost_as_much() {
+    let options = AimOptions { channels: 2, refresh: false, ..AimOptions::default() };
+    let [all, sample] = [false, true].map(|timing_only| {
+        let mut module = module(options);
+        let mut system = system::Module::new(&mut module).timing_only(timing_only);
+        let report = operator::execute(&layer(130), &mut system, SILENT);
+        report.expect("it fits")
+    });
+    // Where a step begins in the EPU's clock of four tCK depends on what ran before.
+    assert!(all.load.cycles.abs_diff(sample.load.cycles) < 4, "{:?} {:?}", all.load, sample.load);
+    for (all, sample) in all.operators.iter().zip(&sample.operators) {
+        assert_eq!(all.commands, sample.commands, "{}", all.operator);
+        assert!(all.cycles.abs_diff(sample.cycles) < 4, "{}", all.operator);
+    }
+    let note = "timing only: 1 of 2 heads were run";
+    assert!(sample.notes.iter().any(|text| text.starts_with(note)), "{:?}", sample.notes);
+    assert!(all.notes.iter().all(|text| !text.contains("timing only")));
 }
 
 #[test]
@@ -228,7 +293,7 @@ fn a_layer_has_its_operators() {
     };
     let job = fc::FcJob::new("small", &model, 2, true, 1);
     let options = AimOptions { channels: 1, ..AimOptions::default() };
-    let report = matrix::run_layer(&mut module(options), &job, || {}).expect("it fits");
+    let report = operator::on_module(&mut module(options), &job).expect("it fits");
     let macs: Vec<_> = report.operators.iter().map(|o| (o.operator, o.macs)).collect();
     assert_eq!(
         macs,
@@ -283,7 +348,7 @@ fn ping_pong_buffers_hide_operands_and_results() {
 #[test]
 fn lol_pims_gains_come_out() {
     let (_, assumptions) =
-        assumptions::sets().into_iter().find(|(name, _)| *name == assumptions::PAPERS).expect("it");
+        gains::sets().into_iter().find(|(name, _)| *name == gains::PAPERS).expect("it");
     let study = Study {
         config: Config::gddr6_aim(),
         model: "qwen1.5-7b".to_owned(),

@@ -17,8 +17,13 @@ use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_model::data::{Distribution, Head, HeadShape};
-use pimlico_workload::attention::{self, Attention, AttentionJob, Requests};
-use pimlico_workload::pins::PinLog;
+use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::l3;
+use pimlico_workload::l3::attention::Requests;
+use pimlico_workload::operator;
+use pimlico_workload::results;
+use pimlico_workload::results::Attention;
 
 const FORMAT: Format = Format::BINARY16;
 const GRADUAL: Subnormals = Subnormals::Gradual;
@@ -50,7 +55,7 @@ fn run_head(rank: &mut Attached<Rank>, head: &Head) -> (Statistics, Attention) {
     let layout = HeadLayout::new(rank.config(), head_dim, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     let (_, load) = host.transfer(rank, kv_cache::writes(&layout, head)).expect("places");
-    (load, attention::run_head(rank, &layout, &head.queries).expect("a model alone"))
+    (load, l3::attention::run_head(rank, &layout, &head.queries).expect("a model alone"))
 }
 
 /// The combinations of normalisation and sums.
@@ -202,7 +207,7 @@ fn short_last_rows_of_several_heads_lose_what_their_results_take() {
 #[test]
 fn a_long_context_has_nine_tenths_of_the_bandwidth() {
     let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
-    let report = attention::run(&mut rank(), &job, |_| {}).expect("it fits");
+    let report = operator::on_rank(&mut rank(), &job).expect("it fits");
     let share = report.total.gb_per_s / report.total.peak_gb_per_s;
     assert_eq!(report.total.peak_gb_per_s, 204.8);
     assert!((0.90..0.95).contains(&share), "{share}");
@@ -317,7 +322,7 @@ fn what_does_not_fit_the_score_buffer_takes_further_passes() {
     let layout = HeadLayout::new(rank.config(), head_dim, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &long)).expect("places");
-    let scale = attention::scale(head_dim);
+    let scale = results::scale(head_dim);
     let rows = KvRows::adjacent(&layout).expect("rows that can be named");
     let mut requests = Requests::new(layout).expect("it fits");
     let result = requests.run_together(&mut rank, 0, &layout, &rows, &long.queries);
@@ -337,7 +342,8 @@ fn what_does_not_fit_the_score_buffer_takes_further_passes() {
         assert_eq!(result.context[n], expected);
     }
     // A head by itself fits in one pass.
-    let alone = attention::run_head(&mut rank, &layout, &long.queries[..1]).expect("a model alone");
+    let alone =
+        l3::attention::run_head(&mut rank, &layout, &long.queries[..1]).expect("a model alone");
     assert_eq!(alone.weights[0], result.weights[0]);
     assert_eq!(alone.statistics.used, (context.div_ceil(16) + context.div_ceil(4)) as u64);
 }
@@ -376,7 +382,7 @@ fn special_scores_come_out_as_softmax_in_real_numbers() {
                 &special.queries[0],
                 &special.k,
                 &special.v,
-                attention::scale(64),
+                results::scale(64),
             );
             for (got, exact) in result.context[0].iter().zip(&exact.context) {
                 let got = f16::from_bits(*got).to_f64();
@@ -435,7 +441,7 @@ fn job(head_dim: usize, heads: usize) -> AttentionJob {
 
 #[test]
 fn a_long_context_stays_close_to_float64() {
-    let report = attention::run(&mut rank(), &job(128, 2), |_| {}).expect("it fits");
+    let report = operator::on_rank(&mut rank(), &job(128, 2)).expect("it fits");
     let half_ulp = 2f64.powi(-11);
     // A score is a sum of 128 products through 4 + 2 + 3 levels of additions, each rounded to 11
     // bits; a context element one of 1024 products in each of four accumulators. A weight takes the
@@ -452,7 +458,7 @@ fn late_normalisation_and_wide_sums_are_ten_times_closer() {
     let error = |normalise, sums| {
         let mut rank = rank_with(Options { normalise, sums, ..Options::default() });
         let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
-        let report = attention::run(&mut rank, &job, |_| {}).expect("it fits");
+        let report = operator::on_rank(&mut rank, &job).expect("it fits");
         report.attention().expect("attention").stages.output_from_scores.max_relative
     };
     let paper = error(Normalise::Early, SumFormat::Binary16);
@@ -475,9 +481,9 @@ fn requests_of_a_batch_lie_side_by_side() {
     let contexts = vec![100, 2000, 1, 515];
     let job = AttentionJob { contexts: contexts.clone(), group: 2, ..job(64, 3) };
     let mut rank = rank();
-    let layouts = attention::layouts(&rank, 64, &contexts).expect("they fit");
+    let layouts = l3::attention::layouts(rank.config(), 64, &contexts).expect("they fit");
     assert!(layouts.windows(2).all(|pair| pair[0].end_row() <= pair[1].k(0, 0).row));
-    let report = attention::run(&mut rank, &job, |_| {}).expect("it fits");
+    let report = operator::on_rank(&mut rank, &job).expect("it fits");
     assert_eq!(report.pin_violations, 0);
     // Three heads: two of one K and V, one of another.
     let reads = |context: u64| 2 * context.div_ceil(16) + context.div_ceil(4);
@@ -493,7 +499,7 @@ fn jobs_that_do_not_fit_are_refused() {
         [(0, 1, "head dimension 0"), (257, 1, "head dimension 257"), (128, 0, "context of 0")]
     {
         let job = AttentionJob { contexts: vec![context], ..job(head_dim, 1) };
-        let error = attention::run(&mut rank(), &job, |_| {}).expect_err("it does not fit");
+        let error = operator::on_rank(&mut rank(), &job).expect_err("it does not fit");
         assert!(error.to_string().contains(expected), "{error}");
     }
 }

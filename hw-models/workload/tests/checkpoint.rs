@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! Models from files: equal to what the reference reads, and no harm from files that are none.
 
-mod small;
-
 use pimlico_golden::llama;
 use pimlico_model::checkpoint::config::Config;
+use pimlico_model::checkpoint::index::Index;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
+use pimlico_model::small;
 use pimlico_workload::decode;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
@@ -85,6 +85,85 @@ fn safetensors_hold_the_same_weights() {
     }
 }
 
+/// Two shards are the model that one file is.
+#[test]
+fn shards_hold_the_same_weights() {
+    for (config, tensors) in
+        [(small::CONFIG, small::tensors()), (small::QWEN3, small::qwen3_tensors())]
+    {
+        let config = Config::read(config.as_bytes()).expect("a config");
+        let whole = safetensors::read(&small::file(&tensors, "BF16"), &config).expect("a model");
+        let (index, shards) = small::shards(&tensors, "BF16");
+        let index = Index::read(index.as_bytes()).expect("an index");
+        assert_eq!(index.shards(), small::SHARDS);
+        assert_eq!(safetensors::read_shards(&shards, &index, &config), Ok(whole));
+    }
+}
+
+/// Each layer's heads have a norm of their own, and are wider together than a token's vector.
+#[test]
+fn qwen3_has_norms_of_heads() {
+    let config = Config::read(small::QWEN3.as_bytes()).expect("a config");
+    let model =
+        safetensors::read(&small::file(&small::qwen3_tensors(), "F32"), &config).expect("a model");
+    assert_eq!((model.shape.head_dim, model.shape.q_width(), model.shape.dim), (4, 16, 8));
+    assert_eq!(model.arithmetic.theta, 100.0);
+    for layer in &model.layers {
+        assert_eq!((layer.q_norm.len(), layer.k_norm.len(), layer.bias.len()), (4, 4, 0));
+        assert_ne!(layer.q_norm, layer.k_norm);
+    }
+    let bytes = small::replaced(
+        &small::file(&small::qwen3_tensors(), "F32"),
+        "layers.1.self_attn.k_norm",
+        "layers.1.self_attn.k_none",
+    );
+    let absent = safetensors::read(&bytes, &config).expect_err("refused").to_string();
+    let expected = "tensor model.layers.1.self_attn.k_norm.weight: absent, expected shape [4]";
+    assert_eq!(absent, expected);
+}
+
+#[test]
+fn what_are_no_shards_is_refused() {
+    let config = Config::read(small::CONFIG.as_bytes()).expect("a config");
+    let (good, shards) = small::shards(&small::tensors(), "F16");
+    let [first, second] = small::SHARDS;
+    let refused = |index: &str, shards: &[Vec<u8>; 2]| {
+        let index = Index::read(index.as_bytes()).expect("an index");
+        let result = safetensors::read_shards(shards, &index, &config);
+        result.expect_err("refused").to_string()
+    };
+    let index = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from}");
+        good.replace(from, to)
+    };
+    let norm = "model.norm.weight";
+    // Not in the index; in the other shard; in none; in both.
+    let absent = refused(&index(norm, "model.norm.none"), &shards);
+    assert_eq!(absent, format!("weight_map.{norm}: absent, expected shape [8]"));
+    let of_norm = |shard: &str| format!("\"{norm}\": \"{shard}\"");
+    let elsewhere = refused(&index(&of_norm(second), &of_norm(first)), &shards);
+    assert_eq!(elsewhere, format!("weight_map.{norm}: in {second}, expected in {first} only"));
+    let without = [shards[0].clone(), small::replaced(&shards[1], norm, "model.norm.none__")];
+    let absent = refused(&good, &without);
+    assert_eq!(absent, format!("{second}: tensor {norm}: absent, expected shape [8]"));
+    let other = "model.embed_tokens.weight";
+    let twice = [small::replaced(&shards[0], other, norm), shards[1].clone()];
+    let twice = refused(&good, &twice);
+    assert_eq!(twice, format!("weight_map.{norm}: in {first}, expected in {second} only"));
+    // What is in both, and not in the index.
+    let unused = |shard: &Vec<u8>, tensor| small::replaced(shard, tensor, "unused");
+    let both = [unused(&shards[0], other), unused(&shards[1], norm)];
+    let both = refused(&good, &both);
+    assert_eq!(both, format!("weight_map.unused: in {second}, expected in {first} only"));
+    let shape = [shards[0].clone(), small::replaced(&shards[1], "[8]", "[2,4]")];
+    let shape = refused(&good, &shape);
+    assert!(shape.starts_with(second), "{shape}");
+    assert!(shape.contains("shape [2, 4], expected [8], as the config says"), "{shape}");
+    let cut = [shards[0].clone(), shards[1][..99].to_vec()];
+    let cut = refused(&good, &cut);
+    assert!(cut.starts_with(&format!("{second}: header: ")), "{cut}");
+}
+
 fn tensors(model: &Checkpoint) -> impl Iterator<Item = &Vec<f32>> {
     let of_layers = model.layers.iter().flat_map(|layer| {
         let attention = [&layer.attention_norm, &layer.q, &layer.k, &layer.v, &layer.o];
@@ -148,11 +227,20 @@ fn malformed_files_do_no_harm() {
         config.arithmetic().map(drop)
     };
     let weights = |bytes: &[u8]| safetensors::read(bytes, &config).map(drop);
+    let (good_index, shards) = small::shards(&small::tensors(), "BF16");
+    let index = |bytes: &[u8]| Index::read(bytes).map(drop);
+    let second_shard = |bytes: &[u8]| {
+        let index = Index::read(good_index.as_bytes())?;
+        safetensors::read_shards(&[&shards[0], bytes], &index, &config).map(drop)
+    };
     type Reader<'a> = &'a dyn Fn(&[u8]) -> Result<(), Malformed>;
-    let formats: [(Vec<u8>, Reader); 4] = [
+    let formats: [(Vec<u8>, Reader); 7] = [
         (small::llama2c(true), &checkpoint),
         (small::tokenizer(), &tokenizer),
         (small::CONFIG.as_bytes().to_vec(), &shapes),
+        (small::QWEN3.as_bytes().to_vec(), &shapes),
+        (good_index.as_bytes().to_vec(), &index),
+        (shards[1].clone(), &second_shard),
         (small::safetensors("BF16"), &weights),
     ];
     for (good, read) in formats {

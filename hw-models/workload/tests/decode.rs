@@ -3,12 +3,19 @@
 
 use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Normalise, Options, SumFormat};
+use pimlico_device::{
+    Address, Config, Device, Mdq, Normalise, Options, Ranks, SumFormat, Topology,
+};
 use pimlico_golden::llama;
 use pimlico_host::attached::Attached;
+use pimlico_model::checkpoint::config::Config as ModelConfig;
+use pimlico_model::checkpoint::index::Index;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
-use pimlico_model::checkpoint::{Gate, Pairs, llama2c, tiny};
-use pimlico_workload::decode::{self, DecodeError, DecodeJob};
+use pimlico_model::checkpoint::{Gate, Pairs, RopeScaling, llama2c, safetensors, tiny};
+use pimlico_model::small;
+use pimlico_workload::decode::{self, DecodeJob};
+use pimlico_workload::error::WorkloadError;
+use pimlico_workload::operator;
 use pimlico_workload::report::{JobReport, Report};
 use std::path::{Path, PathBuf};
 
@@ -27,13 +34,13 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJ
     }
 }
 
-fn run(job: &DecodeJob, options: Options) -> Result<Report, DecodeError> {
+fn run(job: &DecodeJob, options: Options) -> Result<Report, WorkloadError> {
     let config = Config::ddr4_3200();
     let mut rank = Attached::engine(&config, options).expect("an L3 rank");
-    decode::run(&mut rank, job, |_| {})
+    operator::on_rank(&mut rank, job)
 }
 
-fn decoded(report: &Report) -> &decode::report::DecodeReport {
+fn decoded(report: &Report) -> &pimlico_workload::report::decode::DecodeReport {
     let JobReport::Decode(decode) = &report.job else { panic!("text was decoded") };
     decode
 }
@@ -52,6 +59,46 @@ fn the_tiny_model_tells_the_reference_s_story() {
     assert_eq!(report.pin_violations, 0);
 }
 
+/// Blocks of each matrix's rows in all ranks, each K and V head in one: the same text, at the same logits.
+#[test]
+fn the_ranks_of_a_device_tell_it_together() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 12);
+    let one = run(&job, Options::default()).expect("it runs");
+    let config = Config::ddr4_3200();
+    let new_rank = |_: Address| -> Box<dyn Device> {
+        Box::new(Attached::engine(&config, Options::default()).expect("an L3 rank"))
+    };
+    let on = |topology: Topology| {
+        let ranks = Ranks::new(&config, topology, &new_rank);
+        operator::on_ranks(&ranks, Options::default(), 1, &job).expect("it runs")
+    };
+    let four = on(Topology::new(2, 1, 2).expect("four ranks"));
+    assert_eq!(decoded(&four).decoded_tokens, decoded(&one).decoded_tokens);
+    let [of_one, of_four] = [&one, &four].map(|report| decoded(report).agreement.clone());
+    assert_eq!((of_four.equal, of_four.compared), (12, 12));
+    assert_eq!(of_four.rms_logit_error, of_one.rms_logit_error);
+    assert_eq!(four.pin_violations, 0);
+    assert_eq!(four.host_pins.as_ref().map(|host| host.violations), Some(0));
+    assert!(four.total.cycles < one.total.cycles);
+    assert_eq!(decoded(&four).append.bytes, decoded(&one).append.bytes);
+    assert_eq!(four.load.bytes, one.load.bytes);
+    assert!(four.load.cycles < one.load.cycles, "{} {}", four.load.cycles, one.load.cycles);
+    let spread = |report: &Report, name: &str| {
+        let operator = report.operators.iter().find(|operator| operator.operator == name);
+        operator.expect(name).ranks.expect("there are several")
+    };
+    // 2 K and V heads, and 64 rows of 48 in units of 16.
+    assert_eq!((spread(&four, "attention").used, spread(&four, "ffn1").used), (2, 4));
+    // Tokens and layers add up to the operators.
+    let operators: u64 = four.operators.iter().map(|operator| operator.cycles).sum();
+    let tokens: u64 = decoded(&four).tokens.iter().map(|token| token.cycles).sum();
+    assert_eq!(operators, tokens);
+    // Private data lines or shared ones: as soon, or later.
+    let shared = on(Topology::new(2, 1, 2).expect("four ranks").with_mdq(Mdq::Shared));
+    assert!(shared.total.cycles >= four.total.cycles);
+    assert_eq!(decoded(&shared).decoded_tokens, decoded(&one).decoded_tokens);
+}
+
 /// K, and V transposed, grow token by token, over several groups of K's rows and words of V's columns.
 #[test]
 fn a_module_of_aim_channels_tells_it_too() {
@@ -61,7 +108,7 @@ fn a_module_of_aim_channels_tells_it_too() {
         let options = AimOptions { channels: 1, io_buffers, ..AimOptions::default() };
         let units = AimUnits::models(&config, options);
         let mut module = Module::new(config.clone(), units, options);
-        let report = decode::run_on_module(&mut module, &job, |_| {}).expect("it runs");
+        let report = operator::on_module(&mut module, &job).expect("it runs");
         assert_eq!((report.system.as_str(), report.pin_violations), ("aim", 0));
         report
     });
@@ -144,7 +191,8 @@ fn a_seed_reproduces_a_sample() {
     assert_ne!(sample(1), sample(2));
 }
 
-/// What llama2.c's format does not have: pairs of halves, biases, another gate, a classifier of its own.
+/// What llama2.c's format does not have: pairs of halves, scaled RoPE, biases, norms of
+/// heads, another gate, a classifier of its own.
 #[test]
 fn other_arithmetic_is_that_of_the_reference() {
     let mut job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 10);
@@ -153,15 +201,57 @@ fn other_arithmetic_is_that_of_the_reference() {
     checkpoint.arithmetic.pairs = Pairs::Halves;
     checkpoint.arithmetic.gate = Gate::GeluTanh;
     checkpoint.arithmetic.theta = 500.0;
+    checkpoint.arithmetic.scaling =
+        RopeScaling::Llama3 { factor: 4.0, low: 1.0, high: 4.0, context: 32.0 };
     checkpoint.classifier = checkpoint.embedding.iter().map(|weight| -weight).collect();
     for layer in &mut checkpoint.layers {
         layer.bias = (0..64).map(|i| (i as f32).sin()).collect();
+        layer.q_norm = (0..8).map(|i| 1.0 + (i as f32).sin() / 2.0).collect();
+        layer.k_norm = (0..8).map(|i| 1.0 + (i as f32).cos() / 2.0).collect();
     }
     job.reference = decode::reference(&job.checkpoint);
     let report = run(&job, Options::default()).expect("it runs");
     let decode = decoded(&report);
     assert!(decode.agreement.max_relative_logit_error < 0.02, "{:?}", decode.agreement);
     assert_ne!(decode.text, plain);
+}
+
+/// A Qwen3 in two shards: norms of heads, scaled RoPE, and q wider than a token's vector.
+#[test]
+fn a_qwen3_in_shards_is_that_of_the_reference() {
+    let config = ModelConfig::read(small::QWEN3.as_bytes()).expect("a config");
+    let (index, shards) = small::shards(&small::qwen3_tensors(), "F32");
+    let index = Index::read(index.as_bytes()).expect("an index");
+    let checkpoint = safetensors::read_shards(&shards, &index, &config).expect("a model");
+    let reference = decode::reference(&checkpoint);
+    let tokenizer = Tokenizer::read(&small::tokenizer(), small::VOCAB).expect("a tokenizer");
+    let job = DecodeJob {
+        model: "qwen3".to_owned(),
+        tokenizer,
+        reference,
+        checkpoint,
+        prompt: "bb".to_owned(),
+        tokens: 7,
+        temperature: 0.0,
+        seed: 1,
+        io_buffers: IoBuffers::PingPong,
+    };
+    let report = run(&job, Options::default()).expect("it runs");
+    let decode = decoded(&report);
+    println!("{:?} {:#?}", decode.decoded_tokens, decode.agreement);
+    let prompt = job.tokenizer.encode(&job.prompt).expect("known characters");
+    assert_eq!(decode.decoded_tokens, job.reference.greedy(&prompt, 7, &[1, 2]));
+    assert_eq!(decode.decoded_tokens.len(), 3, "then it ends");
+    assert_eq!(decode.agreement.equal, decode.agreement.compared);
+    assert!(decode.agreement.max_logit_error < 0.02, "{:?}", decode.agreement);
+    // Without the norms it is another model.
+    let mut plain = job.reference.clone();
+    plain.layers.iter_mut().for_each(|layer| layer.k_norm.clear());
+    let logits = |model: &llama::Llama| {
+        let mut past = llama::Past::default();
+        prompt.iter().map(|&token| model.step(&mut past, token)).last()
+    };
+    assert_ne!(logits(&plain), logits(&job.reference));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{
-    Address, BusDriver, Config, Device, Gear, HostTransfer, ModuleDevice, Normalise, Options,
-    PinWatch, RankError, Ranks, Statistics, SumFormat, Topology,
+    Address, BusDriver, Config, Device, DeviceError, Gear, HostTransfer, ModuleDevice, Normalise,
+    Options, PinWatch, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
 use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
@@ -17,6 +17,7 @@ use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_model::Model;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{llama2c, tiny};
+use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::{Models, U};
 use pimlico_units::arith::{Binary16, Binary32};
@@ -25,8 +26,10 @@ use pimlico_units::module::{PimDimm, SCORE_BUFFER};
 use pimlico_workload::attention;
 use pimlico_workload::decode;
 use pimlico_workload::fc;
-use pimlico_workload::gemv::{self, Operands};
+use pimlico_workload::gemv::{self};
+use pimlico_workload::l3;
 use pimlico_workload::layer;
+use pimlico_workload::operator;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::cell::RefCell;
@@ -205,7 +208,7 @@ proptest! {
                 let mut host = HostPort::new().expect("an image");
                 let writes = kv_cache::writes(&layout, &head);
                 let (_, load) = host.transfer(device, writes).expect("places");
-                let run = attention::run_head(device, &layout, &head.queries).expect("it runs");
+                let run = l3::attention::run_head(device, &layout, &head.queries).expect("it runs");
                 let (read, back) =
                     host.transfer(device, kv_cache::reads(&layout)).expect("places");
                 format!("{load:?} {run:?} {read:x?} {back:?}")
@@ -228,9 +231,9 @@ proptest! {
         equal(&config, options, |device| {
             let layout = MatrixLayout::new(device.config(), rows, columns).expect("it fits");
             let mut host = HostPort::new().expect("an image");
-            gemv::load(device, &mut host, &layout, &operands.matrix).expect("places");
+            l3::gemv::load(device, &mut host, &layout, &operands.matrix).expect("places");
             let Operands { vector, .. } = &operands;
-            gemv::multiply(&mut Driver::new(), device, &layout, vector, io_buffers).expect("it runs")
+            l3::gemv::multiply(&mut Driver::new(), device, &layout, vector, io_buffers).expect("it runs")
         })?;
     }
 }
@@ -386,9 +389,9 @@ fn encoded(program: &[Sentence], wide: bool) -> Vec<u64> {
 }
 
 /// How a run ended; of a fault of a command no more than that it was one.
-fn ending(result: Result<(), RankError>) -> String {
+fn ending(result: Result<(), DeviceError>) -> String {
     match result {
-        Err(RankError::Dispatch(DispatchError::Beyond { field })) => {
+        Err(DeviceError::Dispatch(DispatchError::Beyond { field })) => {
             format!("no {field}")
         }
         other => format!("{other:?}"),
@@ -436,7 +439,7 @@ proptest! {
                     Start { request: 0, address: 0, operands: &bursts, context: 16, outputs: 0 };
                 let result = device.run(start, &mut |it: Made| made.push(it));
                 let is_stuck =
-                    matches!(result, Err(RankError::Dispatch(DispatchError::Stuck { .. })));
+                    matches!(result, Err(DeviceError::Dispatch(DispatchError::Stuck { .. })));
                 endings.push(ending(result));
                 if is_stuck {
                     break;
@@ -467,11 +470,11 @@ fn reports_of_all_operators_are_equal() {
     };
     both(&|device| {
         let job = fc::FcJob::new("small", &model, 1, true, 3);
-        format!("{:?}", fc::run(device, &job, IoBuffers::PingPong, || ()).expect("it runs"))
+        format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });
     both(&|device| {
         let job = gemv::GemvJob { rows: 50, columns: 70, io_buffers: IoBuffers::Single, seed: 3 };
-        format!("{:?}", gemv::run(device, &job).expect("it runs"))
+        format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });
     both(&|device| {
         let job = attention::AttentionJob {
@@ -483,7 +486,7 @@ fn reports_of_all_operators_are_equal() {
             distribution: Distribution::Random,
             seed: 3,
         };
-        format!("{:?}", attention::run(device, &job, |_| {}).expect("it runs"))
+        format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });
     both(&|device| {
         let checkpoint = llama2c::read(tiny::WEIGHTS).expect("a checkpoint");
@@ -498,7 +501,7 @@ fn reports_of_all_operators_are_equal() {
             seed: 1,
             io_buffers: IoBuffers::PingPong,
         };
-        format!("{:?}", decode::run(device, &job, |_| {}).expect("it runs"))
+        format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });
     let on_ranks = |device: fn(&Config, Options) -> Box<dyn Device>| {
         let new_rank = |_: Address| device(&config, options);
@@ -511,10 +514,9 @@ fn reports_of_all_operators_are_equal() {
             distribution: Distribution::Random,
             io_buffers: IoBuffers::PingPong,
             seed: 5,
-            how: 2.into(),
         };
         let ranks = Ranks::new(&config, topology, &new_rank);
-        format!("{:?}", layer::run(&ranks, options, &job, |_, _| {}).expect("it runs"))
+        format!("{:?}", operator::on_ranks(&ranks, options, 2, &job).expect("it runs"))
     };
     assert_eq!(on_ranks(engine), on_ranks(cycle_model));
 }

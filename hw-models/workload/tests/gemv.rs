@@ -8,8 +8,11 @@ use pimlico_golden::reduction::Precision;
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::HostPort;
-use pimlico_workload::gemv::{self, GemvJob, Operands};
-use pimlico_workload::pins::PinLog;
+use pimlico_model::data::Operands;
+use pimlico_workload::gemv::GemvJob;
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::l3;
+use pimlico_workload::operator;
 
 /// Elements of a tile: half of the eight shared buffers.
 const TILE: usize = 4096;
@@ -28,8 +31,8 @@ fn run(
     let (rows, columns) = (operands.matrix.len(), operands.vector.len());
     let layout = MatrixLayout::new(rank.config(), rows, columns).expect("it fits");
     let mut host = HostPort::new().expect("an image");
-    host.transfer(rank, gemv::writes(&layout, &operands.matrix)).expect("places");
-    gemv::multiply(&mut Driver::new(), rank, &layout, &operands.vector, io_buffers)
+    host.transfer(rank, l3::gemv::writes(&layout, &operands.matrix)).expect("places");
+    l3::gemv::multiply(&mut Driver::new(), rank, &layout, &operands.vector, io_buffers)
         .expect("a model alone")
 }
 
@@ -88,12 +91,12 @@ fn ping_pong_buffers_hide_the_vector() {
 #[test]
 fn a_job_is_reported() {
     let job = GemvJob { rows: 100, columns: 5000, io_buffers: IoBuffers::PingPong, seed: 1 };
-    let report = gemv::run(&mut rank(SumFormat::Binary16), &job).expect("it fits");
+    let report = operator::on_rank(&mut rank(SumFormat::Binary16), &job).expect("it fits");
     let operator = &report.operators[0];
     assert_eq!((operator.operator, operator.macs), ("gemv", 500_000));
     assert_eq!(report.pin_violations, 0);
     assert!(operator.error.max_relative > 0.0 && operator.error.max_relative < 0.02);
     let empty = GemvJob { rows: 0, ..job };
-    let error = gemv::run(&mut rank(SumFormat::Binary16), &empty).expect_err("no matrix");
+    let error = operator::on_rank(&mut rank(SumFormat::Binary16), &empty).expect_err("no matrix");
     assert!(error.to_string().contains("at least 1 x 1"), "{error}");
 }

@@ -6,7 +6,7 @@ mod planted;
 
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Config, Device, Gear, ModuleDevice, Options, RankError};
+use pimlico_device::{Config, Device, DeviceError, Gear, ModuleDevice, Options};
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
@@ -14,14 +14,19 @@ use pimlico_host::kv_cache::HostPort;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{llama2c, tiny};
 use pimlico_model::data::Distribution;
+use pimlico_model::data::Operands;
 use pimlico_ports::Models;
 use pimlico_units::arith::Binary16;
 use pimlico_units::module::PimDimm;
-use pimlico_workload::attention::{self, AttentionJob};
-use pimlico_workload::decode::{self, DecodeJob};
-use pimlico_workload::gemv::{self, GemvError, GemvJob, Operands};
-use pimlico_workload::host_pins::HostFound;
-use pimlico_workload::pins::PinLog;
+use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::decode::DecodeJob;
+use pimlico_workload::error::WorkloadError;
+use pimlico_workload::gemv::GemvJob;
+use pimlico_workload::judge::host_pins::HostFound;
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::l3;
+use pimlico_workload::l3::gemv::GemvError;
+use pimlico_workload::operator;
 use pimlico_workload::report::Report;
 use planted::{Beat, Fault, MAILBOX, OPERANDS, Planted, STATUS, Whose};
 
@@ -45,13 +50,13 @@ fn head(device: &mut dyn Device) -> Report {
         distribution: Distribution::Random,
         seed: 3,
     };
-    attention::run(device, &job, |_| {}).expect("it runs")
+    operator::on_rank(device, &job).expect("it runs")
 }
 
 fn matrix(device: &mut dyn Device) -> Report {
     // More operands than the queue has room for, and more than one burst of outputs.
     let job = GemvJob { rows: 80, columns: 5000, io_buffers: IoBuffers::PingPong, seed: 3 };
-    gemv::run(device, &job).expect("it runs")
+    operator::on_rank(device, &job).expect("it runs")
 }
 
 fn token(device: &mut dyn Device) -> Report {
@@ -67,7 +72,7 @@ fn token(device: &mut dyn Device) -> Report {
         seed: 1,
         io_buffers: IoBuffers::PingPong,
     };
-    decode::run(device, &job, |_| {}).expect("it runs")
+    operator::on_rank(device, &job).expect("it runs")
 }
 
 /// No rule is broken in a report of so many commands or more.
@@ -120,12 +125,13 @@ fn looking_seldom_at_the_status_costs_time_and_breaks_no_rule() {
 fn results_that_the_host_may_have_missed_end_the_run() {
     // 128 bursts of outputs, of which the module keeps 64.
     let job = GemvJob { rows: 4096, columns: 32, io_buffers: IoBuffers::PingPong, seed: 3 };
-    let run =
-        |poll_tck: u64| gemv::run(&mut *engine(Options { poll_tck, ..Options::default() }), &job);
+    let run = |poll_tck: u64| {
+        operator::on_rank(&mut *engine(Options { poll_tck, ..Options::default() }), &job)
+    };
     keeps_the_protocol(&run(64).expect("it runs"), 1000);
     let error = run(65536).expect_err("nothing is read in between");
     assert!(
-        matches!(error, GemvError::Rank(RankError::Dispatch(DispatchError::ResultsGone))),
+        matches!(error, WorkloadError::Device(DeviceError::Dispatch(DispatchError::ResultsGone))),
         "{error}"
     );
 }
@@ -146,7 +152,7 @@ impl Came {
 
     fn error(&self) -> &DispatchError {
         match &self.result {
-            Err(GemvError::Rank(RankError::Dispatch(error))) => error,
+            Err(GemvError::Rank(DeviceError::Dispatch(error))) => error,
             other => panic!("{other:?}"),
         }
     }
@@ -159,10 +165,10 @@ fn came(config: &Config, columns: usize, options: Options, fault: Fault) -> Came
     let operands = Operands::synthetic(64, columns, 1);
     let layout = MatrixLayout::new(config, 64, columns).expect("it fits");
     let mut host = HostPort::new().expect("an image");
-    gemv::load(&mut device, &mut host, &layout, &operands.matrix).expect("places");
+    l3::gemv::load(&mut device, &mut host, &layout, &operands.matrix).expect("places");
     let vector = &operands.vector;
     let result =
-        gemv::multiply(&mut Driver::new(), &mut device, &layout, vector, IoBuffers::PingPong);
+        l3::gemv::multiply(&mut Driver::new(), &mut device, &layout, vector, IoBuffers::PingPong);
     let tck = device.tck();
     let chips = pins.violations(tck).1.iter().map(ToString::to_string).collect();
     Came {

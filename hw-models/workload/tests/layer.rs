@@ -6,10 +6,11 @@ use pimlico_device::{Address, Config, Device, HostTransfer, Mdq, Options, Ranks,
 use pimlico_host::attached::Attached;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
-use pimlico_workload::layer::{self, LayerJob};
+use pimlico_workload::layer::LayerJob;
+use pimlico_workload::operator;
 use pimlico_workload::report::{JobReport, Report};
-use pimlico_workload::spread::{How, SpreadError};
 use pimlico_workload::{attention, fc, gemv};
+use pimlico_workload::{error::WorkloadError, system::How};
 
 fn job() -> LayerJob {
     let shape = Model {
@@ -30,7 +31,6 @@ fn job() -> LayerJob {
         distribution: Distribution::Random,
         io_buffers: IoBuffers::PingPong,
         seed: 5,
-        how: How::from(1),
     }
 }
 
@@ -48,28 +48,29 @@ fn on_topology<T>(topology: Topology, run: impl FnOnce(&Ranks) -> T) -> T {
     run(&Ranks::new(&config, topology, &new_rank))
 }
 
-fn run_on(device: (usize, usize, usize), job: &LayerJob) -> Result<Report, SpreadError> {
-    on(device, |ranks| layer::run(ranks, Options::default(), job, |_, _| {}))
+fn run_on(
+    device: (usize, usize, usize),
+    threads: usize,
+    job: &LayerJob,
+) -> Result<Report, WorkloadError> {
+    on(device, |ranks| operator::on_ranks(ranks, Options::default(), threads, job))
 }
 
-fn run(job: &LayerJob) -> Result<Report, SpreadError> {
-    run_on((1, 1, 1), job)
+fn run(job: &LayerJob) -> Result<Report, WorkloadError> {
+    run_on((1, 1, 1), 1, job)
 }
 
 #[test]
 fn threads_change_nothing() {
-    let whole = |threads: usize| {
-        format!("{:?}", run(&LayerJob { how: threads.into(), ..job() }).expect("it runs"))
-    };
+    let whole =
+        |threads: usize| format!("{:?}", run_on((1, 1, 1), threads, &job()).expect("it runs"));
     let one = whole(1);
     assert_eq!(whole(3), one);
     assert_eq!(whole(100), one);
     let other = format!("{:?}", run(&LayerJob { seed: 6, ..job() }).expect("it runs"));
     assert_ne!(other, one);
-    let spread = |threads: usize| {
-        let job = LayerJob { how: threads.into(), ..job() };
-        format!("{:?}", run_on((2, 2, 1), &job).expect("it runs"))
-    };
+    let spread =
+        |threads: usize| format!("{:?}", run_on((2, 2, 1), threads, &job()).expect("it runs"));
     assert_eq!(spread(3), spread(1));
 }
 
@@ -79,7 +80,7 @@ fn a_layer_is_its_operators() {
     let of = |name: &str| report.operators.iter().find(|o| o.operator == name).expect(name);
     let alone = |rows, columns| {
         let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 1 };
-        gemv::run(&mut *rank(), &job).expect("it runs").total.cycles
+        operator::on_rank(&mut *rank(), &job).expect("it runs").total.cycles
     };
     for (name, rows, columns) in
         [("qkv", 12 * 40, 200), ("projection", 200, 240), ("ffn1", 600, 200), ("ffn2", 200, 300)]
@@ -99,7 +100,7 @@ fn a_layer_is_its_operators() {
         distribution: Distribution::Random,
         seed: 5,
     };
-    let one = attention::run(&mut *rank(), &head, |_| {}).expect("it runs");
+    let one = operator::on_rank(&mut *rank(), &head).expect("it runs");
     assert_eq!(of_heads.cycles, 3 * one.total.cycles);
     let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
     assert_eq!(layer.stages.output.max_relative, of_heads.error.max_relative);
@@ -121,7 +122,7 @@ fn what_does_not_fit_is_refused() {
 
 fn gemv_on(device: (usize, usize, usize), rows: usize, columns: usize) -> Report {
     let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
-    on(device, |ranks| gemv::run_on_ranks(ranks, Options::default(), &job, How::from(2), |_, _| {}))
+    on(device, |ranks| operator::on_ranks(ranks, Options::default(), How::from(2), &job))
         .expect("it runs")
 }
 
@@ -129,7 +130,7 @@ fn gemv_on(device: (usize, usize, usize), rows: usize, columns: usize) -> Report
 fn written_alone(rows: usize, columns: usize) -> [HostTransfer; 2] {
     let mut rank = rank();
     let job = gemv::GemvJob { rows, columns, io_buffers: IoBuffers::PingPong, seed: 2 };
-    gemv::run(&mut *rank, &job).expect("it runs");
+    operator::on_rank(&mut *rank, &job).expect("it runs");
     let written = rank.take_transfers().into_iter().filter(|transfer| !transfer.read);
     let written: Vec<_> = written.collect();
     written.try_into().expect("two transfers")
@@ -179,9 +180,7 @@ fn ranks_compute_what_one_computes() {
             distribution: Distribution::Random,
             seed: 5,
         };
-        let run = |ranks: &Ranks| {
-            attention::run_on_ranks(ranks, Options::default(), &job, threads, |_, _| {})
-        };
+        let run = |ranks: &Ranks| operator::on_ranks(ranks, Options::default(), threads, &job);
         on(device, run).expect("it runs")
     };
     let (one, many) = (heads((1, 1, 1), 1), heads((3, 1, 2), 2));
@@ -199,7 +198,7 @@ fn ranks_compute_what_one_computes() {
             distribution: Distribution::Random,
             seed: 5,
         };
-        attention::run(&mut *rank(), &shape, |_| {}).expect("it runs").total.cycles
+        operator::on_rank(&mut *rank(), &shape).expect("it runs").total.cycles
     });
     let on_ranks = many.operators[0].ranks.expect("several ranks");
     assert_eq!((on_ranks.used, on_ranks.busiest_tck), (6, long));
@@ -219,9 +218,7 @@ fn ranks_of_a_dimm_that_share_their_data_lines_wait_for_each_other() {
             distribution: Distribution::Random,
             seed: 5,
         };
-        let run = |ranks: &Ranks| {
-            attention::run_on_ranks(ranks, Options::default(), &job, How::from(2), |_, _| {})
-        };
+        let run = |ranks: &Ranks| operator::on_ranks(ranks, Options::default(), How::from(2), &job);
         let topology = Topology::new(1, dimms, ranks).expect("a device").with_mdq(mdq);
         on_topology(topology, run).expect("it runs")
     };
@@ -251,13 +248,12 @@ fn ranks_of_a_dimm_that_share_their_data_lines_wait_for_each_other() {
 fn more_ranks_never_take_longer() {
     let devices = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (4, 2, 1), (16, 2, 2)];
     let layer = LayerJob { shape: Model { heads: 12, ..job().shape }, context: 300, ..job() };
-    let totals = devices.map(|device| run_on(device, &layer).expect("it runs").total.cycles);
+    let totals = devices.map(|device| run_on(device, 1, &layer).expect("it runs").total.cycles);
     assert!(totals.is_sorted_by(|fewer, more| fewer >= more), "{totals:?}");
     assert!(totals[0] > 3 * totals[4]);
     let fc = devices.map(|device| {
         let job = fc::FcJob::new("", &job().shape, 1, true, 1);
-        let how = (IoBuffers::PingPong, How::from(2));
-        on(device, |ranks| fc::run_on_ranks(ranks, Options::default(), &job, how, |_, _| {}))
+        on(device, |ranks| operator::on_ranks(ranks, Options::default(), 2, &job))
             .expect("it runs")
             .total
             .cycles
@@ -269,7 +265,7 @@ fn more_ranks_never_take_longer() {
 fn layers_roll_up() {
     let layers = Model { layers: 4, ..job().shape };
     let report =
-        run_on((2, 1, 1), &LayerJob { shape: layers, layers: 3, ..job() }).expect("it runs");
+        run_on((2, 1, 1), 1, &LayerJob { shape: layers, layers: 3, ..job() }).expect("it runs");
     let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
     let roll_up = layer.roll_up;
     assert_eq!(roll_up.layer.cycles, report.total.cycles);

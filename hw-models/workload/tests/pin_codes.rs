@@ -6,7 +6,7 @@ use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdTiming};
 use pimlico_device::{
-    BusDriver, Config, Device, Dimm, Options, PinWatch, Rank, RankError, Statistics,
+    BusDriver, Config, Device, DeviceError, Dimm, Options, PinWatch, Rank, Statistics,
 };
 use pimlico_dpa::types::{DramPins, PinCommand, Pins};
 use pimlico_golden::pin_codes::{Code, table};
@@ -14,11 +14,11 @@ use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::memory_controller::{MemoryController, Transaction};
+use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::{Enumerated, U, pack, unpack};
-use pimlico_workload::attention;
-use pimlico_workload::gemv::{self, Operands};
-use pimlico_workload::pins::PinLog;
+use pimlico_workload::judge::pins::PinLog;
+use pimlico_workload::l3;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -63,16 +63,17 @@ fn pins_decode_into_the_commands_that_are_counted() {
         let layout = HeadLayout::new(rank.config(), 128, 700, 0).expect("it fits");
         let mut host = HostPort::new().expect("an image");
         let (_, load) = host.transfer(rank, kv_cache::writes(&layout, &head)).expect("places");
-        let run = attention::run_head(rank, &layout, &head.queries).expect("it runs");
+        let run = l3::attention::run_head(rank, &layout, &head.queries).expect("it runs");
         load.and(run.statistics)
     };
     let matrix = |rank: &mut Attached<Rank>| {
         let operands = Operands::synthetic(300, 1500, 1);
         let layout = MatrixLayout::new(rank.config(), 300, 1500).expect("it fits");
         let mut host = HostPort::new().expect("an image");
-        let load = gemv::load(rank, &mut host, &layout, &operands.matrix).expect("places");
+        let load = l3::gemv::load(rank, &mut host, &layout, &operands.matrix).expect("places");
         let Operands { vector, .. } = &operands;
-        let run = gemv::multiply(&mut Driver::new(), rank, &layout, vector, IoBuffers::PingPong);
+        let run =
+            l3::gemv::multiply(&mut Driver::new(), rank, &layout, vector, IoBuffers::PingPong);
         load.and(run.expect("it runs").1)
     };
     for faw_banks in [16, 8, 4] {
@@ -97,7 +98,7 @@ fn a_host_unlocks_the_chips_before_it_uses_them() {
     let layout = HeadLayout::new(rank.config(), 64, 40, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("places");
-    attention::run_head(&mut rank, &layout, &head.queries).expect("it runs");
+    l3::attention::run_head(&mut rank, &layout, &head.queries).expect("it runs");
     let (count, first) = pins.violations(rank.tck());
     assert_eq!(count, 0, "{}", first[0]);
 }
@@ -117,7 +118,7 @@ fn a_program_does_not_start_on_locked_chips() {
         let driven = [2 * tck, 2 * tck + 1].map(|clock| controller.drive(clock));
         rank.step(pins, driven, &mut |_| {}).err()
     });
-    assert!(matches!(error, Some(RankError::Locked)), "{error:?}");
+    assert!(matches!(error, Some(DeviceError::Locked)), "{error:?}");
 }
 
 /// Every command, with every bank, row and column that has a bit: encoded, it is the table's code, and

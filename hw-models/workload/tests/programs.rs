@@ -4,7 +4,7 @@
 use pimlico_device::dispatch::{DispatchError, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
-use pimlico_device::{Config, Device, Gear, Options, Rank, RankError, SumFormat, Timing};
+use pimlico_device::{Config, Device, DeviceError, Gear, Loads, Options, Rank, SumFormat, Timing};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{
     CommandWord, Condition, Dispatch, Instruction, Opcode, REQUESTS, Status, Tables, expand,
@@ -17,7 +17,9 @@ use pimlico_host::program::attention::{BLOCK_REQUEST, Passes};
 use pimlico_host::program::{Program, attention as program, gemv};
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::U;
-use pimlico_workload::attention::{self, AttentionError, Requests};
+use pimlico_workload::l3;
+use pimlico_workload::l3::attention::AttentionError;
+use pimlico_workload::l3::attention::Requests;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -235,7 +237,8 @@ fn rows_may_lie_anywhere() {
         let mut alone = rank();
         let mut host = HostPort::new().expect("an image");
         host.transfer(&mut alone, kv_cache::writes(&layout, head)).expect("places");
-        let expected = attention::run_head(&mut alone, &layout, &head.queries).expect("no fault");
+        let expected =
+            l3::attention::run_head(&mut alone, &layout, &head.queries).expect("no fault");
         assert_eq!(result.scores, expected.scores);
         assert_eq!(result.weights, expected.weights);
         assert_eq!(result.context, expected.context);
@@ -262,7 +265,7 @@ fn a_row_that_is_missing_stops_its_request_and_no_other() {
     let mut missing = KvRows::default();
     missing.grow(&shorter, 100..).expect("rows");
     let error = requests.run(&mut rank, 1, &layout, &missing, &head.queries);
-    let Err(AttentionError::Rank(RankError::Dispatch(error))) = error else {
+    let Err(AttentionError::Rank(DeviceError::Dispatch(error))) = error else {
         panic!("{error:?}");
     };
     let DispatchError::Fault { request: 1, status: Status::Va2PaMiss, address } = error else {
@@ -328,8 +331,8 @@ proptest! {
             };
             match rank.run(start, &mut |_| ()) {
                 Ok(()) => {}
-                Err(RankError::Dispatch(DispatchError::Stuck { .. })) => return Ok(()),
-                Err(RankError::Dispatch(_)) => {}
+                Err(DeviceError::Dispatch(DispatchError::Stuck { .. })) => return Ok(()),
+                Err(DeviceError::Dispatch(_)) => {}
                 Err(error) => panic!("{error}"),
             }
         }
@@ -368,7 +371,7 @@ fn weights_that_nobody_writes_are_a_fault() {
         let start = Start { request: 0, address: 0, operands: &[], context: 0, outputs: 0 };
         match rank.run(start, &mut |_| ()) {
             Ok(()) => assert!(is_right, "{text}"),
-            Err(RankError::Dispatch(DispatchError::Unpaired)) => assert!(!is_right, "{text}"),
+            Err(DeviceError::Dispatch(DispatchError::Unpaired)) => assert!(!is_right, "{text}"),
             Err(error) => panic!("{text}: {error}"),
         }
     }
@@ -390,7 +393,7 @@ fn short_sums(
     let layout = HeadLayout::new(&config, 8, context, 0).expect("it fits");
     let mut host = HostPort::new().expect("an image");
     host.transfer(&mut rank, kv_cache::writes(&layout, &head)).expect("a model alone");
-    attention::run_head(&mut rank, &layout, &head.queries).map(|result| result.context)
+    l3::attention::run_head(&mut rank, &layout, &head.queries).map(|result| result.context)
 }
 
 /// Chunks of one burst leave the bank PUs as fast as they are read: if a refresh's PREA took the command

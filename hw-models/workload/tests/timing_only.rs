@@ -8,8 +8,9 @@ use pimlico_host::attached::Attached;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
 use pimlico_workload::layer;
+use pimlico_workload::operator;
 use pimlico_workload::report::Report;
-use pimlico_workload::spread::How;
+use pimlico_workload::system::How;
 use pimlico_workload::{attention, gemv};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -63,13 +64,10 @@ fn a_layer_takes_as_long() {
             distribution: Distribution::Random,
             io_buffers: IoBuffers::PingPong,
             seed: 5,
-            how: How::from(1),
         };
         let options = Options::default();
-        let run = |how| {
-            let job = layer::LayerJob { how, ..job.clone() };
-            on(device, options, |ranks| layer::run(ranks, options, &job, |_, _| {}))
-        };
+        let run =
+            |how: How| on(device, options, |ranks| operator::on_ranks(ranks, options, how, &job));
         let ([all, sample], left_out) = compared(|how| run(how).expect("it runs"));
         assert_eq!(all, sample);
         assert!(left_out);
@@ -99,9 +97,9 @@ proptest! {
             distribution: Distribution::Random,
             seed: 7,
         };
-        let run = |how| {
+        let run = |how: How| {
             on(device, options, |ranks| {
-                attention::run_on_ranks(ranks, options, &job, how, |_, _| {})
+                operator::on_ranks(ranks, options, how, &job)
             })
         };
         let ([all, sample], left_out) = compared(|how| run(how).expect("it runs"));
@@ -121,8 +119,8 @@ proptest! {
         let options = Options { refresh, ..Options::default() };
         let io_buffers = if single { IoBuffers::Single } else { IoBuffers::PingPong };
         let job = gemv::GemvJob { rows, columns, io_buffers, seed: 3 };
-        let run = |how| {
-            on(device, options, |ranks| gemv::run_on_ranks(ranks, options, &job, how, |_, _| {}))
+        let run = |how: How| {
+            on(device, options, |ranks| operator::on_ranks(ranks, options, how, &job))
         };
         let ([all, sample], _) = compared(|how| run(how).expect("it runs"));
         prop_assert_eq!(all, sample);

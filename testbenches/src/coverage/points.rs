@@ -158,7 +158,7 @@ mod tests {
     }
 
     fn toggle(page: &str, bit: &str, count: u64) -> String {
-        let file = "../rtl/prim/pipe.sv";
+        let file = "rtl/prim/pipe.sv";
         line(&[("f", file), ("l", "9"), ("n", "3"), ("page", page), ("o", bit)], count)
     }
 

@@ -11,7 +11,6 @@
 //!   more elements than there are PUs.
 
 use super::epu::SoftmaxRequest;
-use super::error::AimError;
 use super::gemv::{Operand, gemv};
 use super::layout::{AimLayout, GPR, LayoutError};
 use super::module::Module;
@@ -19,6 +18,7 @@ use super::requests::Requests;
 use super::softmax::{LANES, Scores, Weigh, Weighed};
 use super::units::AimOptions;
 use crate::config::Config;
+use crate::error::DeviceError;
 use crate::statistics::Statistics;
 
 /// Scores that the softmax unit takes as one chunk.
@@ -124,7 +124,7 @@ pub fn attention(
     head: &AimHead,
     query: &[u16],
     scale: u16,
-) -> Result<AimAttention, AimError> {
+) -> Result<AimAttention, DeviceError> {
     let context = head.context();
     let (values, statistics) = gemv(module, &head.k, Operand::Vector(query), 0)?;
     let score = Step { values, statistics };
@@ -136,7 +136,7 @@ pub fn attention(
 }
 
 /// Makes weights of the first `context` elements of the GPR, which are scores.
-fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics, AimError> {
+fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics, DeviceError> {
     module.begin();
     module.set_scale(scale);
     let (mut taken, mut scaled) = (0, 0);
@@ -176,7 +176,7 @@ fn softmax(module: &mut Module, context: usize, scale: u16) -> Result<Statistics
 }
 
 /// One cycle. What the softmax unit did, if it had a clock.
-fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Weighed>, AimError> {
+fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Weighed>, DeviceError> {
     let mut requests = Requests { softmax, ..Default::default() };
     Ok(module.step(&mut requests)?.softmax)
 }

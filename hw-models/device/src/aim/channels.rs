@@ -13,9 +13,9 @@
 //! (A PU takes 26 clocks from a beat to its result, clock 27 here; it can be read in clock 28.) After a
 //! column the clock goes on until the PUs have nothing left to do.
 
-use super::error::{AimError, Hazard};
 use super::layout;
 use super::units::{AimOptions, BANKS, GLOBAL_WORDS, IoBufferUnits, MULTIPLIERS, Pu, Word};
+use crate::error::{DeviceError, Hazard};
 use pimlico_ports::Instances;
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::bank::{
@@ -121,7 +121,7 @@ impl Channels {
     }
 
     /// One clock. Returns the results that were read in the last, a word of each channel.
-    pub fn clock(&mut self, arriving: &Arriving<'_>) -> Result<Option<Box<[Word]>>, AimError> {
+    pub fn clock(&mut self, arriving: &Arriving<'_>) -> Result<Option<Box<[Word]>>, DeviceError> {
         let Arriving { column, word, take_results } = arriving;
         let needed = match column {
             Some(_) => self.column_clocks,
@@ -140,7 +140,7 @@ impl Channels {
         Ok(read.then(|| self.results_out.iter().map(|output| output.data_o).collect()))
     }
 
-    fn step_global_buffer(&mut self, arriving: &Arriving<'_>) -> Result<(), AimError> {
+    fn step_global_buffer(&mut self, arriving: &Arriving<'_>) -> Result<(), DeviceError> {
         let beat = arriving.column.map(|(beat, _)| beat);
         self.global_in = PingpongBufferIn {
             write_valid_i: arriving.word.is_some(),
@@ -154,16 +154,16 @@ impl Channels {
         let output = std::slice::from_mut(&mut self.global_out);
         self.global.step(std::slice::from_ref(&self.global_in), output)?;
         if self.global_in.write_valid_i && !self.global_out.write_ready_o {
-            return Err(AimError::Hazard(Hazard::OperandOverwritten));
+            return Err(DeviceError::Hazard(Hazard::OperandOverwritten));
         }
         if self.global_in.read_valid_i && !self.global_out.read_ready_o {
-            return Err(AimError::Hazard(Hazard::OperandMissing));
+            return Err(DeviceError::Hazard(Hazard::OperandMissing));
         }
         Ok(())
     }
 
     /// The column that came in the last clock meets its word; another one takes its place.
-    fn step_pus(&mut self, column: Option<(Beat, &[Word])>) -> Result<(), AimError> {
+    fn step_pus(&mut self, column: Option<(Beat, &[Word])>) -> Result<(), DeviceError> {
         if let Some(vectors) = vectors_mut(&mut *self.pus, self.shows_ports) {
             let beat = self.beat.map(|Beat { first, last, .. }| {
                 self.words.fill(self.global_out.data_o);
@@ -197,7 +197,7 @@ impl Channels {
         Ok(())
     }
 
-    fn step_result_registers(&mut self, take: bool) -> Result<(), AimError> {
+    fn step_result_registers(&mut self, take: bool) -> Result<(), DeviceError> {
         let new = self.new_results;
         for channel in 0..self.results_in.len() {
             self.results_in[channel] = PingpongBufferIn {
@@ -212,10 +212,10 @@ impl Channels {
         self.results.step(&self.results_in, &mut self.results_out)?;
         let state = &self.results_out[0];
         if new && !state.write_ready_o {
-            return Err(AimError::Hazard(Hazard::ResultOverwritten));
+            return Err(DeviceError::Hazard(Hazard::ResultOverwritten));
         }
         if take && !state.read_ready_o {
-            return Err(AimError::Hazard(Hazard::ResultMissing));
+            return Err(DeviceError::Hazard(Hazard::ResultMissing));
         }
         Ok(())
     }

@@ -25,17 +25,17 @@
 //!
 //! In both the hub knows the latencies of what it has sent, and holds a request back so that a word has
 //! been written before it is read, and a result as well. What it would do wrong, the ports of the buffers
-//! show ([`Hazard`](super::Hazard)).
+//! show ([`Hazard`](crate::Hazard)).
 
 use super::channels::{Beat, WORD_TO_READ, read_to_result};
 use super::epu::Sum;
-use super::error::AimError;
 use super::layout::{self, AimLayout};
 use super::mode::{Mode, Modes};
 use super::module::Module;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::units::{Order, RankController, SLOTS};
 use crate::accounts::Gap;
+use crate::error::DeviceError;
 use crate::gemv::IoBuffers;
 use crate::statistics::Statistics;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ pub fn gemv(
     layout: &AimLayout,
     operand: Operand<'_>,
     outputs: usize,
-) -> Result<(Vec<u16>, Statistics), AimError> {
+) -> Result<(Vec<u16>, Statistics), DeviceError> {
     let from_gpr;
     let vector = match operand {
         Operand::Vector(vector) => vector,

@@ -161,6 +161,12 @@ impl AimLayout {
         Self { rows, columns, ..self }
     }
 
+    /// The matrix that there is room for.
+    pub fn whole(self) -> Self {
+        let [rows, columns] = self.room;
+        Self { rows, columns, ..self }
+    }
+
     /// Rows of the matrix that lie side by side.
     pub fn pus(&self) -> usize {
         self.pus
@@ -187,18 +193,28 @@ impl AimLayout {
     }
 
     /// Columns that a group's part of a tile has room for.
-    fn tile_room(&self, tile: usize) -> usize {
+    pub fn tile_room(&self, tile: usize) -> usize {
         self.tile.min(words(self.room[1]) - self.first_word(tile))
     }
 
     /// Groups whose parts of a tile share a DRAM row; 0 if a part is longer than a row.
-    fn groups_per_row(&self, tile: usize) -> usize {
+    pub fn groups_per_row(&self, tile: usize) -> usize {
         (self.page / self.tile_room(tile)).min(self.sharing)
     }
 
     /// DRAM rows that a group's part of a tile takes, where it is longer than one.
-    fn rows_per_group(&self, tile: usize) -> usize {
+    pub fn rows_per_group(&self, tile: usize) -> usize {
         self.tile_room(tile).div_ceil(self.page)
+    }
+
+    /// The first row of the banks.
+    pub fn first_row(&self) -> usize {
+        self.first_row
+    }
+
+    /// Columns of a row of the banks.
+    pub fn page(&self) -> usize {
+        self.page
     }
 
     /// The row of the banks in which a tile begins.
@@ -208,7 +224,7 @@ impl AimLayout {
     }
 
     /// Rows of the banks that there are for a tile.
-    fn rows_of_tile(&self, tile: usize) -> usize {
+    pub fn rows_of_tile(&self, tile: usize) -> usize {
         let groups = self.room[0].div_ceil(self.pus);
         match self.groups_per_row(tile) {
             0 => groups * self.rows_per_group(tile),

@@ -16,6 +16,7 @@
 //! results differ, and are on each channel's own lines. (The link between host and hub, 64 GB/s, is not
 //! modelled: the time in which banks are written is that of the channels.)
 //!
+//! * [`AimDevice`]: what operators need of it.
 //! * [`AimUnits`]: the units, as models, as RTL, or as both in lockstep.
 //! * [`AimLayout`]: where the elements of a matrix lie.
 //! * [`Module`]: all of it.
@@ -24,14 +25,16 @@
 //! * [`gemv`]: a matrix times a vector, and what waits for what with one I/O buffer or two.
 //! * [`attention`]: scores, softmax and context of a head.
 //! * [`AimWave`]: a waveform.
+//! * [`Hub`]: the module as one design, model or RTL.
 
 pub mod attention;
 mod back_end;
 mod channels;
 mod control;
+mod device;
 mod epu;
-mod error;
 mod gemv;
+mod hub;
 mod layout;
 mod mode;
 mod module;
@@ -42,10 +45,11 @@ mod wave;
 
 pub use back_end::BackEnd;
 pub use channels::Beat;
+pub use device::AimDevice;
 pub use epu::{SoftmaxRequest, Sum};
-pub use error::{AimError, Hazard};
 pub use gemv::{Operand, gemv};
-pub use layout::{AimLayout, GPR, LayoutError, Write};
+pub use hub::{Elements, HUB_CHANNELS, Hub, HubStart, check_hub};
+pub use layout::{AimLayout, GPR, LayoutError, Write, elements, word_of};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 pub use softmax::{Scores, Weigh, Weighed};

@@ -4,7 +4,6 @@
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
-use super::error::AimError;
 use super::layout::Write;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
@@ -13,6 +12,7 @@ use super::wave::AimWave;
 use crate::accounts::{Accounts, Cause};
 use crate::config::Config;
 use crate::dram::Cells;
+use crate::error::DeviceError;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::Statistics;
 use pimlico_dpa::types::{self, ArrayKind, PinCommand, Pins};
@@ -158,7 +158,7 @@ impl Module {
     }
 
     /// Ends the recording.
-    pub fn finish_trace(&mut self) -> Result<(), AimError> {
+    pub fn finish_trace(&mut self) -> Result<(), DeviceError> {
         Ok(self.wave.take().map_or(Ok(()), AimWave::finish)?)
     }
 
@@ -179,7 +179,7 @@ impl Module {
     }
 
     /// Writes columns. Ends as [`settle`](Self::settle).
-    pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), AimError> {
+    pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), DeviceError> {
         for write in writes {
             let mut requests =
                 Requests { array: Some(ArrayRequest::Write(write)), ..Default::default() };
@@ -189,7 +189,7 @@ impl Module {
     }
 
     /// Closes all banks and lets the REFs come that were postponed: the end of a head.
-    pub fn settle(&mut self) -> Result<(), AimError> {
+    pub fn settle(&mut self) -> Result<(), DeviceError> {
         let mut requests =
             Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
         while requests.array.is_some() || !self.is_settled() {
@@ -218,7 +218,7 @@ impl Module {
     /// # Panics
     ///
     /// If a request is for a bank, row, column or place that does not exist.
-    pub fn step(&mut self, requests: &mut Requests) -> Result<Events, AimError> {
+    pub fn step(&mut self, requests: &mut Requests) -> Result<Events, DeviceError> {
         let mut events = Events::default();
         self.step_control(requests, &mut events)?;
         for (slot, pins) in self.control.pins().into_iter().enumerate() {
@@ -244,7 +244,7 @@ impl Module {
         &mut self,
         requests: &mut Requests,
         events: &mut Events,
-    ) -> Result<(), AimError> {
+    ) -> Result<(), DeviceError> {
         let asked = Asked {
             array: requests.array.as_ref().map(|request| match request {
                 ArrayRequest::Read(AllBankRead { row, column, .. }) => {
@@ -369,7 +369,7 @@ impl Module {
     }
 
     /// A clock of the PUs and the I/O buffers.
-    fn clock(&mut self) -> Result<(), AimError> {
+    fn clock(&mut self) -> Result<(), DeviceError> {
         let Self { column, operand, take_results, cells, channels, .. } = self;
         let arriving = Arriving {
             column: column
@@ -384,7 +384,7 @@ impl Module {
     }
 
     /// A clock of the EPU.
-    fn clock_epu(&mut self, softmax: &SoftmaxRequest) -> Result<Weighed, AimError> {
+    fn clock_epu(&mut self, softmax: &SoftmaxRequest) -> Result<Weighed, DeviceError> {
         let statistics = &mut self.accounts.statistics;
         let tck = EPU_CYCLES * SLOTS as u64;
         statistics.adder_unit_cycles += tck * u64::from(self.epu.add()?);

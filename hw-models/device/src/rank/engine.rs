@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::data_bus::Beats;
 use crate::dispatch::Made;
 use crate::dram::Dram;
-use crate::error::RankError;
+use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
@@ -132,7 +132,7 @@ impl Rank {
         asked: &SequencerOut,
         operand: Option<&Beats>,
         made: &mut dyn FnMut(Made),
-    ) -> Result<(RankEvents, RankResults), RankError> {
+    ) -> Result<(RankEvents, RankResults), DeviceError> {
         let mut events = RankEvents::default();
         self.record.begin_tck(self.tck);
         let word_taken = self.step_control(asked, operand, &mut events);

@@ -41,7 +41,7 @@ pub use watch::{UnitInput, UnitWatch};
 use crate::config::Config;
 use crate::dimm::Dimm;
 use crate::dispatch::Made;
-use crate::error::RankError;
+use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
@@ -71,7 +71,7 @@ impl Dimm for Rank {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         self.step_tck(pins, driven, made)
     }
 

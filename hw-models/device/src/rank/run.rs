@@ -5,7 +5,7 @@
 use super::engine::Rank;
 use super::host::Shown;
 use crate::dispatch::Made;
-use crate::error::RankError;
+use crate::error::DeviceError;
 use pimlico_dpa::types::{Fault, PinCommand, Pins, RankEvents};
 use pimlico_units::module::HostPortOut;
 
@@ -16,7 +16,7 @@ impl Rank {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         let is_first = self.now.is_multiple_of(self.gear());
         self.record.channel(&self.config.timing, self.now, pins);
         let asked = self.host.begin_tck(pins);
@@ -45,14 +45,14 @@ impl Rank {
     }
 
     /// The end of a cycle of the core in which the host's port loads or starts.
-    fn take(&mut self, asked: &HostPortOut) -> Result<(), RankError> {
+    fn take(&mut self, asked: &HostPortOut) -> Result<(), DeviceError> {
         if asked.load_valid_o {
             self.front.load(asked.load_o);
             self.watch_dispatcher();
         }
         if asked.start_valid_o {
             if !self.key.is_unlocked() {
-                return Err(RankError::Locked);
+                return Err(DeviceError::Locked);
             }
             self.front.start(asked.start_o);
             self.watch_dispatcher();
@@ -73,7 +73,7 @@ impl Rank {
         &mut self,
         host: &HostPortOut,
         made: &mut dyn FnMut(Made),
-    ) -> Result<Shown, RankError> {
+    ) -> Result<Shown, DeviceError> {
         let asked = self.sequencer.requests(host.operands_o.get() as usize, host.operand_valid_o);
         self.softmax.set_scale(host.scale_o);
         let (status, overflow) = self.front.status();

@@ -5,6 +5,7 @@
 //! `pin_command_e`) and has its fields in the same order. The build of the RTL refuses to go on where the
 //! two differ in a field, a width, an order or a code. Every encoding of the device stands here, once.
 
+mod aim;
 mod configuration;
 pub mod mode_registers;
 mod pins;
@@ -13,6 +14,7 @@ mod requests;
 mod results;
 mod run;
 
+pub use aim::{AimCommand, AimEvents, AimKind, AimWrite};
 pub use configuration::{BankSize, Options, Timing};
 pub use pins::{DramPins, PinCommand, Pins, ReadAll};
 pub use program::{
@@ -73,6 +75,9 @@ pub const SHAPES: &[Shape] = &[
     Activity::SHAPE,
     RankResults::SHAPE,
     CellWrite::SHAPE,
+    AimCommand::SHAPE,
+    AimWrite::SHAPE,
+    AimEvents::SHAPE,
     CommandWord::SHAPE,
     LoopWord::SHAPE,
     ModifyWord::SHAPE,

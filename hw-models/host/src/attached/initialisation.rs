@@ -3,7 +3,7 @@
 //! and then unlocks the chips with the key of `rtl/rank/pin_codes.md`.
 
 use pimlico_device::spd::SpdTiming;
-use pimlico_device::{Dimm, RankError};
+use pimlico_device::{DeviceError, Dimm};
 use pimlico_dpa::types::Pins;
 use pimlico_dpa::types::mode_registers::{cl_bits, cwl_bits};
 
@@ -12,7 +12,7 @@ const MRD_TCK: u64 = 8;
 const MOD_TCK: u64 = 24;
 
 /// Runs it, from tCK 0 of a module on.
-pub(super) fn run(dimm: &mut impl Dimm, timing: &SpdTiming) -> Result<(), RankError> {
+pub(super) fn run(dimm: &mut impl Dimm, timing: &SpdTiming) -> Result<(), DeviceError> {
     for pins in mode_registers(timing).into_iter().chain(Pins::PIM_KEY) {
         dimm.step(pins, [None; 2], &mut |_| {})?;
         pause(dimm, MRD_TCK - 1)?;
@@ -20,7 +20,7 @@ pub(super) fn run(dimm: &mut impl Dimm, timing: &SpdTiming) -> Result<(), RankEr
     pause(dimm, MOD_TCK - MRD_TCK)
 }
 
-fn pause(dimm: &mut impl Dimm, tck: u64) -> Result<(), RankError> {
+fn pause(dimm: &mut impl Dimm, tck: u64) -> Result<(), DeviceError> {
     (0..tck).try_for_each(|_| dimm.step(Pins::NONE, [None; 2], &mut |_| {}).map(|_| ()))
 }
 

@@ -11,8 +11,9 @@
 //!   those two instructions is given (the *static* baseline), and what the dispatcher must make of the
 //!   words.
 //!
-//! [`attention`] and [`gemv`] describe the operators.
+//! [`attention`] and [`gemv`] describe the operators of a rank, [`aim`] those of AiM channels.
 
+pub mod aim;
 pub mod attention;
 mod builder;
 pub mod gemv;

@@ -3,13 +3,15 @@
 //! matrices.
 //!
 //! What is not understood is an error where it would change the result: shapes are taken of the model
-//! types in [`TYPES`]; weights run with RoPE without scaling, and without biases but those of q, k, v.
+//! types in [`TYPES`]; weights run with the scalings of RoPE in [`super::RopeScaling`], and without biases but
+//! those of q, k, v.
 
-use super::{Arithmetic, CheckpointShape, Gate, Malformed, Pairs};
+use super::json::{self, Once, cut};
+use super::{Arithmetic, CheckpointShape, Gate, Malformed, Pairs, rope};
 use crate::shape::Model;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Model types whose shapes are understood, and whether their feed-forward network is gated.
 const TYPES: [(&str, bool); 6] = [
@@ -21,14 +23,17 @@ const TYPES: [(&str, bool); 6] = [
     ("gpt_neox", false),
 ];
 /// Of these, the types that run with weights.
-const WITH_WEIGHTS: [&str; 3] = ["llama", "mistral", "qwen2"];
+const WITH_WEIGHTS: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
 /// The largest size that is taken for one.
 const LARGEST: u64 = 1 << 24;
+
+/// The keys of an object.
+pub(super) type Keys = BTreeMap<String, Value>;
 
 /// A `config.json`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    keys: Map<String, Value>,
+    keys: Keys,
     gated: bool,
     /// Its shapes; of a model whose heads share no K and V, as many K and V heads as heads.
     pub shape: CheckpointShape,
@@ -37,15 +42,7 @@ pub struct Config {
 impl Config {
     /// Reads the text of a `config.json`.
     pub fn read(text: &[u8]) -> Result<Self, Malformed> {
-        let keys: Keys = serde_json::from_slice(text).map_err(|error| {
-            let place = format!("line {} column {}", error.line(), error.column());
-            // The error names its place at the end once more.
-            let found = error.to_string();
-            let found = found.split(" at line").next().unwrap_or_default().to_owned();
-            let found = format!("no JSON ({found})");
-            Malformed::new(place, found, "one object, each key once")
-        })?;
-        let keys = keys.0;
+        let Once(keys) = json::read(text)?;
         let kind = text_of(&keys, "model_type")?.unwrap_or_default();
         let Some((_, gated)) = TYPES.into_iter().find(|(name, _)| *name == kind) else {
             let known = TYPES.map(|(name, _)| name).join(", ");
@@ -68,7 +65,16 @@ impl Config {
 
     /// Whether q, k and v have biases.
     pub fn has_bias(&self) -> bool {
-        self.keys.get("model_type").is_some_and(|kind| kind == "qwen2")
+        self.is_of("qwen2")
+    }
+
+    /// Whether each head's q and k go through RMSNorm.
+    pub fn has_head_norms(&self) -> bool {
+        self.is_of("qwen3")
+    }
+
+    fn is_of(&self, model_type: &str) -> bool {
+        self.keys.get("model_type").is_some_and(|kind| kind == model_type)
     }
 
     /// What is computed between the matrices, if it is what runs here.
@@ -84,9 +90,6 @@ impl Config {
                 return Err(Malformed::new(key, "true", "false"));
             }
         }
-        if let Some(scaling) = keys.get("rope_scaling").filter(|scaling| !scaling.is_null()) {
-            return Err(Malformed::new("rope_scaling", short(scaling), "null or none"));
-        }
         let gate = match text_of(keys, "hidden_act")?.unwrap_or("silu") {
             "silu" | "swish" => Gate::Silu,
             "gelu_new" | "gelu_pytorch_tanh" => Gate::GeluTanh,
@@ -95,8 +98,10 @@ impl Config {
                 return Err(Malformed::new("hidden_act", format!("{other:?}"), expected));
             }
         };
+        let (theta, scaling) = rope::read(keys)?;
         Ok(Arithmetic {
-            theta: positive(keys, "rope_theta")?.unwrap_or(10000.0),
+            theta,
+            scaling,
             epsilon: positive(keys, "rms_norm_eps")?.unwrap_or(1e-6),
             pairs: Pairs::Halves,
             gate,
@@ -104,36 +109,7 @@ impl Config {
     }
 }
 
-/// Keys of an object, of which none is there twice.
-struct Keys(Map<String, Value>);
-
-impl<'de> Deserialize<'de> for Keys {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Keys;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Keys, A::Error> {
-                let mut keys = Map::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if keys.contains_key(&key) {
-                        let short: String = key.chars().take(40).collect();
-                        return Err(serde::de::Error::custom(format!("key {short:?} twice")));
-                    }
-                    keys.insert(key, map.next_value()?);
-                }
-                Ok(Keys(keys))
-            }
-        }
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
-fn shape(keys: &Map<String, Value>) -> Result<CheckpointShape, Malformed> {
+fn shape(keys: &Keys) -> Result<CheckpointShape, Malformed> {
     let wanted = |key: &str| size(keys, key)?.ok_or_else(|| absent(key, "a size"));
     let dim = wanted("hidden_size")?;
     let heads = wanted("num_attention_heads")?;
@@ -143,6 +119,10 @@ fn shape(keys: &Map<String, Value>) -> Result<CheckpointShape, Malformed> {
     };
     let head_dim = match size(keys, "head_dim")? {
         Some(head_dim) => head_dim,
+        // Its heads are wider together than its embedding, or narrower.
+        None if text_of(keys, "model_type")? == Some("qwen3") => {
+            return Err(absent("head_dim", "a size, as the model is a qwen3"));
+        }
         None if dim.is_multiple_of(heads) => dim / heads,
         None => {
             let expected = format!("a multiple of num_attention_heads, which is {heads}");
@@ -173,8 +153,8 @@ fn absent(key: &str, expected: &str) -> Malformed {
 }
 
 /// What a key holds, if it is there and not null.
-fn of_type<T: DeserializeOwned>(
-    keys: &Map<String, Value>,
+pub(super) fn of_type<T: DeserializeOwned>(
+    keys: &Keys,
     key: &str,
     expected: &str,
 ) -> Result<Option<T>, Malformed> {
@@ -185,7 +165,7 @@ fn of_type<T: DeserializeOwned>(
     }
 }
 
-fn size(keys: &Map<String, Value>, key: &str) -> Result<Option<usize>, Malformed> {
+fn size(keys: &Keys, key: &str) -> Result<Option<usize>, Malformed> {
     let expected = format!("a whole number from 1 to {LARGEST}");
     let Some(size) = of_type::<u64>(keys, key, &expected)? else { return Ok(None) };
     if !(1..=LARGEST).contains(&size) {
@@ -194,7 +174,7 @@ fn size(keys: &Map<String, Value>, key: &str) -> Result<Option<usize>, Malformed
     Ok(Some(size as usize))
 }
 
-fn positive(keys: &Map<String, Value>, key: &str) -> Result<Option<f64>, Malformed> {
+pub(super) fn positive(keys: &Keys, key: &str) -> Result<Option<f64>, Malformed> {
     let expected = "a positive number";
     match of_type::<f64>(keys, key, expected)? {
         Some(number) if number > 0.0 && number.is_finite() => Ok(Some(number)),
@@ -203,7 +183,7 @@ fn positive(keys: &Map<String, Value>, key: &str) -> Result<Option<f64>, Malform
     }
 }
 
-fn text_of<'a>(keys: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str>, Malformed> {
+pub(super) fn text_of<'a>(keys: &'a Keys, key: &str) -> Result<Option<&'a str>, Malformed> {
     match keys.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -212,26 +192,24 @@ fn text_of<'a>(keys: &'a Map<String, Value>, key: &str) -> Result<Option<&'a str
 }
 
 /// A value in one line that is not long.
-fn short(value: &Value) -> String {
-    let text = value.to_string();
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text,
-    }
+pub(super) fn short(value: &Value) -> String {
+    cut(&value.to_string(), 40)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::RopeScaling;
     use super::*;
 
-    /// Llama 3.2 1B's sizes, without its `rope_scaling`.
+    /// Llama 3.2 1B's.
     const LLAMA: &str = r#"{
         "architectures": ["LlamaForCausalLM"], "attention_bias": false, "head_dim": 64,
         "hidden_act": "silu", "hidden_size": 2048, "intermediate_size": 8192,
         "max_position_embeddings": 131072, "model_type": "llama", "num_attention_heads": 32,
         "num_hidden_layers": 16, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
-        "rope_scaling": null, "rope_theta": 500000.0, "tie_word_embeddings": true,
-        "vocab_size": 128256
+        "rope_scaling": {"factor": 32.0, "high_freq_factor": 4.0, "low_freq_factor": 1.0,
+        "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 500000.0,
+        "sliding_window": null, "tie_word_embeddings": true, "vocab_size": 128256
     }"#;
 
     fn with(from: &str, to: &str) -> Result<Config, Malformed> {
@@ -248,6 +226,8 @@ mod tests {
         assert_eq!(config.ties_embeddings(), Ok(true));
         let arithmetic = config.arithmetic().expect("it runs");
         assert_eq!((arithmetic.theta, arithmetic.epsilon), (500000.0, 1e-5));
+        let scaling = RopeScaling::Llama3 { factor: 32.0, low: 1.0, high: 4.0, context: 8192.0 };
+        assert_eq!(arithmetic.scaling, scaling);
         assert_eq!((arithmetic.pairs, arithmetic.gate), (Pairs::Halves, Gate::Silu));
         assert!(!config.has_bias());
     }
@@ -265,7 +245,8 @@ mod tests {
         let config = Config::read(opt).expect("a config");
         assert_eq!(config.model(), preset);
         assert!(config.arithmetic().is_err());
-        let window = with("\"rope_scaling\": null", "\"sliding_window\": 4096").expect("a config");
+        let window =
+            with("\"sliding_window\": null", "\"sliding_window\": 4096").expect("a config");
         assert_eq!(window.shape.context, 4096);
     }
 
@@ -284,16 +265,20 @@ mod tests {
         assert!(refused("s\": 8", "s\": 7").contains("32 heads and 7 K and V heads"));
         assert!(refused("m\": 64", "m\": 63").contains("63 elements of a head"));
         assert!(refused("s\": 32", "s\": 48,\"hidden_size\":5").contains("\"hidden_size\" twice"));
+        let qwen3 = LLAMA.replace("\"llama\"", "\"qwen3\"").replace("\"head_dim\": 64,", "");
+        let absent = Config::read(qwen3.as_bytes()).expect_err("refused").to_string();
+        assert_eq!(absent, "head_dim: absent, expected a size, as the model is a qwen3");
         let text = Config::read(b"{\"a\": ").expect_err("refused").to_string();
         assert!(text.starts_with("line 1 column"), "{text}");
         assert!(Config::read("[".repeat(100_000).as_bytes()).is_err());
 
         let runs = |from, to| with(from, to).expect("a config").arithmetic();
         assert!(runs("\"silu\"", "\"gelu\"").is_err());
-        assert!(runs("\"rope_scaling\": null", "\"rope_scaling\": {\"factor\": 8}").is_err());
+        assert!(runs("\"llama3\"", "\"yarn\"").is_err());
         assert!(runs("500000.0", "-1").is_err());
         assert!(runs("\"attention_bias\": false", "\"attention_bias\": true").is_err());
-        assert!(runs("\"llama\"", "\"qwen3\"").is_err());
+        assert!(runs("\"llama\"", "\"opt\"").is_err());
+        assert!(runs("\"llama\"", "\"qwen3\"").is_ok());
         assert!(runs("\"silu\"", "\"gelu_pytorch_tanh\"").is_ok());
     }
 }

@@ -9,15 +9,20 @@
 //!          w2 (down), w3 (up); the last norm; cosines and sines of RoPE, which nobody reads; classifier
 //! ```
 
-use super::{Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs};
+use super::{Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs, RopeScaling};
 
 /// Names of the header's numbers.
 const HEADER: [&str; 7] =
     ["dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads", "vocab_size", "seq_len"];
 
 /// What llama2.c computes between the matrices.
-pub const ARITHMETIC: Arithmetic =
-    Arithmetic { theta: 10000.0, epsilon: 1e-5, pairs: Pairs::Neighbours, gate: Gate::Silu };
+pub const ARITHMETIC: Arithmetic = Arithmetic {
+    theta: 10000.0,
+    scaling: RopeScaling::None,
+    epsilon: 1e-5,
+    pairs: Pairs::Neighbours,
+    gate: Gate::Silu,
+};
 
 /// Reads a checkpoint.
 pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
@@ -62,6 +67,8 @@ pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
             k: part(wk),
             v: part(wv),
             bias: Vec::new(),
+            q_norm: Vec::new(),
+            k_norm: Vec::new(),
             o: part(wo),
             ffn_norm: part(ffn_norm),
             gate: part(gate),

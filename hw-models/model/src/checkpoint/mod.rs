@@ -3,15 +3,19 @@
 //!
 //! * [`llama2c`]: checkpoints of llama2.c.
 //! * [`safetensors`]: safetensors files of Hugging Face, whose shapes [`config`] tells.
+//! * [`index`]: of several such files, which holds what.
 //! * [`config`]: `config.json` of Hugging Face.
-//! * [`tokenizer`]: tokenizers of llama2.c.
+//! * [`tokenizer`]: tokenizers of llama2.c, and of Hugging Face with the feature `hf-tokenizers`.
 //! * [`tiny`]: the model that is built in.
 //!
 //! Files are taken as bytes. Their sizes are compared with what their headers ask for before anything
 //! is allocated: no reader keeps more than a few times the bytes that there are.
 
 pub mod config;
+pub mod index;
+mod json;
 pub mod llama2c;
+mod rope;
 pub mod safetensors;
 pub mod tiny;
 pub mod tokenizer;
@@ -115,12 +119,38 @@ impl From<CheckpointShape> for Model {
 pub struct Arithmetic {
     /// Base of RoPE's angles.
     pub theta: f64,
+    /// How RoPE's rates are scaled.
+    pub scaling: RopeScaling,
     /// Added to the mean of squares in RMSNorm.
     pub epsilon: f64,
     /// Which elements RoPE turns together.
     pub pairs: Pairs,
     /// What the feed-forward network's gate goes through.
     pub gate: Gate,
+}
+
+/// How RoPE's rates are scaled for contexts that are longer than those of training.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RopeScaling {
+    /// They are not.
+    None,
+    /// All are divided by the factor.
+    Linear {
+        /// The factor.
+        factor: f64,
+    },
+    /// Llama 3.1's: rates of long waves are divided by the factor, those of short waves stay, and
+    /// between the two they go over.
+    Llama3 {
+        /// The factor.
+        factor: f64,
+        /// Waves are long from the context over this on: `low_freq_factor`.
+        low: f64,
+        /// Waves are short up to the context over this: `high_freq_factor`.
+        high: f64,
+        /// Tokens of context in training: `original_max_position_embeddings`.
+        context: f64,
+    },
 }
 
 /// Which elements of a vector RoPE turns together.
@@ -154,6 +184,10 @@ pub struct Layer {
     pub v: Vec<f32>,
     /// Added to q, k and v, one behind the other; empty where there is none.
     pub bias: Vec<f32>,
+    /// Of RMSNorm of each head's q, before RoPE: `head_dim`; empty where there is none.
+    pub q_norm: Vec<f32>,
+    /// Of RMSNorm of each head's k, before RoPE: `head_dim`; empty where there is none.
+    pub k_norm: Vec<f32>,
     /// `dim` x `heads * head_dim`.
     pub o: Vec<f32>,
     /// Of RMSNorm before the feed-forward network: `dim`.

@@ -1,47 +1,99 @@
 // SPDX-License-Identifier: MIT
-//! Weights in a safetensors file, by the names that Hugging Face's Llama gives them. Numbers are F16,
-//! BF16 or F32.
+//! Weights in safetensors files, by the names that Hugging Face's Llama gives them. Numbers are F16, BF16
+//! or F32.
 
 use super::config::Config;
+use super::index::{self, Index};
+use super::json::cut;
 use super::{Checkpoint, Layer, Malformed};
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
+use std::collections::HashMap;
 
 /// Reads a file; its shapes have to be those of `config`.
 pub fn read(bytes: &[u8], config: &Config) -> Result<Checkpoint, Malformed> {
+    let tensors = deserialize(bytes, "header")?;
+    checkpoint(&Files { tensors: vec![tensors], index: None }, config)
+}
+
+/// Reads the shards of an index, in the order of [`Index::shards`]; the tensors' shapes have to be those
+/// of `config`. A tensor is found in its shard and in no other one.
+///
+/// # Panics
+///
+/// If there are not as many as the index has.
+pub fn read_shards(
+    shards: &[impl AsRef<[u8]>],
+    index: &Index,
+    config: &Config,
+) -> Result<Checkpoint, Malformed> {
+    assert_eq!(shards.len(), index.shards().len(), "one file for each shard");
+    let mut tensors = Vec::with_capacity(shards.len());
+    for (name, shard) in index.shards().iter().zip(shards) {
+        tensors.push(deserialize(shard.as_ref(), &format!("{name}: header"))?);
+    }
+    check_shards(&tensors, index)?;
+    checkpoint(&Files { tensors, index: Some(index) }, config)
+}
+
+/// Checks that no tensor is in two shards.
+fn check_shards(tensors: &[SafeTensors], index: &Index) -> Result<(), Malformed> {
+    let mut seen = HashMap::new();
+    for (number, of_shard) in tensors.iter().enumerate() {
+        for tensor in of_shard.names() {
+            let first = *seen.entry(tensor).or_insert(index.shard_of(tensor).unwrap_or(number));
+            if first != number {
+                let (first, second) = (&index.shards()[first], &index.shards()[number]);
+                let (place, found) = (index::place(tensor), format!("in {second}"));
+                return Err(Malformed::new(place, found, format!("in {first} only")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn deserialize<'a>(bytes: &'a [u8], place: &str) -> Result<SafeTensors<'a>, Malformed> {
+    SafeTensors::deserialize(bytes).map_err(|error| {
+        Malformed::new(place, cut(&error.to_string(), 200), "that of a safetensors file")
+    })
+}
+
+fn checkpoint(files: &Files, config: &Config) -> Result<Checkpoint, Malformed> {
     let arithmetic = config.arithmetic()?;
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| {
-        Malformed::new("header", error.to_string(), "that of a safetensors file")
-    })?;
-    let file = File { tensors };
     let shape = config.shape;
     let (dim, hidden, vocab) = (shape.dim, shape.hidden, shape.vocab);
     let (q, kv) = (shape.q_width(), shape.kv_width());
 
     // Before room is made for layers: the file has one name or more for each.
     let last = shape.layers - 1;
-    file.numbers(&format!("model.layers.{last}.input_layernorm.weight"), &[dim])?;
+    files.numbers(&format!("model.layers.{last}.input_layernorm.weight"), &[dim])?;
 
     let layer = |number: usize| -> Result<Layer, Malformed> {
         let name = |part: &str| format!("model.layers.{number}.{part}");
         let matrix = |part: &str, rows, columns| {
-            file.numbers(&name(&format!("{part}.weight")), &[rows, columns])
+            files.numbers(&name(&format!("{part}.weight")), &[rows, columns])
         };
         let mut bias = Vec::new();
         if config.has_bias() {
             for (part, length) in [("q", q), ("k", kv), ("v", kv)] {
                 let part = name(&format!("self_attn.{part}_proj.bias"));
-                bias.extend(file.numbers(&part, &[length])?);
+                bias.extend(files.numbers(&part, &[length])?);
             }
         }
+        let head_norm = |part: &str| match config.has_head_norms() {
+            true => files.numbers(&name(&format!("self_attn.{part}.weight")), &[shape.head_dim]),
+            false => Ok(Vec::new()),
+        };
         Ok(Layer {
-            attention_norm: file.numbers(&name("input_layernorm.weight"), &[dim])?,
+            attention_norm: files.numbers(&name("input_layernorm.weight"), &[dim])?,
             q: matrix("self_attn.q_proj", q, dim)?,
             k: matrix("self_attn.k_proj", kv, dim)?,
             v: matrix("self_attn.v_proj", kv, dim)?,
             bias,
+            q_norm: head_norm("q_norm")?,
+            k_norm: head_norm("k_norm")?,
             o: matrix("self_attn.o_proj", dim, q)?,
-            ffn_norm: file.numbers(&name("post_attention_layernorm.weight"), &[dim])?,
+            ffn_norm: files.numbers(&name("post_attention_layernorm.weight"), &[dim])?,
             gate: matrix("mlp.gate_proj", hidden, dim)?,
             up: matrix("mlp.up_proj", hidden, dim)?,
             down: matrix("mlp.down_proj", dim, hidden)?,
@@ -50,28 +102,43 @@ pub fn read(bytes: &[u8], config: &Config) -> Result<Checkpoint, Malformed> {
     Ok(Checkpoint {
         shape,
         arithmetic,
-        embedding: file.numbers("model.embed_tokens.weight", &[vocab, dim])?,
+        embedding: files.numbers("model.embed_tokens.weight", &[vocab, dim])?,
         layers: (0..shape.layers).map(layer).collect::<Result<_, _>>()?,
-        norm: file.numbers("model.norm.weight", &[dim])?,
+        norm: files.numbers("model.norm.weight", &[dim])?,
         classifier: if config.ties_embeddings()? {
             Vec::new()
         } else {
-            file.numbers("lm_head.weight", &[vocab, dim])?
+            files.numbers("lm_head.weight", &[vocab, dim])?
         },
     })
 }
 
-struct File<'a> {
-    tensors: SafeTensors<'a>,
+/// One file, or the shards of an index.
+struct Files<'a> {
+    tensors: Vec<SafeTensors<'a>>,
+    index: Option<&'a Index>,
 }
 
-impl File<'_> {
+impl Files<'_> {
+    /// The shard that holds a tensor, and what stands before its name in messages.
+    fn shard(
+        &self,
+        tensor: &str,
+        shape: &[usize],
+    ) -> Result<(&SafeTensors<'_>, String), Malformed> {
+        let Some(index) = self.index else { return Ok((&self.tensors[0], String::new())) };
+        let number = index.shard_of(tensor).ok_or_else(|| {
+            Malformed::new(index::place(tensor), "absent", format!("shape {shape:?}"))
+        })?;
+        Ok((&self.tensors[number], format!("{}: ", index.shards()[number])))
+    }
+
     /// The numbers of a tensor that has to have this shape. They are parts of the file, so there are
     /// at most half as many as bytes.
     fn numbers(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Malformed> {
-        let place = || format!("tensor {name}");
-        let tensor = self
-            .tensors
+        let (tensors, shard) = self.shard(name, shape)?;
+        let place = || format!("{shard}tensor {name}");
+        let tensor = tensors
             .tensor(name)
             .map_err(|_| Malformed::new(place(), "absent", format!("shape {shape:?}")))?;
         if tensor.shape() != shape {

@@ -4,7 +4,8 @@
 use super::CosimArguments;
 use super::duts::{self, Dut};
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, Page, grouped};
+use crate::schema::Kind;
 use pimlico_testbenches::exhaustive::{Difference, ExhaustiveOutcome, Operands};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -66,28 +67,28 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
         .iter()
         .filter_map(|(dut, outcome)| Some(describe(&dut.name, outcome.difference.as_ref()?)))
         .collect();
-    if arguments.json {
-        let name = if arguments.exhaustive { "all" } else { "stratified" };
-        let mismatches = differences.len();
-        let units = outcomes.iter().map(|(dut, outcome)| document(dut, outcome)).collect();
-        output::print_json(&Document { operands: name, mismatches, units, left_out })?;
-    } else {
-        output::print(&table(&outcomes, &left_out))?;
-    }
+    let page = table(&outcomes, &left_out);
+    let document = Document {
+        operands: if arguments.exhaustive { "all" } else { "stratified" },
+        mismatches: differences.len(),
+        units: outcomes.iter().map(|(dut, outcome)| document(dut, outcome)).collect(),
+        left_out,
+    };
+    output::report(arguments.format, (Kind::CosimOperands, &document), &page)?;
     if differences.is_empty() { Ok(()) } else { Err(Failure::Check(differences.join("\n"))) }
 }
 
-fn table(outcomes: &[(Dut, ExhaustiveOutcome)], left_out: &[String]) -> String {
-    let mut text = output::table(
+fn table(outcomes: &[(Dut, ExhaustiveOutcome)], left_out: &[String]) -> Page {
+    let mut text = Page::from(output::table(
         &["unit", "cases compared", "mismatches", "oracle against"],
         outcomes.iter().map(|(dut, outcome)| {
             let mismatches = usize::from(outcome.difference.is_some());
             let subjects = outcome.subjects.join(", ");
             vec![dut.name.clone(), grouped(outcome.cases), mismatches.to_string(), subjects]
         }),
-    );
+    ));
     if !left_out.is_empty() {
-        text += &format!(
+        text += format!(
             "left out, as they have registers or operands of more than 16 bits: {}\n",
             left_out.join(", ")
         );

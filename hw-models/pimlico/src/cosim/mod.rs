@@ -11,7 +11,7 @@ mod exhaustive;
 mod random;
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, FormatArguments};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -52,9 +52,8 @@ pub struct CosimArguments {
     /// Folder for the waveforms of a failure, and for what `--coverage` has not seen reached
     #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
     report: PathBuf,
-    /// Print one JSON document in place of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Runs the command.

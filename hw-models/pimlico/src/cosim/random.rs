@@ -5,7 +5,8 @@ use super::CosimArguments;
 use super::coverage::{self, CoverageDocument};
 use super::duts::{self, Dut};
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, Table, grouped};
+use crate::schema::Kind;
 use pimlico_testbenches::all_or_none;
 use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
@@ -71,11 +72,8 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     let failed = duts.iter().zip(cycles).filter(|(_, cycle)| cycle.is_some());
     write_waves(failed.collect(), arguments)?;
     coverage::write_missing(&duts, &outcomes, &arguments.report)?;
-    if arguments.json {
-        output::print_json(&document(&duts, &outcomes, arguments))?;
-    } else {
-        output::print(&table(&duts, &outcomes))?;
-    }
+    let document = document(&duts, &outcomes, arguments);
+    output::report(arguments.format, (Kind::Cosim, &document), &table(&duts, &outcomes).into())?;
     let failures: Vec<_> = duts
         .iter()
         .zip(&outcomes)
@@ -98,7 +96,7 @@ fn write_waves(of: Vec<(&Dut, Option<u64>)>, arguments: &CosimArguments) -> Resu
     all_or_none(folder, write).map_err(|e| Failure::file(folder, &e))
 }
 
-fn table(duts: &[Dut], outcomes: &[CosimOutcome]) -> String {
+fn table(duts: &[Dut], outcomes: &[CosimOutcome]) -> Table {
     let mut header = vec!["unit", "cycles compared", "checked by oracle", "mismatches"];
     if outcomes.iter().any(|outcome| outcome.coverage.is_some()) {
         header.extend(coverage::COLUMNS);

@@ -7,6 +7,7 @@ use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
 use crate::output::grouped;
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_dpa::clock::Gear;
 use pimlico_estimate::fo4::{self, AtNode};
@@ -168,7 +169,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     if !report.memories.is_empty() {
         sheets.push(memories_sheet(&report));
     }
-    sheet::print(arguments.format, &report, &sheets)
+    sheet::print(arguments.format, (Kind::EstimateArea, &report), &sheets)
 }
 
 fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {

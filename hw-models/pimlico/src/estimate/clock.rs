@@ -9,6 +9,7 @@ use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
 use crate::gear::GearArgument;
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_estimate::clock::{self, Clocked, Gear};
 use pimlico_estimate::fo4;
@@ -186,7 +187,7 @@ pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
         sheets.push(memories_sheet(&report));
     }
     sheets.push(dram_sheet(&report));
-    sheet::print(arguments.format, &report, &sheets)?;
+    sheet::print(arguments.format, (Kind::EstimateClock, &report), &sheets)?;
     match report.misses.as_slice() {
         [] => Ok(()),
         misses => {

@@ -7,6 +7,7 @@
 use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_estimate::device::{self, Cost, Level, Total};
 use pimlico_estimate::hierarchy::Part;
@@ -166,7 +167,7 @@ pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
         totals_sheet(&report),
         lol_pim_sheet(&report),
     ];
-    sheet::print(arguments.format, &report, &sheets)
+    sheet::print(arguments.format, (Kind::EstimateCompare, &report), &sheets)
 }
 
 fn um2_28nm(ge: f64) -> Range {

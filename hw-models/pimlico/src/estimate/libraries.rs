@@ -4,6 +4,7 @@
 use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_estimate::{Area, Library};
 use serde::Serialize;
@@ -79,7 +80,7 @@ pub fn run(arguments: &LibrariesArguments) -> Result<(), Failure> {
         }),
         units: units.map(|(spec, (a, b))| unit(spec.unit.clone(), [a, b])).collect(),
     };
-    sheet::print(arguments.format, &report, &[sheet(&report)])
+    sheet::print(arguments.format, (Kind::EstimateLibraries, &report), &[sheet(&report)])
 }
 
 /// Where a unit differs by more than a tenth: what its flip-flops are in each library, as they are what

@@ -8,6 +8,7 @@ use super::sheet::{self, FormatArguments};
 use super::workload::{What, Workload};
 use crate::failure::Failure;
 use crate::output;
+use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use pimlico_estimate::power::cells::Cells;
@@ -175,7 +176,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let units: Vec<_> = units.collect();
     let report = report.with(units);
     arguments.plot.write(|| report.picture())?;
-    sheet::print(arguments.format, &report, &report.sheets())
+    sheet::print(arguments.format, (Kind::EstimatePower, &report), &report.sheets())
 }
 
 /// Power of units at the flow's clock, each under what it is given: `None` for one that is given nothing, or

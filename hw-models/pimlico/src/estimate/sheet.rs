@@ -2,35 +2,11 @@
 //! Tables of an estimate, in the format that is asked for.
 
 use crate::failure::Failure;
-use crate::output;
-use clap::{Args, ValueEnum};
+pub use crate::output::FormatArguments;
+use crate::output::{self, Page};
+use crate::schema::Kind;
 use pimlico_estimate::memory::Memory;
 use serde::Serialize;
-use std::fmt::Write;
-
-/// How a result is printed.
-#[derive(Args, Clone, Copy, Default)]
-pub struct FormatArguments {
-    /// How the result is printed
-    #[arg(long, value_enum, default_value_t = Format::Table)]
-    format: Format,
-    /// The same as --format json
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    #[default]
-    Table,
-    /// Markdown
-    Md,
-    /// Comma-separated values
-    Csv,
-    /// One document
-    Json,
-}
 
 /// A table.
 pub struct Sheet {
@@ -59,77 +35,26 @@ pub fn memory_cells(memory: &Memory, area_mm2: f64) -> [String; 5] {
     [name.clone(), size, ports, read.to_owned(), format!("{area_mm2:.4}")]
 }
 
+impl From<&Sheet> for Page {
+    fn from(sheet: &Sheet) -> Self {
+        let Sheet { title, columns, rows, notes } = sheet;
+        let mut page = Self::from(format!("{title}\n\n"));
+        page += output::table(columns, rows.iter().cloned());
+        notes.iter().for_each(|note| page += format!("{note}\n"));
+        page
+    }
+}
+
 /// Prints a report as tables, or as one document.
 pub fn print(
     arguments: FormatArguments,
-    report: &impl Serialize,
+    (kind, report): (Kind, &impl Serialize),
     sheets: &[Sheet],
 ) -> Result<(), Failure> {
-    let format = if arguments.json { Format::Json } else { arguments.format };
-    let text = |of: fn(&Sheet) -> String| sheets.iter().map(of).collect::<Vec<_>>().join("\n");
-    match format {
-        Format::Json => output::print_json(report),
-        Format::Table => output::print(&text(for_people)),
-        Format::Md => output::print(&text(markdown)),
-        Format::Csv => output::print(&text(separated)),
+    let mut page = Page::default();
+    for (n, sheet) in sheets.iter().enumerate() {
+        page += if n > 0 { "\n" } else { "" };
+        page += sheet;
     }
-}
-
-fn for_people(sheet: &Sheet) -> String {
-    let Sheet { title, columns, rows, notes } = sheet;
-    let table = output::table(columns, rows.iter().cloned());
-    let notes: String = notes.iter().map(|note| format!("{note}\n")).collect();
-    format!("{title}\n\n{table}{notes}")
-}
-
-fn markdown(sheet: &Sheet) -> String {
-    let Sheet { title, columns, rows, notes } = sheet;
-    let mut text = format!("{title}\n\n| {} |\n", columns.join(" | "));
-    let _ = writeln!(text, "| {} |", vec!["---"; columns.len()].join(" | "));
-    for row in rows {
-        let _ = writeln!(text, "| {} |", row.join(" | "));
-    }
-    for note in notes {
-        let _ = write!(text, "\n{note}\n");
-    }
-    text
-}
-
-/// Titles and notes are left out: what reads this reads columns.
-fn separated(sheet: &Sheet) -> String {
-    let line = |cells: Vec<&str>| {
-        let quoted = cells.iter().map(|cell| match cell.contains([',', '"', '\n']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => (*cell).to_owned(),
-        });
-        quoted.collect::<Vec<_>>().join(",") + "\n"
-    };
-    let rows = sheet.rows.iter().map(|row| line(row.iter().map(String::as_str).collect()));
-    line(sheet.columns.clone()) + &rows.collect::<String>()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sheet() -> Sheet {
-        Sheet {
-            title: "areas".to_owned(),
-            columns: vec!["unit", "GE"],
-            rows: vec![vec!["a, \"b\"".to_owned(), "1".to_owned()]],
-            notes: vec!["GE: gate equivalents".to_owned()],
-        }
-    }
-
-    #[test]
-    fn values_with_separators_are_quoted() {
-        assert_eq!(separated(&sheet()), "unit,GE\n\"a, \"\"b\"\"\",1\n");
-    }
-
-    #[test]
-    fn markdown_has_a_rule_below_the_names() {
-        let text =
-            "areas\n\n| unit | GE |\n| --- | --- |\n| a, \"b\" | 1 |\n\nGE: gate equivalents\n";
-        assert_eq!(markdown(&sheet()), text);
-    }
+    output::report(arguments, (kind, report), &page)
 }

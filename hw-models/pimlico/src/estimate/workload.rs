@@ -16,8 +16,8 @@ use pimlico_units::bank::{BankPu, PingpongBuffer};
 use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
 use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
-use pimlico_workload::aim;
-use pimlico_workload::attention::{self, AttentionJob};
+use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::operator;
 use pimlico_workload::report::Energy;
 use std::any::Any;
 use std::convert::Infallible;
@@ -187,7 +187,7 @@ impl Workload {
         let mut rank = Attached::engine(&config, options).expect("an L3 rank");
         rank.dimm_mut().watch_units(Box::new(tracks));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
-        let report = attention::run(&mut rank, &job, |_| {})
+        let report = operator::on_rank(&mut rank, &job)
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
         let operator = &report.operators[0];
         Ok(Self {
@@ -212,7 +212,7 @@ impl Workload {
         let Ok(units) = AimUnits::new(&config, options, &mut back_end);
         let mut module = Module::new(config, units, options);
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
-        let report = aim::attention::run(&mut module, &job, |_| {})
+        let report = operator::on_module(&mut module, &job)
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;
         Ok(Self {
             tapes: recorder.tapes(),

@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::files;
 use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
-use clap::{Args, ValueEnum};
+use crate::output::FormatArguments;
+use clap::ValueEnum;
 use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
@@ -19,8 +20,7 @@ use pimlico_device::{
 use pimlico_model::checkpoint::config::Config as ModelConfig;
 use pimlico_model::data::Distribution;
 use pimlico_model::{Model, presets};
-use pimlico_workload::attention::AttentionSetup;
-use pimlico_workload::spread::How;
+use pimlico_workload::system::{AttentionSetup, How};
 use pimlico_workload::{attention, fc, gemv, layer};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -28,155 +28,64 @@ use std::path::{Path, PathBuf};
 /// Requests of a batch, at the most.
 const MOST_REQUESTS: usize = 1024;
 
-/// tCK from one look at the status to the next, at the most.
-const MOST_POLL_TCK: u64 = 65536;
-
 /// Modules among which a layer is shared out, at the most.
 pub const MOST_MODULES: usize = 1024;
 
 /// The language model whose shapes are used, unless it is said.
-const DEFAULT_MODEL: &str = "gpt-175b";
+pub(super) const DEFAULT_MODEL: &str = "gpt-175b";
 
-/// Arguments of `pimlico run`.
-#[derive(Args)]
+/// Tokens whose K and V are in the device, unless it is said.
+pub(super) const DEFAULT_CONTEXT: usize = 2048;
+
+/// Folder for the waveforms of a mismatch, unless it is said.
+pub(super) const DEFAULT_REPORT: &str = "pimlico-report";
+
+/// The arguments of a run. What means nothing to an operator has its default; `groups` documents each.
 pub struct RunArguments {
-    /// The kind of device [default: that of --device, else l3]
-    #[arg(long, value_enum)]
-    pub(super) system: Option<System>,
-    /// The device: a built-in one by its name, or a file; see `pimlico device` [default: ddr4-3200, or with
-    /// --system aim gddr6-aim]
-    #[arg(long, value_name = "NAME|FILE.toml", alias = "dram")]
+    pub(super) system: System,
+    pub(super) op: Op,
     pub(super) device: Option<String>,
     /// What that is
-    #[arg(skip)]
     spec: Option<DeviceSpec>,
-    /// The language model whose shapes are used
-    #[arg(long, default_value = DEFAULT_MODEL)]
     pub(super) model: String,
-    /// The same from a config.json of Hugging Face
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
     pub(super) config: Option<PathBuf>,
-    #[command(flatten)]
     pub(super) decode: decode::DecodeArguments,
-    /// What to run
-    #[arg(long, value_enum, default_value_t = Op::Attention)]
-    pub(super) op: Op,
-    /// Tokens whose K and V are in the device, of each request if there are several
-    #[arg(long, default_value = "2048", value_delimiter = ',', value_name = "N")]
     pub(super) context: Vec<usize>,
-    /// Requests, where they are all of one context
-    #[arg(long, default_value_t = 1, value_name = "N")]
     pub(super) batch: usize,
-    /// Query heads to run
-    #[arg(long, default_value_t = 1, value_name = "N")]
     pub(super) heads: usize,
-    /// Query heads that share K and V, in place of the model's
-    #[arg(long, value_name = "N")]
     pub(super) group: Option<usize>,
-    /// Elements of a head's vectors, in place of the model's
-    #[arg(long, value_name = "D")]
     pub(super) head_dim: Option<usize>,
-    /// How the scores of the synthetic data are distributed
-    #[arg(long, value_enum, default_value_t = Distribute::Random)]
     pub(super) distribution: Distribute,
-    /// When softmax divides by the sum of the exponentials [default: the device's, early]
-    #[arg(long, value_enum)]
     pub(super) normalise: Option<When>,
-    /// Format of sums in bank PUs and adder unit [default: the device's, binary16]
-    #[arg(long, value_enum)]
     pub(super) sums: Option<Sums>,
-    /// tCK in a cycle of the rank PU's core [default: the device's, 2]
-    #[arg(long, value_enum)]
     pub(super) gear: Option<GearArgument>,
-    /// tCK from one look of the host at the status of a run to the next [default: 64]
-    #[arg(long, value_name = "TCK", value_parser = clap::value_parser!(u64).range(1..=MOST_POLL_TCK))]
     pub(super) poll: Option<u64>,
-    /// Banks that may open in a tFAW, in place of the device's: 16 or 8 by one command, 4 by JEDEC's ACTs
-    #[arg(long, value_name = "N", value_parser = ["16", "8", "4"])]
     pub(super) faw_banks: Option<String>,
-    /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the device's: 8 if the bank groups share a trunk
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=64))]
     pub(super) ccd_result: Option<u64>,
-    /// tCK from the end of WR_SHARED's data to an RD_ALL or RD_RESULT, in place of the device's: 4 if the shared
-    /// buffers turn from write to read as the banks do
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=64))]
     pub(super) wtr_shared: Option<u64>,
-    /// tCK from an RD_ALL to its columns at the PUs, in place of the preset's
-    #[arg(long, value_name = "N", value_parser = ["0", "4", "8", "12"])]
     pub(super) rl_mac: Option<String>,
-    /// Whether rows are refreshed
-    #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) refresh: Switch,
-    /// What executes the device; AiM has no engine, `fast` is its models
-    #[arg(long, value_enum, default_value_t = Backend::Fast)]
     pub(super) backend: Backend,
-    /// Rows of the matrix, with --op gemv
-    #[arg(long, value_name = "R")]
     pub(super) rows: Option<usize>,
-    /// Columns of the matrix, with --op gemv
-    #[arg(long, value_name = "C")]
     pub(super) cols: Option<usize>,
-    /// How the vectors of matrices come to the shared buffers; with --system aim also how results
-    /// leave [default: the device's, ping-pong]
-    #[arg(long, value_enum)]
     pub(super) io_buffers: Option<Buffers>,
-    /// Whether single buffers of an AiM pay MODCH between words or results and columns
-    #[arg(long, value_enum, default_value_t = Switch::On)]
     pub(super) mode_change: Switch,
-    /// Channels of the host, or with --system aim of the module [default: the device's, 1 or 16]
-    #[arg(long, value_name = "N", value_parser = channels)]
     pub(super) channels: Option<usize>,
-    /// DIMMs on each channel [default: the device's, 1]
-    #[arg(long, value_name = "N")]
     pub(super) dimms: Option<usize>,
-    /// Ranks on each DIMM [default: the device's, 1]
-    #[arg(long, value_name = "N")]
     pub(super) ranks: Option<usize>,
-    /// Data lines between buffer chip and chips, on DIMMs of several ranks. Shared, bursts take turns and hold up
-    /// all that follows in their rank: an upper bound of contention, not a model cycle by cycle [default: the
-    /// device's, private]
-    #[arg(long, value_enum)]
     pub(super) mdq: Option<MdqArgument>,
-    /// Layers for which there must be room, with --op layer; they are alike, and one runs [default: 1]
-    #[arg(long, value_name = "N")]
     pub(super) layers: Option<usize>,
-    /// Modules that share the layer out among them, with --op fc: one's share is run
-    #[arg(long, value_name = "N")]
     pub(super) tp: Option<usize>,
-    /// With --op fc: the language-model head as well
-    #[arg(long)]
     pub(super) lm_head: bool,
-    /// The program to run, with --op attention or gemv, in place of the one that is built: words if the name
-    /// ends with `.bin`, otherwise text; see `pimlico dpa build`
-    #[arg(long, value_name = "FILE")]
     pub(super) program: Option<PathBuf>,
-    /// Longest context that program and Va2Pa table provide for, with --op attention [default: the longest
-    /// of --context]
-    #[arg(long, value_name = "N")]
     pub(super) context_max: Option<usize>,
-    /// Seed of the data, and of the bits in registers before the reset
-    #[arg(long, default_value_t = 1, value_name = "S")]
     pub(super) seed: u64,
-    /// Threads of this machine, with --op layer or several ranks; results do not depend on it [default: all
-    /// cores]
-    #[arg(long, value_name = "N")]
     pub(super) threads: Option<NonZero<usize>>,
-    /// Of pieces of work that are alike (heads, blocks of a matrix) run one, each on a rank that has just
-    /// been reset: the costs of all of them; the errors are those of what was run
-    #[arg(long)]
     pub(super) timing_only: bool,
-    /// Write a waveform: the rank's commands, the bank PUs of logic bank 0, the adder unit
-    #[arg(long, value_name = "FILE")]
     pub(super) vcd: Option<PathBuf>,
-    /// Draw what the rank did over time, and which slots were lost to what, as SVG
-    #[arg(long, value_name = "FILE")]
     pub(super) plot: Option<PathBuf>,
-    /// Folder for the waveforms of a mismatch in lockstep
-    #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
     pub(super) report: PathBuf,
-    /// Print one JSON document in place of tables
-    #[arg(long)]
-    pub(super) json: bool,
+    pub(super) format: FormatArguments,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -272,28 +181,71 @@ impl From<System> for SystemKind {
 }
 
 impl RunArguments {
+    /// Those of an operator of which nothing is said.
+    pub(super) fn new(system: System, op: Op) -> Self {
+        Self {
+            system,
+            op,
+            device: None,
+            spec: None,
+            model: DEFAULT_MODEL.to_owned(),
+            config: None,
+            decode: decode::DecodeArguments::default(),
+            context: vec![DEFAULT_CONTEXT],
+            batch: 1,
+            heads: 1,
+            group: None,
+            head_dim: None,
+            distribution: Distribute::Random,
+            normalise: None,
+            sums: None,
+            gear: None,
+            poll: None,
+            faw_banks: None,
+            ccd_result: None,
+            wtr_shared: None,
+            rl_mac: None,
+            refresh: Switch::On,
+            backend: Backend::Fast,
+            rows: None,
+            cols: None,
+            io_buffers: None,
+            mode_change: Switch::On,
+            channels: None,
+            dimms: None,
+            ranks: None,
+            mdq: None,
+            layers: None,
+            tp: None,
+            lm_head: false,
+            program: None,
+            context_max: None,
+            seed: 1,
+            threads: None,
+            timing_only: false,
+            vcd: None,
+            plot: None,
+            report: PathBuf::from(DEFAULT_REPORT),
+            format: FormatArguments::default(),
+        }
+    }
+
     /// The same with what `--device` names.
     pub(super) fn with_device(mut self) -> Result<Self, Failure> {
         let Some(device) = &self.device else { return Ok(self) };
         let spec = device::find(device)?;
-        match self.system {
-            Some(system) if SystemKind::from(system) != spec.system => {
-                let (given, is) = (system.name(), spec.system.name());
-                let message = format!("--device {device}: of --system {is}, not of {given}");
-                return Err(Failure::Input(message));
-            }
-            _ => self.spec = Some(spec),
+        if SystemKind::from(self.system) != spec.system {
+            let (given, is) = (self.system.name(), spec.system.name());
+            let message = format!("--device {device}: of `run {is}`, not of `run {given}`");
+            return Err(Failure::Input(message));
         }
+        self.spec = Some(spec);
         Ok(self)
     }
 
     /// The kind of device.
     pub(super) fn system(&self) -> System {
-        match (&self.spec, self.system) {
-            (Some(spec), _) if spec.system == SystemKind::Aim => System::Aim,
-            (Some(_), _) => System::L3,
-            (None, given) => given.unwrap_or(System::L3),
-        }
+        self.system
     }
 
     /// The device, without what options say of it.
@@ -338,17 +290,15 @@ impl RunArguments {
                 false => {}
             }
         }
-        if self.op == Op::Decode {
-            let count = topology.count();
-            let message = format!("--op decode: it runs on one rank, here are {count}");
-            return Err(Failure::Input(message));
-        }
         Ok(topology)
     }
 
     fn on_ranks(&self, flag: &str, ranks: &str, op: Op) -> Failure {
         let flags = "--channels, --dimms, --ranks";
-        Failure::Input(format!("{flag}: with --op {}, it goes with {ranks} ({flags})", op.name()))
+        Failure::Input(format!(
+            "{flag}: with `run l3 {}`, it goes with {ranks} ({flags})",
+            op.name()
+        ))
     }
 
     /// How pieces of work are run.
@@ -414,9 +364,6 @@ impl RunArguments {
     /// What to run.
     pub(super) fn job(&self) -> Result<Job, Failure> {
         let input = |message: &str| Err(Failure::Input(message.to_owned()));
-        if self.system() == System::Aim && self.op == Op::Layer {
-            return input("--op layer: it goes with --system l3");
-        }
         match (self.op, self.rows, self.cols) {
             (Op::Attention, ..) => Ok(Job::Attention(self.attention()?)),
             (Op::Fc, ..) => Ok(Job::Fc(self.fc()?)),
@@ -426,7 +373,7 @@ impl RunArguments {
                 let io_buffers = self.io_buffers();
                 Ok(Job::Gemv(gemv::GemvJob { rows, columns, io_buffers, seed: self.seed }))
             }
-            (Op::Gemv, ..) => input("--op gemv: expected --rows R and --cols C"),
+            (Op::Gemv, ..) => input("run gemv: expected --rows R and --cols C"),
         }
     }
 
@@ -456,7 +403,8 @@ impl RunArguments {
         if !(1..=MOST_MODULES).contains(&tp) {
             return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
         }
-        Ok(fc::FcJob::new(&name, &model, tp, self.lm_head, self.seed))
+        let job = fc::FcJob::new(&name, &model, tp, self.lm_head, self.seed);
+        Ok(fc::FcJob { io_buffers: self.io_buffers(), ..job })
     }
 
     /// The shapes, and the name that they go by.
@@ -479,7 +427,7 @@ impl RunArguments {
     fn layer(&self) -> Result<layer::LayerJob, Failure> {
         let input = |message: &str| Failure::Input(message.to_owned());
         let &[context] = self.context.as_slice() else {
-            return Err(input("--context: with --op layer, expected one"));
+            return Err(input("--context: with `run l3 layer`, expected one"));
         };
         let (model, shape) = self.model()?;
         let layers = self.layers.unwrap_or(1);
@@ -495,7 +443,6 @@ impl RunArguments {
             distribution: self.distribution(),
             io_buffers: self.io_buffers(),
             seed: self.seed,
-            how: self.how(),
         })
     }
 
@@ -543,7 +490,7 @@ pub(super) fn read_config(file: &Path) -> Result<ModelConfig, Failure> {
 
 /// A word as a shell takes it for one.
 pub(super) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "'\\''")),

@@ -3,15 +3,19 @@
 
 use crate::failure::Failure;
 use clap::ValueEnum;
-use pimlico_device::aim::{AimOptions, AimUnits};
+use pimlico_device::aim::{self, AimDevice, AimOptions, AimUnits};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Config, ConfigError, Device, Dimm, Gear, ModuleDevice, Normalise, Options, SumFormat,
 };
 use pimlico_host::attached::Attached;
+use pimlico_host::hub::HubHost;
 use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::gear::{Gear1, Gear4};
-use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut, SCORE_BUFFER};
+use pimlico_units::module::{
+    AimHub, AimHubIn, AimHubOut, PimDimm, PimDimmIn, PimDimmOut, SCORE_BUFFER,
+};
 use std::io;
 #[cfg(feature = "rtl")]
 use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
@@ -25,7 +29,7 @@ const BEFORE: u64 = 128;
 pub(super) enum Backend {
     /// The engine: fast, and equal to the models in results, tCK and statistics
     Fast,
-    /// The cycle model of the module
+    /// The cycle model of the module; of AiM channels a hub of two
     Model,
     /// The RTL of the module, through Verilator
     Rtl,
@@ -55,6 +59,22 @@ macro_rules! of_module {
             (gear, ..) => Err(no_module(gear).into()),
         }
     }};
+}
+
+/// The hub whose channels have two sides in their buffers, or one.
+macro_rules! of_hub {
+    ($options:expr, $hub:ident => $do:expr) => {
+        match $options.io_buffers {
+            IoBuffers::PingPong => {
+                type $hub = AimHub<true>;
+                $do
+            }
+            IoBuffers::Single => {
+                type $hub = AimHub<false>;
+                $do
+            }
+        }
+    };
 }
 
 /// Why there is no such module.
@@ -138,32 +158,32 @@ impl Backend {
         }
     }
 
-    #[cfg(feature = "rtl")]
-    pub(super) fn aim_units(
+    /// A module of AiM channels that has just been reset.
+    pub(super) fn aim_device(
         self,
         config: &Config,
         options: AimOptions,
         seed: u64,
-    ) -> Result<AimUnits, Failure> {
-        use pimlico_testbenches::aim;
-        Ok(match self {
-            Self::Fast | Self::Model => AimUnits::models(config, options),
-            Self::Rtl => aim::rtl_units(config, options, seed),
-            Self::Lockstep => aim::lockstep_units(config, options, seed),
-        })
+    ) -> Result<Box<dyn AimDevice>, Failure> {
+        if self == Self::Fast {
+            let units = AimUnits::models(config, options);
+            return Ok(Box::new(aim::Module::new(config.clone(), units, options)));
+        }
+        of_hub!(options, M => self.hub::<M>(config, options, seed))
     }
 
-    #[cfg(not(feature = "rtl"))]
-    pub(super) fn aim_units(
+    fn hub<M>(
         self,
         config: &Config,
         options: AimOptions,
-        _: u64,
-    ) -> Result<AimUnits, Failure> {
-        match self {
-            Self::Fast | Self::Model => Ok(AimUnits::models(config, options)),
-            _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
-        }
+        seed: u64,
+    ) -> Result<Box<dyn AimDevice>, Failure>
+    where
+        M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
+    {
+        let hub = HubHost::new(config.clone(), options, self.instances::<M>(seed)?);
+        let about = |error| Failure::Input(format!("--backend {}: {error}", self.name()));
+        Ok(Box::new(hub.map_err(about)?))
     }
 }
 
@@ -201,3 +221,34 @@ where
     let module = ModuleDevice::new(config.clone(), options, Box::new(module));
     Ok(Box::new(Attached::new(module.map_err(io::Error::other)?)))
 }
+
+/// A module of AiM channels in lockstep, as [`watched`].
+#[cfg(feature = "rtl")]
+pub(super) fn watched_hub(
+    config: &Config,
+    options: AimOptions,
+    seed: u64,
+    found: (&Mismatch, &str),
+    files: &Waveforms,
+) -> io::Result<Box<dyn AimDevice>> {
+    fn watched<M>(
+        (config, options, seed, (mismatch, command), files): WatchedHub<'_>,
+    ) -> io::Result<Box<dyn AimDevice>>
+    where
+        M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
+    {
+        use pimlico_testbenches::{Lockstep, Window};
+        let mut hub = Lockstep::<M>::new(1, seed);
+        let from = mismatch.cycle.saturating_sub(BEFORE);
+        let window = Window { from, cycle_ps: aim::SLOTS as u64 * config.tck_ps };
+        hub.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
+        let hub = HubHost::new(config.clone(), options, Box::new(hub));
+        Ok(Box::new(hub.map_err(io::Error::other)?))
+    }
+    let what = (config, options, seed, found, files);
+    of_hub!(options, M => watched::<M>(what))
+}
+
+/// The arguments of [`watched_hub`].
+#[cfg(feature = "rtl")]
+type WatchedHub<'a> = (&'a Config, AimOptions, u64, (&'a Mismatch, &'a str), &'a Waveforms);

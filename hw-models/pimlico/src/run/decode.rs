@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run --op decode`: the files that it takes, and its part of the report for people.
+//! `pimlico run l3|aim decode`: the files that it takes, and its part of the report for people.
 
 use super::arguments::{self, read_config};
+use super::folder;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::grouped;
 use clap::Args;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama::{self, Llama};
+use pimlico_model::checkpoint::config::Config;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
-use pimlico_workload::decode::report::{Agreement, DecodeReport, Parted};
 use pimlico_workload::decode::{self, DecodeJob};
 use pimlico_workload::report::Report;
+use pimlico_workload::report::decode::{Agreement, DecodeReport, Parted};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a tokenizer's file, at the most.
-const LARGEST_TOKENIZER: usize = 64 << 20;
+pub(super) const LARGEST_TOKENIZER: usize = 64 << 20;
 /// Tokens that are decoded, unless it is said.
 const TOKENS: usize = 40;
 
-/// Arguments of `--op decode`.
-#[derive(Args)]
+/// Arguments of decoding.
+#[derive(Args, Default)]
 #[group(id = "decode")]
 pub(super) struct DecodeArguments {
     /// Weights: a llama2.c checkpoint, or a .safetensors file with its --config; a tiny model is built in
-    #[arg(long, value_name = "FILE", help_heading = DECODE)]
+    #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
     /// Their tokenizer, in llama2.c's format
-    #[arg(long, value_name = "FILE", help_heading = DECODE)]
+    #[arg(long, value_name = "FILE")]
     tokenizer: Option<PathBuf>,
+    /// A model's folder as Hugging Face lays it out, with its tokenizer.json or --tokenizer
+    #[arg(long, value_name = "DIR")]
+    model_dir: Option<PathBuf>,
     /// What to go on from [default for the tiny model: "in a small town"]
-    #[arg(long, value_name = "TEXT", help_heading = DECODE)]
+    #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     /// Tokens to decode, at the most [default: 40]
-    #[arg(long, value_name = "N", help_heading = DECODE)]
+    #[arg(long, value_name = "N")]
     tokens: Option<usize>,
     /// Temperature of sampling, by --seed; 0 takes the likeliest token [default: 0]
-    #[arg(long, value_name = "T", value_parser = temperature, help_heading = DECODE)]
+    #[arg(long, value_name = "T", value_parser = temperature)]
     temperature: Option<f64>,
 }
-
-/// Over the arguments in the help.
-const DECODE: &str = "With --op decode";
 
 fn temperature(text: &str) -> Result<f64, String> {
     match text.parse() {
@@ -54,37 +56,44 @@ fn temperature(text: &str) -> Result<f64, String> {
 
 /// What to run.
 pub(super) fn job(arguments: &arguments::RunArguments) -> Result<DecodeJob, Failure> {
-    let decode = &arguments.decode;
+    let given = &arguments.decode;
     let config = arguments.config.as_deref();
-    let (model, checkpoint, reference, tokenizer, prompt) =
-        match (&decode.weights, &decode.tokenizer) {
-            (None, None) if config.is_none() => {
-                let DecodeJob { model, checkpoint, reference, .. } =
-                    tiny_job(TOKENS, arguments.seed)?;
-                (model, checkpoint, reference, tiny::TOKENIZER.to_vec(), tiny::PROMPT)
-            }
-            (Some(weights), Some(tokenizer)) => {
-                let (checkpoint, reference) = read_weights(weights, config)?;
-                let tokenizer = files::read(tokenizer, LARGEST_TOKENIZER)?;
-                (weights.display().to_string(), checkpoint, reference, tokenizer, "")
-            }
-            _ => {
-                let expected = "--op decode: expected --weights FILE and --tokenizer FILE, or \
-                                neither of them nor --config";
-                return Err(Failure::Input(expected.to_owned()));
-            }
-        };
-    let of = decode.tokenizer.as_deref().unwrap_or(Path::new(tiny::NAME));
-    let tokenizer =
-        Tokenizer::read(&tokenizer, checkpoint.shape.vocab).map_err(|e| malformed(of, &e))?;
+    let DecodeArguments { model_dir, weights, tokenizer, .. } = given;
+    let (model, checkpoint, reference, tokenizer, prompt) = match (model_dir, weights, tokenizer) {
+        (None, None, None) if config.is_none() => {
+            let job = tiny_job(TOKENS, arguments.seed)?;
+            (job.model, job.checkpoint, job.reference, job.tokenizer, tiny::PROMPT)
+        }
+        (None, Some(weights), Some(tokenizer)) => {
+            let (checkpoint, reference) = read_weights(weights, config)?;
+            let tokenizer = read_tokenizer(tokenizer, checkpoint.shape.vocab)?;
+            (weights.display().to_string(), checkpoint, reference, tokenizer, "")
+        }
+        (Some(folder), None, tokenizer) if config.is_none() => {
+            let config = folder::config(folder)?;
+            // Before the weights, which are much larger.
+            let tokenizer = match tokenizer {
+                Some(tokenizer) => read_tokenizer(tokenizer, config.shape.vocab)?,
+                None => folder::tokenizer(folder, config.shape.vocab)?,
+            };
+            let checkpoint = folder::model(folder, &config)?;
+            let reference = decode::reference(&checkpoint);
+            (folder.display().to_string(), checkpoint, reference, tokenizer, "")
+        }
+        _ => {
+            let expected = "run decode: expected --model-dir DIR, or --weights FILE and \
+                            --tokenizer FILE, or none of them nor --config";
+            return Err(Failure::Input(expected.to_owned()));
+        }
+    };
     Ok(DecodeJob {
         model,
         checkpoint,
         reference,
         tokenizer,
-        prompt: decode.prompt.clone().unwrap_or(prompt.to_owned()),
-        tokens: decode.tokens.unwrap_or(TOKENS),
-        temperature: decode.temperature.unwrap_or(0.0),
+        prompt: given.prompt.clone().unwrap_or(prompt.to_owned()),
+        tokens: given.tokens.unwrap_or(TOKENS),
+        temperature: given.temperature.unwrap_or(0.0),
         seed: arguments.seed,
         io_buffers: arguments.io_buffers(),
     })
@@ -117,13 +126,12 @@ pub fn llama2c_job(
     seed: u64,
 ) -> Result<DecodeJob, Failure> {
     let (checkpoint, reference) = read_weights(weights, None)?;
-    let words = files::read(tokenizer, LARGEST_TOKENIZER)?;
-    let words = Tokenizer::read(&words, checkpoint.shape.vocab);
+    let tokenizer = read_tokenizer(tokenizer, checkpoint.shape.vocab)?;
     Ok(DecodeJob {
         model: weights.display().to_string(),
         checkpoint,
         reference,
-        tokenizer: words.map_err(|e| malformed(tokenizer, &e))?,
+        tokenizer,
         prompt: prompt.to_owned(),
         tokens,
         temperature: 0.0,
@@ -137,12 +145,7 @@ fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama
     let name = file.display();
     match config {
         Some(config) if is_safetensors => {
-            let (path, config) = (config, read_config(config)?);
-            // What the file of shapes lacks is not the other's fault.
-            config.arithmetic().map_err(|e| malformed(path, &e))?;
-            config.ties_embeddings().map_err(|e| malformed(path, &e))?;
-            let bytes = files::map(file)?;
-            let checkpoint = safetensors::read(&bytes, &config).map_err(|e| malformed(file, &e))?;
+            let checkpoint = read_safetensors(file, &read_config_with_weights(config)?)?;
             let reference = decode::reference(&checkpoint);
             Ok((checkpoint, reference))
         }
@@ -158,6 +161,25 @@ fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama
     }
 }
 
+/// The `config.json` of a model that runs with weights: what it lacks is not the other file's fault.
+pub(super) fn read_config_with_weights(file: &Path) -> Result<Config, Failure> {
+    let config = read_config(file)?;
+    config.arithmetic().map_err(|e| malformed(file, &e))?;
+    config.ties_embeddings().map_err(|e| malformed(file, &e))?;
+    Ok(config)
+}
+
+/// The model of one safetensors file.
+pub(super) fn read_safetensors(file: &Path, config: &Config) -> Result<Checkpoint, Failure> {
+    safetensors::read(&files::map(file)?, config).map_err(|e| malformed(file, &e))
+}
+
+/// A tokenizer of llama2.c.
+fn read_tokenizer(file: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
+    let bytes = files::read(file, LARGEST_TOKENIZER)?;
+    Tokenizer::read(&bytes, vocab).map_err(|e| malformed(file, &e))
+}
+
 /// The model of a llama2.c checkpoint; the reference reads it for itself.
 fn llama2c(file: &Path, bytes: &[u8]) -> Result<(Checkpoint, Llama), Failure> {
     let checkpoint = llama2c::read(bytes).map_err(|e| malformed(file, &e))?;
@@ -167,7 +189,7 @@ fn llama2c(file: &Path, bytes: &[u8]) -> Result<(Checkpoint, Llama), Failure> {
     Ok((checkpoint, reference))
 }
 
-fn malformed(file: &Path, error: &Malformed) -> Failure {
+pub(super) fn malformed(file: &Path, error: &Malformed) -> Failure {
     Failure::Input(format!("{}: {error}", file.display()))
 }
 
@@ -176,6 +198,7 @@ pub(super) fn again(job: &DecodeJob, arguments: &arguments::RunArguments) -> Str
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
     let mut command = "decode".to_owned();
     let files = [
+        ("model-dir", &arguments.decode.model_dir),
         ("weights", &arguments.decode.weights),
         ("tokenizer", &arguments.decode.tokenizer),
         ("config", &arguments.config),

@@ -4,7 +4,7 @@
 use super::arguments::RunArguments;
 use super::decode;
 use super::ranks;
-use crate::output::{self, grouped};
+use crate::output::{self, Page, Table, grouped};
 use pimlico_workload::report::{
     AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
     JobReport, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
@@ -88,7 +88,7 @@ fn title(report: &Report) -> String {
 }
 
 /// Errors by stage, for people.
-fn errors(report: &Report) -> String {
+fn errors(report: &Report) -> Table {
     let stages = report.attention().map(|attention| attention.stages).map(
         |Stages { score, softmax, context, output_from_scores, output }| {
             vec![
@@ -109,7 +109,7 @@ fn errors(report: &Report) -> String {
 }
 
 /// Results against golden's, for people, where that was done.
-fn exact(report: &Report) -> String {
+fn exact(report: &Report) -> Page {
     let row = |operator: &Operator| {
         let Exact { outputs, checked, differing } = operator.exact?;
         let cells = [outputs, checked, differing].map(grouped);
@@ -117,14 +117,15 @@ fn exact(report: &Report) -> String {
     };
     let rows: Vec<Vec<String>> = report.operators.iter().filter_map(row).collect();
     if rows.is_empty() {
-        return String::new();
+        return Page::default();
     }
     let header = ["operator", "results", "compared", "differing"];
-    format!("\nBit for bit against golden's order of summation\n\n{}", output::table(&header, rows))
+    Page::from("\nBit for bit against golden's order of summation\n\n")
+        + output::table(&header, rows)
 }
 
 /// Energy by what takes it, for people, where it is known.
-fn energy(report: &Report) -> String {
+fn energy(report: &Report) -> Page {
     let row = |operator: &Operator| {
         let energy = operator.energy?;
         let Energy { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } =
@@ -136,12 +137,12 @@ fn energy(report: &Report) -> String {
     };
     let rows: Vec<Vec<String>> = report.operators.iter().filter_map(row).collect();
     if rows.is_empty() {
-        return String::new();
+        return Page::default();
     }
     let columns =
         ["total", "activate", "RD_ALL", "bursts", "refresh", "standby", "bank PUs", "rank PU"];
     let header: Vec<_> = std::iter::once("operator").chain(columns).collect();
-    format!("\nEnergy in uJ, an upper bound\n\n{}", output::table(&header, rows))
+    Page::from("\nEnergy in uJ, an upper bound\n\n") + output::table(&header, rows).in_unit("uJ")
 }
 
 /// Header of the slots.
@@ -149,16 +150,24 @@ const SLOTS: [&str; 8] =
     ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O", "host"];
 
 /// The report for people.
-pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
-    let mut text = title(report);
+pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
+    let mut text = Page::from(title(report));
     if let JobReport::Decode(decode) = &report.job {
-        text += &decode::text(decode);
+        text += decode::text(decode);
     }
-    text += &output::table(
-        &["operator", "tCK", "ns", "bank PUs", "data bus", "adder unit", "softmax unit"],
+    text += output::table(
+        &[
+            "operator",
+            "tCK",
+            "ns",
+            "bank PUs, %",
+            "data bus, %",
+            "adder unit, %",
+            "softmax unit, %",
+        ],
         report.operators.iter().map(cost_row),
     );
-    text += &ranks::table(report);
+    text += ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
     // A rank alone has no slots that are lost to I/O, and an AiM module none to the host.
     let left_out = match report.module {
@@ -172,14 +181,15 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
     let header = of_device(SLOTS.map(str::to_owned).to_vec());
     text += "\nSlots of tCCD_L for an all-bank RD";
     text += if several { ", of the rank that is done last\n\n" } else { "\n\n" };
-    text += &output::table(
+    text += output::table(
         &header.iter().map(String::as_str).collect::<Vec<_>>(),
         report.operators.iter().map(|operator| of_device(slot_row(operator))),
-    );
+    )
+    .in_unit("slots");
     text += "\nError against float64, relative to the largest element of the reference\n\n";
-    text += &errors(report);
-    text += &exact(report);
-    text += &energy(report);
+    text += errors(report);
+    text += exact(report);
+    text += energy(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,
@@ -198,8 +208,8 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
         100.0 * load.bus
     );
     match &report.job {
-        JobReport::Decode(decode) => text += &decode::roll_up(decode, report),
-        JobReport::Decoder(layer) => text += &ranks::roll_up(&layer.roll_up),
+        JobReport::Decode(decode) => text += decode::roll_up(decode, report),
+        JobReport::Decoder(layer) => text += ranks::roll_up(&layer.roll_up),
         _ => {}
     }
     if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
@@ -231,7 +241,7 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> String {
 }
 
 fn cost_row(operator: &Operator) -> Vec<String> {
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let shares = &operator.utilisation;
     vec![
         operator.operator.to_owned(),

@@ -3,7 +3,8 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, FormatArguments, Page};
+use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::{Config, SystemKind};
 use pimlico_workload::batch::{
@@ -42,9 +43,8 @@ pub struct BatchArguments {
     /// Seed of the requests
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Print one JSON document in place of a table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// What the ranks are.
@@ -69,7 +69,7 @@ impl System {
 /// Runs the command.
 pub fn run(arguments: &BatchArguments) -> Result<(), Failure> {
     let document = Document::new(arguments)?;
-    if arguments.json { output::print_json(&document) } else { output::print(&text(&document)) }
+    output::report(arguments.format, (Kind::SweepBatch, &document), &text(&document))
 }
 
 /// What `--json` prints.
@@ -174,27 +174,27 @@ fn ranks(memory_gib: u64, rank: &Config) -> Result<u64, Failure> {
 }
 
 /// The report for people.
-fn text(document: &Document<'_>) -> String {
+fn text(document: &Document<'_>) -> Page {
     let Document { model, seed, generate, requests, points, .. } = document;
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "batch size of {model} on {}: {requests} requests for each line, {generate} tokens generated \
          on average, seed {seed}\n\n",
         document.device
-    );
+    ));
     let header = [
         "task",
-        "GiB",
-        "maximum",
+        "memory, GiB",
+        "maximum, tokens",
         "mean tokens",
-        "static",
-        "lazy",
-        "more",
-        "by lengths alone",
-        "static: memory used",
-        "lazy: memory used",
+        "static, requests",
+        "lazy, requests",
+        "more, %",
+        "by lengths alone, %",
+        "static: memory used, %",
+        "lazy: memory used, %",
         "sent back",
     ];
-    text += &output::table(
+    text += output::table(
         &header,
         points.iter().map(|point| {
             let BatchComparison { fixed, lazy, increase_percent, lengths_percent } =
@@ -206,15 +206,15 @@ fn text(document: &Document<'_>) -> String {
                 format!("{:.0}", lazy.mean_tokens),
                 format!("{:.1}", fixed.batch),
                 format!("{:.1}", lazy.batch),
-                format!("{increase_percent:+.0} %"),
-                format!("{lengths_percent:+.0} %"),
-                format!("{:.0} %", 100.0 * fixed.utilisation),
-                format!("{:.0} %", 100.0 * lazy.utilisation),
+                format!("{increase_percent:+.0}"),
+                format!("{lengths_percent:+.0}"),
+                format!("{:.0}", 100.0 * fixed.utilisation),
+                format!("{:.0}", 100.0 * lazy.utilisation),
                 lazy.preempted.to_string(),
             ]
         }),
     );
-    text += &notes(points);
+    text += notes(points);
     text
 }
 

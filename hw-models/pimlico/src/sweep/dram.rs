@@ -4,7 +4,8 @@
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
-use crate::output::{self, grouped};
+use crate::output::{self, FormatArguments, Page, Table, grouped};
+use crate::schema::Kind;
 use crate::workloads::{Machine, MdqRun, Run};
 use clap::Args;
 use pimlico_device::{Config, DeviceSpec, Mdq, SystemKind, Topology};
@@ -41,9 +42,8 @@ pub struct DramArguments {
     /// upper bound of contention, not a model cycle by cycle
     #[arg(long, value_enum, default_value_t = MdqArgument::Private)]
     mdq: MdqArgument,
-    /// Print one JSON document in place of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// What `--json` prints.
@@ -76,7 +76,7 @@ struct BusRow {
 
 /// Runs the command.
 pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
-    let DramArguments { tokens, seed, mdq, json, .. } = *arguments;
+    let DramArguments { tokens, seed, mdq, format, .. } = *arguments;
     let mdq = Mdq::from(mdq);
     let drams = match &arguments.device {
         device if device.given()?.is_some() => vec![device.of(SystemKind::L3)?],
@@ -113,10 +113,7 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
         bar.inc(1);
     }
     bar.finish_and_clear();
-    match json {
-        true => output::print_json(&report),
-        false => output::print(&(text(&report) + &mdq_text(&report))),
-    }
+    output::report(format, (Kind::SweepDram, &report), &(text(&report) + mdq_text(&report)))
 }
 
 fn layer_ranks() -> Topology {
@@ -142,53 +139,60 @@ fn heads_and_matrix(machine: &Machine, seed: u64) -> Result<Vec<Run>, Failure> {
     Ok(runs)
 }
 
-fn text(report: &DramReport) -> String {
+fn text(report: &DramReport) -> Page {
     let drams =
         report.drams.iter().map(|row| (format!("{}, {}", row.dram, row.faw_banks), &*row.runs));
     let buses = report.buses.iter().map(|row| {
         let BusRow { ccd_result_tck, wtr_shared_tck, .. } = row;
         (format!("{ccd_result_tck}, {wtr_shared_tck}"), &*row.runs)
     });
-    let what = "tCK, and the share of the bank PUs' bandwidth, by";
-    format!(
-        "{what} preset and banks that may open in a tFAW; seed {}\n\n{}\n{what} tCCD_RESULT and tWTR_SHARED\n\n{}",
-        report.seed,
-        table(&drams.collect::<Columns<'_>>()),
-        table(&buses.collect::<Columns<'_>>())
-    )
+    let by_dram = format!("preset and banks that may open in a tFAW; seed {}", report.seed);
+    tables(&by_dram, &drams.collect::<Columns<'_>>())
+        + "\n"
+        + tables("tCCD_RESULT and tWTR_SHARED", &buses.collect::<Columns<'_>>())
 }
 
 /// Columns of a table: a name, and what the work takes.
 pub(super) type Columns<'a> = Vec<(String, &'a [Run])>;
 
-/// A row for each piece of work, a column for each DRAM: tCK, and the share of the bank PUs' bandwidth.
-pub(super) fn table(columns: &[(String, &[Run])]) -> String {
+/// tCK, and the share of the bank PUs' bandwidth.
+pub(super) fn tables(by: &str, columns: &[(String, &[Run])]) -> Page {
+    Page::from(format!("tCK by {by}\n\n"))
+        + table(columns, |run| grouped(run.tck)).in_unit("tCK")
+        + format!("\nShare of the bank PUs' bandwidth in % by {by}\n\n")
+        + table(columns, |run| format!("{:.1}", 100.0 * run.share)).in_unit("%")
+}
+
+/// A row for each piece of work, a column for each DRAM.
+fn table(columns: &[(String, &[Run])], cell: impl Fn(&Run) -> String) -> Table {
     let mut header = vec![""];
     header.extend(columns.iter().map(|(name, _)| name.as_str()));
     let works = columns.first().map_or(0, |(_, runs)| runs.len());
     let rows = (0..works).map(|n| {
         let name = columns[0].1[n].workload.clone();
-        let cells = columns.iter().map(|(_, runs)| {
-            let Run { tck, share, .. } = &runs[n];
-            format!("{} ({:.1} %)", grouped(*tck), 100.0 * share)
-        });
+        let cells = columns.iter().map(|(_, runs)| cell(&runs[n]));
         std::iter::once(name).chain(cells).collect()
     });
     output::table(&header, rows)
 }
 
 /// A row for each piece of work on each DRAM, where the ranks of a DIMM share its data lines.
-fn mdq_text(report: &DramReport) -> String {
+fn mdq_text(report: &DramReport) -> Page {
     let rows: Vec<_> = report.drams.iter().flat_map(mdq_rows).collect();
     if rows.is_empty() {
-        return String::new();
+        return Page::default();
     }
-    let header =
-        ["", "DRAM", "MDQ private", "wanted of one MDQ", "MDQ shared, at the least", "MDQ shared"];
-    format!(
-        "\nThe ranks of a DIMM share its data lines: tCK, an upper bound of contention beside what any order takes\n\n{}",
-        output::table(&header, rows)
-    )
+    let header = [
+        "",
+        "DRAM",
+        "MDQ private, tCK",
+        "wanted of one MDQ, %",
+        "MDQ shared, at the least, tCK",
+        "MDQ shared, tCK",
+        "more, %",
+    ];
+    let what = "\nThe ranks of a DIMM share its data lines: an upper bound of contention beside what any order takes\n\n";
+    Page::from(what) + output::table(&header, rows)
 }
 
 fn mdq_rows(dram: &DramRow) -> impl Iterator<Item = Vec<String>> {
@@ -198,9 +202,10 @@ fn mdq_rows(dram: &DramRow) -> impl Iterator<Item = Vec<String>> {
             run.workload.clone(),
             format!("{}, {}", dram.dram, dram.faw_banks),
             grouped(run.private_tck),
-            format!("{:.1} %", 100.0 * run.wanted),
+            format!("{:.1}", 100.0 * run.wanted),
             grouped(run.least_tck),
-            format!("{} (+{:.1} %)", grouped(run.shared_tck), 100.0 * more),
+            grouped(run.shared_tck),
+            format!("{:+.1}", 100.0 * more),
         ]
     })
 }
@@ -217,7 +222,7 @@ mod tests {
 
     #[test]
     fn shared_data_lines_have_a_column_beside_private_ones() {
-        assert_eq!(mdq_text(&report(Vec::new())), "");
+        assert_eq!(mdq_text(&report(Vec::new())).text(), "");
         let run = MdqRun {
             workload: "work".to_owned(),
             private_tck: 1000,
@@ -225,13 +230,13 @@ mod tests {
             least_tck: 1220,
             wanted: 1.218,
         };
-        let text = mdq_text(&report(vec![run]));
+        let text = mdq_text(&report(vec![run])).text();
         let row = text.lines().last().expect("a row");
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
-        let expected = ["work", "a DRAM, 8", "1 000", "121.8 %", "1 220", "1 500 (+50.0 %)"];
+        let expected = ["work", "a DRAM, 8", "1 000", "121.8", "1 220", "1 500", "+50.0"];
         assert_eq!(cells, expected);
         let header = text.lines().find(|line| line.contains("MDQ private")).expect("a header");
-        assert_eq!(header.split('|').next_back().map(str::trim), Some("MDQ shared"));
+        assert_eq!(header.split('|').next_back().map(str::trim), Some("more, %"));
     }
 
     #[test]

@@ -3,13 +3,16 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::{MOST_MODULES, Switch, channels, find_model};
+use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
 use pimlico_device::aim::{AimMapping, MULTIPLIERS, Order, Pu};
-use pimlico_workload::aim::assumptions::{self, Assumptions, AssumptionsReport, Gains, GainsRow};
-use pimlico_workload::aim::io_buffers::{self, BufferComparison, BufferRow, Side, Study};
+use pimlico_workload::io_buffers::gains::{self, Gains, GainsRow};
+use pimlico_workload::io_buffers::{
+    self, Assumptions, AssumptionsReport, BufferComparison, BufferRow, Side, Study,
+};
 use pimlico_workload::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
@@ -70,9 +73,8 @@ pub struct IoBuffersArguments {
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
-    /// Print one JSON document in place of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Order of a matrix of several groups of rows and tiles of the vector.
@@ -104,7 +106,7 @@ impl IoBuffersArguments {
 
 /// Runs the command.
 pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
-    let IoBuffersArguments { model, contexts, channels, tp, refresh, seed, json, .. } = arguments;
+    let IoBuffersArguments { model, contexts, channels, tp, refresh, seed, format, .. } = arguments;
     let spec = arguments.device.of(SystemKind::Aim)?;
     if let Some(wrong) = tp.iter().find(|tp| !(1..=MOST_MODULES).contains(*tp)) {
         return Err(Failure::Input(format!("--tp {wrong}: expected 1 to {MOST_MODULES} modules")));
@@ -120,7 +122,8 @@ pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
         seed: *seed,
         assumptions: arguments.assumed(),
     };
-    let rows = if arguments.assumptions { gains(&study, *json)? } else { compare(&study, *json)? };
+    let rows =
+        if arguments.assumptions { gains(&study, *format)? } else { compare(&study, *format)? };
     let sides = || rows.iter().flat_map(|row| [&row.single, &row.ping_pong]);
     let violations: u64 = sides().map(|side| side.pin_violations).sum();
     let differing: u64 = sides().map(|side| side.differing).sum();
@@ -132,43 +135,30 @@ pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
     }
 }
 
-fn failure(error: io_buffers::RunError) -> Failure {
-    match error {
-        io_buffers::RunError::Layout(error) => Failure::Input(error.to_string()),
-        io_buffers::RunError::Device(error) => Failure::Check(error.to_string()),
-    }
-}
-
 /// Operator by operator.
-fn compare(study: &Study, json: bool) -> Result<Vec<BufferRow>, Failure> {
+fn compare(study: &Study, format: FormatArguments) -> Result<Vec<BufferRow>, Failure> {
     let bar = output::progress(study.len() as u64, "runs");
     let comparison = io_buffers::compare(study, || bar.inc(1));
     bar.finish_and_clear();
-    let comparison = comparison.map_err(failure)?;
-    match json {
-        true => output::print_json(&comparison)?,
-        false => output::print(&text(&comparison))?,
-    }
+    let comparison = comparison?;
+    output::report(format, (Kind::SweepIoBuffers, &comparison), &text(&comparison))?;
     Ok(comparison.rows)
 }
 
 /// The four gains, assumption by assumption.
-fn gains(study: &Study, json: bool) -> Result<Vec<BufferRow>, Failure> {
+fn gains(study: &Study, format: FormatArguments) -> Result<Vec<BufferRow>, Failure> {
     let contexts = study.contexts.iter().copied().max().into_iter().collect();
     let tp = study.tp.iter().copied().min().into_iter().collect();
     let study = Study { contexts, tp, ..study.clone() };
-    let bar = output::progress(assumptions::runs(&study) as u64, "runs");
-    let gains = assumptions::gains(&study, || bar.inc(1));
+    let bar = output::progress(gains::runs(&study) as u64, "runs");
+    let gains = gains::gains(&study, || bar.inc(1));
     bar.finish_and_clear();
-    let gains = gains.map_err(failure)?;
-    match json {
-        true => output::print_json(&gains)?,
-        false => output::print(&gains_text(&gains))?,
-    }
+    let gains = gains?;
+    output::report(format, (Kind::SweepIoBuffersAssumptions, &gains), &gains_text(&gains))?;
     Ok(gains.rows.into_iter().flat_map(|row| row.operators).collect())
 }
 
-fn gains_text(gains: &Gains) -> String {
+fn gains_text(gains: &Gains) -> Page {
     let Gains { system, model, channels, refresh, seed, context, tp, rows } = gains;
     let refresh = if *refresh { "on" } else { "off" };
     let context = grouped(*context as u64);
@@ -176,22 +166,33 @@ fn gains_text(gains: &Gains) -> String {
         "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n\
          by how much ping-pong buffers shorten QK^T and SV of {context} tokens, FFN1 and FFN2 with tp {tp}\n\n"
     );
-    let cell = |row: &BufferRow| {
-        let [single, ping_pong] = [&row.single, &row.ping_pong].map(|side| grouped(side.cycles));
-        format!("{:.1} % ({single} to {ping_pong})", row.reduction_percent)
-    };
-    let line = |row: &GainsRow| {
+    let line = |row: &GainsRow, cell: &dyn Fn(&BufferRow) -> String| -> Vec<String> {
         std::iter::once(row.name.to_owned()).chain(row.operators.iter().map(cell)).collect()
     };
     let of_paper = |row: &GainsRow| {
-        let paper = row.operators.iter().map(|row| format!("{:.0} %", row.paper_percent));
+        let paper = row.operators.iter().map(|row| format!("{:.0}", row.paper_percent));
         std::iter::once("LoL-PIM".to_owned()).chain(paper).collect()
     };
+    let less = |row| line(row, &|row| format!("{:.1}", row.reduction_percent));
     let lines: Vec<Vec<String>> =
-        rows.first().map(of_paper).into_iter().chain(rows.iter().map(line)).collect();
+        rows.first().map(of_paper).into_iter().chain(rows.iter().map(less)).collect();
+    let tck = rows.iter().flat_map(|row| {
+        [("single", true), ("ping-pong", false)].map(|(buffers, is_single)| {
+            let side = |row: &BufferRow| {
+                grouped(if is_single { row.single.cycles } else { row.ping_pong.cycles })
+            };
+            let mut line = line(row, &side);
+            line.insert(1, buffers.to_owned());
+            line
+        })
+    });
     let note = "\nThat LoL-PIM's simulator charges the mode change is inferred from the public AiM simulator; how many tokens of\n\
                 K share a DRAM row is not in the paper.\n";
-    title + &output::table(&["assumed", "QK^T", "SV", "FFN1", "FFN2"], lines) + note
+    Page::from(title)
+        + output::table(&["assumed", "QK^T, %", "SV, %", "FFN1, %", "FFN2, %"], lines)
+        + "\ntCK of either\n\n"
+        + output::table(&["assumed", "buffers", "QK^T", "SV", "FFN1", "FFN2"], tck).in_unit("tCK")
+        + note
 }
 
 /// What is assumed.
@@ -206,16 +207,16 @@ fn assumed(assumptions: &AssumptionsReport) -> String {
     )
 }
 
-fn text(comparison: &BufferComparison) -> String {
+fn text(comparison: &BufferComparison) -> Page {
     let BufferComparison { system, model, channels, refresh, seed, rows, .. } = comparison;
     let assumed = assumed(&comparison.assumptions);
     let refresh = if *refresh { "on" } else { "off" };
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "{model} on a module of {channels} channels of {system}, refresh {refresh}, seed {seed}\n{assumed}\
          a head's score (QK^T) and context (SV); matrices of a layer, shared out among tp modules\n\n"
-    );
-    text += &output::table(
-        &["operator", "of", "matrix", "single tCK", "ping-pong tCK", "less", "LoL-PIM"],
+    ));
+    text += output::table(
+        &["operator", "of", "matrix", "single, tCK", "ping-pong, tCK", "less, %", "LoL-PIM, %"],
         rows.iter().map(|row| {
             let [lines, columns] = row.matrix;
             vec![
@@ -224,13 +225,13 @@ fn text(comparison: &BufferComparison) -> String {
                 format!("{lines} x {columns}"),
                 grouped(row.single.cycles),
                 grouped(row.ping_pong.cycles),
-                format!("{:.1} %", row.reduction_percent),
-                format!("{:.0} %", row.paper_percent),
+                format!("{:.1}", row.reduction_percent),
+                format!("{:.0}", row.paper_percent),
             ]
         }),
     );
     text += "\nSlots of tCCD for an all-bank RD\n\n";
-    text += &output::table(
+    text += output::table(
         &[
             "operator",
             "of",

@@ -3,7 +3,8 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, FormatArguments, Page, grouped};
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::SystemKind;
 use pimlico_workload::numerics::{self, NumericsComparison, NumericsRow};
@@ -27,38 +28,33 @@ pub struct NumericsArguments {
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
-    /// Print one JSON document in place of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// Runs the command.
 pub fn run(arguments: &NumericsArguments) -> Result<(), Failure> {
     let spec = arguments.device.of(SystemKind::L3)?;
     let bar = output::progress(2 * arguments.context.len() as u64, "heads");
-    let NumericsArguments { head_dim, context, seed, json, .. } = arguments;
+    let NumericsArguments { head_dim, context, seed, format, .. } = arguments;
     let rank = (spec.config(), spec.options());
     let comparison = numerics::compare(&rank, *head_dim, context, *seed, || bar.inc(1));
     bar.finish_and_clear();
     let comparison = comparison.map_err(|error| Failure::Input(error.to_string()))?;
-    if *json {
-        output::print_json(&comparison)?;
-    } else {
-        output::print(&text(&comparison))?;
-    }
+    output::report(*format, (Kind::SweepNumerics, &comparison), &text(&comparison))?;
     match comparison.rows.iter().map(|row| row.pin_violations).sum() {
         0 => Ok(()),
         count => Err(Failure::Check(format!("{count} violations at the DRAM's pins"))),
     }
 }
 
-fn text(comparison: &NumericsComparison) -> String {
+fn text(comparison: &NumericsComparison) -> Page {
     let NumericsComparison { system, head_dim, seed, rows } = comparison;
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "a head of {head_dim} on a rank of {system}, seed {seed}\n\
          error of the output against float64, relative to its largest element; ULP of the RMS at it\n\n"
-    );
-    text += &output::table(
+    ));
+    text += output::table(
         &[
             "context",
             "scores",
@@ -67,10 +63,10 @@ fn text(comparison: &NumericsComparison) -> String {
             "tCK",
             "bubbles",
             "from its scores: max",
-            "RMS",
-            "ULP",
+            "from its scores: RMS",
+            "from its scores: RMS, ULP",
             "from K, V, Q: max",
-            "RMS",
+            "from K, V, Q: RMS",
         ],
         rows.iter().map(cells),
     );

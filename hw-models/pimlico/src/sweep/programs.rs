@@ -3,8 +3,9 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::find_model;
+use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::SystemKind;
 use pimlico_host::program::attention::MAX_CONTEXT;
@@ -28,9 +29,8 @@ pub struct ProgramsArguments {
         default_values_t = [1024, 8192, 32_768, 131_072]
     )]
     contexts: Vec<usize>,
-    /// Print one JSON document in place of the tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 #[derive(Serialize)]
@@ -43,7 +43,7 @@ struct Document {
 
 /// Runs the command.
 pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
-    let ProgramsArguments { model: name, contexts, json, .. } = arguments;
+    let ProgramsArguments { model: name, contexts, format, .. } = arguments;
     let (model, config) = (find_model(name)?, arguments.device.of(SystemKind::L3)?.config());
     if let Some(context) = contexts.iter().find(|context| !(1..=MAX_CONTEXT).contains(*context)) {
         let message = format!("--contexts {context}: expected 1 to {MAX_CONTEXT}");
@@ -56,20 +56,17 @@ pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
     let attention = attention.map_err(wrong)?;
     let fc = study::matrices(&config, &model).map_err(wrong)?;
     let document = Document { device: config.name, model: name.clone(), attention, fc };
-    match json {
-        true => output::print_json(&document),
-        false => output::print(&text(&document)),
-    }
+    output::report(*format, (Kind::SweepPrograms, &document), &text(&document))
 }
 
-fn text(document: &Document) -> String {
+fn text(document: &Document) -> Page {
     let Document { device, model, attention, fc } = document;
-    let mut text = format!(
+    let mut text = Page::from(format!(
         "programs for {model} on a rank of {device}: bytes of the dispatcher's program, and of the \
          static one with every command spelled out\n\nattention of the query heads that share K and V; \
          what the host writes for a token more\n\n"
-    );
-    text += &output::table(
+    ));
+    text += output::table(
         &[
             "context",
             "heads",
@@ -78,9 +75,9 @@ fn text(document: &Document) -> String {
             "static, bytes",
             "fits 96 KB",
             "T_cur, bytes/token",
-            "Va2Pa",
-            "commands",
-            "static: rewritten",
+            "Va2Pa, bytes/token",
+            "commands, bytes/token",
+            "static: rewritten, bytes/token",
         ],
         attention.iter().map(|cost| {
             vec![
@@ -98,7 +95,7 @@ fn text(document: &Document) -> String {
         }),
     );
     text += "\nfully-connected operators: written once\n\n";
-    text += &output::table(
+    text += output::table(
         &["operator", "rows", "columns", "program, bytes", "static, bytes", "fits 96 KB"],
         fc.iter().map(|cost| {
             vec![

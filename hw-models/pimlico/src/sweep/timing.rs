@@ -4,7 +4,8 @@
 use super::dram::{self, Columns};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, FormatArguments, Page};
+use crate::schema::Kind;
 use crate::workloads::{Machine, Run};
 use clap::Args;
 use pimlico_device::spec::Sweep;
@@ -41,9 +42,8 @@ pub struct TimingArguments {
     /// Seed of the data
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
-    /// Print one JSON document in place of the table
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// What `--json` prints.
@@ -86,10 +86,7 @@ pub fn run(arguments: &TimingArguments) -> Result<(), Failure> {
         seed: arguments.seed,
         values,
     };
-    match arguments.json {
-        true => output::print_json(&report),
-        false => output::print(&text(&report)),
-    }
+    output::report(arguments.format, (Kind::SweepTiming, &report), &text(&report))
 }
 
 impl TimingArguments {
@@ -117,7 +114,7 @@ impl TimingArguments {
     }
 }
 
-fn text(report: &TimingReport) -> String {
+fn text(report: &TimingReport) -> Page {
     let TimingReport { device, key, go_along, seed, values, .. } = report;
     let columns: Columns<'_> =
         values.iter().map(|row| (row.value.to_string(), &*row.runs)).collect();
@@ -125,8 +122,5 @@ fn text(report: &TimingReport) -> String {
         others if others.is_empty() => others,
         others => format!(", with which {others} go"),
     };
-    format!(
-        "tCK, and the share of the bank PUs' bandwidth, by {key} of {device} in tCK{along}; seed {seed}\n\n{}",
-        dram::table(&columns)
-    )
+    dram::tables(&format!("{key} of {device} in tCK{along}; seed {seed}"), &columns)
 }

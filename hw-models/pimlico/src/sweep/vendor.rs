@@ -6,7 +6,8 @@
 mod work;
 
 use crate::failure::Failure;
-use crate::output::{self, grouped};
+use crate::output::{self, FormatArguments, Page, Table, grouped};
+use crate::schema::Kind;
 use crate::workloads::Machine;
 use clap::Args;
 use pimlico_device::{Config, Mdq, Options};
@@ -43,9 +44,8 @@ pub struct VendorArguments {
     /// Short heads, a small matrix and a layer of few tokens, to try the command
     #[arg(long)]
     quick: bool,
-    /// Print one JSON document in place of tables
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: FormatArguments,
 }
 
 /// What `--json` prints.
@@ -160,13 +160,13 @@ fn sum(one: &Slots, other: &Slots) -> Slots {
 
 /// Runs the command.
 pub fn run(arguments: &VendorArguments) -> Result<(), Failure> {
-    let VendorArguments { tokens, ref weights, seed, jobs, quick, json } = *arguments;
+    let VendorArguments { tokens, ref weights, seed, jobs, quick, format } = *arguments;
     let sizes = if quick { Sizes::quick(tokens) } else { Sizes::full(tokens) };
     let (works, left_out) = work::all(&sizes, weights.as_deref(), seed)?;
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
     let rows = rows(&works, seed, jobs.map_or(1, NonZero::get))?;
     let report = VendorReport { sweep: "vendor", seed, quick, rows, left_out };
-    if json { output::print_json(&report) } else { output::print(&text(&report)) }
+    output::report(format, (Kind::SweepVendor, &report), &text(&report))
 }
 
 /// All work with all choices.
@@ -214,19 +214,14 @@ fn judge(cells: &[Cell]) -> Result<(), Failure> {
     }
 }
 
-fn text(report: &VendorReport) -> String {
-    let mut text = format!(
-        "tCK, and the share of the bank PUs' bandwidth, by the vendor's choices; seed {}\n\n{}",
-        report.seed,
-        table(report, |Cell { tck, share, .. }| format!(
-            "{}, {:.1} %",
-            grouped(*tck),
-            100.0 * share
-        ))
-    );
+fn text(report: &VendorReport) -> Page {
+    let mut text = Page::from(format!("tCK by the vendor's choices; seed {}\n\n", report.seed));
+    text += table(report, |cell| grouped(cell.tck)).in_unit("tCK");
+    text += "\nShare of the bank PUs' bandwidth in %\n\n";
+    text += table(report, |cell| format!("{:.1}", 100.0 * cell.share)).in_unit("%");
     text += "\nSlots of an all-bank RD that are lost, in %: to row switches, refresh, fill and drain, bubbles, \
              waiting\n\n";
-    text += &table(report, |cell| lost(&cell.slots));
+    text += table(report, |cell| lost(&cell.slots)).in_unit("%");
     text += "\nnote: 16 banks in a tFAW is what L3 assumes, 4 what JESD79-4 allows\n\
              note: MDQ, the data lines between buffer chip and chips, are each rank's or one set for both ranks of a \
              DIMM. A rank that is alone at work has them to itself and takes the same. Shared, tCK are an upper \
@@ -236,13 +231,13 @@ fn text(report: &VendorReport) -> String {
              note: on several ranks, one of the pieces of work that are alike is run. What is run is checked at the \
              DRAM's pins, and computes the same with every choice\n";
     for LeftOut { workload, why } in &report.left_out {
-        text += &format!("left out: {workload}: {why}\n");
+        text += format!("left out: {workload}: {why}\n");
     }
     text
 }
 
 /// A row for each piece of work, a column for each choice.
-fn table(report: &VendorReport, cell: impl Fn(&Cell) -> String) -> String {
+fn table(report: &VendorReport, cell: impl Fn(&Cell) -> String) -> Table {
     let first = report.rows.first().map_or(&[][..], |row| &row.cells);
     let names = first.iter().map(|Cell { chip_gbit, faw_banks, mdq, .. }| {
         format!("chips of {chip_gbit} Gb\n{faw_banks} banks in a tFAW\nMDQ {mdq}")
@@ -310,11 +305,11 @@ mod tests {
     #[test]
     fn a_row_has_a_cell_for_each_choice_and_says_where_it_is_the_same() {
         let report = report();
-        let text = text(&report);
+        let text = text(&report).text();
         let row = text.lines().find(|line| line.contains("a head")).expect("a row");
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
         assert_eq!(cells.len(), 9);
-        assert!(cells[1].ends_with(" %") && cells[2] == "same", "{row}");
+        assert!(cells[1].ends_with(char::is_numeric) && cells[2] == "same", "{row}");
         assert_eq!(text.contains("left out: a token of stories260K"), !report.left_out.is_empty());
     }
 

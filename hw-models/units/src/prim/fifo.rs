@@ -23,6 +23,21 @@ impl<T: Copy + Default, const DEPTH: usize> Fifo<T, DEPTH> {
         (self.count > 0).then(|| &self.entries[self.head])
     }
 
+    /// Whether nothing is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether there is no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count == DEPTH
+    }
+
+    /// How many entries are in it.
+    pub(crate) fn count(&self) -> usize {
+        self.count
+    }
+
     /// The end of a cycle: the oldest entry leaves, another enters. Nothing leaves an empty queue, and
     /// nothing enters a full one.
     pub(crate) fn clock(&mut self, pop: bool, push: Option<T>) {

@@ -2,25 +2,25 @@
 //! One token through all layers: matrices and attention on the device, the rest on the host.
 //!
 //! ```text
-//! host    embedding, norm      bias, RoPE             add, norm           gate           add ... norm
+//! host    embedding, norm      bias, norms, RoPE      add, norm           gate           add ... norm
 //! device                  qkv             K, V, attention, projection ffn1      ffn2               lm_head
 //! ```
 //!
 //! What goes to the device is rounded to binary16 once; what comes from it is binary16.
 
-use super::machine::Machine;
-use super::tally::{Cost, Kind, Tally};
-use super::weights::Weights;
-use super::{DecodeError, between};
-use crate::attention;
-use crate::gemv;
+use super::between;
+use super::tally::{Cost, Tally};
+use crate::error::WorkloadError;
+use crate::judge::{heads as judge, product_error};
+use crate::machine::{Kind, Machine, Weights};
+use crate::report::Error;
 use half::f16;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use pimlico_model::data::Head;
 
 /// A model that runs on a device.
-pub struct Engine<'a, M> {
-    machine: M,
+pub struct Engine<'a> {
+    machine: &'a mut dyn Machine,
     model: &'a Checkpoint,
     weights: &'a Weights,
     /// K and V so far, as they are in the banks: of each layer and K and V head.
@@ -28,18 +28,18 @@ pub struct Engine<'a, M> {
     tally: Tally,
 }
 
-impl<'a, M: Machine> Engine<'a, M> {
+impl<'a> Engine<'a> {
     /// Of a model whose weights have been written into the banks.
-    pub fn new(machine: M, model: &'a Checkpoint, weights: &'a Weights) -> Self {
+    pub fn new(machine: &'a mut dyn Machine, model: &'a Checkpoint, weights: &'a Weights) -> Self {
         let CheckpointShape { layers, kv_heads, .. } = model.shape;
         let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
         Self { machine, model, weights, past, tally: Tally::new(layers) }
     }
 
-    /// The device, and what it has cost so far.
-    pub fn finish(self) -> (M, Tally) {
-        (self.machine, self.tally)
+    /// What it has cost so far.
+    pub fn finish(self) -> Tally {
+        self.tally
     }
 
     /// Takes a token at the position behind the last. Returns the logits of the next one, if they are
@@ -53,7 +53,7 @@ impl<'a, M: Machine> Engine<'a, M> {
         token: usize,
         position: usize,
         wants_logits: bool,
-    ) -> Result<Option<Vec<f32>>, DecodeError> {
+    ) -> Result<Option<Vec<f32>>, WorkloadError> {
         self.tally.begin_token(position, token);
         let dim = self.model.shape.dim;
         let mut x = self.model.embedding[token * dim..][..dim].to_vec();
@@ -67,8 +67,13 @@ impl<'a, M: Machine> Engine<'a, M> {
         self.product(Kind::LmHead, None, &h).map(Some)
     }
 
-    fn layer(&mut self, number: usize, position: usize, x: &mut [f32]) -> Result<(), DecodeError> {
-        let Arithmetic { theta, epsilon, pairs, gate } = self.model.arithmetic;
+    fn layer(
+        &mut self,
+        number: usize,
+        position: usize,
+        x: &mut [f32],
+    ) -> Result<(), WorkloadError> {
+        let Arithmetic { epsilon, gate, .. } = self.model.arithmetic;
         let shape = self.model.shape;
         let (weights, here) = (&self.model.layers[number], Some(number));
 
@@ -76,8 +81,12 @@ impl<'a, M: Machine> Engine<'a, M> {
         let mut vectors = self.product(Kind::Qkv, here, &h)?;
         between::add(&mut vectors, &weights.bias);
         let (q_and_k, v) = vectors.split_at_mut(shape.q_width() + shape.kv_width());
+        let (q, k) = q_and_k.split_at_mut(shape.q_width());
+        for (heads, weight) in [(q, &weights.q_norm), (k, &weights.k_norm)] {
+            between::norm_heads(heads, weight, epsilon);
+        }
         for head in q_and_k.chunks_mut(shape.head_dim) {
-            between::turn(head, position, theta, pairs);
+            between::turn(head, position, &self.model.arithmetic);
         }
         let (q, k) = q_and_k.split_at(shape.q_width());
         let context = self.attention(number, q, k, v)?;
@@ -97,13 +106,13 @@ impl<'a, M: Machine> Engine<'a, M> {
         kind: Kind,
         layer: Option<usize>,
         input: &[f32],
-    ) -> Result<Vec<f32>, DecodeError> {
+    ) -> Result<Vec<f32>, WorkloadError> {
         let matrix = self.weights.matrix(kind, layer);
         let vector = bits(input);
-        let (outputs, statistics) = self.machine.product(kind, layer, &vector)?;
-        let error = gemv::error(&matrix.rows, &vector, &outputs);
+        let (outputs, ran) = self.machine.product(kind, layer, &vector)?;
+        let error = product_error(&matrix.rows, &vector, &outputs);
         let macs = (matrix.rows.len() * matrix.columns) as u64;
-        self.tally.add(kind, layer, Cost { statistics, macs, error });
+        self.tally.add(kind, layer, Cost { ran, macs, error });
         Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
     }
 
@@ -114,7 +123,7 @@ impl<'a, M: Machine> Engine<'a, M> {
         q: &[f32],
         k: &[f32],
         v: &[f32],
-    ) -> Result<Vec<f32>, DecodeError> {
+    ) -> Result<Vec<f32>, WorkloadError> {
         let head_dim = self.model.shape.head_dim;
         let group = self.model.shape.group();
         let heads = &mut self.past[number];
@@ -124,18 +133,18 @@ impl<'a, M: Machine> Engine<'a, M> {
             head.v.push(bits(v));
             head.queries = queries.chunks(head_dim).map(bits).collect();
         }
-        let (statistics, bytes) = self.machine.append(number, heads)?;
-        self.tally.add_append(statistics, bytes);
+        self.tally.add_append(self.machine.append(number, heads)?);
 
+        let (results, ran) = self.machine.attention(number, heads)?;
+        let mut error = Error::default();
         let mut context = Vec::with_capacity(q.len());
-        for (of_layer, head) in heads.iter().enumerate() {
-            let result = self.machine.attention(number, of_layer, head)?;
-            let stages = attention::errors(head, &result, self.machine.normalise());
-            let macs = (2 * group * head.k.len() * head_dim) as u64;
-            let cost = Cost { statistics: result.statistics, macs, error: stages.output };
-            self.tally.add(Kind::Attention, Some(number), cost);
+        for (head, result) in heads.iter().zip(&results) {
+            error = error.worse(judge::errors(head, result, self.machine.normalise()).output);
             context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
         }
+        let tokens: usize = heads.iter().map(|head| head.k.len()).sum();
+        let macs = (2 * group * tokens * head_dim) as u64;
+        self.tally.add(Kind::Attention, Some(number), Cost { ran, macs, error });
         Ok(context)
     }
 }

@@ -8,39 +8,29 @@
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
 //! same weights in float64 after the same tokens.
 
-mod agreement;
 mod between;
 mod engine;
-mod machine;
-mod on_module;
-mod on_rank;
-mod reference;
-pub mod report;
 mod sampling;
-pub(crate) mod tally;
-mod weights;
+mod tally;
 
-use crate::aim::RunError;
-use crate::attention::AttentionError;
-use crate::gemv::GemvError;
-use crate::report::{JobReport, Load, Report};
-use agreement::{Chosen, TokenComparison};
+pub use crate::judge::reference::reference;
+
+use crate::error::{DecodeError, WorkloadError};
+use crate::judge::text::{Chosen, TokenComparison};
+use crate::machine::{Resident, Weights};
+use crate::operator::Operator;
+use crate::outcome::Outcome;
+use crate::report::decode::{Agreement, DecodeReport};
+use crate::report::{JobReport, Report, Stages};
+use crate::system::System;
+use crate::task::Progress;
 use engine::Engine;
-use machine::Machine;
-use on_module::OnModule;
-use on_rank::OnRank;
-use pimlico_device::aim::{self, AimError, Module};
-use pimlico_device::gemv::{IoBuffers, MatrixError};
-use pimlico_device::mapping;
-use pimlico_device::{Device, RankError};
+use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama::{Llama, Past};
-use pimlico_host::kv_cache::TransferError;
 use pimlico_model::checkpoint::Checkpoint;
-use pimlico_model::checkpoint::tokenizer::{BEGIN, END, EncodeError, Tokenizer};
-pub use reference::reference;
-use report::DecodeReport;
+use pimlico_model::checkpoint::tokenizer::Tokenizer;
+
 use sampling::Sampler;
-use weights::Weights;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -65,209 +55,149 @@ pub struct DecodeJob {
     pub io_buffers: IoBuffers,
 }
 
-/// Why decoding failed.
-#[derive(Debug, thiserror::Error)]
-pub enum DecodeError {
-    /// The prompt.
-    #[error("prompt: {0}")]
-    Prompt(#[from] EncodeError),
-    /// Prompt and text are longer than the model is made for.
-    #[error(
-        "{prompt} tokens of the prompt and {tokens} to decode: expected 1 or more to decode and at \
-         most {limit} together, the model's context"
-    )]
-    Context {
-        /// Tokens of the prompt, with the one that begins it.
-        prompt: usize,
-        /// Tokens to decode.
-        tokens: usize,
-        /// The model's context.
-        limit: usize,
-    },
-    /// A matrix does not fit.
-    #[error("{name}: {error}")]
-    Matrix {
-        /// Which.
-        name: String,
-        /// Why.
-        error: Room,
-    },
-    /// K and V do not fit.
-    #[error("K and V: {0}")]
-    Layout(Room),
-    /// A weight.
-    #[error(
-        "{name}, row {row}, column {column}: weight {weight}, expected one that binary16 holds"
-    )]
-    Weight {
-        /// Of which matrix.
-        name: String,
-        /// Its row.
-        row: usize,
-        /// Its column.
-        column: usize,
-        /// The weight.
-        weight: f32,
-    },
-    /// Weights, K or V could not be written.
-    #[error(transparent)]
-    Transfer(TransferError),
-    /// A matrix could not be multiplied.
-    #[error(transparent)]
-    Product(GemvError),
-    /// Attention could not be computed.
-    #[error(transparent)]
-    Attention(AttentionError),
-    /// The device stopped.
-    #[error(transparent)]
-    Rank(#[from] RankError),
-    /// The same, where it is a module of AiM channels.
-    #[error(transparent)]
-    Module(#[from] AimError),
-}
-
-/// Why something does not fit the banks.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error(transparent)]
-pub enum Room {
-    /// A matrix, on a rank.
-    Matrix(MatrixError),
-    /// K and V, on a rank.
-    Head(mapping::LayoutError),
-    /// Either, on a module of AiM channels.
-    Module(aim::LayoutError),
-}
-
-impl From<RunError> for DecodeError {
-    fn from(error: RunError) -> Self {
-        match error {
-            RunError::Layout(error) => Self::Layout(Room::Module(error)),
-            RunError::Device(error) => Self::Module(error),
-        }
-    }
-}
-
-impl From<GemvError> for DecodeError {
-    fn from(error: GemvError) -> Self {
-        match error {
-            GemvError::Rank(error) => Self::Rank(error),
-            error => Self::Product(error),
-        }
-    }
-}
-
-impl From<AttentionError> for DecodeError {
-    fn from(error: AttentionError) -> Self {
-        match error {
-            AttentionError::Rank(error) => Self::Rank(error),
-            error => Self::Attention(error),
-        }
-    }
-}
-
-impl From<TransferError> for DecodeError {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::Rank(error) => Self::Rank(error),
-            error => Self::Transfer(error),
-        }
-    }
-}
-
-/// Runs a job on a rank. `progress` is told after each token how many have gone through the layers.
-pub fn run(
-    rank: &mut dyn Device,
-    job: &DecodeJob,
-    progress: impl FnMut(usize),
-) -> Result<Report, DecodeError> {
-    let (prompt, weights) = prepare(job)?;
-    let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
-    let machine = OnRank::new(rank, &weights, shape, tokens, job.io_buffers)?;
-    decode(machine, job, prompt, &weights, progress)
-}
-
-/// Runs a job on a module of AiM channels; whether its I/O buffers are ping-pong is the module's, not the
-/// job's, to say.
-pub fn run_on_module(
-    module: &mut Module,
-    job: &DecodeJob,
-    progress: impl FnMut(usize),
-) -> Result<Report, DecodeError> {
-    let (prompt, weights) = prepare(job)?;
-    let (shape, tokens) = (&job.checkpoint.shape, prompt.len() + job.tokens);
-    let machine = OnModule::new(module, &weights, shape, tokens)?;
-    decode(machine, job, prompt, &weights, progress)
-}
-
-/// The prompt's tokens, and the weights as the device has them.
-fn prepare(job: &DecodeJob) -> Result<(Vec<usize>, Weights), DecodeError> {
-    let prompt = job.tokenizer.encode(&job.prompt)?;
-    let limit = job.checkpoint.shape.context;
-    if job.tokens == 0 || prompt.len().saturating_add(job.tokens) > limit {
-        return Err(DecodeError::Context { prompt: prompt.len(), tokens: job.tokens, limit });
-    }
-    Ok((prompt, Weights::new(&job.checkpoint)?))
-}
-
-fn decode(
-    mut machine: impl Machine,
-    job: &DecodeJob,
+/// What is known of a text before the first token.
+pub struct DecodePlan {
+    /// The prompt's tokens.
     prompt: Vec<usize>,
-    weights: &Weights,
-    mut progress: impl FnMut(usize),
-) -> Result<Report, DecodeError> {
-    let DecodeJob { checkpoint, reference, tokenizer, .. } = job;
-    let (load, load_bytes) = machine.load()?;
+    /// The model's matrices as the device has them.
+    weights: Weights,
+}
 
-    let mut engine = Engine::new(machine, checkpoint, weights);
-    let mut sampler = Sampler::new(job.temperature, job.seed);
-    let mut comparison = TokenComparison::default();
-    let mut past = Past::default();
-    let mut tokens = prompt.clone();
-    let text = |token: usize| tokenizer.decode(&[token]);
-    for position in 0.. {
-        let wants_logits = position + 1 >= prompt.len();
-        let logits = engine.token(tokens[position], position, wants_logits)?;
-        let expected = reference.step(&mut past, tokens[position]);
-        progress(position + 1);
-        let Some(logits) = logits else { continue };
+/// A text that was decoded: all but what depends on the system.
+pub struct Decoded {
+    report: DecodeReport,
+    outcome: Outcome,
+}
+
+impl Operator for DecodeJob {
+    type Plan = DecodePlan;
+    type Outcome = Decoded;
+
+    fn plan(&self, _: &dyn System) -> Result<DecodePlan, WorkloadError> {
+        let prompt = self.tokenizer.encode(&self.prompt).map_err(DecodeError::from)?;
+        let limit = self.checkpoint.shape.context;
+        if self.tokens == 0 || prompt.len().saturating_add(self.tokens) > limit {
+            let (prompt, tokens) = (prompt.len(), self.tokens);
+            return Err(DecodeError::Context { prompt, tokens, limit }.into());
+        }
+        Ok(DecodePlan { prompt, weights: Weights::new(&self.checkpoint)? })
+    }
+
+    fn run(
+        &self,
+        plan: DecodePlan,
+        system: &mut dyn System,
+        progress: Progress<'_>,
+    ) -> Result<Decoded, WorkloadError> {
+        let DecodePlan { prompt, weights } = plan;
+        let all = prompt.len() + self.tokens;
+        let io_buffers = system.io_buffers(self.io_buffers);
+        let resident =
+            Resident { weights: &weights, shape: &self.checkpoint.shape, tokens: all, io_buffers };
+        let config = system.config().clone();
+        let mut machine = system.machine(resident)?;
+        let load = machine.load()?;
+
+        let mut engine = Engine::new(&mut *machine, &self.checkpoint, &weights);
+        let mut text = Text::new(self, prompt);
+        for position in 0.. {
+            let logits = engine.token(text.tokens[position], position, text.is_wanted(position))?;
+            let is_over = text.see(position, logits);
+            progress(position as u64 + 1, all as u64 - 1);
+            if is_over {
+                break;
+            }
+        }
+
+        let tally = engine.finish();
+        let report = DecodeReport {
+            model: self.model.clone(),
+            shape: self.checkpoint.shape,
+            prompt: self.prompt.clone(),
+            text: self.tokenizer.decode(&text.tokens),
+            prompt_tokens: text.prompt,
+            decoded_tokens: text.tokens[text.prompt..].to_vec(),
+            temperature: self.temperature,
+            io_buffers: io_buffers.name(),
+            append: tally.append(&*machine),
+            agreement: text.agreement(),
+            layers: tally.layers(&config),
+            tokens: tally.tokens(&config, |token| self.tokenizer.decode(&[token])),
+        };
+        let outcome = Outcome {
+            operators: tally.operators(&*machine),
+            stages: Stages::default(),
+            load: machine.load_report(&load),
+            findings: machine.findings(),
+            bytes_per_rank: 0,
+            notes: Vec::new(),
+        };
+        Ok(Decoded { report, outcome })
+    }
+
+    fn judge(&self, system: &dyn System, decoded: Decoded) -> Report {
+        let Decoded { report, outcome } = decoded;
+        let job = JobReport::Decode(Box::new(report));
+        outcome.report(&system.about(), job, self.seed)
+    }
+}
+
+/// A text that grows, beside the choices of the reference after the same tokens.
+struct Text<'a> {
+    job: &'a DecodeJob,
+    tokens: Vec<usize>,
+    /// Tokens of the prompt.
+    prompt: usize,
+    sampler: Sampler,
+    past: Past,
+    comparison: TokenComparison,
+}
+
+impl<'a> Text<'a> {
+    fn new(job: &'a DecodeJob, prompt: Vec<usize>) -> Self {
+        Self {
+            prompt: prompt.len(),
+            tokens: prompt,
+            sampler: Sampler::new(job.temperature, job.seed),
+            past: Past::default(),
+            comparison: TokenComparison::default(),
+            job,
+        }
+    }
+
+    /// Whether what follows the token at a position is not in the prompt.
+    fn is_wanted(&self, position: usize) -> bool {
+        position + 1 >= self.prompt
+    }
+
+    /// The token at a position has gone through the layers; these are the logits of the next one, if it was wanted.
+    /// Returns whether the text is over.
+    fn see(&mut self, position: usize, logits: Option<Vec<f32>>) -> bool {
+        let DecodeJob { reference, tokenizer, tokens: wanted, .. } = self.job;
+        let expected = reference.step(&mut self.past, self.tokens[position]);
+        let Some(logits) = logits else { return false };
         let logits: Vec<f64> = logits.into_iter().map(f64::from).collect();
-        let draw = sampler.draw();
-        let device = Chosen { token: sampler.choose(&logits, draw), logits: &logits };
-        let expected = Chosen { token: sampler.choose(&expected, draw), logits: &expected };
-        comparison.see(position + 1, &device, &expected, text);
-        if [BEGIN, END].contains(&device.token) {
-            break;
+        let draw = self.sampler.draw();
+        let device = Chosen { token: self.sampler.choose(&logits, draw), logits: &logits };
+        let expected = Chosen { token: self.sampler.choose(&expected, draw), logits: &expected };
+        let text = |token: usize| tokenizer.decode(&[token]);
+        self.comparison.see(position + 1, &device, &expected, text);
+        if tokenizer.ends().contains(&device.token) {
+            return true;
         }
-        tokens.push(device.token);
-        if tokens.len() == prompt.len() + job.tokens {
-            break;
-        }
+        self.tokens.push(device.token);
+        self.tokens.len() == self.prompt + wanted
     }
 
-    let (machine, tally) = engine.finish();
-    let mut agreement = comparison.finish();
-    if agreement.parted.is_some() && job.temperature == 0.0 {
-        let others = reference.greedy(&prompt, job.tokens, &[BEGIN, END]);
-        agreement.reference_text = Some(tokenizer.decode(&[prompt.clone(), others].concat()));
+    /// What the reference says of it.
+    fn agreement(&self) -> Agreement {
+        let DecodeJob { reference, tokenizer, tokens: wanted, temperature, .. } = self.job;
+        let mut agreement = self.comparison.agreement();
+        if agreement.parted.is_some() && *temperature == 0.0 {
+            let prompt = &self.tokens[..self.prompt];
+            let others = reference.greedy(prompt, *wanted, tokenizer.ends());
+            agreement.reference_text = Some(tokenizer.decode(&[prompt, &others].concat()));
+        }
+        agreement
     }
-    let config = machine.config();
-    let (append, append_bytes) = tally.append();
-    let decode = DecodeReport {
-        model: job.model.clone(),
-        shape: checkpoint.shape,
-        prompt: job.prompt.clone(),
-        text: tokenizer.decode(&tokens),
-        prompt_tokens: prompt.len(),
-        decoded_tokens: tokens.split_off(prompt.len()),
-        temperature: job.temperature,
-        io_buffers: job.io_buffers.name(),
-        append: Load::new(config, &append, append_bytes),
-        agreement,
-        layers: tally.layers(config),
-        tokens: tally.tokens(config, text),
-    };
-    let (load, operators) = (Load::new(config, &load, load_bytes), tally.operators(&machine));
-    let job_report = JobReport::Decode(Box::new(decode));
-    Ok(machine.report(job_report, job.seed, load, operators))
 }

@@ -4,7 +4,8 @@
 
 use pimlico_device::dispatch::Made;
 use pimlico_device::{
-    BusDriver, Config, Dimm, HostTransfer, Options, PinWatch, Rank, RankError, Statistics, Timeline,
+    BusDriver, Config, DeviceError, Dimm, HostTransfer, Options, PinWatch, Rank, Statistics,
+    Timeline,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use std::cell::RefCell;
@@ -229,7 +230,7 @@ impl Dimm for Planted {
         pins: Pins,
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
-    ) -> Result<[Option<u64>; 2], RankError> {
+    ) -> Result<[Option<u64>; 2], DeviceError> {
         let tck = self.tck();
         let windows_open = self.windows.contains(&true);
         let now = Now { tck, windows_open, ..self.watched.borrow().now };

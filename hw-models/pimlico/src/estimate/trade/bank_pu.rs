@@ -10,6 +10,7 @@ use crate::estimate::sheet::{self, Sheet};
 use crate::estimate::workload::{What, Workload};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
+use crate::schema::Kind;
 use pimlico_device::Options as DeviceOptions;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::power::{Phase, UnitPower};
@@ -111,7 +112,7 @@ pub(super) fn run(options: &Options) -> Result<(), Failure> {
     let flow = options.flow.flow()?;
     let report = report(options, &flow)?;
     options.plot.write(|| picture(&report))?;
-    sheet::print(options.format, &report, &[sheet(&report)])
+    sheet::print(options.format, (Kind::EstimateTradeBankPu, &report), &[sheet(&report)])
 }
 
 fn specs() -> Result<Vec<UnitSpec>, Failure> {

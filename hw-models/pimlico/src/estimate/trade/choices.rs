@@ -12,8 +12,8 @@ use crate::run::find_model;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{device, memory};
-use pimlico_workload::aim::assumptions::Assumptions;
-use pimlico_workload::aim::io_buffers::{self, Side, Study};
+use pimlico_workload::io_buffers::Assumptions;
+use pimlico_workload::io_buffers::{self, Side, Study};
 use pimlico_workload::numerics::{self, NumericsRow};
 use pimlico_workload::subnormals;
 
@@ -170,10 +170,7 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
     let bar = output::progress(study.len() as u64, "runs");
     let comparison = io_buffers::compare(&study, || bar.inc(1));
     bar.finish_and_clear();
-    let comparison = comparison.map_err(|error| match error {
-        io_buffers::RunError::Layout(error) => Failure::Input(error.to_string()),
-        io_buffers::RunError::Device(error) => Failure::Check(error.to_string()),
-    })?;
+    let comparison = comparison?;
     let run = |row: &io_buffers::BufferRow, side: &Side| -> Result<Run, Failure> {
         if side.differing + side.pin_violations > 0 {
             let message = format!("{}: results or pins are not as they should be", row.operator);

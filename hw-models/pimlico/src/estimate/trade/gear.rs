@@ -12,6 +12,7 @@ use crate::estimate::sheet::{self, FormatArguments, Sheet};
 use crate::estimate::workload::{What, Workload};
 use crate::failure::Failure;
 use crate::output::{self, grouped};
+use crate::schema::Kind;
 use crate::workloads::{Machine, Run};
 use clap::Args;
 use pimlico_device::{Config, Options, Topology};
@@ -119,7 +120,11 @@ pub fn run(options: &GearOptions) -> Result<(), Failure> {
         no_power: None,
     };
     report.no_power = add_power(options, &mut report.alternatives)?;
-    sheet::print(options.format, &report, &[gears_sheet(&report), units_sheet(&report)])
+    sheet::print(
+        options.format,
+        (Kind::EstimateTradeGear, &report),
+        &[gears_sheet(&report), units_sheet(&report)],
+    )
 }
 
 impl GearOptions {

@@ -14,6 +14,7 @@ use super::power::{self, WINDOW};
 use super::sheet::{self, FormatArguments, Sheet};
 use super::workload::{What, Workload};
 use crate::failure::Failure;
+use crate::schema::Kind;
 use clap::{Args, Subcommand};
 use pimlico_device::Options as DeviceOptions;
 use pimlico_estimate::UnitSpec;
@@ -192,7 +193,11 @@ pub fn run(arguments: &TradeArguments) -> Result<(), Failure> {
         notes,
     };
     options.plot.write(|| plot::picture(&report))?;
-    sheet::print(options.format, &report, &[trade_sheet(&report), units_sheet(&report)])
+    sheet::print(
+        options.format,
+        (Kind::EstimateTrade, &report),
+        &[trade_sheet(&report), units_sheet(&report)],
+    )
 }
 
 /// The alternatives, under what their power is a mean, and what else has to be known to read them.

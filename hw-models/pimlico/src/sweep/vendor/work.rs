@@ -8,7 +8,7 @@ use crate::workloads::{LAYER_CONTEXT, LAYER_MODEL, Machine, tokens_of};
 use pimlico_device::{Mdq, Topology};
 use pimlico_workload::decode::DecodeJob;
 use pimlico_workload::report::Report;
-use pimlico_workload::spread::How;
+use pimlico_workload::system::How;
 use std::path::Path;
 
 /// Elements of a head's vectors.

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//! A table, for people, for a page of Markdown and for a spreadsheet.
+
+use tabled::builder::Builder;
+use tabled::settings::formatting::AlignmentStrategy;
+use tabled::settings::{Alignment, Style, object::Columns};
+
+/// Columns of a terminal that a table for people takes, at the most.
+const WIDEST: usize = 120;
+
+/// Columns of it that the names of rows have before they are broken.
+const NAMES: usize = 24;
+
+/// Columns of it between two cells, and beside the outer ones.
+const BETWEEN: usize = 3;
+
+/// A table with a header. Numbers are bare: their unit is in the header.
+#[derive(Clone, Debug)]
+pub struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+    /// Of all numbers, where the text before the table says it.
+    unit: Option<&'static str>,
+}
+
+/// A table with a header.
+pub fn table(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let header = header.iter().map(|&name| name.to_owned()).collect();
+    Table { header, rows: rows.into_iter().collect(), unit: None }
+}
+
+impl Table {
+    /// The same with the unit of all numbers, which a spreadsheet has in the header.
+    pub fn in_unit(self, unit: &'static str) -> Self {
+        Self { unit: Some(unit), ..self }
+    }
+
+    /// For people, in as many parts as it takes to be no wider than a terminal.
+    pub fn text(&self) -> String {
+        let parts = self.parts();
+        let parts: Vec<_> = parts.iter().map(|columns| self.part(columns)).collect();
+        parts.join("\n")
+    }
+
+    /// Markdown.
+    pub fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let cell = |text: &String| text.replace('\n', ", ").replace('|', "\\|");
+        let rule = |n| if self.is_of_numbers(n) { "---:" } else { "---" }.to_owned();
+        let head = line(self.header.iter().map(cell).collect());
+        let rule = line((0..self.header.len()).map(rule).collect());
+        let rows = self.rows.iter().map(|row| line(row.iter().map(cell).collect()));
+        head + &rule + &rows.collect::<String>()
+    }
+
+    /// Comma-separated values; numbers without spaces.
+    pub fn separated(&self) -> String {
+        let cell = |text: &String| {
+            let text = if is_grouped(text) { text.replace(' ', "") } else { text.clone() };
+            let text = text.replace('\n', ", ");
+            match text.contains([',', '"']) {
+                true => format!("\"{}\"", text.replace('"', "\"\"")),
+                false => text,
+            }
+        };
+        let line =
+            |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+        let name = |(n, name): (usize, &String)| match self.unit {
+            Some(unit) if self.is_of_numbers(n) => format!("{name}, {unit}"),
+            _ => name.clone(),
+        };
+        line(&self.header.iter().enumerate().map(name).collect())
+            + &self.rows.iter().map(line).collect::<String>()
+    }
+
+    /// The cells of a column, without its name.
+    fn cells(&self, column: usize) -> impl Iterator<Item = &String> {
+        self.rows.iter().filter_map(move |row| row.get(column))
+    }
+
+    fn is_of_numbers(&self, column: usize) -> bool {
+        let of_numbers = || self.cells(column).map(|cell| is_number(cell));
+        // The first column has names, which may be numbers with words among them.
+        if column == 0 { of_numbers().all(|is| is) } else { of_numbers().any(|is| is) }
+    }
+
+    /// The columns of each part: the first column is in all of them.
+    fn parts(&self) -> Vec<Vec<usize>> {
+        let mut parts = Vec::new();
+        let mut part = vec![0];
+        for column in 1..self.header.len() {
+            let wider = [&part[..], &[column]].concat();
+            if part.len() > 1 && taken(wider.iter().map(|&n| self.least(n))) > WIDEST {
+                parts.push(std::mem::replace(&mut part, vec![0, column]));
+            } else {
+                part = wider;
+            }
+        }
+        parts.push(part);
+        parts
+    }
+
+    /// Columns of a terminal that a column takes where its lines are as short as they can be.
+    fn least(&self, column: usize) -> usize {
+        let of_cell =
+            |cell: &String| if is_number(cell) { widest_line(cell) } else { longest_word(cell) };
+        let cells = self.cells(column).map(of_cell);
+        let least = cells.chain([longest_word(&self.header[column])]).max().unwrap_or(0);
+        let names = if column == 0 { self.natural(0).min(NAMES) } else { 0 };
+        least.max(names)
+    }
+
+    /// The same where no line is broken.
+    fn natural(&self, column: usize) -> usize {
+        let cells = self.cells(column).chain([&self.header[column]]);
+        cells.map(|cell| widest_line(cell)).max().unwrap_or(0)
+    }
+
+    /// Some of the columns.
+    fn part(&self, columns: &[usize]) -> String {
+        let least: Vec<_> = columns.iter().map(|&n| self.least(n)).collect();
+        let mut widths: Vec<_> = columns.iter().map(|&n| self.natural(n)).collect();
+        while taken(widths.iter().copied()) > WIDEST {
+            let is_wider = |n: &usize| widths[*n] > least[*n];
+            let widest = (0..widths.len()).filter(is_wider).max_by_key(|&n| widths[n]);
+            let Some(widest) = widest else { break };
+            widths[widest] -= 1;
+        }
+        let line = |cells: &Vec<String>| {
+            let cell = |(&n, &width): (&usize, &usize)| {
+                cells.get(n).map_or(String::new(), |cell| broken(cell, width))
+            };
+            columns.iter().zip(&widths).map(cell).collect::<Vec<_>>()
+        };
+        let mut builder = Builder::default();
+        builder.push_record(line(&self.header));
+        self.rows.iter().for_each(|row| builder.push_record(line(row)));
+        let mut table = builder.build();
+        table.with(Style::psql()).with(AlignmentStrategy::PerLine);
+        for (at, &column) in columns.iter().enumerate() {
+            if self.is_of_numbers(column) {
+                table.modify(Columns::one(at), Alignment::right());
+            }
+        }
+        format!("{table}\n")
+    }
+}
+
+/// Columns of a terminal that cells take side by side.
+fn taken(widths: impl Iterator<Item = usize>) -> usize {
+    widths.map(|width| width + BETWEEN).sum::<usize>() - 1
+}
+
+fn widest_line(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+}
+
+/// Whether a cell is a number, or several of them, as `2 of 4`.
+fn is_number(cell: &str) -> bool {
+    let unsigned = cell.trim_start_matches(['+', '-']);
+    let letters = cell.chars().filter(|c| c.is_alphabetic()).count();
+    unsigned.starts_with(|c: char| c.is_ascii_digit()) && letters <= 2
+}
+
+/// Whether a cell is a number in groups of three digits.
+fn is_grouped(cell: &str) -> bool {
+    cell.contains(' ') && cell.chars().all(|c| c.is_ascii_digit() || c == ' ')
+}
+
+/// A text in lines of so many characters, broken between words; a number stays whole.
+fn broken(text: &str, width: usize) -> String {
+    if is_number(text) || widest_line(text) <= width {
+        return text.to_owned();
+    }
+    let mut lines = vec![String::new()];
+    for (n, given) in text.lines().enumerate() {
+        if n > 0 {
+            lines.push(String::new());
+        }
+        for word in given.split_whitespace() {
+            let line = lines.last_mut().expect("there is one");
+            if line.is_empty() {
+                line.push_str(word);
+            } else if line.chars().count() + 1 + word.chars().count() <= width {
+                line.push(' ');
+                line.push_str(word);
+            } else {
+                lines.push(word.to_owned());
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(cells: &[&str]) -> Vec<String> {
+        cells.iter().map(|&cell| cell.to_owned()).collect()
+    }
+
+    #[test]
+    fn numbers_are_to_the_right_and_words_to_the_left() {
+        let of = table(
+            &["unit", "area, GE", "kind"],
+            [row(&["a", "1 234", "x"]), row(&["bb", "5", "yy"])],
+        );
+        let text = " unit | area, GE | kind \n------+----------+------\n a    |    1 234 | x    \n \
+                    bb   |        5 | yy   \n";
+        assert_eq!(of.text(), text);
+        let markdown = "| unit | area, GE | kind |\n| --- | ---: | --- |\n| a | 1 234 | x |\n| bb | 5 | yy |\n";
+        assert_eq!(of.markdown(), markdown);
+    }
+
+    #[test]
+    fn values_with_separators_are_quoted_and_numbers_are_in_one_piece() {
+        let of = table(&["unit", "GE"], [row(&["a, \"b\"", "1 234 567"])]);
+        assert_eq!(of.separated(), "unit,GE\n\"a, \"\"b\"\"\",1234567\n");
+        let of = table(&["unit", "sum"], [row(&["a", "1"])]).in_unit("GE");
+        assert_eq!(of.separated(), "unit,\"sum, GE\"\na,1\n");
+    }
+
+    #[test]
+    fn what_is_too_wide_is_broken_between_words_and_then_between_columns() {
+        let source = "words of a source that goes on and on ".repeat(5);
+        let of = table(&["device", "MT/s", "source"], [row(&["ddr4", "3 200", &source])]);
+        let text = of.text();
+        assert!(text.lines().all(|line| line.chars().count() <= WIDEST), "{text}");
+        assert!(text.contains(" ddr4   | 3 200 | words of"), "{text}");
+        let names: Vec<String> = (0..40).map(|n| format!("value {n}")).collect();
+        let header: Vec<&str> =
+            std::iter::once("work").chain(names.iter().map(String::as_str)).collect();
+        let cells = (0..40).map(|n| (100_000 + n).to_string());
+        let of = table(&header, [std::iter::once("a head".to_owned()).chain(cells).collect()]);
+        let text = of.text();
+        assert!(text.lines().all(|line| line.chars().count() <= WIDEST), "{text}");
+        let heads = text.lines().filter(|line| line.starts_with(" a head ")).count();
+        assert!(heads > 2 && text.contains("100039"), "{text}");
+        assert_eq!(text.matches("100017").count(), 1);
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+//! Why an operator cannot be run.
+
+use crate::l3::attention::AttentionError;
+use crate::l3::gemv::GemvError;
+use crate::placement::NoRoom;
+use pimlico_device::aim::{self, LayoutError};
+use pimlico_device::gemv::MatrixError;
+use pimlico_device::{ConfigError, DeviceError, mapping};
+use pimlico_host::driver::DriverError;
+use pimlico_host::kv_cache::TransferError;
+use pimlico_model::checkpoint::tokenizer::EncodeError;
+
+/// Why an operator cannot be run, on whatever system.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// A matrix.
+    #[error("{operator}: {error}")]
+    Matrix {
+        /// Of which operator.
+        operator: &'static str,
+        /// Why.
+        error: GemvError,
+    },
+    /// A head.
+    #[error("attention: {0}")]
+    Attention(AttentionError),
+    /// Weights, K and V.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// A head or a matrix does not fit a module of AiM channels.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// Decoding text.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// Weights, K or V could not be written.
+    #[error(transparent)]
+    Transfer(TransferError),
+    /// The device cannot be what the configuration says.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The device stopped.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+}
+
+impl WorkloadError {
+    /// Of the matrix of an operator.
+    pub fn matrix(operator: &'static str, error: impl Into<GemvError>) -> Self {
+        match error.into() {
+            GemvError::Rank(error) => Self::Device(error),
+            error => Self::Matrix { operator, error },
+        }
+    }
+
+    /// Whether a program made other results than its operator has: no input is at fault, the program is.
+    pub fn is_wrong_program(&self) -> bool {
+        let driver = match self {
+            Self::Matrix { error: GemvError::Driver(error), .. } => error,
+            Self::Attention(AttentionError::Driver(error)) => error,
+            _ => return false,
+        };
+        matches!(driver, DriverError::Results { .. })
+    }
+}
+
+impl From<AttentionError> for WorkloadError {
+    fn from(error: AttentionError) -> Self {
+        match error {
+            AttentionError::Rank(error) => Self::Device(error),
+            AttentionError::NoRoom(error) => Self::NoRoom(error),
+            error => Self::Attention(error),
+        }
+    }
+}
+
+impl From<TransferError> for WorkloadError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Rank(error) => Self::Device(error),
+            error => Self::Transfer(error),
+        }
+    }
+}
+
+/// Why decoding failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// The prompt.
+    #[error("prompt: {0}")]
+    Prompt(#[from] EncodeError),
+    /// Prompt and text are longer than the model is made for.
+    #[error(
+        "{prompt} tokens of the prompt and {tokens} to decode: expected 1 or more to decode and at \
+         most {limit} together, the model's context"
+    )]
+    Context {
+        /// Tokens of the prompt, with the one that begins it.
+        prompt: usize,
+        /// Tokens to decode.
+        tokens: usize,
+        /// The model's context.
+        limit: usize,
+    },
+    /// A matrix does not fit.
+    #[error("{name}: {error}")]
+    Matrix {
+        /// Which.
+        name: String,
+        /// Why.
+        error: Room,
+    },
+    /// K and V do not fit.
+    #[error("K and V: {0}")]
+    Layout(Room),
+    /// A weight.
+    #[error(
+        "{name}, row {row}, column {column}: weight {weight}, expected one that binary16 holds"
+    )]
+    Weight {
+        /// Of which matrix.
+        name: String,
+        /// Its row.
+        row: usize,
+        /// Its column.
+        column: usize,
+        /// The weight.
+        weight: f32,
+    },
+}
+
+/// Why something does not fit the banks.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(transparent)]
+pub enum Room {
+    /// A matrix, on a rank.
+    Matrix(MatrixError),
+    /// K and V, on a rank.
+    Head(mapping::LayoutError),
+    /// Either, on a module of AiM channels.
+    Module(aim::LayoutError),
+}

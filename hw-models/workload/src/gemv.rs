@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//! A matrix times a vector: bare, as fully-connected layers are made of.
+
+use crate::operator::Tasks;
+use crate::outcome::Outcome;
+use crate::report::{GemvReport, JobReport};
+use crate::system::System;
+use crate::task::{MatrixTask, Task, TaskPlan};
+use pimlico_device::gemv::IoBuffers;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct GemvJob {
+    /// Rows of the matrix: outputs.
+    pub rows: usize,
+    /// Columns of the matrix: inputs.
+    pub columns: usize,
+    /// How the vector comes to the shared buffers.
+    pub io_buffers: IoBuffers,
+    /// Seed of the data.
+    pub seed: u64,
+}
+
+impl Tasks for GemvJob {
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn tasks(&self) -> TaskPlan {
+        let Self { rows, columns, io_buffers, seed } = *self;
+        let tasks = vec![Task::Matrix(MatrixTask { operator: "gemv", rows, columns, seed })];
+        TaskPlan { tasks, layers: 1, io_buffers }
+    }
+
+    fn about(&self, system: &dyn System, _: &Outcome) -> JobReport {
+        let Self { rows, columns, io_buffers, .. } = *self;
+        let io_buffers = system.io_buffers(io_buffers).name();
+        JobReport::Gemv(GemvReport { rows, columns, io_buffers })
+    }
+}

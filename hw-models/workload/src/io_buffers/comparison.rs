@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+//! Single and ping-pong I/O buffers, operator by operator.
+
+use super::assumptions::{Assumptions, AssumptionsReport};
+use crate::aim::{attention, matrix};
+use crate::error::WorkloadError;
+use crate::fc;
+use crate::judge::exact;
+use crate::judge::pins::PinLog;
+use crate::report::{self, Slots};
+use crate::task::MatrixTask;
+use pimlico_device::aim::attention::AimHead;
+use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, LayoutError, Module};
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Config, Statistics};
+use pimlico_model::Model;
+use pimlico_model::data::{Distribution, Head, HeadShape};
+use serde::Serialize;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// A channel.
+    pub config: Config,
+    /// Name of the language model.
+    pub model: String,
+    /// Its shapes.
+    pub shapes: Model,
+    /// Tokens, of each head that is run.
+    pub contexts: Vec<usize>,
+    /// Channels.
+    pub channels: usize,
+    /// Modules that share a layer's fully-connected operators out among them.
+    pub tp: Vec<usize>,
+    /// Whether rows are refreshed: a REF takes as long as a short operator, and falls into one run and
+    /// not into the other.
+    pub refresh: bool,
+    /// Seed of the data.
+    pub seed: u64,
+    /// What is assumed of the module.
+    pub assumptions: Assumptions,
+}
+
+/// The comparison.
+#[derive(Clone, Debug, Serialize)]
+pub struct BufferComparison {
+    /// Name of the preset.
+    pub system: String,
+    /// Name of the language model.
+    pub model: String,
+    /// Channels.
+    pub channels: usize,
+    /// Clock period in ns.
+    pub tck_ns: f64,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+    /// Seed of the data.
+    pub seed: u64,
+    /// What is assumed of the module.
+    pub assumptions: AssumptionsReport,
+    /// A row for each operator and context, or operator and number of modules.
+    pub rows: Vec<BufferRow>,
+}
+
+/// An operator with either kind of buffers.
+#[derive(Clone, Debug, Serialize)]
+pub struct BufferRow {
+    /// Its name.
+    pub operator: &'static str,
+    /// Tokens, of an operator of attention.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<usize>,
+    /// Modules, of a fully-connected operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tp: Option<usize>,
+    /// Rows and columns of its matrix.
+    pub matrix: [usize; 2],
+    /// With single buffers.
+    pub single: Side,
+    /// With ping-pong buffers.
+    pub ping_pong: Side,
+    /// By how much ping-pong buffers shorten it, in percent.
+    pub reduction_percent: f64,
+    /// The same in LoL-PIM (section 6, figure 7 a).
+    pub paper_percent: f64,
+}
+
+/// What an operator costs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Side {
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Slots of tCCD for an all-bank RD.
+    pub slots: Slots,
+    /// Rules of the DRAM that were broken, in all that the module did.
+    pub pin_violations: u64,
+    /// Results that differ from `golden`'s, of those that were compared.
+    pub differing: u64,
+}
+
+/// What LoL-PIM says of an operator, in percent.
+fn paper_percent(operator: &str) -> f64 {
+    match operator {
+        "score" => 40.0,
+        "context" => 44.0,
+        "ffn1" => 29.0,
+        _ => 28.0,
+    }
+}
+
+/// What is run on a module of its own.
+#[derive(Clone, Copy)]
+enum Task {
+    Attention { head_dim: usize, context: usize },
+    Product { tp: usize, shape: fc::MatrixShape },
+}
+
+/// An operator's part of a row.
+struct Part {
+    operator: &'static str,
+    matrix: [usize; 2],
+    side: Side,
+}
+
+impl Study {
+    fn tasks(&self) -> Vec<Task> {
+        let Model { head_dim, .. } = self.shapes;
+        let attention = self.contexts.iter().map(|&context| Task::Attention { head_dim, context });
+        let products = self.tp.iter().flat_map(|&tp| {
+            let shapes = fc::shapes(&self.shapes, tp, false).into_iter();
+            let of_ffn = shapes.filter(|shape| shape.operator.starts_with("ffn"));
+            of_ffn.map(move |shape| Task::Product { tp, shape })
+        });
+        attention.chain(products).collect()
+    }
+
+    /// How many pairs of runs [`compare`] makes.
+    pub fn len(&self) -> usize {
+        self.tasks().len()
+    }
+
+    /// Whether there is nothing to compare.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn options(&self, io_buffers: IoBuffers) -> AimOptions {
+        self.assumptions.options(self.channels, io_buffers, self.refresh)
+    }
+}
+
+/// Compares. `progress` is told after each pair of runs.
+pub fn compare(
+    study: &Study,
+    mut progress: impl FnMut(),
+) -> Result<BufferComparison, WorkloadError> {
+    let config = &study.assumptions.config(&study.config);
+    for task in study.tasks() {
+        fits(config, &study.options(IoBuffers::Single), task)?; // before any data are made
+    }
+    let mut rows = Vec::new();
+    for task in study.tasks() {
+        let [single, ping_pong] = std::thread::scope(|scope| {
+            let start = |io_buffers| {
+                let options = study.options(io_buffers);
+                scope.spawn(move || run(config, options, task, study.seed))
+            };
+            let threads = [IoBuffers::Single, IoBuffers::PingPong].map(start);
+            threads.map(|thread| thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+        });
+        let (context, tp) = match task {
+            Task::Attention { context, .. } => (Some(context), None),
+            Task::Product { tp, .. } => (None, Some(tp)),
+        };
+        rows.extend(single?.into_iter().zip(ping_pong?).map(|(single, ping_pong)| {
+            let Part { operator, matrix, side: single } = single;
+            let ping_pong = ping_pong.side;
+            let less = single.cycles as f64 - ping_pong.cycles as f64;
+            BufferRow {
+                operator,
+                context,
+                tp,
+                matrix,
+                reduction_percent: 100.0 * less / single.cycles as f64,
+                paper_percent: paper_percent(operator),
+                single,
+                ping_pong,
+            }
+        }));
+        progress();
+    }
+    let Study { model, channels, refresh, seed, .. } = study.clone();
+    Ok(BufferComparison {
+        system: config.name.clone(),
+        model,
+        channels,
+        tck_ns: config.tck_ps as f64 / 1000.0,
+        refresh,
+        seed,
+        assumptions: study.assumptions.report(config),
+        rows,
+    })
+}
+
+fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), LayoutError> {
+    match task {
+        Task::Attention { head_dim, context } => {
+            AimHead::new(config, options, head_dim, context, 0).map(drop)
+        }
+        Task::Product { shape, .. } => {
+            AimLayout::new(config, options, shape.rows, shape.columns, 0).map(drop)
+        }
+    }
+}
+
+fn run(
+    config: &Config,
+    options: AimOptions,
+    task: Task,
+    seed: u64,
+) -> Result<Vec<Part>, WorkloadError> {
+    let mut module = Module::new(config.clone(), AimUnits::models(config, options), options);
+    let pins = PinLog::of_module(&mut module);
+    let side = |statistics: &Statistics, differing, module: &Module| Side {
+        cycles: statistics.cycles,
+        ns: report::ns(config, statistics.cycles),
+        slots: Slots::new(config, statistics),
+        pin_violations: pins.violations(module.tck()).0,
+        differing,
+    };
+    match task {
+        Task::Product { shape, .. } => {
+            let fc::MatrixShape { operator, rows, columns } = shape;
+            let task = MatrixTask { operator, rows, columns, seed };
+            let product = matrix::product(&mut module, &task)?;
+            let differing = product.operator.exact.map_or(0, |exact| exact.differing);
+            let side = side(&product.cost, differing, &module);
+            Ok(vec![Part { operator, matrix: [rows, columns], side }])
+        }
+        Task::Attention { head_dim, context } => {
+            let distribution = Distribution::Random;
+            let shape = HeadShape { head_dim, context, group: 1, distribution };
+            let head = Head::synthetic(shape, seed, 0);
+            let layout = AimHead::new(config, &options, head_dim, context, 0)?;
+            attention::load(&mut module, &layout, &head)?;
+            let result = attention::run_query(&mut module, &layout, &head.queries[0])?;
+            let exact = exact::query(options, &layout, &head, &head.queries[0], &result);
+            let steps = [
+                ("score", [context, head_dim], &result.score),
+                ("context", [head_dim, context], &result.context),
+            ];
+            let part = |((operator, matrix, step), exact): (_, report::Exact)| {
+                let step: &pimlico_device::aim::attention::Step = step;
+                let side = side(&step.statistics, exact.differing, &module);
+                Part { operator, matrix, side }
+            };
+            Ok(steps.into_iter().zip(exact).map(part).collect())
+        }
+    }
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+//! Attention on a rank: requests, their programs and their rows.
+
+use crate::placement::NoRoom;
+use crate::results::{Attention, scale};
+use half::f16;
+use pimlico_device::dispatch::{Made, Start};
+use pimlico_device::mapping::{self, HeadLayout, LayoutError};
+use pimlico_device::{Config, Device, DeviceError};
+use pimlico_dpa::{ENTRIES, REQUESTS};
+use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
+use pimlico_host::kv_cache::TransferError;
+use pimlico_host::program::attention::{
+    self as program, BLOCK_REQUEST, MAX_CONTEXT, Passes, ScoreBufferUse,
+};
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AttentionError {
+    /// A head does not fit.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// There is no room for the K and V of all heads.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
+    /// A context is longer than T_cur can say.
+    #[error("context of {0} tokens: T_cur goes up to {MAX_CONTEXT}")]
+    Tokens(usize),
+    /// The program or the rows of a request.
+    #[error(transparent)]
+    Driver(DriverError),
+    /// K and V could not be written.
+    #[error(transparent)]
+    Transfer(TransferError),
+    /// The device stopped.
+    #[error(transparent)]
+    Rank(#[from] DeviceError),
+}
+
+impl From<TransferError> for AttentionError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Rank(error) => Self::Rank(error),
+            error => Self::Transfer(error),
+        }
+    }
+}
+
+impl From<DriverError> for AttentionError {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Rank(error) => Self::Rank(error),
+            error => Self::Driver(error),
+        }
+    }
+}
+
+/// Where the K and V of each request lie, one behind the other.
+pub fn layouts(
+    config: &Config,
+    head_dim: usize,
+    contexts: &[usize],
+) -> Result<Vec<HeadLayout>, LayoutError> {
+    let mut row = 0;
+    let mut next = |&context: &usize| {
+        let layout = HeadLayout::new(config, head_dim, context, row)?;
+        row = layout.end_row();
+        Ok(layout)
+    };
+    contexts.iter().map(&mut next).collect()
+}
+
+/// Runs the query heads that share K and V, which are in the device already, in the rows of the layout.
+pub fn run_head(
+    rank: &mut dyn Device,
+    layout: &HeadLayout,
+    queries: &[Vec<u16>],
+) -> Result<Attention, AttentionError> {
+    let mut requests = Requests::new(*layout)?;
+    let rows = KvRows::adjacent(layout)?;
+    requests.run(rank, 0, layout, &rows, queries)
+}
+
+/// What a request is started with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Configured {
+    slot: u8,
+    address: u16,
+    passes: usize,
+}
+
+/// Requests on a module, whose contexts have the same shape and grow.
+#[derive(Debug)]
+pub struct Requests {
+    driver: Driver,
+    /// The longest context that may come.
+    longest: HeadLayout,
+    /// Entries of the Va2Pa table for each.
+    entries: usize,
+    /// What is run in place of the program that would be built.
+    program: Option<Vec<u64>>,
+}
+
+impl Requests {
+    /// For contexts up to that of a layout.
+    pub fn new(longest: HeadLayout) -> Result<Self, AttentionError> {
+        if longest.context > MAX_CONTEXT {
+            return Err(AttentionError::Tokens(longest.context));
+        }
+        let (k, v) = KvRows::wanted(&longest);
+        if k + v > ENTRIES {
+            return Err(DriverError::Entries { rows: k + v }.into());
+        }
+        Ok(Self { driver: Driver::new(), longest, entries: k + v, program: None })
+    }
+
+    /// Has a program run in place of the one that would be built.
+    pub fn set_program(&mut self, words: Vec<u64>) {
+        self.program = Some(words);
+    }
+
+    /// What the host has written to the dispatcher.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// The configuration and the segment of the Va2Pa table that a request has. Where there are not
+    /// enough, requests take turns.
+    fn slot(&self, request: usize) -> (u8, usize) {
+        let slots = (ENTRIES / self.entries).min(REQUESTS - 1); // one is that of the first block
+        let slot = request % slots;
+        (slot as u8, slot * self.entries)
+    }
+
+    /// Writes what changes for a request: rows, program, T_cur.
+    ///
+    /// # Panics
+    ///
+    /// As [`run_together`](Self::run_together).
+    pub fn configure(
+        &mut self,
+        rank: &mut dyn Device,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        heads: usize,
+    ) -> Result<Configured, AttentionError> {
+        assert!(layout.context <= self.longest.context, "a longer context than the longest");
+        let (slot, base) = self.slot(request);
+        let rows = rows.virtual_rows(&self.longest);
+        self.driver.rows(rank, slot, base, &rows)?;
+        let ScoreBufferUse { kind, block, passes, .. } = program::score_buffer_use(layout, heads);
+        let words = match &self.program {
+            Some(words) => words.clone(),
+            None => program::attention(&self.longest, heads, rank.options().sums, kind)
+                .words()
+                .map_err(DriverError::from)?,
+        };
+        let address = self.driver.program(rank, &words)?;
+        let mut tokens = layout.context;
+        if kind == Passes::Several {
+            self.driver.tokens(rank, BLOCK_REQUEST, block as u32)?;
+            tokens -= block;
+        }
+        self.driver.tokens(rank, slot, tokens as u32)?;
+        Ok(Configured { slot, address, passes })
+    }
+
+    /// Runs the query heads of a request that share K and V, which are in these rows already.
+    ///
+    /// # Panics
+    ///
+    /// If the context is longer than the longest, or there are not all of its rows.
+    pub fn run(
+        &mut self,
+        rank: &mut dyn Device,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        queries: &[Vec<u16>],
+    ) -> Result<Attention, AttentionError> {
+        let mut whole = Attention::default();
+        for queries in queries.chunks(program::heads_at_once(layout.context)) {
+            let part = self.run_together(rank, request, layout, rows, queries)?;
+            whole.scores.extend(part.scores);
+            whole.weights.extend(part.weights);
+            whole.context.extend(part.context);
+            let begin_tck = whole.statistics.cycles;
+            whole.transfers.extend(part.transfers.into_iter().map(|part| part.after(begin_tck)));
+            whole.statistics = whole.statistics.and(part.statistics);
+        }
+        Ok(whole)
+    }
+
+    /// The same, all heads at once: in one pass, if the score buffer has room for their scores, else in
+    /// several.
+    ///
+    /// # Panics
+    ///
+    /// The same, and if there are more heads than [`program::attention`] takes.
+    pub fn run_together(
+        &mut self,
+        rank: &mut dyn Device,
+        request: usize,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        queries: &[Vec<u16>],
+    ) -> Result<Attention, AttentionError> {
+        let (heads, context) = (queries.len(), layout.context);
+        let Configured { slot, address, passes } =
+            self.configure(rank, request, layout, rows, heads)?;
+        let operands: Vec<_> = queries
+            .iter()
+            .flat_map(|q| (0..layout.bursts()).map(|burst| mapping::beats_of(q, burst)))
+            .collect();
+        let operands = operands.repeat(passes);
+
+        let elements = layout.bursts() * mapping::BURST;
+        let [mut scores, mut weights, mut contexts] =
+            [context, context, elements].map(|count| vec![Results::new(count); heads]);
+        rank.set_scale(f16::from_f64(scale(layout.head_dim)).to_bits());
+        rank.begin();
+        let start =
+            Start { request: slot, address, operands: &operands, context: elements, outputs: 0 };
+        self.driver.run(rank, start, &mut |made| {
+            let (of_heads, head, bits) = match made {
+                Made::Score { head, bits } => (&mut scores, head, bits),
+                Made::Weight { head, bits } => (&mut weights, head, bits),
+                Made::Context { head, bits } => (&mut contexts, head, bits),
+                Made::Output(_) => return,
+            };
+            // Scores that are computed again are those of no head.
+            if let Some(of_head) = of_heads.get_mut(head) {
+                of_head.push(bits);
+            }
+        })?;
+        let statistics = rank.end();
+        let complete = |what: &str, of_heads: Vec<Results>| -> Result<Vec<_>, DriverError> {
+            let of_heads = of_heads.into_iter().enumerate();
+            of_heads.map(|(n, of_head)| of_head.complete(|| format!("{what}, head {n}"))).collect()
+        };
+        let mut context = complete("context", contexts)?;
+        context.iter_mut().for_each(|head| head.truncate(layout.head_dim));
+        let (scores, weights) = (complete("score", scores)?, complete("softmax", weights)?);
+        let transfers = rank.take_transfers();
+        Ok(Attention { scores, weights, context, statistics, transfers })
+    }
+}

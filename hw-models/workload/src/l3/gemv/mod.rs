@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//! A matrix times a vector on a rank.
+
+mod chunk;
+
+use crate::judge::{Products, Reference};
+use pimlico_device::data_bus::BEATS;
+use pimlico_device::dispatch::{Made, Start};
+use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
+use pimlico_device::mapping::{self, BURST};
+use pimlico_device::{CHIPS, Device, DeviceError, Statistics};
+use pimlico_host::driver::{Driver, DriverError, Results};
+use pimlico_host::kv_cache::{HostPort, TransferError};
+use pimlico_host::memory_controller::Transaction;
+use pimlico_host::program;
+use pimlico_model::data::Synthetic;
+
+/// The configuration that is used.
+const SLOT: u8 = 0;
+
+/// Why a run failed.
+#[derive(Debug, thiserror::Error)]
+pub enum GemvError {
+    /// The matrix does not fit.
+    #[error(transparent)]
+    Matrix(#[from] MatrixError),
+    /// The program, or the matrix's rows.
+    #[error(transparent)]
+    Driver(DriverError),
+    /// The weights could not be written.
+    #[error(transparent)]
+    Transfer(TransferError),
+    /// The device stopped.
+    #[error(transparent)]
+    Rank(#[from] DeviceError),
+}
+
+impl From<TransferError> for GemvError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Rank(error) => Self::Rank(error),
+            error => Self::Transfer(error),
+        }
+    }
+}
+
+impl From<DriverError> for GemvError {
+    fn from(error: DriverError) -> Self {
+        match error {
+            DriverError::Rank(error) => Self::Rank(error),
+            error => Self::Driver(error),
+        }
+    }
+}
+
+/// Writes of a matrix: burst by burst over the rows of a chunk, each in another bank group than the one
+/// before.
+pub fn writes<'a>(
+    layout: &'a MatrixLayout,
+    matrix: &'a [Vec<u16>],
+) -> impl Iterator<Item = Transaction> + 'a {
+    let rows = (0..layout.chunks()).flat_map(|chunk| chunk::places(layout, chunk));
+    rows.map(|(row, burst)| {
+        Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
+    })
+}
+
+/// Multiplies a matrix that is in the banks with a vector.
+///
+/// # Panics
+///
+/// If the vector has not as many elements as the matrix has columns.
+pub fn multiply(
+    driver: &mut Driver,
+    rank: &mut dyn Device,
+    layout: &MatrixLayout,
+    vector: &[u16],
+    io_buffers: IoBuffers,
+) -> Result<(Vec<u16>, Statistics), GemvError> {
+    let words = program::gemv::gemv(layout, io_buffers).words().map_err(DriverError::from)?;
+    multiply_with(driver, rank, layout, vector, &words)
+}
+
+/// The same with a program of its own.
+fn multiply_with(
+    driver: &mut Driver,
+    rank: &mut dyn Device,
+    layout: &MatrixLayout,
+    vector: &[u16],
+    words: &[u64],
+) -> Result<(Vec<u16>, Statistics), GemvError> {
+    assert_eq!(vector.len(), layout.columns, "an element for each column");
+    let address = driver.program(rank, words)?;
+    // The weights lie where the layout says, its first row being virtual row 0: one program serves all
+    // matrices of a shape.
+    let row = |row: usize| u16::try_from(row).ok();
+    let rows: Vec<_> = layout.bank_rows().map(row).collect();
+    driver.rows(rank, SLOT, 0, &rows)?;
+    let operands: Vec<_> =
+        (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
+    let expected = layout.chunks() * layout.banks();
+    let mut outputs = Results::new(expected);
+    let start =
+        Start { request: SLOT, address, operands: &operands, context: 0, outputs: expected };
+    rank.begin();
+    driver.run(rank, start, &mut |made| {
+        if let Made::Output(bits) = made {
+            outputs.push(bits);
+        }
+    })?;
+    let statistics = rank.end();
+    let mut outputs = outputs.complete(|| "gemv".to_owned())?;
+    outputs.truncate(layout.rows);
+    Ok((outputs, statistics))
+}
+
+/// Transactions that wait for the host's memory controller, at the most.
+const QUEUE: usize = 1 << 18;
+
+/// Writes a matrix into the banks.
+pub fn load(
+    rank: &mut dyn Device,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+    matrix: &[Vec<u16>],
+) -> Result<Statistics, TransferError> {
+    let mut writes = writes(layout, matrix).peekable();
+    let mut cost = Statistics::default();
+    while writes.peek().is_some() {
+        cost = cost.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    }
+    Ok(cost)
+}
+
+/// What became of rows of a matrix on a rank.
+pub(crate) struct Block {
+    /// The results beside the reference's.
+    pub judged: Products,
+    /// What the product cost.
+    pub cost: Statistics,
+    /// What it took to write the rows.
+    pub load: Statistics,
+}
+
+/// Writes synthetic rows and multiplies, perhaps with a program of its own. The host has the rows of one chunk at a time.
+pub(crate) fn block(
+    rank: &mut dyn Device,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+    mut data: Synthetic,
+    io_buffers: IoBuffers,
+    program: Option<&[u64]>,
+) -> Result<Block, GemvError> {
+    let mut reference = Reference::of(data.vector(), layout.rows);
+    let mut writes = chunk::ChunkWrites::new(layout, |row| {
+        data.next_row(row);
+        reference.see(row);
+    })
+    .peekable();
+    let mut load = Statistics::default();
+    while writes.peek().is_some() {
+        load = load.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    }
+    drop(writes);
+    let mut driver = Driver::new();
+    let (outputs, cost) = match program {
+        Some(words) => multiply_with(&mut driver, rank, layout, data.vector(), words)?,
+        None => multiply(&mut driver, rank, layout, data.vector(), io_buffers)?,
+    };
+    Ok(Block { judged: reference.beside(outputs), cost, load })
+}
+
+/// Bytes that writing a matrix moves.
+pub(crate) fn bytes(layout: &MatrixLayout) -> u64 {
+    (layout.rows * layout.columns.div_ceil(BURST) * BEATS * CHIPS) as u64
+}

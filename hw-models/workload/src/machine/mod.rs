@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+//! Devices in whose banks a whole model stays, from token to token.
+//!
+//! * [`OnRanks`]: one rank, or those of a device.
+//! * [`OnModule`]: a module of AiM channels.
+
+mod kind;
+mod module;
+mod ranks;
+mod weights;
+
+pub use kind::Kind;
+pub use module::OnModule;
+pub use ranks::OnRanks;
+pub use weights::{Matrix, Weights};
+
+use crate::error::WorkloadError;
+use crate::judge::Findings;
+use crate::report::{Error, Load, Operator, Spread, Written};
+use crate::results::Attention;
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Normalise, Statistics};
+use pimlico_model::checkpoint::CheckpointShape;
+use pimlico_model::data::Head;
+
+/// A model that is to stay in the banks.
+#[derive(Clone, Copy)]
+pub struct Resident<'a> {
+    /// Its matrices.
+    pub weights: &'a Weights,
+    /// Its sizes.
+    pub shape: &'a CheckpointShape,
+    /// Tokens for whose K and V there must be room.
+    pub tokens: usize,
+    /// How vectors come to the shared buffers, on a system that leaves it to the operator.
+    pub io_buffers: IoBuffers,
+}
+
+/// What an operator cost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    /// On the device; of several ranks, on the one that was done last.
+    pub statistics: Statistics,
+    /// On several ranks, on all of them.
+    pub spread: Option<Spread>,
+}
+
+impl Ran {
+    /// Duration in tCK.
+    pub fn cycles(&self) -> u64 {
+        self.statistics.cycles
+    }
+
+    /// One operator behind the other.
+    pub fn and(self, other: Self) -> Self {
+        let spread = match (self.spread, other.spread) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        Self { statistics: self.statistics.and(other.statistics), spread }
+    }
+}
+
+impl From<Statistics> for Ran {
+    fn from(statistics: Statistics) -> Self {
+        Self { statistics, spread: None }
+    }
+}
+
+impl From<Spread> for Ran {
+    fn from(spread: Spread) -> Self {
+        Self { statistics: spread.statistics(), spread: Some(spread) }
+    }
+}
+
+/// A device that has room for a model's matrices, and for K and V of its tokens.
+pub trait Machine {
+    /// Whether it normalises weights or the context.
+    fn normalise(&self) -> Normalise;
+
+    /// Writes the matrices into the banks.
+    fn load(&mut self) -> Result<Written, WorkloadError>;
+
+    /// Multiplies a matrix of a layer, or of none, with a vector.
+    fn product(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        vector: &[u16],
+    ) -> Result<(Vec<u16>, Ran), WorkloadError>;
+
+    /// Writes K and V of a layer's last token, of each K and V head.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for another token.
+    fn append(&mut self, layer: usize, heads: &[Head]) -> Result<Written, WorkloadError>;
+
+    /// Computes the attention of the queries of all K and V heads of a layer.
+    fn attention(
+        &mut self,
+        layer: usize,
+        heads: &[Head],
+    ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
+
+    /// What is to know of an operator that ran here.
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator;
+
+    /// What is to know of what was written here.
+    fn load_report(&self, written: &Written) -> Load;
+
+    /// What was found at the pins.
+    fn findings(&self) -> Findings;
+}

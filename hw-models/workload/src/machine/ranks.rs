@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+//! A model on the ranks of a device: of each matrix a block of its rows in every rank, of each K and V head all tokens
+//! in one ([`crate::placement`]). In a rank they lie one behind the other, layer after layer, with the rows that are
+//! kept for a layer's K and V behind its matrices.
+
+use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
+use crate::error::WorkloadError;
+use crate::error::{DecodeError, Room};
+use crate::judge::Findings;
+use crate::judge::pins::PinLog;
+use crate::l3::{attention, gemv};
+use crate::placement::Placement;
+use crate::report::{Error, Load, Operator, Spread, Written};
+use crate::results::Attention;
+use pimlico_device::data_bus::BEATS;
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{CHIPS, Config, Device, Mdq, Normalise, RankRun, Ranks, Statistics, Topology};
+use pimlico_host::driver::Driver;
+use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_model::data::Head;
+use std::ops::Range;
+
+/// A rank, its host, and the checkers at its pins.
+struct Member<'a> {
+    rank: &'a mut dyn Device,
+    host: HostPort,
+    pins: PinLog,
+    /// The first row of the banks that is free.
+    row: usize,
+}
+
+impl Member<'_> {
+    /// What an operator did that has just ended.
+    fn run(&mut self, number: usize, statistics: Statistics) -> RankRun {
+        let transfers = self.rank.take_transfers();
+        let mdq = self.pins.bursts(self.rank.tck() - statistics.cycles);
+        RankRun { rank: number, statistics, transfers, mdq }
+    }
+}
+
+/// A block of the rows of a matrix in a rank.
+#[derive(Clone)]
+struct Block {
+    rank: usize,
+    rows: Range<usize>,
+    layout: MatrixLayout,
+}
+
+/// Where a layer lies.
+struct ResidentLayer {
+    matrices: [Vec<Block>; Kind::OF_A_LAYER.len()],
+    /// For each K and V head its rank, and the rows for as many tokens as there may be.
+    caches: Vec<(usize, HeadLayout)>,
+}
+
+/// A model on ranks.
+pub struct OnRanks<'a> {
+    config: Config,
+    members: Vec<Member<'a>>,
+    /// The device, if it has several ranks.
+    together: Option<&'a Ranks<'a>>,
+    weights: &'a Weights,
+    layers: Vec<ResidentLayer>,
+    lm_head: Vec<Block>,
+    io_buffers: IoBuffers,
+}
+
+impl<'a> OnRanks<'a> {
+    /// On one rank that has just been reset, with the checkers at its pins.
+    pub fn one(
+        rank: &'a mut dyn Device,
+        pins: PinLog,
+        resident: Resident<'a>,
+    ) -> Result<Self, WorkloadError> {
+        Self::new(vec![(rank, pins)], None, resident)
+    }
+
+    /// On all ranks of a device, which have just been reset.
+    pub fn all(
+        ranks: &'a Ranks<'a>,
+        devices: impl IntoIterator<Item = &'a mut dyn Device>,
+        resident: Resident<'a>,
+    ) -> Result<Self, WorkloadError> {
+        let watched = |rank: &'a mut dyn Device| {
+            let pins = PinLog::of(rank);
+            if ranks.topology().mdq() == Mdq::Shared {
+                pins.keep_bursts();
+            }
+            (rank, pins)
+        };
+        Self::new(devices.into_iter().map(watched).collect(), Some(ranks), resident)
+    }
+
+    fn new(
+        ranks: Vec<(&'a mut dyn Device, PinLog)>,
+        together: Option<&'a Ranks<'a>>,
+        resident: Resident<'a>,
+    ) -> Result<Self, WorkloadError> {
+        let Resident { weights, shape, tokens, io_buffers } = resident;
+        let member = |(rank, pins): (&'a mut dyn Device, PinLog)| {
+            let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+            Ok(Member { rank, host, pins, row: 0 })
+        };
+        let mut members: Vec<_> =
+            ranks.into_iter().map(member).collect::<Result<_, TransferError>>()?;
+        let config = members[0].rank.config().clone();
+        let topology = together.map_or(Topology::ONE, |ranks| ranks.topology());
+        let placement = Placement::new(&config, topology);
+        let mut layers = Vec::with_capacity(weights.layers().len());
+        for [qkv, projection, ffn1, ffn2] in weights.layers() {
+            let matrices = [
+                place(&config, &placement, &mut members, qkv)?,
+                place(&config, &placement, &mut members, projection)?,
+                place(&config, &placement, &mut members, ffn1)?,
+                place(&config, &placement, &mut members, ffn2)?,
+            ];
+            let mut caches = Vec::with_capacity(shape.kv_heads);
+            for head in 0..shape.kv_heads {
+                let rank = placement.of_head(0, head, shape.kv_heads);
+                let row = &mut members[rank].row;
+                let cache = HeadLayout::new(&config, shape.head_dim, tokens, *row)
+                    .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
+                *row = cache.end_row();
+                caches.push((rank, cache));
+            }
+            layers.push(ResidentLayer { matrices, caches });
+        }
+        let lm_head = place(&config, &placement, &mut members, weights.lm_head())?;
+        Ok(Self { config, members, together, weights, layers, lm_head, io_buffers })
+    }
+
+    fn blocks(&self, kind: Kind, layer: Option<usize>) -> Vec<Block> {
+        match layer {
+            Some(layer) => self.layers[layer].matrices[kind.place()].clone(),
+            None => self.lm_head.clone(),
+        }
+    }
+
+    /// Rank and place of K and V of a head with so many tokens.
+    fn cache(&self, layer: usize, number: usize, tokens: usize) -> (usize, HeadLayout) {
+        let (rank, mut layout) = self.layers[layer].caches[number];
+        assert!(tokens <= layout.context, "no room for another token");
+        layout.context = tokens;
+        (rank, layout)
+    }
+
+    /// What ranks cost side by side.
+    fn side_by_side(&self, runs: &[RankRun]) -> Ran {
+        match self.together {
+            Some(ranks) => Spread::new(ranks, runs).into(),
+            None => runs.iter().fold(Ran::default(), |all, run| all.and(run.statistics.into())),
+        }
+    }
+
+    /// What writes cost, of which each occupies the channel of its rank.
+    fn written(&self, writes: &[(usize, Statistics)], bytes: u64) -> Written {
+        let cost = writes.iter().fold(Statistics::default(), |all, (_, cost)| all.and(*cost));
+        let Some(ranks) = self.together else { return Written { cost, bytes } };
+        let accesses = writes.iter().map(|(rank, cost)| (*rank, cost.cycles));
+        let cycles = ranks.one_after_the_other(accesses);
+        Written { cost: Statistics { cycles, ..cost }, bytes }
+    }
+}
+
+/// Lays out a matrix behind what is in the ranks.
+fn place(
+    config: &Config,
+    placement: &Placement,
+    members: &mut [Member<'_>],
+    matrix: &Matrix,
+) -> Result<Vec<Block>, DecodeError> {
+    let Matrix { name, rows, columns } = matrix;
+    let block = |(rank, rows): (usize, Range<usize>)| {
+        let row = &mut members[rank].row;
+        let layout = MatrixLayout::from_row(config, rows.len(), *columns, *row);
+        let layout = layout.map_err(|error| DecodeError::Matrix {
+            name: name.clone(),
+            error: Room::Matrix(error),
+        })?;
+        *row = layout.end_row();
+        Ok(Block { rank, rows, layout })
+    };
+    placement.of_rows(rows.len()).map(block).collect()
+}
+
+impl Machine for OnRanks<'_> {
+    fn normalise(&self) -> Normalise {
+        self.members[0].rank.options().normalise
+    }
+
+    fn load(&mut self) -> Result<Written, WorkloadError> {
+        let of_layers = self.layers.iter().flat_map(|layer| &layer.matrices);
+        let blocks: Vec<Vec<Block>> = of_layers.chain([&self.lm_head]).cloned().collect();
+        let weights = self.weights;
+        let matrices = weights.layers().iter().flatten().chain([weights.lm_head()]);
+        let (mut writes, mut bytes) = (Vec::new(), 0);
+        for (blocks, matrix) in blocks.iter().zip(matrices) {
+            for Block { rank, rows, layout } in blocks {
+                let Member { rank: device, host, .. } = &mut self.members[*rank];
+                let rows = &matrix.rows[rows.clone()];
+                writes.push((*rank, gemv::load(*device, host, layout, rows)?));
+                bytes += gemv::bytes(layout);
+            }
+        }
+        Ok(self.written(&writes, bytes))
+    }
+
+    fn product(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        vector: &[u16],
+    ) -> Result<(Vec<u16>, Ran), WorkloadError> {
+        let io_buffers = self.io_buffers;
+        let (mut outputs, mut runs) = (Vec::new(), Vec::new());
+        for Block { rank, layout, .. } in self.blocks(kind, layer) {
+            let member = &mut self.members[rank];
+            // Attention has written to the module in between: its driver knows nothing of what is there.
+            let mut driver = Driver::new();
+            let product = gemv::multiply(&mut driver, member.rank, &layout, vector, io_buffers);
+            let (of_block, cost) =
+                product.map_err(|error| WorkloadError::matrix(kind.name(), error))?;
+            outputs.extend(of_block);
+            runs.push(member.run(rank, cost));
+        }
+        Ok((outputs, self.side_by_side(&runs)))
+    }
+
+    fn append(&mut self, layer: usize, heads: &[Head]) -> Result<Written, WorkloadError> {
+        // Rank by rank, what it takes of all its heads.
+        let mut of_ranks = vec![Vec::new(); self.members.len()];
+        for (number, head) in heads.iter().enumerate() {
+            let (rank, layout) = self.cache(layer, number, head.k.len());
+            of_ranks[rank].extend(kv_cache::appends(&layout, head));
+        }
+        let (mut writes, mut bytes) = (Vec::new(), 0);
+        for (rank, of_rank) in of_ranks.into_iter().enumerate().filter(|(_, all)| !all.is_empty()) {
+            bytes += (of_rank.len() * BEATS * CHIPS) as u64;
+            let Member { rank: device, host, .. } = &mut self.members[rank];
+            writes.push((rank, host.transfer(*device, of_rank)?.1));
+        }
+        Ok(self.written(&writes, bytes))
+    }
+
+    fn attention(
+        &mut self,
+        layer: usize,
+        heads: &[Head],
+    ) -> Result<(Vec<Attention>, Ran), WorkloadError> {
+        let mut results = Vec::with_capacity(heads.len());
+        let mut runs: Vec<RankRun> = Vec::new();
+        for (number, head) in heads.iter().enumerate() {
+            let (rank, layout) = self.cache(layer, number, head.k.len());
+            let member = &mut self.members[rank];
+            let mut result = attention::run_head(member.rank, &layout, &head.queries)?;
+            let mdq = member.pins.bursts(member.rank.tck() - result.statistics.cycles);
+            let transfers = std::mem::take(&mut result.transfers);
+            let run = RankRun { rank, statistics: result.statistics, transfers, mdq };
+            match runs.iter_mut().find(|earlier| earlier.rank == rank) {
+                Some(earlier) => earlier.then(run),
+                None => runs.push(run),
+            }
+            results.push(result);
+        }
+        Ok((results, self.side_by_side(&runs)))
+    }
+
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
+        match (self.together, &ran.spread) {
+            (Some(ranks), Some(spread)) => {
+                Operator::on_ranks(kind.name(), ranks, spread, macs, error)
+            }
+            _ => Operator::on_device(kind.name(), &self.config, &ran.statistics, macs, error),
+        }
+    }
+
+    fn load_report(&self, written: &Written) -> Load {
+        let load = Load::new(&self.config, &written.cost, written.bytes);
+        let channels = self.together.map_or(1, |ranks| ranks.topology().channels());
+        Load { bus: load.bus / channels as f64, ..load }
+    }
+
+    fn findings(&self) -> Findings {
+        let of = |member: &Member<'_>| member.pins.findings(member.rank.tck());
+        self.members.iter().map(of).fold(Findings::default(), Findings::and)
+    }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+//! A model's matrices as the device has them: in binary16.
+//!
+//! Matrices with the same input stand in one: q on k on v, and the gate on w3. So the vector comes to
+//! the device once for all of them.
+
+use super::Kind;
+use crate::error::DecodeError;
+use half::f16;
+use pimlico_model::checkpoint::{Checkpoint, Layer};
+
+/// A matrix in binary16.
+pub struct Matrix {
+    /// Which, for messages.
+    pub name: String,
+    /// Row by row.
+    pub rows: Vec<Vec<u16>>,
+    /// Elements of a row.
+    pub columns: usize,
+}
+
+/// A model's matrices.
+pub struct Weights {
+    /// Of each layer.
+    layers: Vec<[Matrix; Kind::OF_A_LAYER.len()]>,
+    lm_head: Matrix,
+}
+
+impl Weights {
+    /// Rounds those of a model.
+    pub fn new(model: &Checkpoint) -> Result<Self, DecodeError> {
+        let shape = &model.shape;
+        let width = shape.dim;
+        let layers = model.layers.iter().enumerate().map(|(number, layer)| {
+            let Layer { q, k, v, o, gate, up, down, .. } = layer;
+            let matrix = |kind: Kind, parts: &[&Vec<f32>], columns| {
+                Matrix::new(format!("layer {number}, {}", kind.name()), parts, columns)
+            };
+            Ok([
+                matrix(Kind::Qkv, &[q, k, v], width)?,
+                matrix(Kind::Projection, &[o], shape.q_width())?,
+                matrix(Kind::Ffn1, &[gate, up], width)?,
+                matrix(Kind::Ffn2, &[down], shape.hidden)?,
+            ])
+        });
+        let layers = layers.collect::<Result<_, DecodeError>>()?;
+        let classifier =
+            if model.classifier.is_empty() { &model.embedding } else { &model.classifier };
+        let lm_head = Matrix::new(Kind::LmHead.name().to_owned(), &[classifier], width)?;
+        Ok(Self { layers, lm_head })
+    }
+
+    /// The matrices of each layer, in the order of [`Kind::OF_A_LAYER`].
+    pub fn layers(&self) -> &[[Matrix; Kind::OF_A_LAYER.len()]] {
+        &self.layers
+    }
+
+    /// The language-model head.
+    pub fn lm_head(&self) -> &Matrix {
+        &self.lm_head
+    }
+
+    /// The matrix of an operator, in a layer or in none.
+    ///
+    /// # Panics
+    ///
+    /// If there is none ([`Kind::place`]).
+    pub fn matrix(&self, kind: Kind, layer: Option<usize>) -> &Matrix {
+        match layer {
+            Some(layer) => &self.layers[layer][kind.place()],
+            None => &self.lm_head,
+        }
+    }
+}
+
+impl Matrix {
+    /// Matrices of `columns` columns, one under the other.
+    fn new(name: String, parts: &[&Vec<f32>], columns: usize) -> Result<Self, DecodeError> {
+        let count = parts.iter().map(|part| part.len() / columns).sum();
+        let mut rows = Vec::with_capacity(count);
+        for row in parts.iter().flat_map(|part| part.chunks(columns)) {
+            let of_row: Vec<f16> = row.iter().map(|&weight| f16::from_f32(weight)).collect();
+            if let Some(column) = of_row.iter().position(|weight| !weight.is_finite()) {
+                let weight = row[column];
+                return Err(DecodeError::Weight { name, row: rows.len(), column, weight });
+            }
+            rows.push(of_row.into_iter().map(f16::to_bits).collect());
+        }
+        Ok(Self { name, rows, columns })
+    }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+//! What an operator is: planned on a system, run there, and judged.
+//!
+//! An operator is a file that implements [`Operator`]. It says of which tasks it is made ([`Operator::plan`]) and
+//! what its report has beside costs and errors ([`Operator::judge`]); systems run tasks, all operators alike.
+
+use crate::error::WorkloadError;
+use crate::outcome::Outcome;
+use crate::report::{JobReport, Report};
+use crate::system::{How, ManyRanks, Module, Rank, System};
+use crate::task::{Progress, SILENT, TaskPlan};
+use pimlico_device::aim::AimDevice;
+use pimlico_device::{Device, Options, Ranks};
+
+/// An operator of a language model.
+pub trait Operator {
+    /// What is known before any data are made.
+    type Plan;
+    /// What became of it.
+    type Outcome;
+
+    /// What it is made of on a system. What does not fit is found here.
+    fn plan(&self, system: &dyn System) -> Result<Self::Plan, WorkloadError>;
+
+    /// Makes its data or takes them, writes them into the banks, and runs.
+    fn run(
+        &self,
+        plan: Self::Plan,
+        system: &mut dyn System,
+        progress: Progress<'_>,
+    ) -> Result<Self::Outcome, WorkloadError>;
+
+    /// Its report: what it cost, and how far its results are from the reference.
+    fn judge(&self, system: &dyn System, outcome: Self::Outcome) -> Report;
+}
+
+/// Plans, runs and judges an operator.
+pub fn execute<O: Operator + ?Sized>(
+    operator: &O,
+    system: &mut dyn System,
+    progress: Progress<'_>,
+) -> Result<Report, WorkloadError> {
+    let plan = operator.plan(system)?;
+    let outcome = operator.run(plan, system, progress)?;
+    Ok(operator.judge(system, outcome))
+}
+
+/// An operator on a rank.
+pub fn on_rank<O: Operator>(rank: &mut dyn Device, operator: &O) -> Result<Report, WorkloadError> {
+    execute(operator, &mut Rank::new(rank), SILENT)
+}
+
+/// An operator on the ranks of a device, which work as `options` say.
+pub fn on_ranks<O: Operator>(
+    ranks: &Ranks,
+    options: Options,
+    how: impl Into<How>,
+    operator: &O,
+) -> Result<Report, WorkloadError> {
+    execute(operator, &mut ManyRanks::new(ranks, options, how), SILENT)
+}
+
+/// An operator on a module of AiM channels.
+pub fn on_module<O: Operator>(
+    module: &mut dyn AimDevice,
+    operator: &O,
+) -> Result<Report, WorkloadError> {
+    execute(operator, &mut Module::new(module), SILENT)
+}
+
+/// An operator that is nothing but tasks on synthetic data. It is an [`Operator`].
+pub trait Tasks {
+    /// Seed of the data.
+    fn seed(&self) -> u64;
+
+    /// The tasks.
+    fn tasks(&self) -> TaskPlan;
+
+    /// What is to know of this operator alone.
+    fn about(&self, system: &dyn System, outcome: &Outcome) -> JobReport;
+}
+
+impl<T: Tasks> Operator for T {
+    type Plan = TaskPlan;
+    type Outcome = Outcome;
+
+    fn plan(&self, system: &dyn System) -> Result<TaskPlan, WorkloadError> {
+        let plan = self.tasks();
+        system.check(&plan)?;
+        Ok(plan)
+    }
+
+    fn run(
+        &self,
+        plan: TaskPlan,
+        system: &mut dyn System,
+        progress: Progress<'_>,
+    ) -> Result<Outcome, WorkloadError> {
+        system.run(&plan, progress)
+    }
+
+    fn judge(&self, system: &dyn System, outcome: Outcome) -> Report {
+        let job = self.about(system, &outcome);
+        outcome.report(&system.about(), job, self.seed())
+    }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+//! What became of tasks.
+
+use crate::judge::Findings;
+use crate::report::{
+    HostPins, JobReport, Load, Operator, RanksReport, Report, Stages, System, Total, ns,
+};
+use pimlico_device::Gear;
+
+/// What became of tasks: costs, and how far the results are from the reference's. The results themselves are gone.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Each task, or each step of it that the system reports by itself.
+    pub operators: Vec<Operator>,
+    /// Where the error of attention comes from; the worst of all heads.
+    pub stages: Stages,
+    /// Writing K, V and weights.
+    pub load: Load,
+    /// What was found at the pins.
+    pub findings: Findings,
+    /// Bytes of the fullest rank or channel that a layer takes, in whole rows of all banks.
+    pub bytes_per_rank: u64,
+    /// What is to know about the figures.
+    pub notes: Vec<String>,
+}
+
+/// What every report says of its total.
+const NOTE: &str = "the total is without the time in which the banks were written";
+
+impl Outcome {
+    /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.
+    pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
+        let Self { operators, load, findings, notes, .. } = self;
+        let violations = findings.violations;
+        let System { name, config, module, topology, .. } = *system;
+        let System { refresh, normalise, sums, gear, .. } = *system;
+        let timing = &config.timing;
+        let longer = |tck: u64, least: u64| Some(tck).filter(|&tck| tck > least);
+        let devices =
+            module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
+        let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
+        let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
+        let bytes = reads * config.all_bank_bytes() as u64;
+        Report {
+            system: name.to_owned(),
+            job,
+            module,
+            ranks: topology.map(|topology| RanksReport::new(topology, &operators)),
+            backend: String::new(),
+            seed,
+            tck_ns: config.tck_ps as f64 / 1000.0,
+            dram: config.name.clone(),
+            faw_banks: timing.faw_banks,
+            ccd_result_tck: longer(timing.ccd_result_tck, timing.ccd_s_tck),
+            wtr_shared_tck: longer(timing.wtr_shared_tck, 0),
+            rl_mac_tck: longer(timing.rl_mac_tck, 0),
+            refresh,
+            normalise,
+            sums,
+            gear: gear.map(Gear::tck),
+            mismatches: None,
+            pin_violations: violations.0,
+            first_violations: violations.1.iter().map(ToString::to_string).collect(),
+            host_pins: findings.host.map(HostPins::from),
+            load,
+            total: Total {
+                cycles,
+                ns: ns(config, cycles),
+                energy_pj: operators.iter().map(|operator| operator.energy_pj).sum(),
+                gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
+                peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
+            },
+            operators,
+            notes: std::iter::once(NOTE.to_owned()).chain(notes).collect(),
+        }
+    }
+}

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT
+//! What a run cost and how far its results are from the reference.
+
+pub mod decode;
+mod ranks;
+mod system;
+
+use decode::DecodeReport;
+use pimlico_device::energy::{self, Power};
+use pimlico_device::{Config, Statistics};
+use pimlico_dpa::types::PinCommand;
+pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
+use serde::Serialize;
+use std::collections::BTreeMap;
+pub use system::{ModuleReport, System};
+
+/// Result of a run; serialises to the document that `--json` prints.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Name of the system.
+    pub system: String,
+    /// What was run.
+    #[serde(flatten)]
+    pub job: JobReport,
+    /// The module, where the system is one of several channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<ModuleReport>,
+    /// The ranks, where the system is one of ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RanksReport>,
+    /// What executed the units.
+    pub backend: String,
+    /// Seed of the data.
+    pub seed: u64,
+    /// Clock period in ns.
+    pub tck_ns: f64,
+    /// Preset of the DRAM.
+    pub dram: String,
+    /// Banks that may open in a tFAW.
+    pub faw_banks: u64,
+    /// tCK from one RD_RESULT or WR_SHARED to the next, where that is not tCCD_S.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ccd_result_tck: Option<u64>,
+    /// tCK from the data of a WR_SHARED to RD_ALL and RD_RESULT, where they wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wtr_shared_tck: Option<u64>,
+    /// tCK from an RD_ALL to its columns at the PUs, where that is not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rl_mac_tck: Option<u64>,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+    /// When softmax divides: `early`, each weight, or `late`, the context.
+    pub normalise: &'static str,
+    /// Format of sums in bank PUs and adder unit: `binary16` or `binary32`.
+    pub sums: &'static str,
+    /// tCK in a cycle of the rank PU's core; without one on a module of AiM channels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gear: Option<usize>,
+    /// Rules of the DRAM that were broken at its pins.
+    pub pin_violations: u64,
+    /// The first of them.
+    pub first_violations: Vec<String>,
+    /// The host's pins, where the system is one of ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_pins: Option<HostPins>,
+    /// Writing K and V of all heads, or the weights.
+    pub load: Load,
+    /// Differences between model and RTL; only in lockstep.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mismatches: Option<u64>,
+    /// All operators together.
+    pub total: Total,
+    /// Each operator, summed up over the heads.
+    pub operators: Vec<Operator>,
+    /// What is to know about the figures.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// What the checkers at the pins have found, if anything.
+    pub fn violations(&self) -> Option<String> {
+        let chips = (self.pin_violations, self.first_violations.first(), "DRAM's");
+        let host = self.host_pins.as_ref();
+        let host = host.map(|host| (host.violations, host.first_violations.first(), "host's"));
+        let found = std::iter::once(chips).chain(host);
+        let told = found.filter_map(|(count, first, whose)| {
+            Some(format!("{count} violations at the {whose} pins, the first: {}", first?))
+        });
+        Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+    }
+
+    /// The attention that it is of, if it is.
+    pub fn attention(&self) -> Option<&AttentionReport> {
+        match &self.job {
+            JobReport::Attention(attention) => Some(attention),
+            _ => None,
+        }
+    }
+}
+
+/// What the checker of the host's protocol found: `rtl/module/host_port.md`.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostPins {
+    /// Commands on the host's pins that were checked.
+    pub commands: u64,
+    /// Rules that host or module broke.
+    pub violations: u64,
+    /// The first of them.
+    pub first_violations: Vec<String>,
+}
+
+/// What was run, and what is to know of it alone.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum JobReport {
+    /// Attention.
+    Attention(AttentionReport),
+    /// A matrix times a vector.
+    Gemv(GemvReport),
+    /// The fully-connected operators of a layer.
+    Layer(FcReport),
+    /// A decoder layer.
+    Decoder(DecoderReport),
+    /// A text that was decoded.
+    Decode(Box<DecodeReport>),
+}
+
+/// The fully-connected operators of a decoder layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct FcReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Modules that share the layer out among them (tensor parallelism).
+    pub tp: usize,
+    /// Rows and columns of each operator's matrix, by its name.
+    pub shapes: BTreeMap<&'static str, [usize; 2]>,
+}
+
+/// Attention.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttentionReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Of each request its tokens.
+    pub contexts: Vec<usize>,
+    /// Query heads.
+    pub heads: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How full the score buffer was.
+    pub score_buffer: ScoreBuffer,
+    /// Where the error comes from; the worst of all heads.
+    pub stages: Stages,
+}
+
+/// A matrix times a vector.
+#[derive(Clone, Debug, Serialize)]
+pub struct GemvReport {
+    /// Rows of the matrix: outputs.
+    pub rows: usize,
+    /// Columns of the matrix: inputs.
+    pub columns: usize,
+    /// How the vector comes to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
+}
+
+/// A decoder layer, for one token.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecoderReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Tokens whose K and V are in the device.
+    pub context: usize,
+    /// Query heads.
+    pub heads: usize,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// Elements of the vector that goes from layer to layer.
+    pub hidden: usize,
+    /// Elements between the matrices of the feed-forward network.
+    pub ffn: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How the vectors come to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
+    /// Where the error of attention comes from; the worst of all heads.
+    pub stages: Stages,
+    /// What follows for more layers.
+    pub roll_up: RollUp,
+}
+
+/// The host's writes through the re-layout unit.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// What was written.
+    pub bytes: u64,
+    /// Share of the time in which the data bus moves data.
+    pub bus: f64,
+    /// Commands by name.
+    pub commands: BTreeMap<&'static str, u64>,
+}
+
+/// What writing into the banks cost, and its bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Written {
+    /// The cost.
+    pub cost: Statistics,
+    /// The bytes.
+    pub bytes: u64,
+}
+
+impl Written {
+    /// One behind the other.
+    pub fn and(self, other: Self) -> Self {
+        Self { cost: self.cost.and(other.cost), bytes: self.bytes + other.bytes }
+    }
+}
+
+impl Load {
+    /// Of so many bytes.
+    pub fn new(config: &Config, statistics: &Statistics, bytes: u64) -> Self {
+        Self {
+            cycles: statistics.cycles,
+            ns: ns(config, statistics.cycles),
+            bytes,
+            bus: statistics.bus_cycles as f64 / statistics.cycles.max(1) as f64,
+            commands: commands(statistics),
+        }
+    }
+}
+
+/// The score buffer, in the longest context.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ScoreBuffer {
+    /// Scores for which there is room.
+    pub capacity: usize,
+    /// Scores in it.
+    pub scores: usize,
+    /// Passes over the tokens: more than one where there is no room for all.
+    pub passes: usize,
+}
+
+/// All operators together.
+#[derive(Clone, Debug, Serialize)]
+pub struct Total {
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Energy, where the currents of the device are known.
+    pub energy_pj: Option<f64>,
+    /// What the bank PUs took from the row buffers in that time, in GB/s (10^9 bytes).
+    pub gb_per_s: f64,
+    /// The same with an all-bank RD in every slot.
+    pub peak_gb_per_s: f64,
+}
+
+/// Errors of the stages of attention against float64.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Stages {
+    /// Scores, of the same K and Q.
+    pub score: Error,
+    /// Weights, of the same scores.
+    pub softmax: Error,
+    /// Context, of the same weights and V.
+    pub context: Error,
+    /// Output, of the same scores and V: what softmax and context lose together.
+    pub output_from_scores: Error,
+    /// Output, of the same K, V and Q: what all of it loses.
+    pub output: Error,
+}
+
+impl Stages {
+    /// The worse of two, in each stage.
+    pub fn worse(self, other: Self) -> Self {
+        Self {
+            score: self.score.worse(other.score),
+            softmax: self.softmax.worse(other.softmax),
+            context: self.context.worse(other.context),
+            output_from_scores: self.output_from_scores.worse(other.output_from_scores),
+            output: self.output.worse(other.output),
+        }
+    }
+}
+
+/// One operator.
+#[derive(Clone, Debug, Serialize)]
+pub struct Operator {
+    /// Name of the operator.
+    pub operator: &'static str,
+    /// Duration in tCK.
+    pub cycles: u64,
+    /// Duration in ns.
+    pub ns: f64,
+    /// Multiply-accumulates that the operator asks for, without padding.
+    pub macs: u64,
+    /// How it is spread over ranks, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<OnRanks>,
+    /// All-bank RDs of all ranks or channels.
+    #[serde(skip)]
+    pub reads: u64,
+    /// All-bank RD slots; of several ranks, those of the one that is done last.
+    pub slots: Slots,
+    /// Share of the time, or of the peak, that the parts of the rank are used.
+    pub utilisation: Utilisation,
+    /// Commands by name.
+    pub commands: BTreeMap<&'static str, u64>,
+    /// Energy, where the currents of the device are known; see [`pimlico_device::energy`].
+    pub energy_pj: Option<f64>,
+    /// The same by what takes it.
+    pub energy: Option<Energy>,
+    /// The result against float64 of this operator on the same binary16 inputs.
+    pub error: Error,
+    /// The result against `golden`'s, bit for bit, where that was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Exact>,
+}
+
+/// Results against those of `golden` that are summed up in the contract's order, bit for bit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Exact {
+    /// Results that there are.
+    pub outputs: u64,
+    /// How many of them were compared.
+    pub checked: u64,
+    /// How many of these differ.
+    pub differing: u64,
+}
+
+impl Exact {
+    /// Of two sets of results.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            outputs: self.outputs + other.outputs,
+            checked: self.checked + other.checked,
+            differing: self.differing + other.differing,
+        }
+    }
+}
+
+/// Energy by what takes it, in pJ; see [`pimlico_device::energy`].
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Energy {
+    /// Rows opened and closed.
+    pub activate: f64,
+    /// All-bank RDs.
+    pub all_bank_read: f64,
+    /// Bursts between the data bus and a bank, the shared buffers or the result registers.
+    pub bursts: f64,
+    /// Refreshes.
+    pub refresh: f64,
+    /// The DRAM's standby current.
+    pub standby: f64,
+    /// The bank PUs.
+    pub bank_pus: f64,
+    /// Adder unit and softmax unit.
+    pub rank_pu: f64,
+}
+
+impl From<energy::Energy> for Energy {
+    fn from(energy: energy::Energy) -> Self {
+        let energy::Energy { activate, all_bank_read, bursts, refresh, .. } = energy;
+        let energy::Energy { standby, bank_pus, rank_pu, .. } = energy;
+        Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu }
+    }
+}
+
+/// All-bank RD slots, one per tCCD_L.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Slots {
+    /// With an RD.
+    pub used: u64,
+    /// Without one.
+    pub lost: Lost,
+}
+
+/// Slots without an RD, by cause.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Lost {
+    /// Another row had to be opened.
+    pub row_switch: u64,
+    /// A refresh was under way.
+    pub refresh: u64,
+    /// Operands on their way in, results on their way out.
+    pub fill_drain: u64,
+    /// None of these.
+    pub bubble: u64,
+    /// Between two RDs, operands on their way in or results on their way out; an L3 rank has them in
+    /// `fill_drain` and `bubble`.
+    pub io: u64,
+    /// The host had the pins: programs, operands and starts on their way in, results out.
+    pub host: u64,
+}
+
+/// Shares from 0 to 1.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Utilisation {
+    /// Multiply-accumulates of the peak of all bank PUs.
+    pub bank_pu: f64,
+    /// Time in which the data bus moves data.
+    pub bus: f64,
+    /// Time in which the adder unit takes an input.
+    pub adder_unit: f64,
+    /// Time in which the softmax unit takes an input.
+    pub softmax_unit: f64,
+}
+
+/// Error against a float64 reference; see `pimlico_golden::error` for how they are taken.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Error {
+    /// Largest error in units in the last place of binary16 at the reference.
+    pub max_ulp: f64,
+    /// Largest error relative to the reference's largest element.
+    pub max_relative: f64,
+    /// Root mean square of the errors relative to the reference's largest element.
+    pub rms_relative: f64,
+}
+
+impl Error {
+    /// The worse of two, in each measure.
+    pub fn worse(self, other: Self) -> Self {
+        Self {
+            max_ulp: self.max_ulp.max(other.max_ulp),
+            max_relative: self.max_relative.max(other.max_relative),
+            rms_relative: self.rms_relative.max(other.rms_relative),
+        }
+    }
+}
+
+impl Slots {
+    /// Of so long an operator.
+    pub fn new(config: &Config, statistics: &Statistics) -> Self {
+        let lost = statistics.lost_slots(config.timing.ccd_l_tck);
+        let pimlico_device::Lost { row_switch, refresh, fill_drain, bubble, io, host } = lost;
+        let lost = Lost { row_switch, refresh, fill_drain, bubble, io, host };
+        Self { used: statistics.used, lost }
+    }
+}
+
+impl Operator {
+    /// An operator on a rank.
+    pub fn on_device(
+        operator: &'static str,
+        config: &Config,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        Self::on_channels(operator, config, 1, statistics, macs, error)
+    }
+
+    /// An operator on so many channels that work side by side.
+    pub fn on_channels(
+        operator: &'static str,
+        config: &Config,
+        channels: usize,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let energy = Power::of(config).map(|power| power.energy(config, statistics));
+        Self::new(operator, config, channels, statistics, macs, error).with_energy(energy)
+    }
+
+    pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
+        Self {
+            energy_pj: energy.map(|energy| energy.total()),
+            energy: energy.map(Energy::from),
+            ..self
+        }
+    }
+
+    /// The same without its energy.
+    pub(crate) fn new(
+        operator: &'static str,
+        config: &Config,
+        channels: usize,
+        statistics: &Statistics,
+        macs: u64,
+        error: Error,
+    ) -> Self {
+        let Statistics { cycles, bus_cycles, .. } = *statistics;
+        let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
+        let peak_macs_per_tck =
+            (config.all_bank_bytes() * channels / 2) as f64 / config.timing.ccd_l_tck as f64;
+        Self {
+            operator,
+            cycles,
+            ns: ns(config, cycles),
+            macs,
+            ranks: None,
+            reads: statistics.used * channels as u64,
+            slots: Slots::new(config, statistics),
+            utilisation: Utilisation {
+                bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
+                bus: of_time(bus_cycles),
+                adder_unit: of_time(statistics.adder_unit_cycles),
+                softmax_unit: of_time(statistics.softmax_unit_cycles),
+            },
+            commands: commands(statistics),
+            energy_pj: None,
+            energy: None,
+            error,
+            exact: None,
+        }
+    }
+}
+
+/// The commands that there were, by name.
+fn commands(statistics: &Statistics) -> BTreeMap<&'static str, u64> {
+    let count = |command: &PinCommand| statistics.commands[*command as usize];
+    let issued = PinCommand::COMMANDS.iter().filter(|command| count(command) > 0);
+    issued.map(|command| (command.name(), count(command))).collect()
+}
+
+/// Duration of `cycles` in ns.
+pub fn ns(config: &Config, cycles: u64) -> f64 {
+    cycles as f64 * config.tck_ps as f64 / 1000.0
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+//! What operators run on: a device with its host.
+//!
+//! * [`Rank`]: one rank, from beginning to end.
+//! * [`ManyRanks`]: the ranks of a device, each piece of the work on one that has just been reset.
+//! * [`Module`]: a module of AiM channels.
+
+mod module;
+mod rank;
+mod ranks;
+
+pub use module::Module;
+pub use rank::{AttentionSetup, Rank};
+pub use ranks::{How, ManyRanks};
+
+use crate::error::WorkloadError;
+use crate::machine::{Machine, Resident};
+use crate::outcome::Outcome;
+use crate::report::{self, ScoreBuffer};
+use crate::task::Progress;
+use crate::task::{AttentionTask, TaskPlan};
+use pimlico_device::Config;
+use pimlico_device::gemv::IoBuffers;
+
+/// A device with its host.
+pub trait System {
+    /// What it is, for reports.
+    fn about(&self) -> report::System<'_>;
+
+    /// Organisation and timing of a rank or a channel.
+    fn config(&self) -> &Config;
+
+    /// How the vectors of matrices come to its PUs, where an operator asks for `asked`.
+    fn io_buffers(&self, asked: IoBuffers) -> IoBuffers;
+
+    /// How full what holds the scores will be.
+    fn score_buffer(&self, task: &AttentionTask) -> ScoreBuffer;
+
+    /// Whether tasks can be laid out, and all of them have room: before any data are made.
+    fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError>;
+
+    /// Runs tasks that have been checked, one after the other.
+    fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError>;
+
+    /// Lays out a model that stays in the banks from token to token. The device has just been reset.
+    fn machine<'a>(
+        &'a mut self,
+        resident: Resident<'a>,
+    ) -> Result<Box<dyn Machine + 'a>, WorkloadError>;
+}

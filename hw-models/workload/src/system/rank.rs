@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+//! One rank, from beginning to end: what a waveform or a picture is of.
+
+use super::System;
+use crate::error::WorkloadError;
+use crate::judge::heads;
+use crate::judge::pins::PinLog;
+use crate::l3::attention::{self, AttentionError, Requests};
+use crate::l3::gemv;
+use crate::machine::{Machine, OnRanks, Resident};
+use crate::outcome::Outcome;
+use crate::placement::{self, Placement};
+use crate::report::{self, Load, Operator, ScoreBuffer, Stages};
+use crate::task::Progress;
+use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{Config, Device, SCORE_BUFFER, Statistics, Topology};
+use pimlico_host::driver::KvRows;
+use pimlico_host::kv_cache::{self, HostPort};
+use pimlico_host::program::attention as program;
+use pimlico_model::data::{Head, Synthetic};
+
+/// What the dispatcher is set up with, where it is not what the operator needs.
+#[derive(Clone, Debug, Default)]
+pub struct AttentionSetup {
+    /// The longest context that program and Va2Pa table provide for; by default that of the operator.
+    pub longest: Option<usize>,
+    /// The program; by default it is built.
+    pub program: Option<Vec<u64>>,
+}
+
+/// A rank, with the checkers at its pins.
+pub struct Rank<'a> {
+    rank: &'a mut dyn Device,
+    pins: PinLog,
+    setup: AttentionSetup,
+}
+
+/// What has been done of tasks so far.
+#[derive(Default)]
+struct SoFar {
+    operators: Vec<Operator>,
+    stages: Stages,
+    load: Statistics,
+    load_bytes: u64,
+    elements: u64,
+}
+
+impl<'a> Rank<'a> {
+    /// A rank that has only been initialised.
+    pub fn new(rank: &'a mut dyn Device) -> Self {
+        let pins = PinLog::of(rank);
+        Self { rank, pins, setup: AttentionSetup::default() }
+    }
+
+    /// With a dispatcher that is set up otherwise.
+    pub fn with_setup(self, setup: AttentionSetup) -> Self {
+        Self { setup, ..self }
+    }
+
+    /// Rows of the banks that a task takes.
+    fn bank_rows(&self, task: &Task) -> Result<u64, WorkloadError> {
+        Ok(match task {
+            Task::Matrix(MatrixTask { operator, rows, columns, .. }) => {
+                let layout = MatrixLayout::new(self.rank.config(), *rows, *columns);
+                let layout = layout.map_err(|error| WorkloadError::matrix(operator, error))?;
+                layout.bank_rows().len() as u64
+            }
+            Task::Attention(task) => {
+                let layouts = self.layouts(task)?;
+                for layout in &layouts {
+                    KvRows::adjacent(layout).map_err(AttentionError::from)?;
+                }
+                let of_kv_head = layouts.last().map_or(0, |layout| layout.end_row() as u64);
+                of_kv_head.saturating_mul(task.kv_heads() as u64)
+            }
+        })
+    }
+
+    fn layouts(&self, task: &AttentionTask) -> Result<Vec<HeadLayout>, AttentionError> {
+        Ok(attention::layouts(self.rank.config(), task.head_dim, &task.contexts)?)
+    }
+
+    fn matrix(
+        &mut self,
+        host: &mut HostPort,
+        task: &MatrixTask,
+        io_buffers: IoBuffers,
+        so_far: &mut SoFar,
+    ) -> Result<(), WorkloadError> {
+        let MatrixTask { operator, rows, columns, seed } = *task;
+        let of_matrix = |error| WorkloadError::matrix(operator, error);
+        let layout = MatrixLayout::new(self.rank.config(), rows, columns);
+        let layout = layout.map_err(|error| of_matrix(error.into()))?;
+        let (data, program) = (Synthetic::new(columns, seed), self.setup.program.as_deref());
+        let block = gemv::block(self.rank, host, &layout, data, io_buffers, program);
+        let block = block.map_err(of_matrix)?;
+        let (config, macs) = (self.rank.config(), (rows * columns) as u64);
+        let error = block.judged.error();
+        so_far.operators.push(Operator::on_device(operator, config, &block.cost, macs, error));
+        so_far.load = so_far.load.and(block.load);
+        so_far.load_bytes += gemv::bytes(&layout);
+        so_far.elements += macs;
+        Ok(())
+    }
+
+    /// K and V of a K and V head of all requests are written, then all of them are run.
+    fn attention(
+        &mut self,
+        host: &mut HostPort,
+        task: &AttentionTask,
+        so_far: &mut SoFar,
+        progress: impl Fn(u64),
+    ) -> Result<(), WorkloadError> {
+        let layouts = self.layouts(task)?;
+        let rows: Vec<_> = layouts
+            .iter()
+            .map(KvRows::adjacent)
+            .collect::<Result<_, _>>()
+            .map_err(AttentionError::from)?;
+        let longest = task.contexts.iter().copied().max().unwrap_or(1);
+        let longest = longest.max(self.setup.longest.unwrap_or(1));
+        let longest = HeadLayout::new(self.rank.config(), task.head_dim, longest, 0);
+        let mut requests = Requests::new(longest.map_err(AttentionError::from)?)?;
+        if let Some(program) = &self.setup.program {
+            requests.set_program(program.clone());
+        }
+        let (mut cost, mut stages) = (Statistics::default(), Stages::default());
+        for kv_head in 0..task.kv_heads() {
+            let group = task.group_of(kv_head);
+            let head = |(request, layout): (usize, &HeadLayout)| {
+                let shape = task.head_shape(group, layout.context);
+                Head::synthetic(shape, task.seed, task.number(kv_head, request))
+            };
+            let of_requests: Vec<Head> = layouts.iter().enumerate().map(head).collect();
+            for (layout, head) in layouts.iter().zip(&of_requests) {
+                let (_, load) = host.transfer(self.rank, kv_cache::writes(layout, head))?;
+                so_far.load = so_far.load.and(load);
+                so_far.load_bytes += kv_cache::bytes(layout);
+            }
+            for (n, (layout, head)) in layouts.iter().zip(&of_requests).enumerate() {
+                let result = requests.run(self.rank, n, layout, &rows[n], &head.queries)?;
+                cost = cost.and(result.statistics);
+                let normalise = self.rank.options().normalise;
+                stages = stages.worse(heads::errors(head, &result, normalise));
+                so_far.elements += (2 * layout.context * task.head_dim) as u64;
+                progress(so_far.elements);
+            }
+        }
+        let macs = Task::Attention(task.clone()).macs();
+        let operator =
+            Operator::on_device("attention", self.rank.config(), &cost, macs, stages.output);
+        so_far.operators.push(operator);
+        so_far.stages = so_far.stages.worse(stages);
+        Ok(())
+    }
+}
+
+/// How full the score buffer of a rank is, in the longest of the contexts that can be laid out.
+pub(super) fn score_buffer(config: &Config, task: &AttentionTask) -> ScoreBuffer {
+    let of_context = |&context: &usize| {
+        let layout = HeadLayout::new(config, task.head_dim, context, 0).ok()?;
+        let heads = task.group.min(task.heads).min(program::heads_at_once(context));
+        Some(program::score_buffer_use(&layout, heads))
+    };
+    let longest = task.contexts.iter().max().and_then(of_context);
+    let (scores, passes) = longest.map_or((0, 0), |used| (used.scores, used.passes));
+    ScoreBuffer { capacity: SCORE_BUFFER, scores, passes }
+}
+
+impl System for Rank<'_> {
+    fn about(&self) -> report::System<'_> {
+        report::System::rank(self.rank.config(), self.rank.options())
+    }
+
+    fn config(&self) -> &Config {
+        self.rank.config()
+    }
+
+    fn io_buffers(&self, asked: IoBuffers) -> IoBuffers {
+        asked
+    }
+
+    fn score_buffer(&self, task: &AttentionTask) -> ScoreBuffer {
+        score_buffer(self.rank.config(), task)
+    }
+
+    fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
+        let mut rows = plan.tasks.iter().map(|task| self.bank_rows(task));
+        let rows = rows.try_fold(0u64, |sum, rows| Ok::<_, WorkloadError>(sum + rows?))?;
+        let config = self.rank.config();
+        Ok(Placement::new(config, Topology::ONE).check_room(config, &[rows], plan.layers)?)
+    }
+
+    fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
+        let mut host = HostPort::of(self.rank.config())
+            .map_err(|error| WorkloadError::from(kv_cache::TransferError::from(error)))?;
+        let all = plan.elements();
+        let (mut so_far, mut bank_rows) = (SoFar::default(), 0);
+        for task in &plan.tasks {
+            bank_rows += self.bank_rows(task)?;
+            match task {
+                Task::Matrix(task) => self.matrix(&mut host, task, plan.io_buffers, &mut so_far)?,
+                Task::Attention(task) => {
+                    self.attention(&mut host, task, &mut so_far, |done| progress(done, all))?;
+                }
+            }
+            progress(so_far.elements, all);
+        }
+        let (tck, config) = (self.rank.tck(), self.rank.config());
+        let SoFar { operators, stages, load, load_bytes, .. } = so_far;
+        Ok(Outcome {
+            operators,
+            stages,
+            load: Load::new(config, &load, load_bytes),
+            findings: self.pins.findings(tck),
+            bytes_per_rank: bank_rows * placement::row_bytes(config),
+            notes: Vec::new(),
+        })
+    }
+
+    fn machine<'b>(
+        &'b mut self,
+        resident: Resident<'b>,
+    ) -> Result<Box<dyn Machine + 'b>, WorkloadError> {
+        let machine = OnRanks::one(self.rank, self.pins.clone(), resident)?;
+        Ok(Box::new(machine))
+    }
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+//! The ranks of a device.
+//!
+//! What a rank does of a task are its *pieces*: a block of a matrix's rows, or a K and V head of a
+//! request ([`crate::placement`]). A piece is made, written into a rank that has just been reset, run, judged
+//! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
+//! What it costs and gives depends on nothing but the piece, and what it costs not even on its data: where
+//! only the cost is asked for ([`How::timing_only`]), one of those that are alike is run for all of them.
+//!
+//! Pieces of a rank run one behind the other, ranks side by side ([`Ranks`]), tasks one behind the other:
+//! the next one needs the results of all ranks. A task takes as long as its last rank.
+
+use super::System;
+use super::rank::score_buffer;
+use crate::error::WorkloadError;
+use crate::judge::Findings;
+use crate::judge::pins::PinLog;
+use crate::judge::{Products, heads};
+use crate::l3::attention::{self, AttentionError};
+use crate::l3::gemv;
+use crate::machine::{Machine, OnRanks, Resident};
+use crate::outcome::Outcome;
+use crate::parallel;
+use crate::placement::{self, Placement};
+use crate::report::{self, Error, Load, Operator, ScoreBuffer, Spread, Stages};
+use crate::task::Progress;
+use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
+use pimlico_device::gemv::{IoBuffers, MatrixLayout};
+use pimlico_device::mapping::HeadLayout;
+use pimlico_device::{Config, Device, HostTransfer, Mdq, Options, RankRun, Ranks, Statistics};
+use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_model::data::{Head, Synthetic};
+use std::ops::Range;
+
+/// How pieces are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct How {
+    /// Threads of the host; results do not depend on them.
+    pub threads: usize,
+    /// Of pieces that are alike one is run: the same costs, and the errors of what was run.
+    pub timing_only: bool,
+}
+
+/// On so many threads, all of it.
+impl From<usize> for How {
+    fn from(threads: usize) -> Self {
+        Self { threads, timing_only: false }
+    }
+}
+
+/// The ranks of a device.
+pub struct ManyRanks<'a> {
+    ranks: &'a Ranks<'a>,
+    options: Options,
+    how: How,
+    /// Ranks in which a model stays.
+    resident: Vec<Box<dyn Device>>,
+}
+
+/// A part of an operator that runs on one rank.
+struct Piece {
+    task: usize,
+    rank: usize,
+    work: Work,
+}
+
+enum Work {
+    /// A block of the rows of a matrix.
+    Rows { operator: &'static str, seed: u64, block: usize, layout: MatrixLayout },
+    /// Query heads that share a K and V head, which has a number among those of all requests.
+    Head { task: AttentionTask, number: usize, group: usize, layout: HeadLayout },
+}
+
+impl Work {
+    /// Elements that are made and written.
+    fn elements(&self) -> u64 {
+        match self {
+            Self::Rows { layout, .. } => (layout.rows * layout.columns) as u64,
+            Self::Head { layout, .. } => (2 * layout.context * layout.head_dim) as u64,
+        }
+    }
+
+    /// Whether it costs the same as another.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Rows { layout, .. }, Self::Rows { layout: other, .. }) => layout == other,
+            (
+                Self::Head { group, layout, .. },
+                Self::Head { group: other_group, layout: other, .. },
+            ) => (group, layout) == (other_group, other),
+            _ => false,
+        }
+    }
+
+    /// Rows of the banks that it takes.
+    fn bank_rows(&self) -> u64 {
+        match self {
+            Self::Rows { layout, .. } => layout.bank_rows().len() as u64,
+            Self::Head { layout, .. } => layout.end_row() as u64,
+        }
+    }
+}
+
+/// What a piece did.
+struct Done {
+    statistics: Statistics,
+    transfers: Vec<HostTransfer>,
+    /// When data were between buffer chip and chips, where ranks share the lines.
+    mdq: Vec<Range<u64>>,
+    load: (Statistics, u64),
+    findings: Findings,
+    result: Judged,
+}
+
+/// What it made, beside what is right.
+enum Judged {
+    Rows(Products),
+    Head(Stages),
+}
+
+impl<'a> ManyRanks<'a> {
+    /// Ranks that work as `options` say.
+    pub fn new(ranks: &'a Ranks<'a>, options: Options, how: impl Into<How>) -> Self {
+        Self { ranks, options, how: how.into(), resident: Vec::new() }
+    }
+
+    fn placement(&self) -> Placement {
+        Placement::new(self.ranks.config(), self.ranks.topology())
+    }
+
+    /// The pieces, task by task and in a task rank by rank; what does not fit is found here, before any data
+    /// are made.
+    fn pieces(&self, plan: &TaskPlan) -> Result<Vec<Piece>, WorkloadError> {
+        let mut pieces = Vec::new();
+        for (number, task) in plan.tasks.iter().enumerate() {
+            let of_task = match task {
+                Task::Matrix(task) => self.blocks(task)?,
+                Task::Attention(task) => self.heads(task)?,
+            };
+            let piece = |(rank, work)| Piece { task: number, rank, work };
+            pieces.extend(of_task.into_iter().map(piece));
+        }
+        Ok(pieces)
+    }
+
+    fn blocks(&self, task: &MatrixTask) -> Result<Vec<(usize, Work)>, WorkloadError> {
+        let MatrixTask { operator, rows, columns, seed } = *task;
+        let config = self.ranks.config();
+        let layout = |rows: usize| {
+            let layout = MatrixLayout::new(config, rows, columns);
+            layout.map_err(|error| WorkloadError::matrix(operator, error))
+        };
+        if rows == 0 {
+            layout(rows)?;
+        }
+        let work = |(rank, rows): (usize, Range<usize>)| {
+            let layout = layout(rows.len())?;
+            Ok((rank, Work::Rows { operator, seed, block: rank, layout }))
+        };
+        self.placement().of_rows(rows).map(work).collect()
+    }
+
+    fn heads(&self, task: &AttentionTask) -> Result<Vec<(usize, Work)>, WorkloadError> {
+        let layouts = task.contexts.iter().map(|&context| {
+            let layout = HeadLayout::new(self.ranks.config(), task.head_dim, context, 0);
+            layout.map_err(AttentionError::from)
+        });
+        let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
+        let kv_heads = task.kv_heads();
+        let mut work = Vec::with_capacity(kv_heads * layouts.len());
+        for kv_head in 0..kv_heads {
+            let group = task.group_of(kv_head);
+            for (request, &layout) in layouts.iter().enumerate() {
+                let number = task.number(kv_head, request);
+                let rank = self.placement().of_head(request, kv_head, kv_heads);
+                work.push((rank, Work::Head { task: task.clone(), number, group, layout }));
+            }
+        }
+        work.sort_by_key(|(rank, _)| *rank);
+        Ok(work)
+    }
+
+    /// Rows of the banks of each rank that pieces take.
+    fn bank_rows(&self, pieces: &[Piece]) -> Vec<u64> {
+        let mut bank_rows = vec![0u64; self.ranks.topology().count()];
+        for Piece { rank, work, .. } in pieces {
+            bank_rows[*rank] += work.bank_rows();
+        }
+        bank_rows
+    }
+
+    /// A task, of what its pieces did, which are in the order of their ranks.
+    fn operator(&self, task: &Task, done: &[(&Piece, &Done)]) -> Operator {
+        let mut runs: Vec<RankRun> = Vec::new();
+        for (piece, done) in done {
+            let next = RankRun {
+                rank: piece.rank,
+                statistics: done.statistics,
+                transfers: done.transfers.clone(),
+                mdq: done.mdq.clone(),
+            };
+            match runs.last_mut().filter(|run| run.rank == piece.rank) {
+                Some(run) => run.then(next),
+                None => runs.push(next),
+            }
+        }
+        let spread = Spread::new(self.ranks, &runs);
+        Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), error(done))
+    }
+
+    /// Writing all pieces, on all channels.
+    fn load(&self, pieces: &[Piece], done: &[&Done]) -> Load {
+        let loads = pieces.iter().zip(done).map(|(piece, done)| (piece.rank, done.load.0));
+        let bytes = done.iter().map(|done| done.load.1).sum();
+        Load::on_ranks(self.ranks, loads, bytes)
+    }
+
+    fn notes(&self, sample: Option<(usize, usize)>) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.ranks.topology().count() > 1 && self.ranks.topology().mdq() == Mdq::Shared {
+            notes.push(format!(
+                "MDQ shared: bursts of a DIMM's ranks take turns, {} tCK (RTW_GAP) from rank to rank, and hold up what \
+                 follows: an upper bound of contention, no model cycle by cycle",
+                self.ranks.config().timing.rtw_gap_tck
+            ));
+        }
+        notes.extend(sample.map(|(run, all)| {
+            format!(
+                "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs"
+            )
+        }));
+        notes
+    }
+}
+
+impl System for ManyRanks<'_> {
+    fn about(&self) -> report::System<'_> {
+        report::System::ranks(self.ranks.config(), self.options, self.ranks.topology())
+    }
+
+    fn config(&self) -> &Config {
+        self.ranks.config()
+    }
+
+    fn io_buffers(&self, asked: IoBuffers) -> IoBuffers {
+        asked
+    }
+
+    fn score_buffer(&self, task: &AttentionTask) -> ScoreBuffer {
+        score_buffer(self.ranks.config(), task)
+    }
+
+    fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
+        let bank_rows = self.bank_rows(&self.pieces(plan)?);
+        Ok(self.placement().check_room(self.ranks.config(), &bank_rows, plan.layers)?)
+    }
+
+    fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
+        let pieces = self.pieces(plan)?;
+        let How { threads, timing_only } = self.how;
+        let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
+        let elements = |piece: &&Piece| piece.work.elements();
+        let ranks = self.ranks;
+        let work = |piece: &&Piece| run_piece(ranks, piece, plan.io_buffers);
+        let done = parallel::map(&to_run, threads, elements, work, progress)?;
+        let sample = (to_run.len() < pieces.len()).then_some((to_run.len(), pieces.len()));
+        let done: Vec<&Done> = of_piece.into_iter().map(|n| &done[n]).collect();
+
+        let findings = |all: Findings, done: &&Done| all.and(done.findings.clone());
+        let mut stages = Stages::default();
+        for Done { result, .. } in &done {
+            if let Judged::Head(of_head) = result {
+                stages = stages.worse(*of_head);
+            }
+        }
+        let operator = |(number, task): (usize, &Task)| {
+            let of_task = pieces.iter().zip(done.iter().copied());
+            let of_task = of_task.filter(|(piece, _)| piece.task == number);
+            self.operator(task, &of_task.collect::<Vec<_>>())
+        };
+        Ok(Outcome {
+            operators: plan.tasks.iter().enumerate().map(operator).collect(),
+            stages,
+            load: self.load(&pieces, &done),
+            findings: done.iter().fold(Findings::default(), findings),
+            bytes_per_rank: self.bank_rows(&pieces).into_iter().max().unwrap_or(0)
+                * placement::row_bytes(self.ranks.config()),
+            notes: self.notes(sample),
+        })
+    }
+
+    fn machine<'b>(
+        &'b mut self,
+        resident: Resident<'b>,
+    ) -> Result<Box<dyn Machine + 'b>, WorkloadError> {
+        let count = self.ranks.topology().count();
+        self.resident = (0..count).map(|number| self.ranks.rank(number)).collect();
+        let devices = self.resident.iter_mut().map(|rank| -> &'b mut dyn Device { &mut **rank });
+        Ok(Box::new(OnRanks::all(self.ranks, devices, resident)?))
+    }
+}
+
+/// Makes a piece, runs it on a rank that has just been reset, and judges it.
+fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done, WorkloadError> {
+    let mut rank = ranks.rank(piece.rank);
+    let pins = PinLog::of(&mut *rank);
+    if ranks.topology().mdq() == Mdq::Shared {
+        pins.keep_bursts();
+    }
+    let watched = (rank, pins);
+    match &piece.work {
+        Work::Rows { operator, seed, block, layout } => {
+            let data = Synthetic::block(layout.columns, *seed, *block);
+            run_rows(watched, layout, data, io_buffers)
+                .map_err(|error| WorkloadError::matrix(operator, error))
+        }
+        Work::Head { task, number, group, layout } => {
+            let shape = task.head_shape(*group, layout.context);
+            Ok(run_head(watched, layout, &Head::synthetic(shape, task.seed, *number))?)
+        }
+    }
+}
+
+/// A rank that has just been reset, and the checker at its pins.
+type Watched = (Box<dyn Device>, PinLog);
+
+fn run_rows(
+    (mut rank, pins): Watched,
+    layout: &MatrixLayout,
+    data: Synthetic,
+    io_buffers: IoBuffers,
+) -> Result<Done, gemv::GemvError> {
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+    let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None)?;
+    Ok(Done {
+        statistics: block.cost,
+        transfers: rank.take_transfers(),
+        mdq: pins.bursts(rank.tck() - block.cost.cycles),
+        load: (block.load, gemv::bytes(layout)),
+        findings: pins.findings(rank.tck()),
+        result: Judged::Rows(block.judged),
+    })
+}
+
+fn run_head(
+    (mut rank, pins): Watched,
+    layout: &HeadLayout,
+    head: &Head,
+) -> Result<Done, AttentionError> {
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+    let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
+    let result = attention::run_head(&mut *rank, layout, &head.queries)?;
+    let stages = heads::errors(head, &result, rank.options().normalise);
+    Ok(Done {
+        statistics: result.statistics,
+        transfers: result.transfers,
+        mdq: pins.bursts(rank.tck() - result.statistics.cycles),
+        load: (load, kv_cache::bytes(layout)),
+        findings: pins.findings(rank.tck()),
+        result: Judged::Head(stages),
+    })
+}
+
+/// All pieces, and of each piece its place among them.
+fn each(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
+    (pieces.iter().collect(), (0..pieces.len()).collect())
+}
+
+/// The first pieces of each kind, and of each piece the place of its kind among them.
+fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
+    let mut kinds: Vec<&Piece> = Vec::new();
+    let place = |piece| {
+        let Piece { work, .. }: &Piece = piece;
+        kinds.iter().position(|kind| kind.work.is_like(work)).unwrap_or_else(|| {
+            kinds.push(piece);
+            kinds.len() - 1
+        })
+    };
+    let of_piece = pieces.iter().map(place).collect();
+    (kinds, of_piece)
+}
+
+/// The error of a matrix's outputs together, or the worst of the heads.
+fn error(done: &[(&Piece, &Done)]) -> Error {
+    let mut products: Option<Products> = None;
+    let mut worst = Stages::default();
+    for (_, done) in done {
+        match &done.result {
+            Judged::Rows(of_block) => products.get_or_insert_default().extend(of_block),
+            Judged::Head(stages) => worst = worst.worse(*stages),
+        }
+    }
+    products.map_or(worst.output, |products| products.error())
+}

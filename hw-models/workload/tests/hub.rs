@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+//! The hub of AiM channels with its programs against the engine: the same bits, the same commands, and times that differ by
+//! what a start takes.
+
+use pimlico_device::aim::attention::{AimAttention, AimHead};
+use pimlico_device::aim::{
+    AimDevice, AimLayout, AimMapping, AimOptions, AimUnits, Elements, HUB_CHANNELS, Hub, HubStart,
+    Module, Order, Write,
+};
+use pimlico_device::dispatch::DispatchError;
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::{Config, DeviceError, Statistics};
+use pimlico_dpa::Opcode;
+use pimlico_dpa::types::{PinCommand, Status};
+use pimlico_host::driver::Driver;
+use pimlico_host::hub::HubHost;
+use pimlico_host::program::{self, Program, Template};
+use pimlico_model::data::Operands;
+use pimlico_model::data::{Distribution, Head, HeadShape};
+use pimlico_ports::{Model, Models, Unit};
+use pimlico_units::module::{AimHub, AimHubIn, AimHubOut};
+use pimlico_workload::aim;
+use pimlico_workload::judge::pins::PinLog;
+use std::ops::RangeInclusive;
+
+fn options(io_buffers: IoBuffers) -> AimOptions {
+    let channels = HUB_CHANNELS;
+    AimOptions { channels, io_buffers, refresh: false, ..AimOptions::default() }
+}
+
+/// The engine, and the hub.
+fn devices(options: AimOptions) -> [Box<dyn AimDevice>; 2] {
+    fn hub<M>(config: &Config, options: AimOptions) -> Box<dyn AimDevice>
+    where
+        M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
+    {
+        let models = Box::new(Models::<M>::new(1));
+        Box::new(HubHost::new(config.clone(), options, models).expect("it fits"))
+    }
+    let config = Config::gddr6_aim();
+    let units = AimUnits::models(&config, options);
+    let engine = Box::new(Module::new(config.clone(), units, options));
+    let hub = match options.io_buffers {
+        IoBuffers::PingPong => hub::<AimHub<true>>(&config, options),
+        IoBuffers::Single => hub::<AimHub<false>>(&config, options),
+    };
+    [engine, hub]
+}
+
+/// Runs the same on both, with the checker at their pins: what the engine gave, and the hub.
+fn on_both<T>(options: AimOptions, run: impl Fn(&mut dyn AimDevice) -> T) -> [T; 2] {
+    devices(options).map(|mut device| {
+        let pins = PinLog::of_module(&mut *device);
+        let ran = run(&mut *device);
+        assert_eq!(pins.violations(device.tck()), (0, vec![]), "{options:?}");
+        ran
+    })
+}
+
+/// Compares statistics; the hub takes so many tCK longer. A PREA may fall into the next operator.
+fn compare(engine: &Statistics, hub: &Statistics, longer: RangeInclusive<i64>, what: &str) {
+    let more = hub.cycles as i64 - engine.cycles as i64;
+    let commands = |of: &Statistics| {
+        let mut commands = of.commands;
+        commands[PinCommand::PreAll as usize] = 0;
+        commands
+    };
+    assert_eq!(commands(hub), commands(engine), "{what}");
+    assert_eq!((hub.used, hub.bus_cycles), (engine.used, engine.bus_cycles), "{what}");
+    assert_eq!(hub.adder_unit_cycles, engine.adder_unit_cycles, "{what}");
+    // Softmax takes whole words.
+    let softmax = hub.softmax_unit_cycles as i64 - engine.softmax_unit_cycles as i64;
+    assert!((0..32).contains(&softmax), "{what}: {engine:?} {hub:?}");
+    assert!(longer.contains(&more), "{what}: {more} tCK, {engine:?} {hub:?}");
+}
+
+/// By how many tCK a product takes longer on the hub: a start takes 7 cycles, while the engine waits for all that it has to be
+/// idle; with single buffers it begins in the mode of the banks, and the hub in none.
+fn longer(io_buffers: IoBuffers) -> RangeInclusive<i64> {
+    match io_buffers {
+        IoBuffers::PingPong => 0..=20,
+        IoBuffers::Single => -10..=-8,
+    }
+}
+
+fn product(options: AimOptions, rows: usize, columns: usize) {
+    let operands = Operands::synthetic(rows, columns, 7);
+    let [engine, hub] = on_both(options, |device| {
+        let layout = AimLayout::new(device.config(), &device.options(), rows, columns, 3);
+        let layout = layout.expect("it fits");
+        device.begin();
+        for group in 0..layout.groups() {
+            let first = group * layout.pus();
+            let element = |row: usize, column: usize| operands.matrix[first + row][column];
+            device.write(&mut layout.writes(group, element)).expect("models alone");
+        }
+        let written = device.end();
+        (device.product(&layout, &operands.vector).expect("it runs"), written)
+    });
+    let ((outputs, statistics), written) = engine;
+    let ((hub_outputs, hub), hub_written) = hub;
+    let what = format!("{rows} x {columns}, {options:?}");
+    assert_eq!(hub_outputs, outputs, "{what}");
+    if !options.refresh {
+        assert_eq!(hub_written.commands, written.commands, "{what}");
+        compare(&statistics, &hub, longer(options.io_buffers), &what);
+    }
+}
+
+#[test]
+fn a_product_has_the_bits_and_commands_of_the_engine() {
+    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
+        for (rows, columns) in
+            [(1, 1), (32, 1024), (33, 1024), (32, 1025), (70, 2500), (100, 100), (300, 128)]
+        {
+            product(options(io_buffers), rows, columns);
+        }
+        product(AimOptions { refresh: true, ..options(io_buffers) }, 150, 2500);
+    }
+}
+
+#[test]
+fn a_product_may_have_tiles_of_any_length_and_any_order() {
+    use Order::{InputStationary, OutputStationary};
+    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
+        for (order, tile_words) in
+            [(OutputStationary, 64), (OutputStationary, 7), (InputStationary, 5)]
+        {
+            let mapping = AimMapping { order, tile_words, k_row_tokens: None };
+            product(AimOptions { mapping, ..options(io_buffers) }, 70, 300);
+        }
+    }
+}
+
+/// Contexts of a head that grows in its room.
+fn attention(options: AimOptions, room: usize, contexts: &[usize], head_dim: usize) {
+    let distribution = Distribution::Random;
+    let shape = HeadShape { head_dim, context: room, group: 1, distribution };
+    let data = Head::synthetic(shape, 3, 0);
+    let [engine, hub] = on_both(options, |device| {
+        let head = AimHead::new(device.config(), &device.options(), head_dim, room, 2);
+        let head = head.expect("it fits");
+        aim::attention::load(device, &head, &data).expect("it runs");
+        let run = |&context: &usize| {
+            aim::attention::run_query(device, &head.part(context), &data.queries[0])
+        };
+        contexts.iter().map(run).collect::<Result<Vec<_>, _>>().expect("it runs")
+    });
+    let of_single = options.io_buffers == IoBuffers::Single;
+    for ((engine, hub), context) in engine.iter().zip(&hub).zip(contexts) {
+        for (name, engine, hub, longer) in [
+            ("score", &engine.score, &hub.score, longer(options.io_buffers)),
+            // The words of each of the two passes come from the GPR, and a start takes its time.
+            ("softmax", &engine.softmax, &hub.softmax, 34..=66),
+            ("context", &engine.context, &hub.context, if of_single { -4..=2 } else { 2..=30 }),
+        ] {
+            let what = format!("{name} {head_dim} x {context}, {options:?}");
+            assert_eq!(engine.values, hub.values, "{what}");
+            if !options.refresh {
+                compare(&engine.statistics, &hub.statistics, longer, &what);
+            }
+        }
+    }
+    let commands = |all: &[AimAttention]| {
+        let steps = all.iter().flat_map(|it| [&it.score, &it.softmax, &it.context]);
+        let all = steps.fold(Statistics::default(), |all, step| all.and(step.statistics));
+        all.commands
+    };
+    assert!(options.refresh || commands(&engine) == commands(&hub));
+}
+
+#[test]
+fn attention_has_the_bits_and_commands_of_the_engine() {
+    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
+        let options = options(io_buffers);
+        attention(options, 1500, &[1, 16, 33, 700, 1024, 1025, 1500], 128);
+        attention(options, 1500, &[1100, 1500], 32);
+        attention(options, 100, &[20, 100], 24);
+        attention(AimOptions { refresh: true, ..options }, 2100, &[900, 2000, 2100], 64);
+    }
+}
+
+#[test]
+fn one_program_serves_a_head_as_it_grows() {
+    let options = options(IoBuffers::PingPong);
+    let config = Config::gddr6_aim();
+    let models = Box::new(Models::<AimHub>::new(1));
+    let mut hub = HubHost::new(config.clone(), options, models).expect("it fits");
+    let head = AimHead::new(&config, &options, 32, 3000, 0).expect("it fits");
+    let mut run = |context: usize| {
+        hub.attention(&head.part(context), &[0; 32], 0).expect("it runs");
+        hub.driver().writes()
+    };
+    let first = run(1000);
+    for context in [1001, 1024, 1025, 3000] {
+        let now = run(context);
+        // Each of K and V has a segment of its own.
+        assert_eq!((now.commands, now.entries), (first.commands, first.entries), "{context}");
+    }
+}
+
+/// A hub of models, and its driver.
+fn hub() -> (Hub<AimHub>, Driver) {
+    let models = Box::new(Models::new(1));
+    let options = options(IoBuffers::PingPong);
+    (Hub::new(Config::gddr6_aim(), options, models).expect("it fits"), Driver::new())
+}
+
+#[test]
+fn virtual_rows_may_lie_anywhere() {
+    let (rows, columns) = (100, 1500);
+    let Operands { matrix, vector } = Operands::synthetic(rows, columns, 3);
+    let (mut hub, mut driver) = hub();
+    let layout = AimLayout::new(hub.config(), &hub.options(), rows, columns, 0).expect("it fits");
+    let place = |row: usize| 5000 - 7 * row;
+    for group in 0..layout.groups() {
+        let first = group * layout.pus();
+        let writes = layout.writes(group, |row, column| matrix[first + row][column]);
+        let writes = writes.map(|write| Write { row: place(write.row), ..write });
+        hub.write(writes).expect("models alone");
+    }
+    let table: Vec<_> = (0..layout.end_row()).map(|row| Some(place(row) as u16)).collect();
+    let program = program::aim::product(&layout, &hub.options()).words().expect("it is short");
+    driver.rows(&mut hub, 3, 100, &table).expect("it has room");
+    let address = driver.program(&mut hub, &program).expect("it has room");
+    let words = program::aim::product_words(&layout, &hub.options());
+    let element = |n: usize| vector.get(n).copied().unwrap_or(0);
+    let operands: Vec<Elements> =
+        words.map(|word| std::array::from_fn(|n| element(16 * word + n))).collect();
+    hub.run(HubStart { request: 3, address, operands: &operands }).expect("it runs");
+
+    let [mut engine, _] = devices(hub.options());
+    for group in 0..layout.groups() {
+        let first = group * layout.pus();
+        let mut writes = layout.writes(group, |row, column| matrix[first + row][column]);
+        engine.write(&mut writes).expect("models alone");
+    }
+    let (expected, _) = engine.product(&layout, &vector).expect("models alone");
+    assert_eq!(hub.gpr(0, rows), expected);
+}
+
+#[test]
+fn what_a_program_does_wrong_ends_it() {
+    let of = |command: Template| {
+        let (mut hub, mut driver) = hub();
+        let program = Program::new(|program| {
+            program.command(command);
+            program.command(Template::new(Opcode::CloseAll));
+        });
+        let words = program.words().expect("it is short");
+        let address = driver.program(&mut hub, &words).expect("it has room");
+        driver.rows(&mut hub, 0, 0, &[Some(20_000), None]).expect("it has room");
+        let run = hub.run(HubStart { request: 0, address, operands: &[] });
+        match run.expect_err("it is wrong") {
+            DeviceError::Dispatch(error) => error,
+            error => panic!("{error}"),
+        }
+    };
+    let mac = || Template::new(Opcode::MacScore).word(1);
+    assert_eq!(of(Template::new(Opcode::Finish)), DispatchError::UnknownCommand);
+    assert_eq!(of(mac()), DispatchError::Beyond { field: "row" });
+    assert_eq!(of(Template::new(Opcode::Weigh)), DispatchError::NoTokens);
+    let place = Template::new(Opcode::RdResult).place(16);
+    assert_eq!(of(place), DispatchError::Beyond { field: "place" });
+    assert_eq!(of(Template::new(Opcode::WrShared).word(2)), DispatchError::Operands);
+    let status = Status::Va2PaMiss;
+    assert_eq!(of(mac().row(1)), DispatchError::Fault { request: 0, status, address: 0 });
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+//! Imports of the crates with many modules run strictly down: the modules stand in the order that `lib.rs` documents,
+//! each imports from those below it, and from the module that owns a name, not from `lib.rs`. Within a folder of the
+//! device no file reaches itself by way of others; elsewhere a folder is taken as one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+/// A module's path without `crate`: `["rank", "run"]`.
+type Module = Vec<String>;
+
+/// Sources by module.
+type Sources = BTreeMap<Module, String>;
+
+/// A source without comments, strings and what is compiled for tests alone.
+fn code(source: &str) -> String {
+    let mut code = String::new();
+    let mut rest = source;
+    while let Some(c) = rest.chars().next() {
+        let skip = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if c == '"' {
+            // A quoted quotation mark, or the end.
+            let mut from = 1;
+            while let Some(at) = rest[from..].find(['"', '\\']) {
+                let escape = rest.as_bytes()[from + at] == b'\\';
+                from += at + if escape { 2 } else { 1 };
+                if !escape {
+                    break;
+                }
+            }
+            from
+        } else if rest.starts_with("#[cfg(test)]") {
+            item_len(rest)
+        } else {
+            code.push(c);
+            c.len_utf8()
+        };
+        rest = &rest[skip..];
+    }
+    code
+}
+
+/// How long the item is that `text` begins with: to its semicolon or the end of its block.
+fn item_len(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 1 => return at + 1,
+            '}' => depth -= 1,
+            ';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// The words and marks of a source that paths are made of.
+fn tokens(code: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut tokens = Vec::new();
+    let mut rest = code;
+    while let Some(c) = rest.chars().next() {
+        let len = if is_word(c) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else if rest.starts_with("::") {
+            2
+        } else {
+            c.len_utf8()
+        };
+        if !c.is_whitespace() {
+            tokens.push(&rest[..len]);
+        }
+        rest = &rest[len..];
+    }
+    tokens
+}
+
+/// All paths of a tree of imports, or of a path in an expression, that begins with `tokens`. Returns how
+/// many of them it takes.
+fn paths(tokens: &[&str], prefix: &[String], found: &mut Vec<Vec<String>>) -> usize {
+    let mut path = prefix.to_vec();
+    let mut at = 0;
+    loop {
+        match tokens.get(at) {
+            Some(&"{") => {
+                at += 1;
+                while tokens.get(at).is_some_and(|token| *token != "}") {
+                    at += paths(&tokens[at..], &path, found);
+                    at += usize::from(tokens.get(at) == Some(&","));
+                }
+                return at + 1;
+            }
+            Some(token) => path.push((*token).to_owned()),
+            None => return at,
+        }
+        at += 1;
+        if tokens.get(at) != Some(&"::") {
+            break;
+        }
+        at += 1;
+    }
+    if tokens.get(at) == Some(&"as") {
+        at += 2;
+    }
+    found.push(path);
+    at
+}
+
+/// The modules of this crate that a module names.
+fn named(of: &Module, sources: &Sources) -> BTreeSet<Module> {
+    let code = code(&sources[of]);
+    let tokens = tokens(&code);
+    let is_child = |name: &str| {
+        let mut child = of.clone();
+        child.push(name.to_owned());
+        sources.contains_key(&child)
+    };
+    let mut modules = BTreeSet::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let begins = at == 0 || !["::", "."].contains(&tokens[at - 1]);
+        let is_path = tokens.get(at + 1) == Some(&"::");
+        let own = ["crate", "super", "self"].contains(&tokens[at]) || is_child(tokens[at]);
+        if !(begins && is_path && own) {
+            at += 1;
+            continue;
+        }
+        let mut found = Vec::new();
+        at += paths(&tokens[at..], &[], &mut found);
+        for path in found {
+            modules.insert(owner(of, &path, sources));
+        }
+    }
+    modules.remove(of);
+    modules
+}
+
+/// The module to which a path leads from another; empty for `lib.rs`.
+fn owner(from: &Module, path: &[String], sources: &Sources) -> Module {
+    let mut module = from.clone();
+    let mut names = path.iter().peekable();
+    match path[0].as_str() {
+        "crate" => {
+            module.clear();
+            names.next();
+        }
+        "self" => {
+            names.next();
+        }
+        _ => {
+            while names.next_if(|name| *name == "super").is_some() {
+                module.pop();
+            }
+        }
+    }
+    for name in names {
+        module.push(name.clone());
+        if !sources.contains_key(&module) {
+            module.pop();
+            break;
+        }
+    }
+    module
+}
+
+/// What is wrong with the imports of a crate, of which `order` are the modules from the top down; `within` folders as
+/// well, or between them alone.
+fn faults(sources: &Sources, order: &[String], within: bool) -> Vec<String> {
+    let name = |module: &Module| module.join("::");
+    let mut faults = Vec::new();
+    let tops: BTreeSet<&String> = sources.keys().filter_map(|module| module.first()).collect();
+    if tops != order.iter().collect() || tops.len() != order.len() {
+        faults.push(format!("lib.rs has {tops:?}, and documents {order:?}"));
+    }
+    let place = |module: &Module| order.iter().position(|top| *top == module[0]);
+    let mut graph = BTreeMap::new();
+    for module in sources.keys().filter(|module| !module.is_empty()) {
+        let named = named(module, sources);
+        for other in &named {
+            if other.is_empty() {
+                faults.push(format!("{} reaches something through lib.rs", name(module)));
+            } else if other[0] != module[0] && place(other) <= place(module) {
+                faults.push(format!("{} imports from {} above it", name(module), name(other)));
+            }
+        }
+        if within {
+            graph.insert(module.clone(), named);
+        }
+    }
+    // What imports from nothing that is left is no part of a circle.
+    while let Some(leaf) = graph
+        .iter()
+        .find(|(_, named)| named.iter().all(|other| !graph.contains_key(other)))
+        .map(|(module, _)| module.clone())
+    {
+        graph.remove(&leaf);
+    }
+    if !graph.is_empty() {
+        let circle: Vec<_> = graph.keys().map(name).collect();
+        faults.push(format!("in or above a circle: {}", circle.join(", ")));
+    }
+    faults
+}
+
+/// The first column of the table of modules in the documentation of `lib.rs`.
+fn documented(lib: &str) -> Vec<String> {
+    let rows = lib.lines().filter_map(|line| line.strip_prefix("//! | "));
+    let names = rows.filter_map(|row| row.split(" |").next());
+    let is_name = |name: &&str| name.contains('`');
+    names.filter(is_name).map(|name| name.replace(['`', '[', ']'], "")).collect()
+}
+
+fn read(folder: &Path, module: &Module, sources: &mut Sources) {
+    for entry in fs::read_dir(folder).expect("a folder of the crate") {
+        let path = entry.expect("an entry").path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        let mut of = module.clone();
+        if path.is_dir() {
+            of.push(stem);
+            read(&path, &of, sources);
+            continue;
+        }
+        if stem == "tests" {
+            continue;
+        }
+        if !["mod", "lib"].contains(&stem.as_str()) {
+            of.push(stem);
+        }
+        sources.insert(of, fs::read_to_string(&path).expect("a source"));
+    }
+}
+
+#[test]
+fn imports_run_strictly_down() {
+    let root = Path::new(pimlico_rtl::FOLDER).parent().expect("the repository");
+    for (package, most, within) in
+        [("device", 20, true), ("host", 5, false), ("workload", 20, false)]
+    {
+        let mut sources = Sources::new();
+        read(&root.join("hw-models").join(package).join("src"), &Module::new(), &mut sources);
+        let order = documented(&sources[&Module::new()]);
+        assert!(order.len() > most && sources.len() > order.len(), "{package}: {order:?}");
+        assert_eq!(faults(&sources, &order, within), Vec::<String>::new(), "{package}");
+    }
+}
+
+/// What is found in a crate of such files.
+fn found(files: &[(&str, &str)]) -> String {
+    let module =
+        |name: &str| name.split('/').filter(|n| !n.is_empty()).map(str::to_owned).collect();
+    let sources = files.iter().map(|(name, text)| (module(name), (*text).to_owned())).collect();
+    faults(&sources, &["top", "middle", "bottom"].map(str::to_owned), true).join("; ")
+}
+
+#[test]
+fn what_does_not_run_down_is_found() {
+    let of = |top: &str, middle: &str, bottom: &str, leaf: &str| {
+        let leaf = ("middle/leaf", leaf);
+        found(&[("", ""), ("top", top), ("middle", middle), ("bottom", bottom), leaf])
+    };
+    let down = "use crate::{bottom::{self, A}, middle::leaf};\n// crate::X\nconst T: &str = \"crate::Y\\\"\";";
+    let own = "#[cfg(test)]\nmod tests {\n use crate::top::A;\n}\nuse leaf::{A, B as C};";
+    assert_eq!(of(down, own, "fn f() { self::g() }", "use crate::bottom;"), "");
+    let through = "top reaches something through lib.rs";
+    assert_eq!(of("use crate::A;", "", "", ""), through);
+    assert_eq!(of("use crate::{middle::A, B};", "", "", ""), through);
+    assert_eq!(of("fn f() { super::A }", "", "", ""), through);
+    let above = "bottom imports from middle::leaf above it";
+    assert_eq!(of("", "", "fn f() -> crate::middle::leaf::A {}", ""), above);
+    let circle = "in or above a circle: middle, middle::leaf";
+    assert_eq!(of("", "use leaf::A;", "", "use super::B;"), circle);
+    assert_eq!(of("", "fn f() { leaf::f() }", "", "fn f() { super::f() }"), circle);
+    let both = of("use crate::bottom;", "", "use crate::top;", "");
+    assert_eq!(both, "bottom imports from top above it; in or above a circle: bottom, top");
+    assert!(found(&[("", ""), ("top", ""), ("middle", "")]).contains("documents"));
+}
