@@ -172,20 +172,30 @@ impl Author {
         self.fed.clear();
     }
 
+    /// A command that is at fault whatever else it says: without one a MAC may have no filling, and results no sum,
+    /// for which the hub would wait for ever.
     fn fault(&mut self) {
         let kinds =
             [Opcode::MacScore, Opcode::WrWeights, Opcode::RdResult, Opcode::Weigh, Opcode::Finish];
         let kind = kinds[self.random.below(5) as usize];
-        let command = CommandWord {
-            place: U::new(match kind {
-                Opcode::MacScore => self.random.below(ROWS),
-                _ => self.random.below(1 << 18),
-            }),
+        let mut command = CommandWord {
+            place: U::new((self.random.below(1 << 17) << 1) | 1),
             word: self.random.next() as u8,
             column: self.random.next() as u8,
             head: U::new(self.random.below(8)),
             ..CommandWord::new(kind)
         };
+        if kind == Opcode::MacScore {
+            command.place = U::new(self.random.below(ROWS));
+            match self.random.below(3) {
+                0 => command.word = 65 + self.random.below(191) as u8,
+                1 => (command.word, command.head) = (9 + self.random.below(56) as u8, U::new(7)),
+                _ => {
+                    command.word = 1 + self.random.below(8) as u8;
+                    command.column = 64 + self.random.below(192) as u8;
+                }
+            }
+        }
         self.command(command);
     }
 }
