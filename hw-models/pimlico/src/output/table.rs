@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A table, for people, for a page of Markdown and for a spreadsheet.
 
+use std::collections::HashSet;
 use tabled::builder::Builder;
 use tabled::settings::formatting::AlignmentStrategy;
 use tabled::settings::{Alignment, Style, object::Columns};
@@ -84,14 +85,22 @@ impl Table {
         if column == 0 { of_numbers().all(|is| is) } else { of_numbers().any(|is| is) }
     }
 
-    /// The columns of each part: the first column is in all of them.
+    /// How many columns say which row it is: the first, or the first two where names are there twice.
+    fn names(&self) -> usize {
+        let mut names = HashSet::new();
+        let is_unique = self.cells(0).all(|name| names.insert(name));
+        if is_unique { 1 } else { self.header.len().min(2) }
+    }
+
+    /// The columns of each part: the names of the rows are in all of them.
     fn parts(&self) -> Vec<Vec<usize>> {
+        let names: Vec<usize> = (0..self.names()).collect();
         let mut parts = Vec::new();
-        let mut part = vec![0];
-        for column in 1..self.header.len() {
+        let mut part = names.clone();
+        for column in names.len()..self.header.len() {
             let wider = [&part[..], &[column]].concat();
-            if part.len() > 1 && taken(wider.iter().map(|&n| self.least(n))) > WIDEST {
-                parts.push(std::mem::replace(&mut part, vec![0, column]));
+            if part.len() > names.len() && taken(wider.iter().map(|&n| self.least(n))) > WIDEST {
+                parts.push(std::mem::replace(&mut part, [&names[..], &[column]].concat()));
             } else {
                 part = wider;
             }
@@ -223,6 +232,21 @@ mod tests {
         assert_eq!(of.separated(), "unit,GE\n\"a, \"\"b\"\"\",1234567\n");
         let of = table(&["unit", "sum"], [row(&["a", "1"])]).in_unit("GE");
         assert_eq!(of.separated(), "unit,\"sum, GE\"\na,1\n");
+    }
+
+    #[test]
+    fn every_part_says_which_row_it_is() {
+        let names: Vec<String> = (0..40).map(|n| format!("value {n}")).collect();
+        let header: Vec<&str> =
+            ["system", "unit"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        let of_unit = |unit: &str| {
+            let cells = (0..40).map(|n| (100_000 + n).to_string());
+            ["l3", unit].into_iter().map(str::to_owned).chain(cells).collect::<Vec<_>>()
+        };
+        let text = table(&header, ["bank_pu", "tree_pu"].map(of_unit)).text();
+        let parts = text.matches(" system | unit").count();
+        assert!(parts > 1, "{text}");
+        assert_eq!(text.matches(" l3     | tree_pu").count(), parts, "{text}");
     }
 
     #[test]
