@@ -4,7 +4,7 @@
 
 use pimlico_testbenches::benches;
 
-/// Cycles of each unit; `pimlico cosim --all --cycles 1000000` is the long form.
+/// Cycles of each unit; `scripts/prove` has the long form.
 const CYCLES: u64 = 50_000;
 
 #[test]

@@ -173,11 +173,14 @@ impl Decode {
         }
     }
 
-    /// The end of a cycle.
-    pub fn clock(&mut self, decoded: &Decoded) {
+    /// The end of a cycle, in which a start may be accepted.
+    pub fn clock(&mut self, decoded: &Decoded, starts: bool) {
         self.mac = decoded.mac;
         if self.fault == Fault::None {
             self.fault = decoded.fault;
+        }
+        if starts {
+            self.fault = Fault::None;
         }
     }
 }

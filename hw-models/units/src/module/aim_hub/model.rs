@@ -107,8 +107,8 @@ impl<const PINGPONG: bool> Model for AimHub<PINGPONG> {
             Some(_) => PORT_CYCLES,
             None => self.port.saturating_sub(1),
         };
-        self.decode.clock(&decoded);
         let starts = input.start_valid_i && asked.start_ready_o;
+        self.decode.clock(&decoded, starts);
         self.ended = asked.end_valid_o || self.ended && !starts;
         self.second = !self.second;
         with_channels(output, &channels)
