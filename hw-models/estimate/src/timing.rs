@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Static timing analysis of a netlist.
 
-use crate::memory::{Memory, Ports, SETUP_FO4};
+use crate::memory::{Memory, MemoryPorts, SETUP_FO4};
 use crate::tools::{ToolError, Tools};
 use crate::{Library, UnitSpec};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ impl Macros {
 
     /// Times that change with the model of memories.
     pub(crate) fn of_the_model() -> Self {
-        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
         let memory = Memory { name: String::new(), words: 123, bits: 456, ports, is_clocked: true };
         Self::new(&[memory], 1.0)
     }
@@ -117,10 +117,11 @@ pub fn analyse(
     let file = folder.join("timing.tcl");
     let paths = |clock_ns: f64| {
         std::fs::write(&file, script(spec, library, folder, clock_ns, macros))
-            .map_err(|error| ToolError::File { file: file.clone(), error })?;
+            .map_err(ToolError::temporary)?;
         let what = "path";
         let none = ToolError::Output { tool: "OpenSTA", unit: spec.unit.clone(), what };
-        parse(&tools.sta(&spec.unit, &file)?).ok_or(none)
+        let report = tools.sta(&spec.unit, &file).map_err(|e| e.with(library, folder))?;
+        parse(&report).ok_or(none)
     };
     let at_clock = paths(clock_ns)?;
     let period_ns = shortest_period(clock_ns, at_clock.clone(), paths)?;

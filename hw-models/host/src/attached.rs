@@ -15,10 +15,10 @@ use message::{ModuleStatus, QUEUE, RESULTS, Stream, WINDOW_ROW};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
-use pimlico_device::spd::{Description, Module, SpdTiming};
+use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
-    Statistics, Timeline,
+    RankDevice, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -132,8 +132,8 @@ impl<D: Dimm> Attached<D> {
 }
 
 /// A module as the host addresses it: its windows are in the last row that pins can name, however few its chips have.
-fn with_windows(module: Module) -> Module {
-    Module { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
+fn with_windows(module: SpdModule) -> SpdModule {
+    SpdModule { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
 }
 
 /// Where a run is, as the host sees it.
@@ -367,16 +367,38 @@ impl<D: Dimm> Device for Attached<D> {
         self.dimm.config()
     }
 
-    fn options(&self) -> Options {
-        self.dimm.options()
-    }
-
     fn tck(&self) -> u64 {
         self.dimm.tck()
     }
 
     fn set_scale(&mut self, scale: u16) {
         self.scale = scale;
+    }
+
+    fn begin(&mut self) {
+        self.dimm.begin();
+    }
+
+    fn end(&mut self) -> Statistics {
+        self.dimm.end()
+    }
+
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.dimm.watch(watch);
+    }
+
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.dimm.trace(file)
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.dimm.finish_trace()
+    }
+}
+
+impl<D: Dimm> RankDevice for Attached<D> {
+    fn options(&self) -> Options {
+        self.dimm.options()
     }
 
     fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
@@ -409,35 +431,23 @@ impl<D: Dimm> Device for Attached<D> {
         self.step(pins, driven, &mut |_| {})
     }
 
-    fn begin(&mut self) {
-        self.dimm.begin();
-    }
-
-    fn end(&mut self) -> Statistics {
-        self.dimm.end()
-    }
-
     fn take_transfers(&mut self) -> Vec<HostTransfer> {
         self.dimm.take_transfers()
-    }
-
-    fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.dimm.watch(watch);
     }
 
     fn start_timeline(&mut self) {
         self.dimm.start_timeline();
     }
 
+    fn label(&mut self, operator: &'static str, part: String) {
+        self.dimm.label(operator, part);
+    }
+
+    fn leave_out(&mut self) {
+        self.dimm.leave_out();
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.dimm.timeline()
-    }
-
-    fn trace(&mut self, file: &Path) -> io::Result<()> {
-        self.dimm.trace(file)
-    }
-
-    fn finish_trace(&mut self) -> io::Result<()> {
-        self.dimm.finish_trace()
     }
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use crate::run::{find_model, tiny_job};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Mdq, Options, Rank, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;
 use pimlico_model::data::Distribution;
 use pimlico_workload::attention::AttentionJob;
@@ -13,7 +13,8 @@ use pimlico_workload::decode::DecodeJob;
 use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::layer::LayerJob;
 use pimlico_workload::operator;
-use pimlico_workload::report::{JobReport, Report};
+use pimlico_workload::report::Report;
+use pimlico_workload::report::decode::DecodeReport;
 use pimlico_workload::system::How;
 use serde::Serialize;
 use std::num::NonZero;
@@ -213,7 +214,7 @@ impl Machine {
     }
 
     fn on_ranks<T>(&self, topology: Topology, run: impl FnOnce(&Ranks) -> T) -> T {
-        let at = |_: Address| Box::new(self.rank()) as Box<dyn Device>;
+        let at = |_: Address| Box::new(self.rank()) as Box<dyn RankDevice>;
         run(&Ranks::new(&self.config, topology, &at))
     }
 
@@ -261,10 +262,7 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> GemvJob {
 
 /// Tokens of a text that went through the layers.
 pub fn tokens_of(report: &Report) -> usize {
-    match &report.job {
-        JobReport::Decode(decode) => decode.tokens.len().max(1),
-        _ => 1,
-    }
+    report.of::<DecodeReport>().map_or(1, |decode| decode.tokens.len().max(1))
 }
 
 /// The cost alone, on all cores.

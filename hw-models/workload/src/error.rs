@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Why an operator cannot be run.
 
+use crate::host_memory::NoMemory;
 use crate::l3::attention::AttentionError;
 use crate::l3::gemv::GemvError;
-use crate::placement::NoRoom;
+use crate::placement::{NoRoom, NoRows};
 use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
@@ -28,6 +29,12 @@ pub enum WorkloadError {
     /// Weights, K and V.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
+    /// The same, on a module of AiM channels.
+    #[error(transparent)]
+    NoRows(#[from] NoRows),
+    /// This machine has too little memory.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
     /// A head or a matrix does not fit a module of AiM channels.
     #[error(transparent)]
     Layout(#[from] LayoutError),

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! The operators of language models on the devices.
 //!
-//! An [`Operator`](operator::Operator) is planned, run and judged on a [`System`](system::System): data are made or read,
-//! written into the banks, the operator runs, and what it gives is compared with the references of `golden`, which of an
-//! operator's modules [`judge`] alone sees. A new operator is a file of its own beside `attention`; a new device one each
-//! in [`system`] and [`machine`].
+//! An [`Operator`](operator::Operator) is planned, run and judged on a [`System`](system::System). Its data are made or read
+//! and written into the banks; then the operator runs, and its results are compared with the references of `golden`. Of the
+//! modules that an operator uses, only [`judge`] sees `golden`. A new operator is a file of its own beside `attention`; a new
+//! device is one file in [`system`] and one in [`machine`].
 //!
 //! # Modules
 //!
-//! From the top down. A module imports from modules below it alone (`rtl/tests/imports.rs`).
+//! The modules from the top down. A module imports only from modules below it (`rtl/tests/imports.rs`).
 //!
 //! | module | what it holds |
 //! | --- | --- |
@@ -18,6 +18,7 @@
 //! | [`numerics`] | a study: early or late normalisation, sums of 16 or 32 bits |
 //! | [`study`] | a study: what programs of the dispatcher save |
 //! | [`batch`] | a study: how many requests fit, with static and with lazy allocation |
+//! | [`channel_groups`] | a study: attention of a layer with the channels of a module in groups |
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`layer`] | an operator: a decoder layer |
@@ -34,6 +35,7 @@
 //! | [`judge`] | results beside those of `golden`; the checkers at the pins |
 //! | [`results`] | what a device makes of attention |
 //! | [`report`] | what a run cost, and how far it is from the reference |
+//! | [`host_memory`] | memory of this machine, and what runs take of it |
 //! | [`task`] | what operators are made of |
 //! | [`placement`] | which rank has which heads and rows |
 //! | [`parallel`] | work on the host's own threads |
@@ -52,10 +54,12 @@
 pub mod aim;
 pub mod attention;
 pub mod batch;
+pub mod channel_groups;
 pub mod decode;
 pub mod error;
 pub mod fc;
 pub mod gemv;
+pub mod host_memory;
 pub mod io_buffers;
 pub mod judge;
 pub mod l3;

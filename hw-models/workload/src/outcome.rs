@@ -2,8 +2,10 @@
 //! What became of tasks.
 
 use crate::judge::Findings;
+use crate::report::link;
 use crate::report::{
-    HostPins, JobReport, Load, Operator, RanksReport, Report, Stages, System, Total, ns,
+    APPEND, HostPins, JobReport, Judged, Load, Operator, RanksReport, Report, Stages, System,
+    Total, ns,
 };
 use pimlico_device::Gear;
 
@@ -26,6 +28,13 @@ pub struct Outcome {
 
 /// What every report says of its total.
 const NOTE: &str = "the total is without the time in which the banks were written";
+/// The same where K and V of tokens are added in an operator.
+const NOTE_WITH_APPEND: &str = "the total is without the time in which the matrices were written; K and V of each token are \
+                                in it, as `append`";
+
+/// What one says whose DRAM has no currents.
+const NO_ENERGY: &str =
+    "no energy: the currents of the DRAM are not known (none are published for GDDR6-AiM)";
 
 impl Outcome {
     /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.
@@ -38,6 +47,8 @@ impl Outcome {
         let longer = |tck: u64, least: u64| Some(tck).filter(|&tck| tck > least);
         let devices =
             module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
+        let energy_pj: Option<f64> = operators.iter().map(|operator| operator.energy_pj).sum();
+        let no_energy = energy_pj.is_none().then(|| NO_ENERGY.to_owned());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
         let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
         let bytes = reads * config.all_bank_bytes() as u64;
@@ -63,15 +74,27 @@ impl Outcome {
             first_violations: violations.1.iter().map(ToString::to_string).collect(),
             host_pins: findings.host.map(HostPins::from),
             load,
+            judged: Judged::of(&operators),
             total: Total {
                 cycles,
                 ns: ns(config, cycles),
-                energy_pj: operators.iter().map(|operator| operator.energy_pj).sum(),
+                energy_pj,
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
                 peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
             },
+            notes: [total_note(&operators).to_owned()]
+                .into_iter()
+                .chain(link::note(&operators))
+                .chain(notes)
+                .chain(no_energy)
+                .collect(),
             operators,
-            notes: std::iter::once(NOTE.to_owned()).chain(notes).collect(),
         }
     }
+}
+
+/// What a report says of its total.
+fn total_note(operators: &[Operator]) -> &'static str {
+    let appends = operators.iter().any(|operator| operator.operator == APPEND);
+    if appends { NOTE_WITH_APPEND } else { NOTE }
 }

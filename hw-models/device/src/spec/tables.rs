@@ -60,10 +60,25 @@ pub struct BufferTable {
 pub struct TopologyTable {
     /// Channels of the host, or of an AiM's module.
     pub channels: usize,
+    /// Groups of an AiM's channels that work side by side.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub groups: usize,
     /// DIMMs on a channel.
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
     /// Whose the data lines between buffer chip and chips are.
     pub mdq: Mdq,
+    /// GB/s (10^9 bytes) of the link between the host and the hub of an AiM's module, both directions together; without
+    /// it there is no limit. It slows down no model: reports set its time beside that of the banks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_gb_per_s: Option<u64>,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(number: &usize) -> bool {
+    *number == 1
 }

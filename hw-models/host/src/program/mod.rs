@@ -11,7 +11,7 @@
 //!   those two instructions is given (the *static* baseline), and what the dispatcher must make of the
 //!   words.
 //!
-//! [`attention`] and [`gemv`] describe the operators of a rank, [`aim`] those of AiM channels.
+//! [`attention`] and [`gemv`] describe the operators of a rank, [`aim`] those of a module of AiM channels.
 
 pub mod aim;
 pub mod attention;
@@ -79,6 +79,8 @@ pub enum Over {
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,
+    /// The request goes on to its next layer.
+    ends_layer: bool,
 }
 
 impl Program {
@@ -86,14 +88,20 @@ impl Program {
     pub fn new(describe: impl FnOnce(&mut Builder)) -> Self {
         let mut builder = Builder::default();
         describe(&mut builder);
-        Self { steps: builder.steps }
+        Self { steps: builder.steps, ends_layer: false }
+    }
+
+    /// The same as the last program of a layer, or not: whether its END sends the request on to the next.
+    pub fn ending_layer(self, ends_layer: bool) -> Self {
+        Self { ends_layer, ..self }
     }
 
     /// The words for the dispatcher.
     pub fn words(&self) -> Result<Vec<u64>, ProgramError> {
         let mut words = Vec::new();
         write(&self.steps, 0, &mut words)?;
-        words.push(Instruction::End.encode());
+        let end = if self.ends_layer { Instruction::EndLayer } else { Instruction::End };
+        words.push(end.encode());
         if words.len() > COMMANDS {
             return Err(ProgramError::Words(words.len()));
         }
@@ -165,13 +173,14 @@ fn slots(template: &Template, depth: usize) -> Result<[Modification; SLOTS], Pro
                 *slot = Modification::new(target, level, coefficient as u16);
                 Ok(())
             };
-            if target == Target::Place && coefficient > COEFFICIENT {
-                add(Target::Place64, coefficient / 64)?;
-                if coefficient % 64 > 0 {
-                    add(target, coefficient % 64)?;
-                }
-            } else {
-                add(target, coefficient)?;
+            let mut left = coefficient;
+            while target == Target::Place && left > COEFFICIENT {
+                let times = (left / 64).min(COEFFICIENT);
+                add(Target::Place64, times)?;
+                left -= 64 * times;
+            }
+            if left > 0 {
+                add(target, left)?;
             }
         }
     }

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
+use super::devices::Devices;
 use super::flow::{self, FlowArguments};
-use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
-use super::rates;
+use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale, whole};
 use super::sheet::{self, FormatArguments, Sheet};
+use super::system::{self, SystemArgument};
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output::grouped;
+use crate::names;
+use crate::output;
 use crate::schema::Kind;
 use clap::Args;
-use pimlico_dpa::clock::Gear;
+use pimlico_dpa::clock::{Domain, Gear};
 use pimlico_estimate::fo4::{self, AtNode};
 use pimlico_estimate::memory::Memory;
 use pimlico_estimate::{Area, UnitSpec, clock, paper};
@@ -18,9 +21,18 @@ use std::collections::BTreeMap;
 
 /// Arguments of `pimlico estimate area`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico estimate area bank_pu softmax_unit --sized
+  pimlico estimate area --system l3
+  pimlico estimate area bank_pu --plot area.svg"))]
 pub struct AreaArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
+    /// In place of units, a system by its hierarchy, from the sized netlists of `estimate clock`: parts and memories
+    /// of each level, and what the levels add up to
+    #[arg(long, value_enum, conflicts_with_all = ["units", "sized", "fo4", "clock"], value_name = "SYSTEM")]
+    system: Option<SystemArgument>,
     /// FO4 in ps, the delay of an inverter that drives four, of the process that the clock is meant for; by
     /// default that of 28 nm, on the safe side
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
@@ -28,6 +40,8 @@ pub struct AreaArguments {
     /// Show units with buffers and with cells sized for their loads as well
     #[arg(long)]
     sized: bool,
+    #[command(flatten)]
+    device: DeviceFlag,
     #[command(flatten)]
     flow: FlowArguments,
     #[command(flatten)]
@@ -44,8 +58,8 @@ pub fn check_fo4(flag: &str, fo4_ps: f64) -> Result<(), Failure> {
     match fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS {
         true => Ok(()),
         false => {
-            let message =
-                format!("--{flag} {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
+            let fo4 = output::as_given(fo4_ps);
+            let message = format!("--{flag} {fo4}: expected more than 0 ps, up to {MOST_FO4_PS}");
             Err(Failure::Input(message))
         }
     }
@@ -130,11 +144,16 @@ struct MemoryReport {
 
 /// Runs the command.
 pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
+    let devices = Devices::new(&arguments.device)?;
+    if let Some(of) = arguments.system {
+        let AreaArguments { flow, format, plot, .. } = arguments;
+        return system::run(of, &devices, &flow.tools, (*format, plot));
+    }
     let specs = flow::specs(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
     check_fo4("fo4", fo4_ps)?;
-    let flow = arguments.flow.flow()?;
+    let flow = arguments.flow.flow_at(devices.period_ns(Domain::Bank, Gear::DEFAULT))?;
     if arguments.sized && !flow.library.has_timing {
         let what = "has no timing: there is nothing to size cells by";
         return Err(Failure::Input(format!("--sized: {} {what}", flow.library.name)));
@@ -161,18 +180,24 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
         library_fo4_ps: library_ns.map(|ns| 1e3 * ns),
         fo4_ps,
         corrections: flow.library.corrections.clone(),
-        units: units.map(|(spec, areas)| unit_report(spec, areas, node)).collect(),
+        units: units.map(|(spec, areas)| unit_report(spec, areas, node, &devices)).collect(),
         memories,
     };
     arguments.plot.write(|| picture(&report))?;
     let mut sheets = vec![units_sheet(&report)];
+    sheets.extend(times_sheet(&report));
     if !report.memories.is_empty() {
         sheets.push(memories_sheet(&report));
     }
     sheet::print(arguments.format, (Kind::EstimateArea, &report), &sheets)
 }
 
-fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
+fn unit_report(
+    spec: &UnitSpec,
+    (mapped, sized): (Area, Option<Area>),
+    node: Node,
+    devices: &Devices,
+) -> UnitReport {
     let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
@@ -188,7 +213,7 @@ fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Nod
         mapped: netlist_report(mapped, node),
         sized: sized.map(|area| netlist_report(area, node)),
         device_clock_ns: clock::of_unit(spec)
-            .map(|domain| domain.period_ns(&rates(), Gear::DEFAULT)),
+            .map(|domain| devices.period_ns(domain, Gear::DEFAULT)),
         power_mw: None,
         paper,
     }
@@ -215,72 +240,92 @@ fn netlist_report(area: Area, node: Node) -> NetlistReport {
     }
 }
 
+/// The rows of a table of units: as mapped and, where it is asked for, sized.
+fn rows(
+    report: &AreaReport,
+    row: impl Fn(&UnitReport, String, &NetlistReport) -> Vec<String>,
+) -> Vec<Vec<String>> {
+    let of_unit = |unit: &UnitReport| {
+        let name = |what| unit.unit.clone() + what;
+        let sized = unit.sized.as_ref().map(|sized| row(unit, name(", sized"), sized));
+        std::iter::once(row(unit, name(""), &unit.mapped)).chain(sized).collect::<Vec<_>>()
+    };
+    report.units.iter().flat_map(of_unit).collect()
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
 fn units_sheet(report: &AreaReport) -> Sheet {
-    let AreaReport { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
-    let rows = units.iter().flat_map(|unit| {
-        let sized = unit.sized.as_ref().map(|sized| row(unit, ", sized", sized));
-        std::iter::once(row(unit, "", &unit.mapped)).chain(sized)
-    });
+    let AreaReport { liberty, nand2_um2, .. } = report;
+    let row = |unit: &UnitReport, name: String, netlist: &NetlistReport| {
+        let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+        vec![
+            name,
+            netlist.flip_flops.to_string(),
+            format!("{:.0}", netlist.area_um2),
+            format!("{:.0}", netlist.area_ge),
+            shown(of_paper, 0),
+            shown(of_paper.map(|paper| netlist.area_ge / paper), 2),
+        ]
+    };
     Sheet {
-        title: format!(
-            "area of {liberty}; a gate equivalent (GE) is {nand2_um2} um2; clock {clock_ns} ns, \
-             node: an FO4 of {fo4_ps} ps"
-        ),
-        columns: vec![
-            "unit",
-            "flip-flops",
-            "um2",
-            "GE",
-            "slack ns",
-            "delay ns",
-            "FO4",
-            "slack at node",
-            "clock there",
-            "MHz there",
-            "device MHz",
-            "paper GE",
-            "of the paper's",
-        ],
-        rows: rows.collect(),
+        title: format!("area of {liberty}; a gate equivalent (GE) is {nand2_um2} um2"),
+        columns: vec!["unit", "flip-flops", "area, um2", "area, GE", "L3's, GE", "of L3's"],
+        rows: rows(report, row),
         notes: units_notes(report),
     }
 }
 
-/// A row of the table of units.
-fn row(unit: &UnitReport, what: &str, netlist: &NetlistReport) -> Vec<String> {
-    let shown = |value: Option<f64>, digits: usize| {
-        value.map_or(String::new(), |value| format!("{value:.digits$}"))
-    };
-    let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+/// The slowest paths; none if the library has no timing.
+fn times_sheet(report: &AreaReport) -> Option<Sheet> {
+    let AreaReport { liberty, clock_ns, fo4_ps, units, .. } = report;
+    if units.iter().all(|unit| unit.mapped.slack_ns.is_none()) {
+        return None;
+    }
     let is_met = |slack: f64| if slack < 0.0 { "missed" } else { "met" };
-    vec![
-        unit.unit.clone() + what,
-        netlist.flip_flops.to_string(),
-        format!("{:.0}", netlist.area_um2),
-        format!("{:.0}", netlist.area_ge),
-        shown(netlist.slack_ns, 2),
-        shown(netlist.period_ns, 2),
-        shown(netlist.period_fo4, 0),
-        shown(netlist.slack_at_node_ns, 2),
-        netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
-        shown(netlist.highest_mhz_at_node, 0),
-        shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
-        shown(of_paper, 0),
-        shown(of_paper.map(|paper| netlist.area_ge / paper), 2),
-    ]
+    let row = |unit: &UnitReport, name: String, netlist: &NetlistReport| {
+        vec![
+            name,
+            shown(netlist.period_ns, 2),
+            shown(netlist.slack_ns, 2),
+            shown(netlist.period_fo4, 0),
+            shown(netlist.slack_at_node_ns, 2),
+            netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
+            shown(netlist.highest_mhz_at_node, 0),
+            shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
+        ]
+    };
+    Some(Sheet {
+        title: format!(
+            "time: a clock of {clock_ns} ns, in {liberty} and at a node with an FO4 of {fo4_ps} ps"
+        ),
+        columns: vec![
+            "unit",
+            "delay, ns",
+            "slack, ns",
+            "delay, FO4",
+            "slack at node, ns",
+            "clock at node",
+            "makes at node, MHz",
+            "device, MHz",
+        ],
+        rows: rows(report, row),
+        notes: misses(report).into_iter().collect(),
+    })
 }
 
 /// What has to be known to read the table of units.
 fn units_notes(report: &AreaReport) -> Vec<String> {
     let AreaReport { liberty, corrections, .. } = report;
     let [least, used, most] = paper::NAND2_28NM_UM2;
-    let mut notes: Vec<String> = misses(report).into_iter().collect();
-    notes.push(format!(
-        "paper: L3, Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
+    let mut notes = vec![format!(
+        "L3's: Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
          are {:.2} to {:.2} times as many",
         used / most,
         used / least
-    ));
+    )];
     notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
     if report.units.iter().all(|unit| unit.mapped.slack_ns.is_none()) {
         notes.push(format!("{liberty} has no timing: slack and delay are left open"));
@@ -328,7 +373,7 @@ fn memories_sheet(report: &AreaReport) -> Sheet {
     Sheet {
         title: "memories of more than 16 words, by a model of SRAM at 28 nm; they are in no GE"
             .to_owned(),
-        columns: ["unit"].into_iter().chain(sheet::MEMORY).chain(["access FO4"]).collect(),
+        columns: ["unit"].into_iter().chain(sheet::MEMORY).chain(["access, FO4"]).collect(),
         rows: rows.collect(),
         notes: Vec::new(),
     }
@@ -336,8 +381,7 @@ fn memories_sheet(report: &AreaReport) -> Sheet {
 
 /// Logic and flip-flops of each unit, and below it the paper's figure; what clocks come to at the node.
 fn picture(report: &AreaReport) -> Picture {
-    let [logic, flip_flops, paper] = [0, 1, 2];
-    let whole = |value: f64| grouped(value.round() as u64);
+    let [logic, flip_flops, paper, period] = [0, 1, 2, 3];
     let (mut areas, mut periods) = (Vec::new(), Vec::new());
     for unit in &report.units {
         let sized = unit.sized.iter().map(|netlist| (format!("{}, sized", unit.unit), netlist));
@@ -351,25 +395,28 @@ fn picture(report: &AreaReport) -> Picture {
             periods.extend(
                 slack_at_node_ns.map(|slack_ns| report.clock_ns - slack_ns).map(|ns| Bar {
                     label,
-                    parts: vec![(ns, logic)],
+                    parts: vec![(ns, period)],
                     text: format!("{ns:.2}"),
                 }),
             );
         }
         areas.extend(unit.paper.as_ref().map(|figure| Bar {
-            label: "    L3".to_owned(),
+            label: "L3, Table 5, 28 nm".to_owned(),
             parts: vec![(figure.area_ge, paper)],
             text: whole(figure.area_ge),
         }));
     }
-    let panel = |title: String, bars: Vec<Bar>| Panel { title, bars, scale: Scale::Linear };
+    let panel = |title: String, bars: Vec<Bar>| BarPanel { title, bars, scale: Scale::Linear };
     let panels = [
         panel("area, GE".to_owned(), areas),
         panel(format!("shortest clock period with {} ps an FO4, ns", report.fo4_ps), periods),
     ];
     Picture {
-        title: format!("area in {}; a GE is {} um2", report.liberty, report.nand2_um2),
-        key: vec!["logic", "flip-flops", "L3, Table 5"],
+        title: format!(
+            "area of units as synthesised in {}; a GE is {} um2 there",
+            report.liberty, report.nand2_um2
+        ),
+        key: vec!["logic", "flip-flops", "L3, Table 5", "clock period"],
         panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
     }
 }
@@ -396,7 +443,8 @@ mod tests {
             memories: Vec::new(),
             timing,
         };
-        unit_report(&flow::spec(name).expect("a unit"), (area, None), node)
+        let spec = flow::spec(name).expect("a unit");
+        unit_report(&spec, (area, None), node, &Devices::default())
     }
 
     fn report(units: Vec<UnitReport>, node: Node) -> AreaReport {
@@ -430,8 +478,8 @@ mod tests {
         let units = [("bank_pu", 20.0), ("bank_pu", 30.0), ("adder_unit", 10.0), ("fp_mul", 99.0)];
         let units = units.map(|(name, ns)| unit(name, Some(ns), NODE));
         let report = report(units.into(), NODE);
-        let sheet = units_sheet(&report);
-        let marks: Vec<&str> = sheet.rows.iter().map(|row| row[8].as_str()).collect();
+        let sheet = times_sheet(&report).expect("there is timing");
+        let marks: Vec<&str> = sheet.rows.iter().map(|row| row[5].as_str()).collect();
         assert_eq!(marks, ["met", "missed", "met", "missed"]);
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
         let summary = &sheet.notes[0];
@@ -443,10 +491,14 @@ mod tests {
         let mut slow = unit("bank_pu", Some(30.0), NODE);
         slow.sized = Some(unit("bank_pu", Some(15.0), NODE).mapped);
         let report = report(vec![slow, unit("fp_mul", Some(99.0), NODE)], NODE);
-        let sheet = units_sheet(&report);
+        let names = |sheet: &Sheet| sheet.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        let sheet = times_sheet(&report).expect("there is timing");
+        for sheet in [&sheet, &units_sheet(&report)] {
+            assert_eq!(names(sheet), ["bank_pu", "bank_pu, sized", "fp_mul"]);
+            assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
+        }
         let cells = |n: usize| sheet.rows.iter().map(|row| row[n].clone()).collect::<Vec<_>>();
-        assert_eq!(cells(0), ["bank_pu", "bank_pu, sized", "fp_mul"]);
-        assert_eq!(cells(8), ["missed", "met", "missed"]);
+        assert_eq!(cells(5), ["missed", "met", "missed"]);
         let summary = &sheet.notes[0];
         assert!(summary.contains("2 of 2 miss 5 ns, 1 of 1 the clock"), "{summary}");
         assert!(
@@ -463,8 +515,9 @@ mod tests {
     #[test]
     fn without_timing_nothing_is_said_of_time() {
         let node = Node { library_ns: None, ..NODE };
-        let sheet = units_sheet(&report(vec![unit("bank_pu", None, node)], node));
-        assert!(sheet.rows[0][4..10].iter().all(String::is_empty), "{:?}", sheet.rows[0]);
+        let report = report(vec![unit("bank_pu", None, node)], node);
+        assert!(times_sheet(&report).is_none());
+        let sheet = units_sheet(&report);
         assert!(sheet.notes.iter().all(|note| !note.contains("miss ")));
         assert_eq!(sheet.notes[1], "small has no timing: slack and delay are left open");
     }
@@ -488,7 +541,7 @@ mod tests {
         let expected = [
             ("relayout_unit", ours()),
             ("relayout_unit, sized", ours()),
-            ("L3", vec![(948.0 / paper::NAND2_28NM_UM2[1], 2)]),
+            ("L3, Table 5, 28 nm", vec![(948.0 / paper::NAND2_28NM_UM2[1], 2)]),
             ("dispatcher", ours()),
         ];
         assert_eq!(bars(0), expected);

@@ -4,9 +4,11 @@
 
 use super::flow::{self, CLOCK_NS, ToolArguments};
 use crate::failure::Failure;
-use pimlico_estimate::clock::{self, Clocked, Gear};
+use crate::files::Output;
+use pimlico_estimate::clock::{self, Clocked};
+use pimlico_estimate::device::Design;
 use pimlico_estimate::hierarchy::Part;
-use pimlico_estimate::kept::{self, Hierarchy, Kept, LIBRARIES, Netlist, Netlists};
+use pimlico_estimate::kept::{Hierarchy, Kept, LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::rtl::{self, Files, Sources};
 use pimlico_estimate::{Area, UnitSpec};
 use std::path::Path;
@@ -33,21 +35,25 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Every unit with its clock, where the core has a gear.
-    pub fn plan(&self, gear: Gear) -> Result<Vec<Clocked>, Failure> {
+    /// The parts of a design, as they are kept or by Yosys.
+    pub fn parts(&self, design: Design) -> Result<Vec<Part>, Failure> {
         let kept = Hierarchy::kept();
-        match kept.is_of(&self.sources()) && !self.tools.no_cache {
-            true => self.plan_of(kept.parts(gear)),
-            false => self.plan_of(&self.take_apart(gear)?),
+        match kept.parts(design) {
+            parts if kept.is_of(&self.sources()) && !parts.is_empty() && !self.tools.no_cache => {
+                Ok(parts.to_vec())
+            }
+            _ => self.take_apart(design),
         }
     }
 
-    fn plan_of(&self, parts: &[Part]) -> Result<Vec<Clocked>, Failure> {
-        clock::plan(&self.sources(), parts).map_err(|e| Failure::Input(e.to_string()))
+    /// Every unit of designs with its clock.
+    pub fn plan(&self, designs: &[Design]) -> Result<Vec<Clocked>, Failure> {
+        let parts = designs.iter().map(|&design| Ok((design, self.parts(design)?)));
+        plan_of(&parts.collect::<Result<Vec<_>, Failure>>()?)
     }
 
-    fn take_apart(&self, gear: Gear) -> Result<Vec<Part>, Failure> {
-        self.tools.flow(CLOCK_NS)?.take_apart(&self.sources(), gear)
+    fn take_apart(&self, design: Design) -> Result<Vec<Part>, Failure> {
+        self.tools.flow(CLOCK_NS)?.take_apart(&self.sources(), design)
     }
 
     /// What units take in a library.
@@ -55,7 +61,7 @@ impl<'a> Maker<'a> {
         let (sources, kept) = (self.sources(), kept_in(liberty)?);
         let of = |spec: &UnitSpec| kept.present(&sources, spec).filter(|_| !self.tools.no_cache);
         let (known, missing): (Vec<_>, Vec<_>) = units.iter().partition(|spec| of(spec).is_some());
-        let mut netlists: Vec<Netlist> = known.into_iter().filter_map(of).cloned().collect();
+        let mut netlists: Vec<NetlistFigures> = known.into_iter().filter_map(of).cloned().collect();
         if missing.is_empty() {
             return Ok(Netlists { netlists, ..kept });
         }
@@ -72,7 +78,8 @@ impl<'a> Maker<'a> {
             || Failure::Input(format!("{name} has no timing: there is no clock to make"));
         let fo4_ns = flow.fo4_ns()?.ok_or_else(no_timing)?;
         let areas = flow.sized_areas_of(&sources, &missing)?;
-        let netlist = |(spec, area): (&UnitSpec, &Area)| Netlist::new(&sources, spec, area, fo4_ns);
+        let netlist =
+            |(spec, area): (&UnitSpec, &Area)| NetlistFigures::new(&sources, spec, area, fo4_ns);
         let made: Option<Vec<_>> = missing.iter().zip(&areas).map(netlist).collect();
         netlists.extend(made.ok_or_else(no_timing)?);
         Ok(Netlists::new(&flow.library, netlists))
@@ -84,23 +91,29 @@ impl<'a> Maker<'a> {
         units.iter().all(|spec| netlists.present(&sources, spec).is_some())
     }
 
-    /// Writes what is kept: the parts at each gear, and what all of them take in each library.
+    /// Writes what is kept: the parts of each design, and what all of them take in each library.
     pub fn keep(&self) -> Result<(), Failure> {
-        let at_gear = |gear| Ok((gear, self.take_apart(gear)?));
-        let gears = Gear::ALL.map(at_gear).into_iter().collect::<Result<Vec<_>, Failure>>()?;
-        let mut units = Vec::new();
-        for (_, parts) in &gears {
-            units.extend(self.plan_of(parts)?.into_iter().map(|clocked| clocked.spec));
-        }
-        let unwritten = |error: std::io::Error| Failure::file(&kept::folder(), &error);
-        for library in &LIBRARIES {
+        let outputs = LIBRARIES.iter().map(|library| Output::open(&library.path()));
+        let outputs = outputs.collect::<Result<Vec<_>, Failure>>()?;
+        let hierarchy = Output::open(&Hierarchy::path())?;
+        let of_design = |design| Ok((design, self.take_apart(design)?));
+        let designs = Design::KEPT.map(of_design).into_iter();
+        let designs = designs.collect::<Result<Vec<_>, Failure>>()?;
+        let units = plan_of(&designs)?.into_iter().map(|clocked| clocked.spec);
+        let units: Vec<UnitSpec> = units.collect();
+        for (library, output) in LIBRARIES.iter().zip(outputs) {
             let mut all = self.netlists(Path::new(library.liberty), &units)?;
             all.netlists.sort_by(|a, b| a.unit.cmp(&b.unit));
             all.netlists.dedup();
-            library.write(&all).map_err(unwritten)?;
+            output.write(Kept::text_of(&all).as_bytes())?;
         }
-        Hierarchy::new(&self.sources(), gears).write().map_err(unwritten)
+        hierarchy.write(Hierarchy::new(&self.sources(), designs).text().as_bytes())
     }
+}
+
+fn plan_of(designs: &[(Design, Vec<Part>)]) -> Result<Vec<Clocked>, Failure> {
+    let designs = designs.iter().map(|(design, parts)| (*design, parts.as_slice()));
+    clock::plan(&designs.collect::<Vec<_>>()).map_err(|e| Failure::Input(e.to_string()))
 }
 
 /// What is kept of a library: nothing, unless it is one of [`LIBRARIES`].

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
-use super::flow::{self, CLOCK_NS, Flow, cache_folder, specs};
+use super::devices::Devices;
+use super::flow::{self, CLOCK_NS, Flow, LEAST_CLOCK_NS, MOST_CLOCK_NS, cache_folder, specs};
 use super::picture::PlotArgument;
 use super::power_report::{PowerReport, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
-use super::workload::{What, Workload};
+use super::system::{self, SystemArgument};
+use super::workload::{AimWhat, What, Workload};
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::files::OutputFolder;
+use crate::models::model_name;
+use crate::names;
 use crate::output;
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use pimlico_device::SystemKind;
+use pimlico_estimate::device::Buffers;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::power::netlist::Netlist;
 use pimlico_estimate::power::{
@@ -24,6 +32,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The units that are shown where none are asked for: those of L3's Table 5.
 const UNITS: [&str; 5] =
     ["relayout_unit", "adder_unit", "softmax_unit", "bank_pu:flush", "bank_pu"];
+
+/// The same of a module of AiMs: those without memories, of which no library says what they take.
+const AIM_UNITS: [&str; 5] =
+    ["tree_pu", "adder_unit:gear1", "softmax_unit", "rank_controller:slots2", "refresh_manager"];
+
+/// Its result registers.
+fn result_registers(buffers: Buffers) -> &'static str {
+    match buffers {
+        Buffers::PingPong => "pingpong_buffer:width256_depth1",
+        Buffers::Single => "pingpong_buffer:width256_depth1_single",
+    }
+}
 
 /// Clocks of a phase that are counted, at the most.
 const MOST_WINDOW: usize = 1 << 16;
@@ -39,9 +59,19 @@ pub(super) const DEFAULT_NODE_NM: f64 = 180.0;
 
 /// Arguments of `pimlico estimate power`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico estimate power
+  pimlico estimate power bank_pu --model llama-3.1-8b --context 4096
+  pimlico estimate power --system aim --plot power.svg"))]
 pub(super) struct PowerArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
+    /// Whose units these are [default: that of the device, l3]
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    system: Option<SystemArgument>,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Library of standard cells, with internal_power and leakage
     #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
     liberty: PathBuf,
@@ -52,7 +82,7 @@ pub(super) struct PowerArguments {
     #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
     clock: f64,
     /// Language model whose head is computed
-    #[arg(long, default_value = "gpt-175b", value_name = "NAME")]
+    #[arg(long, default_value = "gpt-175b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Tokens whose K and V are in the device
     #[arg(long, default_value_t = 1024, value_name = "N")]
@@ -114,10 +144,11 @@ impl PowerArguments {
             if value >= least && value <= most {
                 return Ok(());
             }
+            let value = output::as_given(value);
             let message = format!("--{flag} {value}: expected {least} to {most} {unit}");
             Err(Failure::Input(message))
         };
-        within("clock", self.clock, 1e-3, 1e6, "ns")?;
+        within("clock", self.clock, LEAST_CLOCK_NS, MOST_CLOCK_NS, "ns")?;
         within("slew", self.slew, 0.0, 1e3, "ns")?;
         within("wire", self.wire, 0.0, 1e6, "fF")?;
         within("window", self.window as f64, 1.0, MOST_WINDOW as f64, "clocks")?;
@@ -135,9 +166,18 @@ impl PowerArguments {
 pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     arguments.check()?;
     arguments.plot.check()?;
-    let names = match arguments.units.as_slice() {
-        [] => UNITS.map(str::to_owned).to_vec(),
-        units => units.to_vec(),
+    let export = arguments.export.as_deref().map(OutputFolder::open).transpose()?;
+    let devices = Devices::new(&arguments.device)?;
+    let system = arguments.system.map(SystemKind::from).or(devices.named);
+    let system = system.unwrap_or(SystemKind::L3);
+    system::check(system, &devices)?;
+    let names = match (arguments.units.as_slice(), system) {
+        ([], SystemKind::L3) => UNITS.map(str::to_owned).to_vec(),
+        ([], SystemKind::Aim) => {
+            let results = result_registers(devices.buffers());
+            AIM_UNITS.into_iter().chain([results]).map(str::to_owned).collect()
+        }
+        (units, _) => units.to_vec(),
     };
     let specs = specs(&names)?;
     let library = flow::read(&arguments.liberty)?;
@@ -145,10 +185,13 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let cells = Cells::of(&library).map_err(|what| Failure::Input(wrong(what).to_string()))?;
 
     let PowerArguments { context, seed, window, .. } = *arguments;
-    let options = pimlico_device::Options::default();
-    let workload = Workload::run(What { model: &arguments.model, context, options, seed, window })?;
+    let workload = workload(arguments, &devices, system)?;
+    let of = match system {
+        SystemKind::L3 => "an L3 rank",
+        SystemKind::Aim => "a module of AiMs, without memories",
+    };
     let stimulus = |spec: &UnitSpec| {
-        let message = || format!("{}: expected a unit of an L3 rank, in binary16", spec.unit);
+        let message = || format!("{}: expected a unit of {of}, in binary16", spec.unit);
         workload.stimulus(&spec.unit, window).ok_or_else(|| Failure::Input(message()))
     };
     let tasks = specs.iter().map(|spec| Ok((spec, stimulus(spec)?)));
@@ -163,20 +206,44 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         library: &library,
         cells: &cells,
         options: arguments.options(),
-        export: arguments.export.as_deref(),
+        export: export.as_ref(),
     };
     let powers = bench.run(&tasks, &bar)?;
     bar.finish_and_clear();
+    export.map_or(Ok(()), OutputFolder::whole)?;
 
     let is_default = arguments.liberty.as_os_str() == DEFAULT_LIBRARY;
     let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
     let workload = WorkloadReport::new(&workload, &arguments.model, context, seed, window);
     let report = PowerReport::new(&library, cells.volts, node_nm, arguments.options(), workload);
+    let report = report.of(system, &devices.of(system).name);
     let units = specs.iter().zip(powers).map(|(spec, power)| UnitReport::new(spec, power, &report));
     let units: Vec<_> = units.collect();
     let report = report.with(units);
     arguments.plot.write(|| report.picture())?;
     sheet::print(arguments.format, (Kind::EstimatePower, &report), &report.sheets())
+}
+
+/// A head on the device.
+fn workload(
+    arguments: &PowerArguments,
+    devices: &Devices,
+    system: SystemKind,
+) -> Result<Workload, Failure> {
+    let PowerArguments { model, context, seed, window, .. } = arguments;
+    let (context, seed, window, spec) = (*context, *seed, *window, devices.of(system));
+    match system {
+        SystemKind::L3 => {
+            let options = spec.options();
+            Workload::run_on(&spec.config(), What { model, context, options, seed, window })
+        }
+        SystemKind::Aim => {
+            let options = spec.aim_options();
+            let io_buffers = options.io_buffers;
+            let what = AimWhat { model, context, io_buffers, seed, window };
+            Workload::run_on_module((spec.config(), options), what)
+        }
+    }
 }
 
 /// Power of units at the flow's clock, each under what it is given: `None` for one that is given nothing, or
@@ -195,10 +262,16 @@ pub(super) fn of_units(
         options: Options { delays: Delays::Liberty, surroundings, clock_ns: flow.clock_ns },
         export: None,
     };
+    let bar = output::progress(tasks.len() as u64, "power of units");
     let of = |(spec, stimulus): &(&UnitSpec, Option<Stimulus>)| {
-        stimulus.as_ref().map(|stimulus| bench.estimate(spec, stimulus)).transpose()
+        bar.set_message(format!("power of units: {}", spec.unit));
+        let power = stimulus.as_ref().map(|stimulus| bench.estimate(spec, stimulus)).transpose();
+        bar.inc(1);
+        power
     };
-    tasks.iter().map(of).collect()
+    let powers = tasks.iter().map(of).collect();
+    bar.finish_and_clear();
+    powers
 }
 
 /// Where netlists and powers are kept: beside the areas.
@@ -213,7 +286,7 @@ struct Bench<'a> {
     library: &'a Library,
     cells: &'a Cells,
     options: Options,
-    export: Option<&'a Path>,
+    export: Option<&'a OutputFolder>,
 }
 
 impl Bench<'_> {
@@ -243,17 +316,20 @@ impl Bench<'_> {
     }
 
     fn estimate(&self, spec: &UnitSpec, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
-        let failure = |error: PowerError| match error.is_difference() {
-            true => Failure::Check(error.to_string()),
-            false => Failure::Input(error.to_string()),
+        let Self { store, tools, library, cells, options, export } = self;
+        let failure = |error: PowerError| match &error {
+            error if error.is_difference() => Failure::Check(error.to_string()),
+            PowerError::Netlist { .. } => {
+                Failure::Input(format!("{error}; cells of {}", library.source.display()))
+            }
+            _ => Failure::Input(error.to_string()),
         };
-        let Self { store, tools, library, cells, options, export: folder } = self;
         let text = store.netlist(tools, spec, library).map_err(|e| failure(e.into()))?;
         let wrong = |what| PowerError::Netlist { unit: spec.unit.clone(), what };
         let netlist = Netlist::parse(&text).map_err(|what| failure(wrong(what)))?;
-        if let Some(folder) = folder {
+        if let Some(export) = export {
             let activity = power::simulate(&netlist, cells, library, stimulus, *options);
-            let folder = folder.join(spec.unit.replace(':', "_"));
+            let folder = export.path().join(spec.unit.replace(':', "_"));
             let written = export::write(
                 &folder,
                 &text,
@@ -261,7 +337,7 @@ impl Bench<'_> {
                 stimulus,
                 options.delays,
             );
-            written.map_err(|e| Failure::file(&folder, &e))?;
+            written.map_err(|e| export.failed(&e))?;
         }
         let estimate = || power::estimate(&netlist, cells, library, stimulus, *options);
         store.power(&text, library, stimulus, *options, estimate).map_err(failure)

@@ -7,9 +7,10 @@
 //! **A head's energy** is that of its score and context: in each phase the energy of a mean clock times
 //! the unit's clocks in the device, and the leakage of its time.
 
-use super::picture::{Bar, Panel, Picture, Scale};
+use super::picture::{Bar, BarPanel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
+use pimlico_device::SystemKind;
 use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
 use pimlico_estimate::{Library, UnitSpec, paper};
 use serde::Serialize;
@@ -31,6 +32,8 @@ const DIMM_W: f64 = 10.0;
 /// What `--json` prints.
 #[derive(Serialize)]
 pub(super) struct PowerReport {
+    system: SystemKind,
+    device: String,
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
@@ -200,6 +203,8 @@ impl PowerReport {
         workload: WorkloadReport,
     ) -> Self {
         Self {
+            system: SystemKind::L3,
+            device: String::new(),
             liberty: library.name.clone(),
             nand2_um2: library.nand2_um2,
             clock_ns: options.clock_ns,
@@ -213,6 +218,11 @@ impl PowerReport {
             units: Vec::new(),
             rank: None,
         }
+    }
+
+    /// Of a device.
+    pub(super) fn of(self, system: SystemKind, device: &str) -> Self {
+        Self { system, device: device.to_owned(), ..self }
     }
 
     /// With its units.
@@ -300,18 +310,22 @@ pub(super) fn working(power: &UnitPower) -> Power {
         .unwrap_or_default()
 }
 
+/// What is not in the figures of a module of AiMs.
+const OF_AIM: &str = "AiM: no power of its memories (global buffers, GPR, tables), as no library has their currents, \
+                      none of the DRAM, as none are published for GDDR6-AiM, and no total of the module";
+
 const COLUMNS: [&str; 11] = [
     "unit",
     "phase",
-    "internal mW",
-    "switching mW",
-    "leakage mW",
-    "total mW",
+    "internal, mW",
+    "switching, mW",
+    "leakage, mW",
+    "total, mW",
     "pJ per clock",
-    "glitches",
+    "glitches, %",
     "nW/GE/MHz",
-    "28 nm mW",
-    "paper mW",
+    "28 nm, mW",
+    "L3's, mW",
 ];
 
 impl PowerReport {
@@ -342,7 +356,7 @@ impl PowerReport {
             for phase in &unit.phases {
                 let mut row = vec![unit.unit.clone(), phase.phase.to_owned()];
                 row.extend(of_power(&phase.power_mw, phase.pj_per_clock));
-                row.push(format!("{:.0} %", 100.0 * phase.glitches));
+                row.push(format!("{:.0}", 100.0 * phase.glitches));
                 row.resize(COLUMNS.len(), String::new());
                 rows.push(row);
             }
@@ -355,9 +369,9 @@ impl PowerReport {
         let WorkloadReport { model, head_dim, context, seed, window, .. } = &self.workload;
         let title = format!(
             "power of {} ({} V) at {} ns, by transitions of the netlists\n\
-             a head of {model}: d_h {head_dim}, {context} tokens, seed {seed}; up to {window} clocks of \
+             a head of {model} on {}: d_h {head_dim}, {context} tokens, seed {seed}; up to {window} clocks of \
              each phase counted",
-            self.liberty, self.volts, self.clock_ns
+            self.liberty, self.volts, self.clock_ns, self.device
         );
         let compared: u64 = self.units.iter().map(|unit| unit.compared_clocks).sum();
         let mut notes = vec![format!("netlists equal to the models in {compared} clocks")];
@@ -369,7 +383,10 @@ impl PowerReport {
                 self.volts
             ));
         }
-        notes.push("paper: L3, Table 5, TSMC 28 nm".to_owned());
+        notes.push("L3's: Table 5, TSMC 28 nm".to_owned());
+        if self.system == SystemKind::Aim {
+            notes.push(OF_AIM.to_owned());
+        }
         let units = Sheet { title, columns: COLUMNS.to_vec(), rows: self.rows(), notes };
         std::iter::once(units).chain(self.rank.as_ref().map(|rank| self.energy(rank))).collect()
     }
@@ -460,7 +477,7 @@ impl PowerReport {
         let bar = |label: String, of: &PowerBreakdown| Bar {
             label,
             parts: vec![(of.internal, 0), (of.switching, 1), (of.leakage, 2)],
-            text: format!("{:.3}", of.total),
+            text: format!("{:.3}, of it leakage {:.2} µW", of.total, 1e3 * of.leakage),
         };
         let working = self.units.iter().map(|unit| bar(unit.unit.clone(), &unit.power_mw));
         let phases = self.units.iter().flat_map(|unit| {
@@ -477,12 +494,12 @@ impl PowerReport {
                 text: format!("{total:.3}"),
             });
             scaled.extend(unit.paper.as_ref().map(|figure| Bar {
-                label: "    L3".to_owned(),
+                label: "L3, Table 5, 28 nm".to_owned(),
                 parts: vec![(figure.power_mw, paper)],
                 text: format!("{:.3}", figure.power_mw),
             }));
         }
-        let panel = |title: &str, bars: Vec<Bar>| Panel {
+        let panel = |title: &str, bars: Vec<Bar>| BarPanel {
             title: title.to_owned(),
             bars,
             scale: Scale::Linear,
@@ -493,7 +510,10 @@ impl PowerReport {
             panel("while it works, scaled to 28 nm, mW", scaled),
         ];
         Picture {
-            title: format!("power in {} at {} ns", self.liberty, self.clock_ns),
+            title: format!(
+                "power of the units of {} in {}, {} V, a clock of {} ns",
+                self.device, self.liberty, self.volts, self.clock_ns
+            ),
             key: vec!["internal", "switching", "leakage", "L3, Table 5"],
             panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
         }

@@ -2,75 +2,55 @@
 //! The report for people.
 
 use super::arguments::RunArguments;
-use super::decode;
 use super::ranks;
-use crate::output::{self, Page, Table, grouped};
+use crate::output::{self, Page, Table, decimal, grouped};
+use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
-    JobReport, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
+    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, RanksReport,
+    Report, Slots,
 };
 use std::fmt::Write;
 
-/// What was run, for people.
-fn title(report: &Report) -> String {
-    let Report { system, backend, seed, .. } = report;
-    let (what, numbers) = match &report.job {
-        JobReport::Attention(attention) => {
-            let AttentionReport { model, head_dim, contexts, heads, group, .. } = attention;
-            let context = match contexts.as_slice() {
-                [context] => format!("context {context}"),
-                contexts => format!(
-                    "{} requests of context {} to {}",
-                    contexts.len(),
-                    contexts.iter().min().unwrap_or(&0),
-                    contexts.iter().max().unwrap_or(&0)
-                ),
-            };
-            let what = format!(
-                "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and \
-                 V, {context}"
-            );
-            (what, format!("{} scores, normalisation {}", attention.distribution, report.normalise))
-        }
-        JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
-            let what = format!("matrix of {rows} x {columns} times a vector on {system}");
-            let numbers = report.module.map_or(format!("I/O buffers {io_buffers}"), |_| {
-                "normally distributed elements".to_owned()
-            });
-            (what, numbers)
-        }
-        JobReport::Layer(FcReport { model, tp, .. }) => {
-            let what = format!("fully-connected operators of a layer of {model} on {system}");
-            (what, format!("one of {tp} module(s)"))
-        }
-        JobReport::Decoder(layer) => {
-            let DecoderReport { model, heads, head_dim, group, hidden, ffn, .. } = layer;
-            let DecoderReport { context, distribution, io_buffers, .. } = layer;
-            let what = format!(
-                "a layer of {model} on {system}: {hidden} elements, {heads} heads of {head_dim}, \
-                 {group} to a K and V, feed-forward {ffn}, context {context}"
-            );
-            let normalise = report.normalise;
-            let how = format!(
-                "{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}"
-            );
-            (what, how)
-        }
-        JobReport::Decode(decode) => decode::title(decode, report),
-    };
+/// What the report for people has of an operator's own.
+#[derive(Default)]
+pub(super) struct OwnText {
+    /// What was run.
+    pub(super) what: String,
+    /// On which data, and how.
+    pub(super) how: String,
+    /// What comes before the tables.
+    pub(super) opening: String,
+    /// Errors by stage, in place of those by operator.
+    pub(super) errors: Option<Vec<(&'static str, Error)>>,
+    /// What comes behind the totals.
+    pub(super) closing: String,
+}
+
+/// What was run, and on what.
+pub(super) fn what(report: &Report, own: &OwnText) -> String {
+    let OwnText { what, .. } = own;
     let what = match report.module {
-        Some(ModuleReport { channels, io_buffers, mode_change }) => {
+        Some(ModuleReport { channels, groups, io_buffers, mode_change, pu_clocks }) => {
             let modes = if mode_change { " with mode changes" } else { "" };
-            format!("{what}, {channels} channels, I/O buffers {io_buffers}{modes}")
+            let groups = groups.map(|groups| format!(" in {groups} groups")).unwrap_or_default();
+            let clocks =
+                pu_clocks.map_or(String::new(), |clocks| format!(", PUs of {clocks} clocks"));
+            format!("{what}\n{channels} channels{groups}, I/O buffers {io_buffers}{modes}{clocks}")
         }
-        None => what,
+        None => what.clone(),
     };
-    let what = match report.ranks.filter(|ranks| ranks.count() > 1) {
+    match report.ranks.filter(|ranks| ranks.count() > 1) {
         Some(RanksReport { channels, dimms, ranks, .. }) => {
-            format!("{what}; {channels} channel(s) of {dimms} DIMM(s) of {ranks} rank(s)")
+            format!("{what}\n{channels} channel(s) of {dimms} DIMM(s) of {ranks} rank(s)")
         }
         None => what,
-    };
+    }
+}
+
+/// What was run and how, for people.
+fn title(report: &Report, own: &OwnText) -> String {
+    let Report { backend, seed, .. } = report;
+    let (what, how) = (what(report, own), &own.how);
     let tck = |name: &str, tck: Option<u64>| {
         tck.map(|tck| format!("t{name} {tck}, ")).unwrap_or_default()
     };
@@ -79,7 +59,7 @@ fn title(report: &Report) -> String {
     let column_path = report.rl_mac_tck.map(|tck| format!("RL_MAC {tck}, ")).unwrap_or_default();
     let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, {buses}{column_path}refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {how}, sums {}\n{}, {} banks in a tFAW, {buses}{column_path}refresh {}\n\n",
         report.sums,
         report.dram,
         report.faw_banks,
@@ -87,28 +67,39 @@ fn title(report: &Report) -> String {
     )
 }
 
-/// Errors by stage, for people.
-fn errors(report: &Report) -> Table {
-    let stages = report.attention().map(|attention| attention.stages).map(
-        |Stages { score, softmax, context, output_from_scores, output }| {
-            vec![
-                ("score, from K and Q", score),
-                ("softmax, from its scores", softmax),
-                ("context, from its weights and V", context),
-                ("output, from the scores and V", output_from_scores),
-                ("output, from K, V and Q", output),
-            ]
-        },
-    );
-    let all = report.operators.iter().map(|operator| (operator.operator, operator.error));
-    let rows = stages.unwrap_or_else(|| all.collect());
+/// The I/O buffers of a rank, among how an operator ran; those of a module are told with its channels.
+pub(super) fn own_buffers(report: &Report, io_buffers: &str) -> String {
+    report.module.map_or(format!("I/O buffers {io_buffers}, "), |_| String::new())
+}
+
+/// Errors, for people.
+fn errors(report: &Report, own: &OwnText) -> Table {
     output::table(
-        &["result", "max", "RMS", "max ULP"],
-        rows.into_iter().map(|(name, error)| error_row(name, &error)),
+        &["result", "max", "bound", "RMS", "max ULP"],
+        error_rows(report, own).into_iter().map(|(name, error)| error_row(name, &error)),
     )
 }
 
-/// Results against golden's, for people, where that was done.
+fn error_rows(report: &Report, own: &OwnText) -> Vec<(&'static str, Error)> {
+    // What adds K and V computes nothing.
+    let computes = |operator: &&Operator| operator.operator != APPEND;
+    let all = report.operators.iter().filter(computes);
+    let all = all.map(|operator| (operator.operator, operator.error));
+    own.errors.clone().unwrap_or_else(|| all.collect())
+}
+
+/// What a large error in ULP is, beside the table; nothing where there is none.
+fn ulps(report: &Report, own: &OwnText) -> &'static str {
+    let is_large = |(_, error): &(_, Error)| error.max_ulp >= LARGE_ULP;
+    match error_rows(report, own).iter().any(is_large) {
+        true => {
+            "max ULP: in units in the last place of the element itself, large where its terms cancel to almost nothing\n"
+        }
+        false => "",
+    }
+}
+
+/// Results against golden's, for people.
 fn exact(report: &Report) -> Page {
     let row = |operator: &Operator| {
         let Exact { outputs, checked, differing } = operator.exact?;
@@ -145,28 +136,18 @@ fn energy(report: &Report) -> Page {
     Page::from("\nEnergy in uJ, an upper bound\n\n") + output::table(&header, rows).in_unit("uJ")
 }
 
+/// From how many ULP on the largest error is explained.
+const LARGE_ULP: f64 = 16.0;
+
 /// Header of the slots.
 const SLOTS: [&str; 8] =
     ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O", "host"];
 
 /// The report for people.
-pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
-    let mut text = Page::from(title(report));
-    if let JobReport::Decode(decode) = &report.job {
-        text += decode::text(decode);
-    }
-    text += output::table(
-        &[
-            "operator",
-            "tCK",
-            "ns",
-            "bank PUs, %",
-            "data bus, %",
-            "adder unit, %",
-            "softmax unit, %",
-        ],
-        report.operators.iter().map(cost_row),
-    );
+pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> Page {
+    let mut text = Page::from(title(report, own));
+    text += own.opening.as_str();
+    text += costs(report);
     text += ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
     // A rank alone has no slots that are lost to I/O, and an AiM module none to the host.
@@ -187,41 +168,29 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
     )
     .in_unit("slots");
     text += "\nError against float64, relative to the largest element of the reference\n\n";
-    text += errors(report);
+    text += errors(report, own);
+    text += ulps(report, own);
     text += exact(report);
     text += energy(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,
-        "\ntotal: {} tCK = {:.1} ns; bank PUs took {:.1} GB/s, {:.1} % of {:.1}",
+        "\ntotal: {} tCK = {} ns; bank PUs took {} GB/s, {:.1} % of {}",
         grouped(total.cycles),
-        total.ns,
-        total.gb_per_s,
+        decimal(total.ns, 1),
+        decimal(total.gb_per_s, 1),
         100.0 * total.gb_per_s / total.peak_gb_per_s,
-        total.peak_gb_per_s
+        decimal(total.peak_gb_per_s, 1)
     );
     let _ = writeln!(
         text,
-        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy",
+        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy{3}",
         grouped(load.cycles),
         grouped(load.bytes),
-        100.0 * load.bus
+        100.0 * load.bus,
+        on_link(load)
     );
-    match &report.job {
-        JobReport::Decode(decode) => text += decode::roll_up(decode, report),
-        JobReport::Decoder(layer) => text += ranks::roll_up(&layer.roll_up),
-        _ => {}
-    }
-    if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
-        let name = if report.module.is_some() { "scores in the GPR" } else { "score buffer" };
-        let _ = writeln!(
-            text,
-            "{name}: {} of {} places, {} pass(es)",
-            grouped(score_buffer.scores as u64),
-            grouped(score_buffer.capacity as u64),
-            score_buffer.passes
-        );
-    }
+    text += own.closing.as_str();
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(HostPins { commands, violations, .. }) = &report.host_pins {
         let commands = grouped(*commands);
@@ -238,6 +207,43 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
         let _ = writeln!(text, "note: {note}");
     }
     text
+}
+
+/// What operators cost, with the time on a module's link where it is known.
+fn costs(report: &Report) -> Table {
+    let columns =
+        ["operator", "tCK", "ns", "bank PUs, %", "data bus, %", "adder unit, %", "softmax unit, %"];
+    let has_link = report.operators.iter().any(|operator| operator.link.is_some());
+    // A unit that none of the operators uses has no column.
+    let works = |share: fn(&Operator) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
+    let unused = [
+        (columns[5], works(|operator| operator.utilisation.adder_unit)),
+        (columns[6], works(|operator| operator.utilisation.softmax_unit)),
+    ];
+    let is_shown = |name: &str| unused.iter().all(|(unit, works)| *works || *unit != name);
+    let columns = columns.into_iter().chain(has_link.then_some("on the link, ns"));
+    let row = |operator: &Operator| {
+        let on_link =
+            operator.link.as_ref().map_or(String::new(), |link| format!("{:.1}", link.ns));
+        let cells = cost_row(operator).into_iter().chain(has_link.then_some(on_link));
+        let shown = columns.clone().zip(cells).filter(|(name, _)| is_shown(name));
+        shown.map(|(_, cell)| cell).collect()
+    };
+    let rows: Vec<Vec<_>> = report.operators.iter().map(row).collect();
+    let header: Vec<_> = columns.clone().filter(|name| is_shown(name)).collect();
+    output::table(&header, rows)
+}
+
+/// What was written takes on a module's link, and which of the two takes longer.
+pub(super) fn on_link(load: &Load) -> String {
+    load.link.as_ref().map_or(String::new(), |link| {
+        let OnLink { gb_per_s, ns, bound_by, bound_ns, .. } = link;
+        format!(
+            "; over the link of {gb_per_s} GB/s in {} ns: together {} ns, bound by the {bound_by}",
+            decimal(*ns, 1),
+            decimal(*bound_ns, 1)
+        )
+    })
 }
 
 fn cost_row(operator: &Operator) -> Vec<String> {
@@ -265,6 +271,7 @@ fn error_row(name: &str, error: &Error) -> Vec<String> {
     vec![
         name.to_owned(),
         format!("{:.2e}", error.max_relative),
+        format!("{:.2e}", error.bound),
         format!("{:.2e}", error.rms_relative),
         format!("{:.1}", error.max_ulp),
     ]

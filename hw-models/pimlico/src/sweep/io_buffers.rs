@@ -3,6 +3,7 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::{MOST_MODULES, Switch, channels, find_model};
 use crate::schema::Kind;
@@ -17,11 +18,16 @@ use pimlico_workload::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep io-buffers
+  pimlico sweep io-buffers --model llama-3.1-8b --contexts 4096 --tp 1
+  pimlico sweep io-buffers --assumptions")]
 pub struct IoBuffersArguments {
     #[command(flatten)]
     device: DeviceFlag,
     /// The language model, by name
-    #[arg(long, default_value = "qwen1.5-7b")]
+    #[arg(long, default_value = "qwen1.5-7b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Tokens of the head that is run
     #[arg(
@@ -37,8 +43,8 @@ pub struct IoBuffersArguments {
     /// Modules that share the fully-connected operators of a layer out among them
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [1, 8])]
     tp: Vec<usize>,
-    /// Whether rows are refreshed
-    #[arg(long, value_enum, default_value_t = Switch::On)]
+    /// Whether rows are refreshed; with refresh, a REF more or less in one of two short runs hides what buffers gain
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
     refresh: Switch,
     /// Whether single buffers pay MODCH between words or results and columns, as in the public AiM simulator
     #[arg(long, value_enum, default_value_t = Switch::On)]
@@ -230,7 +236,10 @@ fn text(comparison: &BufferComparison) -> Page {
             ]
         }),
     );
-    text += "\nSlots of tCCD for an all-bank RD\n\n";
+    if comparison.refresh {
+        text += "\nnote: with refresh, a REF more or less in one of two short runs hides what buffers gain: see --refresh off\n";
+    }
+    text += "\nSlots of tCCD_L for an all-bank RD\n\n";
     text += output::table(
         &[
             "operator",

@@ -3,13 +3,21 @@
 //!
 //! * [`attention`]: of a layer's heads, score, softmax and context one after the other.
 //! * [`matrix`]: a matrix times a vector.
+//! * [`Groups`]: the module's channels, in groups that work side by side.
+//! * [`Reopened`]: what it costs that query heads which share K and V open its rows one after the other.
 
 pub mod attention;
+mod groups;
 pub mod matrix;
+mod reopened;
 
-use pimlico_device::aim::{AimLayout, MULTIPLIERS, Word};
+pub use reopened::Reopened;
+
+pub use groups::{Groups, idle_note, in_part};
+
+use pimlico_device::aim::{MULTIPLIERS, Word};
 
 /// Bytes that a matrix takes in the banks.
-fn bytes(layout: &AimLayout) -> u64 {
-    (layout.rows * layout.columns.div_ceil(MULTIPLIERS) * size_of::<Word>()) as u64
+fn bytes(rows: usize, columns: usize) -> u64 {
+    (rows * columns.div_ceil(MULTIPLIERS) * size_of::<Word>()) as u64
 }

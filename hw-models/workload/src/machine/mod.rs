@@ -15,11 +15,12 @@ pub use ranks::OnRanks;
 pub use weights::{Matrix, Weights};
 
 use crate::error::WorkloadError;
-use crate::judge::Findings;
-use crate::report::{Error, Load, Operator, Spread, Written};
+use crate::judge::{Findings, ProductOrder};
+use crate::report::link::Crossing;
+use crate::report::{Load, Operator, Spread, Together, Verdict, Written};
 use crate::results::Attention;
+use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Normalise, Statistics};
 use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_model::data::Head;
 
@@ -39,10 +40,14 @@ pub struct Resident<'a> {
 /// What an operator cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// On the device; of several ranks, on the one that was done last.
+    /// On the device; of several ranks, on the one that was done last; of groups of channels, on each.
     pub statistics: Statistics,
     /// On several ranks, on all of them.
     pub spread: Option<Spread>,
+    /// On groups of channels, on all of them.
+    pub together: Option<Together>,
+    /// What crossed the link to a module's hub.
+    pub link: Crossing,
 }
 
 impl Ran {
@@ -57,26 +62,37 @@ impl Ran {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { statistics: self.statistics.and(other.statistics), spread }
+        let together = match (self.together, other.together) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        let link = self.link.and(other.link);
+        Self { statistics: self.statistics.and(other.statistics), spread, together, link }
     }
 }
 
 impl From<Statistics> for Ran {
     fn from(statistics: Statistics) -> Self {
-        Self { statistics, spread: None }
+        Self { statistics, ..Self::default() }
     }
 }
 
 impl From<Spread> for Ran {
     fn from(spread: Spread) -> Self {
-        Self { statistics: spread.statistics(), spread: Some(spread) }
+        Self { statistics: spread.statistics(), spread: Some(spread), ..Self::default() }
+    }
+}
+
+impl From<Together> for Ran {
+    fn from(together: Together) -> Self {
+        Self { statistics: together.of_group(), together: Some(together), ..Self::default() }
     }
 }
 
 /// A device that has room for a model's matrices, and for K and V of its tokens.
 pub trait Machine {
-    /// Whether it normalises weights or the context.
-    fn normalise(&self) -> Normalise;
+    /// The order in which it sums up the outputs of a matrix of so many rows.
+    fn order(&self, rows: usize) -> ProductOrder;
 
     /// Writes the matrices into the banks.
     fn load(&mut self) -> Result<Written, WorkloadError>;
@@ -103,12 +119,22 @@ pub trait Machine {
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
 
+    /// What adding K and V cost, as an operator of its own, where a token's time counts it; else it is outside.
+    fn append_operator(&self, _: &Written) -> Option<Operator> {
+        None
+    }
+
     /// What is to know of an operator that ran here.
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator;
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator;
 
     /// What is to know of what was written here.
     fn load_report(&self, written: &Written) -> Load;
 
     /// What was found at the pins.
     fn findings(&self) -> Findings;
+
+    /// What is to know about the figures.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

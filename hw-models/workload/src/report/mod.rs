@@ -2,10 +2,17 @@
 //! What a run cost and how far its results are from the reference.
 
 pub mod decode;
+mod groups;
+mod job;
+mod judgement;
+pub mod link;
 mod ranks;
 mod system;
 
-use decode::DecodeReport;
+pub use groups::Together;
+pub use job::{JobPart, JobReport};
+pub use judgement::{Exact, Judged, Verdict, Wrong};
+use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Statistics};
 use pimlico_dpa::types::PinCommand;
@@ -13,6 +20,9 @@ pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
 use serde::Serialize;
 use std::collections::BTreeMap;
 pub use system::{ModuleReport, System};
+
+/// The name of adding K and V of a token, where it is an operator.
+pub const APPEND: &str = "append";
 
 /// Result of a run; serialises to the document that `--json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -65,6 +75,8 @@ pub struct Report {
     pub host_pins: Option<HostPins>,
     /// Writing K and V of all heads, or the weights.
     pub load: Load,
+    /// What of the results was judged, and how.
+    pub judged: Judged,
     /// Differences between model and RTL; only in lockstep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<u64>,
@@ -89,12 +101,9 @@ impl Report {
         Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
     }
 
-    /// The attention that it is of, if it is.
-    pub fn attention(&self) -> Option<&AttentionReport> {
-        match &self.job {
-            JobReport::Attention(attention) => Some(attention),
-            _ => None,
-        }
+    /// The operator's own part, if it is of this type.
+    pub fn of<T: 'static>(&self) -> Option<&T> {
+        self.job.part()
     }
 }
 
@@ -107,92 +116,6 @@ pub struct HostPins {
     pub violations: u64,
     /// The first of them.
     pub first_violations: Vec<String>,
-}
-
-/// What was run, and what is to know of it alone.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum JobReport {
-    /// Attention.
-    Attention(AttentionReport),
-    /// A matrix times a vector.
-    Gemv(GemvReport),
-    /// The fully-connected operators of a layer.
-    Layer(FcReport),
-    /// A decoder layer.
-    Decoder(DecoderReport),
-    /// A text that was decoded.
-    Decode(Box<DecodeReport>),
-}
-
-/// The fully-connected operators of a decoder layer.
-#[derive(Clone, Debug, Serialize)]
-pub struct FcReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Modules that share the layer out among them (tensor parallelism).
-    pub tp: usize,
-    /// Rows and columns of each operator's matrix, by its name.
-    pub shapes: BTreeMap<&'static str, [usize; 2]>,
-}
-
-/// Attention.
-#[derive(Clone, Debug, Serialize)]
-pub struct AttentionReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Elements of a head's vectors.
-    pub head_dim: usize,
-    /// Of each request its tokens.
-    pub contexts: Vec<usize>,
-    /// Query heads.
-    pub heads: usize,
-    /// Query heads that share K and V.
-    pub group: usize,
-    /// How the scores are distributed: `random` or `peaked`.
-    pub distribution: &'static str,
-    /// How full the score buffer was.
-    pub score_buffer: ScoreBuffer,
-    /// Where the error comes from; the worst of all heads.
-    pub stages: Stages,
-}
-
-/// A matrix times a vector.
-#[derive(Clone, Debug, Serialize)]
-pub struct GemvReport {
-    /// Rows of the matrix: outputs.
-    pub rows: usize,
-    /// Columns of the matrix: inputs.
-    pub columns: usize,
-    /// How the vector comes to the shared buffers: `ping-pong` or `single`.
-    pub io_buffers: &'static str,
-}
-
-/// A decoder layer, for one token.
-#[derive(Clone, Debug, Serialize)]
-pub struct DecoderReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Tokens whose K and V are in the device.
-    pub context: usize,
-    /// Query heads.
-    pub heads: usize,
-    /// Elements of a head's vectors.
-    pub head_dim: usize,
-    /// Query heads that share K and V.
-    pub group: usize,
-    /// Elements of the vector that goes from layer to layer.
-    pub hidden: usize,
-    /// Elements between the matrices of the feed-forward network.
-    pub ffn: usize,
-    /// How the scores are distributed: `random` or `peaked`.
-    pub distribution: &'static str,
-    /// How the vectors come to the shared buffers: `ping-pong` or `single`.
-    pub io_buffers: &'static str,
-    /// Where the error of attention comes from; the worst of all heads.
-    pub stages: Stages,
-    /// What follows for more layers.
-    pub roll_up: RollUp,
 }
 
 /// The host's writes through the re-layout unit.
@@ -208,6 +131,9 @@ pub struct Load {
     pub bus: f64,
     /// Commands by name.
     pub commands: BTreeMap<&'static str, u64>,
+    /// The same bytes on the link between host and hub, where there is one: loading takes the longer of the two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<OnLink>,
 }
 
 /// What writing into the banks cost, and its bytes.
@@ -235,6 +161,11 @@ impl Load {
             bytes,
             bus: statistics.bus_cycles as f64 / statistics.cycles.max(1) as f64,
             commands: commands(statistics),
+            link: OnLink::new(
+                config,
+                Crossing { to_hub: bytes, to_host: 0 },
+                ns(config, statistics.cycles),
+            ),
         }
     }
 }
@@ -316,37 +247,21 @@ pub struct Operator {
     pub utilisation: Utilisation,
     /// Commands by name.
     pub commands: BTreeMap<&'static str, u64>,
+    /// Operands and outputs on the link between host and hub, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<OnLink>,
     /// Energy, where the currents of the device are known; see [`pimlico_device::energy`].
     pub energy_pj: Option<f64>,
     /// The same by what takes it.
     pub energy: Option<Energy>,
     /// The result against float64 of this operator on the same binary16 inputs.
     pub error: Error,
-    /// The result against `golden`'s, bit for bit, where that was done.
+    /// The result against `golden`'s, bit for bit, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<Exact>,
-}
-
-/// Results against those of `golden` that are summed up in the contract's order, bit for bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exact {
-    /// Results that there are.
-    pub outputs: u64,
-    /// How many of them were compared.
-    pub checked: u64,
-    /// How many of these differ.
-    pub differing: u64,
-}
-
-impl Exact {
-    /// Of two sets of results.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            outputs: self.outputs + other.outputs,
-            checked: self.checked + other.checked,
-            differing: self.differing + other.differing,
-        }
-    }
+    /// Both, and what is wrong.
+    #[serde(skip)]
+    pub judgement: Verdict,
 }
 
 /// Energy by what takes it, in pJ; see [`pimlico_device::energy`].
@@ -425,6 +340,9 @@ pub struct Error {
     pub max_relative: f64,
     /// Root mean square of the errors relative to the reference's largest element.
     pub rms_relative: f64,
+    /// The largest bound of an element's error, relative to the same: what the order of operations allows
+    /// (`pimlico_golden::bound`, `pimlico_golden::head`). Each element has its own.
+    pub bound: f64,
 }
 
 impl Error {
@@ -434,6 +352,7 @@ impl Error {
             max_ulp: self.max_ulp.max(other.max_ulp),
             max_relative: self.max_relative.max(other.max_relative),
             rms_relative: self.rms_relative.max(other.rms_relative),
+            bound: self.bound.max(other.bound),
         }
     }
 }
@@ -455,22 +374,15 @@ impl Operator {
         config: &Config,
         statistics: &Statistics,
         macs: u64,
-        error: Error,
-    ) -> Self {
-        Self::on_channels(operator, config, 1, statistics, macs, error)
-    }
-
-    /// An operator on so many channels that work side by side.
-    pub fn on_channels(
-        operator: &'static str,
-        config: &Config,
-        channels: usize,
-        statistics: &Statistics,
-        macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let energy = Power::of(config).map(|power| power.energy(config, statistics));
-        Self::new(operator, config, channels, statistics, macs, error).with_energy(energy)
+        Self::new(operator, config, 1, statistics, macs, judgement).with_energy(energy)
+    }
+
+    /// With what crosses the link, where there is one.
+    pub fn on_link(self, config: &Config, crossing: Crossing) -> Self {
+        Self { link: OnLink::new(config, crossing, self.ns), ..self }
     }
 
     pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
@@ -481,14 +393,14 @@ impl Operator {
         }
     }
 
-    /// The same without its energy.
+    /// An operator on so many channels that work side by side, without its energy.
     pub(crate) fn new(
         operator: &'static str,
         config: &Config,
         channels: usize,
         statistics: &Statistics,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let Statistics { cycles, bus_cycles, .. } = *statistics;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
@@ -509,10 +421,12 @@ impl Operator {
                 softmax_unit: of_time(statistics.softmax_unit_cycles),
             },
             commands: commands(statistics),
+            link: None,
             energy_pj: None,
             energy: None,
-            error,
-            exact: None,
+            error: judgement.error,
+            exact: Some(judgement.exact).filter(|exact| exact.outputs > 0),
+            judgement,
         }
     }
 }

@@ -51,8 +51,14 @@ impl<'a> System<'a> {
 pub struct ModuleReport {
     /// Channels.
     pub channels: usize,
+    /// Groups of them that work side by side, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<usize>,
     /// I/O buffers of the channels: `ping-pong` or `single`.
     pub io_buffers: &'static str,
     /// Whether the channels change between the modes of banks and registers.
     pub mode_change: bool,
+    /// Clocks from a beat of a PU to its result, if they are not those of the RTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pu_clocks: Option<u64>,
 }

@@ -3,20 +3,26 @@
 
 mod chunk;
 
-use crate::judge::{Products, Reference};
+use crate::judge::{ProductOrder, Products, Reference};
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, Device, DeviceError, Statistics};
+use pimlico_device::{CHIPS, DeviceError, RankDevice, Statistics};
 use pimlico_host::driver::{Driver, DriverError, Results};
 use pimlico_host::kv_cache::{HostPort, TransferError};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_host::program;
 use pimlico_model::data::Synthetic;
 
-/// The configuration that is used.
-const SLOT: u8 = 0;
+/// What a matrix has of the dispatcher: a number in the configuration, and entries of the Va2Pa table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// The number.
+    pub number: u8,
+    /// The first of the entries.
+    pub entry: usize,
+}
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -72,21 +78,36 @@ pub fn writes<'a>(
 /// If the vector has not as many elements as the matrix has columns.
 pub fn multiply(
     driver: &mut Driver,
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     layout: &MatrixLayout,
     vector: &[u16],
     io_buffers: IoBuffers,
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
+    multiply_in(Slot::default(), driver, rank, (layout, vector), io_buffers)
+}
+
+/// The same in a slot beside others.
+///
+/// # Panics
+///
+/// The same.
+pub fn multiply_in(
+    slot: Slot,
+    driver: &mut Driver,
+    rank: &mut dyn RankDevice,
+    (layout, vector): (&MatrixLayout, &[u16]),
+    io_buffers: IoBuffers,
+) -> Result<(Vec<u16>, Statistics), GemvError> {
     let words = program::gemv::gemv(layout, io_buffers).words().map_err(DriverError::from)?;
-    multiply_with(driver, rank, layout, vector, &words)
+    multiply_with(slot, driver, rank, (layout, vector), &words)
 }
 
 /// The same with a program of its own.
 fn multiply_with(
+    slot: Slot,
     driver: &mut Driver,
-    rank: &mut dyn Device,
-    layout: &MatrixLayout,
-    vector: &[u16],
+    rank: &mut dyn RankDevice,
+    (layout, vector): (&MatrixLayout, &[u16]),
     words: &[u64],
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
     assert_eq!(vector.len(), layout.columns, "an element for each column");
@@ -95,13 +116,13 @@ fn multiply_with(
     // matrices of a shape.
     let row = |row: usize| u16::try_from(row).ok();
     let rows: Vec<_> = layout.bank_rows().map(row).collect();
-    driver.rows(rank, SLOT, 0, &rows)?;
+    driver.rows(rank, slot.number, slot.entry, &rows)?;
     let operands: Vec<_> =
         (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
     let expected = layout.chunks() * layout.banks();
     let mut outputs = Results::new(expected);
     let start =
-        Start { request: SLOT, address, operands: &operands, context: 0, outputs: expected };
+        Start { request: slot.number, address, operands: &operands, context: 0, outputs: expected };
     rank.begin();
     driver.run(rank, start, &mut |made| {
         if let Made::Output(bits) = made {
@@ -119,7 +140,7 @@ const QUEUE: usize = 1 << 18;
 
 /// Writes a matrix into the banks.
 pub fn load(
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     host: &mut HostPort,
     layout: &MatrixLayout,
     matrix: &[Vec<u16>],
@@ -143,28 +164,38 @@ pub(crate) struct Block {
 }
 
 /// Writes synthetic rows and multiplies, perhaps with a program of its own. The host has the rows of one chunk at a time.
+/// `progress` is told of the elements that are written.
 pub(crate) fn block(
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     host: &mut HostPort,
     layout: &MatrixLayout,
     mut data: Synthetic,
     io_buffers: IoBuffers,
     program: Option<&[u64]>,
+    progress: &dyn Fn(u64),
 ) -> Result<Block, GemvError> {
-    let mut reference = Reference::of(data.vector(), layout.rows);
+    let order = ProductOrder::on_rank(rank.config(), rank.options().sums);
+    let mut reference = Reference::of(order, data.vector(), layout.rows);
     let mut writes = chunk::ChunkWrites::new(layout, |row| {
         data.next_row(row);
         reference.see(row);
     })
     .peekable();
     let mut load = Statistics::default();
+    let all = (layout.rows * layout.columns) as u64;
+    let per_queue = all / (layout.rows * layout.columns.div_ceil(BURST)).div_ceil(QUEUE) as u64;
+    let mut written = 0;
     while writes.peek().is_some() {
         load = load.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+        written = all.min(written + per_queue);
+        progress(written);
     }
     drop(writes);
     let mut driver = Driver::new();
     let (outputs, cost) = match program {
-        Some(words) => multiply_with(&mut driver, rank, layout, data.vector(), words)?,
+        Some(words) => {
+            multiply_with(Slot::default(), &mut driver, rank, (layout, data.vector()), words)?
+        }
         None => multiply(&mut driver, rank, layout, data.vector(), io_buffers)?,
     };
     Ok(Block { judged: reference.beside(outputs), cost, load })
