@@ -4,7 +4,7 @@
 //!
 //! Each stage starts from what the device made of the one before, so that what is wrong is found in its own stage. All
 //! bits follow: scores and context from their order of summation ([`native`](crate::native)), weights from the
-//! softmax unit's contract ([`softmax`](crate::softmax)) and its exponential ([`exponential`](crate::exponential)).
+//! softmax unit's contract ([`softmax`]) and its exponential ([`exponential`](crate::exponential)).
 //!
 //! # Bounds
 //!

@@ -3,7 +3,7 @@
 //! matrices.
 //!
 //! What is not understood is an error where it would change the result: shapes are taken of the model
-//! types in [`TYPES`]; weights run with the scalings of RoPE in [`super::RopeScaling`], and without biases but
+//! types in `TYPES`; weights run with the scalings of RoPE in [`super::RopeScaling`], and without biases but
 //! those of q, k, v.
 
 use super::json::{self, Once, cut};

@@ -11,7 +11,7 @@
 //! * [`shapes`]: the keys of a config.json that an error is about.
 //! * [`backend`]: what executes the device.
 //! * [`plot`]: a picture of it.
-//! * [`text`]: the report for people.
+//! * [`text`](mod@text): the report for people.
 
 mod aim;
 mod arguments;

@@ -2,7 +2,7 @@
 //! Decodes text with a language model on the device.
 //!
 //! All matrices are written into the banks once, as binary16; K and V of each token are added as it
-//! comes. Every matrix and every head's attention runs on the rank ([`engine`]); norms, RoPE, the gate,
+//! comes. Every matrix and every head's attention runs on the rank (`engine`); norms, RoPE, the gate,
 //! residuals and the choice of the next token are the host's, in float32.
 //!
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the

@@ -2,7 +2,7 @@
 //! The systems and operators of `pimlico run`.
 //!
 //! An operator is a file here, which implements [`Face`], and a line of [`OPERATORS`]; what it computes is an
-//! [`Operator`](pimlico_workload::operator::Operator) of `pimlico_workload`.
+//! [`Operator`] of `pimlico_workload`.
 
 mod attention;
 mod decode;
