@@ -95,7 +95,8 @@ impl Host {
             cl: cl.into(),
             cwl: cwl.into(),
             actions: actions.iter().copied().collect(),
-            steps: VecDeque::new(),
+            // A host sets its latencies first.
+            steps: VecDeque::from([Step::Mode(0), Step::Mode(2)]),
             pace,
             dirty,
             rows: [None; 16],
@@ -450,8 +451,7 @@ impl Host {
                 0..3 => Step::Open { bank, row },
                 3..6 => Step::Access { writes: any >> 13 & 1 != 0, bank, column },
                 6 if port.owner == Owner::Host => Step::Refresh,
-                // MR0 and MR2, whose codes the bus is timed by.
-                6 => Step::Mode(2 * (bank & 1)),
+                6 => Step::Mode(bank % 8),
                 _ if any >> 14 & 1 != 0 => Step::Mode(bank % 8),
                 _ => Step::Close(bank),
             });

@@ -1,291 +1,16 @@
 // SPDX-License-Identifier: MIT
-//! Bench of `rank_controller`: `golden::pins` finds no broken timing on the pins; every request gets
-//! its command and no other, in order and in time; and the flags say what the history says.
+//! Judge of `rank_controller`: what is on the pins beside what was asked for, cycle by cycle.
 
-use super::plans;
-use crate::coverage::Bins;
-use crate::{Bench, OracleError};
-use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins, Timing};
-use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
+use super::configuration::{Times, configuration};
+use super::{BANK_GROUPS, BANKS, BANKS_PER_GROUP, QUEUE, WRITES_FIRST};
+use crate::OracleError;
+use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins};
+use pimlico_golden::pins::{Driver, Pin, PinChecker};
 use pimlico_ports::U;
-use pimlico_units::rank::{RankController, RankControllerIn, RankControllerOut};
+use pimlico_units::rank::{RankControllerIn, RankControllerOut};
 use std::collections::VecDeque;
 
-const BANK_GROUPS: usize = 4;
-const BANKS_PER_GROUP: usize = 4;
-const BANKS: usize = BANK_GROUPS * BANKS_PER_GROUP;
-const QUEUE: usize = 2;
-/// WR_SHAREDs that go before an all-bank read that waits for the last of them.
-const WRITES_FIRST: usize = 8;
-
-impl<const SLOTS: usize> Bench for RankController<SLOTS> {
-    /// The first input is the configuration. What its row says decides of which sort the episode is.
-    fn arrange(inputs: &mut [RankControllerIn]) {
-        let Some(first) = inputs.first_mut() else { return };
-        let sort = first.array_i.row;
-        configure(first, sort % 8, SLOTS);
-        let kinds = sort >> 3 & 3;
-        let [thin_array, thin_bus, no_refresh, long_rows] =
-            [5, 7, 9, 11].map(|bit| sort >> bit & 3 == 3);
-        let mut row = sort;
-        let mut held = [0; 2];
-        for (clock, input) in inputs.iter_mut().enumerate() {
-            // Words that go on, or come back; few are others.
-            let mac = &mut input.array_i.mac;
-            mac.word = match mac.word % 8 {
-                0 => mac.word,
-                1..4 => sort as u8,
-                _ => (clock / 8) as u8,
-            };
-            // Bytes of the column that say nothing of another.
-            let column = input.array_i.column;
-            let (low, high) = (column & 15, column >> 4);
-            let change = low == 0 && (!long_rows || high < 4);
-            row = if change { input.array_i.row } else { row };
-            input.array_i.row = row;
-            input.array_i.kind = match (kinds, low) {
-                (0, _) => ArrayKind::ReadAll,
-                (1 | 2, 15) if high == 0 => ArrayKind::CloseAll,
-                (1, 0..4) | (2, 0..6) => ArrayKind::Rd,
-                (1, 4..8) | (2, 6..15) => ArrayKind::Wr,
-                (3, _) => input.array_i.kind,
-                _ => ArrayKind::ReadAll,
-            };
-            input.array_valid_i &= !thin_array || high == 0;
-            input.bus_valid_i &= !thin_bus || low == 0;
-            // A draw begins a level, which is held for a while.
-            let levels = [&mut input.refresh_i, &mut input.force_i];
-            for (level, held) in levels.into_iter().zip(&mut held) {
-                if *level && *held == 0 && !no_refresh {
-                    *held = column.max(1);
-                }
-                *level = *held > 0;
-                *held = held.saturating_sub(1);
-            }
-        }
-    }
-
-    fn plan(bins: &mut Bins) {
-        plans::rank_controller::plan(bins, SLOTS);
-    }
-
-    fn cover(inputs: &[RankControllerIn], outputs: &[RankControllerOut], bins: &mut Bins) {
-        plans::rank_controller::cover(inputs, outputs, bins);
-    }
-
-    fn oracle(
-        inputs: &[RankControllerIn],
-        outputs: &[RankControllerOut],
-    ) -> Result<u64, OracleError> {
-        let Some(first) = inputs.first() else { return Ok(0) };
-        let mut judge = Judge::new(first, SLOTS);
-        let mut before = RankControllerIn::default();
-        for (clock, (input, output)) in (0..).zip(inputs.iter().zip(outputs)) {
-            judge.clock = clock;
-            judge.judge(&before, input, output)?;
-            before = *input;
-        }
-        Ok(judge.commands)
-    }
-}
-
-/// Makes a DRAM's configuration of random bytes.
-fn configure(input: &mut RankControllerIn, sort: u16, slots: usize) {
-    let timing = &mut input.timing_i;
-    timing.faw_banks = U::new(match timing.faw_banks.get() {
-        16.. => 16,
-        8..16 => 8,
-        _ => 4,
-    });
-    let shares_trunk = timing.cl.is_multiple_of(3);
-    let turns = timing.cwl.is_multiple_of(3);
-    match sort {
-        0 => {
-            *timing = Timing {
-                ccd_s: 4,
-                ccd_l: 8,
-                ccd_result: if shares_trunk { 8 } else { 4 },
-                rrd_s: 4,
-                rrd_l: 8,
-                rcd: 22,
-                rcd_wr: 22,
-                rcd_mac: 22,
-                ras: 52,
-                rp: 22,
-                rtp: 12,
-                rd_to_wr: 12,
-                wr_to_rd_s: 24,
-                wr_to_rd_l: 32,
-                wr_to_pre: 44,
-                shared_to_rd: if turns { 24 } else { 0 },
-                faw: 34,
-                rc: 74,
-                rfc: 560,
-                ..*timing
-            };
-        }
-        1 => {
-            *timing = Timing {
-                ccd_s: 2,
-                ccd_l: 2,
-                ccd_result: if shares_trunk { 4 } else { 2 },
-                rrd_s: 11,
-                rrd_l: 11,
-                rcd: 36,
-                rcd_wr: 28,
-                rcd_mac: 56,
-                ras: 54,
-                rp: 32,
-                rtp: 12,
-                rd_to_wr: 48,
-                wr_to_rd_s: 17,
-                wr_to_rd_l: 19,
-                wr_to_pre: 41,
-                shared_to_rd: if turns { 17 } else { 0 },
-                faw: 42,
-                rc: 89,
-                rfc: 210,
-                ..*timing
-            }
-            .in_cycles(slots as u8);
-        }
-        // Any bytes, and mostly short ones, so that much happens.
-        sort => {
-            let most = if sort == 2 { 255 } else { 1 << (sort - 2) };
-            for time in [
-                &mut timing.ccd_s,
-                &mut timing.ccd_l,
-                &mut timing.ccd_result,
-                &mut timing.rrd_s,
-                &mut timing.rrd_l,
-                &mut timing.rcd,
-                &mut timing.rcd_wr,
-                &mut timing.rcd_mac,
-                &mut timing.ras,
-                &mut timing.rp,
-                &mut timing.rtp,
-                &mut timing.rd_to_wr,
-                &mut timing.wr_to_rd_s,
-                &mut timing.wr_to_rd_l,
-                &mut timing.wr_to_pre,
-                &mut timing.shared_to_rd,
-                &mut timing.faw,
-                &mut timing.rc,
-            ] {
-                *time = (u16::from(*time) % (most + 1)) as u8;
-            }
-            timing.shared_to_rd = if turns { timing.shared_to_rd } else { 0 };
-            timing.rrd_l = timing.rrd_l.max(timing.rrd_s);
-            timing.faw = timing.faw.max(timing.rrd_l);
-            // Often longer than a row is open and closed, so that it decides when the next is opened.
-            if timing.cl.is_multiple_of(2) {
-                timing.faw = timing.faw.max(timing.cwl >> (sort % 4));
-            }
-            let any = sort == 2 && timing.rc.is_multiple_of(4);
-            timing.rfc = if any { timing.rfc } else { timing.rfc % (2 * most) }.max(2);
-        }
-    }
-}
-
-/// The latched configuration. A time of 0 is one of 1: commands take a cycle.
-struct Times {
-    ccd_s: u64,
-    ccd_l: u64,
-    ccd_result: u64,
-    /// WR_SHARED to RD_ALL and RD_RESULT, of which one is in another slot; 0 if they do not wait.
-    shared_to_rd: u64,
-    /// Of RD and WR, the longer.
-    rcd: u64,
-    rcd_mac: u64,
-    rd_to_wr: u64,
-    wr_to_rd_s: u64,
-    wr_to_rd_l: u64,
-    rp: u64,
-    rfc: u64,
-    faw_banks: usize,
-    /// Longer than any array request waits at the head of its queue, but for refresh.
-    array_bound: u64,
-    /// And any bus request; one that may have to wait for an all-bank read.
-    bus_bound: u64,
-    read_bound: u64,
-}
-
-/// The latched configuration, and the same as a DRAM's rules, in slots. The controller is told sums, which are
-/// taken apart as if a burst took a slot and write data came with their command.
-fn configuration(first: &RankControllerIn, slots: usize) -> (Times, Rules) {
-    let timing = first.timing_i;
-    let time = |port: u8| u64::from(port).max(1);
-    let apart = slots == 2;
-    let slots = |port: u8| slots as u64 * time(port);
-    let turns = timing.shared_to_rd > 0;
-    let rules = Rules {
-        bank_groups: BANK_GROUPS,
-        banks_per_group: BANKS_PER_GROUP,
-        burst: 1,
-        t_ccd_s: slots(timing.ccd_s),
-        t_ccd_l: slots(timing.ccd_l),
-        t_ccd_result: Some(slots(timing.ccd_result)),
-        t_rrd_s: slots(timing.rrd_s),
-        t_rrd_l: slots(timing.rrd_l),
-        t_faw: slots(timing.faw),
-        faw_banks: timing.faw_banks.get() as usize,
-        t_rcd: slots(timing.rcd),
-        t_rcd_wr: slots(timing.rcd_wr),
-        t_rcd_mac: slots(timing.rcd_mac),
-        t_ras: slots(timing.ras),
-        t_rp: slots(timing.rp),
-        t_rc: slots(timing.rc),
-        cl: slots(timing.rd_to_wr) - 1,
-        cwl: 0,
-        cl_reg: None,
-        cwl_gb: None,
-        t_modch: None,
-        rtw_gap: 0,
-        t_wtr_s: slots(timing.wr_to_rd_s) - 1,
-        t_wtr_l: slots(timing.wr_to_rd_l) - 1,
-        t_wtr_shared: turns.then(|| slots(timing.shared_to_rd) - 1),
-        t_wr: slots(timing.wr_to_pre) - 1,
-        t_rtp: slots(timing.rtp),
-        t_rfc: slots(1) * u64::from(timing.rfc),
-        t_refi: None,
-        max_postponed: 8,
-        locked: false,
-    };
-    let [rd_to_wr, wr_to_rd_s, wr_to_rd_l] =
-        [timing.rd_to_wr, timing.wr_to_rd_s, timing.wr_to_rd_l].map(time);
-    let [ccd_s, ccd_l, rp, rcd_mac] =
-        [timing.ccd_s, timing.ccd_l, timing.rp, timing.rcd_mac].map(time);
-    let column_rcd = time(timing.rcd).max(time(timing.rcd_wr));
-    let close =
-        time(timing.ras).max(time(timing.rc)) + time(timing.rtp) + time(timing.wr_to_pre) + rp;
-    let faw_banks = timing.faw_banks.get() as usize;
-    let windows = (BANKS / faw_banks) as u64;
-    let open = windows * (time(timing.faw) + 4 * (time(timing.rrd_l) + 1));
-    let ccd_result = time(timing.ccd_result);
-    let shared_to_rd = u64::from(timing.shared_to_rd) + u64::from(apart && turns);
-    let data = ccd_s.max(ccd_result) + rd_to_wr + 2;
-    // Eight WR_SHAREDs go before an RD_ALL, and the ninth behind it.
-    let shared = if turns { 9 * (data + 2) + shared_to_rd } else { 0 };
-    let column = ccd_l + wr_to_rd_s.max(wr_to_rd_l) + 2;
-    let times = Times {
-        ccd_s,
-        ccd_l,
-        ccd_result,
-        shared_to_rd,
-        rcd: column_rcd,
-        rcd_mac,
-        rd_to_wr,
-        wr_to_rd_s,
-        wr_to_rd_l,
-        rp,
-        rfc: timing.rfc.into(),
-        faw_banks,
-        array_bound: close + open + column_rcd.max(rcd_mac) + column + shared + 2 * data + 10,
-        bus_bound: 2 * data + 8,
-        read_bound: column_rcd.max(rcd_mac) + column + shared + 2 * data + 8,
-    };
-    (times, rules)
-}
+pub type Verdict<T> = Result<T, OracleError>;
 
 /// An array request that waits, and when it was accepted.
 struct Array {
@@ -344,12 +69,12 @@ fn bank_of(request: &ArrayRequest) -> usize {
     request.bank.get() as usize
 }
 
-struct Judge {
+pub struct Judge {
     times: Times,
     /// Commands in a cycle.
     slots: usize,
     checker: PinChecker,
-    clock: u64,
+    pub clock: u64,
     array: VecDeque<Array>,
     bus: VecDeque<Bus>,
     rows: [Option<u16>; BANKS],
@@ -365,11 +90,11 @@ struct Judge {
     /// The word of the shared buffers that was set, and the one behind that of the last RD_ALL.
     word_set: u8,
     word_next: u8,
-    commands: u64,
+    pub commands: u64,
 }
 
 impl Judge {
-    fn new(first: &RankControllerIn, slots: usize) -> Self {
+    pub fn new(first: &RankControllerIn, slots: usize) -> Self {
         let (times, rules) = configuration(first, slots);
         Self {
             times,
@@ -402,7 +127,7 @@ impl Judge {
     }
 
     /// Judges a cycle. `before` is the input under which its pins were chosen, a cycle ago.
-    fn judge(
+    pub fn judge(
         &mut self,
         before: &RankControllerIn,
         input: &RankControllerIn,
@@ -812,61 +537,5 @@ impl Judge {
             self.bus.pop_front();
         }
         Ok(())
-    }
-}
-
-type Verdict<T> = Result<T, OracleError>;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::random::Random;
-    use pimlico_ports::Model;
-
-    /// Reads of a row beside bursts of both kinds, on a DRAM whose bank groups share a trunk and whose shared buffers
-    /// turn from write to read.
-    fn inputs(slots: usize) -> Vec<RankControllerIn> {
-        let mut first = RankControllerIn { array_valid_i: true, ..RankControllerIn::default() };
-        configure(&mut first, 0, slots);
-        first.timing_i.faw_banks = U::new(16);
-        (first.timing_i.ccd_result, first.timing_i.shared_to_rd) = (8, 24);
-        let mut random = Random(1);
-        let input = |_| {
-            let bus_i = BusRequest { write: random.one_in(3), ..BusRequest::default() };
-            RankControllerIn { bus_valid_i: random.one_in(4), bus_i, ..first }
-        };
-        (0..2000).map(input).collect()
-    }
-
-    /// What the judge says of a controller that is told other timings.
-    fn judge<const SLOTS: usize>(change: fn(&mut Timing)) -> Verdict<u64> {
-        let inputs = inputs(SLOTS);
-        let mut unit = RankController::<SLOTS>::new();
-        let step = |input: &RankControllerIn| {
-            let mut told = *input;
-            change(&mut told.timing_i);
-            unit.step(&told)
-        };
-        let outputs: Vec<_> = inputs.iter().map(step).collect();
-        RankController::<SLOTS>::oracle(&inputs, &outputs)
-    }
-
-    #[test]
-    fn a_burst_of_the_pus_a_cycle_early_or_late_is_found() {
-        assert!(judge::<1>(|_| {}).is_ok_and(|commands| commands > 100));
-        assert!(judge::<2>(|_| {}).is_ok_and(|commands| commands > 100));
-        type Change = fn(&mut Timing);
-        let changes: [(Change, &str); 4] = [
-            (|timing| timing.ccd_result -= 1, "tCCD_RESULT"),
-            (|timing| timing.shared_to_rd -= 1, "tWTR_SHARED"),
-            (|timing| timing.ccd_result += 2, "late"),
-            (|timing| timing.shared_to_rd += 4, "late"),
-        ];
-        for (change, expected) in changes {
-            let error = judge::<1>(change).expect_err(expected);
-            assert!(error.what.contains(expected), "{error}");
-        }
-        let error = judge::<2>(|timing| timing.ccd_result -= 1).expect_err("too early");
-        assert!(error.what.contains("tCCD_RESULT"), "{error}");
     }
 }
