@@ -6,7 +6,7 @@
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
-    Address, Config, Device, DeviceError, ModuleDevice, Normalise, Options, Ranks, SumFormat,
+    Address, Config, DeviceError, ModuleDevice, Normalise, Options, RankDevice, Ranks, SumFormat,
     Topology,
 };
 use pimlico_host::attached::Attached;
@@ -24,7 +24,7 @@ use pimlico_workload::l3;
 use pimlico_workload::layer;
 use pimlico_workload::operator;
 
-type Boxed = Box<dyn Device>;
+type Boxed = Box<dyn RankDevice>;
 
 fn device<M>(config: &Config, options: Options, module: Box<dyn Instances<M>>) -> Boxed
 where

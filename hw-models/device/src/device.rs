@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! What a host's driver needs of a device, whoever executes it.
+//! What a host needs of a device, whoever executes it.
+//!
+//! A device runs programs: its host loads them with what they need, starts them, and reads what they make. [`Device`]
+//! is what all have; [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
+//! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. Whatever ends a run is a [`DeviceError`].
 
 use crate::config::Config;
 use crate::dispatch::{Made, Start};
@@ -20,22 +24,41 @@ pub trait Loads {
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError>;
 }
 
-/// An L3 module of one rank, as its host has it.
-///
-/// Time goes in tCK since the reset. The host has the chips' pins ([`step_memory`](Self::step_memory)) or
-/// starts a program ([`run`](Self::run)), which returns with all banks closed and no REF owed.
+/// A device, as its host has it. Time goes in tCK since the reset.
 pub trait Device: Loads {
-    /// Organisation and timing.
+    /// Organisation and timing; of a module of channels those of one.
     fn config(&self) -> &Config;
-
-    /// How it works.
-    fn options(&self) -> Options;
 
     /// tCK since the reset.
     fn tck(&self) -> u64;
 
     /// Sets the factor of the scores, a binary16 number.
     fn set_scale(&mut self, scale: u16);
+
+    /// Starts an operator: statistics count from here.
+    fn begin(&mut self);
+
+    /// Ends an operator.
+    fn end(&mut self) -> Statistics;
+
+    /// Has the pins watched from here on: of a rank those of chips and host, of a module those of a channel, as all
+    /// have the same commands, and data at the same time.
+    fn watch(&mut self, watch: Box<dyn PinWatch>);
+
+    /// Writes a waveform of what follows to a file.
+    fn trace(&mut self, file: &Path) -> io::Result<()>;
+
+    /// Ends the waveform.
+    fn finish_trace(&mut self) -> io::Result<()>;
+}
+
+/// An L3 module of one rank.
+///
+/// The host has the chips' pins ([`step_memory`](Self::step_memory)) or starts a program ([`run`](Self::run)), which
+/// returns with all banks closed and no REF owed.
+pub trait RankDevice: Device {
+    /// How it works.
+    fn options(&self) -> Options;
 
     /// Runs a request, and tells what it makes as it comes. Ends with all banks closed and no REF owed, even
     /// after a fault: what was dispatched before it is done.
@@ -56,28 +79,13 @@ pub trait Device: Loads {
         driven: [Option<u64>; 2],
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
-    /// Starts an operator: statistics count from here.
-    fn begin(&mut self);
-
-    /// Ends an operator.
-    fn end(&mut self) -> Statistics;
-
     /// What crossed the host's channel for the operator that has ended, as if the device had the channel to
     /// itself. It is forgotten with that.
     fn take_transfers(&mut self) -> Vec<HostTransfer>;
-
-    /// Has the pins of chips and host watched from here on.
-    fn watch(&mut self, watch: Box<dyn PinWatch>);
 
     /// Has a timeline made of what follows.
     fn start_timeline(&mut self);
 
     /// The timeline so far, if one is made: of processing in memory, not of the host's accesses.
     fn timeline(&self) -> Option<&Timeline>;
-
-    /// Writes a waveform of what follows to a file.
-    fn trace(&mut self, file: &Path) -> io::Result<()>;
-
-    /// Ends the waveform.
-    fn finish_trace(&mut self) -> io::Result<()>;
 }

@@ -14,7 +14,7 @@
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
 //! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, in the same channel |
-//! | `device` | [`Device`]: what a host's operators need of a device |
+//! | `device` | [`Device`]: what a host needs of a device; [`RankDevice`]: of a rank |
 //! | `dimm` | [`Dimm`]: a module as its channel has it |
 //! | `port_wave` | a waveform of a unit's ports |
 //! | `wave` | the commands on the chips' pins as signals of a waveform |
@@ -79,7 +79,7 @@ pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
-pub use device::{Device, Loads};
+pub use device::{Device, Loads, RankDevice};
 pub use dimm::Dimm;
 pub use dram::{Cells, Dram};
 pub use error::{DeviceError, Hazard};

@@ -15,7 +15,7 @@
 
 use crate::channel::{self, Late};
 use crate::config::Config;
-use crate::device::Device;
+use crate::device::RankDevice;
 use crate::mdq;
 use crate::statistics::Statistics;
 use crate::topology::{Address, Mdq, Topology};
@@ -27,7 +27,7 @@ use std::ops::Range;
 pub struct Ranks<'a> {
     config: &'a Config,
     topology: Topology,
-    new_rank: &'a (dyn Fn(Address) -> Box<dyn Device> + Sync),
+    new_rank: &'a (dyn Fn(Address) -> Box<dyn RankDevice> + Sync),
 }
 
 /// What a rank did for an operator.
@@ -105,7 +105,7 @@ impl<'a> Ranks<'a> {
     pub fn new(
         config: &'a Config,
         topology: Topology,
-        new_rank: &'a (dyn Fn(Address) -> Box<dyn Device> + Sync),
+        new_rank: &'a (dyn Fn(Address) -> Box<dyn RankDevice> + Sync),
     ) -> Self {
         Self { config, topology, new_rank }
     }
@@ -125,7 +125,7 @@ impl<'a> Ranks<'a> {
     /// # Panics
     ///
     /// If there is no such rank.
-    pub fn rank(&self, number: usize) -> Box<dyn Device> {
+    pub fn rank(&self, number: usize) -> Box<dyn RankDevice> {
         (self.new_rank)(self.topology.address(number))
     }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     /// No rank is run here.
-    fn no_rank(_: Address) -> Box<dyn Device> {
+    fn no_rank(_: Address) -> Box<dyn RankDevice> {
         unreachable!("what runs did is given")
     }
 

@@ -18,7 +18,7 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, Module, SpdTiming};
 use pimlico_device::{
     Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
-    Statistics, Timeline,
+    RankDevice, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -367,16 +367,38 @@ impl<D: Dimm> Device for Attached<D> {
         self.dimm.config()
     }
 
-    fn options(&self) -> Options {
-        self.dimm.options()
-    }
-
     fn tck(&self) -> u64 {
         self.dimm.tck()
     }
 
     fn set_scale(&mut self, scale: u16) {
         self.scale = scale;
+    }
+
+    fn begin(&mut self) {
+        self.dimm.begin();
+    }
+
+    fn end(&mut self) -> Statistics {
+        self.dimm.end()
+    }
+
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.dimm.watch(watch);
+    }
+
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.dimm.trace(file)
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.dimm.finish_trace()
+    }
+}
+
+impl<D: Dimm> RankDevice for Attached<D> {
+    fn options(&self) -> Options {
+        self.dimm.options()
     }
 
     fn run(&mut self, start: Start<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
@@ -409,20 +431,8 @@ impl<D: Dimm> Device for Attached<D> {
         self.step(pins, driven, &mut |_| {})
     }
 
-    fn begin(&mut self) {
-        self.dimm.begin();
-    }
-
-    fn end(&mut self) -> Statistics {
-        self.dimm.end()
-    }
-
     fn take_transfers(&mut self) -> Vec<HostTransfer> {
         self.dimm.take_transfers()
-    }
-
-    fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.dimm.watch(watch);
     }
 
     fn start_timeline(&mut self) {
@@ -431,13 +441,5 @@ impl<D: Dimm> Device for Attached<D> {
 
     fn timeline(&self) -> Option<&Timeline> {
         self.dimm.timeline()
-    }
-
-    fn trace(&mut self, file: &Path) -> io::Result<()> {
-        self.dimm.trace(file)
-    }
-
-    fn finish_trace(&mut self) -> io::Result<()> {
-        self.dimm.finish_trace()
     }
 }

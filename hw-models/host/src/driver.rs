@@ -8,7 +8,7 @@
 use crate::program::ProgramError;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Device, DeviceError, Loads};
+use pimlico_device::{DeviceError, Loads, RankDevice};
 use pimlico_dpa::types::LoadKind;
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS};
 
@@ -204,10 +204,10 @@ impl Driver {
         Ok(())
     }
 
-    /// Runs a request; see [`Device::run`].
+    /// Runs a request; see [`RankDevice::run`].
     pub fn run(
         &self,
-        rank: &mut dyn Device,
+        rank: &mut dyn RankDevice,
         start: Start<'_>,
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {

@@ -10,7 +10,7 @@ use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transa
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
-use pimlico_device::{CHIPS, Config, Device, DeviceError, Statistics};
+use pimlico_device::{CHIPS, Config, DeviceError, RankDevice, Statistics};
 use pimlico_model::data::Head;
 
 /// Why data cannot be moved.
@@ -56,7 +56,7 @@ impl HostPort {
     /// read, and what it cost.
     pub fn transfer(
         &mut self,
-        rank: &mut dyn Device,
+        rank: &mut dyn RankDevice,
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
         let host = &mut self.controller;

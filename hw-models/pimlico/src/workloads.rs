@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::output::grouped;
 use crate::run::{find_model, tiny_job};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Mdq, Options, Rank, Ranks, Topology};
+use pimlico_device::{Address, Config, Mdq, Options, Rank, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;
 use pimlico_model::data::Distribution;
 use pimlico_workload::attention::AttentionJob;
@@ -213,7 +213,7 @@ impl Machine {
     }
 
     fn on_ranks<T>(&self, topology: Topology, run: impl FnOnce(&Ranks) -> T) -> T {
-        let at = |_: Address| Box::new(self.rank()) as Box<dyn Device>;
+        let at = |_: Address| Box::new(self.rank()) as Box<dyn RankDevice>;
         run(&Ranks::new(&self.config, topology, &at))
     }
 

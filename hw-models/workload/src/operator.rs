@@ -10,7 +10,7 @@ use crate::report::{JobReport, Report};
 use crate::system::{How, ManyRanks, Module, Rank, System};
 use crate::task::{Progress, SILENT, TaskPlan};
 use pimlico_device::aim::AimDevice;
-use pimlico_device::{Device, Options, Ranks};
+use pimlico_device::{Options, RankDevice, Ranks};
 
 /// An operator of a language model.
 pub trait Operator {
@@ -46,7 +46,10 @@ pub fn execute<O: Operator + ?Sized>(
 }
 
 /// An operator on a rank.
-pub fn on_rank<O: Operator>(rank: &mut dyn Device, operator: &O) -> Result<Report, WorkloadError> {
+pub fn on_rank<O: Operator>(
+    rank: &mut dyn RankDevice,
+    operator: &O,
+) -> Result<Report, WorkloadError> {
     execute(operator, &mut Rank::new(rank), SILENT)
 }
 

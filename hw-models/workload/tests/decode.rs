@@ -4,7 +4,7 @@
 use pimlico_device::aim::{AimOptions, AimUnits, Module};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
-    Address, Config, Device, Mdq, Normalise, Options, Ranks, SumFormat, Topology,
+    Address, Config, Mdq, Normalise, Options, RankDevice, Ranks, SumFormat, Topology,
 };
 use pimlico_golden::llama;
 use pimlico_host::attached::Attached;
@@ -65,7 +65,7 @@ fn the_ranks_of_a_device_tell_it_together() {
     let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 12);
     let one = run(&job, Options::default()).expect("it runs");
     let config = Config::ddr4_3200();
-    let new_rank = |_: Address| -> Box<dyn Device> {
+    let new_rank = |_: Address| -> Box<dyn RankDevice> {
         Box::new(Attached::engine(&config, Options::default()).expect("an L3 rank"))
     };
     let on = |topology: Topology| {

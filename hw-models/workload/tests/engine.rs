@@ -6,8 +6,8 @@ use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::{
-    Address, BusDriver, Config, Device, DeviceError, Gear, HostTransfer, ModuleDevice, Normalise,
-    Options, PinWatch, Ranks, Statistics, SumFormat, Topology,
+    Address, BusDriver, Config, DeviceError, Gear, HostTransfer, ModuleDevice, Normalise, Options,
+    PinWatch, RankDevice, Ranks, Statistics, SumFormat, Topology,
 };
 use pimlico_dpa::Instruction;
 use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
@@ -70,11 +70,11 @@ impl PinWatch for Log {
     }
 }
 
-fn engine(config: &Config, options: Options) -> Box<dyn Device> {
+fn engine(config: &Config, options: Options) -> Box<dyn RankDevice> {
     Box::new(Attached::engine(config, options).expect("an L3 rank"))
 }
 
-fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
+fn cycle_model(config: &Config, options: Options) -> Box<dyn RankDevice> {
     macro_rules! module {
         ($format:ty, $late:literal $(, $gear:ty)?) => {
             ModuleDevice::new(
@@ -82,7 +82,7 @@ fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
                 options,
                 Box::new(Models::<PimDimm<$format, $late $(, SCORE_BUFFER, $gear)?>>::new(1)),
             )
-            .map(|module| -> Box<dyn Device> { Box::new(Attached::new(module)) })
+            .map(|module| -> Box<dyn RankDevice> { Box::new(Attached::new(module)) })
         };
     }
     match (options.gear, options.sums, options.normalise) {
@@ -99,7 +99,7 @@ fn cycle_model(config: &Config, options: Options) -> Box<dyn Device> {
 /// What a run has shown.
 type Shown<T> = (T, Vec<Event>, u64, Statistics, Vec<HostTransfer>);
 
-fn shown<T>(mut device: Box<dyn Device>, run: impl Fn(&mut dyn Device) -> T) -> Shown<T> {
+fn shown<T>(mut device: Box<dyn RankDevice>, run: impl Fn(&mut dyn RankDevice) -> T) -> Shown<T> {
     let log = Log::default();
     device.watch(Box::new(log.clone()));
     device.begin();
@@ -118,7 +118,7 @@ fn shown<T>(mut device: Box<dyn Device>, run: impl Fn(&mut dyn Device) -> T) -> 
 fn equal<T: PartialEq + Debug>(
     config: &Config,
     options: Options,
-    run: impl Fn(&mut dyn Device) -> T,
+    run: impl Fn(&mut dyn RankDevice) -> T,
 ) -> Result<usize, TestCaseError> {
     let fast = shown(engine(config, options), &run);
     let model = shown(cycle_model(config, options), &run);
@@ -261,7 +261,7 @@ fn other_timings() -> impl Strategy<Value = Config> {
 }
 
 /// Writes a column as memory, alone.
-fn write(device: &mut dyn Device, Place { bank, row, column }: Place, beats: [u64; 8]) {
+fn write(device: &mut dyn RankDevice, Place { bank, row, column }: Place, beats: [u64; 8]) {
     let timing = device.config().timing.clone();
     let mut step = |pins, driven| device.step_memory(pins, driven).expect("no mismatch");
     let none = [None; 2];
@@ -420,7 +420,7 @@ proptest! {
                 let place = Place { bank: *bank, row: *row, column: *column };
                 write(device, place, std::array::from_fn(|n| word(numbers, n)));
             }
-            let load = |device: &mut dyn Device, kind, address, data| {
+            let load = |device: &mut dyn RankDevice, kind, address, data| {
                 device.load(kind, address, data).expect("no mismatch");
             };
             (0..3).for_each(|row| load(device, LoadKind::Entry, row, row.into()));
@@ -463,7 +463,7 @@ fn reports_of_all_operators_are_equal() {
         gated: false,
         vocab: 10,
     };
-    let both = |run: &dyn Fn(&mut dyn Device) -> String| {
+    let both = |run: &dyn Fn(&mut dyn RankDevice) -> String| {
         let [fast, model] = [engine(&config, options), cycle_model(&config, options)]
             .map(|mut device| run(&mut *device));
         assert_eq!(fast, model);
@@ -503,7 +503,7 @@ fn reports_of_all_operators_are_equal() {
         };
         format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });
-    let on_ranks = |device: fn(&Config, Options) -> Box<dyn Device>| {
+    let on_ranks = |device: fn(&Config, Options) -> Box<dyn RankDevice>| {
         let new_rank = |_: Address| device(&config, options);
         let topology = Topology::new(1, 2, 1).expect("two ranks");
         let job = layer::LayerJob {

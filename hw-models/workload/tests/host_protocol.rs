@@ -6,7 +6,7 @@ mod planted;
 
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Config, Device, DeviceError, Gear, ModuleDevice, Options};
+use pimlico_device::{Config, DeviceError, Gear, ModuleDevice, Options, RankDevice};
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
@@ -30,17 +30,17 @@ use pimlico_workload::operator;
 use pimlico_workload::report::Report;
 use planted::{Beat, Fault, MAILBOX, OPERANDS, Planted, STATUS, Whose};
 
-fn engine(options: Options) -> Box<dyn Device> {
+fn engine(options: Options) -> Box<dyn RankDevice> {
     Box::new(Attached::engine(&Config::ddr4_3200(), options).expect("an L3 rank"))
 }
 
-fn cycle_model(options: Options) -> Box<dyn Device> {
+fn cycle_model(options: Options) -> Box<dyn RankDevice> {
     let design = Box::new(Models::<PimDimm<Binary16, false>>::new(1));
     let module = ModuleDevice::new(Config::ddr4_3200(), options, design).expect("an L3 rank");
     Box::new(Attached::new(module))
 }
 
-fn head(device: &mut dyn Device) -> Report {
+fn head(device: &mut dyn RankDevice) -> Report {
     let job = AttentionJob {
         model: "small".to_owned(),
         head_dim: 64,
@@ -53,13 +53,13 @@ fn head(device: &mut dyn Device) -> Report {
     operator::on_rank(device, &job).expect("it runs")
 }
 
-fn matrix(device: &mut dyn Device) -> Report {
+fn matrix(device: &mut dyn RankDevice) -> Report {
     // More operands than the queue has room for, and more than one burst of outputs.
     let job = GemvJob { rows: 80, columns: 5000, io_buffers: IoBuffers::PingPong, seed: 3 };
     operator::on_rank(device, &job).expect("it runs")
 }
 
-fn token(device: &mut dyn Device) -> Report {
+fn token(device: &mut dyn RankDevice) -> Report {
     let checkpoint = llama2c::read(tiny::WEIGHTS).expect("a checkpoint");
     let job = DecodeJob {
         model: "tiny".to_owned(),

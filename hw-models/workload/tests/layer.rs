@@ -2,7 +2,7 @@
 //! A decoder layer: its costs, whatever the threads, on one rank and on many.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, HostTransfer, Mdq, Options, Ranks, Topology};
+use pimlico_device::{Address, Config, HostTransfer, Mdq, Options, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
@@ -34,7 +34,7 @@ fn job() -> LayerJob {
     }
 }
 
-fn rank() -> Box<dyn Device> {
+fn rank() -> Box<dyn RankDevice> {
     let (config, options) = (Config::ddr4_3200(), Options::default());
     Box::new(Attached::engine(&config, options).expect("an L3 rank"))
 }

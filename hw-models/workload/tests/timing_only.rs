@@ -3,7 +3,7 @@
 //! is the same as where each is run.
 
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Address, Config, Device, Options, Ranks, Topology};
+use pimlico_device::{Address, Config, Options, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
@@ -17,7 +17,7 @@ use serde_json::Value;
 
 fn on<T>(device: [usize; 3], options: Options, run: impl FnOnce(&Ranks) -> T) -> T {
     let config = Config::ddr4_3200();
-    let new_rank = |_: Address| -> Box<dyn Device> {
+    let new_rank = |_: Address| -> Box<dyn RankDevice> {
         Box::new(Attached::engine(&config, options).expect("an L3 rank"))
     };
     let topology = Topology::new(device[0], device[1], device[2]).expect("a device");

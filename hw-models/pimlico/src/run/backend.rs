@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use pimlico_device::aim::{self, AimDevice, AimOptions, AimUnits};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
-    Config, ConfigError, Device, Dimm, Gear, ModuleDevice, Normalise, Options, SumFormat,
+    Config, ConfigError, Dimm, Gear, ModuleDevice, Normalise, Options, RankDevice, SumFormat,
 };
 use pimlico_host::attached::Attached;
 use pimlico_host::hub::HubHost;
@@ -103,7 +103,7 @@ impl From<NoModule> for io::Error {
 }
 
 /// A device that one of the back ends executes.
-type Made = Result<Box<dyn Device>, Failure>;
+type Made = Result<Box<dyn RankDevice>, Failure>;
 
 /// The device, where there is one with this configuration.
 fn attached<D: Dimm + 'static>(device: Result<Attached<D>, ConfigError>) -> Made {
@@ -197,7 +197,7 @@ pub(super) fn watched(
     seed: u64,
     found: (&Mismatch, &str),
     files: &Waveforms,
-) -> io::Result<Box<dyn Device>> {
+) -> io::Result<Box<dyn RankDevice>> {
     let what = (config, options, seed, found, files);
     of_module!(options, M => watched_module::<M>(what))
 }
@@ -209,7 +209,7 @@ type Watched<'a> = (&'a Config, Options, u64, (&'a Mismatch, &'a str), &'a Wavef
 #[cfg(feature = "rtl")]
 fn watched_module<M>(
     (config, options, seed, (mismatch, command), files): Watched<'_>,
-) -> io::Result<Box<dyn Device>>
+) -> io::Result<Box<dyn RankDevice>>
 where
     M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
 {

@@ -4,7 +4,7 @@
 use super::arguments::{Op, RunArguments};
 use super::{Job, ended, plot};
 use crate::failure::Failure;
-use pimlico_device::{Address, Device, Mismatch, Ranks, Topology};
+use pimlico_device::{Address, Mismatch, RankDevice, Ranks, Topology};
 use pimlico_workload::report::Report;
 use pimlico_workload::system::{ManyRanks, Rank};
 #[cfg(feature = "rtl")]
@@ -45,7 +45,7 @@ fn on_ranks(topology: Topology, job: &Job, arguments: &RunArguments) -> Result<R
     let new_rank = || arguments.backend.device(&config, options, arguments.seed);
     new_rank()?; // what cannot be had is told here
     let at = |address: Address| {
-        let rank: Result<Box<dyn Device>, Failure> = new_rank();
+        let rank: Result<Box<dyn RankDevice>, Failure> = new_rank();
         rank.unwrap_or_else(|error| panic!("{address}: one was made already: {error}"))
     };
     let ranks = Ranks::new(&config, topology, &at);

@@ -6,7 +6,7 @@ use super::Findings;
 use super::host_pins::{HostFound, HostLog};
 use pimlico_device::aim::AimDevice;
 use pimlico_device::spd::Advertised;
-use pimlico_device::{BusDriver, Config, Device, Dimm, LANES, Organisation, PinWatch, Timing};
+use pimlico_device::{BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing};
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
@@ -34,7 +34,7 @@ struct Log {
 
 impl PinLog {
     /// Watches a rank that has only been initialised: its chips are unlocked.
-    pub fn of(rank: &mut dyn Device) -> Self {
+    pub fn of(rank: &mut dyn RankDevice) -> Self {
         let options = rank.options();
         let log = Self::new(rules(rank.config()), options.refresh);
         log.0.borrow_mut().host = Some(HostLog::new(rank.config(), options));

@@ -6,7 +6,7 @@ use crate::results::{Attention, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::{self, HeadLayout, LayoutError};
-use pimlico_device::{Config, Device, DeviceError};
+use pimlico_device::{Config, DeviceError, RankDevice};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
 use pimlico_host::kv_cache::TransferError;
@@ -72,7 +72,7 @@ pub fn layouts(
 
 /// Runs the query heads that share K and V, which are in the device already, in the rows of the layout.
 pub fn run_head(
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     layout: &HeadLayout,
     queries: &[Vec<u16>],
 ) -> Result<Attention, AttentionError> {
@@ -139,7 +139,7 @@ impl Requests {
     /// As [`run_together`](Self::run_together).
     pub fn configure(
         &mut self,
-        rank: &mut dyn Device,
+        rank: &mut dyn RankDevice,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -173,7 +173,7 @@ impl Requests {
     /// If the context is longer than the longest, or there are not all of its rows.
     pub fn run(
         &mut self,
-        rank: &mut dyn Device,
+        rank: &mut dyn RankDevice,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,
@@ -200,7 +200,7 @@ impl Requests {
     /// The same, and if there are more heads than [`program::attention`] takes.
     pub fn run_together(
         &mut self,
-        rank: &mut dyn Device,
+        rank: &mut dyn RankDevice,
         request: usize,
         layout: &HeadLayout,
         rows: &KvRows,

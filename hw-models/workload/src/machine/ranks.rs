@@ -15,7 +15,9 @@ use crate::results::Attention;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{CHIPS, Config, Device, Mdq, Normalise, RankRun, Ranks, Statistics, Topology};
+use pimlico_device::{
+    CHIPS, Config, Mdq, Normalise, RankDevice, RankRun, Ranks, Statistics, Topology,
+};
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_model::data::Head;
@@ -23,7 +25,7 @@ use std::ops::Range;
 
 /// A rank, its host, and the checkers at its pins.
 struct Member<'a> {
-    rank: &'a mut dyn Device,
+    rank: &'a mut dyn RankDevice,
     host: HostPort,
     pins: PinLog,
     /// The first row of the banks that is free.
@@ -69,7 +71,7 @@ pub struct OnRanks<'a> {
 impl<'a> OnRanks<'a> {
     /// On one rank that has just been reset, with the checkers at its pins.
     pub fn one(
-        rank: &'a mut dyn Device,
+        rank: &'a mut dyn RankDevice,
         pins: PinLog,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
@@ -79,10 +81,10 @@ impl<'a> OnRanks<'a> {
     /// On all ranks of a device, which have just been reset.
     pub fn all(
         ranks: &'a Ranks<'a>,
-        devices: impl IntoIterator<Item = &'a mut dyn Device>,
+        devices: impl IntoIterator<Item = &'a mut dyn RankDevice>,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
-        let watched = |rank: &'a mut dyn Device| {
+        let watched = |rank: &'a mut dyn RankDevice| {
             let pins = PinLog::of(rank);
             if ranks.topology().mdq() == Mdq::Shared {
                 pins.keep_bursts();
@@ -93,12 +95,12 @@ impl<'a> OnRanks<'a> {
     }
 
     fn new(
-        ranks: Vec<(&'a mut dyn Device, PinLog)>,
+        ranks: Vec<(&'a mut dyn RankDevice, PinLog)>,
         together: Option<&'a Ranks<'a>>,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
         let Resident { weights, shape, tokens, io_buffers } = resident;
-        let member = |(rank, pins): (&'a mut dyn Device, PinLog)| {
+        let member = |(rank, pins): (&'a mut dyn RankDevice, PinLog)| {
             let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
             Ok(Member { rank, host, pins, row: 0 })
         };

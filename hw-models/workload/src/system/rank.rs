@@ -15,7 +15,7 @@ use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Device, SCORE_BUFFER, Statistics, Topology};
+use pimlico_device::{Config, RankDevice, SCORE_BUFFER, Statistics, Topology};
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention as program;
@@ -32,7 +32,7 @@ pub struct AttentionSetup {
 
 /// A rank, with the checkers at its pins.
 pub struct Rank<'a> {
-    rank: &'a mut dyn Device,
+    rank: &'a mut dyn RankDevice,
     pins: PinLog,
     setup: AttentionSetup,
 }
@@ -49,7 +49,7 @@ struct SoFar {
 
 impl<'a> Rank<'a> {
     /// A rank that has only been initialised.
-    pub fn new(rank: &'a mut dyn Device) -> Self {
+    pub fn new(rank: &'a mut dyn RankDevice) -> Self {
         let pins = PinLog::of(rank);
         Self { rank, pins, setup: AttentionSetup::default() }
     }

@@ -27,7 +27,7 @@ use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{Config, Device, HostTransfer, Mdq, Options, RankRun, Ranks, Statistics};
+use pimlico_device::{Config, HostTransfer, Mdq, Options, RankDevice, RankRun, Ranks, Statistics};
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_model::data::{Head, Synthetic};
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub struct ManyRanks<'a> {
     options: Options,
     how: How,
     /// Ranks in which a model stays.
-    resident: Vec<Box<dyn Device>>,
+    resident: Vec<Box<dyn RankDevice>>,
 }
 
 /// A part of an operator that runs on one rank.
@@ -295,7 +295,8 @@ impl System for ManyRanks<'_> {
     ) -> Result<Box<dyn Machine + 'b>, WorkloadError> {
         let count = self.ranks.topology().count();
         self.resident = (0..count).map(|number| self.ranks.rank(number)).collect();
-        let devices = self.resident.iter_mut().map(|rank| -> &'b mut dyn Device { &mut **rank });
+        let devices =
+            self.resident.iter_mut().map(|rank| -> &'b mut dyn RankDevice { &mut **rank });
         Ok(Box::new(OnRanks::all(self.ranks, devices, resident)?))
     }
 }
@@ -322,7 +323,7 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
 }
 
 /// A rank that has just been reset, and the checker at its pins.
-type Watched = (Box<dyn Device>, PinLog);
+type Watched = (Box<dyn RankDevice>, PinLog);
 
 fn run_rows(
     (mut rank, pins): Watched,

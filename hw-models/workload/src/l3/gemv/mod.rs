@@ -8,7 +8,7 @@ use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{self, BURST};
-use pimlico_device::{CHIPS, Device, DeviceError, Statistics};
+use pimlico_device::{CHIPS, DeviceError, RankDevice, Statistics};
 use pimlico_host::driver::{Driver, DriverError, Results};
 use pimlico_host::kv_cache::{HostPort, TransferError};
 use pimlico_host::memory_controller::Transaction;
@@ -72,7 +72,7 @@ pub fn writes<'a>(
 /// If the vector has not as many elements as the matrix has columns.
 pub fn multiply(
     driver: &mut Driver,
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     layout: &MatrixLayout,
     vector: &[u16],
     io_buffers: IoBuffers,
@@ -84,7 +84,7 @@ pub fn multiply(
 /// The same with a program of its own.
 fn multiply_with(
     driver: &mut Driver,
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     layout: &MatrixLayout,
     vector: &[u16],
     words: &[u64],
@@ -119,7 +119,7 @@ const QUEUE: usize = 1 << 18;
 
 /// Writes a matrix into the banks.
 pub fn load(
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     host: &mut HostPort,
     layout: &MatrixLayout,
     matrix: &[Vec<u16>],
@@ -144,7 +144,7 @@ pub(crate) struct Block {
 
 /// Writes synthetic rows and multiplies, perhaps with a program of its own. The host has the rows of one chunk at a time.
 pub(crate) fn block(
-    rank: &mut dyn Device,
+    rank: &mut dyn RankDevice,
     host: &mut HostPort,
     layout: &MatrixLayout,
     mut data: Synthetic,
