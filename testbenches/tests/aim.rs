@@ -3,11 +3,10 @@
 #![cfg(feature = "rtl")]
 
 use pimlico_device::Config;
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimDevice, AimLayout, AimOptions, HUB_CHANNELS};
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions, HUB_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::llama;
-use pimlico_host::hub::HubHost;
+use pimlico_host::aim::AimHost;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{llama2c, tiny};
 use pimlico_model::data::Operands;
@@ -24,10 +23,7 @@ use pimlico_workload::report::JobReport;
 const SEED: u64 = 5;
 
 /// What `run` gives on the model, on the RTL, and in lockstep: it is the same.
-fn agree<T: PartialEq + std::fmt::Debug>(
-    io_buffers: IoBuffers,
-    run: impl Fn(&mut dyn AimDevice) -> T,
-) {
+fn agree<T: PartialEq + std::fmt::Debug>(io_buffers: IoBuffers, run: impl Fn(&mut AimHost) -> T) {
     match io_buffers {
         IoBuffers::PingPong => agree_on::<AimHub<true>, T>(io_buffers, run),
         IoBuffers::Single => agree_on::<AimHub<false>, T>(io_buffers, run),
@@ -36,7 +32,7 @@ fn agree<T: PartialEq + std::fmt::Debug>(
 
 fn agree_on<M, T: PartialEq + std::fmt::Debug>(
     io_buffers: IoBuffers,
-    run: impl Fn(&mut dyn AimDevice) -> T,
+    run: impl Fn(&mut AimHost) -> T,
 ) where
     M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
 {
@@ -46,7 +42,7 @@ fn agree_on<M, T: PartialEq + std::fmt::Debug>(
     }
     let options = AimOptions { channels: HUB_CHANNELS, io_buffers, ..AimOptions::default() };
     let run = |hub: Box<dyn Instances<M>>| {
-        let mut module = HubHost::new(config.clone(), options, hub).expect("it fits");
+        let mut module = AimHost::hub(config.clone(), options, hub).expect("it fits");
         let result = run(&mut module);
         (result, module.tck())
     };

@@ -7,7 +7,7 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
-//! | [`hub`] | a module of AiM channels behind its hub |
+//! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
 //! | [`kv_cache`] | K and V on their way into the banks and back |
 //! | [`driver`] | what the host writes to the dispatcher |
 //! | [`attached`] | a module behind the pins of its channel: windows, start, polls, results |
@@ -16,7 +16,7 @@
 //! | [`allocator`] | rows of the banks for KV caches that grow, and the Va2Pa updates that go with it |
 //!
 //! ```
-//! use pimlico_device::{Config, Device, Options, mapping::Place};
+//! use pimlico_device::{Config, Options, mapping::Place};
 //! use pimlico_host::{attached::Attached, kv_cache::HostPort, memory_controller::Transaction};
 //!
 //! // A burst into a bank and back, through the module's own SPD image and buffer chip.
@@ -30,10 +30,10 @@
 //! assert!(cost.cycles > 0);
 //! ```
 
+pub mod aim;
 pub mod allocator;
 pub mod attached;
 pub mod driver;
-pub mod hub;
 pub mod kv_cache;
 pub mod memory_controller;
 pub mod program;

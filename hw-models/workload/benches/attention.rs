@@ -7,10 +7,10 @@
 
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimOptions, AimUnits, Module};
+use pimlico_device::aim::{AimHead, AimOptions};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, Options};
+use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
 use pimlico_workload::aim;
 use pimlico_workload::l3;
@@ -104,8 +104,7 @@ fn module(criterion: &mut Criterion<ProcessorTime>) {
     for channels in [1, 16] {
         let options = AimOptions { channels, ..AimOptions::default() };
         let head = AimHead::new(&config, &options, HEAD_DIM, CONTEXT, 0).expect("it fits");
-        let units = AimUnits::models(&config, options);
-        let mut module = Module::new(config.clone(), units, options);
+        let mut module = AimHost::engine(&config, options);
         measure(criterion, &format!("{channels} AiM channels"), CONTEXT, &mut || {
             let run = aim::attention::run_query(&mut module, &head, &query());
             let steps = run.expect("models alone");

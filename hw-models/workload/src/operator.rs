@@ -9,8 +9,8 @@ use crate::outcome::Outcome;
 use crate::report::{JobReport, Report};
 use crate::system::{How, ManyRanks, Module, Rank, System};
 use crate::task::{Progress, SILENT, TaskPlan};
-use pimlico_device::aim::AimDevice;
 use pimlico_device::{Options, RankDevice, Ranks};
+use pimlico_host::aim::AimHost;
 
 /// An operator of a language model.
 pub trait Operator {
@@ -64,10 +64,7 @@ pub fn on_ranks<O: Operator>(
 }
 
 /// An operator on a module of AiM channels.
-pub fn on_module<O: Operator>(
-    module: &mut dyn AimDevice,
-    operator: &O,
-) -> Result<Report, WorkloadError> {
+pub fn on_module<O: Operator>(module: &mut AimHost, operator: &O) -> Result<Report, WorkloadError> {
     execute(operator, &mut Module::new(module), SILENT)
 }
 

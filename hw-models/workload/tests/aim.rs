@@ -3,10 +3,7 @@
 //! command judged.
 
 use half::f16;
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{
-    AimLayout, AimMapping, AimOptions, AimUnits, Module, Operand, Order, Pu, gemv,
-};
+use pimlico_device::aim::{AimHead, AimLayout, AimMapping, AimOptions, Order, Pu};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Statistics};
 use pimlico_dpa::types::PinCommand;
@@ -14,6 +11,7 @@ use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::{real, softmax};
+use pimlico_host::aim::AimHost;
 use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_model::{Model, presets};
@@ -32,22 +30,20 @@ use proptest::prelude::*;
 const P: Precision = Precision::uniform(Format::BINARY16, Subnormals::Gradual);
 const TILE: usize = 1024;
 
-fn module(options: AimOptions) -> Module {
-    let config = Config::gddr6_aim();
-    let units = AimUnits::models(&config, options);
-    Module::new(config, units, options)
+fn module(options: AimOptions) -> AimHost {
+    AimHost::engine(&Config::gddr6_aim(), options)
 }
 
-fn run(module: &mut Module, operands: &Operands) -> (Vec<u16>, Statistics) {
+fn run(module: &mut AimHost, operands: &Operands) -> (Vec<u16>, Statistics) {
     let (rows, columns) = (operands.matrix.len(), operands.vector.len());
     let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0);
     let layout = layout.expect("it fits");
     for group in 0..layout.groups() {
         let first = group * layout.pus();
-        let writes = layout.writes(group, |row, column| operands.matrix[first + row][column]);
-        module.write(writes).expect("models alone");
+        let mut writes = layout.writes(group, |row, column| operands.matrix[first + row][column]);
+        module.write(&mut writes).expect("models alone");
     }
-    gemv(module, &layout, Operand::Vector(&operands.vector), 0).expect("models alone")
+    module.product(&layout, &operands.vector).expect("models alone")
 }
 
 /// An output: in parts where there are several groups.
@@ -138,6 +134,15 @@ fn edges_of_groups_and_tiles() {
             check(options, rows, columns, 1);
         }
     }
+}
+
+#[test]
+fn a_program_may_be_longer_than_the_command_buffer() {
+    let mapping =
+        AimMapping { order: Order::OutputStationary, tile_words: 1, ..AimMapping::default() };
+    let options = AimOptions { channels: 1, mapping, ..AimOptions::default() };
+    // A WR_SHARED and a MAC for each of 2 x 3200 tiles.
+    check(options, 32, 51_200, 1);
 }
 
 #[test]

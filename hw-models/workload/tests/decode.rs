@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Text decoded on the device, against the reference.
 
-use pimlico_device::aim::{AimOptions, AimUnits, Module};
+use pimlico_device::aim::AimOptions;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Address, Config, Mdq, Normalise, Options, RankDevice, Ranks, SumFormat, Topology,
 };
 use pimlico_golden::llama;
+use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
 use pimlico_model::checkpoint::config::Config as ModelConfig;
 use pimlico_model::checkpoint::index::Index;
@@ -106,8 +107,7 @@ fn a_module_of_aim_channels_tells_it_too() {
     let config = Config::gddr6_aim();
     let [single, ping_pong] = [IoBuffers::Single, IoBuffers::PingPong].map(|io_buffers| {
         let options = AimOptions { channels: 1, io_buffers, ..AimOptions::default() };
-        let units = AimUnits::models(&config, options);
-        let mut module = Module::new(config.clone(), units, options);
+        let mut module = AimHost::engine(&config, options);
         let report = operator::on_module(&mut module, &job).expect("it runs");
         assert_eq!((report.system.as_str(), report.pin_violations), ("aim", 0));
         report

@@ -2,18 +2,17 @@
 //! The hub of AiM channels with its programs against the engine: the same bits, the same commands, and times that differ by
 //! what a start takes.
 
-use pimlico_device::aim::attention::{AimAttention, AimHead};
 use pimlico_device::aim::{
-    AimDevice, AimLayout, AimMapping, AimOptions, AimUnits, Elements, HUB_CHANNELS, Hub, HubStart,
-    Module, Order, Write,
+    AimDevice, AimHead, AimLayout, AimMapping, AimOptions, AimStart, AimUnits, Elements,
+    HUB_CHANNELS, Hub, Module, Order, Write,
 };
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_dpa::Opcode;
 use pimlico_dpa::types::{PinCommand, Status};
+use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_host::driver::Driver;
-use pimlico_host::hub::HubHost;
 use pimlico_host::program::{self, Program, Template};
 use pimlico_model::data::Operands;
 use pimlico_model::data::{Distribution, Head, HeadShape};
@@ -29,17 +28,16 @@ fn options(io_buffers: IoBuffers) -> AimOptions {
 }
 
 /// The engine, and the hub.
-fn devices(options: AimOptions) -> [Box<dyn AimDevice>; 2] {
-    fn hub<M>(config: &Config, options: AimOptions) -> Box<dyn AimDevice>
+fn devices(options: AimOptions) -> [AimHost; 2] {
+    fn hub<M>(config: &Config, options: AimOptions) -> AimHost
     where
         M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
     {
         let models = Box::new(Models::<M>::new(1));
-        Box::new(HubHost::new(config.clone(), options, models).expect("it fits"))
+        AimHost::hub(config.clone(), options, models).expect("it fits")
     }
     let config = Config::gddr6_aim();
-    let units = AimUnits::models(&config, options);
-    let engine = Box::new(Module::new(config.clone(), units, options));
+    let engine = AimHost::engine(&config, options);
     let hub = match options.io_buffers {
         IoBuffers::PingPong => hub::<AimHub<true>>(&config, options),
         IoBuffers::Single => hub::<AimHub<false>>(&config, options),
@@ -48,10 +46,10 @@ fn devices(options: AimOptions) -> [Box<dyn AimDevice>; 2] {
 }
 
 /// Runs the same on both, with the checker at their pins: what the engine gave, and the hub.
-fn on_both<T>(options: AimOptions, run: impl Fn(&mut dyn AimDevice) -> T) -> [T; 2] {
+fn on_both<T>(options: AimOptions, run: impl Fn(&mut AimHost) -> T) -> [T; 2] {
     devices(options).map(|mut device| {
-        let pins = PinLog::of_module(&mut *device);
-        let ran = run(&mut *device);
+        let pins = PinLog::of_module(&mut device);
+        let ran = run(&mut device);
         assert_eq!(pins.violations(device.tck()), (0, vec![]), "{options:?}");
         ran
     })
@@ -181,11 +179,22 @@ fn attention_has_the_bits_and_commands_of_the_engine() {
 }
 
 #[test]
+fn attention_may_be_output_stationary() {
+    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
+        let mapping = AimMapping { order: Order::OutputStationary, ..AimMapping::default() };
+        let options = AimOptions { mapping, ..options(io_buffers) };
+        // Four groups of elements, of which a last tile has another shape, and one.
+        attention(options, 1500, &[33, 1024, 1025, 1500], 128);
+        attention(options, 1100, &[700, 1100], 20);
+    }
+}
+
+#[test]
 fn one_program_serves_a_head_as_it_grows() {
     let options = options(IoBuffers::PingPong);
     let config = Config::gddr6_aim();
     let models = Box::new(Models::<AimHub>::new(1));
-    let mut hub = HubHost::new(config.clone(), options, models).expect("it fits");
+    let mut hub = AimHost::hub(config.clone(), options, models).expect("it fits");
     let head = AimHead::new(&config, &options, 32, 3000, 0).expect("it fits");
     let mut run = |context: usize| {
         hub.attention(&head.part(context), &[0; 32], 0).expect("it runs");
@@ -199,62 +208,72 @@ fn one_program_serves_a_head_as_it_grows() {
     }
 }
 
-/// A hub of models, and its driver.
-fn hub() -> (Hub<AimHub>, Driver) {
-    let models = Box::new(Models::new(1));
-    let options = options(IoBuffers::PingPong);
-    (Hub::new(Config::gddr6_aim(), options, models).expect("it fits"), Driver::new())
+/// The engine and a hub of models without a host, and a driver for each.
+fn bare() -> [(Box<dyn AimDevice>, Driver); 2] {
+    let (config, options) = (Config::gddr6_aim(), options(IoBuffers::PingPong));
+    let units = AimUnits::models(&config, options);
+    let engine = Module::new(config.clone(), units, options);
+    let hub = Hub::<AimHub>::new(config, options, Box::new(Models::new(1))).expect("it fits");
+    [(Box::new(engine), Driver::new()), (Box::new(hub), Driver::new())]
 }
 
 #[test]
 fn virtual_rows_may_lie_anywhere() {
     let (rows, columns) = (100, 1500);
     let Operands { matrix, vector } = Operands::synthetic(rows, columns, 3);
-    let (mut hub, mut driver) = hub();
-    let layout = AimLayout::new(hub.config(), &hub.options(), rows, columns, 0).expect("it fits");
-    let place = |row: usize| 5000 - 7 * row;
-    for group in 0..layout.groups() {
-        let first = group * layout.pus();
-        let writes = layout.writes(group, |row, column| matrix[first + row][column]);
-        let writes = writes.map(|write| Write { row: place(write.row), ..write });
-        hub.write(writes).expect("models alone");
-    }
-    let table: Vec<_> = (0..layout.end_row()).map(|row| Some(place(row) as u16)).collect();
-    let program = program::aim::product(&layout, &hub.options()).words().expect("it is short");
-    driver.rows(&mut hub, 3, 100, &table).expect("it has room");
-    let address = driver.program(&mut hub, &program).expect("it has room");
-    let words = program::aim::product_words(&layout, &hub.options());
+    let options = options(IoBuffers::PingPong);
+    let layout = AimLayout::new(&Config::gddr6_aim(), &options, rows, columns, 0).expect("it fits");
     let element = |n: usize| vector.get(n).copied().unwrap_or(0);
+    let fillings = program::aim::fillings(&layout, &options);
+    let words = program::aim::product_words(&layout, &fillings);
     let operands: Vec<Elements> =
         words.map(|word| std::array::from_fn(|n| element(16 * word + n))).collect();
-    hub.run(HubStart { request: 3, address, operands: &operands }).expect("it runs");
+    let program = program::aim::product(&layout, &options, &fillings).words().expect("it is short");
+    let place = |row: usize| 5000 - 7 * row;
+    let outputs = bare().map(|(mut device, mut driver)| {
+        for group in 0..layout.groups() {
+            let first = group * layout.pus();
+            let writes = layout.writes(group, |row, column| matrix[first + row][column]);
+            let mut writes = writes.map(|write| Write { row: place(write.row), ..write });
+            device.write(&mut writes).expect("models alone");
+        }
+        let table: Vec<_> = (0..layout.end_row()).map(|row| Some(place(row) as u16)).collect();
+        driver.rows(&mut *device, 3, 100, &table).expect("it has room");
+        let address = driver.program(&mut *device, &program).expect("it has room");
+        let start = AimStart { request: 3, address, operands: &operands };
+        device.run(start).expect("it runs");
+        device.gpr(0, rows).to_vec()
+    });
 
-    let [mut engine, _] = devices(hub.options());
+    let [mut engine, _] = devices(options);
     for group in 0..layout.groups() {
         let first = group * layout.pus();
         let mut writes = layout.writes(group, |row, column| matrix[first + row][column]);
         engine.write(&mut writes).expect("models alone");
     }
     let (expected, _) = engine.product(&layout, &vector).expect("models alone");
-    assert_eq!(hub.gpr(0, rows), expected);
+    assert_eq!(outputs, [expected.clone(), expected]);
 }
 
 #[test]
 fn what_a_program_does_wrong_ends_it() {
     let of = |command: Template| {
-        let (mut hub, mut driver) = hub();
         let program = Program::new(|program| {
-            program.command(command);
+            program.command(command.clone());
             program.command(Template::new(Opcode::CloseAll));
         });
         let words = program.words().expect("it is short");
-        let address = driver.program(&mut hub, &words).expect("it has room");
-        driver.rows(&mut hub, 0, 0, &[Some(20_000), None]).expect("it has room");
-        let run = hub.run(HubStart { request: 0, address, operands: &[] });
-        match run.expect_err("it is wrong") {
-            DeviceError::Dispatch(error) => error,
-            error => panic!("{error}"),
-        }
+        let [engine, hub] = bare().map(|(mut device, mut driver)| {
+            let address = driver.program(&mut *device, &words).expect("it has room");
+            driver.rows(&mut *device, 0, 0, &[Some(20_000), Some(3), None]).expect("it has room");
+            let run = device.run(AimStart { request: 0, address, operands: &[] });
+            match run.expect_err("it is wrong") {
+                DeviceError::Dispatch(error) => error,
+                error => panic!("{error}"),
+            }
+        });
+        assert_eq!(engine, hub, "{command:?}");
+        hub
     };
     let mac = || Template::new(Opcode::MacScore).word(1);
     assert_eq!(of(Template::new(Opcode::Finish)), DispatchError::UnknownCommand);
@@ -264,5 +283,9 @@ fn what_a_program_does_wrong_ends_it() {
     assert_eq!(of(place), DispatchError::Beyond { field: "place" });
     assert_eq!(of(Template::new(Opcode::WrShared).word(2)), DispatchError::Operands);
     let status = Status::Va2PaMiss;
-    assert_eq!(of(mac().row(1)), DispatchError::Fault { request: 0, status, address: 0 });
+    assert_eq!(of(mac().row(2)), DispatchError::Fault { request: 0, status, address: 0 });
+    // A column without a filling, and results without a sum.
+    let stuck = DispatchError::Stuck { overwritten: false };
+    assert_eq!(of(mac().row(1)), stuck);
+    assert_eq!(of(Template::new(Opcode::RdResult).place(0)), stuck);
 }

@@ -5,11 +5,12 @@
 //! A cycle is a tCCD of two tCK. What the host writes to the banks and what it loads takes cycles of its own, as do the
 //! operands of a program.
 
+use super::device::{AimDevice, AimStart};
 use super::layout::{GPR, Write, elements};
-use super::units::{AimOptions, BANKS, EPU_CYCLES, MULTIPLIERS, Pu, SLOTS, check};
+use super::units::{AimOptions, BANKS, EPU_CYCLES, Elements, MULTIPLIERS, Pu, SLOTS, check};
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::config::{Config, ConfigError};
-use crate::device::Loads;
+use crate::device::{Device, Loads};
 use crate::dispatch::{self, DispatchError, PATIENCE_TCK};
 use crate::dram::Cells;
 use crate::error::DeviceError;
@@ -28,9 +29,6 @@ use std::path::Path;
 /// Channels of the design.
 pub const HUB_CHANNELS: usize = 2;
 
-/// Sixteen elements: a column of a bank, a word of the GPR or of the global buffer.
-pub type Elements = [u16; MULTIPLIERS];
-
 /// tCK of an EPU cycle.
 const EPU_TCK: u64 = EPU_CYCLES * SLOTS as u64;
 /// EPU cycles of an addition, and of a word of softmax.
@@ -38,17 +36,6 @@ const ADDITION: u64 = 2;
 const SOFTMAX_WORD: u64 = 8;
 /// Cycles from RD_RESULT to its data.
 const RESULT_CYCLES: usize = 2;
-
-/// A run of a program.
-#[derive(Clone, Copy, Debug)]
-pub struct HubStart<'a> {
-    /// The request.
-    pub request: u8,
-    /// The first word of its program in the command buffer.
-    pub address: u16,
-    /// The words of the host, in the order in which the program fills the global buffers with them.
-    pub operands: &'a [Elements],
-}
 
 /// The memories of the GPR, one for each channel, with what they have read last.
 struct Gpr {
@@ -168,109 +155,6 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
             config,
             options,
         })
-    }
-
-    /// Organisation and timing of a channel.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// How it works.
-    pub fn options(&self) -> AimOptions {
-        self.options
-    }
-
-    /// tCK since the reset.
-    pub fn tck(&self) -> u64 {
-        self.tck
-    }
-
-    /// Elements of the GPR from a place on.
-    ///
-    /// # Panics
-    ///
-    /// If there are not so many.
-    pub fn gpr(&self, place: usize, count: usize) -> &[u16] {
-        &self.gpr.words.as_flattened()[place..place + count]
-    }
-
-    /// Sets the factor of the scores, a binary16 number.
-    pub fn set_scale(&mut self, scale: u16) {
-        self.input.scale_i = scale;
-    }
-
-    /// Starts an operator: statistics count from here.
-    pub fn begin(&mut self) {
-        self.fills = true;
-        self.accounts.restart(self.tck);
-    }
-
-    /// Ends an operator.
-    pub fn end(&mut self) -> Statistics {
-        self.accounts.finish(self.tck)
-    }
-
-    /// Has the pins of a channel watched from here on: all have the same commands, and data at the same time.
-    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.watch = Some(watch);
-    }
-
-    /// Writes a waveform of the ports to a file, of what follows.
-    pub fn trace(&mut self, file: &Path) -> io::Result<()> {
-        self.wave = Some(PortWave::create::<M>(file, self.config.tck_ps * SLOTS as u64)?);
-        Ok(())
-    }
-
-    /// Ends the waveform.
-    pub fn finish_trace(&mut self) -> io::Result<()> {
-        self.wave.take().map_or(Ok(()), PortWave::finish)
-    }
-
-    /// Writes columns. Ends when all are in the arrays; rows stay open.
-    pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), DeviceError> {
-        for write in writes {
-            let Write { bank, row, column, .. } = write;
-            self.input.write_valid_i = true;
-            self.input.write_i =
-                AimWrite { bank: U::new(bank as u64), row: row as u16, column: column as u8 };
-            // Its data are there from now on.
-            self.writes.push_back(write);
-            self.last_event_tck = self.tck;
-            while {
-                self.step(&mut [].iter())?;
-                !self.output.write_ready_o
-            } {}
-            (self.input.write_valid_i, self.input.write_i) = (false, AimWrite::default());
-        }
-        while !(self.writes.is_empty() && self.output.idle_o) {
-            self.step(&mut [].iter())?;
-        }
-        Ok(())
-    }
-
-    /// Runs a program that closes all banks at its end. Ends with no REF owed; after an error the hub cannot be used
-    /// again.
-    pub fn run(&mut self, start: HubStart<'_>) -> Result<(), DeviceError> {
-        let HubStart { request, address, operands } = start;
-        let mut operands = operands.iter();
-        self.end = RunEnd::default();
-        self.last_event_tck = self.tck;
-        self.input.start_valid_i = true;
-        self.input.start_i =
-            types::Start { request: U::new(request.into()), address: U::new(address.into()) };
-        while {
-            self.step(&mut operands)?;
-            !self.output.start_ready_o
-        } {}
-        (self.input.start_valid_i, self.input.start_i) = (false, types::Start::default());
-        loop {
-            self.step(&mut operands)?;
-            let AimHubOut { fault_o, over_o, settled_o, .. } = self.output;
-            let fails = fault_o != Fault::None || self.end.status.is_fault();
-            if over_o && settled_o || fails && self.end != RunEnd::default() {
-                return Ok(dispatch::outcome(request, fault_o, self.end)?);
-            }
-        }
     }
 
     /// One cycle, with the words that the host has for the global buffers.
@@ -422,6 +306,96 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Loads for Hub<M> {
         self.step(&mut [].iter())?;
         (self.input.load_valid_i, self.input.load_i) = (false, Load::default());
         Ok(())
+    }
+}
+
+impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Device for Hub<M> {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn tck(&self) -> u64 {
+        self.tck
+    }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.input.scale_i = scale;
+    }
+
+    fn begin(&mut self) {
+        self.fills = true;
+        self.accounts.restart(self.tck);
+    }
+
+    fn end(&mut self) -> Statistics {
+        self.accounts.finish(self.tck)
+    }
+
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch = Some(watch);
+    }
+
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.wave = Some(PortWave::create::<M>(file, self.config.tck_ps * SLOTS as u64)?);
+        Ok(())
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.wave.take().map_or(Ok(()), PortWave::finish)
+    }
+}
+
+impl<M: Unit<In = AimHubIn, Out = AimHubOut>> AimDevice for Hub<M> {
+    fn options(&self) -> AimOptions {
+        self.options
+    }
+
+    fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
+        for write in writes {
+            let Write { bank, row, column, .. } = write;
+            self.input.write_valid_i = true;
+            self.input.write_i =
+                AimWrite { bank: U::new(bank as u64), row: row as u16, column: column as u8 };
+            // Its data are there from now on.
+            self.writes.push_back(write);
+            self.last_event_tck = self.tck;
+            while {
+                self.step(&mut [].iter())?;
+                !self.output.write_ready_o
+            } {}
+            (self.input.write_valid_i, self.input.write_i) = (false, AimWrite::default());
+        }
+        while !(self.writes.is_empty() && self.output.idle_o) {
+            self.step(&mut [].iter())?;
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError> {
+        let AimStart { request, address, operands } = start;
+        let mut operands = operands.iter();
+        self.end = RunEnd::default();
+        self.last_event_tck = self.tck;
+        self.input.start_valid_i = true;
+        self.input.start_i =
+            types::Start { request: U::new(request.into()), address: U::new(address.into()) };
+        while {
+            self.step(&mut operands)?;
+            !self.output.start_ready_o
+        } {}
+        (self.input.start_valid_i, self.input.start_i) = (false, types::Start::default());
+        loop {
+            self.step(&mut operands)?;
+            let AimHubOut { fault_o, over_o, settled_o, .. } = self.output;
+            let fails = fault_o != Fault::None || self.end.status.is_fault();
+            if over_o && settled_o || fails && self.end != RunEnd::default() {
+                return Ok(dispatch::outcome(request, fault_o, self.end)?);
+            }
+        }
+    }
+
+    fn gpr(&self, place: usize, count: usize) -> &[u16] {
+        &self.gpr.words.as_flattened()[place..place + count]
     }
 }
 

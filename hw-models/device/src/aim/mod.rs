@@ -16,45 +16,45 @@
 //! results differ, and are on each channel's own lines. (The link between host and hub, 64 GB/s, is not
 //! modelled: the time in which banks are written is that of the channels.)
 //!
-//! * [`AimDevice`]: what operators need of it.
+//! * [`AimDevice`]: what its host needs of it. It runs programs, whose commands are those of `aim_hub`'s contract.
 //! * [`AimUnits`]: the units, as models, as RTL, or as both in lockstep.
-//! * [`AimLayout`]: where the elements of a matrix lie.
-//! * [`Module`]: all of it.
+//! * [`AimLayout`], [`AimHead`]: where the elements of a matrix lie, and K and V of a head.
+//! * [`Module`]: all of it, the engine.
 //! * [`Requests`]: what it is asked for in a cycle.
-//! * [`AimMapping`]: the order of its work.
-//! * [`gemv`]: a matrix times a vector, and what waits for what with one I/O buffer or two.
-//! * [`attention`]: scores, softmax and context of a head.
-//! * [`AimWave`]: a waveform.
-//! * [`Hub`]: the module as one design, model or RTL.
+//! * [`AimMapping`]: the order in which matrices are taken. What waits for what with one I/O buffer or two, `queues` has.
+//! * [`Hub`]: the module as one design, model or RTL, behind the same trait.
 
-pub mod attention;
 mod back_end;
 mod channels;
 mod control;
 mod device;
 mod epu;
-mod gemv;
+mod head;
 mod hub;
 mod layout;
+mod loaded;
 mod mode;
 mod module;
+mod program;
+mod queues;
 mod requests;
+mod run;
 mod softmax;
 mod units;
 mod wave;
+mod weigh;
 
 pub use back_end::BackEnd;
 pub use channels::Beat;
-pub use device::AimDevice;
+pub use device::{AimDevice, AimStart};
 pub use epu::{SoftmaxRequest, Sum};
-pub use gemv::{Operand, gemv};
-pub use hub::{Elements, HUB_CHANNELS, Hub, HubStart, check_hub};
+pub use head::AimHead;
+pub use hub::{HUB_CHANNELS, Hub, check_hub};
 pub use layout::{AimLayout, GPR, LayoutError, Write, elements, word_of};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 pub use softmax::{Scores, Weigh, Weighed};
 pub use units::{
-    AimMapping, AimOptions, AimUnits, BANKS, EPU_CYCLES, GLOBAL_WORDS, IoBufferUnits,
+    AimMapping, AimOptions, AimUnits, BANKS, EPU_CYCLES, Elements, GLOBAL_WORDS, IoBufferUnits,
     MOST_CHANNELS, MULTIPLIERS, Order, Pu, RankController, SLOTS, Word, check,
 };
-pub use wave::AimWave;

@@ -5,19 +5,23 @@ use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
 use super::layout::Write;
+use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
 use super::units::{AimOptions, AimUnits, BANKS, EPU_CYCLES, MOST_CHANNELS, SLOTS, Word, check};
 use super::wave::AimWave;
 use crate::accounts::{Accounts, Cause};
 use crate::config::Config;
+use crate::device::{Device, Loads};
 use crate::dram::Cells;
 use crate::error::DeviceError;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::Statistics;
-use pimlico_dpa::types::{self, ArrayKind, PinCommand, Pins};
+use pimlico_dpa::types::{self, ArrayKind, LoadKind, PinCommand, Pins};
 use pimlico_ports::U;
 use std::collections::VecDeque;
+use std::io;
+use std::path::Path;
 
 /// A burst on the data lines of every channel, and what it is.
 struct Transfer {
@@ -35,8 +39,10 @@ enum Carried {
 
 /// A module.
 pub struct Module {
-    config: Config,
-    options: AimOptions,
+    pub(super) config: Config,
+    pub(super) options: AimOptions,
+    /// What the host has loaded.
+    pub(super) loaded: Loaded,
     /// tCK since the reset.
     tck: u64,
     control: Control,
@@ -59,7 +65,7 @@ pub struct Module {
     channels: Channels,
     /// Results that were read and are on their way to the hub.
     results: VecDeque<Box<[Word]>>,
-    epu: Epu,
+    pub(super) epu: Epu,
     accounts: Accounts,
     /// The end of the last REF.
     refreshed_tck: u64,
@@ -80,6 +86,7 @@ impl Module {
         assert!((1..=MOST_CHANNELS).contains(&channels), "{channels} channels");
         let AimOptions { refresh, .. } = options;
         Self {
+            loaded: Loaded::new(),
             tck: 0,
             control: Control::new(
                 &config.timing,
@@ -113,97 +120,23 @@ impl Module {
         }
     }
 
-    /// Organisation and timing of a channel.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// How it works.
-    pub fn options(&self) -> AimOptions {
-        self.options
-    }
-
-    /// tCK since the reset.
-    pub fn tck(&self) -> u64 {
-        self.tck
-    }
-
-    /// Elements of the GPR from a place on.
-    ///
-    /// # Panics
-    ///
-    /// If there are not so many.
-    pub fn gpr(&self, place: usize, count: usize) -> &[u16] {
-        self.epu.gpr(place, count)
-    }
-
     /// Puts an element into the GPR.
     ///
     /// # Panics
     ///
     /// If there is no such place.
-    pub fn keep(&mut self, place: usize, bits: u16) {
+    pub(super) fn keep(&mut self, place: usize, bits: u16) {
         self.epu.keep(place, bits);
     }
 
-    /// Sets the factor of the scores, a binary16 number.
-    pub fn set_scale(&mut self, scale: u16) {
-        self.epu.set_scale(scale);
-    }
-
-    /// Records what follows.
-    pub fn trace(&mut self, wave: AimWave) {
-        self.channels.show_ports();
-        self.wave = Some(wave);
-    }
-
-    /// Ends the recording.
-    pub fn finish_trace(&mut self) -> Result<(), DeviceError> {
-        Ok(self.wave.take().map_or(Ok(()), AimWave::finish)?)
-    }
-
-    /// Has the pins of a channel watched from here on: all have the same commands, and data at the same
-    /// time.
-    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.watch = Some(watch);
-    }
-
-    /// Starts an operator: statistics count from here.
-    pub fn begin(&mut self) {
-        self.accounts.restart(self.tck);
-    }
-
-    /// Ends an operator.
-    pub fn end(&mut self) -> Statistics {
-        self.accounts.finish(self.tck)
-    }
-
-    /// Writes columns. Ends as [`settle`](Self::settle).
-    pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), DeviceError> {
-        for write in writes {
-            let mut requests =
-                Requests { array: Some(ArrayRequest::Write(write)), ..Default::default() };
-            while !self.step(&mut requests)?.array_taken {}
-        }
-        self.settle()
-    }
-
-    /// Closes all banks and lets the REFs come that were postponed: the end of a head.
-    pub fn settle(&mut self) -> Result<(), DeviceError> {
-        let mut requests =
-            Requests { array: Some(ArrayRequest::CloseAll), head_end: true, ..Default::default() };
-        while requests.array.is_some() || !self.is_settled() {
-            self.step(&mut requests)?;
-            requests.head_end = false;
-        }
-        Ok(())
-    }
-
     /// Whether nothing is under way, no row is open and no REF owed.
-    fn is_settled(&self) -> bool {
-        self.control.is_settled()
-            && self.open == [None; BANKS]
-            && self.reads.is_empty()
+    pub(super) fn is_settled(&self) -> bool {
+        self.control.is_settled() && self.open == [None; BANKS] && self.is_idle()
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.reads.is_empty()
             && self.writes.is_empty()
             && self.bus_requests.is_empty()
             && self.transfers.is_empty()
@@ -392,6 +325,49 @@ impl Module {
         let busy = softmax.scores.is_some() || made.weigh_taken;
         statistics.softmax_unit_cycles += tck * u64::from(busy);
         Ok(made)
+    }
+}
+
+impl Loads for Module {
+    fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError> {
+        self.loaded.load(kind, address, data);
+        Ok(())
+    }
+}
+
+impl Device for Module {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn tck(&self) -> u64 {
+        self.tck
+    }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.epu.set_scale(scale);
+    }
+
+    fn begin(&mut self) {
+        self.accounts.restart(self.tck);
+    }
+
+    fn end(&mut self) -> Statistics {
+        self.accounts.finish(self.tck)
+    }
+
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch = Some(watch);
+    }
+
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.wave = Some(AimWave::create(file, self.config.tck_ps)?);
+        self.channels.show_ports();
+        Ok(())
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.wave.take().map_or(Ok(()), AimWave::finish)
     }
 }
 

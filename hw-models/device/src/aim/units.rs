@@ -38,6 +38,9 @@ const RESULT_TCK: u64 = 3;
 /// in the low bits.
 pub type Word = [u64; 4];
 
+/// Sixteen elements of binary16: a column of a bank, a word of the GPR or of the global buffer.
+pub type Elements = [u16; MULTIPLIERS];
+
 /// The PU at a bank.
 pub type Pu = TreePu<Binary16>;
 

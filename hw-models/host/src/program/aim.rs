@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Programs of the hub of AiM channels: see `aim_hub`'s contract for what its commands do.
+//! Programs of a module of AiM channels: see `aim_hub`'s contract for what its commands do.
 //!
 //! ```text
 //! product   WR_SHARED tile 0, tile 1   MAC group 0, RD_RESULT, MAC group 1, RD_RESULT ...
@@ -10,6 +10,9 @@
 //! ```
 //!
 //! A MAC is a group's part of a tile, in one row of the banks. Every program ends with CLOSE_ALL.
+//!
+//! Those are input-stationary. With [`Order::OutputStationary`] a tile comes again for every group: score and context too
+//! have a filling before each MAC, and RD_RESULT behind the last tile of a group.
 //!
 //! Rows are virtual: row 0 is the first of the matrix.
 //!
@@ -25,10 +28,10 @@
 //! buffers a tile is asked for before the MACs of the one before it, so that its words come as soon as there is a side.
 
 use super::{Builder, Field, Index, Over, Program, Template};
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimLayout, AimOptions, GPR, MULTIPLIERS};
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions, GPR, MULTIPLIERS, Order};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_dpa::Opcode;
+use std::ops::Range;
 
 /// The number whose T_cur is what lies in V's last tile.
 pub const REST_REQUEST: u8 = 15;
@@ -47,42 +50,45 @@ pub fn context_place(head: &AimHead) -> usize {
     GPR - head.v.rows.next_multiple_of(head.v.pus())
 }
 
-/// Words of the host that a product takes, as numbers of words of the vector.
-pub fn product_words(
-    layout: &AimLayout,
-    options: &AimOptions,
-) -> impl Iterator<Item = usize> + use<> {
-    let layout = *layout;
-    let of_tile = move |(tile, _)| {
-        let first = layout.first_word(tile);
-        first..first + layout.tile_words(tile)
-    };
-    fillings(&layout, options).into_iter().flat_map(of_tile)
+/// A filling of the global buffers for a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Filling {
+    tile: usize,
+    /// The group that it is for, if not for all.
+    group: Option<usize>,
 }
 
-/// The fillings of the global buffers: tile, and the group that it is for, if not for all.
-fn fillings(layout: &AimLayout, options: &AimOptions) -> Vec<(usize, Option<usize>)> {
+/// The fillings of a product, in their order.
+pub fn fillings(layout: &AimLayout, options: &AimOptions) -> Vec<Filling> {
     let tiles = 0..layout.tiles();
     if options.sums_stay(layout.rows) {
-        let of_group = |group| tiles.clone().map(move |tile| (tile, Some(group)));
+        let of_group = |group| tiles.clone().map(move |tile| Filling { tile, group: Some(group) });
         (0..layout.groups()).flat_map(of_group).collect()
     } else {
-        tiles.map(|tile| (tile, None)).collect()
+        tiles.map(|tile| Filling { tile, group: None }).collect()
     }
 }
 
-/// The program of a matrix times a vector of the host; its outputs are in the GPR from place 0 on.
-pub fn product(layout: &AimLayout, options: &AimOptions) -> Program {
+/// Words of the host that fillings take, as numbers of words of the vector.
+pub fn product_words(layout: &AimLayout, fillings: &[Filling]) -> impl Iterator<Item = usize> {
+    fillings.iter().flat_map(|&Filling { tile, .. }| {
+        let first = layout.first_word(tile);
+        first..first + layout.tile_words(tile)
+    })
+}
+
+/// The program of a matrix times a vector of the host, or of some fillings of it that follow each other; the outputs are
+/// in the GPR from place 0 on.
+pub fn product(layout: &AimLayout, options: &AimOptions, fillings: &[Filling]) -> Program {
     Program::new(|program| {
         let ahead = usize::from(options.io_buffers == IoBuffers::PingPong);
-        let fillings = fillings(layout, options);
         let fill = |program: &mut Builder, number: usize| {
-            if let Some(&(tile, _)) = fillings.get(number) {
+            if let Some(&Filling { tile, .. }) = fillings.get(number) {
                 program.command(shared(layout.tile_words(tile)));
             }
         };
         (0..ahead).for_each(|number| fill(program, number));
-        for (number, &(tile, group)) in fillings.iter().enumerate() {
+        for (number, &Filling { tile, group }) in fillings.iter().enumerate() {
             fill(program, number + ahead);
             let words = Words::Count(layout.tile_words(tile));
             let (begins, ends) = (tile == 0, tile + 1 == layout.tiles());
@@ -110,16 +116,25 @@ pub fn product(layout: &AimLayout, options: &AimOptions) -> Program {
     })
 }
 
+/// How often the query of a head is written to the global buffers.
+pub fn score_fillings(head: &AimHead, options: &AimOptions) -> usize {
+    if options.mapping.order == Order::OutputStationary { head.k.groups() } else { 1 }
+}
+
 /// The program of a head's scores; they are in the GPR from place 0 on. The vectors have one tile.
-pub fn score(head: &AimHead) -> Program {
+pub fn score(head: &AimHead, options: &AimOptions) -> Program {
     let layout = &head.k.whole();
+    let refills = options.mapping.order == Order::OutputStationary;
     Program::new(|program| {
         let words = layout.tile_words(0);
-        program.command(shared(words));
+        if !refills {
+            program.command(shared(words));
+        }
+        let fill = refills.then_some(words);
         let words = Words::Count(words);
         let sums = Sums { first: Some(vec![]), last: Some(vec![]) };
         let part = Part { layout, tile: 0, words, sums, row: Field::default() };
-        part.token_groups(program);
+        part.token_groups(program, fill);
         program.command(Template::new(Opcode::CloseAll));
     })
 }
@@ -143,62 +158,104 @@ pub fn tail(head: &AimHead) -> (Tail, usize) {
     (Tail::Rest, head.v.columns - last * whole.tile_room(0) * MULTIPLIERS)
 }
 
-/// The program of a head's context, of weights that are in the GPR from place 0 on.
-pub fn context(head: &AimHead, options: &AimOptions, tail: Tail) -> Program {
+/// The parts that a context is made of, one behind the other: each group of elements, where its sums stay in the PUs.
+pub fn context_parts(head: &AimHead, options: &AimOptions) -> usize {
+    let layout = head.v.whole();
+    if options.sums_stay(layout.rows) { layout.groups() } else { 1 }
+}
+
+/// The program of a head's context, or of some parts of it that follow each other, of weights that are in the GPR from
+/// place 0 on.
+pub fn context(head: &AimHead, options: &AimOptions, tail: Tail, parts: Range<usize>) -> Program {
     let layout = &head.v.whole();
-    let stays = options.sums_stay(layout.rows);
     let outputs = number_of(context_place(head));
-    let tokens = layout.tile_room(0) * MULTIPLIERS;
-    let whole = match tail {
-        Tail::No => Over::All(None, number_of(tokens)),
-        Tail::Rest => Over::Count(number_of(layout.tiles() - 1)),
-    };
+    let stays = options.sums_stay(layout.rows);
     Program::new(|program| {
-        program.repeat(whole, |program, t| {
-            let words = match tail {
-                Tail::No => Words::Tokens,
-                Tail::Rest => Words::Count(layout.tile_room(0)),
-            };
-            let weights = weights(&words).place(t.times(number_of(tokens))).first(&[t]);
-            program.command(weights);
-            let always = Some(vec![]);
-            let last = match tail {
-                Tail::No => Some(vec![t]),
-                Tail::Rest => None,
-            };
-            let sums = match stays {
-                true => Sums { first: Some(vec![t]), last },
-                false => Sums { first: always.clone(), last: always },
-            };
-            let row = t.times(number_of(layout.rows_of_tile(0)));
-            let part = Part { layout, tile: 0, words, sums, row };
-            part.groups(program, &|program, place| {
-                if !stays {
-                    program.command(results(place + outputs, &Some(vec![t])));
-                }
-            });
-        });
-        if tail == Tail::Rest {
-            let tile = layout.tiles() - 1;
-            let over = Over::All(Some(REST_REQUEST), number_of(tokens));
-            program.repeat(over, |program, _| {
-                let words = Words::Tokens;
-                program.command(weights(&words).place(number_of(tile * tokens)));
-                let first = if stays { None } else { Some(vec![]) };
-                let sums = Sums { first, last: Some(vec![]) };
-                let part = Part { layout, tile, words, sums, row: Field::default() };
-                part.groups(program, &|program, place| {
-                    if !stays {
-                        program.command(results(place + outputs, &None));
-                    }
-                });
-            });
-        }
-        if stays {
-            program.command(results(outputs.into(), &Some(vec![])));
+        for part in parts.clone() {
+            let group = stays.then_some(part);
+            let context = Context { layout, outputs, tail, group, waits: part == parts.start };
+            context.whole_tiles(program);
+            if tail == Tail::Rest {
+                context.last_tile(program);
+            }
+            if stays {
+                let place = outputs + number_of(part * layout.pus());
+                program.command(results(place.into(), &Some(vec![])));
+            }
         }
         program.command(Template::new(Opcode::CloseAll));
     })
+}
+
+/// A part of a context.
+struct Context<'a> {
+    layout: &'a AimLayout,
+    /// Where the context goes in the GPR.
+    outputs: u32,
+    tail: Tail,
+    /// The group that it is of, if not of all.
+    group: Option<usize>,
+    /// Its first weights wait for the EPU.
+    waits: bool,
+}
+
+impl Context<'_> {
+    /// Tokens of a tile.
+    fn tokens(&self) -> usize {
+        self.layout.tile_room(0) * MULTIPLIERS
+    }
+
+    /// The tiles that are alike.
+    fn whole_tiles(&self, program: &mut Builder) {
+        let (layout, tokens) = (self.layout, number_of(self.tokens()));
+        let (over, words) = match self.tail {
+            Tail::No => (Over::All(None, tokens), Words::Tokens),
+            Tail::Rest => {
+                let tiles = number_of(layout.tiles() - 1);
+                (Over::Count(tiles), Words::Count(layout.tile_room(0)))
+            }
+        };
+        program.repeat(over, |program, t| {
+            let weights = weights(&words).place(t.times(tokens));
+            program.command(if self.waits { weights.first(&[t]) } else { weights });
+            let last = (self.tail == Tail::No).then(|| vec![t]);
+            let row = t.times(number_of(layout.rows_of_tile(0)));
+            self.tile(program, (0, words, row), (Some(vec![t]), last));
+        });
+    }
+
+    /// The last one, which has another shape.
+    fn last_tile(&self, program: &mut Builder) {
+        let tile = self.layout.tiles() - 1;
+        let over = Over::All(Some(REST_REQUEST), number_of(self.tokens()));
+        program.repeat(over, |program, _| {
+            let words = Words::Tokens;
+            program.command(weights(&words).place(number_of(tile * self.tokens())));
+            self.tile(program, (tile, words, Field::default()), (None, Some(vec![])));
+        });
+    }
+
+    /// What is done with a tile, which is in some repetitions the first and the last of the tokens.
+    fn tile(
+        &self,
+        program: &mut Builder,
+        (tile, words, row): (usize, Words, Field),
+        (first, last): (Option<Vec<Index>>, Option<Vec<Index>>),
+    ) {
+        let layout = self.layout;
+        match self.group {
+            Some(group) => {
+                let sums = Sums { first, last };
+                Part { layout, tile, words, sums, row }.group(program, group);
+            }
+            None => {
+                let sums = Sums { first: Some(vec![]), last: Some(vec![]) };
+                Part { layout, tile, words, sums, row }.groups(program, &|program, place| {
+                    program.command(results(place + self.outputs, &first));
+                });
+            }
+        }
+    }
 }
 
 /// A number that fits a program: larger ones are refused when words are written.
@@ -310,15 +367,22 @@ impl Part<'_> {
         });
     }
 
-    /// All groups of the tokens that there are.
-    fn token_groups(&self, program: &mut Builder) {
+    /// All groups of the tokens that there are; `fill`: for each the global buffers are filled with so many words.
+    fn token_groups(&self, program: &mut Builder, fill: Option<usize>) {
         let (pus, per_row) = (number_of(self.layout.pus()), self.layout.groups_per_row(self.tile));
-        let begins = Some(vec![]);
+        let group_of = |program: &mut Builder, at: (Field, Field), loops: &[Index], place| {
+            if let Some(words) = fill {
+                program.command(shared(words));
+            }
+            let opens = if fill.is_some() { &[] } else { loops };
+            self.columns(program, at, Some(opens));
+            program.command(results(place, &Some(vec![])));
+        };
         if per_row == 0 {
             let rows = number_of(self.layout.rows_per_group(self.tile));
             program.repeat(Over::All(None, pus), |program, group| {
-                self.columns(program, (group.times(rows), Field::default()), Some(&[group]));
-                program.command(results(group.times(pus), &begins));
+                let at = (group.times(rows), Field::default());
+                group_of(program, at, &[group], group.times(pus));
             });
             return;
         }
@@ -326,9 +390,8 @@ impl Part<'_> {
         program.repeat(Over::All(None, of_row), |program, row| {
             program.repeat(Over::Part(pus), |program, group| {
                 let column = group.times(number_of(self.layout.tile_room(self.tile)));
-                self.columns(program, (row.times(1), column), Some(&[row, group]));
                 let place = row.times(of_row) + group.times(pus);
-                program.command(results(place, &begins));
+                group_of(program, (row.times(1), column), &[row, group], place);
             });
         });
     }

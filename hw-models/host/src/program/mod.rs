@@ -11,7 +11,7 @@
 //!   those two instructions is given (the *static* baseline), and what the dispatcher must make of the
 //!   words.
 //!
-//! [`attention`] and [`gemv`] describe the operators of a rank, [`aim`] those of AiM channels.
+//! [`attention`] and [`gemv`] describe the operators of a rank, [`aim`] those of a module of AiM channels.
 
 pub mod aim;
 pub mod attention;
@@ -165,13 +165,14 @@ fn slots(template: &Template, depth: usize) -> Result<[Modification; SLOTS], Pro
                 *slot = Modification::new(target, level, coefficient as u16);
                 Ok(())
             };
-            if target == Target::Place && coefficient > COEFFICIENT {
-                add(Target::Place64, coefficient / 64)?;
-                if coefficient % 64 > 0 {
-                    add(target, coefficient % 64)?;
-                }
-            } else {
-                add(target, coefficient)?;
+            let mut left = coefficient;
+            while target == Target::Place && left > COEFFICIENT {
+                let times = (left / 64).min(COEFFICIENT);
+                add(Target::Place64, times)?;
+                left -= 64 * times;
+            }
+            if left > 0 {
+                add(target, left)?;
             }
         }
     }

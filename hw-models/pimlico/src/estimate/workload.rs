@@ -8,6 +8,7 @@ use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Gear, Normalise, Options, SumFormat, UnitInput, UnitWatch};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
+use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
 use pimlico_model::data::Distribution;
 use pimlico_ports::{Instances, Model};
@@ -210,7 +211,7 @@ impl Workload {
         let recorder = Recorder::new(RECORDED * what.window);
         let mut back_end = Recording(recorder.clone());
         let Ok(units) = AimUnits::new(&config, options, &mut back_end);
-        let mut module = Module::new(config, units, options);
+        let mut module = AimHost::new(Module::new(config, units, options));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = operator::on_module(&mut module, &job)
             .map_err(|error| Failure::Input(format!("--context {}: {error}", what.context)))?;

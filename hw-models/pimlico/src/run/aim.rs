@@ -17,7 +17,7 @@ pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<Report, Failure
     if let Some(file) = &arguments.vcd {
         module.trace(file).map_err(|e| Failure::file(file, &e))?;
     }
-    let report = job.run(&mut Module::new(&mut *module).timing_only(arguments.timing_only));
+    let report = job.run(&mut Module::new(&mut module).timing_only(arguments.timing_only));
     let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments));
     module.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     report
@@ -31,7 +31,7 @@ fn show(mismatch: &Mismatch, job: &Job, arguments: &RunArguments) -> String {
     let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
         let found = (mismatch, again.as_str());
         let mut module = backend::watched_hub(&config, options, arguments.seed, found, files)?;
-        let _ = job.run(&mut Module::new(&mut *module)); // ends in the same mismatch
+        let _ = job.run(&mut Module::new(&mut module)); // ends in the same mismatch
         Ok(())
     });
     super::shown(written, arguments)

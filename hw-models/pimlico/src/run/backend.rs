@@ -3,13 +3,13 @@
 
 use crate::failure::Failure;
 use clap::ValueEnum;
-use pimlico_device::aim::{self, AimDevice, AimOptions, AimUnits};
+use pimlico_device::aim::AimOptions;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Config, ConfigError, Dimm, Gear, ModuleDevice, Normalise, Options, RankDevice, SumFormat,
 };
+use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
-use pimlico_host::hub::HubHost;
 use pimlico_ports::{Instances, Model, Models, Unit};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::gear::{Gear1, Gear4};
@@ -18,7 +18,7 @@ use pimlico_units::module::{
 };
 use std::io;
 #[cfg(feature = "rtl")]
-use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
+use {pimlico_device::aim, pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
 
 /// Beats before a mismatch that its waveforms show.
 #[cfg(feature = "rtl")]
@@ -158,32 +158,25 @@ impl Backend {
         }
     }
 
-    /// A module of AiM channels that has just been reset.
+    /// A module of AiM channels that has just been reset, with its host.
     pub(super) fn aim_device(
         self,
         config: &Config,
         options: AimOptions,
         seed: u64,
-    ) -> Result<Box<dyn AimDevice>, Failure> {
+    ) -> Result<AimHost, Failure> {
         if self == Self::Fast {
-            let units = AimUnits::models(config, options);
-            return Ok(Box::new(aim::Module::new(config.clone(), units, options)));
+            return Ok(AimHost::engine(config, options));
         }
         of_hub!(options, M => self.hub::<M>(config, options, seed))
     }
 
-    fn hub<M>(
-        self,
-        config: &Config,
-        options: AimOptions,
-        seed: u64,
-    ) -> Result<Box<dyn AimDevice>, Failure>
+    fn hub<M>(self, config: &Config, options: AimOptions, seed: u64) -> Result<AimHost, Failure>
     where
         M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
     {
-        let hub = HubHost::new(config.clone(), options, self.instances::<M>(seed)?);
-        let about = |error| Failure::Input(format!("--backend {}: {error}", self.name()));
-        Ok(Box::new(hub.map_err(about)?))
+        let hub = AimHost::hub(config.clone(), options, self.instances::<M>(seed)?);
+        hub.map_err(|error| Failure::Input(format!("--backend {}: {error}", self.name())))
     }
 }
 
@@ -230,10 +223,10 @@ pub(super) fn watched_hub(
     seed: u64,
     found: (&Mismatch, &str),
     files: &Waveforms,
-) -> io::Result<Box<dyn AimDevice>> {
+) -> io::Result<AimHost> {
     fn watched<M>(
         (config, options, seed, (mismatch, command), files): WatchedHub<'_>,
-    ) -> io::Result<Box<dyn AimDevice>>
+    ) -> io::Result<AimHost>
     where
         M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
     {
@@ -242,8 +235,7 @@ pub(super) fn watched_hub(
         let from = mismatch.cycle.saturating_sub(BEFORE);
         let window = Window { from, cycle_ps: aim::SLOTS as u64 * config.tck_ps };
         hub.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
-        let hub = HubHost::new(config.clone(), options, Box::new(hub));
-        Ok(Box::new(hub.map_err(io::Error::other)?))
+        AimHost::hub(config.clone(), options, Box::new(hub)).map_err(io::Error::other)
     }
     let what = (config, options, seed, found, files);
     of_hub!(options, M => watched::<M>(what))

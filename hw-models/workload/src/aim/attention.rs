@@ -8,9 +8,9 @@ use crate::report::{Exact, Operator, Stages, Written};
 use crate::results::{self, Attention};
 use crate::task::AttentionTask;
 use half::f16;
-use pimlico_device::aim::attention::{AimAttention, AimHead};
-use pimlico_device::aim::{AimDevice, AimOptions, LayoutError};
+use pimlico_device::aim::{AimHead, AimOptions, LayoutError};
 use pimlico_device::{Config, Normalise, Statistics};
+use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
 
 /// Where the K and V of each request lie, one behind the other.
@@ -29,11 +29,7 @@ pub fn layouts(
 }
 
 /// Writes K and V of a head.
-pub fn load(
-    module: &mut dyn AimDevice,
-    layout: &AimHead,
-    head: &Head,
-) -> Result<(), WorkloadError> {
+pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), WorkloadError> {
     let AimHead { k, v } = layout;
     for group in 0..k.groups() {
         let first = group * k.pus();
@@ -48,7 +44,7 @@ pub fn load(
 
 /// Computes the attention of a query to a head that is in the banks.
 pub fn run_query(
-    module: &mut dyn AimDevice,
+    module: &mut AimHost,
     layout: &AimHead,
     query: &[u16],
 ) -> Result<AimAttention, WorkloadError> {
@@ -93,7 +89,7 @@ pub struct Heads {
 /// Runs a task; with `timing_only` one of the K and V heads that are alike, which costs as much as the others.
 /// `progress` is told of the elements of K and V that are done.
 pub fn run(
-    module: &mut dyn AimDevice,
+    module: &mut AimHost,
     task: &AttentionTask,
     timing_only: bool,
     mut progress: impl FnMut(u64),
@@ -148,11 +144,7 @@ pub fn run(
     })
 }
 
-fn run_head(
-    module: &mut dyn AimDevice,
-    layout: &AimHead,
-    head: &Head,
-) -> Result<OfHead, WorkloadError> {
+fn run_head(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<OfHead, WorkloadError> {
     module.begin();
     load(module, layout, head)?;
     let written = Written { cost: module.end(), bytes: bytes(&layout.k) + bytes(&layout.v) };

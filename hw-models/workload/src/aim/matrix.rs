@@ -9,7 +9,8 @@ use crate::judge::exact::ExactProduct;
 use crate::report::{Operator, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
-use pimlico_device::aim::{AimDevice, AimLayout};
+use pimlico_device::aim::AimLayout;
+use pimlico_host::aim::AimHost;
 use pimlico_model::data::Operands;
 
 /// A product, and what it took to write the matrix.
@@ -24,7 +25,7 @@ pub struct Product {
 
 /// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group at a
 /// time.
-pub fn product(module: &mut dyn AimDevice, task: &MatrixTask) -> Result<Product, WorkloadError> {
+pub fn product(module: &mut AimHost, task: &MatrixTask) -> Result<Product, WorkloadError> {
     let MatrixTask { operator, rows, columns, seed } = *task;
     let options = module.options();
     let layout = AimLayout::new(module.config(), &options, rows, columns, 0)?;

@@ -9,10 +9,10 @@ use crate::judge::exact;
 use crate::judge::pins::PinLog;
 use crate::report::{self, Slots};
 use crate::task::MatrixTask;
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimLayout, AimOptions, AimUnits, LayoutError, Module};
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions, LayoutError};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Statistics};
+use pimlico_host::aim::{AimHost, Step};
 use pimlico_model::Model;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use serde::Serialize;
@@ -221,9 +221,9 @@ fn run(
     task: Task,
     seed: u64,
 ) -> Result<Vec<Part>, WorkloadError> {
-    let mut module = Module::new(config.clone(), AimUnits::models(config, options), options);
+    let mut module = AimHost::engine(config, options);
     let pins = PinLog::of_module(&mut module);
-    let side = |statistics: &Statistics, differing, module: &Module| Side {
+    let side = |statistics: &Statistics, differing, module: &AimHost| Side {
         cycles: statistics.cycles,
         ns: report::ns(config, statistics.cycles),
         slots: Slots::new(config, statistics),
@@ -252,7 +252,7 @@ fn run(
                 ("context", [head_dim, context], &result.context),
             ];
             let part = |((operator, matrix, step), exact): (_, report::Exact)| {
-                let step: &pimlico_device::aim::attention::Step = step;
+                let step: &Step = step;
                 let side = side(&step.statistics, exact.differing, &module);
                 Part { operator, matrix, side }
             };

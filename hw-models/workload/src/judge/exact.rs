@@ -3,11 +3,11 @@
 //! bit.
 
 use crate::report::Exact;
-use pimlico_device::aim::attention::{AimAttention, AimHead};
-use pimlico_device::aim::{AimOptions, MULTIPLIERS};
+use pimlico_device::aim::{AimHead, AimOptions, MULTIPLIERS};
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
+use pimlico_host::aim::AimAttention;
 use pimlico_model::data::Head;
 
 /// Multiply-accumulates that `golden` does for an operator, at the most: about a second.

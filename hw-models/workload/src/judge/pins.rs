@@ -4,12 +4,12 @@
 
 use super::Findings;
 use super::host_pins::{HostFound, HostLog};
-use pimlico_device::aim::AimDevice;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing};
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
+use pimlico_host::aim::AimHost;
 use pimlico_host::memory_controller::standard;
 use std::cell::RefCell;
 use std::ops::Range;
@@ -51,7 +51,7 @@ impl PinLog {
     }
 
     /// Watches a channel of a module that has just been reset: what is on its pins is on all of them.
-    pub fn of_module(module: &mut dyn AimDevice) -> Self {
+    pub fn of_module(module: &mut AimHost) -> Self {
         let t_modch = module.options().changes_mode().then_some(module.config().timing.modch_tck);
         let rules = Rules { t_modch, ..rules(module.config()) };
         let log = Self::new(rules, module.options().refresh);

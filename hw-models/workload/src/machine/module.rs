@@ -10,14 +10,14 @@ use crate::judge::Findings;
 use crate::judge::pins::PinLog;
 use crate::report::{Error, Load, Operator, Written};
 use crate::results::Attention;
-use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimDevice, AimLayout, Word, Write};
+use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
 use pimlico_device::{Normalise, Statistics};
+use pimlico_host::aim::AimHost;
 use pimlico_model::data::Head;
 
 /// A model on a module.
 pub struct OnModule<'a> {
-    module: &'a mut dyn AimDevice,
+    module: &'a mut AimHost,
     pins: &'a PinLog,
     weights: &'a Weights,
     layers: Vec<ResidentLayer>,
@@ -34,7 +34,7 @@ struct ResidentLayer {
 impl<'a> OnModule<'a> {
     /// Lays out a model on a module that has just been reset.
     pub fn new(
-        module: &'a mut dyn AimDevice,
+        module: &'a mut AimHost,
         pins: &'a PinLog,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
@@ -72,11 +72,7 @@ impl<'a> OnModule<'a> {
 }
 
 /// Lays out a matrix from `row` on, which is then the row behind it.
-fn place(
-    module: &dyn AimDevice,
-    row: &mut usize,
-    matrix: &Matrix,
-) -> Result<AimLayout, DecodeError> {
+fn place(module: &AimHost, row: &mut usize, matrix: &Matrix) -> Result<AimLayout, DecodeError> {
     let Matrix { name, rows, columns } = matrix;
     let layout = AimLayout::new(module.config(), &module.options(), rows.len(), *columns, *row)
         .map_err(|error| DecodeError::Matrix { name: name.clone(), error: Room::Module(error) })?;

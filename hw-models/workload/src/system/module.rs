@@ -10,20 +10,21 @@ use crate::outcome::Outcome;
 use crate::placement;
 use crate::report::{self, Load, ModuleReport, ScoreBuffer, Stages, Written};
 use crate::task::{AttentionTask, Progress, Task, TaskPlan};
-use pimlico_device::aim::{AimDevice, AimLayout, GPR};
+use pimlico_device::aim::{AimLayout, GPR};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise};
+use pimlico_host::aim::AimHost;
 
 /// A module, with the checker at its pins.
 pub struct Module<'a> {
-    module: &'a mut dyn AimDevice,
+    module: &'a mut AimHost,
     pins: PinLog,
     timing_only: bool,
 }
 
 impl<'a> Module<'a> {
     /// A module that has just been reset.
-    pub fn new(module: &'a mut dyn AimDevice) -> Self {
+    pub fn new(module: &'a mut AimHost) -> Self {
         let pins = PinLog::of_module(module);
         Self { module, pins, timing_only: false }
     }

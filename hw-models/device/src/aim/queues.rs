@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A matrix times a vector on a module, and what waits for what.
+//! What waits for what while a module works through the commands of a program.
 //!
 //! ```text
 //! WR_SHARED  tile 0 │ tile 1                    │ tile 2
@@ -7,10 +7,10 @@
 //! RD_RESULT                  └▶ 0     └▶ 1 ...
 //! ```
 //!
-//! Of each tile of the vector, the columns of every group are read, group after group; with the last of
-//! a group's part its sums leave for the GPR, and from the second tile on the EPU adds them to what is
-//! there. Where there is one group only, its sums stay in the PUs over all tiles and leave once. So do those of every
-//! group with [`Order::OutputStationary`], for which each tile comes again for every group.
+//! A matrix times a vector in tiles: of each tile the columns of every group are read, group after group; with the last
+//! of a group's part its sums leave for the GPR, and from the second tile on the EPU adds them to what is there. In which
+//! order that is done is the program's matter. Here, each queue takes what is its own in the order of the program, and
+//! knows all that is to come.
 //!
 //! **Ping-pong** ([`IoBuffers::PingPong`]): two command queues, of the arrays and of the data lines, and
 //! two sides on both ends. A tile is filled into one side of the global buffer while the PUs read the
@@ -28,69 +28,25 @@
 //! show ([`Hazard`](crate::Hazard)).
 
 use super::channels::{Beat, WORD_TO_READ, read_to_result};
+use super::device::AimDevice;
 use super::epu::Sum;
-use super::layout::{self, AimLayout};
+use super::layout::word_of;
 use super::mode::{Mode, Modes};
 use super::module::Module;
+use super::program::{Stretch, Work};
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
-use super::units::{Order, RankController, SLOTS};
+use super::units::{Elements, RankController, SLOTS};
 use crate::accounts::Gap;
-use crate::error::DeviceError;
+use crate::device::Device;
 use crate::gemv::IoBuffers;
-use crate::statistics::Statistics;
 use std::collections::VecDeque;
 use std::iter::Peekable;
 
-/// Where the vector comes from.
-#[derive(Clone, Copy, Debug)]
-pub enum Operand<'a> {
-    /// From the host.
-    Vector(&'a [u16]),
-    /// From the GPR, from this place on.
-    Gpr(usize),
-}
-
-/// Multiplies a matrix that is in the banks with a vector. The outputs are returned, and are in the GPR
-/// from `outputs` on. Ends with all banks closed and no REF owed.
-///
-/// # Panics
-///
-/// If the vector has not as many elements as the matrix has columns, or the GPR has no room for the
-/// outputs of whole groups at that place.
-pub fn gemv(
-    module: &mut Module,
-    layout: &AimLayout,
-    operand: Operand<'_>,
-    outputs: usize,
-) -> Result<(Vec<u16>, Statistics), DeviceError> {
-    let from_gpr;
-    let vector = match operand {
-        Operand::Vector(vector) => vector,
-        Operand::Gpr(place) => {
-            from_gpr = module.gpr(place, layout.columns).to_vec();
-            &from_gpr
-        }
-    };
-    assert_eq!(vector.len(), layout.columns, "an element for each column");
-    let mut queues = Queues::new(module, layout, vector, outputs);
-    let mut requests = Requests::default();
-    module.begin();
-    while !queues.are_empty() {
-        let now = module.tck();
-        queues.ask(now, &mut requests);
-        let events = module.step(&mut requests)?;
-        queues.see(now, &events);
-    }
-    module.settle()?;
-    let statistics = module.end();
-    Ok((module.gpr(outputs, layout.rows).to_vec(), statistics))
-}
-
-/// A word of the vector on its way to the global buffers.
+/// A word of a filling on its way to the global buffers.
 #[derive(Clone, Copy)]
 struct Fill {
     filling: usize,
-    request: BusRequest,
+    number: usize,
     last: bool,
 }
 
@@ -111,7 +67,10 @@ const BUS_SLOT: u64 = 1;
 const LATE_TCK: u64 = 8;
 
 /// What is still to be asked for, and what it waits for.
-struct Queues<'a> {
+pub struct Queues<'a> {
+    work: &'a Work,
+    /// The words of the host.
+    operands: &'a [Elements],
     single: bool,
     /// Sides of each buffer.
     sides: usize,
@@ -128,7 +87,7 @@ struct Queues<'a> {
     /// Words that were not offered so far.
     words_left: usize,
     reads: Peekable<Box<dyn Iterator<Item = Read> + 'a>>,
-    sums: Box<dyn Iterator<Item = Sum> + 'a>,
+    sums: std::slice::Iter<'a, Sum>,
     /// Of each filling whose words are all on the pins or past them: from when on it can be read.
     readable_tck: Vec<u64>,
     /// Fillings whose last column is on the pins or past them.
@@ -152,55 +111,20 @@ struct Queues<'a> {
 }
 
 impl<'a> Queues<'a> {
-    fn new(module: &Module, layout: &'a AimLayout, vector: &'a [u16], outputs: usize) -> Self {
+    /// Those of a phase that begins now. `opens`: its first column is the first of a run.
+    pub fn new(module: &Module, work: &'a Work, operands: &'a [Elements], opens: bool) -> Self {
         let options = module.options();
         let single = options.io_buffers == IoBuffers::Single;
         let timing = &module.config().timing;
-        let (tiles, groups) = (layout.tiles(), layout.groups());
-        let stays = options.sums_stay(layout.rows);
-
-        // Each filling of the global buffer: its tile, and the groups that it is for.
-        let again = options.mapping.order == Order::OutputStationary;
-        let fillings = if again { groups * tiles } else { tiles };
-        let filling = move |number: usize| match again {
-            true => (number % tiles, number / tiles..number / tiles + 1),
-            false => (number, 0..groups),
-        };
-        let fills = (0..fillings).flat_map(move |number_of_filling| {
-            let (tile, _) = filling(number_of_filling);
-            let words = layout.tile_words(tile);
-            (0..words).map(move |number| {
-                let word = layout::word_of(vector, layout.first_word(tile) + number);
-                let last = number + 1 == words;
-                let request = BusRequest::Operand { number, word, last };
-                Fill { filling: number_of_filling, request, last }
-            })
+        let fills = work.fillings.iter().enumerate().flat_map(|(filling, of)| {
+            (0..of.words).map(move |number| Fill { filling, number, last: number + 1 == of.words })
         });
-        let reads = (0..fillings).flat_map(move |number| {
-            let (tile, groups) = filling(number);
-            let words = layout.tile_words(tile);
-            let end = groups.end;
-            let of_group = move |group| {
-                (0..words).map(move |word| {
-                    let (row, column) = layout.place(tile, group, word);
-                    let beat = Beat {
-                        word,
-                        first: word == 0 && !(stays && tile > 0),
-                        last: word + 1 == words && !(stays && tile + 1 < tiles),
-                        release: word + 1 == words && group + 1 == end,
-                    };
-                    let opens = (tile, group, word) == (0, 0, 0);
-                    let gap = if opens { Gap::Fill } else { Gap::Bubble };
-                    Read { filling: number, read: AllBankRead { row, column, beat, gap } }
-                })
-            };
-            groups.flat_map(of_group)
-        });
-        let sums = (0..if stays { 1 } else { tiles }).flat_map(move |tile| {
-            let place = move |group: usize| outputs + group * layout.pus();
-            (0..groups).map(move |group| Sum { place: place(group), goes_on: tile > 0 })
+        let reads = work.stretches.iter().enumerate().flat_map(move |(n, stretch)| {
+            (0..stretch.count).map(move |column| read(stretch, column, opens && n == 0))
         });
         Self {
+            work,
+            operands,
             single,
             sides: if single { 1 } else { 2 },
             to_result_tck: TO_COLUMN_TCK + 2 * (read_to_result(options.pu_clocks) - 1),
@@ -210,9 +134,9 @@ impl<'a> Queues<'a> {
             results_tck: timing.cl_reg_tck + timing.burst_tck,
             fills: (Box::new(fills) as Box<dyn Iterator<Item = Fill>>).peekable(),
             reads: (Box::new(reads) as Box<dyn Iterator<Item = Read>>).peekable(),
-            words_left: (0..fillings).map(|number| layout.tile_words(filling(number).0)).sum(),
-            sums: Box::new(sums),
-            readable_tck: Vec::with_capacity(fillings),
+            words_left: work.fillings.iter().map(|filling| filling.words).sum(),
+            sums: work.sums.iter(),
+            readable_tck: Vec::with_capacity(work.fillings.len()),
             released: 0,
             asked_sums: 0,
             left_sums: 0,
@@ -227,21 +151,26 @@ impl<'a> Queues<'a> {
     }
 
     /// Whether everything has been on the pins.
-    fn are_empty(&mut self) -> bool {
+    pub fn are_empty(&mut self) -> bool {
         self.reads.peek().is_none()
+            && self.words_left == 0
+            && self.sums.len() == 0
+            && self.offered_bus.is_none()
+            && self.taken_bus.is_empty()
             && self.offered_read.is_none()
             && self.taken_reads.is_empty()
             && self.left_sums == self.asked_sums
     }
 
     /// Offers what may go, if nothing is offered.
-    fn ask(&mut self, now: u64, requests: &mut Requests) {
+    pub fn ask(&mut self, module: &Module, requests: &mut Requests) {
+        let now = module.tck();
         if self.offered_read.is_none() {
             self.offer_read(now);
             requests.array = self.offered_read.map(|read| ArrayRequest::Read(read.read));
         }
         if self.offered_bus.is_none() {
-            self.offer_bus(now);
+            self.offer_bus(now, module);
             requests.bus = self.offered_bus.map(|(request, _)| request);
         }
     }
@@ -303,13 +232,13 @@ impl<'a> Queues<'a> {
                 .is_some_and(|ready| ready + LATE_TCK <= now + self.to_result_tck)
     }
 
-    fn offer_bus(&mut self, now: u64) {
+    fn offer_bus(&mut self, now: u64, module: &Module) {
         if now + TO_BUS_TCK < self.modes.earliest_tck(Mode::Registers) {
             return;
         }
         let ready = |&tck: &u64| now + TO_BUS_TCK >= tck;
         if self.ready_tck.front().is_some_and(ready)
-            && let Some(sum) = self.sums.next()
+            && let Some(&sum) = self.sums.next()
         {
             self.ready_tck.pop_front();
             self.offered_bus = Some((BusRequest::Results(sum), None));
@@ -320,10 +249,18 @@ impl<'a> Queues<'a> {
         let in_turn = !self.single || self.left_sums == self.asked_sums;
         let fill = self.fills.next_if(|fill| in_turn && fill.filling < released + sides);
         self.words_left -= usize::from(fill.is_some());
-        self.offered_bus = fill.map(|fill| (fill.request, Some(fill)));
+        self.offered_bus = fill.map(|fill| (self.operand(fill, module), Some(fill)));
     }
 
-    fn see(&mut self, now: u64, events: &Events) {
+    /// The request of a word.
+    fn operand(&self, Fill { filling, number, last }: Fill, module: &Module) -> BusRequest {
+        let kept = |place, count| module.gpr(place, count);
+        let word = self.work.fillings[filling].word(number, self.operands, kept);
+        BusRequest::Operand { number, word: word_of(&word, 0), last }
+    }
+
+    /// What happened in a cycle that began at `now`.
+    pub fn see(&mut self, now: u64, events: &Events) {
         if events.array_taken {
             self.taken_reads.extend(self.offered_read.take());
         }
@@ -364,9 +301,24 @@ impl<'a> Queues<'a> {
     }
 }
 
+/// A column of a stretch; `opens`: of the first of a run.
+fn read(stretch: &Stretch, n: usize, opens: bool) -> Read {
+    let &Stretch { row, column, word, count, first, last, filling, release } = stretch;
+    let (begins, ends) = (n == 0, n + 1 == count);
+    let beat = Beat {
+        word: word + n,
+        first: first && begins,
+        last: last && ends,
+        release: release && ends,
+    };
+    let gap = if opens && begins { Gap::Fill } else { Gap::Bubble };
+    Read { filling, read: AllBankRead { row, column: column + n, beat, gap } }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::aim::program::{Filling, Source};
     use crate::aim::{AimOptions, AimUnits};
     use crate::config::Config;
 
@@ -375,8 +327,23 @@ mod tests {
         let (config, options) = (Config::gddr6_aim(), AimOptions::default());
         let units = AimUnits::models(&config, options);
         let module = Module::new(config.clone(), units, options);
-        let layout = AimLayout::new(&config, &options, 2000, 16, 0).expect("it fits");
-        let mut queues = Queues::new(&module, &layout, &[0; 16], 0);
+        // 2000 x 16: eight groups of a column.
+        let stretch = |column| Stretch {
+            row: 0,
+            column,
+            word: 0,
+            count: 1,
+            first: true,
+            last: true,
+            filling: 0,
+            release: column == 7,
+        };
+        let work = Work {
+            fillings: vec![Filling { words: 1, source: Source::Host(0) }],
+            stretches: (0..8).map(stretch).collect(),
+            sums: (0..8).map(|group| Sum { place: 256 * group, goes_on: false }).collect(),
+        };
+        let mut queues = Queues::new(&module, &work, &[[0; 16]], true);
         assert!(queues.has_room_for_results(0), "both sides are free");
 
         // Two sums are on their way: the older can be read from tCK 100 on.
@@ -393,7 +360,7 @@ mod tests {
         queues.ready_tck.pop_front();
         let results = (BusRequest::Results(Sum { place: 0, goes_on: false }), None);
         let fill = queues.fills.next().expect("there is a word");
-        queues.taken_bus.extend([(fill.request, Some(fill)), results]);
+        queues.taken_bus.extend([(queues.operand(fill, &module), Some(fill)), results]);
         assert!(!queues.has_room_for_results(200));
         queues.taken_bus.rotate_left(1);
         assert!(queues.has_room_for_results(0));

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+//! Runs of programs on a module.
+//!
+//! Commands are those that the dispatcher makes of a program, and have the meaning that they have for the hub. What they
+//! take on the channels and in the EPU is counted; the time of the dispatcher is not, nor that of loads: all commands of a
+//! run are known when it starts. So the queues never wait for commands or operands, and a product is 16 tCK ahead of the
+//! hub's (`rtl/module/aim_hub.md`). A phase begins when the one before it is done, and a CLOSE_ALL ends when no REF is owed.
+
+use super::device::{AimDevice, AimStart};
+use super::layout::Write;
+use super::module::Module;
+use super::program::{Phase, Work, phases};
+use super::queues::Queues;
+use super::requests::{ArrayRequest, Events, Requests};
+use super::units::{AimOptions, Elements};
+use super::weigh::weigh;
+use crate::device::Device;
+use crate::dispatch::{DispatchError, PATIENCE_TCK};
+use crate::error::DeviceError;
+
+impl AimDevice for Module {
+    fn options(&self) -> AimOptions {
+        self.options
+    }
+
+    fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
+        for write in writes {
+            let array = Some(ArrayRequest::Write(write));
+            let mut requests = Requests { array, ..Default::default() };
+            while !self.step(&mut requests)?.array_taken {}
+        }
+        Ok(())
+    }
+
+    /// A program that is wrong anywhere is not begun.
+    fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError> {
+        let AimStart { request, address, operands } = start;
+        let fault = |status| DispatchError::Fault { request, status, address };
+        let commands = self.loaded.commands(request, address).map_err(fault)?;
+        let phases = phases(commands, request, operands.len(), &self.config, self.options.pus())?;
+        let mut opens = true;
+        for phase in &phases {
+            match phase {
+                Phase::Work(work) => {
+                    self.step_until(Requests::default(), Self::is_idle)?;
+                    self.work(work, operands, opens)?;
+                    opens &= work.stretches.is_empty();
+                }
+                Phase::Weigh { head, place, tokens } => {
+                    self.step_until(Requests::default(), Self::is_idle)?;
+                    weigh(self, *head, *place, *tokens)?;
+                }
+                Phase::Close => {
+                    let array = Some(ArrayRequest::CloseAll);
+                    let close = Requests { array, head_end: true, ..Default::default() };
+                    self.step_until(close, Self::is_settled)?;
+                }
+            }
+        }
+        self.step_until(Requests::default(), Self::is_settled)
+    }
+
+    fn gpr(&self, place: usize, count: usize) -> &[u16] {
+        self.epu.gpr(place, count)
+    }
+}
+
+impl Module {
+    /// Works through the commands of a phase; `opens`: there was no column before it in the run.
+    fn work(&mut self, work: &Work, operands: &[Elements], opens: bool) -> Result<(), DeviceError> {
+        let mut queues = Queues::new(self, work, operands, opens);
+        let mut requests = Requests::default();
+        let mut last_event_tck = self.tck();
+        while !queues.are_empty() {
+            let now = self.tck();
+            queues.ask(self, &mut requests);
+            let events = self.step(&mut requests)?;
+            queues.see(now, &events);
+            if is_event(&events) {
+                last_event_tck = now;
+            }
+            be_patient(last_event_tck, now)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for something, which may be nothing, until it was taken and `done` holds.
+    fn step_until(
+        &mut self,
+        mut requests: Requests,
+        done: fn(&Self) -> bool,
+    ) -> Result<(), DeviceError> {
+        let from_tck = self.tck();
+        while requests.array.is_some() || !done(self) {
+            self.step(&mut requests)?;
+            requests.head_end = false;
+            be_patient(from_tck, self.tck())?;
+        }
+        Ok(())
+    }
+}
+
+fn is_event(events: &Events) -> bool {
+    events.array_taken || events.bus_taken || events.read || events.operand || events.results
+}
+
+/// An error if nothing has happened for long.
+fn be_patient(last_event_tck: u64, now: u64) -> Result<(), DispatchError> {
+    match now - last_event_tck <= PATIENCE_TCK {
+        true => Ok(()),
+        false => Err(DispatchError::Stuck { overwritten: false }),
+    }
+}

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+//! The host of a module of AiM channels: programs, rows and T_cur for what operators ask for.
+//!
+//! What the module needs is loaded before an operator starts, and is not counted with it. Where the command buffer has no
+//! room for the program of an operator, that is cut into several, which run one after the other.
+
+use crate::driver::{Driver, DriverError};
+use crate::program::aim::{self as program, REST_REQUEST};
+use crate::program::{Builder, Program, ProgramError, Template};
+use pimlico_device::aim::{
+    AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
+    Module, Write,
+};
+use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Statistics};
+use pimlico_dpa::{ENTRIES, Opcode};
+use pimlico_ports::{Instances, Unit};
+use pimlico_units::module::{AimHubIn, AimHubOut};
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// The number of the one request that runs.
+const REQUEST: u8 = 0;
+
+/// What an operator gave, in binary16, and what it cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Its results.
+    pub values: Vec<u16>,
+    /// Its cost.
+    pub statistics: Statistics,
+}
+
+/// The attention of a query head: one operator after the other, with what is between them in the GPR.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AimAttention {
+    /// For each token its score, before scaling.
+    pub score: Step,
+    /// For each token its weight.
+    pub softmax: Step,
+    /// The context.
+    pub context: Step,
+}
+
+/// A module with its host. What writes or computes ends with all banks closed and no REF owed.
+pub struct AimHost {
+    device: Box<dyn AimDevice>,
+    driver: Driver,
+}
+
+/// What a program runs on.
+#[derive(Clone, Copy, Default)]
+struct Run<'a> {
+    /// Where its rows are.
+    layout: Option<&'a AimLayout>,
+    tokens: usize,
+    /// Tokens of [`REST_REQUEST`].
+    rest: usize,
+    operands: &'a [Elements],
+}
+
+impl AimHost {
+    /// The host of a module that has just been reset.
+    pub fn new(device: impl AimDevice + 'static) -> Self {
+        Self { device: Box::new(device), driver: Driver::new() }
+    }
+
+    /// That of the engine.
+    ///
+    /// # Panics
+    ///
+    /// If the configuration is not that of a channel: see [`Module::new`].
+    pub fn engine(config: &Config, options: AimOptions) -> Self {
+        Self::new(Module::new(config.clone(), AimUnits::models(config, options), options))
+    }
+
+    /// That of a hub.
+    pub fn hub<M>(
+        config: Config,
+        options: AimOptions,
+        hub: Box<dyn Instances<M>>,
+    ) -> Result<Self, ConfigError>
+    where
+        M: Unit<In = AimHubIn, Out = AimHubOut>,
+    {
+        Ok(Self::new(Hub::new(config, options, hub)?))
+    }
+
+    /// Organisation and timing of a channel.
+    pub fn config(&self) -> &Config {
+        self.device.config()
+    }
+
+    /// How the module works.
+    pub fn options(&self) -> AimOptions {
+        self.device.options()
+    }
+
+    /// tCK since the reset.
+    pub fn tck(&self) -> u64 {
+        self.device.tck()
+    }
+
+    /// What the host has written to the dispatcher.
+    pub fn driver(&self) -> &Driver {
+        &self.driver
+    }
+
+    /// Starts a measurement: statistics count from here. Operators measure themselves.
+    pub fn begin(&mut self) {
+        self.device.begin();
+    }
+
+    /// Ends a measurement.
+    pub fn end(&mut self) -> Statistics {
+        self.device.end()
+    }
+
+    /// Has the pins of a channel watched from here on: all have the same commands, and data at the same time.
+    pub fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.device.watch(watch);
+    }
+
+    /// Writes a waveform of what follows to a file.
+    pub fn trace(&mut self, file: &Path) -> io::Result<()> {
+        self.device.trace(file)
+    }
+
+    /// Ends the waveform.
+    pub fn finish_trace(&mut self) -> io::Result<()> {
+        self.device.finish_trace()
+    }
+
+    /// Writes columns.
+    pub fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
+        self.device.write(writes)?;
+        let close = |program: &mut Builder| program.command(Template::new(Opcode::CloseAll));
+        let words = Program::new(close).words().map_err(no_program)?;
+        let address = self.load(&words, &Run::default())?;
+        self.device.run(AimStart { request: REQUEST, address, operands: &[] })
+    }
+
+    /// Multiplies a matrix that is in the banks with a vector.
+    ///
+    /// # Panics
+    ///
+    /// If the vector has not as many elements as the matrix has columns.
+    pub fn product(
+        &mut self,
+        layout: &AimLayout,
+        vector: &[u16],
+    ) -> Result<(Vec<u16>, Statistics), DeviceError> {
+        let Step { values, statistics } = self.multiply(layout, vector)?;
+        Ok((values, statistics))
+    }
+
+    /// Computes the attention of a query to a head that is in the banks; `scale` is the factor of the scores in
+    /// binary16.
+    ///
+    /// # Panics
+    ///
+    /// If the query has not as many elements as the head's vectors.
+    pub fn attention(
+        &mut self,
+        head: &AimHead,
+        query: &[u16],
+        scale: u16,
+    ) -> Result<AimAttention, DeviceError> {
+        let score = self.score(head, query)?;
+        let softmax = self.softmax(head.context(), scale)?;
+        let context = self.context(head)?;
+        Ok(AimAttention { score, softmax, context })
+    }
+
+    /// Runs a program; what is not there is written before.
+    fn run(&mut self, words: &[u64], run: &Run<'_>) -> Result<Statistics, DeviceError> {
+        let address = self.load(words, run)?;
+        self.device.begin();
+        self.device.run(AimStart { request: REQUEST, address, operands: run.operands })?;
+        Ok(self.device.end())
+    }
+
+    /// Sees that what a run needs is in the module. Returns the program's first word.
+    fn load(&mut self, words: &[u64], run: &Run<'_>) -> Result<u16, DeviceError> {
+        self.try_load(words, run).map_err(|error| match error {
+            DriverError::Rank(error) => error,
+            error => DeviceError::NoProgram(Box::new(error)),
+        })
+    }
+
+    fn try_load(&mut self, words: &[u64], run: &Run<'_>) -> Result<u16, DriverError> {
+        let Self { device, driver } = self;
+        let address = driver.program(&mut **device, words)?;
+        driver.tokens(&mut **device, REQUEST, run.tokens as u32)?;
+        if run.rest > 0 {
+            driver.tokens(&mut **device, REST_REQUEST, run.rest as u32)?;
+        }
+        if let Some(layout) = run.layout {
+            // Each row that the table has room for has an entry of its own, so that none is written twice.
+            let rows = layout.first_row()..layout.end_row();
+            let base = if rows.end <= ENTRIES { rows.start } else { 0 };
+            let entries: Vec<_> = rows.map(|row| u16::try_from(row).ok()).collect();
+            driver.rows(&mut **device, REQUEST, base, &entries)?;
+        }
+        Ok(address)
+    }
+
+    /// A matrix times a vector of the host, with the program of its shape.
+    fn multiply(&mut self, layout: &AimLayout, vector: &[u16]) -> Result<Step, DeviceError> {
+        assert_eq!(vector.len(), layout.columns, "an element for each column");
+        let options = self.device.options();
+        let fillings = program::fillings(layout, &options);
+        let program = |part: Range<usize>| program::product(layout, &options, &fillings[part]);
+        let mut statistics = Statistics::default();
+        for (part, words) in programs(0..fillings.len(), &program).map_err(no_program)? {
+            let operands = program::product_words(layout, &fillings[part]);
+            let operands: Vec<_> = operands.map(|word| word_of(vector, word)).collect();
+            let run = Run { layout: Some(layout), operands: &operands, ..Run::default() };
+            statistics = statistics.and(self.run(&words, &run)?);
+        }
+        Ok(Step { values: self.device.gpr(0, layout.rows).to_vec(), statistics })
+    }
+
+    fn score(&mut self, head: &AimHead, query: &[u16]) -> Result<Step, DeviceError> {
+        if head.k.tiles() > 1 {
+            return self.multiply(&head.k, query);
+        }
+        assert_eq!(query.len(), head.head_dim(), "an element for each of the vectors");
+        let options = self.device.options();
+        let words = 0..head.head_dim().div_ceil(MULTIPLIERS);
+        let words: Vec<_> = words.map(|word| word_of(query, word)).collect();
+        let run = Run {
+            layout: Some(&head.k.whole()),
+            tokens: head.context(),
+            rest: 0,
+            operands: &words.repeat(program::score_fillings(head, &options)),
+        };
+        let program = program::score(head, &options).words().map_err(no_program)?;
+        let statistics = self.run(&program, &run)?;
+        Ok(Step { values: self.device.gpr(0, head.context()).to_vec(), statistics })
+    }
+
+    fn softmax(&mut self, tokens: usize, scale: u16) -> Result<Step, DeviceError> {
+        self.device.set_scale(scale);
+        let words = program::softmax().words().map_err(no_program)?;
+        let statistics = self.run(&words, &Run { tokens, ..Run::default() })?;
+        Ok(Step { values: self.device.gpr(0, tokens).to_vec(), statistics })
+    }
+
+    fn context(&mut self, head: &AimHead) -> Result<Step, DeviceError> {
+        let options = self.device.options();
+        let (tail, rest) = program::tail(head);
+        let layout = head.v.whole();
+        let run = Run { layout: Some(&layout), tokens: head.context(), rest, ..Run::default() };
+        let program = |parts| program::context(head, &options, tail, parts);
+        let mut statistics = Statistics::default();
+        let parts = 0..program::context_parts(head, &options);
+        for (_, words) in programs(parts, &program).map_err(no_program)? {
+            statistics = statistics.and(self.run(&words, &run)?);
+        }
+        let values = self.device.gpr(program::context_place(head), head.head_dim()).to_vec();
+        Ok(Step { values, statistics })
+    }
+}
+
+/// The programs of an operator of so many parts: one, or as many halves as the command buffer asks for.
+fn programs(
+    parts: Range<usize>,
+    program: &dyn Fn(Range<usize>) -> Program,
+) -> Result<Vec<(Range<usize>, Vec<u64>)>, ProgramError> {
+    match program(parts.clone()).words() {
+        Err(ProgramError::Words(_)) if parts.len() > 1 => {
+            let middle = parts.start.midpoint(parts.end);
+            let mut all = programs(parts.start..middle, program)?;
+            all.extend(programs(middle..parts.end, program)?);
+            Ok(all)
+        }
+        words => Ok(vec![(parts, words?)]),
+    }
+}
+
+fn no_program(error: ProgramError) -> DeviceError {
+    DeviceError::NoProgram(Box::new(DriverError::Program(error)))
+}
+
+/// A word of a vector, filled up with +0.
+fn word_of(vector: &[u16], word: usize) -> Elements {
+    let element = |n: usize| vector.get(MULTIPLIERS * word + n).copied();
+    std::array::from_fn(|n| element(n).unwrap_or(0))
+}
