@@ -54,6 +54,7 @@ kinds! {
     SpdCheck "spd-check",
     SweepBatch "sweep-batch",
     SweepDram "sweep-dram",
+    SweepGroups "sweep-groups",
     SweepIoBuffers "sweep-io-buffers",
     SweepIoBuffersAssumptions "sweep-io-buffers-assumptions",
     SweepNumerics "sweep-numerics",

@@ -3,6 +3,7 @@
 
 mod batch;
 mod dram;
+mod groups;
 mod io_buffers;
 mod numerics;
 mod programs;
@@ -27,6 +28,8 @@ enum Study {
     Batch(batch::BatchArguments),
     /// Chips of 8 or 16 Gb, of which 16, 8 or 4 banks may open in a tFAW: heads, a matrix, a layer, text
     Dram(dram::DramArguments),
+    /// Channels of an AiM module in groups, with a head of attention in each: tCK of a layer's attention, idle PUs, V's memory
+    Groups(groups::GroupsArguments),
     /// Ping-pong I/O buffers or single ones on a module of AiM channels: cycles, and slots by cause
     IoBuffers(io_buffers::IoBuffersArguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
@@ -44,6 +47,7 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
     match &arguments.study {
         Study::Batch(arguments) => batch::run(arguments),
         Study::Dram(arguments) => dram::run(arguments),
+        Study::Groups(arguments) => groups::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),

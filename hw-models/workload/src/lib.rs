@@ -18,6 +18,7 @@
 //! | [`numerics`] | a study: early or late normalisation, sums of 16 or 32 bits |
 //! | [`study`] | a study: what programs of the dispatcher save |
 //! | [`batch`] | a study: how many requests fit, with static and with lazy allocation |
+//! | [`channel_groups`] | a study: attention of a layer with the channels of a module in groups |
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`layer`] | an operator: a decoder layer |
@@ -52,6 +53,7 @@
 pub mod aim;
 pub mod attention;
 pub mod batch;
+pub mod channel_groups;
 pub mod decode;
 pub mod error;
 pub mod fc;

@@ -65,7 +65,7 @@ pub fn on_ranks<O: Operator>(
 
 /// An operator on a module of AiM channels.
 pub fn on_module<O: Operator>(module: &mut AimHost, operator: &O) -> Result<Report, WorkloadError> {
-    execute(operator, &mut Module::new(module), SILENT)
+    execute(operator, &mut Module::new(std::slice::from_mut(module)), SILENT)
 }
 
 /// An operator that is nothing but tasks on synthetic data. It is an [`Operator`].

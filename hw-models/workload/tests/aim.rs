@@ -269,7 +269,8 @@ fn heads_that_are_alike_cost_as_much() {
     let options = AimOptions { channels: 2, refresh: false, ..AimOptions::default() };
     let [all, sample] = [false, true].map(|timing_only| {
         let mut module = module(options);
-        let mut system = system::Module::new(&mut module).timing_only(timing_only);
+        let mut system =
+            system::Module::new(std::slice::from_mut(&mut module)).timing_only(timing_only);
         let report = operator::execute(&layer(130), &mut system, SILENT);
         report.expect("it fits")
     });

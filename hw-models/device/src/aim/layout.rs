@@ -80,6 +80,19 @@ pub enum LayoutError {
         /// Columns.
         columns: usize,
     },
+    /// A head's scores or its weights and outputs do not fit a group's part of the GPR.
+    #[error(
+        "{wanted} elements for a head's scores: of the {GPR} of the GPR each of {groups} groups of \
+         channels has {there}"
+    )]
+    GprPart {
+        /// Elements that the head takes.
+        wanted: usize,
+        /// Groups.
+        groups: usize,
+        /// Elements that a group has.
+        there: usize,
+    },
 }
 
 /// Where the elements of a matrix lie.

@@ -71,6 +71,9 @@ impl DeviceSpec {
     }
 
     fn check_topology(&self) -> Result<(), ConfigError> {
+        if self.topology.groups != 1 {
+            return Err(ConfigError::key(&"groups: with system aim only, not with l3"));
+        }
         let topology = self.topology();
         let topology = topology.map_err(|e| ConfigError::key(&format!("topology: {e}")))?;
         if topology.mdq() == Mdq::Shared && topology.ranks() == 1 {
@@ -82,7 +85,8 @@ impl DeviceSpec {
 
     fn check_aim(&self, config: &Config) -> Result<(), ConfigError> {
         aim::check(config)?;
-        let TopologyTable { channels, dimms, ranks, mdq } = self.topology;
+        let TopologyTable { channels, groups, dimms, ranks, mdq } = self.topology;
+        let divide = channels.is_multiple_of(groups);
         let UnitTable { multipliers, sums, normalise, gear } = self.units;
         let shared_bytes = self.buffers.shared_bytes;
         let column_bytes = config.organisation.column_bytes;
@@ -95,6 +99,7 @@ impl DeviceSpec {
                 ("shared_bytes", shared_bytes as u64, global, "2048, the RTL's"),
                 ("CCD_RESULT", results_tck, results_tck <= MOST_AIM_CCD_RESULT_TCK, "at most 4"),
                 ("channels", channels as u64, (1..=MOST_CHANNELS).contains(&channels), "1 to 64"),
+                ("groups", groups as u64, divide, "a number that divides the channels"),
                 ("dimms", dimms as u64, dimms == 1, "1 with system aim"),
                 ("ranks", ranks as u64, ranks == 1, "1 with system aim"),
             ],

@@ -102,7 +102,7 @@ impl DeviceSpec {
 
     /// Where its ranks are.
     pub fn topology(&self) -> Result<Topology, TopologyError> {
-        let TopologyTable { channels, dimms, ranks, mdq } = self.topology;
+        let TopologyTable { channels, dimms, ranks, mdq, .. } = self.topology;
         Ok(Topology::new(channels, dimms, ranks)?.with_mdq(mdq))
     }
 }

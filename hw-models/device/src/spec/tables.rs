@@ -60,10 +60,21 @@ pub struct BufferTable {
 pub struct TopologyTable {
     /// Channels of the host, or of an AiM's module.
     pub channels: usize,
+    /// Groups of an AiM's channels that work side by side.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub groups: usize,
     /// DIMMs on a channel.
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
     /// Whose the data lines between buffer chip and chips are.
     pub mdq: Mdq,
+}
+
+fn one() -> usize {
+    1
+}
+
+fn is_one(number: &usize) -> bool {
+    *number == 1
 }

@@ -8,30 +8,34 @@ use pimlico_device::Mismatch;
 use pimlico_workload::report::Report;
 use pimlico_workload::system::Module;
 #[cfg(feature = "rtl")]
-use {super::backend, pimlico_testbenches::Waveforms};
+use {super::backend, pimlico_testbenches::Waveforms, std::io};
 
-/// Runs a job.
+/// Runs a job. The waveform is of the first group: the others are told the same.
 pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {
-    let (config, options) = (arguments.dram_config(), arguments.aim_options());
-    let mut module = arguments.backend.aim_device(&config, options, arguments.seed)?;
+    let config = arguments.dram_config();
+    let (groups, options) = arguments.aim_groups()?;
+    let mut module = arguments.backend.aim_devices(&config, options, groups, arguments.seed)?;
     if let Some(file) = &arguments.vcd {
-        module.trace(file).map_err(|e| Failure::file(file, &e))?;
+        module[0].trace(file).map_err(|e| Failure::file(file, &e))?;
     }
     let report = job.run(&mut Module::new(&mut module).timing_only(arguments.timing_only));
     let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments));
-    module.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
+    module[0].finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
     report
 }
 
 /// Runs the job again to write the waveforms around a mismatch; returns their names.
 #[cfg(feature = "rtl")]
 fn show(mismatch: &Mismatch, job: &Job, arguments: &RunArguments) -> String {
-    let (config, options) = (arguments.dram_config(), arguments.aim_options());
+    let config = arguments.dram_config();
     let again = super::again(job, arguments);
     let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
+        let (groups, options) = arguments.aim_groups().map_err(io::Error::other)?;
         let found = (mismatch, again.as_str());
-        let mut module = backend::watched_hub(&config, options, arguments.seed, found, files)?;
-        let _ = job.run(&mut Module::new(&mut module)); // ends in the same mismatch
+        let hubs = (groups, options);
+        let mut module = backend::watched_hubs(&config, hubs, arguments.seed, found, files)?;
+        let mut system = Module::new(&mut module).timing_only(arguments.timing_only);
+        let _ = job.run(&mut system); // ends in the same mismatch
         Ok(())
     });
     super::shown(written, arguments)

@@ -71,6 +71,7 @@ pub struct RunArguments {
     pub(super) io_buffers: Option<Buffers>,
     pub(super) mode_change: Switch,
     pub(super) channels: Option<usize>,
+    pub(super) groups: Option<usize>,
     pub(super) dimms: Option<usize>,
     pub(super) ranks: Option<usize>,
     pub(super) mdq: Option<MdqArgument>,
@@ -212,6 +213,7 @@ impl RunArguments {
             io_buffers: None,
             mode_change: Switch::On,
             channels: None,
+            groups: None,
             dimms: None,
             ranks: None,
             mdq: None,
@@ -255,7 +257,7 @@ impl RunArguments {
 
     /// How many ranks there are.
     pub(super) fn topology(&self) -> Result<Topology, Failure> {
-        let TopologyTable { channels, dimms, ranks, mdq } = self.spec().topology;
+        let TopologyTable { channels, dimms, ranks, mdq, .. } = self.spec().topology;
         let of = Topology::new(
             self.channels.unwrap_or(channels),
             self.dimms.unwrap_or(dimms),
@@ -387,10 +389,22 @@ impl RunArguments {
         )
     }
 
-    /// How a module works.
-    pub(super) fn aim_options(&self) -> AimOptions {
+    /// Groups of channels of a module, and how one of them works.
+    pub(super) fn aim_groups(&self) -> Result<(usize, AimOptions), Failure> {
+        let TopologyTable { channels, groups, .. } = self.spec().topology;
+        let channels = self.channels.unwrap_or(channels);
+        let groups = self.groups.unwrap_or(groups);
+        if !channels.is_multiple_of(groups) {
+            let message =
+                format!("--groups {groups}: expected a number that divides {channels} channels");
+            return Err(Failure::Input(message));
+        }
+        Ok((groups, self.aim_options(channels / groups)))
+    }
+
+    /// How so many channels work.
+    fn aim_options(&self, channels: usize) -> AimOptions {
         let refresh = self.refresh == Switch::On;
-        let channels = self.channels.unwrap_or(self.spec().topology.channels);
         let mode_change = self.mode_change == Switch::On;
         let io_buffers = self.io_buffers();
         AimOptions { channels, io_buffers, refresh, mode_change, ..AimOptions::default() }

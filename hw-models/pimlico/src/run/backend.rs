@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use clap::ValueEnum;
-use pimlico_device::aim::AimOptions;
+use pimlico_device::aim::{AimOptions, HUB_CHANNELS};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Config, ConfigError, Dimm, Gear, ModuleDevice, Normalise, Options, RankDevice, SumFormat,
@@ -29,12 +29,25 @@ const BEFORE: u64 = 128;
 pub(super) enum Backend {
     /// The engine: fast, and equal to the models in results, tCK and statistics
     Fast,
-    /// The cycle model of the module; of AiM channels a hub of two
+    /// The cycle model of the module; of AiM channels a hub of two, for each group of them
     Model,
     /// The RTL of the module, through Verilator
     Rtl,
     /// RTL and cycle model, every port compared in every cycle
     Lockstep,
+}
+
+/// Seed of a group of channels: that of the run for the first, and so for a module without groups.
+fn group_seed(seed: u64, group: usize) -> u64 {
+    seed.wrapping_add(group as u64)
+}
+
+/// What is said of channels that are no hub.
+fn in_hubs(channels: usize) -> String {
+    match (channels / HUB_CHANNELS, channels % HUB_CHANNELS) {
+        (hubs @ 1.., 0) => format!("; with --channels {channels} use --groups {hubs}"),
+        _ => String::new(),
+    }
 }
 
 /// The modules whose RTL is built. Gears other than the default are, for sums of binary16 that are normalised
@@ -158,25 +171,47 @@ impl Backend {
         }
     }
 
-    /// A module of AiM channels that has just been reset, with its host.
-    pub(super) fn aim_device(
+    /// A module of so many groups of AiM channels, which have just been reset and work as `options` say.
+    pub(super) fn aim_devices(
         self,
         config: &Config,
         options: AimOptions,
+        groups: usize,
+        seed: u64,
+    ) -> Result<Vec<AimHost>, Failure> {
+        (0..groups)
+            .map(|group| self.aim_device(config, options, groups, group_seed(seed, group)))
+            .collect()
+    }
+
+    fn aim_device(
+        self,
+        config: &Config,
+        options: AimOptions,
+        groups: usize,
         seed: u64,
     ) -> Result<AimHost, Failure> {
         if self == Self::Fast {
             return Ok(AimHost::engine(config, options));
         }
-        of_hub!(options, M => self.hub::<M>(config, options, seed))
+        of_hub!(options, M => self.hub::<M>(config, options, groups, seed))
     }
 
-    fn hub<M>(self, config: &Config, options: AimOptions, seed: u64) -> Result<AimHost, Failure>
+    fn hub<M>(
+        self,
+        config: &Config,
+        options: AimOptions,
+        groups: usize,
+        seed: u64,
+    ) -> Result<AimHost, Failure>
     where
         M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
     {
         let hub = AimHost::hub(config.clone(), options, self.instances::<M>(seed)?);
-        hub.map_err(|error| Failure::Input(format!("--backend {}: {error}", self.name())))
+        let fits = in_hubs(options.channels * groups);
+        let fits = if options.channels == HUB_CHANNELS { String::new() } else { fits };
+        let about = |error| Failure::Input(format!("--backend {}: {error}{fits}", self.name()));
+        hub.map_err(about)
     }
 }
 
@@ -215,32 +250,41 @@ where
     Ok(Box::new(Attached::new(module.map_err(io::Error::other)?)))
 }
 
-/// A module of AiM channels in lockstep, as [`watched`].
+/// A module of AiM channels in lockstep, as [`watched`]: so many groups of them, each a hub that works as the options say.
+/// The mismatch is in the instance of the hub that its group has.
 #[cfg(feature = "rtl")]
-pub(super) fn watched_hub(
+pub(super) fn watched_hubs(
     config: &Config,
-    options: AimOptions,
+    (groups, options): (usize, AimOptions),
     seed: u64,
     found: (&Mismatch, &str),
     files: &Waveforms,
-) -> io::Result<AimHost> {
-    fn watched<M>(
-        (config, options, seed, (mismatch, command), files): WatchedHub<'_>,
-    ) -> io::Result<AimHost>
-    where
-        M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
-    {
-        use pimlico_testbenches::{Lockstep, Window};
-        let mut hub = Lockstep::<M>::new(1, seed);
-        let from = mismatch.cycle.saturating_sub(BEFORE);
-        let window = Window { from, cycle_ps: aim::SLOTS as u64 * config.tck_ps };
-        hub.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
-        AimHost::hub(config.clone(), options, Box::new(hub)).map_err(io::Error::other)
-    }
-    let what = (config, options, seed, found, files);
-    of_hub!(options, M => watched::<M>(what))
+) -> io::Result<Vec<AimHost>> {
+    let hub = |group: usize| {
+        let seed = group_seed(seed, group);
+        let found = (found.0.instance == group).then_some(found);
+        let what = (config, options, seed, found, files);
+        of_hub!(options, M => watched_hub::<M>(what))
+    };
+    (0..groups).map(hub).collect()
 }
 
 /// The arguments of [`watched_hub`].
 #[cfg(feature = "rtl")]
-type WatchedHub<'a> = (&'a Config, AimOptions, u64, (&'a Mismatch, &'a str), &'a Waveforms);
+type WatchedHub<'a> = (&'a Config, AimOptions, u64, Option<(&'a Mismatch, &'a str)>, &'a Waveforms);
+
+/// The hub of a group, which is watched if the mismatch is there.
+#[cfg(feature = "rtl")]
+fn watched_hub<M>((config, options, seed, found, files): WatchedHub<'_>) -> io::Result<AimHost>
+where
+    M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
+{
+    use pimlico_testbenches::{Lockstep, Window};
+    let mut hub = Lockstep::<M>::new(1, seed);
+    if let Some((mismatch, command)) = found {
+        let from = mismatch.cycle.saturating_sub(BEFORE);
+        let window = Window { from, cycle_ps: pimlico_device::aim::SLOTS as u64 * config.tck_ps };
+        hub.watch(0, files, window, &format!("seed {seed}\n{command}"))?;
+    }
+    AimHost::hub(config.clone(), options, Box::new(hub)).map_err(io::Error::other)
+}

@@ -261,6 +261,9 @@ pub(super) struct AimDevice {
     /// Channels of the module [default: the device's, 16]
     #[arg(long, value_name = "N", value_parser = channels)]
     channels: Option<usize>,
+    /// Groups of channels, each with a head of attention and a softmax unit [default: the device's, 1]
+    #[arg(long, value_name = "N")]
+    groups: Option<usize>,
     /// How vectors come to the global buffer, and how results leave [default: the device's, ping-pong]
     #[arg(long, value_enum)]
     io_buffers: Option<Buffers>,
@@ -271,7 +274,7 @@ pub(super) struct AimDevice {
 
 impl Group for AimDevice {
     fn put(self, to: &mut RunArguments) {
-        (to.device, to.channels) = (self.device, self.channels);
+        (to.device, to.channels, to.groups) = (self.device, self.channels, self.groups);
         (to.io_buffers, to.mode_change) = (self.io_buffers, self.mode_change);
     }
 }

@@ -157,10 +157,14 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
             what += &format!(" --{flag} {value}");
         }
     }
-    let RunArguments { channels, dimms, ranks, layers, .. } = arguments;
-    for (flag, value) in
-        [("channels", *channels), ("dimms", *dimms), ("ranks", *ranks), ("layers", *layers)]
-    {
+    let RunArguments { channels, groups, dimms, ranks, layers, .. } = arguments;
+    for (flag, value) in [
+        ("channels", *channels),
+        ("groups", *groups),
+        ("dimms", *dimms),
+        ("ranks", *ranks),
+        ("layers", *layers),
+    ] {
         what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
     }
     if let Some(mdq) = arguments.mdq {

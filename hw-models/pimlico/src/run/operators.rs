@@ -79,6 +79,7 @@ enum Aim {
     #[command(after_help = "\
 Examples:
   pimlico run aim attention --model qwen1.5-7b --context 4096 --channels 2
+  pimlico run aim attention --model qwen1.5-7b --heads 32 --groups 8 --timing-only
   pimlico run aim attention --io-buffers single --mode-change off")]
     Attention(Box<AimAttention>),
     /// A matrix times a vector, of which fully-connected layers are made
@@ -256,6 +257,7 @@ mod tests {
             "run l3 layer --model llama-3.2-1b --layers 2 --distribution peaked --refresh off",
             "run l3 decode --prompt a --temperature 1 --seed 9 --normalise late",
             "run aim attention --io-buffers single --mode-change off --channels 3",
+            "run aim layer --model llama-3.2-1b --channels 8 --groups 4",
             "run aim gemv --rows 9 --cols 9 --faw-banks 4",
             "run aim fc --model llama-3.2-1b",
             "run aim layer --model llama-3.2-1b --layers 2 --timing-only",

@@ -59,9 +59,10 @@ fn title(report: &Report) -> String {
         JobReport::Decode(decode) => decode::title(decode, report),
     };
     let what = match report.module {
-        Some(ModuleReport { channels, io_buffers, mode_change }) => {
+        Some(ModuleReport { channels, groups, io_buffers, mode_change }) => {
             let modes = if mode_change { " with mode changes" } else { "" };
-            format!("{what}, {channels} channels, I/O buffers {io_buffers}{modes}")
+            let groups = groups.map(|groups| format!(" in {groups} groups")).unwrap_or_default();
+            format!("{what}, {channels} channels{groups}, I/O buffers {io_buffers}{modes}")
         }
         None => what,
     };

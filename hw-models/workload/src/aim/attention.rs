@@ -1,34 +1,32 @@
 // SPDX-License-Identifier: MIT
-//! Attention of heads on a module, K and V head after K and V head, request after request.
+//! Attention of heads on a module: K and V heads of a request side by side, as many as there are groups of channels, then
+//! those of the next request.
 
-use super::bytes;
+use super::groups::alike;
+use super::{Groups, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{exact, heads};
-use crate::report::{Exact, Operator, Stages, Written};
+use crate::report::{Exact, Operator, Stages, Together, Written};
 use crate::results::{self, Attention};
 use crate::task::AttentionTask;
 use half::f16;
-use pimlico_device::aim::{AimHead, AimOptions, LayoutError};
-use pimlico_device::{Config, Normalise, Statistics};
+use pimlico_device::aim::{AimHead, LayoutError};
+use pimlico_device::{Normalise, Statistics};
 use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
 
-/// Where the K and V of each request lie, one behind the other.
-pub fn layouts(
-    config: &Config,
-    options: &AimOptions,
-    task: &AttentionTask,
-) -> Result<Vec<AimHead>, LayoutError> {
+/// Where the K and V of each request lie in a group, one behind the other.
+pub fn layouts(module: &Groups<'_>, task: &AttentionTask) -> Result<Vec<AimHead>, LayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
-        let head = AimHead::new(config, options, task.head_dim, context, row)?;
+        let head = module.head(task.head_dim, context, row)?;
         row = head.v.end_row();
         Ok(head)
     };
     task.contexts.iter().map(&mut next).collect()
 }
 
-/// Writes K and V of a head.
+/// Writes K and V of a head into a group.
 pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), WorkloadError> {
     let AimHead { k, v } = layout;
     for group in 0..k.groups() {
@@ -42,7 +40,7 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
     Ok(())
 }
 
-/// Computes the attention of a query to a head that is in the banks.
+/// Computes the attention of a query to a head that is in the banks of a group.
 pub fn run_query(
     module: &mut AimHost,
     layout: &AimHead,
@@ -52,18 +50,51 @@ pub fn run_query(
     Ok(module.attention(layout, query, scale)?)
 }
 
-/// What a K and V head did, of all queries that share it.
-#[derive(Clone, Copy, Debug, Default)]
-struct OfHead {
+/// What queries of heads gave that ran side by side, each in a group.
+pub struct SideBySide {
+    /// Of each head that has the query.
+    pub results: Vec<AimAttention>,
     /// Score, softmax, context.
-    costs: [Statistics; 3],
+    pub costs: [Together; 3],
+}
+
+/// Computes the attention of query `query` of heads that are in the banks, each in a group. The last heads may have fewer
+/// queries than the first.
+pub fn run_queries(
+    module: &mut Groups<'_>,
+    layout: &AimHead,
+    heads: &[Head],
+    query: usize,
+) -> Result<SideBySide, WorkloadError> {
+    let of_group = |group: usize| heads.get(group).and_then(|head| head.queries.get(query));
+    let busy = (0..heads.len()).filter(|&head| of_group(head).is_some()).count();
+    let first = &heads[0].queries[query];
+    let mut results =
+        module.each(|group, device| run_query(device, layout, of_group(group).unwrap_or(first)))?;
+    let cost = |step: fn(&AimAttention) -> Statistics| {
+        Together::new(module.count(), busy, alike(results.iter().map(step)))
+    };
+    let costs = [
+        cost(|result| result.score.statistics),
+        cost(|result| result.softmax.statistics),
+        cost(|result| result.context.statistics),
+    ];
+    results.truncate(busy);
+    Ok(SideBySide { results, costs })
+}
+
+/// What K and V heads did side by side, of all queries that share them.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfHeads {
+    /// Score, softmax, context.
+    costs: [Together; 3],
     /// Scores and context.
     exact: [Exact; 2],
     written: Written,
     stages: Stages,
 }
 
-impl OfHead {
+impl OfHeads {
     fn and(self, other: Self) -> Self {
         Self {
             costs: std::array::from_fn(|n| self.costs[n].and(other.costs[n])),
@@ -84,53 +115,58 @@ pub struct Heads {
     pub written: Written,
     /// How many heads were run, and how many there are, if not all were.
     pub sample: Option<(usize, usize)>,
+    /// Places of queries in groups that had no head, and all places.
+    pub idle: (usize, usize),
 }
 
-/// Runs a task; with `timing_only` one of the K and V heads that are alike, which costs as much as the others.
+/// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others.
 /// `progress` is told of the elements of K and V that are done.
 pub fn run(
-    module: &mut AimHost,
+    module: &mut Groups<'_>,
     task: &AttentionTask,
     timing_only: bool,
     mut progress: impl FnMut(u64),
 ) -> Result<Heads, WorkloadError> {
-    let layouts = layouts(module.config(), &module.options(), task)?;
-    // Of each kind the query heads, the tokens, and what it did.
-    let mut kinds: Vec<(usize, usize, OfHead)> = Vec::new();
-    let mut all = OfHead::default();
-    let (mut ran, mut elements) = (0, 0);
-    for kv_head in 0..task.kv_heads() {
-        let group = task.group_of(kv_head);
+    let layouts = layouts(module, task)?;
+    // Of each kind the query heads of each K and V head, the tokens, and what they did.
+    let mut kinds: Vec<(Vec<usize>, usize, OfHeads)> = Vec::new();
+    let mut all = OfHeads::default();
+    let (mut ran, mut elements, mut places) = (0, 0, 0);
+    for first in (0..task.kv_heads()).step_by(module.count()) {
+        let kv_heads = first..task.kv_heads().min(first + module.count());
+        let queries: Vec<usize> = kv_heads.clone().map(|head| task.group_of(head)).collect();
         for (request, layout) in layouts.iter().enumerate() {
             let context = layout.context();
-            let known = kinds.iter().find(|kind| (kind.0, kind.1) == (group, context));
+            let known = kinds.iter().find(|kind| (&kind.0, kind.1) == (&queries, context));
             let known = known.map(|kind| kind.2);
-            let of_head = match known {
-                // It costs as much, and nothing of it was compared.
-                Some(of_head) => OfHead { exact: [Exact::default(); 2], ..of_head },
+            let of_heads = match known {
+                // They cost as much, and nothing of them was compared.
+                Some(of_heads) => OfHeads { exact: [Exact::default(); 2], ..of_heads },
                 None => {
-                    let number = task.number(kv_head, request);
-                    let head = Head::synthetic(task.head_shape(group, context), task.seed, number);
-                    ran += 1;
-                    run_head(module, layout, &head)?
+                    let synthetic = |kv_head| {
+                        let shape = task.head_shape(task.group_of(kv_head), context);
+                        Head::synthetic(shape, task.seed, task.number(kv_head, request))
+                    };
+                    let heads: Vec<Head> = kv_heads.clone().map(synthetic).collect();
+                    ran += heads.len();
+                    run_heads(module, layout, &heads)?
                 }
             };
             if timing_only && known.is_none() {
-                kinds.push((group, context, of_head));
+                kinds.push((queries.clone(), context, of_heads));
             }
-            all = all.and(of_head);
-            elements += (2 * context * task.head_dim) as u64;
+            all = all.and(of_heads);
+            places += module.count() * queries[0];
+            elements += (2 * kv_heads.len() * context * task.head_dim) as u64;
             progress(elements);
         }
     }
     let heads = task.kv_heads() * layouts.len();
-    let OfHead { costs, exact, written, stages } = all;
+    let OfHeads { costs, exact, written, stages } = all;
     let tokens: usize = task.contexts.iter().sum();
     let macs = (task.heads * tokens * task.head_dim) as u64;
-    let (config, channels) = (module.config(), module.options().channels);
-    let operator = |name, cost: usize, macs, error| {
-        Operator::on_channels(name, config, channels, &costs[cost], macs, error)
-    };
+    let operator =
+        |name, cost: usize, macs, error| module.operator(name, &costs[cost], macs, error);
     let [of_scores, of_context] = exact.map(Some);
     Ok(Heads {
         operators: [
@@ -141,26 +177,35 @@ pub fn run(
         stages,
         written,
         sample: (ran < heads).then_some((ran, heads)),
+        idle: (places - task.heads * layouts.len(), places),
     })
 }
 
-fn run_head(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<OfHead, WorkloadError> {
+/// Runs heads of a layout side by side, each in a group.
+fn run_heads(
+    module: &mut Groups<'_>,
+    layout: &AimHead,
+    heads: &[Head],
+) -> Result<OfHeads, WorkloadError> {
     module.begin();
-    load(module, layout, head)?;
-    let written = Written { cost: module.end(), bytes: bytes(&layout.k) + bytes(&layout.v) };
-    let mut of_head = OfHead { written, ..OfHead::default() };
-    for query in &head.queries {
-        let result = run_query(module, layout, query)?;
-        let AimAttention { score, softmax, context } = &result;
-        let of_query = OfHead {
-            costs: [score.statistics, softmax.statistics, context.statistics],
-            exact: exact::query(module.options(), layout, head, query, &result),
-            written: Written::default(),
-            stages: heads::errors_of(&[query], head, &values(result), Normalise::Early),
-        };
-        of_head = of_head.and(of_query);
+    module.each(|group, device| load(device, layout, heads.get(group).unwrap_or(&heads[0])))?;
+    let AimHead { k, v } = layout;
+    let bytes = bytes(k.rows, k.columns) + bytes(v.rows, v.columns);
+    let written = Written { cost: module.end(), bytes: bytes * heads.len() as u64 };
+    let mut of_heads = OfHeads { written, ..OfHeads::default() };
+    for number in 0..heads[0].queries.len() {
+        let SideBySide { results, costs } = run_queries(module, layout, heads, number)?;
+        of_heads = of_heads.and(OfHeads { costs, ..OfHeads::default() });
+        for (head, result) in heads.iter().zip(results) {
+            let query = &head.queries[number];
+            of_heads = of_heads.and(OfHeads {
+                exact: exact::query(module.options(), layout, head, query, &result),
+                stages: heads::errors_of(&[query], head, &values(result), Normalise::Early),
+                ..OfHeads::default()
+            });
+        }
     }
-    Ok(of_head)
+    Ok(of_heads)
 }
 
 /// What a query's attention gave, as that of one head.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Matrices times vectors on a module.
 
-use super::bytes;
+use super::{Groups, bytes};
 use crate::error::WorkloadError;
 
 use crate::judge::Reference;
@@ -9,8 +9,6 @@ use crate::judge::exact::ExactProduct;
 use crate::report::{Operator, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
-use pimlico_device::aim::AimLayout;
-use pimlico_host::aim::AimHost;
 use pimlico_model::data::Operands;
 
 /// A product, and what it took to write the matrix.
@@ -23,32 +21,35 @@ pub struct Product {
     pub written: Written,
 }
 
-/// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group at a
+/// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group of PUs at a
 /// time.
-pub fn product(module: &mut AimHost, task: &MatrixTask) -> Result<Product, WorkloadError> {
+pub fn product(module: &mut Groups<'_>, task: &MatrixTask) -> Result<Product, WorkloadError> {
     let MatrixTask { operator, rows, columns, seed } = *task;
-    let options = module.options();
-    let layout = AimLayout::new(module.config(), &options, rows, columns, 0)?;
+    let options = module.module_options();
+    let layout = module.matrix(rows, columns, 0)?;
     let (vector, mut matrix) = Operands::one_by_one(columns, seed);
     let mut reference = Reference::of(&vector, rows);
     let mut exact = ExactProduct::of(options, &vector, rows);
     module.begin();
-    for group in 0..layout.groups() {
-        let there = layout.pus().min(rows - reference.rows());
+    for number in 0..layout.groups() {
+        let there = options.pus().min(rows - reference.rows());
         let part: Vec<Vec<u16>> = matrix.by_ref().take(there).collect();
-        module.write(&mut layout.writes(group, |row, column| part[row][column]))?;
+        let element = |row: usize, column: usize| part.get(row).map_or(0, |row| row[column]);
+        let (element, pus) = (&element, layout.pus());
+        module.write(|group| {
+            layout.writes(number, move |row, column| element(group * pus + row, column))
+        })?;
         for row in &part {
             reference.see(row);
             exact.see(row);
         }
     }
-    let written = Written { cost: module.end(), bytes: bytes(&layout) };
-    let (outputs, cost) = module.product(&layout, &vector)?;
+    let written = Written { cost: module.end(), bytes: bytes(rows, columns) };
+    let (outputs, together) = module.product(&layout, rows, &vector)?;
 
     let exact = Some(exact.compare(&outputs));
     let error = reference.beside(outputs).error();
     let macs = (rows * columns) as u64;
-    let config = module.config();
-    let operator = Operator::on_channels(operator, config, options.channels, &cost, macs, error);
-    Ok(Product { operator: Operator { exact, ..operator }, cost, written })
+    let operator = module.operator(operator, &together, macs, error);
+    Ok(Product { operator: Operator { exact, ..operator }, cost: together.of_group(), written })
 }

@@ -3,13 +3,17 @@
 //!
 //! * [`attention`]: of a layer's heads, score, softmax and context one after the other.
 //! * [`matrix`]: a matrix times a vector.
+//! * [`Groups`]: the module's channels, in groups that work side by side.
 
 pub mod attention;
+mod groups;
 pub mod matrix;
 
-use pimlico_device::aim::{AimLayout, MULTIPLIERS, Word};
+pub use groups::{Groups, idle_note, in_part};
+
+use pimlico_device::aim::{MULTIPLIERS, Word};
 
 /// Bytes that a matrix takes in the banks.
-fn bytes(layout: &AimLayout) -> u64 {
-    (layout.rows * layout.columns.div_ceil(MULTIPLIERS) * size_of::<Word>()) as u64
+fn bytes(rows: usize, columns: usize) -> u64 {
+    (rows * columns.div_ceil(MULTIPLIERS) * size_of::<Word>()) as u64
 }

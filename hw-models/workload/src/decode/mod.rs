@@ -130,7 +130,7 @@ impl Operator for DecodeJob {
             load: machine.load_report(&load),
             findings: machine.findings(),
             bytes_per_rank: 0,
-            notes: Vec::new(),
+            notes: machine.notes(),
         };
         Ok(Decoded { report, outcome })
     }

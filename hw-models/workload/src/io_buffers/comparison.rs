@@ -2,7 +2,7 @@
 //! Single and ping-pong I/O buffers, operator by operator.
 
 use super::assumptions::{Assumptions, AssumptionsReport};
-use crate::aim::{attention, matrix};
+use crate::aim::{Groups, attention, matrix};
 use crate::error::WorkloadError;
 use crate::fc;
 use crate::judge::exact;
@@ -234,7 +234,7 @@ fn run(
         Task::Product { shape, .. } => {
             let fc::MatrixShape { operator, rows, columns } = shape;
             let task = MatrixTask { operator, rows, columns, seed };
-            let product = matrix::product(&mut module, &task)?;
+            let product = matrix::product(&mut Groups::of(&mut module), &task)?;
             let differing = product.operator.exact.map_or(0, |exact| exact.differing);
             let side = side(&product.cost, differing, &module);
             Ok(vec![Part { operator, matrix: [rows, columns], side }])

@@ -16,7 +16,7 @@ pub use weights::{Matrix, Weights};
 
 use crate::error::WorkloadError;
 use crate::judge::Findings;
-use crate::report::{Error, Load, Operator, Spread, Written};
+use crate::report::{Error, Load, Operator, Spread, Together, Written};
 use crate::results::Attention;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Normalise, Statistics};
@@ -39,10 +39,12 @@ pub struct Resident<'a> {
 /// What an operator cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// On the device; of several ranks, on the one that was done last.
+    /// On the device; of several ranks, on the one that was done last; of groups of channels, on each.
     pub statistics: Statistics,
     /// On several ranks, on all of them.
     pub spread: Option<Spread>,
+    /// On groups of channels, on all of them.
+    pub together: Option<Together>,
 }
 
 impl Ran {
@@ -57,19 +59,29 @@ impl Ran {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { statistics: self.statistics.and(other.statistics), spread }
+        let together = match (self.together, other.together) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        Self { statistics: self.statistics.and(other.statistics), spread, together }
     }
 }
 
 impl From<Statistics> for Ran {
     fn from(statistics: Statistics) -> Self {
-        Self { statistics, spread: None }
+        Self { statistics, ..Self::default() }
     }
 }
 
 impl From<Spread> for Ran {
     fn from(spread: Spread) -> Self {
-        Self { statistics: spread.statistics(), spread: Some(spread) }
+        Self { statistics: spread.statistics(), spread: Some(spread), ..Self::default() }
+    }
+}
+
+impl From<Together> for Ran {
+    fn from(together: Together) -> Self {
+        Self { statistics: together.of_group(), together: Some(together), ..Self::default() }
     }
 }
 
@@ -111,4 +123,9 @@ pub trait Machine {
 
     /// What was found at the pins.
     fn findings(&self) -> Findings;
+
+    /// What is to know about the figures.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
 }

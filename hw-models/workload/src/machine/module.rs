@@ -1,40 +1,44 @@
 // SPDX-License-Identifier: MIT
 //! A model on a module of AiM channels: matrices one behind the other, layer after layer, and K and V of each layer's
-//! heads behind its matrices.
+//! heads behind its matrices. Head `h` is in group `h mod G` of the channels' `G`, with those of the other groups beside
+//! it.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
-use crate::aim::attention as on_channels;
+use crate::aim::attention::{SideBySide, run_queries};
+use crate::aim::{Groups, idle_note};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::Findings;
 use crate::judge::pins::PinLog;
 use crate::report::{Error, Load, Operator, Written};
 use crate::results::Attention;
+use pimlico_device::Normalise;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
-use pimlico_device::{Normalise, Statistics};
-use pimlico_host::aim::AimHost;
 use pimlico_model::data::Head;
+use std::cell::Cell;
 
 /// A model on a module.
 pub struct OnModule<'a> {
-    module: &'a mut AimHost,
+    module: Groups<'a>,
     pins: &'a PinLog,
     weights: &'a Weights,
     layers: Vec<ResidentLayer>,
+    /// Of a layer.
+    kv_heads: usize,
     lm_head: AimLayout,
 }
 
 /// Where a layer lies.
 struct ResidentLayer {
     matrices: [AimLayout; Kind::OF_A_LAYER.len()],
-    /// For each K and V head, the room for as many tokens as there may be.
+    /// For each set of K and V heads side by side, the room for as many tokens as there may be.
     caches: Vec<AimHead>,
 }
 
 impl<'a> OnModule<'a> {
     /// Lays out a model on a module that has just been reset.
     pub fn new(
-        module: &'a mut AimHost,
+        module: Groups<'a>,
         pins: &'a PinLog,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
@@ -43,38 +47,45 @@ impl<'a> OnModule<'a> {
         let mut layers = Vec::with_capacity(weights.layers().len());
         for [qkv, projection, ffn1, ffn2] in weights.layers() {
             let matrices = [
-                place(module, &mut row, qkv)?,
-                place(module, &mut row, projection)?,
-                place(module, &mut row, ffn1)?,
-                place(module, &mut row, ffn2)?,
+                place(&module, &mut row, qkv)?,
+                place(&module, &mut row, projection)?,
+                place(&module, &mut row, ffn1)?,
+                place(&module, &mut row, ffn2)?,
             ];
             let mut caches = Vec::with_capacity(shape.kv_heads);
-            for _ in 0..shape.kv_heads {
-                let (config, options) = (module.config(), module.options());
-                let cache = AimHead::new(config, &options, shape.head_dim, tokens, row)
+            for _ in 0..shape.kv_heads.div_ceil(module.count()) {
+                let cache = module
+                    .head(shape.head_dim, tokens, row)
                     .map_err(|error| DecodeError::Layout(Room::Module(error)))?;
                 row = cache.v.end_row();
                 caches.push(cache);
             }
             layers.push(ResidentLayer { matrices, caches });
         }
-        let lm_head = place(module, &mut row, weights.lm_head())?;
-        Ok(Self { module, pins, weights, layers, lm_head })
+        let lm_head = place(&module, &mut row, weights.lm_head())?;
+        Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head })
     }
 
-    /// Writes columns.
-    fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<Written, WorkloadError> {
+    /// Writes columns, of each group its own, or, to keep step with the others, what counts for no bytes.
+    fn write<W: Iterator<Item = (bool, Write)>>(
+        &mut self,
+        writes: impl Fn(usize) -> W,
+    ) -> Result<Written, WorkloadError> {
         self.module.begin();
-        let mut words = 0;
-        self.module.write(&mut writes.into_iter().inspect(|write| words += write.words.len()))?;
-        Ok(Written { cost: self.module.end(), bytes: (words * size_of::<Word>()) as u64 })
+        let words = Cell::new(0);
+        let count = |(own, write): &(bool, Write)| {
+            words.set(words.get() + if *own { write.words.len() } else { 0 });
+        };
+        self.module.write(|group| writes(group).inspect(count).map(|(_, write)| write))?;
+        Ok(Written { cost: self.module.end(), bytes: (words.get() * size_of::<Word>()) as u64 })
     }
 }
 
 /// Lays out a matrix from `row` on, which is then the row behind it.
-fn place(module: &AimHost, row: &mut usize, matrix: &Matrix) -> Result<AimLayout, DecodeError> {
+fn place(module: &Groups<'_>, row: &mut usize, matrix: &Matrix) -> Result<AimLayout, DecodeError> {
     let Matrix { name, rows, columns } = matrix;
-    let layout = AimLayout::new(module.config(), &module.options(), rows.len(), *columns, *row)
+    let layout = module
+        .matrix(rows.len(), *columns, *row)
         .map_err(|error| DecodeError::Matrix { name: name.clone(), error: Room::Module(error) })?;
     *row = layout.end_row();
     Ok(layout)
@@ -92,12 +103,17 @@ impl Machine for OnModule<'_> {
         let matrices = weights.layers().iter().flatten().chain([weights.lm_head()]);
         let mut all = Written::default();
         for (layout, matrix) in layouts.into_iter().zip(matrices) {
-            let element = |row: usize, column: usize| matrix.rows[row][column];
-            let writes = (0..layout.groups()).flat_map(|group| {
-                let first = group * layout.pus();
-                layout.writes(group, move |row, column| element(first + row, column))
-            });
-            all = all.and(self.write(writes)?);
+            let (layout, rows) = (&layout, self.module.rows());
+            let element = |row: usize, column: usize| {
+                matrix.rows.get(row).map_or(0, |elements| elements[column])
+            };
+            all = all.and(self.write(|group| {
+                let writes = (0..layout.groups()).flat_map(move |number| {
+                    let first = rows.first(group, number);
+                    layout.writes(number, move |row, column| element(first + row, column))
+                });
+                writes.map(|write| (true, write))
+            })?);
         }
         Ok(all)
     }
@@ -109,22 +125,27 @@ impl Machine for OnModule<'_> {
         vector: &[u16],
     ) -> Result<(Vec<u16>, Ran), WorkloadError> {
         let layout = match layer {
-            Some(layer) => &self.layers[layer].matrices[kind.place()],
-            None => &self.lm_head,
+            Some(layer) => self.layers[layer].matrices[kind.place()],
+            None => self.lm_head,
         };
-        let (outputs, statistics) = self.module.product(layout, vector)?;
-        Ok((outputs, statistics.into()))
+        let rows = self.weights.matrix(kind, layer).rows.len();
+        let (outputs, together) = self.module.product(&layout, rows, vector)?;
+        Ok((outputs, together.into()))
     }
 
     fn append(&mut self, layer: usize, heads: &[Head]) -> Result<Written, WorkloadError> {
-        let parts = self.layers[layer].caches.iter().zip(heads);
-        let parts: Vec<AimHead> = parts.map(|(cache, head)| cache.part(head.k.len())).collect();
-        let writes = parts.iter().zip(heads).flat_map(|(AimHead { k, v }, head)| {
-            let last = head.k.len() - 1;
-            let of_k = k.row_writes(last, |token, element| head.k[token][element]);
-            of_k.chain(v.column_writes(last, |element, token| head.v[token][element]))
-        });
-        self.write(writes)
+        let parts = self.layers[layer].caches.iter().zip(heads.chunks(self.module.count()));
+        let parts: Vec<(AimHead, &[Head])> =
+            parts.map(|(cache, heads)| (cache.part(heads[0].k.len()), heads)).collect();
+        self.write(|group| {
+            parts.iter().flat_map(move |(AimHead { k, v }, heads)| {
+                let head = heads.get(group).unwrap_or(&heads[0]);
+                let last = head.k.len() - 1;
+                let of_k = k.row_writes(last, |token, element| head.k[token][element]);
+                let of_v = v.column_writes(last, |element, token| head.v[token][element]);
+                of_k.chain(of_v).map(move |write| (group < heads.len(), write))
+            })
+        })
     }
 
     fn attention(
@@ -133,28 +154,33 @@ impl Machine for OnModule<'_> {
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError> {
         let mut results = Vec::with_capacity(heads.len());
-        let mut cost = Statistics::default();
-        for (cache, head) in self.layers[layer].caches.iter().zip(heads) {
-            let layout = cache.part(head.k.len());
-            let mut result = Attention::default();
-            for query in &head.queries {
-                let of_query = on_channels::run_query(self.module, &layout, query)?;
-                for step in [&of_query.score, &of_query.softmax, &of_query.context] {
-                    result.statistics = result.statistics.and(step.statistics);
+        let mut cost = Ran::default();
+        for (cache, heads) in
+            self.layers[layer].caches.iter().zip(heads.chunks(self.module.count()))
+        {
+            let layout = cache.part(heads[0].k.len());
+            let mut of_heads = vec![Attention::default(); heads.len()];
+            for query in 0..heads[0].queries.len() {
+                let SideBySide { results, costs } =
+                    run_queries(&mut self.module, &layout, heads, query)?;
+                cost = costs.into_iter().fold(cost, |all, step| all.and(step.into()));
+                for (head, result) in of_heads.iter_mut().zip(results) {
+                    for step in [&result.score, &result.softmax, &result.context] {
+                        head.statistics = head.statistics.and(step.statistics);
+                    }
+                    head.scores.push(result.score.values);
+                    head.weights.push(result.softmax.values);
+                    head.context.push(result.context.values);
                 }
-                result.scores.push(of_query.score.values);
-                result.weights.push(of_query.softmax.values);
-                result.context.push(of_query.context.values);
             }
-            cost = cost.and(result.statistics);
-            results.push(result);
+            results.extend(of_heads);
         }
-        Ok((results, cost.into()))
+        Ok((results, cost))
     }
 
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
-        let (config, channels) = (self.module.config(), self.module.options().channels);
-        Operator::on_channels(kind.name(), config, channels, &ran.statistics, macs, error)
+        let together = ran.together.unwrap_or_default();
+        self.module.operator(kind.name(), &together, macs, error)
     }
 
     fn load_report(&self, written: &Written) -> Load {
@@ -163,5 +189,11 @@ impl Machine for OnModule<'_> {
 
     fn findings(&self) -> Findings {
         self.pins.findings(self.module.tck())
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let of_layer = self.layers.first().map_or(0, |layer| layer.caches.len());
+        let places = of_layer * self.module.count();
+        idle_note(places - self.kv_heads, places, "K and V heads of a layer").into_iter().collect()
     }
 }

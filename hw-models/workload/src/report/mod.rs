@@ -2,10 +2,12 @@
 //! What a run cost and how far its results are from the reference.
 
 pub mod decode;
+mod groups;
 mod ranks;
 mod system;
 
 use decode::DecodeReport;
+pub use groups::Together;
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Statistics};
 use pimlico_dpa::types::PinCommand;
@@ -457,20 +459,8 @@ impl Operator {
         macs: u64,
         error: Error,
     ) -> Self {
-        Self::on_channels(operator, config, 1, statistics, macs, error)
-    }
-
-    /// An operator on so many channels that work side by side.
-    pub fn on_channels(
-        operator: &'static str,
-        config: &Config,
-        channels: usize,
-        statistics: &Statistics,
-        macs: u64,
-        error: Error,
-    ) -> Self {
         let energy = Power::of(config).map(|power| power.energy(config, statistics));
-        Self::new(operator, config, channels, statistics, macs, error).with_energy(energy)
+        Self::new(operator, config, 1, statistics, macs, error).with_energy(energy)
     }
 
     pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
@@ -481,7 +471,7 @@ impl Operator {
         }
     }
 
-    /// The same without its energy.
+    /// An operator on so many channels that work side by side, without its energy.
     pub(crate) fn new(
         operator: &'static str,
         config: &Config,

@@ -51,6 +51,9 @@ impl<'a> System<'a> {
 pub struct ModuleReport {
     /// Channels.
     pub channels: usize,
+    /// Groups of them that work side by side, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<usize>,
     /// I/O buffers of the channels: `ping-pong` or `single`.
     pub io_buffers: &'static str,
     /// Whether the channels change between the modes of banks and registers.

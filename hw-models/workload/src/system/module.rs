@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! A module of AiM channels: operators one after the other, from row 0 of the banks on.
+//! A module of AiM channels: operators one after the other, from row 0 of the banks on. Its channels may be in groups, with
+//! a head of attention in each ([`Groups`]).
 
 use super::System;
-use crate::aim::{attention, matrix};
+use crate::aim::{Groups, attention, idle_note, matrix};
 use crate::error::WorkloadError;
 use crate::judge::pins::PinLog;
 use crate::machine::{Machine, OnModule, Resident};
@@ -10,22 +11,22 @@ use crate::outcome::Outcome;
 use crate::placement;
 use crate::report::{self, Load, ModuleReport, ScoreBuffer, Stages, Written};
 use crate::task::{AttentionTask, Progress, Task, TaskPlan};
-use pimlico_device::aim::{AimLayout, GPR};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise};
 use pimlico_host::aim::AimHost;
 
 /// A module, with the checker at its pins.
 pub struct Module<'a> {
-    module: &'a mut AimHost,
+    module: Groups<'a>,
     pins: PinLog,
     timing_only: bool,
 }
 
 impl<'a> Module<'a> {
-    /// A module that has just been reset.
-    pub fn new(module: &'a mut AimHost) -> Self {
-        let pins = PinLog::of_module(module);
+    /// A module that has just been reset, by its groups of channels.
+    pub fn new(groups: &'a mut [AimHost]) -> Self {
+        let mut module = Groups::new(groups);
+        let pins = PinLog::of_module(module.first());
         Self { module, pins, timing_only: false }
     }
 
@@ -36,15 +37,12 @@ impl<'a> Module<'a> {
 
     /// Rows of the banks that a task takes.
     fn bank_rows(&self, task: &Task) -> Result<u64, WorkloadError> {
-        let (config, options) = (self.module.config(), self.module.options());
         Ok(match task {
-            Task::Matrix(task) => {
-                AimLayout::new(config, &options, task.rows, task.columns, 0)?.end_row() as u64
-            }
+            Task::Matrix(task) => self.module.matrix(task.rows, task.columns, 0)?.end_row() as u64,
             Task::Attention(task) => {
-                let layouts = attention::layouts(config, &options, task)?;
-                let of_kv_head = layouts.last().map_or(0, |head| head.v.end_row() as u64);
-                of_kv_head * task.kv_heads() as u64
+                let layouts = attention::layouts(&self.module, task)?;
+                let of_kv_heads = layouts.last().map_or(0, |head| head.v.end_row() as u64);
+                of_kv_heads * task.kv_heads().div_ceil(self.module.count()) as u64
             }
         })
     }
@@ -52,12 +50,13 @@ impl<'a> Module<'a> {
 
 impl System for Module<'_> {
     fn about(&self) -> report::System<'_> {
-        let options = self.module.options();
+        let options = self.module.module_options();
         report::System {
             name: "aim",
             config: self.module.config(),
             module: Some(ModuleReport {
                 channels: options.channels,
+                groups: Some(self.module.count()).filter(|&groups| groups > 1),
                 io_buffers: options.io_buffers.name(),
                 mode_change: options.changes_mode(),
             }),
@@ -79,7 +78,7 @@ impl System for Module<'_> {
 
     fn score_buffer(&self, task: &AttentionTask) -> ScoreBuffer {
         let scores = task.contexts.iter().copied().max().unwrap_or(0);
-        ScoreBuffer { capacity: GPR, scores, passes: 1 }
+        ScoreBuffer { capacity: self.module.gpr(), scores, passes: 1 }
     }
 
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
@@ -95,12 +94,12 @@ impl System for Module<'_> {
             bank_rows += self.bank_rows(task)?;
             match task {
                 Task::Matrix(task) => {
-                    let product = matrix::product(self.module, task)?;
+                    let product = matrix::product(&mut self.module, task)?;
                     operators.push(product.operator);
                     written = written.and(product.written);
                 }
                 Task::Attention(task) => {
-                    let heads = attention::run(self.module, task, self.timing_only, |done| {
+                    let heads = attention::run(&mut self.module, task, self.timing_only, |done| {
                         progress(elements + done, all);
                     })?;
                     operators.extend(heads.operators);
@@ -109,6 +108,7 @@ impl System for Module<'_> {
                     notes.extend(heads.sample.map(|(run, all)| {
                         format!("timing only: {run} of {all} heads were run, one of each kind; the errors are theirs")
                     }));
+                    notes.extend(idle_note(heads.idle.0, heads.idle.1, "queries"));
                 }
             }
             elements += task.elements();
@@ -129,6 +129,6 @@ impl System for Module<'_> {
         &'b mut self,
         resident: Resident<'b>,
     ) -> Result<Box<dyn Machine + 'b>, WorkloadError> {
-        Ok(Box::new(OnModule::new(self.module, &self.pins, resident)?))
+        Ok(Box::new(OnModule::new(self.module.borrowed(), &self.pins, resident)?))
     }
 }

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+//! A module's channels in groups, which are told the same commands at the same time with operands of their own.
+//!
+//! ```text
+//!   HUB    controller ─── commands: the same to all channels
+//!          GPR, EPU   ─┬─ part 0, operands of head 0 ──▶ group 0: channels 0 to N-1
+//!                      ├─ part 1, operands of head 1 ──▶ group 1: channels N to 2N-1
+//!                      └─ ...
+//! ```
+//!
+//! Each group has its part of the GPR, its adder units, a softmax unit and its operand lines: it is one hub
+//! ([`pimlico_device::aim`]). So heads of the same length run side by side, in the time that one of them takes on the
+//! channels of a group. A group that has no head of its own does as the first does, and its results are dropped. A matrix
+//! lies as it does without groups, and all groups have the same vector: its cost does not depend on them.
+
+use crate::error::WorkloadError;
+use crate::report::{Error, Operator, Together};
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
+use pimlico_device::{Config, DeviceError, Statistics};
+use pimlico_host::aim::AimHost;
+
+/// The groups of a module.
+pub struct Groups<'a> {
+    groups: &'a mut [AimHost],
+}
+
+/// How the rows of a matrix are dealt out: as many as a group has PUs to a group, the next ones to the next group.
+#[derive(Clone, Copy)]
+pub struct Rows {
+    /// PUs of a group.
+    pus: usize,
+    groups: usize,
+}
+
+impl Rows {
+    /// The first row of the matrix in a group's rows number `number`. Behind the last, a group is filled up.
+    pub fn first(self, group: usize, number: usize) -> usize {
+        (number * self.groups + group) * self.pus
+    }
+
+    /// The group of a row of the matrix, and which of the group's rows it is.
+    fn place(self, row: usize) -> (usize, usize) {
+        let number = row / self.pus;
+        (number % self.groups, number / self.groups * self.pus + row % self.pus)
+    }
+
+    /// Rows of the first group, which has most of them, of a matrix of so many.
+    fn of_first(self, rows: usize) -> usize {
+        let side_by_side = self.pus * self.groups;
+        rows / side_by_side * self.pus + (rows % side_by_side).min(self.pus)
+    }
+}
+
+impl<'a> Groups<'a> {
+    /// Groups that have just been reset.
+    ///
+    /// # Panics
+    ///
+    /// If there are none, or they are not alike.
+    pub fn new(groups: &'a mut [AimHost]) -> Self {
+        let alike = |other: &AimHost| {
+            (other.config(), other.options()) == (groups[0].config(), groups[0].options())
+        };
+        assert!(!groups.is_empty() && groups.iter().all(alike), "groups are alike");
+        Self { groups }
+    }
+
+    /// All channels in one group.
+    pub fn of(module: &'a mut AimHost) -> Self {
+        Self { groups: std::slice::from_mut(module) }
+    }
+
+    /// The same groups, for a while.
+    pub fn borrowed(&mut self) -> Groups<'_> {
+        Groups { groups: self.groups }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Organisation and timing of a channel.
+    pub fn config(&self) -> &Config {
+        self.groups[0].config()
+    }
+
+    /// How a group works.
+    pub fn options(&self) -> AimOptions {
+        self.groups[0].options()
+    }
+
+    /// How the module works: as a group, with the channels of all of them.
+    pub fn module_options(&self) -> AimOptions {
+        let options = self.options();
+        AimOptions { channels: options.channels * self.count(), ..options }
+    }
+
+    /// The group whose pins and ports stand for those of all.
+    pub fn first(&mut self) -> &mut AimHost {
+        &mut self.groups[0]
+    }
+
+    /// tCK since the reset.
+    pub fn tck(&self) -> u64 {
+        self.groups[0].tck()
+    }
+
+    /// Elements of a group's part of the GPR.
+    pub fn gpr(&self) -> usize {
+        GPR / self.count()
+    }
+
+    /// Starts a measurement.
+    pub fn begin(&mut self) {
+        self.groups.iter_mut().for_each(AimHost::begin);
+    }
+
+    /// Ends a measurement.
+    pub fn end(&mut self) -> Statistics {
+        alike(self.groups.iter_mut().map(AimHost::end))
+    }
+
+    /// Has each group do its part of what all are told.
+    ///
+    /// # Panics
+    ///
+    /// If the parts do not take the same time.
+    pub fn each<T>(
+        &mut self,
+        mut run: impl FnMut(usize, &mut AimHost) -> Result<T, WorkloadError>,
+    ) -> Result<Vec<T>, WorkloadError> {
+        let several = self.count() > 1;
+        let of_group = |(number, group): (usize, &mut AimHost)| {
+            let part = run(number, group);
+            part.map_err(|error| if several { of_hub(error, number) } else { error })
+        };
+        let parts = self.groups.iter_mut().enumerate().map(of_group).collect::<Result<_, _>>()?;
+        for (number, group) in self.groups.iter().enumerate() {
+            let (tck, first) = (group.tck(), self.tck());
+            assert_eq!(tck, first, "tCK: groups of channels {number} and 0 are out of step");
+        }
+        Ok(parts)
+    }
+
+    /// Writes columns, of each group its own.
+    pub fn write<W: Iterator<Item = Write>>(
+        &mut self,
+        mut writes: impl FnMut(usize) -> W,
+    ) -> Result<(), WorkloadError> {
+        self.each(|number, group| Ok(group.write(&mut writes(number))?)).map(drop)
+    }
+
+    /// Lays out a matrix from row `first_row` of the banks on: the part of the first group, and as much room in each of
+    /// the others. The vector is in the GPR once.
+    pub fn matrix(
+        &self,
+        rows: usize,
+        columns: usize,
+        first_row: usize,
+    ) -> Result<AimLayout, LayoutError> {
+        AimLayout::new(self.config(), &self.module_options(), rows, columns, first_row)?;
+        let rows = self.rows().of_first(rows);
+        AimLayout::new(self.config(), &self.options(), rows, columns, first_row)
+    }
+
+    /// How the rows of a matrix are dealt out.
+    pub fn rows(&self) -> Rows {
+        Rows { pus: self.options().pus(), groups: self.count() }
+    }
+
+    /// Multiplies a matrix of so many rows ([`matrix`](Self::matrix)) with a vector.
+    pub fn product(
+        &mut self,
+        layout: &AimLayout,
+        rows: usize,
+        vector: &[u16],
+    ) -> Result<(Vec<u16>, Together), WorkloadError> {
+        let parts = self.each(|_, group| Ok(group.product(layout, vector)?))?;
+        let output = |row| {
+            let (group, row) = self.rows().place(row);
+            parts[group].0[row]
+        };
+        let outputs = (0..rows).map(output).collect();
+        Ok((outputs, Together::of_all(self.count(), alike(parts.iter().map(|part| part.1)))))
+    }
+
+    /// What is to know of an operator.
+    pub fn operator(
+        &self,
+        operator: &'static str,
+        together: &Together,
+        macs: u64,
+        error: Error,
+    ) -> Operator {
+        let channels = self.options().channels;
+        Operator::on_groups(operator, self.config(), channels, together, macs, error)
+    }
+
+    /// Lays out a head in a group, whose part of the GPR has its scores or weights and its outputs.
+    pub fn head(
+        &self,
+        head_dim: usize,
+        tokens: usize,
+        first_row: usize,
+    ) -> Result<AimHead, LayoutError> {
+        let head = AimHead::new(self.config(), &self.options(), head_dim, tokens, first_row)?;
+        in_part(head, self.count())
+    }
+}
+
+/// A head whose attention has room in the part of the GPR that each of so many groups has.
+pub fn in_part(head: AimHead, groups: usize) -> Result<AimHead, LayoutError> {
+    match (gpr_of(&head), GPR / groups) {
+        (wanted, there) if wanted > there => Err(LayoutError::GprPart { wanted, groups, there }),
+        _ => Ok(head),
+    }
+}
+
+/// Elements of the GPR that the attention of a head takes.
+fn gpr_of(head: &AimHead) -> usize {
+    let AimHead { k, v } = head;
+    let score = k.rows.next_multiple_of(k.pus()) + k.columns;
+    let context = v.columns.next_multiple_of(BANKS) + v.rows.next_multiple_of(v.pus());
+    score.max(context)
+}
+
+/// The statistics of groups that were told the same.
+///
+/// # Panics
+///
+/// If they are not the same.
+pub fn alike(of_groups: impl IntoIterator<Item = Statistics>) -> Statistics {
+    let mut of_groups = of_groups.into_iter();
+    let first = of_groups.next().unwrap_or_default();
+    for (number, other) in of_groups.enumerate() {
+        assert_eq!(other, first, "statistics: groups of channels {} and 0 differ", number + 1);
+    }
+    first
+}
+
+/// A mismatch in one of several groups: its hub is the module's instance with the group's number.
+fn of_hub(error: WorkloadError, group: usize) -> WorkloadError {
+    match error {
+        WorkloadError::Device(DeviceError::Mismatch(mut mismatch)) => {
+            mismatch.instance = group;
+            WorkloadError::Device(DeviceError::Mismatch(mismatch))
+        }
+        error => error,
+    }
+}
+
+/// What is said of places in groups of channels that had nothing of their own: so many of all there are for `what`.
+pub fn idle_note(idle: usize, places: usize, what: &str) -> Option<String> {
+    let share = 100.0 * idle as f64 / places.max(1) as f64;
+    (idle > 0).then(|| {
+        format!(
+            "groups of channels: {idle} of {places} places for {what} were idle ({share:.1} %), which is in the utilisation"
+        )
+    })
+}
