@@ -226,7 +226,8 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
         self.wave.take().map_or(Ok(()), PortWave::finish)
     }
 
-    /// Writes columns. Ends when all are in the arrays; rows stay open.
+    /// Writes columns. Ends when all are in the arrays; rows stay open. All channels have the WR on their pins, and data:
+    /// those that do not take the column are masked.
     pub fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<(), DeviceError> {
         for write in writes {
             let Write { bank, row, column, .. } = write;
@@ -365,10 +366,12 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
             }
         }
         if self.output.write_taken_o
-            && let Some(Write { bank, row, column, .. }) = self.writes.pop_front()
+            && let Some(write) = self.writes.pop_front()
         {
-            for (channel, word) in self.output.dq_o.into_iter().enumerate() {
-                self.cells.write(channel * BANKS + bank, row, column, word);
+            // The masks are beside the ports: those have one WR for all channels.
+            for (channel, _) in write.taken() {
+                let (bank, word) = (channel * BANKS + write.bank, self.output.dq_o[channel]);
+                self.cells.write(bank, write.row, write.column, word);
             }
         }
     }

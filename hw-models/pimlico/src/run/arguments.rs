@@ -255,7 +255,7 @@ impl RunArguments {
 
     /// How many ranks there are.
     pub(super) fn topology(&self) -> Result<Topology, Failure> {
-        let TopologyTable { channels, dimms, ranks, mdq } = self.spec().topology;
+        let TopologyTable { channels, dimms, ranks, mdq, .. } = self.spec().topology;
         let of = Topology::new(
             self.channels.unwrap_or(channels),
             self.dimms.unwrap_or(dimms),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Attention of heads on a module, K and V head after K and V head, request after request.
 
-use super::bytes;
+use super::{Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{exact, heads};
+use crate::report::link::Crossing;
 use crate::report::{Exact, Operator, Stages, Written};
 use crate::results::{self, Attention};
 use crate::task::AttentionTask;
@@ -65,6 +66,7 @@ struct OfHead {
     exact: [Exact; 2],
     written: Written,
     stages: Stages,
+    reopened: Reopened,
 }
 
 impl OfHead {
@@ -74,6 +76,7 @@ impl OfHead {
             exact: std::array::from_fn(|n| self.exact[n].and(other.exact[n])),
             written: self.written.and(other.written),
             stages: self.stages.worse(other.stages),
+            reopened: self.reopened.and(other.reopened),
         }
     }
 }
@@ -86,6 +89,8 @@ pub struct Heads {
     pub stages: Stages,
     /// Writing K and V.
     pub written: Written,
+    /// Rows that queries opened again.
+    pub reopened: Reopened,
     /// How many heads were run, and how many there are, if not all were.
     pub sample: Option<(usize, usize)>,
 }
@@ -128,22 +133,29 @@ pub fn run(
         }
     }
     let heads = task.kv_heads() * layouts.len();
-    let OfHead { costs, exact, written, stages } = all;
+    let OfHead { costs, exact, written, stages, reopened } = all;
     let tokens: usize = task.contexts.iter().sum();
     let macs = (task.heads * tokens * task.head_dim) as u64;
     let (config, channels) = (module.config(), module.options().channels);
     let operator = |name, cost: usize, macs, error| {
         Operator::on_channels(name, config, channels, &costs[cost], macs, error)
     };
+    // A query in for the scores, its context out.
+    let of_queries = task.heads * layouts.len() * task.head_dim;
+    let [query, outputs] = [(of_queries, 0), (0, of_queries)]
+        .map(|(operands, outputs)| Crossing::elements(operands, outputs));
     let [of_scores, of_context] = exact.map(Some);
     Ok(Heads {
         operators: [
-            Operator { exact: of_scores, ..operator("score", 0, macs, stages.score) },
+            Operator { exact: of_scores, ..operator("score", 0, macs, stages.score) }
+                .on_link(config, query),
             operator("softmax", 1, 0, stages.softmax),
-            Operator { exact: of_context, ..operator("context", 2, macs, stages.context) },
+            Operator { exact: of_context, ..operator("context", 2, macs, stages.context) }
+                .on_link(config, outputs),
         ],
         stages,
         written,
+        reopened,
         sample: (ran < heads).then_some((ran, heads)),
     })
 }
@@ -157,13 +169,14 @@ fn run_head(
     load(module, layout, head)?;
     let written = Written { cost: module.end(), bytes: bytes(&layout.k) + bytes(&layout.v) };
     let mut of_head = OfHead { written, ..OfHead::default() };
-    for query in &head.queries {
+    for (number, query) in head.queries.iter().enumerate() {
         let result = run_query(module, layout, query)?;
         let AimAttention { score, softmax, context } = &result;
         let of_query = OfHead {
             costs: [score.statistics, softmax.statistics, context.statistics],
             exact: exact::query(module.options(), layout, head, query, &result),
             written: Written::default(),
+            reopened: Reopened::of(number, [&score.statistics, &context.statistics]),
             stages: heads::errors_of(&[query], head, &values(result), Normalise::Early),
         };
         of_head = of_head.and(of_query);

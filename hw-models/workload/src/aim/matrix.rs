@@ -6,6 +6,7 @@ use crate::error::WorkloadError;
 
 use crate::judge::Reference;
 use crate::judge::exact::ExactProduct;
+use crate::report::link::Crossing;
 use crate::report::{Operator, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
@@ -49,5 +50,6 @@ pub fn product(module: &mut dyn AimDevice, task: &MatrixTask) -> Result<Product,
     let macs = (rows * columns) as u64;
     let config = module.config();
     let operator = Operator::on_channels(operator, config, options.channels, &cost, macs, error);
+    let operator = operator.on_link(config, Crossing::elements(columns, rows));
     Ok(Product { operator: Operator { exact, ..operator }, cost, written })
 }

@@ -16,6 +16,7 @@ pub use weights::{Matrix, Weights};
 
 use crate::error::WorkloadError;
 use crate::judge::Findings;
+use crate::report::link::Crossing;
 use crate::report::{Error, Load, Operator, Spread, Written};
 use crate::results::Attention;
 use pimlico_device::gemv::IoBuffers;
@@ -43,6 +44,8 @@ pub struct Ran {
     pub statistics: Statistics,
     /// On several ranks, on all of them.
     pub spread: Option<Spread>,
+    /// What crossed the link to a module's hub.
+    pub link: Crossing,
 }
 
 impl Ran {
@@ -57,19 +60,20 @@ impl Ran {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { statistics: self.statistics.and(other.statistics), spread }
+        let link = self.link.and(other.link);
+        Self { statistics: self.statistics.and(other.statistics), spread, link }
     }
 }
 
 impl From<Statistics> for Ran {
     fn from(statistics: Statistics) -> Self {
-        Self { statistics, spread: None }
+        Self { statistics, ..Self::default() }
     }
 }
 
 impl From<Spread> for Ran {
     fn from(spread: Spread) -> Self {
-        Self { statistics: spread.statistics(), spread: Some(spread) }
+        Self { statistics: spread.statistics(), spread: Some(spread), ..Self::default() }
     }
 }
 
@@ -102,6 +106,11 @@ pub trait Machine {
         layer: usize,
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
+
+    /// What adding K and V cost, as an operator of its own, where a token's time counts it; else it is outside.
+    fn append_operator(&self, _: &Written) -> Option<Operator> {
+        None
+    }
 
     /// What is to know of an operator that ran here.
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator;

@@ -8,12 +8,18 @@ use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::Findings;
 use crate::judge::pins::PinLog;
+use crate::placement::NoRows;
+use crate::report;
+use crate::report::link::Crossing;
 use crate::report::{Error, Load, Operator, Written};
 use crate::results::Attention;
 use pimlico_device::aim::attention::AimHead;
-use pimlico_device::aim::{AimDevice, AimLayout, Word, Write};
-use pimlico_device::{Normalise, Statistics};
+use pimlico_device::aim::{AimDevice, AimLayout, AimOptions, Word, Write};
+use pimlico_device::{Config, Normalise, Statistics};
 use pimlico_model::data::Head;
+
+/// More rows than any model takes.
+const ENDLESS_ROWS: usize = 1 << 40;
 
 /// A model on a module.
 pub struct OnModule<'a> {
@@ -39,18 +45,20 @@ impl<'a> OnModule<'a> {
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
         let Resident { weights, shape, tokens, .. } = resident;
+        // All is laid out before it is held against what there is, so that a refusal can name the sum.
+        let config = &endless(module.config());
+        let options = module.options();
         let mut row = 0;
         let mut layers = Vec::with_capacity(weights.layers().len());
         for [qkv, projection, ffn1, ffn2] in weights.layers() {
             let matrices = [
-                place(module, &mut row, qkv)?,
-                place(module, &mut row, projection)?,
-                place(module, &mut row, ffn1)?,
-                place(module, &mut row, ffn2)?,
+                place(config, &options, &mut row, qkv)?,
+                place(config, &options, &mut row, projection)?,
+                place(config, &options, &mut row, ffn1)?,
+                place(config, &options, &mut row, ffn2)?,
             ];
             let mut caches = Vec::with_capacity(shape.kv_heads);
             for _ in 0..shape.kv_heads {
-                let (config, options) = (module.config(), module.options());
                 let cache = AimHead::new(config, &options, shape.head_dim, tokens, row)
                     .map_err(|error| DecodeError::Layout(Room::Module(error)))?;
                 row = cache.v.end_row();
@@ -58,7 +66,8 @@ impl<'a> OnModule<'a> {
             }
             layers.push(ResidentLayer { matrices, caches });
         }
-        let lm_head = place(module, &mut row, weights.lm_head())?;
+        let lm_head = place(config, &options, &mut row, weights.lm_head())?;
+        NoRows::check(module.config(), weights.layers().len(), row as u64)?;
         Ok(Self { module, pins, weights, layers, lm_head })
     }
 
@@ -66,19 +75,28 @@ impl<'a> OnModule<'a> {
     fn write(&mut self, writes: impl IntoIterator<Item = Write>) -> Result<Written, WorkloadError> {
         self.module.begin();
         let mut words = 0;
-        self.module.write(&mut writes.into_iter().inspect(|write| words += write.words.len()))?;
+        self.module
+            .write(&mut writes.into_iter().inspect(|write| words += write.taken().count()))?;
         Ok(Written { cost: self.module.end(), bytes: (words * size_of::<Word>()) as u64 })
     }
 }
 
+/// A channel like another, with rows for all that is laid out.
+fn endless(channel: &Config) -> Config {
+    let mut config = channel.clone();
+    config.organisation.rows = ENDLESS_ROWS;
+    config
+}
+
 /// Lays out a matrix from `row` on, which is then the row behind it.
 fn place(
-    module: &dyn AimDevice,
+    config: &Config,
+    options: &AimOptions,
     row: &mut usize,
     matrix: &Matrix,
 ) -> Result<AimLayout, DecodeError> {
     let Matrix { name, rows, columns } = matrix;
-    let layout = AimLayout::new(module.config(), &module.options(), rows.len(), *columns, *row)
+    let layout = AimLayout::new(config, options, rows.len(), *columns, *row)
         .map_err(|error| DecodeError::Matrix { name: name.clone(), error: Room::Module(error) })?;
     *row = layout.end_row();
     Ok(layout)
@@ -117,7 +135,8 @@ impl Machine for OnModule<'_> {
             None => &self.lm_head,
         };
         let (outputs, statistics) = self.module.product(layout, vector)?;
-        Ok((outputs, statistics.into()))
+        let link = Crossing::elements(vector.len(), outputs.len());
+        Ok((outputs, Ran { link, ..statistics.into() }))
     }
 
     fn append(&mut self, layer: usize, heads: &[Head]) -> Result<Written, WorkloadError> {
@@ -137,6 +156,7 @@ impl Machine for OnModule<'_> {
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError> {
         let mut results = Vec::with_capacity(heads.len());
+        let mut link = Crossing::default();
         let mut cost = Statistics::default();
         for (cache, head) in self.layers[layer].caches.iter().zip(heads) {
             let layout = cache.part(head.k.len());
@@ -146,6 +166,7 @@ impl Machine for OnModule<'_> {
                 for step in [&of_query.score, &of_query.softmax, &of_query.context] {
                     result.statistics = result.statistics.and(step.statistics);
                 }
+                link = link.and(Crossing::elements(query.len(), of_query.context.values.len()));
                 result.scores.push(of_query.score.values);
                 result.weights.push(of_query.softmax.values);
                 result.context.push(of_query.context.values);
@@ -153,12 +174,21 @@ impl Machine for OnModule<'_> {
             cost = cost.and(result.statistics);
             results.push(result);
         }
-        Ok((results, cost.into()))
+        Ok((results, Ran { link, ..cost.into() }))
+    }
+
+    fn append_operator(&self, written: &Written) -> Option<Operator> {
+        let (config, channels) = (self.module.config(), self.module.options().channels);
+        let Written { cost, bytes } = written;
+        let error = Error::default();
+        let operator = Operator::on_channels(report::APPEND, config, channels, cost, 0, error);
+        Some(operator.on_link(config, Crossing { to_hub: *bytes, to_host: 0 }))
     }
 
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
         let (config, channels) = (self.module.config(), self.module.options().channels);
         Operator::on_channels(kind.name(), config, channels, &ran.statistics, macs, error)
+            .on_link(config, ran.link)
     }
 
     fn load_report(&self, written: &Written) -> Load {
