@@ -26,6 +26,9 @@ pub struct Config {
     pub power: Option<Currents>,
     /// Clock period in ps.
     pub tck_ps: u64,
+    /// GB/s (10^9 bytes) of the link between the host and an AiM's hub, if it is known. Reports account for it; the
+    /// models do not wait for it.
+    pub link_gb_per_s: Option<u64>,
     /// Chips, banks, rows.
     pub organisation: Organisation,
     /// Timing parameters.

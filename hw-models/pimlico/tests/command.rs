@@ -453,6 +453,10 @@ fn batches_grow_with_lazy_allocation() {
     for point in points {
         assert_eq!(point["ranks"], 256);
         assert_eq!(point["static"]["batch"], 7.0); // (128 GiB - 15.4 GB) / 16 GiB
+        // The layout that runs has three rows where the other has two.
+        let (streams, module) = (&point["max_rows"], &point["module"]["max_rows"]);
+        assert_eq!((streams, module), (&2048.into(), &3072.into()));
+        assert_eq!(point["module"]["static"]["batch"], 4.0);
         let [increase, lengths] = ["increase_percent", "lengths_percent"]
             .map(|key| point[key].as_f64().expect("a number"));
         assert!(0.0 < increase && increase <= lengths, "{increase} {lengths}");

@@ -3,7 +3,7 @@
 
 use crate::l3::attention::AttentionError;
 use crate::l3::gemv::GemvError;
-use crate::placement::NoRoom;
+use crate::placement::{NoRoom, NoRows};
 use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
@@ -28,6 +28,9 @@ pub enum WorkloadError {
     /// Weights, K and V.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
+    /// The same, on a module of AiM channels.
+    #[error(transparent)]
+    NoRows(#[from] NoRows),
     /// A head or a matrix does not fit a module of AiM channels.
     #[error(transparent)]
     Layout(#[from] LayoutError),

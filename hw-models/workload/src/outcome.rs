@@ -2,8 +2,9 @@
 //! What became of tasks.
 
 use crate::judge::Findings;
+use crate::report::link;
 use crate::report::{
-    HostPins, JobReport, Load, Operator, RanksReport, Report, Stages, System, Total, ns,
+    APPEND, HostPins, JobReport, Load, Operator, RanksReport, Report, Stages, System, Total, ns,
 };
 use pimlico_device::Gear;
 
@@ -26,6 +27,9 @@ pub struct Outcome {
 
 /// What every report says of its total.
 const NOTE: &str = "the total is without the time in which the banks were written";
+/// The same where K and V of tokens are added in an operator.
+const NOTE_WITH_APPEND: &str = "the total is without the time in which the matrices were written; K and V of each token are \
+                                in it, as `append`";
 
 impl Outcome {
     /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.
@@ -70,8 +74,18 @@ impl Outcome {
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
                 peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
             },
+            notes: [total_note(&operators).to_owned()]
+                .into_iter()
+                .chain(link::note(&operators))
+                .chain(notes)
+                .collect(),
             operators,
-            notes: std::iter::once(NOTE.to_owned()).chain(notes).collect(),
         }
     }
+}
+
+/// What a report says of its total.
+fn total_note(operators: &[Operator]) -> &'static str {
+    let appends = operators.iter().any(|operator| operator.operator == APPEND);
+    if appends { NOTE_WITH_APPEND } else { NOTE }
 }

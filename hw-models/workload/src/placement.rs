@@ -41,6 +41,28 @@ pub struct NoRoom {
     pub there: u64,
 }
 
+/// The banks of a module's channels have too few rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "weights, K and V of {layers} layer(s) take {wanted} rows of each bank of the module, a bank has {there}"
+)]
+pub struct NoRows {
+    /// Layers.
+    pub layers: usize,
+    /// Rows of all layers.
+    pub wanted: u64,
+    /// Rows that there are.
+    pub there: u64,
+}
+
+impl NoRows {
+    /// Whether a channel has so many rows, which are those of so many layers.
+    pub fn check(config: &Config, layers: usize, wanted: u64) -> Result<(), Self> {
+        let there = config.organisation.rows as u64;
+        if wanted > there { Err(Self { layers, wanted, there }) } else { Ok(()) }
+    }
+}
+
 impl Placement {
     /// Over the ranks of a device.
     pub fn new(config: &Config, topology: Topology) -> Self {

@@ -5,8 +5,8 @@
 use half::f16;
 use pimlico_device::aim::{AimHead, AimLayout, AimMapping, AimOptions, Order, Pu};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Statistics};
-use pimlico_dpa::types::PinCommand;
+use pimlico_device::{BusDriver, Config, PinWatch, Statistics};
+use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_golden::dot::{dot, dot_in_parts};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
@@ -26,6 +26,8 @@ use pimlico_workload::report::JobReport;
 use pimlico_workload::system;
 use pimlico_workload::task::SILENT;
 use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 const P: Precision = Precision::uniform(Format::BINARY16, Subnormals::Gradual);
 const TILE: usize = 1024;
@@ -400,4 +402,99 @@ fn mode_changes_cost_what_the_aim_simulator_has() {
         assert!(off < 0.01, "{rows} x {columns}: {cycles}, not {simulator}");
         assert_eq!(cycles, ours, "{rows} x {columns}");
     }
+}
+
+/// RD_RESULTs and the data of chips, as they were on the pins.
+#[derive(Clone, Default)]
+struct Results(Rc<RefCell<[Vec<u64>; 2]>>);
+
+impl PinWatch for Results {
+    fn command(&mut self, at_tck: u64, pins: Pins) {
+        if pins.command == PinCommand::RdResult {
+            self.0.borrow_mut()[0].push(at_tck);
+        }
+    }
+
+    fn data(&mut self, from_tck: u64, _: u64, driver: BusDriver) {
+        if driver == BusDriver::Chips {
+            self.0.borrow_mut()[1].push(from_tck);
+        }
+    }
+}
+
+/// Results come from a register: CL_REG behind RD_RESULT, whatever the CL of the arrays is. The public AiM simulator has 0
+/// there; here the register is read in the PUs' next clock and has an output register.
+#[test]
+fn results_wait_for_their_register_and_not_for_cl() {
+    let operands = Operands::synthetic(40, 300, 1);
+    for io_buffers in [IoBuffers::Single, IoBuffers::PingPong] {
+        let [preset, slow] = [50, 80].map(|cl_tck| {
+            let mut config = Config::gddr6_aim();
+            config.timing.cl_tck = cl_tck;
+            let options = AimOptions { channels: 1, io_buffers, ..AimOptions::default() };
+            let mut module = AimHost::engine(&config, options);
+            let results = Results::default();
+            module.watch(Box::new(results.clone()));
+            let (_, statistics) = run(&mut module, &operands);
+            let [commands, data] = results.0.take();
+            assert_eq!(commands.len(), 3, "a sum for each group of 16 rows");
+            let of_register: Vec<_> = commands.iter().map(|tck| tck + 3).collect();
+            assert_eq!(data, of_register);
+            statistics.cycles
+        });
+        assert_eq!(preset, slow, "{io_buffers:?}");
+    }
+}
+
+/// The sum of all layers, not each of them alone: eight rows each, four of matrices and two of each K and V head.
+#[test]
+fn layers_have_room_together_or_are_refused_with_their_rows() {
+    let options = AimOptions { channels: 2, ..AimOptions::default() };
+    let on = |layers| operator::on_module(&mut module(options), &LayerJob { layers, ..layer(70) });
+    assert!(on(2048).is_ok());
+    let error = on(2049).expect_err("a bank has 2048 times as many").to_string();
+    let expected = "weights, K and V of 2049 layer(s) take 16392 rows of each bank of the module, a bank has 16384";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn what_crosses_the_link_is_in_the_account() {
+    let options = AimOptions { channels: 2, ..AimOptions::default() };
+    let report = operator::on_module(&mut module(options), &layer(70)).expect("it fits");
+    let bytes: Vec<_> = report
+        .operators
+        .iter()
+        .map(|of| of.link.as_ref().map(|link| (link.to_hub_bytes, link.to_host_bytes)))
+        .collect();
+    let of = |operands: u64, outputs: u64| Some((2 * operands, 2 * outputs));
+    // Scores and weights stay in the hub.
+    let heads = [of(4 * 32, 0), None, of(0, 4 * 32)];
+    let [qkv, projection, ffn1, ffn2] = [of(128, 256), of(128, 128), of(128, 100), of(100, 128)];
+    assert_eq!(bytes, [qkv, heads[0], heads[1], heads[2], projection, ffn1, ffn2]);
+    let load = report.load.link.as_ref().expect("the preset has one");
+    assert_eq!((load.gb_per_s, load.to_hub_bytes), (64, report.load.bytes));
+    assert_eq!(load.ns, report.load.bytes as f64 / 64.0);
+    assert_eq!(load.bound_ns, load.ns.max(report.load.ns));
+    assert!(report.notes.iter().any(|note| note.starts_with("the link of 64 GB/s")));
+    // Without a link there is no account of it, and nothing else is other.
+    let mut config = Config::gddr6_aim();
+    config.link_gb_per_s = None;
+    let mut endless = AimHost::engine(&config, options);
+    let without = operator::on_module(&mut endless, &layer(70)).expect("it fits");
+    assert!(without.load.link.is_none() && without.operators.iter().all(|of| of.link.is_none()));
+    assert_eq!(without.total.cycles, report.total.cycles);
+}
+
+/// Query heads that share K and V: of two, the second opens as many rows as the first.
+#[test]
+fn rows_that_a_group_opens_again_are_counted() {
+    let options = AimOptions { channels: 2, ..AimOptions::default() };
+    let report = operator::on_module(&mut module(options), &layer(70)).expect("it fits");
+    // Two K and V heads of two queries: a row of K and one of V.
+    let note = "4 of 8 row activations of score and context would not be there";
+    assert!(report.notes.iter().any(|text| text.contains(note)), "{:?}", report.notes);
+    let mut alone = layer(70);
+    alone.shape.kv_heads = None;
+    let report = operator::on_module(&mut module(options), &alone).expect("it fits");
+    assert!(report.notes.iter().all(|text| !text.contains("row activations")));
 }

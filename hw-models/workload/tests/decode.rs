@@ -17,6 +17,7 @@ use pimlico_model::small;
 use pimlico_workload::decode::{self, DecodeJob};
 use pimlico_workload::error::WorkloadError;
 use pimlico_workload::operator;
+use pimlico_workload::report::decode::LayerReport;
 use pimlico_workload::report::{JobReport, Report};
 use std::path::{Path, PathBuf};
 
@@ -122,6 +123,67 @@ fn a_module_of_aim_channels_tells_it_too() {
     let appended = decoded(&ping_pong).append.bytes;
     let steps = decoded(&ping_pong).tokens.len() as u64;
     assert_eq!(appended, 3 * 2 * steps * (1 + 8) * 32);
+}
+
+fn on_module(job: &DecodeJob, config: &Config, channels: usize) -> Result<Report, WorkloadError> {
+    let options = AimOptions { channels, ..AimOptions::default() };
+    operator::on_module(&mut AimHost::engine(config, options), job)
+}
+
+/// K and V of a token are written in the banks that hold it: as many bytes on any number of channels, and in the time of
+/// the token.
+#[test]
+fn adding_a_token_counts_and_touches_no_other_channel() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, tiny::PROMPT, 12);
+    let config = Config::gddr6_aim();
+    let [one, all] = [1, 16].map(|channels| on_module(&job, &config, channels).expect("it runs"));
+    assert_eq!(decoded(&all).decoded_tokens, decoded(&one).decoded_tokens);
+    assert_eq!(decoded(&all).agreement.rms_logit_error, decoded(&one).agreement.rms_logit_error);
+    for report in [&one, &all] {
+        let decode = decoded(report);
+        let steps = decode.tokens.len() as u64;
+        assert_eq!(decode.append_columns, 3 * 2 * steps * (1 + 8));
+        assert_eq!(decode.append.bytes, 32 * decode.append_columns);
+        let names: Vec<_> = report.operators.iter().map(|operator| operator.operator).collect();
+        assert_eq!(names[..3], ["qkv", "append", "attention"]);
+        let append = &report.operators[1];
+        assert!(append.cycles > 0 && append.cycles == decode.append.cycles);
+        assert_eq!(append.commands["WR"], decode.append_columns);
+        let link = append.link.as_ref().expect("the preset has one");
+        assert_eq!((link.to_hub_bytes, link.to_host_bytes), (decode.append.bytes, 0));
+        // All that there is is in the total, token by token and layer by layer.
+        let total = report.total.cycles;
+        assert_eq!(report.operators.iter().map(|o| o.cycles).sum::<u64>(), total);
+        assert_eq!(decode.tokens.iter().map(|t| t.cycles).sum::<u64>(), total);
+        let lm_head = report.operators.last().map_or(0, |operator| operator.cycles);
+        assert_eq!(decode.layers.iter().map(|l| l.cycles).sum::<u64>() + lm_head, total);
+        let appended = |layer: &LayerReport| layer.operator_cycles["append"];
+        assert_eq!(decode.layers.iter().map(appended).sum::<u64>(), append.cycles);
+    }
+    let qkv = all.operators[0].link.as_ref().expect("the preset has one");
+    let steps = decoded(&all).tokens.len() as u64;
+    assert_eq!(qkv.to_hub_bytes, 2 * 3 * 32 * steps);
+    assert_eq!(qkv.to_host_bytes, 2 * 3 * 64 * steps);
+}
+
+#[test]
+fn a_model_that_a_module_has_no_room_for_is_refused_with_its_rows() {
+    let job = job(tiny::WEIGHTS, tiny::TOKENIZER, "a", 5);
+    let mut config = Config::gddr6_aim();
+    let wanted = (1..).find(|rows| {
+        config.organisation.rows = *rows;
+        on_module(&job, &config, 1).is_ok()
+    });
+    let wanted = wanted.expect("there is room");
+    config.organisation.rows = wanted - 1;
+    let error = on_module(&job, &config, 1).expect_err("it has no room").to_string();
+    assert_eq!(
+        error,
+        format!(
+            "weights, K and V of 3 layer(s) take {wanted} rows of each bank of the module, a bank has {}",
+            wanted - 1
+        )
+    );
 }
 
 #[test]

@@ -255,6 +255,40 @@ fn virtual_rows_may_lie_anywhere() {
     assert_eq!(outputs, [expected.clone(), expected]);
 }
 
+/// Rows and columns that are added to a matrix: channels that do not take them keep what they have.
+#[test]
+fn what_is_added_leaves_other_channels_alone() {
+    let (rows, columns, row, column) = (40, 100, 20, 33);
+    let old = Operands::synthetic(rows, columns, 5);
+    let new = Operands::synthetic(rows, columns, 6).matrix;
+    let mut both = old.matrix.clone();
+    both[row].clone_from(&new[row]);
+    for (of_both, of_new) in both.iter_mut().zip(&new) {
+        of_both[column] = of_new[column];
+    }
+    let run = |matrix: &[Vec<u16>], adds: bool| {
+        on_both(options(IoBuffers::PingPong), |device| {
+            let layout = AimLayout::new(device.config(), &device.options(), rows, columns, 0);
+            let layout = layout.expect("it fits");
+            for group in 0..layout.groups() {
+                let first = group * layout.pus();
+                let element = |row: usize, column: usize| matrix[first + row][column];
+                device.write(&mut layout.writes(group, element)).expect("models alone");
+            }
+            if adds {
+                let element = |row: usize, column: usize| both[row][column];
+                device.write(&mut layout.row_writes(row, element)).expect("models alone");
+                device.write(&mut layout.column_writes(column, element)).expect("models alone");
+            }
+            device.product(&layout, &old.vector).expect("it runs").0
+        })
+    };
+    let [engine, hub] = run(&old.matrix, true);
+    assert_eq!(run(&both, false), [engine.clone(), engine.clone()]);
+    assert_eq!(hub, engine);
+    assert_ne!(run(&old.matrix, false)[0], engine);
+}
+
 #[test]
 fn what_a_program_does_wrong_ends_it() {
     let of = |command: Template| {

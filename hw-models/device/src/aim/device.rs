@@ -22,7 +22,8 @@ pub trait AimDevice: Device {
     /// How it works.
     fn options(&self) -> AimOptions;
 
-    /// Writes columns. What runs behind it finds them in the arrays; rows stay open.
+    /// Writes columns. What runs behind it finds them in the arrays; rows stay open. All channels have the WR on their pins,
+    /// and data: those that do not take the column are masked.
     fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError>;
 
     /// Runs a program that closes all banks at its end. Ends with no REF owed; after an error the module cannot be used

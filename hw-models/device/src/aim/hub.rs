@@ -249,10 +249,12 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
             }
         }
         if self.output.write_taken_o
-            && let Some(Write { bank, row, column, .. }) = self.writes.pop_front()
+            && let Some(write) = self.writes.pop_front()
         {
-            for (channel, word) in self.output.dq_o.into_iter().enumerate() {
-                self.cells.write(channel * BANKS + bank, row, column, word);
+            // The masks are beside the ports: those have one WR for all channels.
+            for (channel, _) in write.taken() {
+                let (bank, word) = (channel * BANKS + write.bank, self.output.dq_o[channel]);
+                self.cells.write(bank, write.row, write.column, word);
             }
         }
     }

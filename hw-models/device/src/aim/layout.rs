@@ -251,6 +251,16 @@ impl AimLayout {
         self.row_of_tile(last) + self.rows_of_tile(last)
     }
 
+    /// Rows of the banks that hold an element: of a matrix that grows, those that it has come to.
+    pub fn rows_in_use(&self) -> usize {
+        let groups = self.groups();
+        let of_tile = |tile| match self.groups_per_row(tile) {
+            0 => groups * self.tile_words(tile).div_ceil(self.page),
+            per_row => groups.div_ceil(per_row),
+        };
+        (0..self.tiles()).map(of_tile).sum()
+    }
+
     /// Row and column of the banks of a word of a tile in a group.
     pub fn place(&self, tile: usize, group: usize, word: usize) -> (usize, usize) {
         let per_row = self.groups_per_row(tile);
@@ -262,8 +272,8 @@ impl AimLayout {
         (row, group % per_row * self.tile_room(tile) + word)
     }
 
-    /// Writes of the rows of a group, bank by bank with the bank groups taking turns. `element` gives
-    /// the elements by row, counted from the group's first, and column; both exist.
+    /// Writes of the rows of a group, bank by bank with the bank groups taking turns, in the channels that have a row in the
+    /// bank. `element` gives the elements by row, counted from the group's first, and column; both exist.
     pub fn writes<'a>(
         &'a self,
         group: usize,
@@ -272,30 +282,31 @@ impl AimLayout {
         let element = move |row: usize, column| element(row - group * self.pus, column);
         (0..words(self.columns))
             .flat_map(move |word| self.banks(group, word))
-            .map(move |at| self.write(at, &element))
+            .map(move |at| self.write(at, self.channels_of(at), &element))
     }
 
-    /// Writes of a row, with what stands beside it in other channels. `element` gives the elements by row
-    /// and column; both exist.
+    /// Writes of a row, in its channel alone. `element` gives the elements by row and column; both exist.
     pub fn row_writes<'a>(
         &'a self,
         row: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
     ) -> impl Iterator<Item = Write> + 'a {
         let (group, bank) = (row / self.pus, row % BANKS);
+        let channels = 1 << (row % self.pus / BANKS);
         let at = move |word| Place { group, word, bank };
-        (0..words(self.columns)).map(move |word| self.write(at(word), &element))
+        (0..words(self.columns)).map(move |word| self.write(at(word), channels, &element))
     }
 
-    /// Writes of a column, with what stands beside it in its words. `element` gives the elements by row
-    /// and column; both exist.
+    /// Writes of a column, in the channels that have a row in the bank, with what stands beside it in its words: the
+    /// host has a copy of that. `element` gives the elements by row and column; both exist.
     pub fn column_writes<'a>(
         &'a self,
         column: usize,
         element: impl Fn(usize, usize) -> u16 + 'a,
     ) -> impl Iterator<Item = Write> + 'a {
         let of_group = move |group| self.banks(group, column / MULTIPLIERS);
-        (0..self.groups()).flat_map(of_group).map(move |at| self.write(at, &element))
+        let places = (0..self.groups()).flat_map(of_group);
+        places.map(move |at| self.write(at, self.channels_of(at), &element))
     }
 
     /// The banks in which a group has a word, the bank groups taking turns.
@@ -305,14 +316,22 @@ impl AimLayout {
         banks.map(move |bank| Place { group, word, bank })
     }
 
-    /// The write of a word in a bank of every channel.
-    fn write(&self, at: Place, element: &impl Fn(usize, usize) -> u16) -> Write {
+    /// The channels that have a row of the matrix at a place.
+    fn channels_of(&self, at: Place) -> u64 {
+        let Place { group, bank, .. } = at;
+        let rows = self.pus.min(self.rows - group * self.pus);
+        u64::MAX >> (u64::BITS as usize - (rows - bank).div_ceil(BANKS))
+    }
+
+    /// The write of a word in a bank of some channels.
+    fn write(&self, at: Place, channels: u64, element: &impl Fn(usize, usize) -> u16) -> Write {
         let Place { group, word, bank } = at;
         let (row, column) = self.place(word / self.tile, group, word % self.tile);
         let of_channel = |channel: usize| -> Word {
             let of_row = group * self.pus + channel * BANKS + bank;
             let bits = |of_column: usize| {
-                let there = of_row < self.rows && of_column < self.columns;
+                let there = channels >> channel & 1 == 1;
+                let there = there && of_row < self.rows && of_column < self.columns;
                 if there { u64::from(element(of_row, of_column)) } else { 0 }
             };
             std::array::from_fn(|part| {
@@ -320,7 +339,15 @@ impl AimLayout {
             })
         };
         let words = (0..self.pus / BANKS).map(of_channel).collect();
-        Write { bank, row, column, words }
+        Write { bank, row, column, words, channels }
+    }
+}
+
+impl Write {
+    /// The channels that take it, with the elements of each.
+    pub fn taken(&self) -> impl Iterator<Item = (usize, Word)> {
+        let all = self.words.iter().copied().enumerate();
+        all.filter(|(channel, _)| self.channels >> channel & 1 == 1)
     }
 }
 
@@ -337,7 +364,12 @@ struct Place {
     bank: usize,
 }
 
-/// A column that is written in one bank of every channel.
+/// A column that is written in one bank of some channels.
+///
+/// Commands and addresses are common to all channels, their data lines are not. A channel that does not take the column
+/// keeps what it has: it is assumed that its WR is masked. GDDR6 has such masks (WDM and WSM of JESD250, with a bit for
+/// each two bytes or each byte of the burst, on the command lines). Within a column nothing is masked: the host writes
+/// all 32 bytes of it, from its copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     /// Bank.
@@ -346,8 +378,10 @@ pub struct Write {
     pub row: usize,
     /// Column.
     pub column: usize,
-    /// For each channel its elements.
+    /// For each channel its elements; +0 where it does not take them.
     pub words: Box<[Word]>,
+    /// The channels that take them: a bit for each, the lowest of the first.
+    pub channels: u64,
 }
 
 /// A word of a vector, filled up with +0.
@@ -449,8 +483,10 @@ mod tests {
             let element = |row: usize, column: usize| (1 + row * 31 + column) as u16;
             let mut cells = HashMap::new();
             let mut keep = |writes: &mut dyn Iterator<Item = Write>| {
-                for Write { bank, row, column, words } in writes {
-                    cells.insert((bank, row, column), words);
+                for write in writes {
+                    let Write { bank, row, column, .. } = write;
+                    let taken = write.taken();
+                    cells.extend(taken.map(|(channel, word)| ((channel, bank, row, column), word)));
                 }
             };
             // Row after row, of all columns; then column after column, of all rows.
@@ -465,11 +501,36 @@ mod tests {
             let whole = (0..room.groups()).flat_map(|group| {
                 room.writes(group, move |row, c| element(group * room.pus() + row, c))
             });
-            let whole: HashMap<_, _> = whole
-                .map(|Write { bank, row, column, words }| ((bank, row, column), words))
-                .collect();
-            assert_eq!(cells, whole);
+            let mut written = 0;
+            for Write { bank, row, column, words, .. } in whole {
+                for (channel, word) in words.into_iter().enumerate() {
+                    // A channel without a row of the matrix was not written.
+                    let cell = cells.get(&(channel, bank, row, column)).copied();
+                    written += usize::from(cell.is_some());
+                    assert_eq!(cell.unwrap_or_default(), word);
+                }
+            }
+            assert_eq!(written, cells.len());
         }
+    }
+
+    #[test]
+    fn what_is_added_is_written_where_it_is_alone() {
+        // A head of 128 elements, on 256 PUs.
+        let (k, v) = (layout(16, 1000, 128, 0), layout(16, 128, 1000, 10));
+        let row: Vec<_> = k.row_writes(300, |_, _| 1).collect();
+        // 300 = 256 + 2 x 16 + 12.
+        assert_eq!(row.len(), 8);
+        assert!(row.iter().all(|write| (write.bank, write.channels) == (12, 1 << 2)));
+        let column: Vec<_> = v.column_writes(500, |_, _| 1).collect();
+        assert_eq!(column.len(), 16);
+        assert!(column.iter().all(|write| write.channels == 0xff));
+        // Of 20 rows four banks have two.
+        let few = layout(16, 20, 1000, 0);
+        let channels = few.column_writes(0, |_, _| 1).map(|write| write.channels);
+        assert_eq!(channels.filter(|&channels| channels == 3).count(), 4);
+        let whole = layout(64, 1024, 16, 0);
+        assert!(whole.writes(0, |_, _| 1).all(|write| write.channels == u64::MAX));
     }
 
     #[test]

@@ -284,9 +284,10 @@ impl Module {
         let mut driver = BusDriver::BufferChip;
         match what {
             Carried::Operand(word, last) => self.operand = Some((word, last)),
-            Carried::Written(Write { bank, row, column, words }) => {
-                for (channel, word) in words.into_iter().enumerate() {
-                    self.cells.write(channel * BANKS + bank, row, column, word);
+            Carried::Written(write) => {
+                for (channel, word) in write.taken() {
+                    let bank = channel * BANKS + write.bank;
+                    self.cells.write(bank, write.row, write.column, word);
                 }
             }
             Carried::Results(sum) => {

@@ -18,6 +18,8 @@ const HOST_RTW_GAP_TCK: u64 = 2;
 const MOST_CCD_L_TCK: u64 = 16;
 /// The same of tCCD_RESULT and the result registers of an AiM.
 const MOST_AIM_CCD_RESULT_TCK: u64 = 4;
+/// GB/s of a link between host and hub, at the most.
+const MOST_LINK_GB_PER_S: u64 = 65536;
 /// Columns of the window of results: see `rtl/module/host_port.md`.
 const WINDOW_COLUMNS: usize = 32;
 
@@ -71,8 +73,14 @@ impl DeviceSpec {
     }
 
     fn check_topology(&self) -> Result<(), ConfigError> {
-        if self.topology.groups != 1 {
-            return Err(ConfigError::key(&"groups: with system aim only, not with l3"));
+        for (key, is_given) in [
+            ("groups", self.topology.groups != 1),
+            ("link_gb_per_s", self.topology.link_gb_per_s.is_some()),
+        ] {
+            if is_given {
+                let what = format!("{key}: with system aim only, not with l3");
+                return Err(ConfigError::key(&what));
+            }
         }
         let topology = self.topology();
         let topology = topology.map_err(|e| ConfigError::key(&format!("topology: {e}")))?;
@@ -85,12 +93,14 @@ impl DeviceSpec {
 
     fn check_aim(&self, config: &Config) -> Result<(), ConfigError> {
         aim::check(config)?;
-        let TopologyTable { channels, groups, dimms, ranks, mdq } = self.topology;
+        let TopologyTable { channels, groups, dimms, ranks, mdq, link_gb_per_s } = self.topology;
         let divide = channels.is_multiple_of(groups);
         let UnitTable { multipliers, sums, normalise, gear } = self.units;
         let shared_bytes = self.buffers.shared_bytes;
         let column_bytes = config.organisation.column_bytes;
         let global = shared_bytes == GLOBAL_WORDS * column_bytes;
+        let link = link_gb_per_s.unwrap_or(MOST_LINK_GB_PER_S);
+        let is_link = (1..=MOST_LINK_GB_PER_S).contains(&link);
         let (lanes, results_tck) = (multipliers as u64, config.timing.ccd_result_tck);
         require_all(
             config,
@@ -102,6 +112,7 @@ impl DeviceSpec {
                 ("groups", groups as u64, divide, "a number that divides the channels"),
                 ("dimms", dimms as u64, dimms == 1, "1 with system aim"),
                 ("ranks", ranks as u64, ranks == 1, "1 with system aim"),
+                ("link_gb_per_s", link, is_link, "1 to 65536"),
             ],
         )?;
         let is_l3s: [(bool, &str); 5] = [

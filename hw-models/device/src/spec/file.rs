@@ -9,7 +9,8 @@ use crate::options::{Gear, Options};
 use crate::topology::{Topology, TopologyError};
 use serde::{Deserialize, Serialize};
 
-/// A device as a file describes it. Every key is there, but for those of another kind of system, and `power`.
+/// A device as a file describes it. Every key is there, but for those of another kind of system, `power` and
+/// `link_gb_per_s`.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSpec {
@@ -77,6 +78,7 @@ impl DeviceSpec {
             name: self.name.clone(),
             power: self.power,
             tck_ps: self.tck_ps,
+            link_gb_per_s: self.topology.link_gb_per_s,
             organisation: self.organisation.clone(),
             timing: self.timing.clone(),
         }

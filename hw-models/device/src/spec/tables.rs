@@ -69,6 +69,10 @@ pub struct TopologyTable {
     pub ranks: usize,
     /// Whose the data lines between buffer chip and chips are.
     pub mdq: Mdq,
+    /// GB/s (10^9 bytes) of the link between the host and the hub of an AiM's module, both directions together; without
+    /// it there is no limit. It slows down no model: reports set its time beside that of the banks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_gb_per_s: Option<u64>,
 }
 
 fn one() -> usize {

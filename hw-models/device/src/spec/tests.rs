@@ -51,6 +51,11 @@ fn a_file_without_a_base_has_every_key() {
                     assert_eq!(DeviceSpec::parse(&lacking.to_string()).map(|s| s.power), Ok(None));
                     continue;
                 }
+                if lacks == "link_gb_per_s" {
+                    let spec = DeviceSpec::parse(&lacking.to_string()).expect("there is no limit");
+                    assert_eq!(spec.config().link_gb_per_s, None);
+                    continue;
+                }
                 let error = refusal(&lacking.to_string());
                 assert!(error.contains("missing field `"), "{name}: {error}");
                 assert!(error.contains(&format!("{lacks}`")), "{name}: {error}");
@@ -68,6 +73,16 @@ fn a_file_with_a_base_says_what_is_other() {
     base.topology.ranks = 2;
     (base.name, base.source) = ("toy".to_owned(), "ddr4-3200 but for RTP, ranks".to_owned());
     assert_eq!(spec, base);
+    assert_eq!(DeviceSpec::parse(&spec.to_toml()), Ok(spec));
+}
+
+#[test]
+fn the_link_of_a_module_is_the_preset_s_or_a_file_s() {
+    assert_eq!(Config::gddr6_aim().link_gb_per_s, Some(64));
+    assert_eq!(Config::ddr4_3200().link_gb_per_s, None);
+    let text = "base = \"gddr6-aim\"\nname = \"a\"\n[topology]\nlink_gb_per_s = 32";
+    let spec = DeviceSpec::parse(text).expect("a module");
+    assert_eq!(spec.config().link_gb_per_s, Some(32));
     assert_eq!(DeviceSpec::parse(&spec.to_toml()), Ok(spec));
 }
 
@@ -125,6 +140,14 @@ fn what_is_no_device_is_refused_with_its_key() {
             "CCD_RESULT = 5, expected at most 4",
         ),
         ("base = \"gddr6-aim\"\nname = \"a\"\n[topology]\ndimms = 2", "dimms = 2, expected 1"),
+        (
+            "base = \"gddr6-aim\"\nname = \"a\"\n[topology]\nlink_gb_per_s = 0",
+            "link_gb_per_s = 0, expected 1 to 65536",
+        ),
+        (
+            "base = \"ddr4-3200\"\nname = \"a\"\n[topology]\nlink_gb_per_s = 64",
+            "link_gb_per_s: with system aim only",
+        ),
     ] {
         let error = refusal(text);
         assert!(error.contains(expected), "{text}: {error}");

@@ -3,6 +3,7 @@
 
 use super::arguments::{self, read_config};
 use super::folder;
+use super::text::on_link;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::grouped;
@@ -13,8 +14,8 @@ use pimlico_model::checkpoint::config::Config;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
 use pimlico_workload::decode::{self, DecodeJob};
-use pimlico_workload::report::Report;
 use pimlico_workload::report::decode::{Agreement, DecodeReport, Parted};
+use pimlico_workload::report::{APPEND, Report};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -273,7 +274,7 @@ pub(super) fn text(decode: &DecodeReport) -> String {
 
 /// The cost by layer and by token.
 pub(super) fn roll_up(decode: &DecodeReport, report: &Report) -> String {
-    let DecodeReport { layers, tokens, append, .. } = decode;
+    let DecodeReport { layers, tokens, append, append_columns, .. } = decode;
     let of_layers: u64 = layers.iter().map(|layer| layer.cycles).sum();
     let runs = (layers.len() * tokens.len()).max(1) as u64;
     let mut text = format!(
@@ -286,9 +287,15 @@ pub(super) fn roll_up(decode: &DecodeReport, report: &Report) -> String {
         let (first, last) = (grouped(first.cycles), grouped(last.cycles));
         let _ = write!(text, " (the first {first} tCK, the last {last})");
     }
+    let is_inside = report.operators.iter().any(|operator| operator.operator == APPEND);
+    let inside = if is_inside {
+        format!(", in the total: {} columns{}", grouped(*append_columns), on_link(append))
+    } else {
+        String::new()
+    };
     let _ = writeln!(
         text,
-        "\nthe host added K and V of the tokens, {} bytes, in {} tCK",
+        "\nthe host added K and V of the tokens, {} bytes, in {} tCK{inside}",
         grouped(append.bytes),
         grouped(append.cycles)
     );

@@ -5,9 +5,10 @@ use super::arguments::RunArguments;
 use super::decode;
 use super::ranks;
 use crate::output::{self, Page, Table, grouped};
+use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
-    JobReport, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
+    APPEND, AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
+    JobReport, Load, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
 };
 use std::fmt::Write;
 
@@ -101,7 +102,10 @@ fn errors(report: &Report) -> Table {
             ]
         },
     );
-    let all = report.operators.iter().map(|operator| (operator.operator, operator.error));
+    // What adds K and V computes nothing.
+    let computes = |operator: &&Operator| operator.operator != APPEND;
+    let all = report.operators.iter().filter(computes);
+    let all = all.map(|operator| (operator.operator, operator.error));
     let rows = stages.unwrap_or_else(|| all.collect());
     output::table(
         &["result", "max", "RMS", "max ULP"],
@@ -156,18 +160,7 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
     if let JobReport::Decode(decode) = &report.job {
         text += decode::text(decode);
     }
-    text += output::table(
-        &[
-            "operator",
-            "tCK",
-            "ns",
-            "bank PUs, %",
-            "data bus, %",
-            "adder unit, %",
-            "softmax unit, %",
-        ],
-        report.operators.iter().map(cost_row),
-    );
+    text += costs(report);
     text += ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
     // A rank alone has no slots that are lost to I/O, and an AiM module none to the host.
@@ -203,10 +196,11 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
     );
     let _ = writeln!(
         text,
-        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy",
+        "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy{3}",
         grouped(load.cycles),
         grouped(load.bytes),
-        100.0 * load.bus
+        100.0 * load.bus,
+        on_link(load)
     );
     match &report.job {
         JobReport::Decode(decode) => text += decode::roll_up(decode, report),
@@ -239,6 +233,30 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
         let _ = writeln!(text, "note: {note}");
     }
     text
+}
+
+/// What operators cost, with the time on a module's link where it is known.
+fn costs(report: &Report) -> Table {
+    let columns =
+        ["operator", "tCK", "ns", "bank PUs, %", "data bus, %", "adder unit, %", "softmax unit, %"];
+    let has_link = report.operators.iter().any(|operator| operator.link.is_some());
+    let header: Vec<_> = columns.into_iter().chain(has_link.then_some("on the link, ns")).collect();
+    let row = |operator: &Operator| {
+        let on_link =
+            operator.link.as_ref().map_or(String::new(), |link| format!("{:.1}", link.ns));
+        cost_row(operator).into_iter().chain(has_link.then_some(on_link)).collect()
+    };
+    output::table(&header, report.operators.iter().map(row).collect::<Vec<Vec<_>>>())
+}
+
+/// What was written takes on a module's link, and which of the two takes longer.
+pub(super) fn on_link(load: &Load) -> String {
+    load.link.as_ref().map_or(String::new(), |link| {
+        let OnLink { gb_per_s, ns, bound_by, bound_ns, .. } = link;
+        format!(
+            "; over the link of {gb_per_s} GB/s in {ns:.1} ns: together {bound_ns:.1} ns, bound by the {bound_by}"
+        )
+    })
 }
 
 fn cost_row(operator: &Operator) -> Vec<String> {

@@ -8,7 +8,8 @@ use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::{Config, SystemKind};
 use pimlico_workload::batch::{
-    self, BatchComparison, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
+    self, BatchComparison, BatchError, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
+    Spread,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -94,8 +95,19 @@ struct Point {
     memory_gib: u64,
     ranks: u64,
     max_context: u64,
+    /// Each stream of K or V in rows of one rank or channel, without gaps: what runs on ranks, and LoL-PIM's layout.
     #[serde(flatten)]
-    comparison: BatchComparison,
+    streams: BatchComparison,
+    /// On a module of AiM channels, the layout that runs there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<BatchComparison>,
+}
+
+impl Point {
+    /// Of the layout that runs.
+    fn runs(&self) -> &BatchComparison {
+        self.module.as_ref().unwrap_or(&self.streams)
+    }
 }
 
 impl<'a> Document<'a> {
@@ -103,7 +115,12 @@ impl<'a> Document<'a> {
         let BatchArguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
         let model_name = arguments.model.as_str();
         let model = model(model_name)?;
-        let rank = arguments.device.of(system.kind())?.config();
+        let spec = arguments.device.of(system.kind())?;
+        let (rank, options) = (spec.config(), spec.aim_options());
+        let unit = match system {
+            System::L3 => Unit { name: "rank", ranks: 1 },
+            System::Aim => Unit { name: "module", ranks: options.channels as u64 },
+        };
         let default = [model.max_context, 2 * model.max_context];
         let maxima = match arguments.max_context.as_slice() {
             [] => &default,
@@ -113,12 +130,13 @@ impl<'a> Document<'a> {
         let bar = output::progress(bar_length as u64, "sweep batch");
         let mut points = Vec::new();
         for &memory_gib in &arguments.memory {
-            let ranks = ranks(memory_gib, &rank)?;
+            let ranks = unit.ranks(memory_gib, &rank)?;
             for &max_context in maxima {
                 for task in LONGBENCH {
                     let settings = Settings {
                         rank: &rank,
                         ranks,
+                        spread: Spread::Streams,
                         model: &model,
                         task,
                         max_context,
@@ -127,12 +145,20 @@ impl<'a> Document<'a> {
                         requests,
                         seed,
                     };
-                    let comparison = batch::compare(&settings);
-                    let comparison = comparison.map_err(|e| {
-                        Failure::Input(format!("{model_name} in {memory_gib} GiB: {e}"))
-                    })?;
+                    let wrong = |error: BatchError| {
+                        Failure::Input(format!("{model_name} in {memory_gib} GiB: {error}"))
+                    };
+                    let streams = batch::compare(&settings).map_err(wrong)?;
+                    let module = match system {
+                        System::L3 => None,
+                        System::Aim => {
+                            let spread = Spread::Module(options);
+                            let of_module = Settings { spread, ..settings };
+                            Some(batch::compare(&of_module).map_err(wrong)?)
+                        }
+                    };
                     let task = task.name;
-                    points.push(Point { task, memory_gib, ranks, max_context, comparison });
+                    points.push(Point { task, memory_gib, ranks, max_context, streams, module });
                     bar.inc(1);
                 }
             }
@@ -162,15 +188,27 @@ fn model(name: &str) -> Result<Footprint, Failure> {
     })
 }
 
-/// How many ranks make up so much memory.
-fn ranks(memory_gib: u64, rank: &Config) -> Result<u64, Failure> {
-    let rank_bytes = batch::rank_bytes(rank);
-    let bytes = memory_gib.checked_mul(1 << 30);
-    let ranks = bytes.filter(|bytes| *bytes > 0 && bytes.is_multiple_of(rank_bytes));
-    ranks.map(|bytes| bytes / rank_bytes).ok_or_else(|| {
-        let mib = rank_bytes >> 20;
-        Failure::Input(format!("--memory {memory_gib}: expected a multiple of a rank, {mib} MiB"))
-    })
+/// What a device is made of.
+struct Unit {
+    name: &'static str,
+    /// Its ranks or channels.
+    ranks: u64,
+}
+
+impl Unit {
+    /// How many ranks make up so much memory.
+    fn ranks(&self, memory_gib: u64, rank: &Config) -> Result<u64, Failure> {
+        let rank_bytes = batch::rank_bytes(rank);
+        let unit_bytes = self.ranks * rank_bytes;
+        let bytes = memory_gib.checked_mul(1 << 30);
+        let bytes = bytes.filter(|bytes| *bytes > 0 && bytes.is_multiple_of(unit_bytes));
+        bytes.map(|bytes| bytes / rank_bytes).ok_or_else(|| {
+            let Self { name, .. } = self;
+            let mib = unit_bytes >> 20;
+            let expected = format!("expected a multiple of a {name}, {mib} MiB");
+            Failure::Input(format!("--memory {memory_gib}: {expected}"))
+        })
+    }
 }
 
 /// The report for people.
@@ -186,6 +224,7 @@ fn text(document: &Document<'_>) -> Page {
         "memory, GiB",
         "maximum, tokens",
         "mean tokens",
+        "rows of a maximum",
         "static, requests",
         "lazy, requests",
         "more, %",
@@ -194,47 +233,63 @@ fn text(document: &Document<'_>) -> Page {
         "lazy: memory used, %",
         "sent back",
     ];
-    text += output::table(
-        &header,
-        points.iter().map(|point| {
-            let BatchComparison { fixed, lazy, increase_percent, lengths_percent } =
-                point.comparison;
-            vec![
-                point.task.to_owned(),
-                point.memory_gib.to_string(),
-                point.max_context.to_string(),
-                format!("{:.0}", lazy.mean_tokens),
-                format!("{:.1}", fixed.batch),
-                format!("{:.1}", lazy.batch),
-                format!("{increase_percent:+.0}"),
-                format!("{lengths_percent:+.0}"),
-                format!("{:.0}", 100.0 * fixed.utilisation),
-                format!("{:.0}", 100.0 * lazy.utilisation),
-                lazy.preempted.to_string(),
-            ]
-        }),
-    );
+    let has_both = points.iter().any(|point| point.module.is_some());
+    if has_both {
+        text += "Rows of the layout that runs: K and V of a head over all channels of a module, V with what pads it\n\n";
+    }
+    text += output::table(&header, points.iter().map(|point| row(point, point.runs())));
+    if has_both {
+        text += "\nRows of LoL-PIM's layout: each K and each V of a head in rows of one channel, without gaps; nothing here runs it\n\n";
+        text += output::table(&header, points.iter().map(|point| row(point, &point.streams)));
+    }
     text += notes(points);
     text
 }
 
+/// A combination of settings in one of the layouts.
+fn row(point: &Point, comparison: &BatchComparison) -> Vec<String> {
+    let BatchComparison { fixed, lazy, max_rows, increase_percent, lengths_percent } = comparison;
+    vec![
+        point.task.to_owned(),
+        point.memory_gib.to_string(),
+        point.max_context.to_string(),
+        format!("{:.0}", lazy.mean_tokens),
+        max_rows.to_string(),
+        format!("{:.1}", fixed.batch),
+        format!("{:.1}", lazy.batch),
+        format!("{increase_percent:+.0}"),
+        format!("{lengths_percent:+.0}"),
+        format!("{:.0}", 100.0 * fixed.utilisation),
+        format!("{:.0}", 100.0 * lazy.utilisation),
+        lazy.preempted.to_string(),
+    ]
+}
+
 /// How the figures compare with the paper's, and why they differ.
 fn notes(points: &[Point]) -> String {
-    let mut most = BTreeMap::new();
-    for Point { max_context, comparison, .. } in points {
-        let most = most.entry(max_context).or_insert(f64::NEG_INFINITY);
-        *most = comparison.increase_percent.max(*most);
-    }
-    let most = most.iter().map(|(maximum, more)| format!("{more:+.0} % (maximum {maximum})"));
+    let most_of = |of: fn(&Point) -> &BatchComparison| {
+        let mut most = BTreeMap::new();
+        for point in points {
+            let most = most.entry(point.max_context).or_insert(f64::NEG_INFINITY);
+            *most = of(point).increase_percent.max(*most);
+        }
+        let most = most.iter().map(|(maximum, more)| format!("{more:+.0} % (maximum {maximum})"));
+        most.collect::<Vec<_>>().join(", ")
+    };
+    let of_paper = if points.iter().any(|point| point.module.is_some()) {
+        format!(", with rows of its own layout {}", most_of(|point| &point.streams))
+    } else {
+        String::new()
+    };
     format!(
-        "\nLoL-PIM: up to {PAPER_INCREASE_PERCENT:+.0} %; here: up to {}\n\
+        "\nLoL-PIM: up to {PAPER_INCREASE_PERCENT:+.0} %; here: up to {}{of_paper}\n\
          note: static allocation provides for the maximum, lazy for what is there: maximum / mean tokens \
          is what the lengths alone give. The paper does not say which maximum its baseline provides for\n\
          note: more than that comes from rounding: memory left over that is less than a maximum serves \
-         no request under static allocation; less comes from rows that are not full and from streams \
-         that do not divide evenly among ranks\n\
+         no request under static allocation; less comes from rows that are not full and from heads \
+         that do not divide evenly among ranks or modules\n\
          note: a request for which there is no row to grow into is sent back: its rows are freed, and it \
          waits to be taken in again\n",
-        most.collect::<Vec<_>>().join(", ")
+        most_of(Point::runs)
     )
 }

@@ -37,8 +37,8 @@ pub struct IoBuffersArguments {
     /// Modules that share the fully-connected operators of a layer out among them
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [1, 8])]
     tp: Vec<usize>,
-    /// Whether rows are refreshed
-    #[arg(long, value_enum, default_value_t = Switch::On)]
+    /// Whether rows are refreshed; with refresh, a REF more or less in one of two short runs hides what buffers gain
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
     refresh: Switch,
     /// Whether single buffers pay MODCH between words or results and columns, as in the public AiM simulator
     #[arg(long, value_enum, default_value_t = Switch::On)]
@@ -230,6 +230,9 @@ fn text(comparison: &BufferComparison) -> Page {
             ]
         }),
     );
+    if comparison.refresh {
+        text += "\nnote: with refresh, a REF more or less in one of two short runs hides what buffers gain: see --refresh off\n";
+    }
     text += "\nSlots of tCCD for an all-bank RD\n\n";
     text += output::table(
         &[

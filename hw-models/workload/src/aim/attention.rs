@@ -3,9 +3,10 @@
 //! those of the next request.
 
 use super::groups::alike;
-use super::{Groups, bytes};
+use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{exact, heads};
+use crate::report::link::Crossing;
 use crate::report::{Exact, Operator, Stages, Together, Written};
 use crate::results::{self, Attention};
 use crate::task::AttentionTask;
@@ -92,6 +93,7 @@ struct OfHeads {
     exact: [Exact; 2],
     written: Written,
     stages: Stages,
+    reopened: Reopened,
 }
 
 impl OfHeads {
@@ -101,6 +103,7 @@ impl OfHeads {
             exact: std::array::from_fn(|n| self.exact[n].and(other.exact[n])),
             written: self.written.and(other.written),
             stages: self.stages.worse(other.stages),
+            reopened: self.reopened.and(other.reopened),
         }
     }
 }
@@ -113,6 +116,8 @@ pub struct Heads {
     pub stages: Stages,
     /// Writing K and V.
     pub written: Written,
+    /// Rows that queries opened again.
+    pub reopened: Reopened,
     /// How many heads were run, and how many there are, if not all were.
     pub sample: Option<(usize, usize)>,
     /// Places of queries in groups that had no head, and all places.
@@ -162,20 +167,28 @@ pub fn run(
         }
     }
     let heads = task.kv_heads() * layouts.len();
-    let OfHeads { costs, exact, written, stages } = all;
+    let OfHeads { costs, exact, written, stages, reopened } = all;
     let tokens: usize = task.contexts.iter().sum();
     let macs = (task.heads * tokens * task.head_dim) as u64;
     let operator =
         |name, cost: usize, macs, error| module.operator(name, &costs[cost], macs, error);
+    let config = module.config();
+    // A query in for the scores, its context out.
+    let of_queries = task.heads * layouts.len() * task.head_dim;
+    let [query, outputs] = [(of_queries, 0), (0, of_queries)]
+        .map(|(operands, outputs)| Crossing::elements(operands, outputs));
     let [of_scores, of_context] = exact.map(Some);
     Ok(Heads {
         operators: [
-            Operator { exact: of_scores, ..operator("score", 0, macs, stages.score) },
+            Operator { exact: of_scores, ..operator("score", 0, macs, stages.score) }
+                .on_link(config, query),
             operator("softmax", 1, 0, stages.softmax),
-            Operator { exact: of_context, ..operator("context", 2, macs, stages.context) },
+            Operator { exact: of_context, ..operator("context", 2, macs, stages.context) }
+                .on_link(config, outputs),
         ],
         stages,
         written,
+        reopened,
         sample: (ran < heads).then_some((ran, heads)),
         idle: (places - task.heads * layouts.len(), places),
     })
@@ -195,7 +208,9 @@ fn run_heads(
     let mut of_heads = OfHeads { written, ..OfHeads::default() };
     for number in 0..heads[0].queries.len() {
         let SideBySide { results, costs } = run_queries(module, layout, heads, number)?;
-        of_heads = of_heads.and(OfHeads { costs, ..OfHeads::default() });
+        let [score, _, context] = costs.map(|cost| cost.of_group());
+        let reopened = Reopened::of(number, [&score, &context]);
+        of_heads = of_heads.and(OfHeads { costs, reopened, ..OfHeads::default() });
         for (head, result) in heads.iter().zip(results) {
             let query = &head.queries[number];
             of_heads = of_heads.and(OfHeads {

@@ -159,9 +159,20 @@ impl<'a> Groups<'a> {
         columns: usize,
         first_row: usize,
     ) -> Result<AimLayout, LayoutError> {
-        AimLayout::new(self.config(), &self.module_options(), rows, columns, first_row)?;
+        self.matrix_on(self.config(), rows, columns, first_row)
+    }
+
+    /// The same on channels of this kind.
+    pub fn matrix_on(
+        &self,
+        config: &Config,
+        rows: usize,
+        columns: usize,
+        first_row: usize,
+    ) -> Result<AimLayout, LayoutError> {
+        AimLayout::new(config, &self.module_options(), rows, columns, first_row)?;
         let rows = self.rows().of_first(rows);
-        AimLayout::new(self.config(), &self.options(), rows, columns, first_row)
+        AimLayout::new(config, &self.options(), rows, columns, first_row)
     }
 
     /// How the rows of a matrix are dealt out.
@@ -204,7 +215,18 @@ impl<'a> Groups<'a> {
         tokens: usize,
         first_row: usize,
     ) -> Result<AimHead, LayoutError> {
-        let head = AimHead::new(self.config(), &self.options(), head_dim, tokens, first_row)?;
+        self.head_on(self.config(), head_dim, tokens, first_row)
+    }
+
+    /// The same on channels of this kind.
+    pub fn head_on(
+        &self,
+        config: &Config,
+        head_dim: usize,
+        tokens: usize,
+        first_row: usize,
+    ) -> Result<AimHead, LayoutError> {
+        let head = AimHead::new(config, &self.options(), head_dim, tokens, first_row)?;
         in_part(head, self.count())
     }
 }

@@ -6,6 +6,7 @@ use crate::error::WorkloadError;
 
 use crate::judge::Reference;
 use crate::judge::exact::ExactProduct;
+use crate::report::link::Crossing;
 use crate::report::{Operator, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
@@ -51,5 +52,6 @@ pub fn product(module: &mut Groups<'_>, task: &MatrixTask) -> Result<Product, Wo
     let error = reference.beside(outputs).error();
     let macs = (rows * columns) as u64;
     let operator = module.operator(operator, &together, macs, error);
+    let operator = operator.on_link(module.config(), Crossing::elements(columns, rows));
     Ok(Product { operator: Operator { exact, ..operator }, cost: together.of_group(), written })
 }

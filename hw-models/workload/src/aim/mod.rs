@@ -4,10 +4,14 @@
 //! * [`attention`]: of a layer's heads, score, softmax and context one after the other.
 //! * [`matrix`]: a matrix times a vector.
 //! * [`Groups`]: the module's channels, in groups that work side by side.
+//! * [`Reopened`]: what it costs that query heads which share K and V open its rows one after the other.
 
 pub mod attention;
 mod groups;
 pub mod matrix;
+mod reopened;
+
+pub use reopened::Reopened;
 
 pub use groups::{Groups, idle_note, in_part};
 

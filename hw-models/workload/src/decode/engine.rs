@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
             head.v.push(bits(v));
             head.queries = queries.chunks(head_dim).map(bits).collect();
         }
-        self.tally.add_append(self.machine.append(number, heads)?);
+        self.tally.add_append(number, self.machine.append(number, heads)?);
 
         let (results, ran) = self.machine.attention(number, heads)?;
         let mut error = Error::default();

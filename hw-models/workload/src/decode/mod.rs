@@ -120,9 +120,10 @@ impl Operator for DecodeJob {
             temperature: self.temperature,
             io_buffers: io_buffers.name(),
             append: tally.append(&*machine),
+            append_columns: tally.append_columns(&config),
             agreement: text.agreement(),
-            layers: tally.layers(&config),
-            tokens: tally.tokens(&config, |token| self.tokenizer.decode(&[token])),
+            layers: tally.layers(&*machine, &config),
+            tokens: tally.tokens(&*machine, &config, |token| self.tokenizer.decode(&[token])),
         };
         let outcome = Outcome {
             operators: tally.operators(&*machine),

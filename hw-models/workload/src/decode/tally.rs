@@ -3,8 +3,8 @@
 
 use crate::machine::{Kind, Machine, Ran};
 use crate::report::decode::{LayerReport, TokenReport};
-use crate::report::{Error, Load, Operator, Written, ns};
-use pimlico_device::Config;
+use crate::report::{APPEND, Error, Load, Operator, Written, ns};
+use pimlico_device::{Config, Organisation};
 
 /// What an operator cost, and how far it was from float64 of what it was given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,13 +44,16 @@ pub struct Tally {
     layers: Vec<[Cost; Kind::ALL.len()]>,
     tokens: Vec<Token>,
     append: Written,
+    /// Of each layer tCK of adding K and V.
+    append_cycles: Vec<u64>,
 }
 
 impl Tally {
     /// Of a model of so many layers.
     pub fn new(layers: usize) -> Self {
         let layers = vec![[Cost::default(); Kind::ALL.len()]; layers + 1];
-        Self { layers, tokens: Vec::new(), append: Written::default() }
+        let append_cycles = vec![0; layers.len() - 1];
+        Self { layers, tokens: Vec::new(), append: Written::default(), append_cycles }
     }
 
     /// What follows is for this token.
@@ -69,8 +72,9 @@ impl Tally {
     }
 
     /// K and V of a layer have been written.
-    pub fn add_append(&mut self, written: Written) {
+    pub fn add_append(&mut self, layer: usize, written: Written) {
         self.append = self.append.and(written);
+        self.append_cycles[layer] += written.cost.cycles;
         if let Some(token) = self.tokens.last_mut() {
             token.append_cycles += written.cost.cycles;
         }
@@ -81,29 +85,46 @@ impl Tally {
         machine.load_report(&self.append)
     }
 
-    /// Each operator, summed up over layers and tokens.
+    /// Columns of banks that this wrote.
+    pub fn append_columns(&self, config: &Config) -> u64 {
+        let Organisation { chips, column_bytes, .. } = config.organisation;
+        self.append.bytes / (chips * column_bytes) as u64
+    }
+
+    /// The same as an operator, where the time of tokens counts it.
+    fn append_operator(&self, machine: &dyn Machine) -> Option<Operator> {
+        machine.append_operator(&self.append)
+    }
+
+    /// Each operator, summed up over layers and tokens, in the order in which they run.
     pub fn operators(&self, machine: &dyn Machine) -> Vec<Operator> {
         let operator = |kind: Kind| {
             let of_kind = self.layers.iter().map(|layer| layer[kind as usize]);
             let Cost { ran, macs, error } = of_kind.fold(Cost::default(), Cost::and);
             machine.operator(kind, &ran, macs, error)
         };
-        Kind::ALL.map(operator).to_vec()
+        let mut operators = Kind::ALL.map(operator).to_vec();
+        operators.splice(1..1, self.append_operator(machine));
+        operators
     }
 
     /// Each layer, summed up over tokens.
-    pub fn layers(&self, config: &Config) -> Vec<LayerReport> {
+    pub fn layers(&self, machine: &dyn Machine, config: &Config) -> Vec<LayerReport> {
+        let counts = self.append_operator(machine).is_some();
         let layers = &self.layers[..self.layers.len() - 1];
         let report = |(layer, costs): (usize, &[Cost; Kind::ALL.len()])| {
             let all = costs.iter().copied().fold(Cost::default(), Cost::and);
             let with_cycles = Kind::ALL.into_iter().filter(|&kind| kind != Kind::LmHead);
+            let append = counts.then_some((APPEND, self.append_cycles[layer]));
+            let cycles = all.ran.cycles() + append.map_or(0, |(_, cycles)| cycles);
             LayerReport {
                 layer,
-                cycles: all.ran.cycles(),
-                ns: ns(config, all.ran.cycles()),
+                cycles,
+                ns: ns(config, cycles),
                 macs: all.macs,
                 operator_cycles: with_cycles
                     .map(|kind| (kind.name(), costs[kind as usize].ran.cycles()))
+                    .chain(append)
                     .collect(),
                 error: all.error,
             }
@@ -112,15 +133,25 @@ impl Tally {
     }
 
     /// Each token, its text by `text`.
-    pub fn tokens(&self, config: &Config, text: impl Fn(usize) -> String) -> Vec<TokenReport> {
-        let report = |token: &Token| TokenReport {
-            position: token.position,
-            token: token.token,
-            text: text(token.token),
-            cycles: token.cost.ran.cycles(),
-            ns: ns(config, token.cost.ran.cycles()),
-            macs: token.cost.macs,
-            append_cycles: token.append_cycles,
+    pub fn tokens(
+        &self,
+        machine: &dyn Machine,
+        config: &Config,
+        text: impl Fn(usize) -> String,
+    ) -> Vec<TokenReport> {
+        let counts = self.append_operator(machine).is_some();
+        let report = |token: &Token| {
+            let append = if counts { token.append_cycles } else { 0 };
+            let cycles = token.cost.ran.cycles() + append;
+            TokenReport {
+                position: token.position,
+                token: token.token,
+                text: text(token.token),
+                cycles,
+                ns: ns(config, cycles),
+                macs: token.cost.macs,
+                append_cycles: token.append_cycles,
+            }
         };
         self.tokens.iter().map(report).collect()
     }

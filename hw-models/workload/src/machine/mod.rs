@@ -16,6 +16,7 @@ pub use weights::{Matrix, Weights};
 
 use crate::error::WorkloadError;
 use crate::judge::Findings;
+use crate::report::link::Crossing;
 use crate::report::{Error, Load, Operator, Spread, Together, Written};
 use crate::results::Attention;
 use pimlico_device::gemv::IoBuffers;
@@ -45,6 +46,8 @@ pub struct Ran {
     pub spread: Option<Spread>,
     /// On groups of channels, on all of them.
     pub together: Option<Together>,
+    /// What crossed the link to a module's hub.
+    pub link: Crossing,
 }
 
 impl Ran {
@@ -63,7 +66,8 @@ impl Ran {
             (Some(a), Some(b)) => Some(a.and(b)),
             (a, b) => a.or(b),
         };
-        Self { statistics: self.statistics.and(other.statistics), spread, together }
+        let link = self.link.and(other.link);
+        Self { statistics: self.statistics.and(other.statistics), spread, together, link }
     }
 }
 
@@ -114,6 +118,11 @@ pub trait Machine {
         layer: usize,
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
+
+    /// What adding K and V cost, as an operator of its own, where a token's time counts it; else it is outside.
+    fn append_operator(&self, _: &Written) -> Option<Operator> {
+        None
+    }
 
     /// What is to know of an operator that ran here.
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator;

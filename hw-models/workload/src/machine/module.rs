@@ -10,12 +10,18 @@ use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::Findings;
 use crate::judge::pins::PinLog;
-use crate::report::{Error, Load, Operator, Written};
+use crate::placement::NoRows;
+use crate::report;
+use crate::report::link::Crossing;
+use crate::report::{Error, Load, Operator, Together, Written};
 use crate::results::Attention;
-use pimlico_device::Normalise;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
+use pimlico_device::{Config, Normalise};
 use pimlico_model::data::Head;
 use std::cell::Cell;
+
+/// More rows than any model takes.
+const ENDLESS_ROWS: usize = 1 << 40;
 
 /// A model on a module.
 pub struct OnModule<'a> {
@@ -43,26 +49,29 @@ impl<'a> OnModule<'a> {
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
         let Resident { weights, shape, tokens, .. } = resident;
+        // All is laid out before it is held against what there is, so that a refusal can name the sum.
+        let config = &endless(module.config());
         let mut row = 0;
         let mut layers = Vec::with_capacity(weights.layers().len());
         for [qkv, projection, ffn1, ffn2] in weights.layers() {
             let matrices = [
-                place(&module, &mut row, qkv)?,
-                place(&module, &mut row, projection)?,
-                place(&module, &mut row, ffn1)?,
-                place(&module, &mut row, ffn2)?,
+                place(config, &module, &mut row, qkv)?,
+                place(config, &module, &mut row, projection)?,
+                place(config, &module, &mut row, ffn1)?,
+                place(config, &module, &mut row, ffn2)?,
             ];
             let mut caches = Vec::with_capacity(shape.kv_heads);
             for _ in 0..shape.kv_heads.div_ceil(module.count()) {
                 let cache = module
-                    .head(shape.head_dim, tokens, row)
+                    .head_on(config, shape.head_dim, tokens, row)
                     .map_err(|error| DecodeError::Layout(Room::Module(error)))?;
                 row = cache.v.end_row();
                 caches.push(cache);
             }
             layers.push(ResidentLayer { matrices, caches });
         }
-        let lm_head = place(&module, &mut row, weights.lm_head())?;
+        let lm_head = place(config, &module, &mut row, weights.lm_head())?;
+        NoRows::check(module.config(), weights.layers().len(), row as u64)?;
         Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head })
     }
 
@@ -74,18 +83,30 @@ impl<'a> OnModule<'a> {
         self.module.begin();
         let words = Cell::new(0);
         let count = |(own, write): &(bool, Write)| {
-            words.set(words.get() + if *own { write.words.len() } else { 0 });
+            words.set(words.get() + if *own { write.taken().count() } else { 0 });
         };
         self.module.write(|group| writes(group).inspect(count).map(|(_, write)| write))?;
         Ok(Written { cost: self.module.end(), bytes: (words.get() * size_of::<Word>()) as u64 })
     }
 }
 
+/// A channel like another, with rows for all that is laid out.
+fn endless(channel: &Config) -> Config {
+    let mut config = channel.clone();
+    config.organisation.rows = ENDLESS_ROWS;
+    config
+}
+
 /// Lays out a matrix from `row` on, which is then the row behind it.
-fn place(module: &Groups<'_>, row: &mut usize, matrix: &Matrix) -> Result<AimLayout, DecodeError> {
+fn place(
+    config: &Config,
+    module: &Groups<'_>,
+    row: &mut usize,
+    matrix: &Matrix,
+) -> Result<AimLayout, DecodeError> {
     let Matrix { name, rows, columns } = matrix;
     let layout = module
-        .matrix(rows.len(), *columns, *row)
+        .matrix_on(config, rows.len(), *columns, *row)
         .map_err(|error| DecodeError::Matrix { name: name.clone(), error: Room::Module(error) })?;
     *row = layout.end_row();
     Ok(layout)
@@ -130,7 +151,8 @@ impl Machine for OnModule<'_> {
         };
         let rows = self.weights.matrix(kind, layer).rows.len();
         let (outputs, together) = self.module.product(&layout, rows, vector)?;
-        Ok((outputs, together.into()))
+        let link = Crossing::elements(vector.len(), outputs.len());
+        Ok((outputs, Ran { link, ..together.into() }))
     }
 
     fn append(&mut self, layer: usize, heads: &[Head]) -> Result<Written, WorkloadError> {
@@ -168,6 +190,8 @@ impl Machine for OnModule<'_> {
                     for step in [&result.score, &result.softmax, &result.context] {
                         head.statistics = head.statistics.and(step.statistics);
                     }
+                    let elements = layout.head_dim();
+                    cost.link = cost.link.and(Crossing::elements(elements, elements));
                     head.scores.push(result.score.values);
                     head.weights.push(result.softmax.values);
                     head.context.push(result.context.values);
@@ -178,9 +202,17 @@ impl Machine for OnModule<'_> {
         Ok((results, cost))
     }
 
+    fn append_operator(&self, written: &Written) -> Option<Operator> {
+        let Written { cost, bytes } = *written;
+        let together = Together::of_all(self.module.count(), cost);
+        let operator = self.module.operator(report::APPEND, &together, 0, Error::default());
+        Some(operator.on_link(self.module.config(), Crossing { to_hub: bytes, to_host: 0 }))
+    }
+
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
         let together = ran.together.unwrap_or_default();
-        self.module.operator(kind.name(), &together, macs, error)
+        let operator = self.module.operator(kind.name(), &together, macs, error);
+        operator.on_link(self.module.config(), ran.link)
     }
 
     fn load_report(&self, written: &Written) -> Load {

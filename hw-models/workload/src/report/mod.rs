@@ -3,11 +3,13 @@
 
 pub mod decode;
 mod groups;
+pub mod link;
 mod ranks;
 mod system;
 
 use decode::DecodeReport;
 pub use groups::Together;
+use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Statistics};
 use pimlico_dpa::types::PinCommand;
@@ -15,6 +17,9 @@ pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
 use serde::Serialize;
 use std::collections::BTreeMap;
 pub use system::{ModuleReport, System};
+
+/// The name of adding K and V of a token, where it is an operator.
+pub const APPEND: &str = "append";
 
 /// Result of a run; serialises to the document that `--json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -210,6 +215,9 @@ pub struct Load {
     pub bus: f64,
     /// Commands by name.
     pub commands: BTreeMap<&'static str, u64>,
+    /// The same bytes on the link between host and hub, where there is one: loading takes the longer of the two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<OnLink>,
 }
 
 /// What writing into the banks cost, and its bytes.
@@ -237,6 +245,11 @@ impl Load {
             bytes,
             bus: statistics.bus_cycles as f64 / statistics.cycles.max(1) as f64,
             commands: commands(statistics),
+            link: OnLink::new(
+                config,
+                Crossing { to_hub: bytes, to_host: 0 },
+                ns(config, statistics.cycles),
+            ),
         }
     }
 }
@@ -318,6 +331,9 @@ pub struct Operator {
     pub utilisation: Utilisation,
     /// Commands by name.
     pub commands: BTreeMap<&'static str, u64>,
+    /// Operands and outputs on the link between host and hub, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<OnLink>,
     /// Energy, where the currents of the device are known; see [`pimlico_device::energy`].
     pub energy_pj: Option<f64>,
     /// The same by what takes it.
@@ -463,6 +479,11 @@ impl Operator {
         Self::new(operator, config, 1, statistics, macs, error).with_energy(energy)
     }
 
+    /// With what crosses the link, where there is one.
+    pub fn on_link(self, config: &Config, crossing: Crossing) -> Self {
+        Self { link: OnLink::new(config, crossing, self.ns), ..self }
+    }
+
     pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
         Self {
             energy_pj: energy.map(|energy| energy.total()),
@@ -499,6 +520,7 @@ impl Operator {
                 softmax_unit: of_time(statistics.softmax_unit_cycles),
             },
             commands: commands(statistics),
+            link: None,
             energy_pj: None,
             energy: None,
             error,

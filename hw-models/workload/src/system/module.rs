@@ -8,7 +8,7 @@ use crate::error::WorkloadError;
 use crate::judge::pins::PinLog;
 use crate::machine::{Machine, OnModule, Resident};
 use crate::outcome::Outcome;
-use crate::placement;
+use crate::placement::{self, NoRows};
 use crate::report::{self, Load, ModuleReport, ScoreBuffer, Stages, Written};
 use crate::task::{AttentionTask, Progress, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
@@ -82,7 +82,10 @@ impl System for Module<'_> {
     }
 
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
-        plan.tasks.iter().try_for_each(|task| self.bank_rows(task).map(drop))
+        let mut rows = plan.tasks.iter().map(|task| self.bank_rows(task));
+        let rows = rows.try_fold(0u64, |sum, rows| Ok::<_, WorkloadError>(sum + rows?))?;
+        let rows = rows.saturating_mul(plan.layers as u64);
+        Ok(NoRows::check(self.module.config(), plan.layers, rows)?)
     }
 
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
@@ -105,6 +108,7 @@ impl System for Module<'_> {
                     operators.extend(heads.operators);
                     stages = stages.worse(heads.stages);
                     written = written.and(heads.written);
+                    notes.extend(heads.reopened.note());
                     notes.extend(heads.sample.map(|(run, all)| {
                         format!("timing only: {run} of {all} heads were run, one of each kind; the errors are theirs")
                     }));
