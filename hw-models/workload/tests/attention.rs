@@ -5,7 +5,7 @@
 use half::f16;
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::{
-    Config, Device, Gear, Normalise, Options, Rank, RankDevice, SCORE_BUFFER, Statistics, SumFormat,
+    Config, Device, Gear, Normalise, Options, Rank, SCORE_BUFFER, Statistics, SumFormat,
 };
 use pimlico_dpa::types::PinCommand;
 use pimlico_golden::error::ErrorReport;

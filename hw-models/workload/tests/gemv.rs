@@ -2,7 +2,7 @@
 //! A matrix times a vector on the model of a rank: every bit against the contract's order of summation.
 
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Config, Device, Options, Rank, RankDevice, Statistics, SumFormat};
+use pimlico_device::{Config, Device, Options, Rank, Statistics, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_host::attached::Attached;
