@@ -6,7 +6,7 @@ mod planted;
 
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
-use pimlico_device::{Config, DeviceError, Gear, ModuleDevice, Options, RankDevice};
+use pimlico_device::{Config, Device, DeviceError, Gear, ModuleDevice, Options, RankDevice};
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;

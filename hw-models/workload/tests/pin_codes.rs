@@ -6,7 +6,7 @@ use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdTiming};
 use pimlico_device::{
-    BusDriver, Config, Device, DeviceError, Dimm, Options, PinWatch, Rank, RankDevice, Statistics,
+    BusDriver, Config, Device, DeviceError, Dimm, Options, PinWatch, Rank, Statistics,
 };
 use pimlico_dpa::types::{DramPins, PinCommand, Pins};
 use pimlico_golden::pin_codes::{Code, table};
