@@ -119,7 +119,7 @@ fn the_layout_that_runs_takes_a_half_more() {
 /// The rows that are counted are those that the module's own layout has, wherever a head ends.
 #[test]
 fn rows_are_those_of_the_module_s_layout() {
-    use pimlico_device::aim::attention::AimHead;
+    use pimlico_device::aim::AimHead;
     let (rank, options) = (Config::gddr6_aim(), AimOptions::default());
     let footprint = Footprint { layers: 1, kv_heads: 1, ..presets()["qwen1.5-7b"].clone() };
     for head_dim in [64, 128, 300] {
