@@ -673,7 +673,9 @@ package pimlico_pkg;
     /// A request's segment of the Va2Pa table.
     LoadSegment = 3'd3,
     /// Nothing; the program and the overflow are cleared.
-    LoadClear   = 3'd4
+    LoadClear   = 3'd4,
+    /// A request's layers: how many, and entries of the table from one to the next.
+    LoadLayers  = 3'd5
   } load_kind_e;
 
   /// A write of the host to the module.
@@ -732,6 +734,8 @@ package pimlico_pkg;
     status_e     status;
     /// Word at which the run ended.
     logic [13:0] address;
+    /// Layer of the request that ran.
+    logic [15:0] layer;
   } run_end_t;
 
   /// What is wrong with a run, as the sequencer finds it.

@@ -13,8 +13,50 @@ pub struct Machine {
     pub words: Vec<u64>,
     /// The Va2Pa table.
     pub table: Vec<u16>,
-    /// T_cur, first entry and number of entries of each request.
-    pub requests: Vec<(u32, u16, u16)>,
+    /// What is configured for each request.
+    pub requests: Vec<Request>,
+}
+
+/// What is configured for a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Request {
+    /// T_cur.
+    pub tokens: u32,
+    /// The first entry of its first layer.
+    pub first_entry: u16,
+    /// Entries of a layer.
+    pub entries: u16,
+    /// How many layers it has; 0 is one.
+    pub layers: u16,
+    /// Entries from a layer to the next.
+    pub stride: u16,
+    /// Runs that have ended with *next layer* since the segment or the layers were written.
+    pub steps: u64,
+}
+
+impl Request {
+    /// The host writes its segment: first entry in bits 15 to 0, number of entries above. It is at its first layer.
+    pub fn set_segment(&mut self, data: u64) {
+        (self.first_entry, self.entries) = (data as u16, (data >> 16) as u16);
+        self.steps = 0;
+    }
+
+    /// The host writes its layers: entries from one to the next in bits 15 to 0, number of layers above. It is at its
+    /// first layer.
+    pub fn set_layers(&mut self, data: u64) {
+        (self.stride, self.layers) = (data as u16, (data >> 16) as u16);
+        self.steps = 0;
+    }
+
+    /// The layer that it is at: they come by turns.
+    pub fn layer(&self) -> u64 {
+        self.steps % u64::from(self.layers.max(1))
+    }
+
+    /// The entry of a virtual row.
+    fn entry(&self, row: u32) -> u64 {
+        u64::from(self.first_entry) + self.layer() * u64::from(self.stride) + u64::from(row)
+    }
 }
 
 /// A command and when it comes.
@@ -51,6 +93,8 @@ pub struct Ending {
     pub address: u32,
     /// Its turn.
     pub turn: u64,
+    /// The request goes on to its next layer.
+    pub next_layer: bool,
 }
 
 /// What a run dispatches, and its end, if that comes within the turns that were looked at.
@@ -117,8 +161,9 @@ pub fn run(machine: &Machine, request: usize, address: usize, turns: u64) -> Run
     if let Stop::Ends(status, address) = stop
         && interpreter.turn < turns
     {
-        let address = address as u32;
-        run.ending = Some(Ending { status, address, turn: interpreter.turn });
+        let next_layer = status == status::DONE && machine.words[address] % 2 == 1;
+        let (address, turn) = (address as u32, interpreter.turn);
+        run.ending = Some(Ending { status, address, turn, next_layer });
     }
     run
 }
@@ -166,7 +211,9 @@ impl Interpreter<'_> {
                     self.command(at + 1, word, nest)?;
                     at += 2;
                 }
-                9 | 10 if word << 4 != 0 => return ends(status::UNKNOWN_OPCODE),
+                9 if word << 4 != 0 => return ends(status::UNKNOWN_OPCODE),
+                // Bit 0: the request goes on to its next layer.
+                10 if word << 4 >> 5 != 0 => return ends(status::UNKNOWN_OPCODE),
                 9 => {
                     self.next_turn()?;
                     at += 1;
@@ -196,7 +243,7 @@ impl Interpreter<'_> {
             return ends(status::UNKNOWN_TARGET);
         }
         let of = if fixed { field(word, 55, 4) as usize } else { self.request };
-        let Some(&(all, ..)) = self.machine.requests.get(of) else {
+        let Some(&Request { tokens: all, .. }) = self.machine.requests.get(of) else {
             return ends(status::UNKNOWN_REQUEST);
         };
         if nest.len() == NESTED {
@@ -232,7 +279,7 @@ impl Interpreter<'_> {
 
     /// Tokens of the repetition around, or T_cur. The innermost loop is first.
     fn part(&self, nest: &[Around]) -> u64 {
-        let all = self.machine.requests[self.request].0;
+        let all = self.machine.requests[self.request].tokens;
         nest.iter().find_map(|around| around.tokens).unwrap_or(all.into())
     }
 
@@ -249,7 +296,7 @@ impl Interpreter<'_> {
             return ends(status::UNKNOWN_OPCODE);
         }
         let request = if fixed { field(word, 55, 4) as usize } else { self.request };
-        let Some(&(_, first_entry, entries)) = self.machine.requests.get(request) else {
+        let Some(of) = self.machine.requests.get(request) else {
             return ends(status::UNKNOWN_REQUEST);
         };
 
@@ -285,8 +332,8 @@ impl Interpreter<'_> {
 
         let mut row = 0;
         if is_mac {
-            let inside = place < entries.into();
-            let entry = usize::from(first_entry) + place as usize;
+            let inside = place < of.entries.into();
+            let entry = of.entry(place) as usize;
             match self.machine.table.get(entry).filter(|&&row| inside && row != 0xFFFF) {
                 Some(&found) => row = found.into(),
                 None => return ends(status::VA2PA_MISS),
@@ -323,11 +370,18 @@ mod tests {
         Machine {
             words: words.to_vec(),
             table: vec![50, 60, 0xFFFF, 70],
-            requests: vec![(tokens, 0, 4), (tokens, 1, 1)],
+            requests: vec![
+                Request { tokens, entries: 4, ..Request::default() },
+                Request { tokens, first_entry: 1, entries: 1, ..Request::default() },
+            ],
         }
     }
 
     const END: u64 = 10 << 60;
+
+    fn ending(status: u32, address: u32, turn: u64) -> Ending {
+        Ending { status, address, turn, next_layer: false }
+    }
 
     #[test]
     fn rows_come_from_the_table_and_tokens_run_out() {
@@ -347,7 +401,7 @@ mod tests {
                 (60, 5, flags(false, true))
             ]
         );
-        assert_eq!(run.ending, Some(Ending { status: status::DONE, address: 4, turn: 6 }));
+        assert_eq!(run.ending, Some(ending(status::DONE, 4, 6)));
     }
 
     #[test]
@@ -358,8 +412,7 @@ mod tests {
             let rows: Vec<_> = run.commands.iter().map(|c| c.row).collect();
             assert_eq!(rows, expected);
             let turn = 1 + expected.len() as u64;
-            let ending = Ending { status: status::VA2PA_MISS, address: 2, turn };
-            assert_eq!(run.ending, Some(ending));
+            assert_eq!(run.ending, Some(ending(status::VA2PA_MISS, 2, turn)));
         }
     }
 
@@ -367,9 +420,26 @@ mod tests {
     fn turns_are_limited() {
         let program = [0xC000_0000_0010_FFFF, 9 << 60, END];
         assert_eq!(run(&machine(&program, 1), 0, 0, 1000).ending, None);
-        let ending = Ending { status: status::DONE, address: 2, turn: 1 + 0xFFFF };
-        assert_eq!(run(&machine(&program, 1), 0, 0, 1 << 20).ending, Some(ending));
-        let ending = Ending { status: status::PAST_END, address: 7, turn: 0 };
-        assert_eq!(run(&machine(&program, 1), 0, 7, 9).ending, Some(ending));
+        let done = ending(status::DONE, 2, 1 + 0xFFFF);
+        assert_eq!(run(&machine(&program, 1), 0, 0, 1 << 20).ending, Some(done));
+        let past = ending(status::PAST_END, 7, 0);
+        assert_eq!(run(&machine(&program, 1), 0, 7, 9).ending, Some(past));
+    }
+
+    #[test]
+    fn a_layer_lies_behind_the_one_before() {
+        let program = [1 << 60, END | 1];
+        let mut machine = machine(&program, 1);
+        machine.requests[0] = Request { entries: 1, layers: 3, stride: 1, ..Request::default() };
+        let mut rows = Vec::new();
+        for steps in 0..5 {
+            machine.requests[0].steps = steps;
+            let run = run(&machine, 0, 0, 100);
+            rows.extend(run.commands.first().map(|command| command.row));
+            // The third has no row.
+            assert_eq!(run.ending.map(|ending| ending.next_layer), Some(steps % 3 != 2));
+        }
+        assert_eq!(rows, [50, 60, 50, 60]);
+        assert_eq!(run(&machine, 1, 1, 100).ending.map(|it| it.next_layer), Some(true));
     }
 }

@@ -84,6 +84,25 @@ module dispatcher import pimlico_pkg::*; #(
     logic [15:0] base;
   } segment_t;
 
+  // A request's layers: how many, of which 0 is one, and entries from one to the next.
+  typedef struct packed {
+    logic [15:0] number;
+    logic [15:0] stride;
+  } layers_t;
+
+  // The layer that a request is at, and its first entry; bit 16 stays set once that is beyond the table.
+  typedef struct packed {
+    logic [15:0] number;
+    logic [16:0] base;
+  } layer_t;
+
+  // How a run ends, and where. With next_layer the request goes on to its next layer, if the run is done.
+  typedef struct packed {
+    status_e  status;
+    address_t address;
+    logic     next_layer;
+  } ending_t;
+
   // A coefficient whose product with a number is added to a field.
   typedef struct packed {
     target_e    target;
@@ -111,7 +130,7 @@ module dispatcher import pimlico_pkg::*; #(
   // once that is known; row is 0.
   typedef struct packed {
     logic      ends;
-    run_end_t  ending;
+    ending_t   ending;
     dispatch_t command;
   } stage_t;
 
@@ -127,14 +146,17 @@ module dispatcher import pimlico_pkg::*; #(
   // Configuration
   // ---------------------------------------------------------------------------------------------
 
-  // What is written seldom, each word with a gated clock of its own: T_cur and segment of each request. Each is
+  // What is written seldom, each word with a gated clock of its own: T_cur, segment and layers of each request. Each is
   // written, and has been written.
   tokens_t [REQUESTS-1:0]  tokens;
   segment_t [REQUESTS-1:0] segment;
-  logic [REQUESTS-1:0]     writes_tokens, writes_segment;
-  logic [REQUESTS-1:0]     has_tokens_d, has_tokens_q, has_segment_d, has_segment_q;
+  layers_t [REQUESTS-1:0]  layers;
+  layer_t [REQUESTS-1:0]   layer;
+  logic [REQUESTS-1:0]     writes_tokens, writes_segment, writes_layers;
+  logic [REQUESTS-1:0]     has_tokens_d, has_tokens_q, has_segment_d, has_segment_q, has_layers_d, has_layers_q;
   // The write, a cycle later.
   logic                    config_tokens_d, config_tokens_q, config_segment_d, config_segment_q;
+  logic                    config_layers_d, config_layers_q;
   logic [3:0]              config_request_d, config_request_q;
   logic [31:0]             config_data_d, config_data_q;
   status_e [REQUESTS-1:0]  status_d, status_q;
@@ -148,7 +170,8 @@ module dispatcher import pimlico_pkg::*; #(
       LoadCommand: fits = load_i.address < 16'(COMMANDS);
       LoadEntry:   fits = load_i.address < 16'(ENTRIES) && load_i.data[63:16] == '0;
       LoadTokens:  fits = load_i.address < 16'(REQUESTS) && load_i.data[63:20] == '0;
-      LoadSegment: fits = load_i.address < 16'(REQUESTS) && load_i.data[63:32] == '0;
+      LoadSegment,
+      LoadLayers:  fits = load_i.address < 16'(REQUESTS) && load_i.data[63:32] == '0;
       default:     fits = 1'b1;
     endcase
   end
@@ -174,43 +197,67 @@ module dispatcher import pimlico_pkg::*; #(
   // word of the next run is sequenced.
   assign config_tokens_d  = load_valid_i && fits && load_i.kind == LoadTokens;
   assign config_segment_d = load_valid_i && fits && load_i.kind == LoadSegment;
+  assign config_layers_d  = load_valid_i && fits && load_i.kind == LoadLayers;
   assign config_request_d = load_i.address[3:0];
   assign config_data_d    = load_i.data[31:0];
 
   for (genvar r = 0; r < REQUESTS; r++) begin : gen_request
-    logic     clk_tokens, clk_segment;
+    logic     clk_tokens, clk_segment, clk_layers, clk_layer;
+    logic     moves;  // to another layer, or to the first
     tokens_t  tokens_q;
     segment_t segment_q;
+    layers_t  layers_q;
+    layer_t   layer_d, layer_q;
 
     assign writes_tokens[r]  = config_tokens_q && config_request_q == 4'(r);
     assign writes_segment[r] = config_segment_q && config_request_q == 4'(r);
+    assign writes_layers[r]  = config_layers_q && config_request_q == 4'(r);
+    assign moves             = steps_q && request_q == 4'(r) || writes_segment[r] || writes_layers[r];
 
     clock_gate u_tokens (.clk_i, .rst_ni, .enable_i(writes_tokens[r]), .clk_o(clk_tokens));
     clock_gate u_segment (.clk_i, .rst_ni, .enable_i(writes_segment[r]), .clk_o(clk_segment));
+    clock_gate u_layers (.clk_i, .rst_ni, .enable_i(writes_layers[r]), .clk_o(clk_layers));
+    clock_gate u_layer (.clk_i, .rst_ni, .enable_i(moves), .clk_o(clk_layer));
+
+    // The host's write goes before the step of a run that has just ended.
+    always_comb begin
+      layer_d = next_layer;
+      if (writes_layers[r])  layer_d = '{number: '0, base: {1'b0, segment_q.base}};
+      if (writes_segment[r]) layer_d = '{number: '0, base: {1'b0, config_data_q[15:0]}};
+    end
 
     always_ff @(posedge clk_tokens) tokens_q <= config_data_q[19:0];
     always_ff @(posedge clk_segment) segment_q <= config_data_q;
+    always_ff @(posedge clk_layers) layers_q <= config_data_q;
+    always_ff @(posedge clk_layer) layer_q <= layer_d;
 
     assign tokens[r]  = tokens_q;
     assign segment[r] = segment_q;
+    assign layers[r]  = layers_q;
+    assign layer[r]   = layer_q;
   end
 
   assign has_tokens_d  = has_tokens_q | writes_tokens;
   assign has_segment_d = has_segment_q | writes_segment;
+  assign has_layers_d  = has_layers_q | writes_layers;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       config_tokens_q  <= 1'b0;
       config_segment_q <= 1'b0;
+      config_layers_q  <= 1'b0;
       has_tokens_q     <= '0;
       has_segment_q    <= '0;
+      has_layers_q     <= '0;
       length_q         <= '0;
       overflow_q       <= 1'b0;
     end else begin
       config_tokens_q  <= config_tokens_d;
       config_segment_q <= config_segment_d;
+      config_layers_q  <= config_layers_d;
       has_tokens_q     <= has_tokens_d;
       has_segment_q    <= has_segment_d;
+      has_layers_q     <= has_layers_d;
       length_q         <= length_d;
       overflow_q       <= overflow_d;
     end
@@ -219,6 +266,42 @@ module dispatcher import pimlico_pkg::*; #(
   always_ff @(posedge clk_i) begin
     config_request_q <= config_request_d;
     config_data_q    <= config_data_d;
+  end
+
+  // ---------------------------------------------------------------------------------------------
+  // Layers: in the cycle behind the end of a run its request goes on to the next, or back to the first
+  // ---------------------------------------------------------------------------------------------
+
+  logic [3:0]  request_d, request_q;  // that runs, or has just ended
+  logic        steps_d, steps_q;      // its layer ends
+  layers_t     run_layers;
+  layer_t      run_layer, next_layer;
+  logic [15:0] run_base;              // of its first layer
+
+  always_comb begin : read_layer
+    run_layers = '0;
+    run_layer  = '0;
+    run_base   = '0;
+    for (int unsigned r = 0; r < REQUESTS; r++) begin
+      if (request_q == 4'(r)) begin
+        run_base = segment[r].base;
+        if (has_layers_q[r]) begin
+          run_layers = layers[r];
+          run_layer  = layer[r];
+        end
+      end
+    end
+  end
+
+  always_comb begin : step_layer
+    logic carry;
+
+    next_layer.number              = run_layer.number + 16'd1;
+    {carry, next_layer.base[15:0]} = {1'b0, run_layer.base[15:0]} + {1'b0, run_layers.stride};
+    next_layer.base[16]            = run_layer.base[16] || carry;
+    if (run_layers.number == '0 || next_layer.number == run_layers.number) begin
+      next_layer = '{number: '0, base: {1'b0, run_base}};
+    end
   end
 
   function automatic logic is_unknown(logic [3:0] request);
@@ -248,7 +331,6 @@ module dispatcher import pimlico_pkg::*; #(
 
   logic               busy_d, busy_q;          // a run is not over
   logic               running_d, running_q;    // words of it are sequenced
-  logic [3:0]         request_d, request_q;    // that runs
   address_t           pc_d, pc_q;              // of the first word at fetch_data_i
   logic [DEPTH-1:0]   there_d, there_q;        // loops, the outermost first
   level_t [DEPTH-1:0] level_d, level_q;
@@ -477,9 +559,10 @@ module dispatcher import pimlico_pkg::*; #(
     if (is_command(single.opcode)) begin
       if (single.zero != '0 || is_wrong(single.request)) single_fault = StatusUnknownOpcode;
       else if (is_unknown(single_request))               single_fault = StatusUnknownRequest;
-    end else if (single.opcode == OpNop || single.opcode == OpEnd) begin
-      if (single != {single.opcode, 60'd0}) single_fault = StatusUnknownOpcode;
-      else if (single.opcode == OpEnd)      single_fault = StatusDone;
+    end else if (single.opcode == OpNop) begin
+      if (single[59:0] != '0) single_fault = StatusUnknownOpcode;
+    end else if (single.opcode == OpEnd) begin
+      single_fault = single[59:1] != '0 ? StatusUnknownOpcode : StatusDone;
     end else single_fault = StatusUnknownOpcode;
   end
 
@@ -490,8 +573,9 @@ module dispatcher import pimlico_pkg::*; #(
 
   always_comb begin : check
     checked                = '0;
-    checked.ending.address = multiply_q.modified ? multiply_q.at + 14'd1 : multiply_q.at;
-    checked.ending.status  = multiply_q.fault;
+    checked.ending.address    = multiply_q.modified ? multiply_q.at + 14'd1 : multiply_q.at;
+    checked.ending.status     = multiply_q.fault;
+    checked.ending.next_layer = single[0];
     if (multiply_q.fault == StatusNotStarted) begin
       if (multiply_q.misfit) checked.ending.status = StatusUnknownTarget;
       else checked.ending.status = multiply_q.begins ? loop_fault : single_fault;
@@ -567,12 +651,18 @@ module dispatcher import pimlico_pkg::*; #(
   // Sums
   // ---------------------------------------------------------------------------------------------
 
-  segment_t add_segment, translate_segment_d, translate_segment_q;  // of the command's request
+  // Of the command's request: its virtual rows, and the first entry of its layer.
+  logic [15:0] add_rows, translate_rows_d, translate_rows_q;
+  logic [16:0] add_base, translate_base_d, translate_base_q;
 
   always_comb begin : read_segment
-    add_segment = '0;
+    add_rows = '0;
+    add_base = '0;
     for (int unsigned r = 0; r < REQUESTS; r++) begin
-      if (add_q.command.request == 4'(r) && has_segment_q[r]) add_segment = segment[r];
+      if (add_q.command.request == 4'(r) && has_segment_q[r]) begin
+        add_rows = segment[r].rows;
+        add_base = layer[r].base;
+      end
     end
   end
 
@@ -642,8 +732,8 @@ module dispatcher import pimlico_pkg::*; #(
 
   assign virtual_row = translate_q.command.place[15:0];
   assign looks_up    = !translate_q.ends && has_row(translate_q.command.kind);
-  assign entry       = {1'b0, translate_segment_q.base} + {1'b0, virtual_row};
-  assign beyond      = virtual_row >= translate_segment_q.rows || entry >= 17'(ENTRIES);
+  assign entry       = {1'b0, translate_base_q[15:0]} + {1'b0, virtual_row};
+  assign beyond      = virtual_row >= translate_rows_q || translate_base_q[16] || entry >= 17'(ENTRIES);
 
   assign table_read_o    = translate_valid_q && looks_up && !beyond && wait_free;
   assign table_address_o = table_read_o ? entry[15:0] : '0;
@@ -674,7 +764,16 @@ module dispatcher import pimlico_pkg::*; #(
 
   assign dispatch_valid_o = dispatch_valid_q && !dispatch_q.ends;
   assign end_valid_o      = dispatch_valid_q && dispatch_q.ends;
-  assign end_o            = end_valid_o ? dispatch_q.ending : '0;
+  assign steps_d          = end_valid_o && dispatch_q.ending.status == StatusDone && dispatch_q.ending.next_layer;
+
+  always_comb begin
+    end_o = '0;
+    if (end_valid_o) begin
+      end_o = '{
+        status: dispatch_q.ending.status, address: dispatch_q.ending.address, layer: run_layer.number
+      };
+    end
+  end
 
   always_comb begin
     dispatch_o = '0;
@@ -713,14 +812,15 @@ module dispatcher import pimlico_pkg::*; #(
   end
 
   always_comb begin : load
-    multiply_d          = multiply_free ? turn : multiply_q;
-    add_d               = add_free ? checked : add_q;
-    product_d           = add_free ? product : product_q;
-    target_d            = add_free ? target : target_q;
-    translate_d         = translate_free ? added : translate_q;
-    translate_segment_d = translate_free ? add_segment : translate_segment_q;
-    wait_d              = wait_free ? looked_up : wait_q;
-    dispatch_d          = dispatch_free ? found : dispatch_q;
+    multiply_d       = multiply_free ? turn : multiply_q;
+    add_d            = add_free ? checked : add_q;
+    product_d        = add_free ? product : product_q;
+    target_d         = add_free ? target : target_q;
+    translate_d      = translate_free ? added : translate_q;
+    translate_rows_d = translate_free ? add_rows : translate_rows_q;
+    translate_base_d = translate_free ? add_base : translate_base_q;
+    wait_d           = wait_free ? looked_up : wait_q;
+    dispatch_d       = dispatch_free ? found : dispatch_q;
   end
 
   always_comb begin : run
@@ -760,6 +860,7 @@ module dispatcher import pimlico_pkg::*; #(
     if (!rst_ni) begin
       busy_q            <= 1'b0;
       running_q         <= 1'b0;
+      steps_q           <= 1'b0;
       multiply_valid_q  <= 1'b0;
       add_valid_q       <= 1'b0;
       translate_valid_q <= 1'b0;
@@ -769,6 +870,7 @@ module dispatcher import pimlico_pkg::*; #(
     end else begin
       busy_q            <= busy_d;
       running_q         <= running_d;
+      steps_q           <= steps_d;
       multiply_valid_q  <= multiply_valid_d;
       add_valid_q       <= add_valid_d;
       translate_valid_q <= translate_valid_d;
@@ -779,18 +881,19 @@ module dispatcher import pimlico_pkg::*; #(
   end
 
   always_ff @(posedge clk_i) begin
-    request_q           <= request_d;
-    pc_q                <= pc_d;
-    there_q             <= there_d;
-    level_q             <= level_d;
-    multiply_q          <= multiply_d;
-    add_q               <= add_d;
-    product_q           <= product_d;
-    target_q            <= target_d;
-    translate_q         <= translate_d;
-    translate_segment_q <= translate_segment_d;
-    wait_q              <= wait_d;
-    dispatch_q          <= dispatch_d;
+    request_q        <= request_d;
+    pc_q             <= pc_d;
+    there_q          <= there_d;
+    level_q          <= level_d;
+    multiply_q       <= multiply_d;
+    add_q            <= add_d;
+    product_q        <= product_d;
+    target_q         <= target_d;
+    translate_q      <= translate_d;
+    translate_rows_q <= translate_rows_d;
+    translate_base_q <= translate_base_d;
+    wait_q           <= wait_d;
+    dispatch_q       <= dispatch_d;
   end
 
   if (REQUESTS == 0 || REQUESTS > 16 || COMMANDS == 0 || COMMANDS > 16380)

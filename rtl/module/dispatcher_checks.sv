@@ -20,6 +20,7 @@ module dispatcher_checks import pimlico_pkg::*; #(
   input status_e [15:0] status_o,
   input logic [3:0]     there_q,
   input logic           running_q,
+  input logic           steps_q,
   input logic           sequence_moves,
   input logic           loop_waits,
   input logic [3:0]     repeats,
@@ -57,6 +58,8 @@ module dispatcher_checks import pimlico_pkg::*; #(
   `ASSERT(assert_loop, !loop_waits || !sequence_moves)
   `ASSERT(assert_repeat, !sequence_moves || ($onehot0(repeats) && (repeats & ~there_q) == '0))
   `ASSERT(assert_table, !table_read_o || (translate_valid_q && wait_free))
+  // A layer ends behind its run, before another starts.
+  `ASSERT(assert_step, !steps_q || !runs_q)
   `ASSERT(assert_one_running, $onehot0(running) && (running == '0 || runs_q))
   `ASSERT(assert_request, (running >> REQUESTS) == '0)
   // The loops that run are the outermost levels.

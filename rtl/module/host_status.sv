@@ -30,7 +30,7 @@ module host_status import pimlico_pkg::*; (
   input  logic             overflow_i,
   /// The program has ended.
   input  logic             end_valid_i,
-  /// Status and address of the program's end, else 0.
+  /// Status, address and layer of the program's end, else 0.
   input  run_end_t         end_i,
   /// Status of each request.
   input  status_e [15:0]   status_i,
@@ -83,6 +83,7 @@ module host_status import pimlico_pkg::*; (
     words_o[0][11:8]  = fault_q;
     words_o[0][15:12] = end_q.status;
     words_o[0][29:16] = end_q.address;
+    words_o[0][47:32] = end_q.layer;
     words_o[1]        = {runs_q, outputs_i, contexts_i, taken_i};
     words_o[2]        = status_q;
   end

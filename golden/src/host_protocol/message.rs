@@ -17,7 +17,7 @@ const LOAD_BITS: u64 = 0xFFFF_0773;
 /// Bits of word 0 that a START has: kind, request, first word, factor.
 const START_BITS: u64 = 0xFFFF_3FFF_000F_0003;
 /// The last of `load_kind_e`.
-const LAST_LOAD_KIND: u64 = 4;
+const LAST_LOAD_KIND: u64 = 5;
 
 pub(super) fn kind(words: &[u64; 8]) -> Kind {
     match words[0] & 3 {

@@ -55,8 +55,8 @@ pub(super) struct Status {
     pub(super) counts: [u16; 4],
 }
 
-/// Bits of word 0 that the status has: bits 6 to 0, 15 to 8, 29 to 16.
-const WORD_0_BITS: u64 = 0x3FFF_FF7F;
+/// Bits of word 0 that the status has: bits 6 to 0, 15 to 8, 29 to 16, 47 to 32.
+const WORD_0_BITS: u64 = 0xFFFF_3FFF_FF7F;
 
 impl Status {
     /// The status in a burst, or what is wrong with the burst.

@@ -120,7 +120,7 @@ pub fn outcome(request: u8, fault: Fault, end: RunEnd) -> Result<(), DispatchErr
     }
     match end {
         RunEnd { status: Status::Done | Status::NotStarted, .. } => Ok(()),
-        RunEnd { status, address } => {
+        RunEnd { status, address, .. } => {
             Err(DispatchError::Fault { request, status, address: address.get() as u16 })
         }
     }

@@ -206,7 +206,7 @@ fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Statement, Problem
         match cursor.name() {
             "loop" => Statement::Begin(loop_bound(cursor, depth)?, column),
             "nop" => Statement::Words(Instruction::Nop.encode(), None),
-            "end" => Statement::Words(Instruction::End.encode(), None),
+            "end" => Statement::Words(end(cursor)?.encode(), None),
             ".word" => {
                 cursor.skip_spaces();
                 Statement::Words(cursor.number(u64::MAX)?, None)
@@ -224,6 +224,18 @@ fn statement(cursor: &mut Cursor<'_>, depth: usize) -> Result<Statement, Problem
     }
     cursor.at = end;
     Ok(statement)
+}
+
+/// An END behind its name: alone, or of a layer.
+fn end(cursor: &mut Cursor<'_>) -> Result<Instruction, Problem> {
+    if cursor.is_over() {
+        return Ok(Instruction::End);
+    }
+    let column = cursor.column();
+    match cursor.name() {
+        "layer" => Ok(Instruction::EndLayer),
+        _ => Err((column, "expected `layer`, or the end of the line".to_owned())),
+    }
 }
 
 fn expected_statement() -> String {

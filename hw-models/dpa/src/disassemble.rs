@@ -85,6 +85,7 @@ fn line(word: u64, next: Option<u64>, depth: usize, room: usize) -> Line {
         }
         Ok(Instruction::Nop) => return Line::One("nop".to_owned()),
         Ok(Instruction::End) => return Line::One("end".to_owned()),
+        Ok(Instruction::EndLayer) => return Line::One("end layer".to_owned()),
         Err(_) => {}
     }
     Line::Number

@@ -12,7 +12,7 @@ use pimlico_ports::U;
 pub struct Request {
     /// T_cur.
     pub tokens: u32,
-    /// Its segment of the Va2Pa table: the first entry.
+    /// Its segment of the Va2Pa table: the first entry, in its present layer.
     pub base: u16,
     /// Entries of the segment: its virtual rows.
     pub rows: u16,
@@ -125,7 +125,7 @@ impl<'a> Expansion<'a> {
             let address = self.at;
             let fault = |status| ExpandError { status, address };
             match self.word(address).map_err(fault)? {
-                Instruction::End => return Ok(None),
+                Instruction::End | Instruction::EndLayer => return Ok(None),
                 Instruction::Nop => self.advance(address + 1),
                 Instruction::Loop(of) => self.begin(address, of).map_err(fault)?,
                 Instruction::Command(command) => {

@@ -4,6 +4,9 @@
 use crate::types::{CommandWord, LoopSource, LoopWord, ModifyWord, Opcode, Status};
 use pimlico_ports::{pack, unpack};
 
+/// The bit of an END that sends the request on to its next layer.
+const NEXT_LAYER: u64 = 1;
+
 /// What a word says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instruction {
@@ -17,6 +20,8 @@ pub enum Instruction {
     Nop,
     /// The end of a run.
     End,
+    /// The end of a run, behind which the request goes on to its next layer.
+    EndLayer,
 }
 
 impl Instruction {
@@ -28,6 +33,7 @@ impl Instruction {
             Self::Loop(word) => pack(word),
             Self::Nop => pack(&CommandWord::new(Opcode::Nop)),
             Self::End => pack(&CommandWord::new(Opcode::End)),
+            Self::EndLayer => pack(&CommandWord::new(Opcode::End)) | NEXT_LAYER,
         }
     }
 
@@ -36,6 +42,7 @@ impl Instruction {
     pub fn decode(word: u64) -> Result<Self, Status> {
         let said = match Opcode::of_word(word) {
             Opcode::Nop => Self::Nop,
+            Opcode::End if word & NEXT_LAYER != 0 => Self::EndLayer,
             Opcode::End => Self::End,
             Opcode::DynLoop => Self::Loop(loop_of(word)?),
             Opcode::DynModi => Self::Modify(unpack(word)),
@@ -45,7 +52,7 @@ impl Instruction {
         match said {
             _ if said.encode() == word => Ok(said),
             // Bits beside the opcode.
-            Self::Nop | Self::End => Err(Status::UnknownOpcode),
+            Self::Nop | Self::End | Self::EndLayer => Err(Status::UnknownOpcode),
             // A source or a target that there is none of.
             _ => Err(Status::UnknownTarget),
         }

@@ -13,7 +13,10 @@
 //! order until END; commands are dispatched, Dyn-Loops repeat what follows them, Dyn-Modis change the
 //! fields of the command behind them. What differs from request to request stands in the
 //! configuration, not in the program: T_cur, the request's tokens, and its *segment* of the Va2Pa
-//! table, which gives each of its virtual rows a row of the banks.
+//! table, which gives each of its virtual rows a row of the banks. A request may have several *layers*: its
+//! segment is that of the first, and moves on by so many entries behind each run that ends in END with
+//! *next layer*; behind the last layer it is back at the first. So one program runs all layers, and the
+//! host writes neither rows nor T_cur between them.
 //!
 //! # Encoding
 //!
@@ -31,7 +34,7 @@
 //! | 7 | WEIGH | softmax: a word of weights of *head*: up to four scores from *place* on, as many as there are tokens |
 //! | 8 | CLOSE_ALL | all banks closed; a head ends |
 //! | 9 | NOP | nothing |
-//! | 10 | END | nothing; the run ends |
+//! | 10 | END | nothing; the run ends. Bit 0: *next layer* |
 //! | 12 | Dyn-Loop | |
 //! | 13 | Dyn-Modi | |
 //!
@@ -129,7 +132,7 @@
 //! * `row=5+2@1` adds 2 in each repetition: the assembler puts a Dyn-Modi before the command, slots in
 //!   the order of the text. `+2x64@1` is target 2, `word=0~2@1` target 5.
 //! * `loop 4 { .. }`, `loop all/512 { .. }`, `loop all:3/512 { .. }` (of request 3), `loop part/16 { .. }`.
-//! * `nop`, `end`, and `.word 0x0123456789abcdef` for a word of which nothing else can be said.
+//! * `nop`, `end`, `end layer` (with *next layer*), and `.word 0x0123456789abcdef` for a word of which nothing else can be said.
 //!
 //! Any sequence of words has a text, and the text gives back the same words.
 //!

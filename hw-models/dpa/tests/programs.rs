@@ -249,7 +249,7 @@ fn instruction() -> impl Strategy<Value = Instruction> {
             Instruction::Loop(LoopWord { request, words, ..LoopWord::new(source, bound) })
         }),
         1 => Just(Instruction::Nop),
-        1 => Just(Instruction::End),
+        1 => prop::sample::select(vec![Instruction::End, Instruction::EndLayer]),
     ]
 }
 

@@ -27,7 +27,10 @@ const ENDS: [&str; 12] = [
 /// Status of the first of them.
 const FIRST_END: usize = 2;
 
-const LOADS: [&str; 5] = ["command", "entry", "tokens", "segment", "clear"];
+const LOADS: [&str; 6] = ["command", "entry", "tokens", "segment", "clear", "layers"];
+/// Those of them that have an address.
+const ADDRESSED: [&str; 5] = ["command", "entry", "tokens", "segment", "layers"];
+const LAYERS: [&str; 4] = ["first", "second", "third", "a later one"];
 const FLAGS: [&str; 8] = [
     "none",
     "first",
@@ -52,12 +55,17 @@ pub fn plan(sizes: Sizes, bins: &mut Bins) {
     }
     bins.cross("host writes", &LOADS, &["idle", "while a run goes on"]);
     bins.declare("host writes what does not fit", ["no", "yes"]);
-    bins.cross("address of a write", &LOADS[..4], &["the last", "the first beyond"]);
-    bins.cross("number that is written", &LOADS[1..4], &["with the top bit", "with one bit more"]);
+    bins.cross("address of a write", &ADDRESSED, &["the last", "the first beyond"]);
+    bins.cross(
+        "number that is written",
+        &ADDRESSED[1..],
+        &["with the top bit", "with one bit more"],
+    );
     bins.declare("repetitions of a loop", ["as many as there may be", "one more"]);
     bins.cross("start of request", &["0", "1", "2", "3", "more"], &["taken", "refused"]);
     bins.declare("start", ["at word 0", "elsewhere"]);
     bins.declare("stop", ["idle", "while a run goes on"]);
+    bins.declare("layer of a run that ends", LAYERS);
     bins.declare("command of request", (0..requests).map(|request| request.to_string()));
 }
 
@@ -83,6 +91,10 @@ pub fn cover(sizes: Sizes, inputs: &[DispatcherIn], outputs: &[DispatcherOut], b
         waited = kind.is_some() && !input.dispatch_ready_i;
         if output.end_valid_o {
             bins.hit("run ends", output.end_o.status as usize - FIRST_END);
+            bins.hit(
+                "layer of a run that ends",
+                usize::from(output.end_o.layer).min(LAYERS.len() - 1),
+            );
             before = None;
         }
         if input.load_valid_i {
@@ -103,7 +115,8 @@ pub fn cover(sizes: Sizes, inputs: &[DispatcherIn], outputs: &[DispatcherOut], b
 
 /// Marks what the host writes.
 fn written(sizes: Sizes, load: &Load, bins: &mut Bins) {
-    let kind = load.kind as usize;
+    // CLEAR stands between those that have an address.
+    let kind = load.kind as usize - usize::from(load.kind == LoadKind::Layers);
     let (room, bits) = sizes.of(load.kind);
     let address = usize::from(load.address);
     if load.kind != LoadKind::Clear && (address == room || address + 1 == room) {

@@ -48,6 +48,8 @@ pub enum LoadKind {
     Segment = 3,
     /// Nothing; the program and the overflow are cleared.
     Clear = 4,
+    /// A request's layers: how many, and entries of the table from one to the next.
+    Layers = 5,
 }
 
 /// A write of the host to the module.
@@ -136,6 +138,8 @@ pub struct RunEnd {
     pub status: Status,
     /// Word at which the run ended.
     pub address: U<14>,
+    /// Layer of the request that ran.
+    pub layer: u16,
 }
 
 /// What is wrong with a run, as the sequencer finds it.

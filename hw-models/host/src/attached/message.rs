@@ -95,7 +95,7 @@ pub fn start(request: u8, address: u16, scale: u16, operands: usize) -> Beats {
 /// The last state of the pins.
 const PINS_RUN: u64 = 2;
 /// Bits of words 0 to 2 that are not 0 in any status.
-const STATUS_BITS: [u64; 3] = [0x3FFF_FF7F, u64::MAX, u64::MAX];
+const STATUS_BITS: [u64; 3] = [0xFFFF_3FFF_FF7F, u64::MAX, u64::MAX];
 
 /// The status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -141,6 +141,7 @@ impl ModuleStatus {
             end: RunEnd {
                 status: Status::from_code(bits(0, 12, 4))?,
                 address: U::new(bits(0, 16, 14)),
+                layer: bits(0, 32, 16) as u16,
             },
             taken: count(0),
             contexts: count(16),

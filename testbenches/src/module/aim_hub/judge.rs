@@ -9,7 +9,7 @@ use crate::channel::aim_channel::judge::Judge as Channel;
 use crate::rank::judge::equal;
 use pimlico_dpa::types::{AimCommand, AimKind, Load, LoadKind, PinCommand};
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
-use pimlico_golden::dispatch::{self, Dispatched, Machine, Run};
+use pimlico_golden::dispatch::{self, Dispatched, Machine, Request, Run};
 use pimlico_golden::exact;
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::sequencer::opcode::{
@@ -75,6 +75,8 @@ pub(super) struct Judge {
     machine: Machine,
     commands: Vec<u64>,
     run: Option<Run>,
+    /// The request of the last start.
+    request: usize,
     now: u64,
     /// Commands of all runs so far.
     number: usize,
@@ -133,10 +135,11 @@ impl Judge {
             machine: Machine {
                 words: Vec::new(),
                 table: vec![NO_ROW; ENTRIES],
-                requests: vec![(0, 0, 0); 16],
+                requests: vec![Request::default(); 16],
             },
             commands: vec![0; COMMANDS],
             run: None,
+            request: 0,
             now: 0,
             number: 0,
             host: VecDeque::new(),
@@ -194,6 +197,10 @@ impl Judge {
             let ending = run.ending.map_or((0, 0), |it| (it.status, it.address));
             self.equal("end_o", output.end_o.status as u64, ending.0, "status of the end")?;
             self.equal("end_o", output.end_o.address.get(), ending.1, "address of the end")?;
+            let layer = self.machine.requests[self.request].layer();
+            self.equal("end_o", output.end_o.layer, layer, "layer of the end")?;
+            let next_layer = run.ending.is_some_and(|ending| ending.next_layer);
+            self.machine.requests[self.request].steps += u64::from(next_layer);
         }
         self.host(input, output);
         self.channels.iter_mut().for_each(Channel::tick);
@@ -236,6 +243,7 @@ impl Judge {
             let run = dispatch::run(&self.machine, request, address, TURNS);
             self.execute(&run.commands, input);
             self.run = Some(run);
+            self.request = request;
             self.progress = self.now;
         }
     }
@@ -255,11 +263,9 @@ impl Judge {
                 self.machine.words.extend_from_slice(&self.commands[..length]);
             }
             LoadKind::Entry => self.machine.table[at] = data as u16,
-            LoadKind::Tokens => self.machine.requests[at].0 = data as u32,
-            LoadKind::Segment => {
-                let request = &mut self.machine.requests[at];
-                (request.1, request.2) = (data as u16, (data >> 16) as u16);
-            }
+            LoadKind::Tokens => self.machine.requests[at].tokens = data as u32,
+            LoadKind::Segment => self.machine.requests[at].set_segment(data),
+            LoadKind::Layers => self.machine.requests[at].set_layers(data),
             LoadKind::Clear => self.machine.words.clear(),
         }
     }

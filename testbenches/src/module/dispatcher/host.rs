@@ -15,6 +15,10 @@ use std::collections::VecDeque;
 /// Repetitions of a loop, at the most.
 const MOST: u64 = MAX_REPETITIONS as u64;
 
+/// Writes that have an address.
+const KINDS: [LoadKind; 5] =
+    [LoadKind::Command, LoadKind::Entry, LoadKind::Tokens, LoadKind::Segment, LoadKind::Layers];
+
 /// Writes programs, starts them, stops some.
 pub(super) struct Host {
     sizes: Sizes,
@@ -108,15 +112,14 @@ impl Host {
     }
 
     fn any_load(&mut self) -> (LoadKind, u64, u64) {
-        let kinds = [LoadKind::Command, LoadKind::Entry, LoadKind::Tokens, LoadKind::Segment];
-        let kind = kinds[self.random.below(4) as usize];
+        let kind = KINDS[self.random.below(5) as usize];
         (kind, self.random.below(1 << 16), self.random.next() >> self.random.below(64))
     }
 
     /// A program and what it runs with.
     fn prepare(&mut self) {
         const USED: u64 = 32; // entries
-        self.starts = 1 + self.random.below(4);
+        self.starts = 1 + self.random.below(if self.random.one_in(4) { 12 } else { 4 });
         let requests = self.sizes.requests as u64;
         self.request = if self.random.one_in(2) { 0 } else { self.random.below(requests) };
         self.tokens = 0; // unless it is written
@@ -154,6 +157,10 @@ impl Host {
             };
             self.loads.push_back((LoadKind::Tokens, request, tokens));
             self.loads.push_back((LoadKind::Segment, request, rows << 16 | base));
+            if self.random.one_in(2) {
+                let layers = self.layers();
+                self.loads.push_back((LoadKind::Layers, request, layers));
+            }
         }
         self.prepared = true;
         let program = self.program();
@@ -174,9 +181,27 @@ impl Host {
         }
     }
 
+    /// The layers of a request: mostly few, which a few runs go through.
+    fn layers(&mut self) -> u64 {
+        let layers = match self.random.below(8) {
+            0 => self.random.below(1 << 16),
+            _ => self.random.below(5),
+        };
+        let stride = match self.random.below(8) {
+            0 => self.random.below(1 << 16),
+            // So that the first entry of the second layer or of the third is beyond the table, or nearly.
+            1 => (self.sizes.entries as u64 / (1 + self.random.below(2)))
+                .saturating_sub(self.random.below(40)),
+            // So that their sum has more than 16 bits.
+            2 => 0xFFFF - self.random.below(40),
+            _ => self.random.below(8),
+        };
+        layers << 16 | stride
+    }
+
     /// A write of the last address or of the largest number, or of the first beyond.
     fn edge_load(&mut self) -> (LoadKind, u64, u64) {
-        let kind = LoadKind::ALL[self.random.below(4) as usize];
+        let kind = KINDS[self.random.below(5) as usize];
         let (room, bits) = self.sizes.of(kind);
         let (room, beyond) = (room as u64, self.random.one_in(2));
         let number = self.random.next() >> (64 - bits);
@@ -201,7 +226,8 @@ impl Host {
             self.block(&mut words, 0);
         }
         if !self.random.one_in(16) {
-            words.push(Instruction::End.encode());
+            let end = if self.random.one_in(2) { Instruction::EndLayer } else { Instruction::End };
+            words.push(end.encode());
         }
         if self.random.one_in(4) {
             let at = self.random.below(words.len() as u64) as usize;

@@ -5,7 +5,7 @@ use super::Sizes;
 use crate::OracleError;
 use pimlico_dpa::NO_ROW;
 use pimlico_dpa::types::{Load, LoadKind};
-use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Run, status};
+use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Request, Run, status};
 use pimlico_ports::Enumerated;
 use pimlico_units::module::{DispatcherIn, DispatcherOut};
 use std::collections::VecDeque;
@@ -21,8 +21,8 @@ struct Due {
 
 enum What {
     Command(Dispatched),
-    /// Status, and the address where it is known.
-    End(u32, Option<u32>),
+    /// Status; address, where it is known; whether the request goes on to its next layer.
+    End(u32, Option<u32>, bool),
 }
 
 /// Follows the host's writes and starts, and knows what is due.
@@ -34,6 +34,8 @@ pub(super) struct Judge<'a> {
     statuses: [u32; 16],
     /// The request that runs.
     running: Option<usize>,
+    /// Requests whose layer nobody knows, as a run that was disturbed may have gone on to the next.
+    lost: Vec<bool>,
     /// What is due of it; nothing is known where it is disturbed.
     due: Option<VecDeque<Due>>,
     /// What the memories were last asked for; of the table, in this run.
@@ -50,7 +52,7 @@ impl<'a> Judge<'a> {
         let machine = Machine {
             words: Vec::new(),
             table: vec![NO_ROW; sizes.entries],
-            requests: vec![(0, 0, 0); sizes.requests],
+            requests: vec![Request::default(); sizes.requests],
         };
         Self {
             inputs,
@@ -59,6 +61,7 @@ impl<'a> Judge<'a> {
             overflow: false,
             statuses: [0; 16],
             running: None,
+            lost: vec![false; sizes.requests],
             due: None,
             window: 0,
             entry: None,
@@ -101,6 +104,14 @@ impl<'a> Judge<'a> {
                 for (port, got, expected) in fields(what, output) {
                     check(port, got, expected.into(), "of what is due")?;
                 }
+                let running = self.running.and_then(|it| self.machine.requests.get_mut(it));
+                if let What::End(.., next_layer) = what {
+                    let layer = running.as_ref().map_or(0, |request| request.layer());
+                    check("end_o.layer", output.end_o.layer.into(), layer, "of what is due")?;
+                    if let Some(request) = running {
+                        request.steps += u64::from(*next_layer);
+                    }
+                }
                 if *leaves == clock {
                     self.due.as_mut().and_then(VecDeque::pop_front);
                 }
@@ -108,7 +119,10 @@ impl<'a> Judge<'a> {
         }
         if output.end_valid_o {
             if let Some(request) = self.running.take().filter(|&it| it < self.sizes.requests) {
-                self.statuses[request] = output.end_o.status as u32;
+                let status = output.end_o.status as u32;
+                self.statuses[request] = status;
+                let has_layers = self.machine.requests[request].layers > 1;
+                self.lost[request] |= self.due.is_none() && has_layers && status == status::DONE;
             }
             self.due = None;
         }
@@ -123,7 +137,8 @@ impl<'a> Judge<'a> {
             let request = input.start_i.request.get() as usize;
             self.running = Some(request);
             self.entry = None;
-            self.due = (!input.load_valid_i).then(|| self.plan(clock, request));
+            let is_known = !input.load_valid_i && !self.lost.contains(&true);
+            self.due = is_known.then(|| self.plan(clock, request));
             if request < self.sizes.requests {
                 self.statuses[request] = 1;
             }
@@ -169,10 +184,14 @@ impl<'a> Judge<'a> {
                 self.machine.words.extend_from_slice(&self.commands[..length]);
             }
             LoadKind::Entry => self.machine.table[at] = data as u16,
-            LoadKind::Tokens => self.machine.requests[at].0 = data as u32,
-            LoadKind::Segment => {
-                self.machine.requests[at].1 = data as u16;
-                self.machine.requests[at].2 = (data >> 16) as u16;
+            LoadKind::Tokens => self.machine.requests[at].tokens = data as u32,
+            LoadKind::Segment | LoadKind::Layers => {
+                let request = &mut self.machine.requests[at];
+                match kind {
+                    LoadKind::Segment => request.set_segment(data),
+                    _ => request.set_layers(data),
+                }
+                self.lost[at] = false;
             }
             LoadKind::Clear => {
                 self.machine.words.clear();
@@ -191,7 +210,8 @@ impl<'a> Judge<'a> {
         let clocks = self.inputs.len() - start;
         let run = match self.overflow {
             true => {
-                let ending = Ending { status: status::BUFFER_OVERFLOW, address, turn: 0 };
+                let status = status::BUFFER_OVERFLOW;
+                let ending = Ending { status, address, turn: 0, next_layer: false };
                 Run { ending: Some(ending), ..Run::default() }
             }
             false => dispatch::run(&self.machine, request, address as usize, clocks as u64),
@@ -209,9 +229,9 @@ impl<'a> Judge<'a> {
             let Some(input) = self.inputs.get(turn_at) else { break };
             let ending = run.ending.filter(|ending| ending.turn == turn);
             let what = if input.stop_i {
-                What::End(status::STOPPED, None)
-            } else if let Some(Ending { status, address, .. }) = ending {
-                What::End(status, Some(address))
+                What::End(status::STOPPED, None, false)
+            } else if let Some(Ending { status, address, next_layer, .. }) = ending {
+                What::End(status, Some(address), next_layer)
             } else if let Some(command) = commands.next_if(|command| command.turn == turn) {
                 What::Command(command)
             } else {
@@ -257,7 +277,7 @@ fn fields(what: &What, output: &DispatcherOut) -> Vec<(&'static str, u64, u32)> 
                 ("dispatch_o.tokens", got.tokens.get(), tokens),
             ]
         }
-        What::End(status, address) => {
+        What::End(status, address, _) => {
             let got = output.end_o;
             let mut fields = vec![("end_o.status", got.status.code(), *status)];
             fields.extend(address.map(|it| ("end_o.address", got.address.get(), it)));

@@ -73,7 +73,7 @@ impl Sizes {
             LoadKind::Command => (self.commands, 64),
             LoadKind::Entry => (self.entries, 16),
             LoadKind::Tokens => (self.requests, 20),
-            LoadKind::Segment => (self.requests, 32),
+            LoadKind::Segment | LoadKind::Layers => (self.requests, 32),
             LoadKind::Clear => (usize::MAX, 64),
         }
     }

@@ -546,7 +546,7 @@ impl Host {
     /// A message of a kind; all else in it is anything, but for the kind of a LOAD.
     fn message(&mut self, kind: u64) -> Burst {
         let mut words: Burst = std::array::from_fn(|_| self.random.next());
-        words[0] = words[0] & !0x73 | self.random.below(5) << 4 | kind;
+        words[0] = words[0] & !0x73 | self.random.below(6) << 4 | kind;
         if self.random.one_in(8) {
             words[0] |= 0xFFFC << 16; // addresses that wrap
         }

@@ -372,7 +372,8 @@ impl Port {
         let flags = [self.waits(), self.has_ended(), self.lost, self.refused, self.overflow];
         let flags = (2..).zip(flags).fold(0, |all, (bit, flag)| all | u64::from(flag) << bit);
         let [contexts, outputs] = [0, 1].map(|stream| modulo(self.streams[stream].count));
-        let end = self.end.status.code() << 12 | self.end.address.get() << 16;
+        let RunEnd { status, address, layer } = self.end;
+        let end = status.code() << 12 | address.get() << 16 | u64::from(layer) << 32;
         let requests = (0..).zip(self.status);
         let mut words = [0; 8];
         words[0] = self.owner as u64 | flags | self.fault.code() << 8 | end;

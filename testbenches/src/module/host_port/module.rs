@@ -222,7 +222,8 @@ impl Module {
 
     fn end(&mut self) -> RunEnd {
         let any = self.random.next();
-        RunEnd { status: status(any), address: U::new(any >> 16 & 0x3FFF) }
+        let (address, layer) = (U::new(any >> 16 & 0x3FFF), (any >> 32) as u16);
+        RunEnd { status: status(any), address, layer }
     }
 }
 

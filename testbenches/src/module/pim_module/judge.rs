@@ -10,7 +10,7 @@ use crate::rank::known_code;
 use bus::{Transfer, rules};
 use pimlico_dpa::types::{Element, Fault, Load, LoadKind, Row, Timing};
 use pimlico_dpa::{ENTRIES, NO_ROW};
-use pimlico_golden::dispatch::{self, Dispatched, Machine};
+use pimlico_golden::dispatch::{self, Dispatched, Machine, Request, status};
 use pimlico_golden::pins::PinChecker;
 use pimlico_golden::rank::{Kind, Rank, Stop};
 use pimlico_golden::sequencer::opcode::{CLOSE_ALL, WEIGH, WR_SHARED, WR_WEIGHTS};
@@ -63,6 +63,8 @@ pub(in crate::module) struct Judge {
     machine: Machine,
     commands: Vec<u64>,
     run: Option<Run>,
+    /// The request of the last start.
+    request: usize,
     /// What has been checked.
     pub checked: u64,
     /// Results of runs among it.
@@ -107,10 +109,11 @@ impl Judge {
             machine: Machine {
                 words: Vec::new(),
                 table: vec![NO_ROW; ENTRIES],
-                requests: vec![(0, 0, 0); 16],
+                requests: vec![Request::default(); 16],
             },
             commands: vec![0; pimlico_dpa::COMMANDS],
             run: None,
+            request: 0,
             checked: 0,
             results: 0,
         }
@@ -179,11 +182,9 @@ impl Judge {
                 self.machine.words.extend_from_slice(&self.commands[..length]);
             }
             LoadKind::Entry => self.machine.table[at] = data as u16,
-            LoadKind::Tokens => self.machine.requests[at].0 = data as u32,
-            LoadKind::Segment => {
-                let request = &mut self.machine.requests[at];
-                (request.1, request.2) = (data as u16, (data >> 16) as u16);
-            }
+            LoadKind::Tokens => self.machine.requests[at].tokens = data as u32,
+            LoadKind::Segment => self.machine.requests[at].set_segment(data),
+            LoadKind::Layers => self.machine.requests[at].set_layers(data),
             LoadKind::Clear => self.machine.words.clear(),
         }
         Ok(())
@@ -204,6 +205,7 @@ impl Judge {
         let run = dispatch::run(&self.machine, request as usize, address as usize, TURNS);
         self.rank.made = Default::default();
         self.run = Some(Run::new(run, self.late));
+        self.request = request as usize;
         Ok(())
     }
 
@@ -256,7 +258,15 @@ impl Judge {
         run.overwritten = run.overwrites(from, new_results).filter(|_| !self.has_lost);
         if output.end_valid_o {
             let end = output.end_o;
-            run.end = Some((at, (end.status as u32, end.address.get() as u32)));
+            let (status, address) = (end.status as u32, end.address.get() as usize);
+            run.end = Some((at, (status, address as u32)));
+            let request = &mut self.machine.requests[self.request];
+            let (got, expected) = (end.layer.into(), request.layer() as u32);
+            if got != expected {
+                return Err(error(at, "end_o", got, expected, "layer of the end"));
+            }
+            let next_layer = self.machine.words.get(address).is_some_and(|word| word % 2 == 1);
+            request.steps += u64::from(status == status::DONE && next_layer);
         }
         Ok(())
     }

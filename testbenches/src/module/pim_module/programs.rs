@@ -5,7 +5,7 @@ use super::arrays::moderate_word;
 use crate::random::Random;
 use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Start};
 use pimlico_dpa::{ENTRIES, NO_ROW, assemble};
-use pimlico_golden::dispatch::{self, Machine};
+use pimlico_golden::dispatch::{self, Machine, Request};
 use pimlico_golden::sequencer::opcode::WR_SHARED;
 use pimlico_ports::U;
 
@@ -437,7 +437,7 @@ impl<'a> Author<'a> {
         let mut machine = Machine {
             words: [&vec![0; address as usize][..], &words].concat(),
             table: vec![NO_ROW; ENTRIES],
-            requests: vec![(0, 0, 0); 16],
+            requests: vec![Request::default(); 16],
         };
         for row in 0..rows {
             let entry = random.below(most);
@@ -447,7 +447,9 @@ impl<'a> Author<'a> {
         for (request, tokens) in [(request, tokens[0]), (BLOCK_REQUEST, tokens[1])] {
             loads.push(load(LoadKind::Tokens, request, tokens));
             loads.push(load(LoadKind::Segment, request, rows << 16 | base));
-            machine.requests[request as usize] = (tokens as u32, base as u16, rows as u16);
+            let of = &mut machine.requests[request as usize];
+            of.tokens = tokens as u32;
+            of.set_segment(rows << 16 | base);
         }
         let run = dispatch::run(&machine, request as usize, address as usize, TURNS);
         let mut count = run.commands.iter().filter(|command| command.opcode == WR_SHARED).count();

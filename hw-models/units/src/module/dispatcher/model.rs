@@ -23,6 +23,8 @@ pub struct Dispatcher<
     /// A write to them, which waits for a cycle.
     config: Option<Load>,
     status: [Status; 16],
+    /// The layer of the run that has just ended is over.
+    steps: bool,
     /// Words of the program.
     pub(super) length: u32,
     pub(super) overflow: bool,
@@ -48,12 +50,33 @@ pub(super) struct Request {
     pub(super) tokens: u32,
     pub(super) base: u16,
     pub(super) rows: u16,
+    /// How many layers there are, of which 0 is one, and entries from one to the next.
+    layers: u16,
+    stride: u16,
+    /// The layer that the request is at,
+    layer: u16,
+    /// and its first entry, if that is not beyond the table.
+    layer_base: Option<u16>,
 }
 
 impl Request {
     /// The entry of a virtual row, if there is such a row.
     fn entry(&self, row: u16) -> Option<u16> {
-        if row < self.rows { self.base.checked_add(row) } else { None }
+        if row < self.rows { self.layer_base?.checked_add(row) } else { None }
+    }
+
+    /// Goes back to the first layer.
+    fn begin(&mut self) {
+        (self.layer, self.layer_base) = (0, Some(self.base));
+    }
+
+    /// Goes on to the next layer, behind the last to the first.
+    fn next_layer(&mut self) {
+        self.layer += 1;
+        self.layer_base = self.layer_base.and_then(|base| base.checked_add(self.stride));
+        if self.layer >= self.layers {
+            self.begin();
+        }
     }
 }
 
@@ -103,7 +126,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             LoadKind::Command => (COMMANDS, 64),
             LoadKind::Entry => (ENTRIES, 16),
             LoadKind::Tokens => (REQUESTS, 20),
-            LoadKind::Segment => (REQUESTS, 32),
+            LoadKind::Segment | LoadKind::Layers => (REQUESTS, 32),
             LoadKind::Clear => return true,
         };
         usize::from(address) < addresses && (bits == 64 || data >> bits == 0)
@@ -116,18 +139,20 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
             _ if !Self::fits(load) => self.overflow = true,
             LoadKind::Command => self.length = self.length.max(u32::from(address) + 1),
             LoadKind::Entry => {}
-            LoadKind::Tokens | LoadKind::Segment => self.config = Some(*load),
+            LoadKind::Tokens | LoadKind::Segment | LoadKind::Layers => self.config = Some(*load),
         }
     }
 
-    /// Writes T_cur or the segment of a request.
+    /// Writes T_cur, the segment or the layers of a request. With these it is at its first layer.
     fn configure(&mut self, &Load { kind, address, data }: &Load) {
         let Some(request) = self.requests.get_mut(usize::from(address)) else { return };
-        if kind == LoadKind::Tokens {
-            request.tokens = data as u32;
-        } else {
-            (request.base, request.rows) = (data as u16, (data >> 16) as u16);
+        let halves = (data as u16, (data >> 16) as u16);
+        match kind {
+            LoadKind::Tokens => return request.tokens = data as u32,
+            LoadKind::Layers => (request.stride, request.layers) = halves,
+            _ => (request.base, request.rows) = halves,
         }
+        request.begin();
     }
 
     /// What a turn leaves for the next stage: nothing of a NOP, and of a loop, which begins.
@@ -165,6 +190,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             requests: [Request::default(); 16],
             config: None,
             status: [Status::default(); 16],
+            steps: false,
             length: 0,
             overflow: false,
             busy: false,
@@ -242,11 +268,15 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             end_o: done.map_or_else(RunEnd::default, |(status, address)| RunEnd {
                 status,
                 address: U::new(address.into()),
+                layer: self.requests[usize::from(self.request)].layer,
             }),
             status_o: self.status,
         };
 
-        // The edge, from the end of the pipeline.
+        // The edge: a layer ends behind its run; then from the end of the pipeline.
+        if std::mem::take(&mut self.steps) {
+            self.requests[usize::from(self.request)].next_layer();
+        }
         if dispatch_free {
             self.dispatch = self.wait.map(|stage| stage.found(input.table_data_i));
         }
@@ -272,6 +302,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             self.pc = address;
         }
         if let Some((status, _)) = done {
+            self.steps = status == Status::Done && dispatch.is_some_and(|stage| stage.next_layer);
             (self.multiply, self.add, self.translate) = (None, None, None);
             (self.wait, self.dispatch) = (None, None);
             (self.busy, self.running) = (false, false);

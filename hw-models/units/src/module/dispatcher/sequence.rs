@@ -70,8 +70,10 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
                 (turn, Some(self.nest.advance(at)))
             }
             _ => {
-                let status = Instruction::decode(window[0]).err().unwrap_or(Status::Done);
-                (ends((status, at)), None)
+                let decoded = Instruction::decode(window[0]);
+                let status = decoded.err().unwrap_or(Status::Done);
+                let next_layer = decoded == Ok(Instruction::EndLayer);
+                (Turn::Stage(Stage { next_layer, ..Stage::end(status, at) }), None)
             }
         }
     }
@@ -144,6 +146,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         let firsts = self.nest.which(|level| level.number == 0);
         let stage = Stage {
             ends: None,
+            next_layer: false,
             address: at,
             kind: opcode,
             request,

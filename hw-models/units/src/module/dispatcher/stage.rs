@@ -12,6 +12,8 @@ pub(super) type Products = [Option<(Modification, u32)>; SLOTS];
 pub(super) struct Stage {
     /// How the run ends, if it does.
     pub(super) ends: Option<Status>,
+    /// The request goes on to its next layer, if the run is done.
+    pub(super) next_layer: bool,
     pub(super) address: u32,
     /// Its opcode; none where there is no command.
     pub(super) kind: Opcode,

@@ -252,3 +252,51 @@ fn the_host_stops_a_run() {
         }
     }
 }
+
+/// Layers come by turns: each run that ends in `end layer` has the rows of the next, until the host writes the segment or
+/// the layers again. No other end goes on, and no other request.
+#[test]
+fn a_layer_is_over_where_its_last_program_says_so() {
+    let mut bench =
+        Bench::new("mac_score row=1\nend\nmac_score row=1\nend layer\nmac_score row=2\nend layer");
+    bench.load(LoadKind::Segment, 1, 2 << 16);
+    bench.load(LoadKind::Layers, 1, 3 << 16 | 4);
+    let run = |bench: &mut Bench, address: u64, expected: (Option<u16>, u16)| {
+        let start = Start { request: U::new(1), address: U::new(address) };
+        bench.step(|input| (input.start_valid_i, input.start_i) = (true, start));
+        let mut row = None;
+        let end = loop {
+            let output = bench.step(|_| ());
+            row = row.or(output.dispatch_valid_o.then_some(output.dispatch_o.row));
+            if output.end_valid_o {
+                break output.end_o;
+            }
+        };
+        assert_eq!((row, end.layer), expected);
+    };
+    // Entries 1, 5 and 9; behind the last layer again the first.
+    for (row, layer) in [(101, 0), (105, 1), (201, 2), (101, 0), (105, 1)] {
+        run(&mut bench, 0, (Some(row), layer));
+        run(&mut bench, 2, (Some(row), layer));
+    }
+    // A fault does not go on: layers have two virtual rows.
+    run(&mut bench, 4, (None, 2));
+    run(&mut bench, 2, (Some(201), 2));
+    assert_eq!(bench.run(2, 2).0[0].1.row, 201);
+    run(&mut bench, 2, (Some(101), 0));
+    bench.load(LoadKind::Layers, 1, 3 << 16 | 2);
+    run(&mut bench, 2, (Some(101), 0));
+    run(&mut bench, 2, (Some(103), 1));
+    bench.load(LoadKind::Segment, 1, 2 << 16 | 8);
+    run(&mut bench, 2, (Some(201), 0));
+    // A layer beyond the table, also where the sum begins anew.
+    bench.load(LoadKind::Layers, 1, 4 << 16 | 0xFFF8);
+    run(&mut bench, 2, (Some(201), 0));
+    run(&mut bench, 2, (None, 1));
+    // One layer, or none.
+    for layers in [0, 1] {
+        bench.load(LoadKind::Layers, 1, layers << 16 | 2);
+        run(&mut bench, 2, (Some(201), 0));
+        run(&mut bench, 2, (Some(201), 0));
+    }
+}

@@ -67,5 +67,6 @@ impl View<'_> {
             | fault.code() << 8
             | end.status.code() << 12
             | end.address.get() << 16
+            | u64::from(end.layer) << 32
     }
 }

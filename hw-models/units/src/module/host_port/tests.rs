@@ -328,11 +328,11 @@ fn the_status_says_how_the_run_ended_and_the_host_takes_the_pins_back() {
     bench.align();
     bench.cycle(|input| {
         input.end_valid_i = true;
-        input.end_i = RunEnd { status: Status::PastEnd, address: U::new(0x2A5) };
+        input.end_i = RunEnd { status: Status::PastEnd, address: U::new(0x2A5), layer: 0xB1E };
     });
     bench.tck(Pins::PRE_ALL); // closes windows, and nothing else
     bench.open();
-    let flags = 1 << 6 | 2 << 8 | 5 << 12 | 0x2A5 << 16;
+    let flags = 1 << 6 | 2 << 8 | 5 << 12 | 0x2A5 << 16 | 0xB1E << 32;
     let status = bench.status();
     assert_eq!((status[0], status[2]), (flags | RUN, 1 << 12));
     bench.align();
