@@ -467,3 +467,24 @@ impl Part<'_> {
         read
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_device::Config;
+    use pimlico_dpa::{Tables, expand};
+
+    #[test]
+    fn results_of_many_channels_have_their_places() {
+        let (config, options) =
+            (Config::gddr6_aim(), AimOptions { channels: 64, ..AimOptions::default() });
+        // 64 groups of a column to a row of the banks: 65 536 outputs.
+        let layout = AimLayout::new(&config, &options, 200_000, 16, 0).expect("it fits");
+        let program = product(&layout, &options, &fillings(&layout, &options));
+        let words = program.words().expect("its fields can be written");
+        let commands = expand(&words, &Tables::default(), 0, 1000).expect("it has no fault");
+        let results = commands.iter().filter(|command| command.kind == Opcode::RdResult);
+        let places: Vec<_> = results.map(|command| command.place.get() as usize).collect();
+        assert_eq!(places, (0..layout.groups()).map(|group| 1024 * group).collect::<Vec<_>>());
+    }
+}
