@@ -71,6 +71,7 @@ pub struct Expansion<'a> {
     /// The loops, the innermost last.
     nest: Vec<Running>,
     ended: bool,
+    ends_layer: bool,
 }
 
 /// A loop that runs.
@@ -110,7 +111,12 @@ impl<'a> Expansion<'a> {
         address: usize,
     ) -> Self {
         let nest = Vec::with_capacity(DEPTH);
-        Self { program, tables, request, at: address, nest, ended: false }
+        Self { program, tables, request, at: address, nest, ended: false, ends_layer: false }
+    }
+
+    /// Whether it has come to an END behind which the request goes on to its next layer.
+    pub fn ends_layer(&self) -> bool {
+        self.ends_layer
     }
 
     /// The next command, or `None` at END.
@@ -125,7 +131,11 @@ impl<'a> Expansion<'a> {
             let address = self.at;
             let fault = |status| ExpandError { status, address };
             match self.word(address).map_err(fault)? {
-                Instruction::End | Instruction::EndLayer => return Ok(None),
+                Instruction::End => return Ok(None),
+                Instruction::EndLayer => {
+                    self.ends_layer = true;
+                    return Ok(None);
+                }
                 Instruction::Nop => self.advance(address + 1),
                 Instruction::Loop(of) => self.begin(address, of).map_err(fault)?,
                 Instruction::Command(command) => {

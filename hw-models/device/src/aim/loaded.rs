@@ -11,15 +11,30 @@ pub struct Loaded {
     /// Words of the command buffer up to the last that was written.
     length: usize,
     tables: Tables,
+    layers: [Layers; REQUESTS],
     /// The host has written what does not fit.
     overflow: bool,
+}
+
+/// The layers of a request.
+#[derive(Clone, Copy, Default)]
+struct Layers {
+    /// How many there are, of which 0 is one.
+    count: u16,
+    /// Entries of the table from one to the next.
+    stride: u16,
+    /// The one that the request is at.
+    layer: u16,
+    /// The first entry of the first.
+    base: u16,
 }
 
 impl Loaded {
     /// Those of a module that has been reset, with empty memories.
     pub fn new() -> Self {
         let tables = Tables { va2pa: Some(vec![NO_ROW; ENTRIES]), ..Tables::default() };
-        Self { commands: vec![0; COMMANDS].into(), length: 0, tables, overflow: false }
+        let layers = [Layers::default(); REQUESTS];
+        Self { commands: vec![0; COMMANDS].into(), length: 0, tables, layers, overflow: false }
     }
 
     /// A write of the host.
@@ -33,7 +48,7 @@ impl Loaded {
             LoadKind::Command => (COMMANDS, 64),
             LoadKind::Entry => (ENTRIES, 16),
             LoadKind::Tokens => (REQUESTS, 20),
-            LoadKind::Segment => (REQUESTS, 32),
+            LoadKind::Segment | LoadKind::Layers => (REQUESTS, 32),
         };
         if at >= addresses || bits < 64 && data >> bits != 0 {
             self.overflow = true;
@@ -48,10 +63,32 @@ impl Loaded {
             LoadKind::Entry => va2pa.as_mut().expect("there is a table")[at] = data as u16,
             LoadKind::Tokens => requests[at].tokens = data as u32,
             LoadKind::Segment => {
-                (requests[at].base, requests[at].rows) = (data as u16, (data >> 16) as u16);
+                requests[at].rows = (data >> 16) as u16;
+                self.layers[at].base = data as u16;
+                self.go_to_layer(at, 0);
+            }
+            LoadKind::Layers => {
+                let Layers { count, stride, .. } = &mut self.layers[at];
+                (*stride, *count) = (data as u16, (data >> 16) as u16);
+                self.go_to_layer(at, 0);
             }
             LoadKind::Clear => {}
         }
+    }
+
+    /// A run of a request has ended its layer: behind the last comes the first.
+    pub fn next_layer(&mut self, request: u8) {
+        let at = usize::from(request);
+        let Layers { count, layer, .. } = self.layers[at];
+        self.go_to_layer(at, if layer + 1 < count { layer + 1 } else { 0 });
+    }
+
+    /// The rows of a layer that begins beyond the table are misses, whatever they are.
+    fn go_to_layer(&mut self, at: usize, layer: u16) {
+        let of_request = &mut self.layers[at];
+        of_request.layer = layer;
+        let base = u32::from(of_request.base) + u32::from(layer) * u32::from(of_request.stride);
+        self.tables.requests[at].base = u16::try_from(base).unwrap_or(u16::MAX);
     }
 
     /// The commands that a program dispatches for a request.

@@ -144,7 +144,7 @@ pub enum Phase {
 /// The phases of a request's program, on a module of so many PUs, where the host has so many words. A program that is
 /// wrong anywhere has none.
 pub fn phases(
-    commands: Expansion<'_>,
+    commands: &mut Expansion<'_>,
     request: u8,
     words: usize,
     config: &Config,

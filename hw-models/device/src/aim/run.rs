@@ -36,8 +36,10 @@ impl AimDevice for Module {
     fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError> {
         let AimStart { request, address, operands } = start;
         let fault = |status| DispatchError::Fault { request, status, address };
-        let commands = self.loaded.commands(request, address).map_err(fault)?;
-        let phases = phases(commands, request, operands.len(), &self.config, self.options.pus())?;
+        let mut commands = self.loaded.commands(request, address).map_err(fault)?;
+        let (words, pus) = (operands.len(), self.options.pus());
+        let phases = phases(&mut commands, request, words, &self.config, pus)?;
+        let ends_layer = commands.ends_layer();
         let mut opens = true;
         for phase in &phases {
             match phase {
@@ -57,7 +59,11 @@ impl AimDevice for Module {
                 }
             }
         }
-        self.step_until(Requests::default(), Self::is_settled)
+        self.step_until(Requests::default(), Self::is_settled)?;
+        if ends_layer {
+            self.loaded.next_layer(request);
+        }
+        Ok(())
     }
 
     fn gpr(&self, place: usize, count: usize) -> &[u16] {
