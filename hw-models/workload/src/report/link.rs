@@ -77,8 +77,8 @@ pub fn note(operators: &[Operator]) -> Option<String> {
     let gb_per_s = links.first()?.1.gb_per_s;
     let bound: Vec<_> = links.iter().filter(|(_, link)| link.binds()).map(|of| of.0).collect();
     let binds = match bound.as_slice() {
-        [] => "shorter for every operator than its time in the module".to_owned(),
-        bound => format!("longer than the time in the module for {}", bound.join(", ")),
+        [] => "less time than the module for every operator".to_owned(),
+        bound => format!("more time than the module for {}", bound.join(", ")),
     };
     Some(format!(
         "the link of {gb_per_s} GB/s between host and hub is in the account alone, no model waits for it: operands in \
