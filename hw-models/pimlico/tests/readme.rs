@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
-//! What the documents show of the command is what it prints: every block of the kind `console` in a Markdown file of the
-//! repository runs, in a copy of its document. A block whose fence names a file behind its kind (`text score.txt`) is
-//! that file, in the folder in which the commands of its document run. Lines that differ from run to run are cut in the
-//! document (`...`, `[..]`).
+//! The documents show what the command prints: every `console` block in a Markdown file of the repository runs, in a
+//! copy of its document. If a fence names a file after its language (`text score.txt`), the block is that file, in the
+//! folder in which the commands of the document run. In a block `...` stands for any lines, and `[..]` for any part of
+//! a line.
 //!
-//! `TRYCMD=overwrite cargo test -p pimlico --test readme --features rtl` writes what the command prints now into the
-//! documents.
+//! `TRYCMD=overwrite cargo test -p pimlico --test readme --features rtl` writes the present output into the documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How the commands begin that do not run here, and why.
+/// Beginnings of the commands that do not run here, and the reasons.
 const NOT_RUN: [(&str, &str); 2] = [
     ("$ pimlico run l3 decode --weights stories260K.bin", "the weights are not in the repository"),
     ("$ pimlico cosim --coverage", "needs the RTL that scripts/coverage builds"),
 ];
 
-/// What a command has that runs the RTL.
+/// Words of a command that needs the RTL.
 const RTL: [&str; 3] = ["$ pimlico cosim ", "--backend rtl", "--backend lockstep"];
 
-/// The fence of a block that runs, and in the copy that of one that does not.
+/// Fence of a block that runs, and the one that replaces it in the copy if the block does not run.
 const RUN: &str = "```console";
 const LEFT_OUT: &str = "```console,ignore";
 
@@ -27,14 +26,14 @@ const LEFT_OUT: &str = "```console,ignore";
 struct Block<'a> {
     /// Line of its fence, from 0 on.
     line: usize,
-    /// What stands behind the fence.
+    /// Language, and the name of a file.
     info: &'a str,
     lines: Vec<&'a str>,
 }
 
 impl Block<'_> {
-    /// Why it does not run, if it does not.
-    fn is_left_out(&self) -> Option<&'static str> {
+    /// The reason why it does not run.
+    fn why_not(&self) -> Option<&'static str> {
         let not_run = |line: &&str| NOT_RUN.iter().find(|(start, _)| line.starts_with(start));
         let is_rtl = |line: &&str| is_command(line) && RTL.iter().any(|word| line.contains(word));
         if let Some((_, reason)) = self.lines.iter().find_map(not_run) {
@@ -64,11 +63,11 @@ fn blocks(text: &str) -> Vec<Block<'_>> {
     blocks
 }
 
-/// The document with the fences of blocks that do not run marked as such.
+/// A document in which the blocks that do not run are marked.
 fn copy(text: &str) -> String {
     let mut lines: Vec<_> = text.lines().collect();
     for block in blocks(text).iter().filter(|block| block.info == "console") {
-        if let Some(reason) = block.is_left_out() {
+        if let Some(reason) = block.why_not() {
             eprintln!("not run: {}: {reason}", block.lines[0]);
             lines[block.line] = LEFT_OUT;
         }
@@ -76,7 +75,7 @@ fn copy(text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The Markdown files below a folder that have a block which runs.
+/// Adds the Markdown files below a folder that have a `console` block.
 fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
