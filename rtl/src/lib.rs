@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! The RTL as a crate: where its files are, what is in them, and a digest of them.
+//! The RTL as a crate: the paths of its files, their texts, and a digest of them.
 //!
-//! The crates that read the RTL (models, whose documentation includes the contracts; test benches, which Verilate it;
-//! estimates, which synthesise it) find it here and nowhere else. It includes nothing itself: [`text!`],
-//! [`contract!`] and [`sources!`] include files in the crate that calls them, which alone is compiled again when one of
-//! them changes.
+//! All crates that read the RTL find it here: the models include the contracts in their documentation, the test
+//! benches Verilate the RTL, and the estimates synthesise it. This crate includes no file itself. [`text!`],
+//! [`contract!`] and [`sources!`] include files in the crate that calls them, so only that crate is compiled again when
+//! one of them changes.
 //!
 //! ```
 //! assert!(pimlico_rtl::contract!("bank/bank_pu").contains("bank_pu"));
@@ -14,14 +14,14 @@
 
 include!(concat!(env!("OUT_DIR"), "/macros.rs"));
 
-/// The folder of the RTL on the machine that has compiled this: for builds and tests. What runs elsewhere has
-/// [`sources!`].
+/// The folder of the RTL on the machine that compiled this crate, for builds and tests. A program that runs elsewhere
+/// uses [`sources!`].
 pub const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Files by their paths from the folder of the RTL, and their texts.
 pub type Sources = &'static [(&'static str, &'static str)];
 
-/// The SHA-256 of sources in hexadecimal digits: of what `sha256sum` prints for them, sorted by their paths.
+/// The SHA-256 of sources in hexadecimal digits: the digest of what `sha256sum` prints for them, sorted by their paths.
 ///
 /// ```
 /// // cd rtl && find * -name '*.sv' -o -name '*.svh' -o -name '*.f' | LC_ALL=C sort | xargs sha256sum | sha256sum

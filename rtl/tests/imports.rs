@@ -3,59 +3,11 @@
 //! each imports from those below it, and from the module that owns a name, not from `lib.rs`. Within a folder of the
 //! device no file reaches itself by way of others; elsewhere a folder is taken as one.
 
+mod code;
+
+use code::{Module, Sources, code, read};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
-
-/// A module's path without `crate`: `["rank", "run"]`.
-type Module = Vec<String>;
-
-/// Sources by module.
-type Sources = BTreeMap<Module, String>;
-
-/// A source without comments, strings and what is compiled for tests alone.
-fn code(source: &str) -> String {
-    let mut code = String::new();
-    let mut rest = source;
-    while let Some(c) = rest.chars().next() {
-        let skip = if rest.starts_with("//") {
-            rest.find('\n').unwrap_or(rest.len())
-        } else if c == '"' {
-            // A quoted quotation mark, or the end.
-            let mut from = 1;
-            while let Some(at) = rest[from..].find(['"', '\\']) {
-                let escape = rest.as_bytes()[from + at] == b'\\';
-                from += at + if escape { 2 } else { 1 };
-                if !escape {
-                    break;
-                }
-            }
-            from
-        } else if rest.starts_with("#[cfg(test)]") {
-            item_len(rest)
-        } else {
-            code.push(c);
-            c.len_utf8()
-        };
-        rest = &rest[skip..];
-    }
-    code
-}
-
-/// How long the item is that `text` begins with: to its semicolon or the end of its block.
-fn item_len(text: &str) -> usize {
-    let mut depth = 0;
-    for (at, c) in text.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 1 => return at + 1,
-            '}' => depth -= 1,
-            ';' if depth == 0 => return at + 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
 
 /// The words and marks of a source that paths are made of.
 fn tokens(code: &str) -> Vec<&str> {
@@ -211,26 +163,6 @@ fn documented(lib: &str) -> Vec<String> {
     let names = rows.filter_map(|row| row.split(" |").next());
     let is_name = |name: &&str| name.contains('`');
     names.filter(is_name).map(|name| name.replace(['`', '[', ']'], "")).collect()
-}
-
-fn read(folder: &Path, module: &Module, sources: &mut Sources) {
-    for entry in fs::read_dir(folder).expect("a folder of the crate") {
-        let path = entry.expect("an entry").path();
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
-        let mut of = module.clone();
-        if path.is_dir() {
-            of.push(stem);
-            read(&path, &of, sources);
-            continue;
-        }
-        if stem == "tests" {
-            continue;
-        }
-        if !["mod", "lib"].contains(&stem.as_str()) {
-            of.push(stem);
-        }
-        sources.insert(of, fs::read_to_string(&path).expect("a source"));
-    }
 }
 
 #[test]

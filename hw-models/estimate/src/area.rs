@@ -5,7 +5,7 @@ use crate::cache::{Cache, key};
 use crate::memory::Memory;
 use crate::timing::Macros;
 use crate::tools::{ToolError, Tools};
-use crate::yosys::{Netlist, Sizing};
+use crate::yosys::{Sizing, SynthesisResult};
 use crate::{Library, Timing, fo4, rtl, timing, yosys};
 use pimlico_ports::UnitInfo;
 use serde::{Deserialize, Serialize};
@@ -129,10 +129,10 @@ impl<'a> Estimator<'a> {
     fn sum_up(
         &self,
         spec: &UnitSpec,
-        netlist: Netlist,
+        netlist: SynthesisResult,
         timing: Option<Timing>,
     ) -> Result<Area, ToolError> {
-        let Netlist { cells, memories } = netlist;
+        let SynthesisResult { cells, memories } = netlist;
         let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
         for (name, &count) in &cells {
             let unmapped = || ToolError::Unmapped { unit: spec.unit.clone(), cell: name.clone() };

@@ -14,7 +14,7 @@
 //! it: a DIMM has one for both.
 
 use crate::hierarchy::Part;
-use crate::memory::{Memory, Ports};
+use crate::memory::{Memory, MemoryPorts};
 use pimlico_dpa::clock::Gear;
 use std::collections::BTreeMap;
 use std::ops::{Add, Mul};
@@ -39,7 +39,7 @@ pub fn tables() -> [Memory; 2] {
         name: name.to_owned(),
         words,
         bits,
-        ports: Ports { reads: 1, writes: 1, are_shared: true },
+        ports: MemoryPorts { reads: 1, writes: 1, are_shared: true },
         is_clocked: true,
     };
     [table("Va2Pa table", 48 << 10, 16), table("command buffer", 3 << 10, 256)]
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn memories_are_counted_where_they_are() {
-        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
         let memory = Memory { name: "m".into(), words: 256, bits: 64, ports, is_clocked: true };
         let mut costs = vec![Cost::default(); parts().len()];
         costs[4] = Cost::new(0.0, std::slice::from_ref(&memory));

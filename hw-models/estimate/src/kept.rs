@@ -115,7 +115,7 @@ impl Hierarchy {
 
 /// What a netlist takes, with cells sized for their loads.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub struct Netlist {
+pub struct NetlistFigures {
     /// The unit.
     pub unit: String,
     /// Of its sources, its parameters, and the flow.
@@ -131,7 +131,7 @@ pub struct Netlist {
     pub memories: Vec<Memory>,
 }
 
-impl Netlist {
+impl NetlistFigures {
     /// Of an area with timing, in a library of so many ns an FO4, of these sources.
     pub fn new(sources: &Sources<'_>, spec: &UnitSpec, area: &Area, fo4_ns: f64) -> Option<Self> {
         // So many digits as two runs have in common.
@@ -155,12 +155,12 @@ pub struct Netlists {
     /// Of what the library says.
     pub library_digest: String,
     /// The netlists, by unit.
-    pub netlists: Vec<Netlist>,
+    pub netlists: Vec<NetlistFigures>,
 }
 
 impl Netlists {
     /// Netlists in a library.
-    pub fn new(library: &Library, mut netlists: Vec<Netlist>) -> Self {
+    pub fn new(library: &Library, mut netlists: Vec<NetlistFigures>) -> Self {
         netlists.sort_by(|a, b| a.unit.cmp(&b.unit));
         netlists.dedup();
         let library_digest = library_digest(library);
@@ -173,9 +173,10 @@ impl Netlists {
     }
 
     /// The netlist of a unit, if it is of these sources and the present flow.
-    pub fn present(&self, sources: &Sources<'_>, spec: &UnitSpec) -> Option<&Netlist> {
+    pub fn present(&self, sources: &Sources<'_>, spec: &UnitSpec) -> Option<&NetlistFigures> {
         let digest = digest(sources, spec);
-        let is_it = |netlist: &&Netlist| netlist.unit == spec.unit && netlist.digest == digest;
+        let is_it =
+            |netlist: &&NetlistFigures| netlist.unit == spec.unit && netlist.digest == digest;
         self.netlists.iter().find(is_it)
     }
 }

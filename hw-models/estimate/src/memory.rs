@@ -70,7 +70,7 @@ pub fn area_mm2(bytes: u64, node_nm: f64) -> f64 {
 
 /// The ports of a memory.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Ports {
+pub struct MemoryPorts {
     /// That read.
     pub reads: u64,
     /// That write.
@@ -79,7 +79,7 @@ pub struct Ports {
     pub are_shared: bool,
 }
 
-impl Ports {
+impl MemoryPorts {
     /// How many a macro needs.
     pub fn count(&self) -> u64 {
         if self.are_shared { self.reads.max(self.writes) } else { self.reads + self.writes }
@@ -96,7 +96,7 @@ pub struct Memory {
     /// Width of a word.
     pub bits: u64,
     /// Its ports.
-    pub ports: Ports,
+    pub ports: MemoryPorts,
     /// Whether data come with the clock after the address. What is read in the cycle that asks is no macro.
     pub is_clocked: bool,
 }
@@ -124,7 +124,7 @@ impl Memory {
 /// Joins memories that are one: those of an instance that have the same words and ports, which are elements
 /// of its words. `gen_element[1].words_q` is an element of `words_q`.
 pub(crate) fn join(memories: Vec<Memory>) -> Vec<Memory> {
-    let mut joined: BTreeMap<(String, u64, Ports, bool), u64> = BTreeMap::new();
+    let mut joined: BTreeMap<(String, u64, MemoryPorts, bool), u64> = BTreeMap::new();
     for Memory { name, words, bits, ports, is_clocked } in memories {
         let mut path: Vec<&str> = name.split('.').collect();
         let own = path.pop().unwrap_or_default();
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     fn memory(name: &str, words: u64, bits: u64) -> Memory {
-        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
         Memory { name: name.to_owned(), words, bits, ports, is_clocked: true }
     }
 

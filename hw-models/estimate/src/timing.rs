@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Static timing analysis of a netlist.
 
-use crate::memory::{Memory, Ports, SETUP_FO4};
+use crate::memory::{Memory, MemoryPorts, SETUP_FO4};
 use crate::tools::{ToolError, Tools};
 use crate::{Library, UnitSpec};
 use serde::{Deserialize, Serialize};
@@ -99,7 +99,7 @@ impl Macros {
 
     /// Times that change with the model of memories.
     pub(crate) fn of_the_model() -> Self {
-        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
         let memory = Memory { name: String::new(), words: 123, bits: 456, ports, is_clocked: true };
         Self::new(&[memory], 1.0)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Synthesis: from RTL to a netlist of cells, and its area.
 
-use crate::memory::{self, FLIP_FLOP_WORDS, Memory, Ports};
+use crate::memory::{self, FLIP_FLOP_WORDS, Memory, MemoryPorts};
 use crate::tools::{ToolError, Tools};
 use crate::{FullAdder, Library, UnitSpec, hierarchy, rtl};
 use serde_json::Value;
@@ -10,13 +10,13 @@ use std::fmt::Write;
 use std::path::Path;
 
 /// What a netlist consists of: of each cell how many.
-pub type Cells = BTreeMap<String, u64>;
+pub type CellCounts = BTreeMap<String, u64>;
 
 /// What synthesis makes of a unit.
 #[derive(Debug, PartialEq)]
-pub struct Netlist {
+pub struct SynthesisResult {
     /// Its cells.
-    pub cells: Cells,
+    pub cells: CellCounts,
     /// Its memories, whose ports are ports of the netlist.
     pub memories: Vec<Memory>,
 }
@@ -153,7 +153,7 @@ pub fn synthesise(
     library: &Library,
     folder: &Path,
     sizing: Sizing,
-) -> Result<Netlist, ToolError> {
+) -> Result<SynthesisResult, ToolError> {
     let file = |name: &str| folder.join(name);
     let write = |name: &str, text: &str| {
         std::fs::write(file(name), text)
@@ -174,11 +174,11 @@ pub fn synthesise(
     let none = |what| ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what };
     let cells = cells(&read("stat.json")?).ok_or_else(|| none("counts of cells"))?;
     let memories = memories(&read("memories.il")?).ok_or_else(|| none("memories"))?;
-    Ok(Netlist { cells, memories })
+    Ok(SynthesisResult { cells, memories })
 }
 
 /// The cells that Yosys counted.
-fn cells(text: &str) -> Option<Cells> {
+fn cells(text: &str) -> Option<CellCounts> {
     let document: Value = serde_json::from_str(text).ok()?;
     let by_type = document.get("design")?.get("num_cells_by_type")?.as_object()?;
     by_type.iter().map(|(name, count)| Some((name.clone(), count.as_u64()?))).collect()
@@ -203,7 +203,7 @@ fn memory(text: &str) -> Option<Memory> {
         name: text.split_whitespace().next()?.trim_start_matches('\\').to_owned(),
         words: number("SIZE")?,
         bits: number("WIDTH")?,
-        ports: Ports {
+        ports: MemoryPorts {
             reads: number("RD_PORTS")?,
             writes: number("WR_PORTS")?,
             are_shared: field("connect", "RD_ADDR")? == field("connect", "WR_ADDR")?,
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn memories_are_read_with_their_ports() {
         let read = |text: &str| memories(text).expect("a memory");
-        let ports = Ports { reads: 1, writes: 1, are_shared: false };
+        let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
         let name = "u_scores.words_q".to_owned();
         let expected = Memory { name, words: 256, bits: 16, ports, is_clocked: true };
         assert_eq!(read(DUMP), std::slice::from_ref(&expected));

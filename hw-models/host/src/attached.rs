@@ -15,7 +15,7 @@ use message::{ModuleStatus, QUEUE, RESULTS, Stream, WINDOW_ROW};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
-use pimlico_device::spd::{Description, Module, SpdTiming};
+use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
     RankDevice, Statistics, Timeline,
@@ -132,8 +132,8 @@ impl<D: Dimm> Attached<D> {
 }
 
 /// A module as the host addresses it: its windows are in the last row that pins can name, however few its chips have.
-fn with_windows(module: Module) -> Module {
-    Module { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
+fn with_windows(module: SpdModule) -> SpdModule {
+    SpdModule { row_bits: module.row_bits.max(u64::from((WINDOW_ROW + 1).ilog2())), ..module }
 }
 
 /// Where a run is, as the host sees it.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
-//! The host of a module: it reaches the module through the pins of its channel, and owns it.
+//! The host of a module. The host reaches the module only through the pins of its channel.
 //!
 //! # Modules
 //!
-//! From the top down. A module imports from modules below it alone (`rtl/tests/imports.rs`).
+//! The modules from the top down. A module imports only from modules below it (`rtl/tests/imports.rs`).
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
-//! | [`kv_cache`] | K and V on their way into the banks and back |
-//! | [`driver`] | what the host writes to the dispatcher |
+//! | [`kv_cache`] | transfer of K and V into the banks and back |
+//! | [`driver`] | loads and starts of the dispatcher |
 //! | [`attached`] | a module behind the pins of its channel: windows, start, polls, results |
 //! | [`program`] | programs for the module's dispatcher, built from an operator's shape |
 //! | [`memory_controller`] | a memory controller that programs itself from the module's SPD image |
-//! | [`allocator`] | rows of the banks for KV caches that grow, and the Va2Pa updates that go with it |
+//! | [`allocator`] | rows of the banks for KV caches that grow, with their Va2Pa updates |
 //!
 //! ```
 //! use pimlico_device::{Config, Options, mapping::Place};

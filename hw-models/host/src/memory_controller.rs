@@ -14,7 +14,7 @@
 
 use pimlico_device::data_bus::{Beats, Incoming, Outgoing};
 use pimlico_device::mapping::Place;
-use pimlico_device::spd::{Advertised, Module, Spd, SpdError, SpdTiming};
+use pimlico_device::spd::{Advertised, Spd, SpdError, SpdModule, SpdTiming};
 use pimlico_dpa::types::{PinCommand, Pins};
 use serde::Serialize;
 use std::collections::VecDeque;
@@ -140,8 +140,8 @@ impl MemoryController {
     }
 
     /// A controller with these timings, at tCK 0 of a rank whose banks are closed.
-    pub fn new(module: &Module, timing: SpdTiming) -> Self {
-        let &Module { bank_groups, banks_per_group, row_bits, column_bits, .. } = module;
+    pub fn new(module: &SpdModule, timing: SpdTiming) -> Self {
+        let &SpdModule { bank_groups, banks_per_group, row_bits, column_bits, .. } = module;
         let banks = (bank_groups * banks_per_group) as usize;
         let size = Place {
             bank: banks,

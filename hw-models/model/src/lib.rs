@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! Language models as the host has them: what they are, and what goes through them.
+//! Language models: their shapes, their weights, and the data of their operators.
 //!
 //! * [`Model`]: the shape of a language model; [`presets`] has the built-in ones.
 //! * [`checkpoint`]: models with their weights, and the files that hold them.
 //! * [`data`]: seeded synthetic K, V, Q and matrices.
 //! * `small`: a model of a few hundred weights in all formats, for tests (feature `small`).
 //!
-//! Nothing here knows a device.
+//! The crate knows no device.
 //!
 //! ```
 //! let model = &pimlico_model::presets()["llama-3.2-1b"];

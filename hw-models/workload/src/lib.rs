@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! The operators of language models on the devices.
 //!
-//! An [`Operator`](operator::Operator) is planned, run and judged on a [`System`](system::System): data are made or read,
-//! written into the banks, the operator runs, and what it gives is compared with the references of `golden`, which of an
-//! operator's modules [`judge`] alone sees. A new operator is a file of its own beside `attention`; a new device one each
-//! in [`system`] and [`machine`].
+//! An [`Operator`](operator::Operator) is planned, run and judged on a [`System`](system::System). Its data are made or read
+//! and written into the banks; then the operator runs, and its results are compared with the references of `golden`. Of the
+//! modules that an operator uses, only [`judge`] sees `golden`. A new operator is a file of its own beside `attention`; a new
+//! device is one file in [`system`] and one in [`machine`].
 //!
 //! # Modules
 //!
-//! From the top down. A module imports from modules below it alone (`rtl/tests/imports.rs`).
+//! The modules from the top down. A module imports only from modules below it (`rtl/tests/imports.rs`).
 //!
 //! | module | what it holds |
 //! | --- | --- |

@@ -14,7 +14,7 @@ use pimlico_units::rank::{
 };
 
 /// Both.
-pub struct Control {
+pub struct RankControl {
     controller: RankController,
     input: RankControllerIn,
     output: RankControllerOut,
@@ -23,7 +23,7 @@ pub struct Control {
     refresh: RefreshManagerOut,
 }
 
-impl Control {
+impl RankControl {
     /// Both, reset.
     pub fn new(timing: &Timing, options: &Options) -> Self {
         Self {

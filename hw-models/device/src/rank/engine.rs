@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! A rank and what is in it, one tCK at a time.
 
-use super::control::Control;
+use super::control::RankControl;
 use super::front::Front;
 use super::host::{Host, Shown};
 use super::operands::Operands;
 use super::patience::Patience;
 use super::sequencer::Sequencer;
-use super::softmax::{Given, SoftmaxWay, softmax_way};
+use super::softmax::{SoftmaxInput, SoftmaxWay, softmax_way};
 use super::sums::{Added, SumWay, WATCHED, sum_way};
 use super::watch::{UnitInput, UnitWatch};
 use super::wave::RankWave;
@@ -43,7 +43,7 @@ pub struct Rank {
     pub(super) patience: Patience,
     pub(super) front: Front,
     pub(super) sequencer: Sequencer,
-    control: Control,
+    control: RankControl,
     chips: Chips,
     /// Whether they obey the commands of processing in memory.
     pub(super) key: PimKey,
@@ -79,7 +79,7 @@ impl Rank {
             patience: Patience::default(),
             front: Front::new(),
             sequencer: Sequencer::new(&config, &options),
-            control: Control::new(&config.timing, &options),
+            control: RankControl::new(&config.timing, &options),
             chips,
             key: PimKey::default(),
             operands: Operands::new(config.timing.cwl_tck),
@@ -329,7 +329,7 @@ impl Rank {
         let context = self.sums.context();
         let is_late = self.softmax.is_late();
         let sum = context.filter(|_| is_late).map(|context| (context.sums[0], context.head));
-        let given = Given { tree: added.tree, reads: added.reads, word_taken, sum };
+        let given = SoftmaxInput { tree: added.tree, reads: added.reads, word_taken, sum };
         let made = self.softmax.step(asked, &given);
         self.sums.give_outputs(self.softmax.partial_outputs());
         self.watch(|rank| Some(UnitInput::SoftmaxUnit(rank.softmax.unit_input())));

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 /// What goes in in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Given {
+pub struct SoftmaxInput {
     /// Sums over the chips, by lane, and what they are.
     pub tree: Option<([u16; LANES], TreeSum)>,
     /// Place of partial sums of outputs that are to be read.
@@ -66,7 +66,7 @@ pub trait SoftmaxWay {
     fn is_late(&self) -> bool;
 
     /// One cycle: what is requested, and what comes.
-    fn step(&mut self, asked: &SequencerOut, given: &Given) -> Softened;
+    fn step(&mut self, asked: &SequencerOut, given: &SoftmaxInput) -> Softened;
 
     /// The softmax unit's inputs in the last cycle.
     fn unit_input(&self) -> &dyn Any;
@@ -128,7 +128,7 @@ impl<const LATE: bool, G: Geared> SoftmaxWay for Softmax<LATE, G> {
         LATE
     }
 
-    fn step(&mut self, asked: &SequencerOut, given: &Given) -> Softened {
+    fn step(&mut self, asked: &SequencerOut, given: &SoftmaxInput) -> Softened {
         let (sums, tree_of_i) = given.tree.unwrap_or_default();
         let (sum, sum_head_i) = given.sum.unwrap_or_default();
         self.input = SoftmaxPathIn {

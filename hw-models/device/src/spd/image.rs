@@ -2,8 +2,8 @@
 //! Writes an image.
 
 use super::{
-    BASE, Description, MODULE, MODULE_TYPE, Module, OWN, OWN_KEY, OWN_VERSION, RELAYOUT_TCK,
-    SPD_BYTES, Spd, SpdError, SpdTiming, Values, field,
+    BASE, Description, MODULE, MODULE_TYPE, OWN, OWN_KEY, OWN_VERSION, RELAYOUT_TCK, SPD_BYTES,
+    Spd, SpdError, SpdModule, SpdTiming, Values, field,
 };
 use std::ops::RangeInclusive;
 
@@ -64,7 +64,7 @@ fn code(name: &'static str, value: u64, first: u64, codes: u32) -> Result<u8, Sp
     })
 }
 
-fn write_organisation(image: &mut [u8; SPD_BYTES], module: &Module) -> Result<(), SpdError> {
+fn write_organisation(image: &mut [u8; SPD_BYTES], module: &SpdModule) -> Result<(), SpdError> {
     within("ranks", module.ranks, 1..=8, "")?;
     within("row_bits", module.row_bits, 12..=18, "")?;
     within("column_bits", module.column_bits, 9..=12, "")?;
@@ -96,7 +96,7 @@ fn write_timing(image: &mut [u8; SPD_BYTES], timing: &mut SpdTiming) -> Result<(
     Ok(())
 }
 
-fn write_module(image: &mut [u8; SPD_BYTES], module: &Module) {
+fn write_module(image: &mut [u8; SPD_BYTES], module: &SpdModule) {
     image[128] = 0x11; // 31 to 32 mm high
     image[129] = 0x11; // 1 to 2 mm on both sides
     image[130] = 0x1F; // no reference raw card
@@ -104,7 +104,7 @@ fn write_module(image: &mut [u8; SPD_BYTES], module: &Module) {
     image[133..135].copy_from_slice(&module.manufacturer_id.to_le_bytes());
 }
 
-fn write_manufacture(image: &mut [u8; SPD_BYTES], module: &Module) -> Result<(), SpdError> {
+fn write_manufacture(image: &mut [u8; SPD_BYTES], module: &SpdModule) -> Result<(), SpdError> {
     let part = module.part_number.as_bytes();
     let printable = part.iter().all(|byte| (b' '..=b'~').contains(byte));
     if !printable || !(1..=20).contains(&part.len()) {

@@ -157,7 +157,7 @@ pub struct SpdTiming {
 /// What a module is made of.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
-pub struct Module {
+pub struct SpdModule {
     /// Ranks.
     pub ranks: u64,
     /// Data lines of a chip.
@@ -178,7 +178,7 @@ pub struct Module {
     pub part_number: String,
 }
 
-impl Module {
+impl SpdModule {
     /// Bits of a chip, in Mbit.
     pub fn density_mbit(&self) -> u64 {
         let banks = self.bank_groups.saturating_mul(self.banks_per_group);
@@ -192,7 +192,7 @@ impl Module {
 #[serde(deny_unknown_fields)]
 pub struct Description {
     /// What it is made of.
-    pub module: Module,
+    pub module: SpdModule,
     /// The chips' own timing.
     pub timing: SpdTiming,
 }
@@ -211,7 +211,7 @@ pub enum Values {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Advertised {
     /// What the module is made of.
-    pub module: Module,
+    pub module: SpdModule,
     /// What the host programs.
     pub timing: SpdTiming,
     /// Clocks by which `timing` is spoofed; 0: not at all.
@@ -326,7 +326,7 @@ impl Description {
         let chip_bits = BUS_BITS / chips.max(1) as u64;
         let columns = 8 * page_bytes as u64 / chip_bits.max(1);
         let bits = |count: u64| u64::from(count.max(1).next_power_of_two().ilog2());
-        let module = Module {
+        let module = SpdModule {
             ranks: 1,
             chip_bits,
             bank_groups: bank_groups as u64,

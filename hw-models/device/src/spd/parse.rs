@@ -2,8 +2,8 @@
 //! Reads an image as a host does.
 
 use super::{
-    Advertised, BASE, MODULE, MODULE_TYPE, Module, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, Spd,
-    SpdError, SpdTiming, field,
+    Advertised, BASE, MODULE, MODULE_TYPE, OWN, OWN_KEY, OWN_VERSION, SPD_BYTES, Spd, SpdError,
+    SpdModule, SpdTiming, field,
 };
 
 type Image = [u8; SPD_BYTES];
@@ -44,7 +44,7 @@ fn check_type(image: &Image) -> Result<(), SpdError> {
     expect(image, 3, 0xFF, MODULE_TYPE, "module type", "0x0e, one buffer chip with all byte lanes")
 }
 
-fn module(image: &Image) -> Result<Module, SpdError> {
+fn module(image: &Image) -> Result<SpdModule, SpdError> {
     let bits = |byte: usize, shift: u32, count: u32| image[byte] >> shift & ((1 << count) - 1);
     expect(image, 4, 0x20, 0, "banks", "4 or 8 in a group")?;
     if bits(4, 6, 2) == 3 {
@@ -62,7 +62,7 @@ fn module(image: &Image) -> Result<Module, SpdError> {
         .iter()
         .map(|&byte| if (b' '..=b'~').contains(&byte) { char::from(byte) } else { ' ' })
         .collect();
-    let module = Module {
+    let module = SpdModule {
         ranks: u64::from(bits(12, 3, 3)) + 1,
         chip_bits: 4 << bits(12, 0, 2),
         bank_groups: 1 << bits(4, 6, 2),

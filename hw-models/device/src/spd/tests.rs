@@ -230,7 +230,7 @@ proptest! {
 
     #[test]
     fn timing_survives_the_image(timing in timings(), serial: u32) {
-        let module = Module { serial, ..Description::ddr4_3200().module };
+        let module = SpdModule { serial, ..Description::ddr4_3200().module };
         let description = Description { module: module.clone(), timing: timing.clone() };
         for values in [Values::Honest, Values::Spoofed] {
             let image = description.image(values).expect("it has room");

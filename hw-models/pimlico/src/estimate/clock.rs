@@ -13,7 +13,7 @@ use crate::schema::Kind;
 use clap::Args;
 use pimlico_estimate::clock::{self, Clocked, Gear};
 use pimlico_estimate::fo4;
-use pimlico_estimate::kept::{LIBRARIES, Netlist, Netlists};
+use pimlico_estimate::kept::{LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::memory::{Memory, SETUP_FO4};
 use pimlico_estimate::rtl::Sources;
 use serde::Serialize;
@@ -241,7 +241,7 @@ fn report(
             clock::System::L3 => spec.unit.clone(),
             clock::System::Aim => format!("{} of AiM", spec.unit),
         };
-        let in_library = |(library, netlist): &(&Netlists, &Netlist)| InLibrary {
+        let in_library = |(library, netlist): &(&Netlists, &NetlistFigures)| InLibrary {
             liberty: library.library.clone(),
             area_ge: netlist.ge,
             period_fo4: netlist.period_fo4,
@@ -444,9 +444,9 @@ mod tests {
     }
 
     /// A unit with so many FO4.
-    fn netlist(of: &Clocked, period_fo4: f64, memories: Vec<Memory>) -> Netlist {
+    fn netlist(of: &Clocked, period_fo4: f64, memories: Vec<Memory>) -> NetlistFigures {
         let (unit, digest) = (of.spec.unit.clone(), kept::digest(&rtl::sources(), &of.spec));
-        Netlist { unit, digest, ge: 1.0, flip_flops: 1, period_fo4, memories }
+        NetlistFigures { unit, digest, ge: 1.0, flip_flops: 1, period_fo4, memories }
     }
 
     /// A report of one library, in which units have so many FO4.
@@ -505,7 +505,8 @@ mod tests {
     #[test]
     fn a_memory_that_is_read_in_the_cycle_that_asks_misses() {
         let queue = unit("context_queue");
-        let ports = pimlico_estimate::memory::Ports { reads: 1, writes: 1, are_shared: false };
+        let ports =
+            pimlico_estimate::memory::MemoryPorts { reads: 1, writes: 1, are_shared: false };
         let memory = |is_clocked| Memory {
             name: "words_q".to_owned(),
             words: 128,

@@ -6,7 +6,7 @@ use super::flow::{self, CLOCK_NS, ToolArguments};
 use crate::failure::Failure;
 use pimlico_estimate::clock::{self, Clocked, Gear};
 use pimlico_estimate::hierarchy::Part;
-use pimlico_estimate::kept::{self, Hierarchy, Kept, LIBRARIES, Netlist, Netlists};
+use pimlico_estimate::kept::{self, Hierarchy, Kept, LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::rtl::{self, Files, Sources};
 use pimlico_estimate::{Area, UnitSpec};
 use std::path::Path;
@@ -55,7 +55,7 @@ impl<'a> Maker<'a> {
         let (sources, kept) = (self.sources(), kept_in(liberty)?);
         let of = |spec: &UnitSpec| kept.present(&sources, spec).filter(|_| !self.tools.no_cache);
         let (known, missing): (Vec<_>, Vec<_>) = units.iter().partition(|spec| of(spec).is_some());
-        let mut netlists: Vec<Netlist> = known.into_iter().filter_map(of).cloned().collect();
+        let mut netlists: Vec<NetlistFigures> = known.into_iter().filter_map(of).cloned().collect();
         if missing.is_empty() {
             return Ok(Netlists { netlists, ..kept });
         }
@@ -72,7 +72,8 @@ impl<'a> Maker<'a> {
             || Failure::Input(format!("{name} has no timing: there is no clock to make"));
         let fo4_ns = flow.fo4_ns()?.ok_or_else(no_timing)?;
         let areas = flow.sized_areas_of(&sources, &missing)?;
-        let netlist = |(spec, area): (&UnitSpec, &Area)| Netlist::new(&sources, spec, area, fo4_ns);
+        let netlist =
+            |(spec, area): (&UnitSpec, &Area)| NetlistFigures::new(&sources, spec, area, fo4_ns);
         let made: Option<Vec<_>> = missing.iter().zip(&areas).map(netlist).collect();
         netlists.extend(made.ok_or_else(no_timing)?);
         Ok(Netlists::new(&flow.library, netlists))

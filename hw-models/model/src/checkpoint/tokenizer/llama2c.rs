@@ -24,7 +24,7 @@ pub const LONGEST_TEXT: usize = 16 * 1024;
 
 /// A tokenizer of llama2.c.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tokenizer {
+pub struct Llama2cTokenizer {
     /// Texts of the tokens, one behind the other.
     texts: Vec<u8>,
     /// Where the text of each token ends.
@@ -35,7 +35,7 @@ pub struct Tokenizer {
     has_bytes: bool,
 }
 
-impl Tokenizer {
+impl Llama2cTokenizer {
     /// Reads the tokenizer of a model of so many tokens.
     pub fn read(bytes: &[u8], vocab: usize) -> Result<Self, Malformed> {
         let mut file = Bytes { bytes, at: 0 };
@@ -158,7 +158,7 @@ impl Tokenizer {
     }
 
     /// The text of tokens. [`BEGIN`] and [`END`] have none; a space behind [`BEGIN`] is that of
-    /// [`Tokenizer::encode`]. What is no UTF-8 is replaced.
+    /// [`Llama2cTokenizer::encode`]. What is no UTF-8 is replaced.
     ///
     /// # Panics
     ///
@@ -227,9 +227,9 @@ mod tests {
         bytes
     }
 
-    fn tokenizer(more: &[(&str, f32)]) -> Tokenizer {
+    fn tokenizer(more: &[(&str, f32)]) -> Llama2cTokenizer {
         let tokens = [&[("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0)], more].concat();
-        Tokenizer::read(&file(&tokens), tokens.len()).expect("a tokenizer")
+        Llama2cTokenizer::read(&file(&tokens), tokens.len()).expect("a tokenizer")
     }
 
     #[test]
@@ -267,9 +267,10 @@ mod tests {
     #[test]
     fn what_is_no_tokenizer_is_refused() {
         let good = file(&[("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), ("a", 0.0)]);
-        assert!(Tokenizer::read(&good, 4).is_ok());
-        let refused =
-            |bytes: &[u8], vocab| Tokenizer::read(bytes, vocab).expect_err("refused").to_string();
+        assert!(Llama2cTokenizer::read(&good, 4).is_ok());
+        let refused = |bytes: &[u8], vocab| {
+            Llama2cTokenizer::read(bytes, vocab).expect_err("refused").to_string()
+        };
         assert!(refused(&good, 5).contains("4 tokens, expected 5 tokens"));
         assert!(refused(&good, 3).contains("expected the end behind 3 tokens"));
         assert!(refused(&good[..3], 4).starts_with("byte 0: 3 bytes up to the end"));

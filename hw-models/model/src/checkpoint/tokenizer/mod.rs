@@ -15,7 +15,7 @@ pub use llama2c::{BEGIN, END, LONGEST_TEXT};
 #[derive(Clone, Debug)]
 pub enum Tokenizer {
     /// Of llama2.c.
-    Llama2c(llama2c::Tokenizer),
+    Llama2c(llama2c::Llama2cTokenizer),
     /// Of Hugging Face.
     #[cfg(feature = "hf-tokenizers")]
     HuggingFace(Box<hugging_face::Tokenizer>),
@@ -46,7 +46,7 @@ pub enum EncodeError {
 impl Tokenizer {
     /// Reads the tokenizer of a model of so many tokens, in llama2.c's format.
     pub fn read(bytes: &[u8], vocab: usize) -> Result<Self, Malformed> {
-        llama2c::Tokenizer::read(bytes, vocab).map(Self::Llama2c)
+        llama2c::Llama2cTokenizer::read(bytes, vocab).map(Self::Llama2c)
     }
 
     /// Tokens that there are.
