@@ -130,10 +130,14 @@ pub fn plan(designs: &[(Design, &[Part])]) -> Result<Vec<Clocked>, NoClock> {
     let mut plan: Vec<Clocked> = Vec::new();
     for (design, parts) in designs {
         let system = design.system();
-        let units = of_design(system, parts)?;
+        // A hub is the same, whatever its channels' buffers.
+        let is_baseline =
+            system == System::AimSingle && plan.iter().any(|unit| unit.system == System::Aim);
+        let is_own = |part: &&Part| !is_baseline || Level::of(part) != Level::Hub;
+        let parts: Vec<Part> = parts.iter().filter(is_own).cloned().collect();
+        let units = of_design(system, &parts)?;
         let is_there = |unit: &Clocked| {
-            system == System::AimSingle
-                && plan.iter().any(|of| of.system == System::Aim && of.spec == unit.spec)
+            is_baseline && plan.iter().any(|of| of.system == System::Aim && of.spec == unit.spec)
         };
         let units: Vec<Clocked> = units.into_iter().filter(|unit| !is_there(unit)).collect();
         plan.extend(units);
@@ -243,8 +247,11 @@ mod tests {
             count: 1,
         };
         let [rank] = [part("dispatcher", "pim_module")];
-        let [hub, modes] = ["dispatcher", "aim_modes"].map(|module| part(module, "aim_hub"));
-        let baseline = [hub.clone(), modes];
+        let hub = part("dispatcher", "aim_hub");
+        let within = vec!["aim_hub".to_owned(), "aim_channel".to_owned()];
+        let modes = Part { within, ..part("aim_modes", "aim_hub") };
+        let decode = part("aim_decode", "aim_hub");
+        let baseline = [hub.clone(), decode, modes];
         let (rank, hub) = (std::slice::from_ref(&rank), std::slice::from_ref(&hub));
         let designs =
             [(Design::RANK, rank), (Design::AIM, hub), (Design::AIM_SINGLE, &baseline[..])];
