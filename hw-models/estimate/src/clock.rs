@@ -2,8 +2,9 @@
 //! Which clock of the plan ([`pimlico_dpa::clock`]) every module in the devices has. A module that has no entry
 //! here has no clock: that is an error, not a default.
 
+use crate::UnitSpec;
+use crate::device::{Design, Level};
 use crate::hierarchy::Part;
-use crate::{UnitSpec, rtl};
 pub use pimlico_dpa::clock::{Domain, Gear, Rates};
 use serde::Serialize;
 
@@ -49,16 +50,28 @@ const RANK: [(&str, Domain); 36] = [
     ("weight_path", Domain::Core),
 ];
 
-/// Units of an AiM module of sixteen channels, as `pimlico cosim --list` names them, and how many there are:
-/// those that `aim_hub` joins.
-pub const AIM: [(&str, u64, Domain); 7] = [
-    ("tree_pu", 256, Domain::AimColumn),
-    ("pingpong_buffer:width256_depth64", 1, Domain::AimColumn),
-    ("pingpong_buffer:width256_depth1", 16, Domain::AimColumn),
-    ("adder_unit:gear1", 16, Domain::AimEpu),
-    ("softmax_unit", 1, Domain::AimEpu),
-    ("rank_controller:slots2", 1, Domain::AimColumn),
-    ("refresh_manager", 1, Domain::AimColumn),
+/// Modules of an AiM module: of its hub, and of its channels.
+const AIM: [(&str, Domain); 19] = [
+    ("adder_unit", Domain::AimEpu),
+    // Beside the adder units: the FIFOs of results are on the channels' side.
+    ("aim_adders", Domain::AimColumn),
+    ("aim_array_port", Domain::AimColumn),
+    ("aim_bus_port", Domain::AimColumn),
+    ("aim_channel", Domain::AimColumn),
+    ("aim_decode", Domain::AimColumn),
+    ("aim_feeder", Domain::AimColumn),
+    ("aim_hub", Domain::AimColumn),
+    ("aim_modes", Domain::AimColumn),
+    ("aim_pus", Domain::AimColumn),
+    ("aim_softmax", Domain::AimEpu),
+    ("aim_sums", Domain::AimColumn),
+    ("counted_fifo", Domain::AimColumn),
+    ("dispatcher", Domain::AimColumn),
+    ("pingpong_buffer", Domain::AimColumn),
+    ("rank_controller", Domain::AimColumn),
+    ("refresh_manager", Domain::AimColumn),
+    ("softmax_unit", Domain::AimEpu),
+    ("tree_pu", Domain::AimColumn),
 ];
 
 /// A system.
@@ -67,9 +80,12 @@ pub enum System {
     /// L3's rank, with what drives it.
     #[serde(rename = "l3")]
     L3,
-    /// An AiM module.
+    /// An AiM module, its buffers ping-pong.
     #[serde(rename = "aim")]
     Aim,
+    /// An AiM module with single buffers: what the other has not.
+    #[serde(rename = "aim-single")]
+    AimSingle,
 }
 
 impl System {
@@ -78,6 +94,7 @@ impl System {
         match self {
             Self::L3 => "L3",
             Self::Aim => "AiM",
+            Self::AimSingle => "AiM, single",
         }
     }
 }
@@ -107,45 +124,70 @@ pub struct NoClock {
     pub module: String,
 }
 
-/// Every unit of both systems with its clock, of the parts of the rank in these sources.
-pub fn plan(sources: &rtl::Sources<'_>, parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
+/// Every unit of these designs with its clock, of their parts in these sources. A unit that a system has is not
+/// listed once more for its baseline.
+pub fn plan(designs: &[(Design, &[Part])]) -> Result<Vec<Clocked>, NoClock> {
     let mut plan: Vec<Clocked> = Vec::new();
+    for (design, parts) in designs {
+        let system = design.system();
+        // A hub is the same, whatever its channels' buffers.
+        let is_baseline =
+            system == System::AimSingle && plan.iter().any(|unit| unit.system == System::Aim);
+        let is_own = |part: &&Part| !is_baseline || Level::of(part) != Level::Hub;
+        let parts: Vec<Part> = parts.iter().filter(is_own).cloned().collect();
+        let units = of_design(system, &parts)?;
+        let is_there = |unit: &Clocked| {
+            is_baseline && plan.iter().any(|of| of.system == System::Aim && of.spec == unit.spec)
+        };
+        let units: Vec<Clocked> = units.into_iter().filter(|unit| !is_there(unit)).collect();
+        plan.extend(units);
+    }
+    Ok(plan)
+}
+
+/// The units of a system's parts.
+fn of_design(system: System, parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
+    let mut units: Vec<Clocked> = Vec::new();
     for part in parts {
         let none = || NoClock { module: part.module.clone() };
-        let domain = of_module(&part.module).ok_or_else(none)?;
-        let memories = if part.is_rest() { Domain::Core } else { domain };
+        let domain = of_module(system, &part.module).ok_or_else(none)?;
+        let memories = if part.is_rest() && system == System::L3 { Domain::Core } else { domain };
         let spec = UnitSpec::from(part);
-        let in_dram = part.within.iter().any(|module| module == "pim_chip");
-        match plan.iter_mut().find(|unit| unit.spec == spec) {
+        let in_dram = Level::of(part).is_in_dram();
+        match units.iter_mut().find(|unit| unit.spec == spec) {
             Some(unit) => {
                 unit.count += part.count;
                 unit.in_dram |= in_dram;
             }
             None => {
-                let (system, count) = (System::L3, part.count);
-                plan.push(Clocked { system, spec, count, domain, memories, in_dram });
+                let count = part.count;
+                units.push(Clocked { system, spec, count, domain, memories, in_dram });
             }
         }
     }
-    let units = pimlico_units::units();
-    let of_aim = AIM.iter().filter_map(|&(name, count, domain)| {
-        let info = units.iter().find(|info| info.name == name)?;
-        let spec = UnitSpec::from(info.clone()).without_defaults(sources);
-        let in_dram = info.module == "tree_pu";
-        Some(Clocked { system: System::Aim, spec, count, domain, memories: domain, in_dram })
-    });
-    plan.extend(of_aim);
-    Ok(plan)
+    Ok(units)
+}
+
+/// The clock of the memories behind the ports of a system's top.
+pub fn of_memories(system: System) -> Domain {
+    match system {
+        System::L3 => Domain::Core,
+        System::Aim | System::AimSingle => Domain::AimColumn,
+    }
 }
 
 /// The clock of a unit: the rank's, or an AiM's where the rank has none of its module.
 pub fn of_unit(spec: &UnitSpec) -> Option<Domain> {
-    let of_aim = AIM.iter().find(|(unit, ..)| *unit == spec.unit).map(|(.., domain)| *domain);
-    of_module(&spec.module).or(of_aim)
+    let of_system = |system| of_module(system, &spec.module);
+    of_system(System::L3).or_else(|| of_system(System::Aim))
 }
 
-fn of_module(module: &str) -> Option<Domain> {
-    RANK.iter().find(|(name, _)| *name == module).map(|(_, domain)| *domain)
+fn of_module(system: System, module: &str) -> Option<Domain> {
+    let plan: &[(&str, Domain)] = match system {
+        System::L3 => &RANK,
+        System::Aim | System::AimSingle => &AIM,
+    };
+    plan.iter().find(|(name, _)| *name == module).map(|(_, domain)| *domain)
 }
 
 #[cfg(test)]
@@ -188,18 +230,38 @@ mod tests {
             within: vec!["pim_module".to_owned()],
             count: 1,
         };
-        let plan = |parts: &[Part]| plan(&rtl::sources(), parts);
+        let plan = |parts: &[Part]| plan(&[(Design::RANK, parts)]);
         let planned = plan(&[part("dispatcher"), part("dispatcher")]).expect("clocks");
         assert_eq!((planned[0].count, planned[0].domain), (2, Domain::Core));
-        assert_eq!(planned.len(), 1 + AIM.len());
+        assert_eq!(planned.len(), 1);
         let newcomer = plan(&[part("dispatcher"), part("newcomer")]);
         assert_eq!(newcomer, Err(NoClock { module: "newcomer".to_owned() }));
     }
 
     #[test]
-    fn units_of_an_aim_are_units() {
-        for (unit, ..) in AIM {
-            assert_eq!(spec(unit).unit, unit);
-        }
+    fn a_system_has_its_own_clock_of_a_module_and_a_baseline_what_differs() {
+        let part = |module: &str, top: &str| Part {
+            module: module.to_owned(),
+            parameters: Default::default(),
+            within: vec![top.to_owned()],
+            count: 1,
+        };
+        let [rank] = [part("dispatcher", "pim_module")];
+        let hub = part("dispatcher", "aim_hub");
+        let within = vec!["aim_hub".to_owned(), "aim_channel".to_owned()];
+        let modes = Part { within, ..part("aim_modes", "aim_hub") };
+        let decode = part("aim_decode", "aim_hub");
+        let baseline = [hub.clone(), decode, modes];
+        let (rank, hub) = (std::slice::from_ref(&rank), std::slice::from_ref(&hub));
+        let designs =
+            [(Design::RANK, rank), (Design::AIM, hub), (Design::AIM_SINGLE, &baseline[..])];
+        let plan = plan(&designs).expect("clocks");
+        let of = |unit: &Clocked| (unit.system, unit.spec.module.clone(), unit.domain);
+        let expected = [
+            (System::L3, "dispatcher".to_owned(), Domain::Core),
+            (System::Aim, "dispatcher".to_owned(), Domain::AimColumn),
+            (System::AimSingle, "aim_modes".to_owned(), Domain::AimColumn),
+        ];
+        assert_eq!(plan.iter().map(of).collect::<Vec<_>>(), expected);
     }
 }

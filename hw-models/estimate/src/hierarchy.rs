@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The modules that are taken apart.
-pub const OPENED: [&str; 8] = [
+pub const OPENED: [&str; 13] = [
     "pim_dimm",
     "host_port",
     "pim_module",
@@ -22,6 +22,11 @@ pub const OPENED: [&str; 8] = [
     "softmax_path",
     "operand_path",
     "pim_chip",
+    "aim_hub",
+    "aim_channel",
+    "aim_pus",
+    "aim_adders",
+    "aim_softmax",
 ];
 
 /// Whether an instance stays with the module that is taken apart: gates of the clocks that it makes,

@@ -4,12 +4,13 @@
 //! in two libraries, `netlists.json` and `netlists_osu035.json`. `scripts/estimate clock --keep` writes them.
 
 use crate::cache::{Hash, netlist_scripts};
-use crate::clock::Gear;
+use crate::device::Design;
 use crate::hierarchy::Part;
 use crate::memory::Memory;
 use crate::rtl::{self, Sources};
 use crate::{Area, DEFAULT_LIBRARY, Library, PYOSYS, SECOND_LIBRARY, UnitSpec};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -61,20 +62,19 @@ pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("kept")
 }
 
-/// The parts of the rank at each gear, and the RTL that they are of.
+/// The parts of designs, and the RTL that they are of.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Hierarchy {
     /// Of all sources.
     digest: String,
-    /// By gear.
-    gears: Vec<AtGear>,
+    designs: Vec<Parts>,
 }
 
-/// The parts at a gear.
+/// The parts of a design.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-struct AtGear {
-    /// tCK in a cycle of the core.
-    gear: usize,
+struct Parts {
+    top: String,
+    parameters: BTreeMap<String, i64>,
     parts: Vec<Part>,
 }
 
@@ -84,10 +84,16 @@ impl Hierarchy {
         serde_json::from_str(HIERARCHY).expect("a kept hierarchy")
     }
 
-    /// Parts in these sources, by gear.
-    pub fn new(sources: &Sources<'_>, gears: impl IntoIterator<Item = (Gear, Vec<Part>)>) -> Self {
-        let gears = gears.into_iter().map(|(gear, parts)| AtGear { gear: gear.tck(), parts });
-        Self { digest: short(rtl::digest(sources)), gears: gears.collect() }
+    /// Parts in these sources, by design.
+    pub fn new(
+        sources: &Sources<'_>,
+        designs: impl IntoIterator<Item = (Design, Vec<Part>)>,
+    ) -> Self {
+        let designs = designs.into_iter().map(|(design, parts)| {
+            let (top, parameters) = (design.top().to_owned(), design.parameters());
+            Parts { top, parameters, parts }
+        });
+        Self { digest: short(rtl::digest(sources)), designs: designs.collect() }
     }
 
     /// Whether it is of these sources.
@@ -95,20 +101,23 @@ impl Hierarchy {
         self.digest == short(rtl::digest(sources))
     }
 
-    /// The parts at a gear: none if it is not there.
-    pub fn parts(&self, gear: Gear) -> &[Part] {
-        let at_gear = self.gears.iter().find(|at_gear| at_gear.gear == gear.tck());
-        at_gear.map_or(&[], |at_gear| &at_gear.parts)
+    /// The parts of a design: none if it is not there.
+    pub fn parts(&self, design: Design) -> &[Part] {
+        let (top, parameters) = (design.top(), design.parameters());
+        let is_it = |of: &&Parts| of.top == top && of.parameters == parameters;
+        self.designs.iter().find(is_it).map_or(&[], |of| &of.parts)
     }
 
     /// Writes it.
     pub fn write(&self) -> io::Result<()> {
-        let at_gear = |AtGear { gear, parts }: &AtGear| {
-            format!("\n{{\"gear\": {gear}, \"parts\": [{}]}}", lines(parts))
+        let of_design = |Parts { top, parameters, parts }: &Parts| {
+            let parameters = serde_json::to_string(parameters).expect("plain data");
+            let parts = lines(parts);
+            format!("\n{{\"top\": \"{top}\", \"parameters\": {parameters}, \"parts\": [{parts}]}}")
         };
-        let gears: Vec<_> = self.gears.iter().map(at_gear).collect();
-        let gears = gears.join(",");
-        let text = format!("{{\n\"digest\": \"{}\",\n\"gears\": [{gears}]\n}}\n", self.digest);
+        let designs: Vec<_> = self.designs.iter().map(of_design).collect();
+        let designs = designs.join(",");
+        let text = format!("{{\n\"digest\": \"{}\",\n\"designs\": [{designs}]\n}}\n", self.digest);
         std::fs::write(folder().join("hierarchy.json"), text)
     }
 }
@@ -218,15 +227,15 @@ mod tests {
     fn the_kept_hierarchy_is_of_the_present_rtl() {
         let kept = Hierarchy::kept();
         assert!(kept.is_of(&rtl::sources()), "{RENEW}");
-        assert!(Gear::ALL.iter().all(|&gear| !kept.parts(gear).is_empty()), "{RENEW}");
+        assert!(Design::KEPT.iter().all(|&design| !kept.parts(design).is_empty()), "{RENEW}");
     }
 
     #[test]
     fn every_kept_netlist_is_of_the_present_rtl() {
         let (sources, hierarchy) = (rtl::sources(), Hierarchy::kept());
-        let of_gear = |gear| clock::plan(&sources, hierarchy.parts(gear));
-        let plans = Gear::ALL.map(|gear| of_gear(gear).expect("a clock of every module"));
-        let units: Vec<UnitSpec> = plans.into_iter().flatten().map(|unit| unit.spec).collect();
+        let designs = Design::KEPT.map(|design| (design, hierarchy.parts(design)));
+        let plan = clock::plan(&designs).expect("a clock of every module");
+        let units: Vec<UnitSpec> = plan.into_iter().map(|unit| unit.spec).collect();
         for library in &LIBRARIES {
             let (file, kept) = (library.file, library.netlists());
             let is_stale = |spec: &&UnitSpec| kept.present(&sources, spec).is_none();
@@ -241,7 +250,7 @@ mod tests {
     #[test]
     fn a_file_has_a_line_for_each_entry_and_comes_back() {
         let kept = Hierarchy::kept();
-        let parts = kept.parts(Gear::DEFAULT);
+        let parts = kept.parts(Design::RANK);
         let text = format!("[{}]", lines(parts));
         assert_eq!(serde_json::from_str::<Vec<Part>>(&text).expect("parts"), parts);
         assert_eq!(text.lines().count(), parts.len() + 1);

@@ -48,6 +48,10 @@ pub mod lol_pim {
     pub const DISPATCHER_MM2: f64 = 0.48;
     /// A second global buffer of 2 KB, in mm2: section 7.2.
     pub const GLOBAL_BUFFER_MM2: f64 = 0.053;
+    /// An AiM of 16 PUs and 16 banks, a channel of half a chip, in mm2 of its DRAM process: section 7.2.
+    pub const AIM_MM2: f64 = 12.16;
+    /// Its banks in Gb: 16 of 16 384 rows of 2 KB.
+    pub const AIM_GBIT: f64 = 4.0;
     /// What ping-pong buffers add to a unit of 256 multipliers, in percent: section 6.
     pub const PING_PONG_PERCENT: f64 = 1.7;
     /// Multipliers of that unit.

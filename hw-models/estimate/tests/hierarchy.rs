@@ -2,8 +2,8 @@
 //! What the rank consists of, elaborated from copies of the RTL. Where pyosys is not installed, the kept
 //! hierarchy is all that is checked (`hw-models/estimate/src/kept.rs`).
 
-use pimlico_estimate::clock::{self, Gear};
-use pimlico_estimate::device::{self, Cost, Level, TOP};
+use pimlico_estimate::clock;
+use pimlico_estimate::device::{self, Cost, Design, Level};
 use pimlico_estimate::hierarchy::{self, Part};
 use pimlico_estimate::kept::Hierarchy;
 use pimlico_estimate::rtl::{self, Sources};
@@ -16,8 +16,8 @@ fn tools() -> Option<Tools> {
     Tools::find(Path::new(&python)).ok()
 }
 
-fn parts(tools: &Tools, sources: &Sources<'_>, gear: Gear) -> Vec<Part> {
-    hierarchy::parts(tools, sources, TOP, device::parameters(gear)).expect("parts")
+fn parts(tools: &Tools, sources: &Sources<'_>, design: Design) -> Vec<Part> {
+    hierarchy::parts(tools, sources, design.top(), design.parameters()).expect("parts")
 }
 
 /// The sources with this text in place of another in one of them, and with one more.
@@ -39,9 +39,9 @@ fn source(file: &str) -> &'static str {
 #[test]
 fn the_kept_parts_are_those_that_yosys_finds() {
     let Some(tools) = tools() else { return };
-    for gear in Gear::ALL {
-        let found = parts(&tools, &rtl::sources(), gear);
-        assert_eq!(found, Hierarchy::kept().parts(gear), "gear {}", gear.name());
+    for design in Design::KEPT {
+        let found = parts(&tools, &rtl::sources(), design);
+        assert_eq!(found, Hierarchy::kept().parts(design), "{design:?}");
     }
 }
 
@@ -69,13 +69,13 @@ fn a_module_that_no_list_has_is_a_part_of_the_rank_pu_and_in_its_totals() {
     let newcomer = (Path::new("rank/newcomer.sv"), NEWCOMER);
     let sources = planted(Path::new("rank/pim_rank.sv"), &text, newcomer);
 
-    let parts = parts(&tools, &sources, Gear::DEFAULT);
+    let parts = parts(&tools, &sources, Design::RANK);
     let newcomer = parts.iter().find(|part| part.module == "newcomer").expect("the instance");
     assert_eq!((newcomer.place(), newcomer.count), ("pim_rank", 1));
     assert_eq!(newcomer.parameters.get("WIDTH"), Some(&5));
     assert_eq!(Level::of(newcomer), Level::RankPu);
     // It has no clock, which is an error.
-    assert_eq!(clock::plan(&sources, &parts).expect_err("no clock").module, "newcomer");
+    assert_eq!(clock::plan(&[(Design::RANK, &parts)]).expect_err("no clock").module, "newcomer");
 
     // What it takes is in the totals of a rank PU once, and in those of a DIMM twice.
     let Ok(library) = Library::read(Path::new(DEFAULT_LIBRARY)) else { return };
@@ -86,11 +86,11 @@ fn a_module_that_no_list_has_is_a_part_of_the_rank_pu_and_in_its_totals() {
         |part: &Part| if part == newcomer { Cost::new(ge, &[]) } else { Cost::new(7.0, &[]) };
     let costs: Vec<Cost> = parts.iter().map(cost).collect();
     let kept = Hierarchy::kept();
-    let before = kept.parts(Gear::DEFAULT);
+    let before = kept.parts(Design::RANK);
     let old = vec![Cost::new(7.0, &[]); before.len()];
     for (level, count) in [(Level::RankPu, 1.0), (Level::BufferChip, 2.0), (Level::Dimm, 2.0)] {
-        let now = device::total(&parts, &costs, level).buffer_chip.ge;
-        let was = device::total(before, &old, level).buffer_chip.ge;
+        let now = device::total(Design::RANK, &parts, &costs, level).buffer_chip.ge;
+        let was = device::total(Design::RANK, before, &old, level).buffer_chip.ge;
         assert!((now - was - count * ge).abs() < 1e-6, "{}: {was} {now}", level.name());
     }
 }
@@ -98,11 +98,32 @@ fn a_module_that_no_list_has_is_a_part_of_the_rank_pu_and_in_its_totals() {
 #[test]
 fn counts_are_those_of_l3() {
     let kept = Hierarchy::kept();
-    let parts = kept.parts(Gear::DEFAULT);
+    let parts = kept.parts(Design::RANK);
     let count = |module: &str| -> u64 {
         parts.iter().filter(|part| part.module == module).map(|part| part.count).sum()
     };
     assert_eq!(count("bank_pu"), device::BANKS * device::CHIPS);
     assert_eq!(count("pim_chip"), device::CHIPS);
     assert_eq!(count("dispatcher"), 1);
+}
+
+#[test]
+fn counts_are_those_of_an_aim_module() {
+    for design in [Design::AIM, Design::AIM_SINGLE] {
+        let kept = Hierarchy::kept();
+        let parts = kept.parts(design);
+        let count = |module: &str| -> u64 {
+            parts.iter().filter(|part| part.module == module).map(|part| part.count).sum()
+        };
+        assert_eq!(count("tree_pu"), device::BANKS * device::CHANNELS);
+        for module in ["aim_channel", "rank_controller", "adder_unit"] {
+            assert_eq!(count(module), device::CHANNELS, "{module}");
+        }
+        assert_eq!(count("pingpong_buffer"), 2 * device::CHANNELS);
+        for module in ["aim_hub", "dispatcher", "softmax_unit"] {
+            assert_eq!(count(module), 1, "{module}");
+        }
+        let modes = if design == Design::AIM { 0 } else { device::CHANNELS };
+        assert_eq!(count("aim_modes"), modes);
+    }
 }

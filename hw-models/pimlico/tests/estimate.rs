@@ -147,6 +147,20 @@ fn wrong_parameters_are_refused() {
         ("trade gear --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade gear --context 64,0", "--context 0: expected 1 to 1048576"),
         ("trade gear --tokens 0", "--tokens 0: expected 1 to 1048576"),
+        (
+            "area --system aim tree_pu",
+            "the argument '--system <SYSTEM>' cannot be used with '[UNITS]...'",
+        ),
+        (
+            "area --system aim --device ddr4-3200",
+            "--device ddr4-3200: system = \"l3\", expected \"aim\"",
+        ),
+        (
+            "power --system l3 --device gddr6-aim",
+            "--device gddr6-aim: system = \"aim\", expected \"l3\"",
+        ),
+        ("clock --device nonesuch", "nonesuch: no such file, and no device of "),
+        ("compare --device nonesuch", "nonesuch: no such file, and no device of "),
         ("compare --clock NaN", "--clock NaN: expected more than 0 ns"),
         ("trade sums --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade pipeline --head-dim 99999999999", "--head-dim 99999999999: expected 1 to 256"),
@@ -177,10 +191,16 @@ fn a_failing_tool_leaves_no_file_behind() {
 
 /// Clocks from what is kept, where there is no tool: the status, the document, and the line.
 fn clocks(arguments: &str) -> (Option<i32>, serde_json::Value, String) {
+    kept(&format!("clock {arguments}"))
+}
+
+/// The same of an estimate.
+fn kept(arguments: &str) -> (Option<i32>, serde_json::Value, String) {
     let nothing = tempfile::tempdir().expect("a folder");
     let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(["estimate", "clock", "--json"])
+        .arg("estimate")
         .args(arguments.split_whitespace())
+        .arg("--json")
         .env("XDG_CACHE_HOME", nothing.path())
         .env("PATH", nothing.path())
         .env("PIMLICO_PYTHON", "/nonesuch")
@@ -273,4 +293,94 @@ fn what_is_kept_is_in_two_libraries_and_of_each_gear() {
             assert_eq!(unit["period_fo4"], slowest, "{}", unit["unit"]);
         }
     }
+}
+
+/// The entry of a list whose field is this.
+fn entry<'a>(list: &'a serde_json::Value, field: &str, is: &str) -> &'a serde_json::Value {
+    let mut entries = list.as_array().expect("a list").iter();
+    entries.find(|entry| entry[field] == is).unwrap_or_else(|| panic!("no {is}"))
+}
+
+#[test]
+fn a_system_is_its_hierarchy_from_what_is_kept() {
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    for (system, levels) in [
+        ("l3", &["bank", "chip", "rank PU", "rank", "buffer chip", "DIMM"][..]),
+        ("aim", &["PU", "AiM", "channel", "hub", "module"][..]),
+    ] {
+        let (status, document, said) = kept(&format!("area --system {system}"));
+        assert_eq!(status, Some(0), "{said}");
+        let names = document["totals"].as_array().expect("totals").iter();
+        let names: Vec<_> = names.map(|total| total["level"].as_str().expect("a name")).collect();
+        assert_eq!(names, levels);
+    }
+
+    let (_, document, _) = kept("area --system aim");
+    let of = |level: &str, field: &str| number(&entry(&document["totals"], "level", level)[field]);
+    for field in ["logic_ge", "memories_bytes", "memories_mm2_28nm"] {
+        let module = 16.0 * of("channel", field) + of("hub", field);
+        assert!((of("module", field) / module - 1.0).abs() < 1e-9, "{field}");
+    }
+    // Two sides of 2 KB on the chip; of the hub a GPR of 2^18 numbers, the dispatcher's tables, and FIFOs.
+    assert_eq!(of("AiM", "memories_bytes"), 4096.0);
+    assert!(of("hub", "memories_bytes") > 1024.0 * (512.0 + 2.0 * 96.0));
+    assert_eq!(of("AiM", "budget_mm2"), 12.16);
+    let pu = number(&entry(&document["parts"], "part", "tree_pu")["area_ge"]);
+    assert!(of("AiM", "logic_ge") > 16.0 * pu);
+}
+
+#[test]
+fn every_module_of_the_hub_and_its_channels_has_a_clock() {
+    let (_, document, _) = clocks("");
+    for (system, unit, count) in [
+        ("aim", "aim_hub CHANNELS=16 PINGPONG=1, rest", 1),
+        ("aim", "aim_decode CHANNELS=16", 1),
+        ("aim", "aim_feeder CHANNELS=16", 1),
+        ("aim", "aim_adders CHANNELS=16, rest", 1),
+        ("aim", "aim_softmax CHANNELS=16, rest", 1),
+        ("aim", "softmax_unit GEAR=2", 1),
+        ("aim", "dispatcher", 1),
+        ("aim", "aim_channel, rest", 16),
+        ("aim", "aim_array_port", 16),
+        ("aim", "aim_bus_port", 16),
+        ("aim", "aim_sums", 16),
+        ("aim", "aim_pus, rest", 16),
+        ("aim", "rank_controller SLOTS=2", 16),
+        ("aim", "tree_pu", 256),
+        ("aim-single", "aim_modes", 16),
+        ("aim-single", "aim_array_port PINGPONG=0", 16),
+    ] {
+        let units = document["units"].as_array().expect("units").iter();
+        let is_it = |of: &&serde_json::Value| of["system"] == system && of["unit"] == unit;
+        let found = units.clone().find(is_it).unwrap_or_else(|| panic!("{system}: no {unit}"));
+        assert_eq!(found["count"], count, "{unit}");
+    }
+    // What both have is listed once.
+    let units = document["units"].as_array().expect("units").iter();
+    assert_eq!(units.filter(|unit| unit["unit"] == "tree_pu").count(), 1);
+    let memory = entry(&document["memories"], "name", "GPR");
+    assert_eq!((&memory["words"], &memory["bits"]), (&1024.into(), &256.into()));
+}
+
+#[test]
+fn a_device_has_its_clocks_and_its_system_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("slow.toml");
+    let text = "base = \"gddr6-aim\"\nname = \"slow\"\ntCK_ps = 1000\n";
+    std::fs::write(&file, text).expect("written");
+    let (_, slow, _) = clocks(&format!("--device {}", file.display()));
+    let (_, built_in, _) = clocks("");
+    assert_eq!(slow["devices"], serde_json::json!(["ddr4-3200", "slow"]));
+    let pairs = slow["units"].as_array().expect("units").iter();
+    for (slow, unit) in pairs.zip(built_in["units"].as_array().expect("units")) {
+        let ns = |unit: &serde_json::Value| unit["clock_ns"].as_f64().expect("a number");
+        let times = if unit["system"] == "l3" { 1.0 } else { 2.0 };
+        assert_eq!(ns(slow), times * ns(unit), "{}", unit["unit"]);
+    }
+
+    // A hub of the RTL has a power of two channels.
+    let text = format!("{text}[topology]\nchannels = 3\n");
+    std::fs::write(&file, text).expect("written");
+    let said = Bench::new().refused(&format!("clock --device {}", file.display()), NANGATE45);
+    assert!(said.starts_with("slow: channels = 3: expected a power of two, up to 32"), "{said}");
 }

@@ -31,6 +31,10 @@ const NOTE: &str = "the total is without the time in which the banks were writte
 const NOTE_WITH_APPEND: &str = "the total is without the time in which the matrices were written; K and V of each token are \
                                 in it, as `append`";
 
+/// What one says whose DRAM has no currents.
+const NO_ENERGY: &str =
+    "no energy: the currents of the DRAM are not known (none are published for GDDR6-AiM)";
+
 impl Outcome {
     /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.
     pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
@@ -42,6 +46,8 @@ impl Outcome {
         let longer = |tck: u64, least: u64| Some(tck).filter(|&tck| tck > least);
         let devices =
             module.map_or(1, |module| module.channels) * topology.map_or(1, |t| t.count());
+        let energy_pj: Option<f64> = operators.iter().map(|operator| operator.energy_pj).sum();
+        let no_energy = energy_pj.is_none().then(|| NO_ENERGY.to_owned());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
         let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
         let bytes = reads * config.all_bank_bytes() as u64;
@@ -70,7 +76,7 @@ impl Outcome {
             total: Total {
                 cycles,
                 ns: ns(config, cycles),
-                energy_pj: operators.iter().map(|operator| operator.energy_pj).sum(),
+                energy_pj,
                 gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
                 peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
             },
@@ -78,6 +84,7 @@ impl Outcome {
                 .into_iter()
                 .chain(link::note(&operators))
                 .chain(notes)
+                .chain(no_energy)
                 .collect(),
             operators,
         }

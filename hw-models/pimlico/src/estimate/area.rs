@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
+use super::devices::Devices;
 use super::flow::{self, FlowArguments};
 use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
-use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
+use super::system::{self, SystemArgument};
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::grouped;
 use crate::schema::Kind;
 use clap::Args;
-use pimlico_dpa::clock::Gear;
+use pimlico_dpa::clock::{Domain, Gear};
 use pimlico_estimate::fo4::{self, AtNode};
 use pimlico_estimate::memory::Memory;
 use pimlico_estimate::{Area, UnitSpec, clock, paper};
@@ -21,6 +23,10 @@ use std::collections::BTreeMap;
 pub struct AreaArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
+    /// In place of units, a system by its hierarchy, from the sized netlists of `estimate clock`: parts and memories
+    /// of each level, and what the levels add up to
+    #[arg(long, value_enum, conflicts_with_all = ["units", "sized", "fo4", "clock"], value_name = "SYSTEM")]
+    system: Option<SystemArgument>,
     /// FO4 in ps, the delay of an inverter that drives four, of the process that the clock is meant for; by
     /// default that of 28 nm, on the safe side
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
@@ -28,6 +34,8 @@ pub struct AreaArguments {
     /// Show units with buffers and with cells sized for their loads as well
     #[arg(long)]
     sized: bool,
+    #[command(flatten)]
+    device: DeviceFlag,
     #[command(flatten)]
     flow: FlowArguments,
     #[command(flatten)]
@@ -130,11 +138,16 @@ struct MemoryReport {
 
 /// Runs the command.
 pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
+    let devices = Devices::new(&arguments.device)?;
+    if let Some(of) = arguments.system {
+        let AreaArguments { flow, format, plot, .. } = arguments;
+        return system::run(of, &devices, &flow.tools, (*format, plot));
+    }
     let specs = flow::specs(&arguments.units)?;
     arguments.plot.check()?;
     let fo4_ps = arguments.fo4;
     check_fo4("fo4", fo4_ps)?;
-    let flow = arguments.flow.flow()?;
+    let flow = arguments.flow.flow_at(devices.period_ns(Domain::Bank, Gear::DEFAULT))?;
     if arguments.sized && !flow.library.has_timing {
         let what = "has no timing: there is nothing to size cells by";
         return Err(Failure::Input(format!("--sized: {} {what}", flow.library.name)));
@@ -161,7 +174,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
         library_fo4_ps: library_ns.map(|ns| 1e3 * ns),
         fo4_ps,
         corrections: flow.library.corrections.clone(),
-        units: units.map(|(spec, areas)| unit_report(spec, areas, node)).collect(),
+        units: units.map(|(spec, areas)| unit_report(spec, areas, node, &devices)).collect(),
         memories,
     };
     arguments.plot.write(|| picture(&report))?;
@@ -172,7 +185,12 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     sheet::print(arguments.format, (Kind::EstimateArea, &report), &sheets)
 }
 
-fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Node) -> UnitReport {
+fn unit_report(
+    spec: &UnitSpec,
+    (mapped, sized): (Area, Option<Area>),
+    node: Node,
+    devices: &Devices,
+) -> UnitReport {
     let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16")).map(|figure| {
         let [least, _, most] = paper::NAND2_28NM_UM2;
         PaperReport {
@@ -188,7 +206,7 @@ fn unit_report(spec: &UnitSpec, (mapped, sized): (Area, Option<Area>), node: Nod
         mapped: netlist_report(mapped, node),
         sized: sized.map(|area| netlist_report(area, node)),
         device_clock_ns: clock::of_unit(spec)
-            .map(|domain| domain.period_ns(&rates(), Gear::DEFAULT)),
+            .map(|domain| devices.period_ns(domain, Gear::DEFAULT)),
         power_mw: None,
         paper,
     }
@@ -396,7 +414,8 @@ mod tests {
             memories: Vec::new(),
             timing,
         };
-        unit_report(&flow::spec(name).expect("a unit"), (area, None), node)
+        let spec = flow::spec(name).expect("a unit");
+        unit_report(&spec, (area, None), node, &Devices::default())
     }
 
     fn report(units: Vec<UnitReport>, node: Node) -> AreaReport {

@@ -2,16 +2,19 @@
 //! `pimlico estimate clock`: whether every unit and memory makes the clock that it has in the devices.
 
 use super::area::check_fo4;
+use super::devices::Devices;
 use super::flow::ToolArguments;
 use super::netlists::Maker;
 use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
-use super::rates;
 use super::sheet::{self, FormatArguments, Sheet};
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::gear::GearArgument;
 use crate::schema::Kind;
 use clap::Args;
+use pimlico_dpa::clock::Rates;
 use pimlico_estimate::clock::{self, Clocked, Gear};
+use pimlico_estimate::device::{Design, Outside};
 use pimlico_estimate::fo4;
 use pimlico_estimate::kept::{LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::memory::{Memory, SETUP_FO4};
@@ -44,6 +47,8 @@ pub struct ClockArguments {
     #[arg(long, conflicts_with = "rtl")]
     keep: bool,
     #[command(flatten)]
+    device: DeviceFlag,
+    #[command(flatten)]
     tools: ToolArguments,
     #[command(flatten)]
     format: FormatArguments,
@@ -54,6 +59,8 @@ pub struct ClockArguments {
 /// What `--json` prints.
 #[derive(Serialize)]
 struct ClockReport {
+    /// The devices whose clocks these are: L3's, and the AiMs'.
+    devices: [String; 2],
     liberties: Vec<String>,
     fo4_ps: f64,
     gear: usize,
@@ -126,9 +133,10 @@ pub(super) struct Slack {
     pub is_met: bool,
 }
 
-/// The node, and the gear.
+/// The node, the gear, and the timings of the DRAMs.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
+    rates: Rates,
     /// FO4 in ps.
     pub fo4_ps: f64,
     pub gear: Gear,
@@ -137,9 +145,14 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// With the built-in devices.
+    pub fn built_in(fo4_ps: f64, gear: Gear, reserve_percent: f64) -> Self {
+        Self { rates: Devices::default().rates(), fo4_ps, gear, reserve_percent }
+    }
+
     /// A clock's period.
     pub fn clock_ns(&self, domain: clock::Domain) -> f64 {
-        domain.period_ns(&rates(), self.gear)
+        domain.period_ns(&self.rates, self.gear)
     }
 
     /// Of a memory, which misses whatever its access time if it is read in the cycle that asks.
@@ -159,7 +172,9 @@ impl Node {
 /// Runs the command.
 pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
     let ClockArguments { gear, reserve, keep, tools, .. } = arguments;
-    let node = Node { fo4_ps: arguments.fo4, gear: (*gear).into(), reserve_percent: *reserve };
+    let (devices, gear) = (Devices::new(&arguments.device)?, (*gear).into());
+    let rates = devices.rates();
+    let node = Node { rates, fo4_ps: arguments.fo4, gear, reserve_percent: *reserve };
     check_fo4("fo4", node.fo4_ps)?;
     check_fo4("dram-fo4", arguments.dram_fo4)?;
     if !(0.0..100.0).contains(reserve) {
@@ -177,9 +192,12 @@ pub fn run(arguments: &ClockArguments) -> Result<(), Failure> {
     if *keep {
         maker.keep()?;
     }
-    let plan = maker.plan(node.gear)?;
+    let designs = devices.designs(gear);
+    let plan = maker.plan(&designs)?;
     let (netlists, without) = netlists(&maker, tools, &plan)?;
-    let report = report(&maker.sources(), &netlists, &plan, (node, arguments.dram_fo4));
+    let mut report = report(&maker.sources(), &netlists, &plan, (node, arguments.dram_fo4));
+    report.devices = devices.names();
+    report.add_outside(&designs, node);
     arguments.plot.write(|| picture(&report))?;
     let mut sheets = vec![units_sheet(&report)];
     sheets[0].notes.extend(without);
@@ -228,7 +246,7 @@ fn report(
     plan: &[Clocked],
     (node, dram_fo4_ps): (Node, f64),
 ) -> ClockReport {
-    let Node { fo4_ps, gear, reserve_percent } = node;
+    let Node { fo4_ps, gear, reserve_percent, .. } = node;
     let dram_node = Node { fo4_ps: dram_fo4_ps, ..node };
     let (mut units, mut memories, mut misses) = (Vec::new(), Vec::new(), Vec::new());
     let mut of_dram = Vec::new();
@@ -237,10 +255,7 @@ fn report(
         let of_unit: Vec<_> =
             netlists.iter().filter_map(|library| Some((library, present(library)?))).collect();
         let Some((_, first)) = of_unit.first() else { continue };
-        let name = match system {
-            clock::System::L3 => spec.unit.clone(),
-            clock::System::Aim => format!("{} of AiM", spec.unit),
-        };
+        let name = named(*system, &spec.unit);
         let in_library = |(library, netlist): &(&Netlists, &NetlistFigures)| InLibrary {
             liberty: library.library.clone(),
             area_ge: netlist.ge,
@@ -283,6 +298,7 @@ fn report(
     let liberties = netlists.iter().map(|library| library.library.clone()).collect();
     let gear = gear.tck();
     ClockReport {
+        devices: [String::new(), String::new()],
         liberties,
         fo4_ps,
         gear,
@@ -292,6 +308,43 @@ fn report(
         misses,
         dram_fo4_ps,
         in_dram: of_dram,
+    }
+}
+
+/// A unit's or a memory's name with that of its system.
+fn named(system: clock::System, unit: &str) -> String {
+    match system {
+        clock::System::L3 => unit.to_owned(),
+        clock::System::Aim | clock::System::AimSingle => format!("{unit} of AiM"),
+    }
+}
+
+impl ClockReport {
+    /// Adds the memories behind the ports of designs: once for a system and its baseline.
+    fn add_outside(&mut self, designs: &[Design], node: Node) {
+        let tops = designs.iter().map(|design| design.top());
+        let firsts = designs
+            .iter()
+            .enumerate()
+            .filter(|(n, design)| tops.clone().position(|top| top == design.top()) == Some(*n));
+        for (_, design) in firsts {
+            let system = design.system();
+            for Outside { port, memory, .. } in design.memories() {
+                let slack = node.slack_of(&memory, clock::of_memories(system));
+                if !slack.is_met {
+                    self.misses.push(named(system, &format!("{} behind {port}", memory.name)));
+                }
+                self.memories.push(MemoryReport {
+                    system,
+                    unit: format!("behind the ports of {port}"),
+                    area_mm2_28nm: memory.area_mm2(28.0),
+                    access_fo4: memory.access_fo4(),
+                    setup_fo4: SETUP_FO4,
+                    slack,
+                    memory,
+                });
+            }
+        }
     }
 }
 
@@ -347,8 +400,9 @@ fn units_sheet(report: &ClockReport) -> Sheet {
         rows: rows.collect(),
         notes: vec![
             format!(
-                "instances: in a rank with its dispatcher, or in an AiM module of 16 channels; slack: of the \
-                 period less {reserve_percent} % for set-up, skew and wires"
+                "instances: in a rank with its dispatcher, or in a module of AiMs; single: what a module has in \
+                 place of others with single buffers; slack: of the period less {reserve_percent} % for set-up, \
+                 skew and wires"
             ),
             "each unit by itself: from register to register, and from and to its ports, which come and go \
              with the clock"
@@ -435,11 +489,13 @@ mod tests {
     use pimlico_estimate::kept::{self, Hierarchy};
     use pimlico_estimate::rtl;
 
-    const NODE: Node = Node { fo4_ps: 20.0, gear: Gear::One, reserve_percent: 10.0 };
+    const RATES: Rates = Rates { tck_ps: 625, ccd_l_tck: 8, aim_tck_ps: 500, aim_ccd_tck: 2 };
+    const NODE: Node = Node { rates: RATES, fo4_ps: 20.0, gear: Gear::One, reserve_percent: 10.0 };
 
     fn unit(unit: &str) -> Clocked {
         let kept = Hierarchy::kept();
-        let plan = clock::plan(&rtl::sources(), kept.parts(Gear::One)).expect("clocks");
+        let design = Design::L3(Gear::One);
+        let plan = clock::plan(&[(design, kept.parts(design))]).expect("clocks");
         plan.into_iter().find(|clocked| clocked.spec.unit == unit).expect("a unit")
     }
 
@@ -536,6 +592,24 @@ mod tests {
         assert_eq!((in_dram.unit.as_str(), in_dram.slack.is_met), ("bank_pu", false));
         assert!((in_dram.slack.period_ns - 6.25).abs() < 1e-9);
         assert!(dram_sheet(&report).rows[0].contains(&"144".to_owned()));
+    }
+
+    #[test]
+    fn memories_behind_ports_have_the_clock_of_their_system() {
+        let adder = unit("adder_unit");
+        let mut report = report_of(&[(&adder, 1.0)], NODE);
+        report.add_outside(&[Design::RANK, Design::AIM, Design::AIM_SINGLE], NODE);
+        let of = |m: &MemoryReport| (m.memory.name.clone(), m.slack.clock_ns);
+        let expected = [
+            ("Va2Pa table", 0.625),
+            ("command buffer", 0.625),
+            ("Va2Pa table", 1.0),
+            ("command buffer", 1.0),
+            ("GPR", 1.0),
+        ];
+        let expected = expected.map(|(name, ns)| (name.to_owned(), ns));
+        assert_eq!(report.memories.iter().map(of).collect::<Vec<_>>(), expected);
+        assert!(report.misses.contains(&"GPR behind aim_hub of AiM".to_owned()));
     }
 
     #[test]

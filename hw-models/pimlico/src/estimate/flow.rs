@@ -8,7 +8,7 @@ use pimlico_estimate::hierarchy::{self, Part};
 use pimlico_estimate::kept::Hierarchy;
 use pimlico_estimate::rtl::Sources;
 use pimlico_estimate::{Area, DEFAULT_LIBRARY, Estimator, Library, Sizing, Tools, UnitSpec};
-use pimlico_estimate::{clock::Gear, device, rtl};
+use pimlico_estimate::{device::Design, rtl};
 use std::path::{Path, PathBuf};
 
 /// The units that are shown where none are asked for: those of the papers, and what else a device has.
@@ -47,10 +47,10 @@ pub struct ToolArguments {
 #[derive(Args)]
 pub struct FlowArguments {
     #[command(flatten)]
-    tools: ToolArguments,
-    /// Clock period in ns
-    #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
-    clock: f64,
+    pub tools: ToolArguments,
+    /// Clock period in ns [default: that of L3's bank PUs, 5]
+    #[arg(long, value_name = "NS")]
+    clock: Option<f64>,
 }
 
 /// Library and tools.
@@ -64,7 +64,12 @@ pub struct Flow {
 impl FlowArguments {
     /// Reads the library and looks for the tools.
     pub fn flow(&self) -> Result<Flow, Failure> {
-        let clock_ns = self.clock;
+        self.flow_at(CLOCK_NS)
+    }
+
+    /// The same at a clock period of so many ns, unless told otherwise.
+    pub fn flow_at(&self, default_ns: f64) -> Result<Flow, Failure> {
+        let clock_ns = self.clock.unwrap_or(default_ns);
         if !(clock_ns > 0.0 && clock_ns <= 1e6) {
             let message = format!("--clock {clock_ns}: expected more than 0 ns, up to 1e6");
             return Err(Failure::Input(message));
@@ -99,19 +104,18 @@ impl Flow {
         self.cache.as_deref()
     }
 
-    /// The parts of the rank and of what drives it: those that are kept, if they are of the present RTL.
-    pub fn parts(&self) -> Result<Vec<Part>, Failure> {
+    /// The parts of a design: those that are kept, if they are of the present RTL.
+    pub fn parts(&self, design: Design) -> Result<Vec<Part>, Failure> {
         let (kept, sources) = (Hierarchy::kept(), rtl::sources());
-        match kept.is_of(&sources) {
-            true => Ok(kept.parts(Gear::DEFAULT).to_vec()),
-            false => self.take_apart(&sources, Gear::DEFAULT),
+        match kept.parts(design) {
+            parts if kept.is_of(&sources) && !parts.is_empty() => Ok(parts.to_vec()),
+            _ => self.take_apart(&sources, design),
         }
     }
 
     /// The parts of these sources, by Yosys, whatever is kept.
-    pub fn take_apart(&self, sources: &Sources<'_>, gear: Gear) -> Result<Vec<Part>, Failure> {
-        let parameters = device::parameters(gear);
-        let parts = hierarchy::parts(&self.tools, sources, device::TOP, parameters);
+    pub fn take_apart(&self, sources: &Sources<'_>, design: Design) -> Result<Vec<Part>, Failure> {
+        let parts = hierarchy::parts(&self.tools, sources, design.top(), design.parameters());
         parts.map_err(|e| Failure::Input(e.to_string()))
     }
 

@@ -4,20 +4,22 @@
 mod area;
 mod clock;
 mod compare;
+mod devices;
 mod flow;
 mod libraries;
 mod netlists;
+mod parts;
 mod picture;
+mod ping_pong;
 mod power;
 mod power_report;
 mod sheet;
+mod system;
 mod trade;
 mod workload;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
-use pimlico_device::Config;
-use pimlico_dpa::clock::Rates;
 
 /// Arguments of `pimlico estimate`.
 #[derive(Args)]
@@ -28,11 +30,11 @@ pub struct EstimateArguments {
 
 #[derive(Subcommand)]
 enum What {
-    /// Area, flip-flops and slack of units, synthesised with Yosys; beside the papers' figures
+    /// Area, flip-flops and slack of units, synthesised with Yosys, beside the papers' figures; or a whole system
     Area(area::AreaArguments),
     /// Clocks that units and memories make beside those that they have in the devices
     Clock(clock::ClockArguments),
-    /// Units and totals of bank, chip, rank and DIMM beside the papers', scaled to 28 nm, and the budgets
+    /// Units, totals of bank, chip, rank and DIMM, and ping-pong buffers beside the papers', scaled to 28 nm
     Compare(compare::CompareArguments),
     /// The same units in two libraries of standard cells, logic and flip-flops apart
     Libraries(libraries::LibrariesArguments),
@@ -51,16 +53,5 @@ pub fn run(arguments: &EstimateArguments) -> Result<(), Failure> {
         What::Libraries(arguments) => libraries::run(arguments),
         What::Power(arguments) => power::run(arguments),
         What::Trade(arguments) => trade::run(arguments),
-    }
-}
-
-/// What the clocks of both systems are made of.
-fn rates() -> Rates {
-    let (l3, aim) = (Config::ddr4_3200(), Config::gddr6_aim());
-    Rates {
-        tck_ps: l3.tck_ps,
-        ccd_l_tck: l3.timing.ccd_l_tck,
-        aim_tck_ps: aim.tck_ps,
-        aim_ccd_tck: aim.timing.ccd_l_tck,
     }
 }

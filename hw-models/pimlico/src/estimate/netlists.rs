@@ -4,7 +4,8 @@
 
 use super::flow::{self, CLOCK_NS, ToolArguments};
 use crate::failure::Failure;
-use pimlico_estimate::clock::{self, Clocked, Gear};
+use pimlico_estimate::clock::{self, Clocked};
+use pimlico_estimate::device::Design;
 use pimlico_estimate::hierarchy::Part;
 use pimlico_estimate::kept::{self, Hierarchy, Kept, LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::rtl::{self, Files, Sources};
@@ -33,21 +34,25 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Every unit with its clock, where the core has a gear.
-    pub fn plan(&self, gear: Gear) -> Result<Vec<Clocked>, Failure> {
+    /// The parts of a design, as they are kept or by Yosys.
+    pub fn parts(&self, design: Design) -> Result<Vec<Part>, Failure> {
         let kept = Hierarchy::kept();
-        match kept.is_of(&self.sources()) && !self.tools.no_cache {
-            true => self.plan_of(kept.parts(gear)),
-            false => self.plan_of(&self.take_apart(gear)?),
+        match kept.parts(design) {
+            parts if kept.is_of(&self.sources()) && !parts.is_empty() && !self.tools.no_cache => {
+                Ok(parts.to_vec())
+            }
+            _ => self.take_apart(design),
         }
     }
 
-    fn plan_of(&self, parts: &[Part]) -> Result<Vec<Clocked>, Failure> {
-        clock::plan(&self.sources(), parts).map_err(|e| Failure::Input(e.to_string()))
+    /// Every unit of designs with its clock.
+    pub fn plan(&self, designs: &[Design]) -> Result<Vec<Clocked>, Failure> {
+        let parts = designs.iter().map(|&design| Ok((design, self.parts(design)?)));
+        plan_of(&parts.collect::<Result<Vec<_>, Failure>>()?)
     }
 
-    fn take_apart(&self, gear: Gear) -> Result<Vec<Part>, Failure> {
-        self.tools.flow(CLOCK_NS)?.take_apart(&self.sources(), gear)
+    fn take_apart(&self, design: Design) -> Result<Vec<Part>, Failure> {
+        self.tools.flow(CLOCK_NS)?.take_apart(&self.sources(), design)
     }
 
     /// What units take in a library.
@@ -85,14 +90,13 @@ impl<'a> Maker<'a> {
         units.iter().all(|spec| netlists.present(&sources, spec).is_some())
     }
 
-    /// Writes what is kept: the parts at each gear, and what all of them take in each library.
+    /// Writes what is kept: the parts of each design, and what all of them take in each library.
     pub fn keep(&self) -> Result<(), Failure> {
-        let at_gear = |gear| Ok((gear, self.take_apart(gear)?));
-        let gears = Gear::ALL.map(at_gear).into_iter().collect::<Result<Vec<_>, Failure>>()?;
-        let mut units = Vec::new();
-        for (_, parts) in &gears {
-            units.extend(self.plan_of(parts)?.into_iter().map(|clocked| clocked.spec));
-        }
+        let of_design = |design| Ok((design, self.take_apart(design)?));
+        let designs = Design::KEPT.map(of_design).into_iter();
+        let designs = designs.collect::<Result<Vec<_>, Failure>>()?;
+        let units = plan_of(&designs)?.into_iter().map(|clocked| clocked.spec);
+        let units: Vec<UnitSpec> = units.collect();
         let unwritten = |error: std::io::Error| Failure::file(&kept::folder(), &error);
         for library in &LIBRARIES {
             let mut all = self.netlists(Path::new(library.liberty), &units)?;
@@ -100,8 +104,13 @@ impl<'a> Maker<'a> {
             all.netlists.dedup();
             library.write(&all).map_err(unwritten)?;
         }
-        Hierarchy::new(&self.sources(), gears).write().map_err(unwritten)
+        Hierarchy::new(&self.sources(), designs).write().map_err(unwritten)
     }
+}
+
+fn plan_of(designs: &[(Design, Vec<Part>)]) -> Result<Vec<Clocked>, Failure> {
+    let designs = designs.iter().map(|(design, parts)| (*design, parts.as_slice()));
+    clock::plan(&designs.collect::<Vec<_>>()).map_err(|e| Failure::Input(e.to_string()))
 }
 
 /// What is kept of a library: nothing, unless it is one of [`LIBRARIES`].

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
+use super::devices::Devices;
 use super::flow::{self, CLOCK_NS, Flow, cache_folder, specs};
 use super::picture::PlotArgument;
 use super::power_report::{PowerReport, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
-use super::workload::{What, Workload};
+use super::system::{self, SystemArgument};
+use super::workload::{AimWhat, What, Workload};
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output;
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
+use pimlico_device::SystemKind;
+use pimlico_estimate::device::Buffers;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::power::netlist::Netlist;
 use pimlico_estimate::power::{
@@ -24,6 +29,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The units that are shown where none are asked for: those of L3's Table 5.
 const UNITS: [&str; 5] =
     ["relayout_unit", "adder_unit", "softmax_unit", "bank_pu:flush", "bank_pu"];
+
+/// The same of a module of AiMs: those without memories, of which no library says what they take.
+const AIM_UNITS: [&str; 5] =
+    ["tree_pu", "adder_unit:gear1", "softmax_unit", "rank_controller:slots2", "refresh_manager"];
+
+/// Its result registers.
+fn result_registers(buffers: Buffers) -> &'static str {
+    match buffers {
+        Buffers::PingPong => "pingpong_buffer:width256_depth1",
+        Buffers::Single => "pingpong_buffer:width256_depth1_single",
+    }
+}
 
 /// Clocks of a phase that are counted, at the most.
 const MOST_WINDOW: usize = 1 << 16;
@@ -42,6 +59,11 @@ pub(super) const DEFAULT_NODE_NM: f64 = 180.0;
 pub(super) struct PowerArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
+    /// Whose units these are [default: that of the device, l3]
+    #[arg(long, value_enum, value_name = "SYSTEM")]
+    system: Option<SystemArgument>,
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Library of standard cells, with internal_power and leakage
     #[arg(long, default_value = DEFAULT_LIBRARY, value_name = "FILE")]
     liberty: PathBuf,
@@ -135,9 +157,17 @@ impl PowerArguments {
 pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     arguments.check()?;
     arguments.plot.check()?;
-    let names = match arguments.units.as_slice() {
-        [] => UNITS.map(str::to_owned).to_vec(),
-        units => units.to_vec(),
+    let devices = Devices::new(&arguments.device)?;
+    let system = arguments.system.map(SystemKind::from).or(devices.named);
+    let system = system.unwrap_or(SystemKind::L3);
+    system::check(system, &devices)?;
+    let names = match (arguments.units.as_slice(), system) {
+        ([], SystemKind::L3) => UNITS.map(str::to_owned).to_vec(),
+        ([], SystemKind::Aim) => {
+            let results = result_registers(devices.buffers());
+            AIM_UNITS.into_iter().chain([results]).map(str::to_owned).collect()
+        }
+        (units, _) => units.to_vec(),
     };
     let specs = specs(&names)?;
     let library = flow::read(&arguments.liberty)?;
@@ -145,10 +175,13 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let cells = Cells::of(&library).map_err(|what| Failure::Input(wrong(what).to_string()))?;
 
     let PowerArguments { context, seed, window, .. } = *arguments;
-    let options = pimlico_device::Options::default();
-    let workload = Workload::run(What { model: &arguments.model, context, options, seed, window })?;
+    let workload = workload(arguments, &devices, system)?;
+    let of = match system {
+        SystemKind::L3 => "an L3 rank",
+        SystemKind::Aim => "a module of AiMs, without memories",
+    };
     let stimulus = |spec: &UnitSpec| {
-        let message = || format!("{}: expected a unit of an L3 rank, in binary16", spec.unit);
+        let message = || format!("{}: expected a unit of {of}, in binary16", spec.unit);
         workload.stimulus(&spec.unit, window).ok_or_else(|| Failure::Input(message()))
     };
     let tasks = specs.iter().map(|spec| Ok((spec, stimulus(spec)?)));
@@ -172,11 +205,34 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
     let workload = WorkloadReport::new(&workload, &arguments.model, context, seed, window);
     let report = PowerReport::new(&library, cells.volts, node_nm, arguments.options(), workload);
+    let report = report.of(system, &devices.of(system).name);
     let units = specs.iter().zip(powers).map(|(spec, power)| UnitReport::new(spec, power, &report));
     let units: Vec<_> = units.collect();
     let report = report.with(units);
     arguments.plot.write(|| report.picture())?;
     sheet::print(arguments.format, (Kind::EstimatePower, &report), &report.sheets())
+}
+
+/// A head on the device.
+fn workload(
+    arguments: &PowerArguments,
+    devices: &Devices,
+    system: SystemKind,
+) -> Result<Workload, Failure> {
+    let PowerArguments { model, context, seed, window, .. } = arguments;
+    let (context, seed, window, spec) = (*context, *seed, *window, devices.of(system));
+    match system {
+        SystemKind::L3 => {
+            let options = spec.options();
+            Workload::run_on(&spec.config(), What { model, context, options, seed, window })
+        }
+        SystemKind::Aim => {
+            let options = spec.aim_options();
+            let io_buffers = options.io_buffers;
+            let what = AimWhat { model, context, io_buffers, seed, window };
+            Workload::run_on_module((spec.config(), options), what)
+        }
+    }
 }
 
 /// Power of units at the flow's clock, each under what it is given: `None` for one that is given nothing, or

@@ -10,6 +10,7 @@
 use super::picture::{Bar, Panel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
+use pimlico_device::SystemKind;
 use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
 use pimlico_estimate::{Library, UnitSpec, paper};
 use serde::Serialize;
@@ -31,6 +32,8 @@ const DIMM_W: f64 = 10.0;
 /// What `--json` prints.
 #[derive(Serialize)]
 pub(super) struct PowerReport {
+    system: SystemKind,
+    device: String,
     liberty: String,
     nand2_um2: f64,
     clock_ns: f64,
@@ -200,6 +203,8 @@ impl PowerReport {
         workload: WorkloadReport,
     ) -> Self {
         Self {
+            system: SystemKind::L3,
+            device: String::new(),
             liberty: library.name.clone(),
             nand2_um2: library.nand2_um2,
             clock_ns: options.clock_ns,
@@ -213,6 +218,11 @@ impl PowerReport {
             units: Vec::new(),
             rank: None,
         }
+    }
+
+    /// Of a device.
+    pub(super) fn of(self, system: SystemKind, device: &str) -> Self {
+        Self { system, device: device.to_owned(), ..self }
     }
 
     /// With its units.
@@ -300,6 +310,10 @@ pub(super) fn working(power: &UnitPower) -> Power {
         .unwrap_or_default()
 }
 
+/// What is not in the figures of a module of AiMs.
+const OF_AIM: &str = "AiM: no power of its memories (global buffers, GPR, tables), as no library has their currents, \
+                      none of the DRAM, as none are published for GDDR6-AiM, and no total of the module";
+
 const COLUMNS: [&str; 11] = [
     "unit",
     "phase",
@@ -355,9 +369,9 @@ impl PowerReport {
         let WorkloadReport { model, head_dim, context, seed, window, .. } = &self.workload;
         let title = format!(
             "power of {} ({} V) at {} ns, by transitions of the netlists\n\
-             a head of {model}: d_h {head_dim}, {context} tokens, seed {seed}; up to {window} clocks of \
+             a head of {model} on {}: d_h {head_dim}, {context} tokens, seed {seed}; up to {window} clocks of \
              each phase counted",
-            self.liberty, self.volts, self.clock_ns
+            self.liberty, self.volts, self.clock_ns, self.device
         );
         let compared: u64 = self.units.iter().map(|unit| unit.compared_clocks).sum();
         let mut notes = vec![format!("netlists equal to the models in {compared} clocks")];
@@ -370,6 +384,9 @@ impl PowerReport {
             ));
         }
         notes.push("paper: L3, Table 5, TSMC 28 nm".to_owned());
+        if self.system == SystemKind::Aim {
+            notes.push(OF_AIM.to_owned());
+        }
         let units = Sheet { title, columns: COLUMNS.to_vec(), rows: self.rows(), notes };
         std::iter::once(units).chain(self.rank.as_ref().map(|rank| self.energy(rank))).collect()
     }

@@ -2,11 +2,15 @@
 //! The workload of `pimlico estimate power`: a head's attention on the device model, of which one
 //! instance of each unit is recorded.
 
+use crate::device::of_system;
 use crate::failure::Failure;
 use crate::run::find_model;
+use pimlico_device::aim::RankController as AimController;
 use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, Gear, Normalise, Options, SumFormat, UnitInput, UnitWatch};
+use pimlico_device::{
+    Config, Gear, Normalise, Options, SumFormat, SystemKind, UnitInput, UnitWatch,
+};
 use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
 use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
@@ -175,17 +179,22 @@ fn one_head(model: &str, head_dim: usize, context: usize, seed: u64) -> Attentio
 }
 
 impl Workload {
-    /// Runs a head.
+    /// Runs a head on the built-in rank.
     pub fn run(what: What<'_>) -> Result<Self, Failure> {
+        Self::run_on(&Config::ddr4_3200(), what)
+    }
+
+    /// The same on a rank of such DRAM.
+    pub fn run_on(config: &Config, what: What<'_>) -> Result<Self, Failure> {
         let model = find_model(what.model)?;
-        let (config, options) = (Config::ddr4_3200(), what.options);
+        let options = what.options;
         let recorder = Recorder::new(RECORDED * what.window);
         let tracks = match options.gear {
-            Gear::One => RankTracks::new::<Gear1>(&recorder, &config, &options),
-            Gear::Two => RankTracks::new::<Gear2>(&recorder, &config, &options),
-            Gear::Four => RankTracks::new::<Gear4>(&recorder, &config, &options),
+            Gear::One => RankTracks::new::<Gear1>(&recorder, config, &options),
+            Gear::Two => RankTracks::new::<Gear2>(&recorder, config, &options),
+            Gear::Four => RankTracks::new::<Gear4>(&recorder, config, &options),
         };
-        let mut rank = Attached::engine(&config, options).expect("an L3 rank");
+        let mut rank = Attached::engine(config, options).expect("an L3 rank");
         rank.dimm_mut().watch_units(Box::new(tracks));
         let job = one_head(what.model, model.head_dim, what.context, what.seed);
         let report = operator::on_rank(&mut rank, &job)
@@ -204,10 +213,18 @@ impl Workload {
     /// Runs a head on sixteen AiM channels, without refresh. All its beats are sums over the tree, so
     /// that its context counts as score.
     pub fn run_on_channels(what: AimWhat<'_>) -> Result<Self, Failure> {
+        let spec = of_system(SystemKind::Aim);
+        let options = AimOptions { io_buffers: what.io_buffers, ..spec.aim_options() };
+        Self::run_on_module((spec.config(), options), what)
+    }
+
+    /// The same on the channels of a module of such DRAM.
+    pub fn run_on_module(
+        (config, options): (Config, AimOptions),
+        what: AimWhat<'_>,
+    ) -> Result<Self, Failure> {
         let model = find_model(what.model)?;
-        let config = Config::gddr6_aim();
-        let options =
-            AimOptions { io_buffers: what.io_buffers, refresh: false, ..AimOptions::default() };
+        let options = AimOptions { refresh: false, ..options };
         let recorder = Recorder::new(RECORDED * what.window);
         let mut back_end = Recording(recorder.clone());
         let Ok(units) = AimUnits::new(&config, options, &mut back_end);
@@ -257,6 +274,7 @@ impl Workload {
             "bank_pu:sum32" => {
                 tape(unit).or(tape("bank_pu"))?.replay::<BankPu<Binary16, Binary32>>(window)
             }
+            "rank_controller:slots2" => tape(unit)?.replay::<AimController>(window),
             "rank_controller" => tape(unit)?.replay::<RankController>(window),
             "refresh_manager" => tape(unit)?.replay::<RefreshManager<8, 256>>(window),
             "dispatcher" => tape(unit)?.replay::<Dispatcher>(window),

@@ -16,7 +16,8 @@ use crate::schema::Kind;
 use crate::workloads::{Machine, Run};
 use clap::Args;
 use pimlico_device::{Config, Options, Topology};
-use pimlico_estimate::clock::{Clocked, Domain, Gear, System};
+use pimlico_estimate::clock::{Clocked, Domain, Gear};
+use pimlico_estimate::device::Design;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::{DEFAULT_LIBRARY, UnitSpec, fo4};
 use serde::Serialize;
@@ -153,12 +154,11 @@ fn hardware(
     gear: Gear,
     runs: Vec<Run>,
 ) -> Result<(Alternative, String), Failure> {
-    let is_of_rank = |clocked: &Clocked| clocked.system == System::L3;
-    let plan: Vec<_> = maker.plan(gear)?.into_iter().filter(is_of_rank).collect();
+    let plan = maker.plan(&[Design::L3(gear)])?;
     let specs: Vec<UnitSpec> = plan.iter().map(|clocked| clocked.spec.clone()).collect();
     let liberty = options.tools.liberty.as_deref().unwrap_or(Path::new(DEFAULT_LIBRARY));
     let netlists = maker.netlists(liberty, &specs)?;
-    let (node, sources) = (Node { fo4_ps: NODE.0, gear, reserve_percent: NODE.1 }, maker.sources());
+    let (node, sources) = (Node::built_in(NODE.0, gear, NODE.1), maker.sources());
     let (mut units, mut misses, mut memories_mm2) = (Vec::new(), Vec::new(), 0.0);
     for Clocked { spec, count, domain, memories, .. } in plan {
         let Some(netlist) = netlists.present(&sources, &spec) else { continue };
