@@ -146,7 +146,7 @@ pub fn tables() -> [Memory; 2] {
 
 /// The share of a channel in the GPR of a hub: 2^18 elements of binary16 in words of 16.
 pub fn gpr(channels: u64) -> Memory {
-    let ports = Ports { reads: 1, writes: 1, are_shared: false };
+    let ports = MemoryPorts { reads: 1, writes: 1, are_shared: false };
     let (name, words) = ("GPR".to_owned(), (1 << 14) / channels.max(1));
     Memory { name, words, bits: 256, ports, is_clocked: true }
 }

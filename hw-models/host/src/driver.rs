@@ -87,12 +87,30 @@ pub struct Writes {
     pub tokens: u64,
     /// Segments of requests, of four bytes.
     pub segments: u64,
+    /// Layers of requests, of four bytes.
+    pub layers: u64,
 }
 
 impl Writes {
     /// Bytes of the writes.
     pub fn bytes(&self) -> u64 {
-        8 * self.commands + 2 * self.entries + 4 * (self.tokens + self.segments)
+        8 * self.commands + 2 * self.entries + 4 * (self.tokens + self.segments + self.layers)
+    }
+
+    /// What was written since there were others.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            commands: self.commands - before.commands,
+            entries: self.entries - before.entries,
+            tokens: self.tokens - before.tokens,
+            segments: self.segments - before.segments,
+            layers: self.layers - before.layers,
+        }
+    }
+
+    /// How many writes there are.
+    pub fn count(&self) -> u64 {
+        self.commands + self.entries + self.tokens + self.segments + self.layers
     }
 }
 
@@ -107,6 +125,7 @@ pub struct Driver {
     table: Box<[Option<u16>]>,
     tokens: [Option<u32>; REQUESTS],
     segments: [Option<u32>; REQUESTS],
+    layers: [Option<u32>; REQUESTS],
     writes: Writes,
 }
 
@@ -125,6 +144,7 @@ impl Driver {
             table: vec![None; ENTRIES].into(),
             tokens: [None; REQUESTS],
             segments: [None; REQUESTS],
+            layers: [None; REQUESTS],
             writes: Writes::default(),
         }
     }
@@ -175,7 +195,7 @@ impl Driver {
     }
 
     /// Sets the segment of a slot, from an entry of the table on, and the row of each of its virtual rows;
-    /// `None` for one that has no row.
+    /// `None` for one that has no row. A slot whose segment changes is at its first layer.
     pub fn rows(
         &mut self,
         module: &mut dyn Loads,
@@ -183,15 +203,60 @@ impl Driver {
         base: usize,
         rows: &[Option<u16>],
     ) -> Result<(), DriverError> {
-        if base + rows.len() > ENTRIES {
-            return Err(DriverError::Entries { rows: rows.len() });
+        self.segment(module, slot, base, rows.len())?;
+        self.entries(module, base, rows)
+    }
+
+    /// Sets the segment of a slot: so many virtual rows, from an entry of the table on. A slot whose segment changes is
+    /// at its first layer.
+    pub fn segment(
+        &mut self,
+        module: &mut dyn Loads,
+        slot: u8,
+        base: usize,
+        rows: usize,
+    ) -> Result<(), DriverError> {
+        if base + rows > ENTRIES {
+            return Err(DriverError::Entries { rows });
         }
-        let segment = (rows.len() as u32) << 16 | base as u32;
+        let segment = (rows as u32) << 16 | base as u32;
         let known = &mut self.segments[usize::from(slot)];
         if *known != Some(segment) {
             module.load(LoadKind::Segment, slot.into(), segment.into())?;
             *known = Some(segment);
             self.writes.segments += 1;
+        }
+        Ok(())
+    }
+
+    /// Sets the layers of a slot: how many, and entries of the table from one to the next. A slot for which they change
+    /// is at its first layer.
+    pub fn layers(
+        &mut self,
+        module: &mut dyn Loads,
+        slot: u8,
+        layers: u16,
+        stride: u16,
+    ) -> Result<(), DeviceError> {
+        let of_slot = u32::from(layers) << 16 | u32::from(stride);
+        let known = &mut self.layers[usize::from(slot)];
+        if *known != Some(of_slot) {
+            module.load(LoadKind::Layers, slot.into(), of_slot.into())?;
+            *known = Some(of_slot);
+            self.writes.layers += 1;
+        }
+        Ok(())
+    }
+
+    /// Sets entries of the table, from one on, to the rows of virtual rows; `None` for one that has no row.
+    pub fn entries(
+        &mut self,
+        module: &mut dyn Loads,
+        base: usize,
+        rows: &[Option<u16>],
+    ) -> Result<(), DriverError> {
+        if base + rows.len() > ENTRIES {
+            return Err(DriverError::Entries { rows: rows.len() });
         }
         for (entry, row) in (base..).zip(rows) {
             let row = row.unwrap_or(NO_ROW);

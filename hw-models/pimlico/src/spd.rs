@@ -8,7 +8,7 @@ use crate::output::{self, FormatArguments, Page};
 use crate::schema::Kind;
 use clap::{Args, Subcommand};
 use pimlico_device::spd::{
-    Advertised, Description, MODULE_TYPE, Module, SPD_BYTES, Spd, SpdTiming, Values,
+    Advertised, Description, MODULE_TYPE, SPD_BYTES, Spd, SpdModule, SpdTiming, Values,
 };
 use pimlico_device::{Config, SystemKind};
 use pimlico_host::memory_controller::Delay;
@@ -112,7 +112,7 @@ struct Document<'a> {
     crc: CrcDocument,
     /// Byte 3: one buffer chip with all byte lanes.
     module_type: String,
-    module: &'a Module,
+    module: &'a SpdModule,
     density_mbit: u64,
     advertised_tck: &'a SpdTiming,
     true_tck: SpdTiming,
@@ -146,7 +146,8 @@ impl<'a> Document<'a> {
 /// The report for people.
 fn text(file: &Path, advertised: &Advertised) -> Page {
     let Advertised { module, timing, crc, .. } = advertised;
-    let Module { ranks, chip_bits, bank_groups, banks_per_group, serial, part_number, .. } = module;
+    let SpdModule { ranks, chip_bits, bank_groups, banks_per_group, serial, part_number, .. } =
+        module;
     let [base, of_module] = crc;
     let mut text = Page::from(format!(
         "{}: {} values, CRCs {base:#06x} (base) and {of_module:#06x} (module) ok\n{part_number}, \

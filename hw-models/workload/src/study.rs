@@ -5,15 +5,20 @@
 //! A *static* program has every command spelled out, eight bytes each, the tokens of a partial chunk
 //! among them. All figures are of programs that have been built: those of the dispatcher as they are
 //! loaded, static ones by spelling the same description.
+//!
+//! How long a static program is depends on what a command does. It is spelled twice: with a command for each column, and
+//! with the *operation size* of AiM's commands, of which one goes over up to 64 columns of a row, or words of a buffer.
 
-use crate::l3::attention::{AttentionError, Requests};
+use crate::l3::attention::{AttentionError, Part, Requests};
+use pimlico_device::aim::{AimLayout, AimOptions};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
 use pimlico_device::mapping::{HeadLayout, LayoutError};
 use pimlico_device::{Config, LANES, Options, SumFormat};
-use pimlico_dpa::{COMMANDS, Dispatch, Opcode, REQUESTS};
+use pimlico_dpa::{COMMANDS, Dispatch, ENTRIES, Opcode, REQUESTS};
 use pimlico_host::allocator::{Allocator, AllocatorError, Policy, RequestId};
 use pimlico_host::attached::Attached;
-use pimlico_host::driver::{DriverError, KvRows};
+use pimlico_host::driver::{Driver, DriverError, KvRows, Writes};
+use pimlico_host::program::aim;
 use pimlico_host::program::attention::{self as program, Passes};
 use pimlico_host::program::gemv::gemv;
 use pimlico_host::program::{Program, ProgramError, static_word};
@@ -25,6 +30,10 @@ use serde::Serialize;
 const WINDOW: usize = 2048;
 /// Tokens over which the rewriting of a static program is averaged: a chunk.
 const STATIC_WINDOW: usize = 16;
+/// Columns or words that a command of AiM goes over, at the most.
+const OPERATION_SIZE: usize = 64;
+/// Channels of the AiM module that FC is spelled for.
+const CHANNELS: usize = 32;
 /// The number of the request that is looked at.
 const REQUEST: usize = 0;
 
@@ -76,6 +85,27 @@ pub struct AttentionCost {
     pub command_bytes_per_token: f64,
     /// Bytes of the static program that are others with a token more, at their places.
     pub static_bytes_per_token: f64,
+    /// A token in all layers; none where the rank has no room for those of one KV head.
+    pub all_layers: Option<LayersCost>,
+}
+
+/// What the host does for a token more of a request in all its layers, but for rows that become needed.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LayersCost {
+    /// Layers of the model.
+    pub layers: usize,
+    /// KV heads of each that the rank holds, as many as there is room for.
+    pub kv_heads: usize,
+    /// Runs that it starts, with or without layers in the configuration: each has operands of its own.
+    pub starts: u64,
+    /// Writes to the configuration and the Va2Pa table: T_cur.
+    pub writes: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Writes if the configuration had no layers: T_cur, and a segment of the table for each layer and KV head.
+    pub writes_without: u64,
+    /// Bytes of them.
+    pub bytes_without: u64,
 }
 
 /// A fully-connected operator.
@@ -93,6 +123,21 @@ pub struct MatrixCost {
     pub static_bytes: u64,
     /// The static program fits the command buffer.
     pub static_fits: bool,
+    /// Bytes of the static program whose commands go over up to 64 columns or words each.
+    pub static_sized_bytes: u64,
+    /// The same on a module of 32 AiM channels, if the matrix fits.
+    pub on_aim: Option<AimCost>,
+}
+
+/// A fully-connected operator on AiM channels.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AimCost {
+    /// Bytes of the dispatcher's program.
+    pub program_bytes: u64,
+    /// Bytes of the static program, with a command for each column or word.
+    pub static_bytes: u64,
+    /// Bytes of the static program whose commands go over up to 64 of them, as AiM's do.
+    pub static_sized_bytes: u64,
 }
 
 /// Studies attention in each of the contexts. `progress` is told after each.
@@ -117,11 +162,21 @@ pub fn matrices(config: &Config, model: &Model) -> Result<Vec<MatrixCost>, Study
     let of = |(operator, rows, columns)| {
         let layout = MatrixLayout::new(config, rows, columns)?;
         let program = gemv(&layout, IoBuffers::PingPong);
-        let mut commands = 0_u64;
-        program.spell(&[0; REQUESTS], 0, |_| commands += 1);
-        let (program_bytes, static_bytes) = (8 * program.words()?.len() as u64, 8 * (commands + 1));
-        let static_fits = commands < COMMANDS as u64;
-        Ok(MatrixCost { operator, rows, columns, program_bytes, static_bytes, static_fits })
+        let (mut commands, mut sized) = (0_u64, Sized::default());
+        program.spell(&[0; REQUESTS], 0, |command| {
+            commands += 1;
+            sized.take(command);
+        });
+        Ok(MatrixCost {
+            operator,
+            rows,
+            columns,
+            program_bytes: 8 * program.words()?.len() as u64,
+            static_bytes: bytes_of(commands),
+            static_fits: commands < COMMANDS as u64,
+            static_sized_bytes: bytes_of(sized.commands),
+            on_aim: on_aim(rows, columns)?,
+        })
     };
     let first = if model.gated { 2 * model.ffn } else { model.ffn };
     let operators = [
@@ -132,6 +187,60 @@ pub fn matrices(config: &Config, model: &Model) -> Result<Vec<MatrixCost>, Study
         ("lm_head", model.vocab, model.hidden),
     ];
     operators.into_iter().map(of).collect()
+}
+
+/// Bytes of a static program of so many commands, and an END.
+fn bytes_of(commands: u64) -> u64 {
+    8 * (commands + 1)
+}
+
+/// Counts commands where one may go over several columns of a row, or words of a buffer.
+#[derive(Default)]
+struct Sized {
+    commands: u64,
+    /// The last command, and how many it goes over.
+    last: Option<(Dispatch, usize)>,
+}
+
+impl Sized {
+    fn take(&mut self, command: Dispatch) {
+        let joins = |(last, size): &(Dispatch, usize)| {
+            let next = Dispatch {
+                column: last.column.wrapping_add(command.kind.has_row().into()),
+                word: last.word.wrapping_add(1),
+                last: command.last,
+                first: false,
+                opens: false,
+                ..*last
+            };
+            let is_sized = command.kind.has_row() || command.kind == Opcode::WrShared;
+            is_sized && !last.last && *size < OPERATION_SIZE && next == command
+        };
+        let size = self.last.as_ref().filter(|last| joins(last)).map_or(0, |(_, size)| *size);
+        self.commands += u64::from(size == 0);
+        self.last = Some((command, size + 1));
+    }
+}
+
+/// A matrix on a module of AiM channels.
+fn on_aim(rows: usize, columns: usize) -> Result<Option<AimCost>, StudyError> {
+    let options = AimOptions { channels: CHANNELS, ..AimOptions::default() };
+    let Ok(layout) = AimLayout::new(&Config::gddr6_aim(), &options, rows, columns, 0) else {
+        return Ok(None);
+    };
+    let fillings = aim::fillings(&layout, &options);
+    let program = aim::product(&layout, &options, &fillings);
+    let (mut commands, mut single) = (0, 0);
+    program.spell(&[0; REQUESTS], 0, |command| {
+        let is_sized = matches!(command.kind, Opcode::MacScore | Opcode::WrShared);
+        commands += 1;
+        single += if is_sized { command.word.into() } else { 1 };
+    });
+    Ok(Some(AimCost {
+        program_bytes: 8 * program.words()?.len() as u64,
+        static_bytes: bytes_of(single),
+        static_sized_bytes: bytes_of(commands),
+    }))
 }
 
 fn attention_in(
@@ -165,13 +274,86 @@ fn attention_in(
         passes: used.passes,
         commands,
         program_bytes: 8 * described.words()?.len() as u64,
-        static_bytes: 8 * (commands + 1), // and an END
+        static_bytes: bytes_of(commands),
         static_fits: commands < COMMANDS as u64,
         configuration_bytes_per_token: work.configuration,
         va2pa_bytes_per_token: work.va2pa,
         command_bytes_per_token: work.commands,
         static_bytes_per_token: 8.0 * changed as f64 / (context - from).max(1) as f64,
+        all_layers: all_layers(config, model, &longest)?,
     })
+}
+
+/// Counts what the driver writes for the last token of a context, in all layers of as many KV heads as fit.
+fn all_layers(
+    config: &Config,
+    model: &Model,
+    longest: &HeadLayout,
+) -> Result<Option<LayersCost>, StudyError> {
+    let (k, v) = KvRows::wanted(longest);
+    let room = ENTRIES.min(config.organisation.rows - 1) / (k + v);
+    let of_model = model.heads / model.group();
+    let fits = |heads: &usize| of_model % heads == 0 && model.layers * heads <= room;
+    let Some(kv_heads) = (1..=of_model).rev().find(fits) else { return Ok(None) };
+    let parts = (0..model.layers * kv_heads).map(|part| {
+        let mut rows = KvRows::default();
+        rows.grow(longest, part * (k + v)..)?;
+        Ok(rows)
+    });
+    let parts = parts.collect::<Result<Vec<_>, DriverError>>()?;
+    let of_run = program::heads_at_once(longest.context);
+    let (with, without) =
+        (with_layers(config, longest, &parts, model.group())?, without(config, longest, &parts)?);
+    Ok(Some(LayersCost {
+        layers: model.layers,
+        kv_heads,
+        starts: (parts.len() * model.group().div_ceil(of_run)) as u64,
+        writes: with.count(),
+        bytes: with.bytes(),
+        writes_without: without.count(),
+        bytes_without: without.bytes(),
+    }))
+}
+
+/// What is written for the last token of a context of a request with so many layers.
+fn with_layers(
+    config: &Config,
+    longest: &HeadLayout,
+    parts: &[KvRows],
+    group: usize,
+) -> Result<Writes, StudyError> {
+    let mut rank = Attached::engine(config, Options::default()).expect("an L3 rank");
+    let mut requests = Requests::with_layers(*longest, parts.len())?;
+    let of_run = program::heads_at_once(longest.context);
+    let mut before = Writes::default();
+    for context in [longest.context.saturating_sub(1).max(1), longest.context] {
+        before = requests.driver().writes();
+        let layout = HeadLayout::new(config, longest.head_dim, context, 0)?;
+        for (layer, rows) in parts.iter().enumerate() {
+            let part = Part { request: REQUEST, layer };
+            for first in (0..group).step_by(of_run) {
+                let (heads, is_last) = ((group - first).min(of_run), first + of_run >= group);
+                requests.configure(&mut rank, part, &layout, rows, (heads, is_last))?;
+            }
+        }
+    }
+    Ok(requests.driver().writes().since(&before))
+}
+
+/// The same without layers in the configuration: all rows are in the table, and each layer takes a segment.
+fn without(config: &Config, longest: &HeadLayout, parts: &[KvRows]) -> Result<Writes, StudyError> {
+    let mut rank = Attached::engine(config, Options::default()).expect("an L3 rank");
+    let mut driver = Driver::new();
+    let mut before = Writes::default();
+    for context in [longest.context.saturating_sub(1).max(1), longest.context] {
+        before = driver.writes();
+        for (part, rows) in parts.iter().enumerate() {
+            let rows = rows.virtual_rows(longest);
+            driver.rows(&mut rank, REQUEST as u8, part * rows.len(), &rows)?;
+            driver.tokens(&mut rank, REQUEST as u8, context as u32).map_err(DriverError::from)?;
+        }
+    }
+    Ok(driver.writes().since(&before))
 }
 
 /// The tokens of each request's configuration.
@@ -228,7 +410,7 @@ fn work(config: &Config, longest: &HeadLayout, heads: usize) -> Result<Work, Stu
         let held = rows.len();
         let new = allocator.rows_of(request).into_iter().flatten().skip(held);
         rows.grow(&layout, new.map(|row| row as usize))?;
-        requests.configure(&mut rank, REQUEST, &layout, &rows, heads)?;
+        requests.configure(&mut rank, REQUEST, &layout, &rows, (heads, true))?;
         before.get_or_insert(requests.driver().writes());
     }
     let (before, after) = (before.unwrap_or_default(), requests.driver().writes());

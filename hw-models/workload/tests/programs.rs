@@ -21,7 +21,7 @@ use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::U;
 use pimlico_workload::l3;
 use pimlico_workload::l3::attention::AttentionError;
-use pimlico_workload::l3::attention::Requests;
+use pimlico_workload::l3::attention::{Part, Requests};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -248,6 +248,48 @@ fn rows_may_lie_anywhere() {
     // The program is loaded once, and what a request has stays.
     let writes = requests.driver().writes();
     assert!(writes.commands < 64 && writes.tokens == 3 && writes.segments == 3, "{writes:?}");
+}
+
+/// Layers run by turns, token after token: their rows are in the table once, and T_cur is all that is written for a token
+/// more. What each computes is what it computes alone.
+#[test]
+fn a_token_more_takes_one_write_for_all_layers() {
+    let (head_dim, layers, group) = (80, 3, 2);
+    let longest = layout(head_dim, 1100);
+    let (k, v) = KvRows::wanted(&longest);
+    let of_layer = |layer: usize| {
+        let mut rows = KvRows::default();
+        rows.grow(&longest, 7 + (layers - layer) * 2 * (k + v)..).expect("rows");
+        rows
+    };
+    let mut rank_of_all = rank();
+    let mut host = HostPort::new().expect("an image");
+    let mut requests = Requests::with_layers(longest, layers).expect("it fits");
+    let mut before = requests.driver().writes();
+    for context in [40, 41, 42] {
+        let now = layout(head_dim, context);
+        for layer in 0..layers {
+            let head = head(head_dim, context, group, (context * layers + layer) as u64);
+            let rows = of_layer(layer);
+            let writes = kv_cache::writes_to(&now, &rows, &head);
+            host.transfer(&mut rank_of_all, writes).expect("places");
+            let part = Part { request: 0, layer };
+            let result = requests.run(&mut rank_of_all, part, &now, &rows, &head.queries);
+            let result = result.expect("no fault");
+            let mut alone = rank();
+            let mut host = HostPort::new().expect("an image");
+            host.transfer(&mut alone, kv_cache::writes(&now, &head)).expect("places");
+            let expected =
+                l3::attention::run_head(&mut alone, &now, &head.queries).expect("no fault");
+            assert_eq!((result.scores, result.context), (expected.scores, expected.context));
+        }
+        let writes = requests.driver().writes();
+        if context > 40 {
+            assert_eq!((writes.since(&before).count(), writes.since(&before).tokens), (1, 1));
+        }
+        before = writes;
+    }
+    assert_eq!((before.segments, before.layers), (1, 1));
 }
 
 #[test]

@@ -79,6 +79,8 @@ pub enum Over {
 #[derive(Clone, Debug)]
 pub struct Program {
     steps: Vec<Step>,
+    /// The request goes on to its next layer.
+    ends_layer: bool,
 }
 
 impl Program {
@@ -86,14 +88,20 @@ impl Program {
     pub fn new(describe: impl FnOnce(&mut Builder)) -> Self {
         let mut builder = Builder::default();
         describe(&mut builder);
-        Self { steps: builder.steps }
+        Self { steps: builder.steps, ends_layer: false }
+    }
+
+    /// The same as the last program of a layer, or not: whether its END sends the request on to the next.
+    pub fn ending_layer(self, ends_layer: bool) -> Self {
+        Self { ends_layer, ..self }
     }
 
     /// The words for the dispatcher.
     pub fn words(&self) -> Result<Vec<u64>, ProgramError> {
         let mut words = Vec::new();
         write(&self.steps, 0, &mut words)?;
-        words.push(Instruction::End.encode());
+        let end = if self.ends_layer { Instruction::EndLayer } else { Instruction::End };
+        words.push(end.encode());
         if words.len() > COMMANDS {
             return Err(ProgramError::Words(words.len()));
         }

@@ -94,9 +94,21 @@ fn text(document: &Document) -> Page {
             ]
         }),
     );
-    text += "\nfully-connected operators: written once\n\n";
+    text += "\na token more of a request in all layers of the KV heads that a rank has room for, with layers in the \
+             configuration and without; beside it the rows that become needed\n\n";
+    text += layers(attention);
+    text += "\nfully-connected operators: written once; static programs with a command for each column, and with \
+             commands for up to 64 of them, as AiM's\n\n";
     text += output::table(
-        &["operator", "rows", "columns", "program, bytes", "static, bytes", "fits 96 KB"],
+        &[
+            "operator",
+            "rows",
+            "columns",
+            "program, bytes",
+            "static, bytes",
+            "fits 96 KB",
+            "64 columns, bytes",
+        ],
         fc.iter().map(|cost| {
             vec![
                 cost.operator.to_owned(),
@@ -105,10 +117,56 @@ fn text(document: &Document) -> Page {
                 grouped(cost.program_bytes),
                 grouped(cost.static_bytes),
                 yes(cost.static_fits),
+                grouped(cost.static_sized_bytes),
             ]
         }),
     );
+    text += "\nthe same on 32 AiM channels, whose PUs read side by side\n\n";
+    text += output::table(
+        &["operator", "program, bytes", "static, bytes", "64 columns, bytes"],
+        fc.iter().filter_map(|cost| cost.on_aim.map(|on_aim| (cost, on_aim))).map(
+            |(cost, on_aim)| {
+                vec![
+                    cost.operator.to_owned(),
+                    grouped(on_aim.program_bytes),
+                    grouped(on_aim.static_bytes),
+                    grouped(on_aim.static_sized_bytes),
+                ]
+            },
+        ),
+    );
     text
+}
+
+/// A token in all layers.
+fn layers(attention: &[AttentionCost]) -> Page {
+    let table = output::table(
+        &[
+            "context",
+            "layers",
+            "KV heads",
+            "starts/token",
+            "writes/token",
+            "bytes/token",
+            "without: writes/token",
+            "without: bytes/token",
+        ],
+        attention.iter().filter_map(|cost| cost.all_layers.map(|all| (cost, all))).map(
+            |(cost, all)| {
+                vec![
+                    grouped(cost.context as u64),
+                    all.layers.to_string(),
+                    all.kv_heads.to_string(),
+                    grouped(all.starts),
+                    grouped(all.writes),
+                    grouped(all.bytes),
+                    grouped(all.writes_without),
+                    grouped(all.bytes_without),
+                ]
+            },
+        ),
+    );
+    Page::from(table)
 }
 
 fn yes(yes: bool) -> String {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Attention on a rank: requests, their programs and their rows.
 
+use super::gemv::Slot;
 use crate::placement::NoRoom;
 use crate::results::{Attention, scale};
 use half::f16;
@@ -81,37 +82,67 @@ pub fn run_head(
     requests.run(rank, 0, layout, &rows, queries)
 }
 
+/// What of a request is to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The request.
+    pub request: usize,
+    /// K and V: number of its layer. Each KV head that the rank holds is a layer of its own.
+    pub layer: usize,
+}
+
+impl From<usize> for Part {
+    /// A request of one layer.
+    fn from(request: usize) -> Self {
+        Self { request, layer: 0 }
+    }
+}
+
 /// What a request is started with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configured {
     slot: u8,
     address: u16,
     passes: usize,
+    /// The request goes on to its next layer.
+    ends_layer: bool,
 }
 
-/// Requests on a module, whose contexts have the same shape and grow.
+/// Requests on a module, whose contexts have the same shape and grow. Those with several layers have each in the
+/// table, and run them by turns, one program and one T_cur for all.
 #[derive(Debug)]
 pub struct Requests {
     driver: Driver,
     /// The longest context that may come.
     longest: HeadLayout,
-    /// Entries of the Va2Pa table for each.
+    /// Entries of the Va2Pa table for each layer.
     entries: usize,
+    /// Layers of each.
+    layers: usize,
+    /// The layer that the dispatcher is at, for each slot.
+    current: [usize; REQUESTS],
     /// What is run in place of the program that would be built.
     program: Option<Vec<u64>>,
 }
 
 impl Requests {
-    /// For contexts up to that of a layout.
+    /// For contexts up to that of a layout, of one layer.
     pub fn new(longest: HeadLayout) -> Result<Self, AttentionError> {
+        Self::with_layers(longest, 1)
+    }
+
+    /// For contexts up to that of a layout, of so many layers: those of the model, for each KV head that the rank holds.
+    pub fn with_layers(longest: HeadLayout, layers: usize) -> Result<Self, AttentionError> {
         if longest.context > MAX_CONTEXT {
             return Err(AttentionError::Tokens(longest.context));
         }
         let (k, v) = KvRows::wanted(&longest);
-        if k + v > ENTRIES {
-            return Err(DriverError::Entries { rows: k + v }.into());
+        let (entries, rows) = (k + v, layers * (k + v));
+        if rows > ENTRIES {
+            return Err(DriverError::Entries { rows }.into());
         }
-        Ok(Self { driver: Driver::new(), longest, entries: k + v, program: None })
+        let current = [0; REQUESTS];
+        Ok(Self { driver: Driver::new(), longest, entries, layers, current, program: None })
     }
 
     /// Has a program run in place of the one that would be built.
@@ -124,15 +155,31 @@ impl Requests {
         &self.driver
     }
 
+    /// The same, for other operators between its runs: in the slots and entries of [`free`](Self::free).
+    pub fn driver_mut(&mut self) -> &mut Driver {
+        &mut self.driver
+    }
+
+    /// Layers of each.
+    pub fn layers(&self) -> usize {
+        self.layers
+    }
+
+    /// What so many requests, fewer than 15, leave free: a number in the configuration, and entries from one on.
+    pub fn free(&self, requests: usize) -> Slot {
+        Slot { number: BLOCK_REQUEST - 1, entry: requests * self.layers * self.entries }
+    }
+
     /// The configuration and the segment of the Va2Pa table that a request has. Where there are not
     /// enough, requests take turns.
     fn slot(&self, request: usize) -> (u8, usize) {
-        let slots = (ENTRIES / self.entries).min(REQUESTS - 1); // one is that of the first block
+        let entries = self.layers * self.entries;
+        let slots = (ENTRIES / entries).min(REQUESTS - 1); // one is that of the first block
         let slot = request % slots;
-        (slot as u8, slot * self.entries)
+        (slot as u8, slot * entries)
     }
 
-    /// Writes what changes for a request: rows, program, T_cur.
+    /// Writes what changes for query heads of a request, which may be the last of its layer: rows, program, T_cur.
     ///
     /// # Panics
     ///
@@ -140,19 +187,26 @@ impl Requests {
     pub fn configure(
         &mut self,
         rank: &mut dyn RankDevice,
-        request: usize,
+        part: impl Into<Part>,
         layout: &HeadLayout,
         rows: &KvRows,
-        heads: usize,
+        (heads, is_last): (usize, bool),
     ) -> Result<Configured, AttentionError> {
         assert!(layout.context <= self.longest.context, "a longer context than the longest");
+        let Part { request, layer } = part.into();
         let (slot, base) = self.slot(request);
         let rows = rows.virtual_rows(&self.longest);
-        self.driver.rows(rank, slot, base, &rows)?;
+        self.driver.segment(rank, slot, base, rows.len())?;
+        self.driver.entries(rank, base + layer * self.entries, &rows)?;
+        if self.layers > 1 {
+            self.driver.layers(rank, slot, self.layers as u16, self.entries as u16)?;
+        }
+        let ends_layer = self.layers > 1 && is_last;
         let ScoreBufferUse { kind, block, passes, .. } = program::score_buffer_use(layout, heads);
         let words = match &self.program {
             Some(words) => words.clone(),
             None => program::attention(&self.longest, heads, rank.options().sums, kind)
+                .ending_layer(ends_layer)
                 .words()
                 .map_err(DriverError::from)?,
         };
@@ -163,25 +217,28 @@ impl Requests {
             tokens -= block;
         }
         self.driver.tokens(rank, slot, tokens as u32)?;
-        Ok(Configured { slot, address, passes })
+        Ok(Configured { slot, address, passes, ends_layer })
     }
 
     /// Runs the query heads of a request that share K and V, which are in these rows already.
     ///
     /// # Panics
     ///
-    /// If the context is longer than the longest, or there are not all of its rows.
+    /// If the context is longer than the longest, or there are not all of its rows; if the layers of a request do not
+    /// come in their order, the first behind the last.
     pub fn run(
         &mut self,
         rank: &mut dyn RankDevice,
-        request: usize,
+        part: impl Into<Part>,
         layout: &HeadLayout,
         rows: &KvRows,
         queries: &[Vec<u16>],
     ) -> Result<Attention, AttentionError> {
-        let mut whole = Attention::default();
-        for queries in queries.chunks(program::heads_at_once(layout.context)) {
-            let part = self.run_together(rank, request, layout, rows, queries)?;
+        let (of, mut whole) = (part.into(), Attention::default());
+        let mut chunks = queries.chunks(program::heads_at_once(layout.context)).peekable();
+        while let Some(queries) = chunks.next() {
+            let is_last = chunks.peek().is_none();
+            let part = self.run_heads(rank, of, layout, rows, (queries, is_last))?;
             whole.scores.extend(part.scores);
             whole.weights.extend(part.weights);
             whole.context.extend(part.context);
@@ -201,14 +258,27 @@ impl Requests {
     pub fn run_together(
         &mut self,
         rank: &mut dyn RankDevice,
-        request: usize,
+        part: impl Into<Part>,
         layout: &HeadLayout,
         rows: &KvRows,
         queries: &[Vec<u16>],
     ) -> Result<Attention, AttentionError> {
+        self.run_heads(rank, part.into(), layout, rows, (queries, true))
+    }
+
+    fn run_heads(
+        &mut self,
+        rank: &mut dyn RankDevice,
+        part: Part,
+        layout: &HeadLayout,
+        rows: &KvRows,
+        (queries, is_last): (&[Vec<u16>], bool),
+    ) -> Result<Attention, AttentionError> {
         let (heads, context) = (queries.len(), layout.context);
-        let Configured { slot, address, passes } =
-            self.configure(rank, request, layout, rows, heads)?;
+        let Configured { slot, address, passes, ends_layer } =
+            self.configure(rank, part, layout, rows, (heads, is_last))?;
+        let current = &mut self.current[usize::from(slot)];
+        assert_eq!(part.layer, *current, "the layers of a request come in their order");
         let operands: Vec<_> = queries
             .iter()
             .flat_map(|q| (0..layout.bursts()).map(|burst| mapping::beats_of(q, burst)))
@@ -235,6 +305,9 @@ impl Requests {
             }
         })?;
         let statistics = rank.end();
+        if ends_layer {
+            *current = (*current + 1) % self.layers;
+        }
         let complete = |what: &str, of_heads: Vec<Results>| -> Result<Vec<_>, DriverError> {
             let of_heads = of_heads.into_iter().enumerate();
             of_heads.map(|(n, of_head)| of_head.complete(|| format!("{what}, head {n}"))).collect()

@@ -8,7 +8,8 @@ use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::Findings;
 use crate::judge::pins::PinLog;
-use crate::l3::{attention, gemv};
+use crate::l3::attention::{AttentionError, Part, Requests};
+use crate::l3::gemv;
 use crate::placement::Placement;
 use crate::report::{Error, Load, Operator, Spread, Written};
 use crate::results::Attention;
@@ -18,7 +19,8 @@ use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
     CHIPS, Config, Mdq, Normalise, RankDevice, RankRun, Ranks, Statistics, Topology,
 };
-use pimlico_host::driver::Driver;
+use pimlico_dpa::ENTRIES;
+use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
 use pimlico_model::data::Head;
 use std::ops::Range;
@@ -28,6 +30,10 @@ struct Member<'a> {
     rank: &'a mut dyn RankDevice,
     host: HostPort,
     pins: PinLog,
+    /// The one request, which goes through K and V of all layers.
+    requests: Requests,
+    /// K and V heads of a layer that it holds.
+    kv_heads: usize,
     /// The first row of the banks that is free.
     row: usize,
 }
@@ -100,15 +106,20 @@ impl<'a> OnRanks<'a> {
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
         let Resident { weights, shape, tokens, io_buffers } = resident;
-        let member = |(rank, pins): (&'a mut dyn RankDevice, PinLog)| {
-            let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-            Ok(Member { rank, host, pins, row: 0 })
-        };
-        let mut members: Vec<_> =
-            ranks.into_iter().map(member).collect::<Result<_, TransferError>>()?;
-        let config = members[0].rank.config().clone();
+        let config = ranks[0].0.config().clone();
         let topology = together.map_or(Topology::ONE, |ranks| ranks.topology());
         let placement = Placement::new(&config, topology);
+        let longest = HeadLayout::new(&config, shape.head_dim, tokens, 0)
+            .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
+        let rank_of = |head| placement.of_head(0, head, shape.kv_heads);
+        let member = |(number, (rank, pins)): (usize, (&'a mut dyn RankDevice, PinLog))| {
+            let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+            let kv_heads = (0..shape.kv_heads).filter(|head| rank_of(*head) == number).count();
+            let requests = one_request(longest, weights.layers().len() * kv_heads)?;
+            Ok(Member { rank, host, pins, requests, kv_heads, row: 0 })
+        };
+        let members = ranks.into_iter().enumerate().map(member);
+        let mut members: Vec<_> = members.collect::<Result<_, AttentionError>>()?;
         let mut layers = Vec::with_capacity(weights.layers().len());
         for [qkv, projection, ffn1, ffn2] in weights.layers() {
             let matrices = [
@@ -119,7 +130,7 @@ impl<'a> OnRanks<'a> {
             ];
             let mut caches = Vec::with_capacity(shape.kv_heads);
             for head in 0..shape.kv_heads {
-                let rank = placement.of_head(0, head, shape.kv_heads);
+                let rank = rank_of(head);
                 let row = &mut members[rank].row;
                 let cache = HeadLayout::new(&config, shape.head_dim, tokens, *row)
                     .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
@@ -137,6 +148,16 @@ impl<'a> OnRanks<'a> {
             Some(layer) => self.layers[layer].matrices[kind.place()].clone(),
             None => self.lm_head.clone(),
         }
+    }
+
+    /// The layer of the rank's request that K and V of a head are.
+    fn part(&self, layer: usize, number: usize) -> Part {
+        let caches = &self.layers[layer].caches;
+        let (rank, _) = caches[number];
+        let before = caches[..number].iter().filter(|(of, _)| *of == rank).count();
+        let Member { requests, kv_heads, .. } = &self.members[rank];
+        let layer = if requests.layers() > 1 { layer * kv_heads + before } else { 0 };
+        Part { request: 0, layer }
     }
 
     /// Rank and place of K and V of a head with so many tokens.
@@ -162,6 +183,16 @@ impl<'a> OnRanks<'a> {
         let accesses = writes.iter().map(|(rank, cost)| (*rank, cost.cycles));
         let cycles = ranks.one_after_the_other(accesses);
         Written { cost: Statistics { cycles, ..cost }, bytes }
+    }
+}
+
+/// The one request of a rank, of so many layers. Each has its entries of the Va2Pa table, if there is room for those of
+/// a matrix beside them; else they take turns.
+fn one_request(longest: HeadLayout, layers: usize) -> Result<Requests, AttentionError> {
+    let (k, v) = KvRows::wanted(&longest);
+    match layers.max(1) {
+        layers if layers * (k + v) <= ENTRIES / 2 => Requests::with_layers(longest, layers),
+        _ => Requests::new(longest),
     }
 }
 
@@ -218,9 +249,11 @@ impl Machine for OnRanks<'_> {
         let (mut outputs, mut runs) = (Vec::new(), Vec::new());
         for Block { rank, layout, .. } in self.blocks(kind, layer) {
             let member = &mut self.members[rank];
-            // Attention has written to the module in between: its driver knows nothing of what is there.
-            let mut driver = Driver::new();
-            let product = gemv::multiply(&mut driver, member.rank, &layout, vector, io_buffers);
+            // Beside the entries of K and V, which stay.
+            let slot = member.requests.free(1);
+            let driver = member.requests.driver_mut();
+            let product =
+                gemv::multiply_in(slot, driver, member.rank, (&layout, vector), io_buffers);
             let (of_block, cost) =
                 product.map_err(|error| WorkloadError::matrix(kind.name(), error))?;
             outputs.extend(of_block);
@@ -254,9 +287,12 @@ impl Machine for OnRanks<'_> {
         let mut runs: Vec<RankRun> = Vec::new();
         for (number, head) in heads.iter().enumerate() {
             let (rank, layout) = self.cache(layer, number, head.k.len());
-            let member = &mut self.members[rank];
-            let mut result = attention::run_head(member.rank, &layout, &head.queries)?;
-            let mdq = member.pins.bursts(member.rank.tck() - result.statistics.cycles);
+            let part = self.part(layer, number);
+            let rows = KvRows::adjacent(&self.layers[layer].caches[number].1)
+                .map_err(AttentionError::from)?;
+            let Member { rank: device, requests, pins, .. } = &mut self.members[rank];
+            let mut result = requests.run(*device, part, &layout, &rows, &head.queries)?;
+            let mdq = pins.bursts(device.tck() - result.statistics.cycles);
             let transfers = std::mem::take(&mut result.transfers);
             let run = RankRun { rank, statistics: result.statistics, transfers, mdq };
             match runs.iter_mut().find(|earlier| earlier.rank == rank) {

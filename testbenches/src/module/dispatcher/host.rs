@@ -8,7 +8,7 @@ use pimlico_dpa::{
     CommandWord, Condition, DEPTH, Instruction, LoopSource, LoopWord, MAX_REPETITIONS,
     Modification, ModifyWord, NO_ROW, Opcode, RequestChoice, SLOTS, Target,
 };
-use pimlico_ports::{Enumerated, U, unpack};
+use pimlico_ports::{U, unpack};
 use pimlico_units::module::{DispatcherIn, DispatcherOut};
 use std::collections::VecDeque;
 
@@ -119,7 +119,8 @@ impl Host {
     /// A program and what it runs with.
     fn prepare(&mut self) {
         const USED: u64 = 32; // entries
-        self.starts = 1 + self.random.below(if self.random.one_in(4) { 12 } else { 4 });
+        let most = if self.random.one_in(4) { 12 } else { 4 };
+        self.starts = 1 + self.random.below(most);
         let requests = self.sizes.requests as u64;
         self.request = if self.random.one_in(2) { 0 } else { self.random.below(requests) };
         self.tokens = 0; // unless it is written

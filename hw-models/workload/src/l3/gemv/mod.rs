@@ -15,8 +15,14 @@ use pimlico_host::memory_controller::Transaction;
 use pimlico_host::program;
 use pimlico_model::data::Synthetic;
 
-/// The configuration that is used.
-const SLOT: u8 = 0;
+/// What a matrix has of the dispatcher: a number in the configuration, and entries of the Va2Pa table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// The number.
+    pub number: u8,
+    /// The first of the entries.
+    pub entry: usize,
+}
 
 /// Why a run failed.
 #[derive(Debug, thiserror::Error)]
@@ -77,16 +83,31 @@ pub fn multiply(
     vector: &[u16],
     io_buffers: IoBuffers,
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
+    multiply_in(Slot::default(), driver, rank, (layout, vector), io_buffers)
+}
+
+/// The same in a slot beside others.
+///
+/// # Panics
+///
+/// The same.
+pub fn multiply_in(
+    slot: Slot,
+    driver: &mut Driver,
+    rank: &mut dyn RankDevice,
+    (layout, vector): (&MatrixLayout, &[u16]),
+    io_buffers: IoBuffers,
+) -> Result<(Vec<u16>, Statistics), GemvError> {
     let words = program::gemv::gemv(layout, io_buffers).words().map_err(DriverError::from)?;
-    multiply_with(driver, rank, layout, vector, &words)
+    multiply_with(slot, driver, rank, (layout, vector), &words)
 }
 
 /// The same with a program of its own.
 fn multiply_with(
+    slot: Slot,
     driver: &mut Driver,
     rank: &mut dyn RankDevice,
-    layout: &MatrixLayout,
-    vector: &[u16],
+    (layout, vector): (&MatrixLayout, &[u16]),
     words: &[u64],
 ) -> Result<(Vec<u16>, Statistics), GemvError> {
     assert_eq!(vector.len(), layout.columns, "an element for each column");
@@ -95,13 +116,13 @@ fn multiply_with(
     // matrices of a shape.
     let row = |row: usize| u16::try_from(row).ok();
     let rows: Vec<_> = layout.bank_rows().map(row).collect();
-    driver.rows(rank, SLOT, 0, &rows)?;
+    driver.rows(rank, slot.number, slot.entry, &rows)?;
     let operands: Vec<_> =
         (0..layout.columns.div_ceil(BURST)).map(|n| mapping::beats_of(vector, n)).collect();
     let expected = layout.chunks() * layout.banks();
     let mut outputs = Results::new(expected);
     let start =
-        Start { request: SLOT, address, operands: &operands, context: 0, outputs: expected };
+        Start { request: slot.number, address, operands: &operands, context: 0, outputs: expected };
     rank.begin();
     driver.run(rank, start, &mut |made| {
         if let Made::Output(bits) = made {
@@ -164,7 +185,9 @@ pub(crate) fn block(
     drop(writes);
     let mut driver = Driver::new();
     let (outputs, cost) = match program {
-        Some(words) => multiply_with(&mut driver, rank, layout, data.vector(), words)?,
+        Some(words) => {
+            multiply_with(Slot::default(), &mut driver, rank, (layout, data.vector()), words)?
+        }
         None => multiply(&mut driver, rank, layout, data.vector(), io_buffers)?,
     };
     Ok(Block { judged: reference.beside(outputs), cost, load })
