@@ -16,7 +16,8 @@ use pimlico_model::small;
 use pimlico_workload::decode::{self, DecodeJob};
 use pimlico_workload::error::WorkloadError;
 use pimlico_workload::operator;
-use pimlico_workload::report::{JobReport, Report};
+use pimlico_workload::report::Report;
+use pimlico_workload::report::decode::DecodeReport;
 use std::path::{Path, PathBuf};
 
 fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJob {
@@ -41,7 +42,7 @@ fn run(job: &DecodeJob, options: Options) -> Result<Report, WorkloadError> {
 }
 
 fn decoded(report: &Report) -> &pimlico_workload::report::decode::DecodeReport {
-    let JobReport::Decode(decode) = &report.job else { panic!("text was decoded") };
+    let decode = report.of::<DecodeReport>().expect("text was decoded");
     decode
 }
 
