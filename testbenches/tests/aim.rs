@@ -18,7 +18,7 @@ use pimlico_workload::aim::attention;
 use pimlico_workload::decode;
 use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::operator;
-use pimlico_workload::report::JobReport;
+use pimlico_workload::report::decode::DecodeReport;
 
 const SEED: u64 = 5;
 
@@ -88,9 +88,9 @@ fn back_ends_agree_on_decoded_text() {
     };
     agree(IoBuffers::PingPong, |module| {
         let report = operator::on_module(module, &job).expect("no mismatch");
-        let JobReport::Decode(decode) = report.job else { panic!("text was decoded") };
+        let decode = report.of::<DecodeReport>().expect("text was decoded");
         assert_eq!(report.pin_violations, 0);
-        (report.total.cycles, decode.text, decode.agreement.rms_logit_error)
+        (report.total.cycles, decode.text.clone(), decode.agreement.rms_logit_error)
     });
 }
 

@@ -13,7 +13,8 @@ use pimlico_workload::decode::DecodeJob;
 use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::layer::LayerJob;
 use pimlico_workload::operator;
-use pimlico_workload::report::{JobReport, Report};
+use pimlico_workload::report::Report;
+use pimlico_workload::report::decode::DecodeReport;
 use pimlico_workload::system::How;
 use serde::Serialize;
 use std::num::NonZero;
@@ -261,10 +262,7 @@ fn matrix(rows: usize, columns: usize, seed: u64) -> GemvJob {
 
 /// Tokens of a text that went through the layers.
 pub fn tokens_of(report: &Report) -> usize {
-    match &report.job {
-        JobReport::Decode(decode) => decode.tokens.len().max(1),
-        _ => 1,
-    }
+    report.of::<DecodeReport>().map_or(1, |decode| decode.tokens.len().max(1))
 }
 
 /// The cost alone, on all cores.

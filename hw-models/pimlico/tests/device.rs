@@ -183,6 +183,7 @@ fn a_file_that_is_no_device_is_refused_with_file_and_key() {
             &["device", "show", path(&file)],
             &["run", "l3", "attention", "--device", path(&file)],
             &["sweep", "dram", "--device", path(&file)],
+            &["sweep", "vendor", "--device", path(&file)],
             &["spd", "check", "--device", path(&file)],
         ] {
             let message = refused(words);
@@ -199,6 +200,10 @@ fn a_file_that_is_no_device_is_refused_with_file_and_key() {
         ),
         ("run aim attention --device gddr6-aim --ranks 2", "unexpected argument '--ranks' found"),
         ("sweep dram --device gddr6-aim", "--device gddr6-aim: system = \"aim\", expected \"l3\""),
+        (
+            "sweep vendor --device gddr6-aim",
+            "--device gddr6-aim: system = \"aim\", expected \"l3\"",
+        ),
         ("sweep timing --key X --from 1 --to 2", "--key: no such timing: \"X\"; there are BL,"),
         ("sweep timing --key RP --from 9 --to 8", "--from 9 --to 8: expected no less"),
         ("sweep timing --key RP --from 9 --to 999999", "at most 256 values"),
@@ -227,5 +232,36 @@ fn a_timing_is_swept() {
     for pair in values.windows(2) {
         let [less, more] = [tck(&pair[0]), tck(&pair[1])];
         assert!(less.len() >= 5 && less.iter().zip(&more).all(|(less, more)| less < more));
+    }
+}
+
+#[test]
+fn a_vendors_choices_are_swept_on_one_device() {
+    let sweep = "sweep vendor --quick --tokens 1 --json";
+    let of_toy = report(sweep, &["--device", TOY]);
+    let rows = of_toy["rows"].as_array().expect("a list");
+    for row in rows {
+        let cells = row["cells"].as_array().expect("a list");
+        let choice = |cell: &Value| (cell["faw_banks"].as_u64(), cell["mdq"].clone());
+        let choices: Vec<_> = cells.iter().map(choice).collect();
+        let expected = [(16, "private"), (16, "shared"), (4, "private"), (4, "shared")];
+        assert_eq!(choices, expected.map(|(banks, mdq)| (Some(banks), mdq.into())));
+        assert!(cells.iter().all(|cell| cell["dram"] == "toy"), "{cells:?}");
+        // Chips of 256 Mb.
+        assert!(cells.iter().all(|cell| cell.get("chip_gbit").is_none()), "{cells:?}");
+    }
+    // The same as the sweep of presets has of one of them.
+    let alone = report(sweep, &["--device", "ddr4-3200-16gb"]);
+    let all = report(sweep, &[]);
+    let pairs = alone["rows"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .zip(all["rows"].as_array().expect("a list"));
+    for (alone, all) in pairs {
+        assert_eq!(
+            alone["cells"].as_array().expect("a list"),
+            &all["cells"].as_array().expect("a list")[4..]
+        );
     }
 }

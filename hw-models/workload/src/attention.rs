@@ -7,11 +7,12 @@
 
 use crate::operator::Tasks;
 use crate::outcome::Outcome;
-use crate::report::{AttentionReport, JobReport};
+use crate::report::{JobReport, ScoreBuffer, Stages};
 use crate::system::System;
 use crate::task::{AttentionTask, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_model::data::Distribution;
+use serde::Serialize;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -32,6 +33,27 @@ pub struct AttentionJob {
     pub seed: u64,
 }
 
+/// Attention.
+#[derive(Clone, Debug, Serialize)]
+pub struct AttentionReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Of each request its tokens.
+    pub contexts: Vec<usize>,
+    /// Query heads.
+    pub heads: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How full the score buffer was.
+    pub score_buffer: ScoreBuffer,
+    /// Where the error comes from; the worst of all heads.
+    pub stages: Stages,
+}
+
 impl AttentionJob {
     fn task(&self) -> AttentionTask {
         let Self { head_dim, heads, group, ref contexts, distribution, seed, .. } = *self;
@@ -50,7 +72,7 @@ impl Tasks for AttentionJob {
     }
 
     fn about(&self, system: &dyn System, outcome: &Outcome) -> JobReport {
-        JobReport::Attention(AttentionReport {
+        JobReport::new(AttentionReport {
             model: self.model.clone(),
             head_dim: self.head_dim,
             contexts: self.contexts.clone(),

@@ -3,13 +3,15 @@
 
 use crate::operator::Tasks;
 use crate::outcome::Outcome;
-use crate::report::{FcReport, JobReport};
+use crate::report::JobReport;
 use crate::system::System;
 use crate::task::{MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_model::Model;
 use pimlico_model::data;
 use rand_xoshiro::rand_core::RngCore;
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// An operator: a matrix times a vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,17 @@ pub struct FcJob {
     pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
+}
+
+/// The fully-connected operators of a decoder layer.
+#[derive(Clone, Debug, Serialize)]
+pub struct FcReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Modules that share the layer out among them (tensor parallelism).
+    pub tp: usize,
+    /// Rows and columns of each operator's matrix, by its name.
+    pub shapes: BTreeMap<&'static str, [usize; 2]>,
 }
 
 impl FcJob {
@@ -92,7 +105,7 @@ impl Tasks for FcJob {
 
     fn about(&self, _: &dyn System, _: &Outcome) -> JobReport {
         let shape = |shape: &MatrixShape| (shape.operator, [shape.rows, shape.columns]);
-        JobReport::Layer(FcReport {
+        JobReport::new(FcReport {
             model: self.model.clone(),
             tp: self.tp,
             shapes: self.shapes.iter().map(shape).collect(),

@@ -3,10 +3,11 @@
 
 use crate::operator::Tasks;
 use crate::outcome::Outcome;
-use crate::report::{GemvReport, JobReport};
+use crate::report::JobReport;
 use crate::system::System;
 use crate::task::{MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
+use serde::Serialize;
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,17 @@ pub struct GemvJob {
     pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
+}
+
+/// A matrix times a vector.
+#[derive(Clone, Debug, Serialize)]
+pub struct GemvReport {
+    /// Rows of the matrix: outputs.
+    pub rows: usize,
+    /// Columns of the matrix: inputs.
+    pub columns: usize,
+    /// How the vector comes to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
 }
 
 impl Tasks for GemvJob {
@@ -35,6 +47,6 @@ impl Tasks for GemvJob {
     fn about(&self, system: &dyn System, _: &Outcome) -> JobReport {
         let Self { rows, columns, io_buffers, .. } = *self;
         let io_buffers = system.io_buffers(io_buffers).name();
-        JobReport::Gemv(GemvReport { rows, columns, io_buffers })
+        JobReport::new(GemvReport { rows, columns, io_buffers })
     }
 }

@@ -6,12 +6,13 @@ use crate::fc;
 use crate::machine::Kind;
 use crate::operator::Tasks;
 use crate::outcome::Outcome;
-use crate::report::{DecoderReport, JobReport, LayersReport, RollUp};
+use crate::report::{JobReport, LayersReport, RollUp, Stages};
 use crate::system::System;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
+use serde::Serialize;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -30,6 +31,33 @@ pub struct LayerJob {
     pub io_buffers: IoBuffers,
     /// Seed of the data.
     pub seed: u64,
+}
+
+/// A decoder layer, for one token.
+#[derive(Clone, Debug, Serialize)]
+pub struct DecoderReport {
+    /// Name of the language model.
+    pub model: String,
+    /// Tokens whose K and V are in the device.
+    pub context: usize,
+    /// Query heads.
+    pub heads: usize,
+    /// Elements of a head's vectors.
+    pub head_dim: usize,
+    /// Query heads that share K and V.
+    pub group: usize,
+    /// Elements of the vector that goes from layer to layer.
+    pub hidden: usize,
+    /// Elements between the matrices of the feed-forward network.
+    pub ffn: usize,
+    /// How the scores are distributed: `random` or `peaked`.
+    pub distribution: &'static str,
+    /// How the vectors come to the shared buffers: `ping-pong` or `single`.
+    pub io_buffers: &'static str,
+    /// Where the error of attention comes from; the worst of all heads.
+    pub stages: Stages,
+    /// What follows for more layers.
+    pub roll_up: RollUp,
 }
 
 impl LayerJob {
@@ -76,7 +104,7 @@ impl Tasks for LayerJob {
             model: of_layers(self.shape.layers),
         };
         let Model { heads, head_dim, hidden, ffn, .. } = self.shape;
-        JobReport::Decoder(DecoderReport {
+        JobReport::new(DecoderReport {
             model: self.model.clone(),
             context: self.context,
             heads,

@@ -2,7 +2,8 @@
 //! What an operator is: planned on a system, run there, and judged.
 //!
 //! An operator is a file that implements [`Operator`]. It says of which tasks it is made ([`Operator::plan`]) and
-//! what its report has beside costs and errors ([`Operator::judge`]); systems run tasks, all operators alike.
+//! what its report has beside costs and errors ([`Operator::judge`]); systems run tasks, all operators alike. Whoever
+//! has operators of several kinds has them as [`AnyOperator`]s.
 
 use crate::error::WorkloadError;
 use crate::outcome::Outcome;
@@ -34,37 +35,60 @@ pub trait Operator {
     fn judge(&self, system: &dyn System, outcome: Self::Outcome) -> Report;
 }
 
+/// An operator of any kind.
+pub trait AnyOperator {
+    /// Plans, runs and judges it.
+    fn execute(
+        &self,
+        system: &mut dyn System,
+        progress: Progress<'_>,
+    ) -> Result<Report, WorkloadError>;
+}
+
+impl<O: Operator> AnyOperator for O {
+    fn execute(
+        &self,
+        system: &mut dyn System,
+        progress: Progress<'_>,
+    ) -> Result<Report, WorkloadError> {
+        let plan = self.plan(system)?;
+        let outcome = self.run(plan, system, progress)?;
+        Ok(self.judge(system, outcome))
+    }
+}
+
 /// Plans, runs and judges an operator.
-pub fn execute<O: Operator + ?Sized>(
-    operator: &O,
+pub fn execute(
+    operator: &dyn AnyOperator,
     system: &mut dyn System,
     progress: Progress<'_>,
 ) -> Result<Report, WorkloadError> {
-    let plan = operator.plan(system)?;
-    let outcome = operator.run(plan, system, progress)?;
-    Ok(operator.judge(system, outcome))
+    operator.execute(system, progress)
 }
 
 /// An operator on a rank.
-pub fn on_rank<O: Operator>(
+pub fn on_rank(
     rank: &mut dyn RankDevice,
-    operator: &O,
+    operator: &dyn AnyOperator,
 ) -> Result<Report, WorkloadError> {
     execute(operator, &mut Rank::new(rank), SILENT)
 }
 
 /// An operator on the ranks of a device, which work as `options` say.
-pub fn on_ranks<O: Operator>(
+pub fn on_ranks(
     ranks: &Ranks,
     options: Options,
     how: impl Into<How>,
-    operator: &O,
+    operator: &dyn AnyOperator,
 ) -> Result<Report, WorkloadError> {
     execute(operator, &mut ManyRanks::new(ranks, options, how), SILENT)
 }
 
 /// An operator on a module of AiM channels.
-pub fn on_module<O: Operator>(module: &mut AimHost, operator: &O) -> Result<Report, WorkloadError> {
+pub fn on_module(
+    module: &mut AimHost,
+    operator: &dyn AnyOperator,
+) -> Result<Report, WorkloadError> {
     execute(operator, &mut Module::new(std::slice::from_mut(module)), SILENT)
 }
 

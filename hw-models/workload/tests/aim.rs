@@ -20,9 +20,8 @@ use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::fc;
 use pimlico_workload::io_buffers::{self, Study, gains};
 use pimlico_workload::judge::pins::PinLog;
-use pimlico_workload::layer::LayerJob;
+use pimlico_workload::layer::{DecoderReport, LayerJob};
 use pimlico_workload::operator;
-use pimlico_workload::report::JobReport;
 use pimlico_workload::system;
 use pimlico_workload::task::SILENT;
 use proptest::prelude::*;
@@ -260,7 +259,7 @@ fn a_decoder_layer_runs_from_end_to_end() {
         assert_eq!((exact.differing, exact.checked), (0, exact.outputs), "{}", operator.operator);
     }
     assert_eq!(report.pin_violations, 0);
-    let JobReport::Decoder(decoder) = &report.job else { panic!("it is a layer") };
+    let decoder = report.of::<DecoderReport>().expect("it is a layer");
     assert_eq!(decoder.io_buffers, "ping-pong", "the module's, whatever the operator asks for");
     assert_eq!(decoder.roll_up.model.cycles, 3 * report.total.cycles);
     assert!(decoder.roll_up.token.fits);

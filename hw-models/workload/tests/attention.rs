@@ -17,7 +17,7 @@ use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_model::data::{Distribution, Head, HeadShape};
-use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::attention::{AttentionJob, AttentionReport};
 use pimlico_workload::judge::pins::PinLog;
 use pimlico_workload::l3;
 use pimlico_workload::l3::attention::Requests;
@@ -446,7 +446,7 @@ fn a_long_context_stays_close_to_float64() {
     // A score is a sum of 128 products through 4 + 2 + 3 levels of additions, each rounded to 11
     // bits; a context element one of 1024 products in each of four accumulators. A weight takes the
     // roundings of scale, scaled score and difference, each half a unit at up to 8, and three more.
-    let stages = report.attention().expect("attention").stages;
+    let stages = report.of::<AttentionReport>().expect("attention").stages;
     assert!(stages.score.max_relative < 9.0 * half_ulp, "{stages:?}");
     assert!(stages.softmax.max_relative < (3.0 * 8.0 + 3.0) * half_ulp, "{stages:?}");
     assert!(stages.context.max_relative < 1024.0 * half_ulp, "{stages:?}");
@@ -459,7 +459,7 @@ fn late_normalisation_and_wide_sums_are_ten_times_closer() {
         let mut rank = rank_with(Options { normalise, sums, ..Options::default() });
         let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
         let report = operator::on_rank(&mut rank, &job).expect("it fits");
-        report.attention().expect("attention").stages.output_from_scores.max_relative
+        report.of::<AttentionReport>().expect("attention").stages.output_from_scores.max_relative
     };
     let paper = error(Normalise::Early, SumFormat::Binary16);
     let ours = error(Normalise::Late, SumFormat::Binary32);

@@ -17,8 +17,8 @@ use pimlico_model::small;
 use pimlico_workload::decode::{self, DecodeJob};
 use pimlico_workload::error::WorkloadError;
 use pimlico_workload::operator;
-use pimlico_workload::report::decode::LayerReport;
-use pimlico_workload::report::{JobReport, Report};
+use pimlico_workload::report::Report;
+use pimlico_workload::report::decode::{DecodeReport, LayerReport};
 use std::path::{Path, PathBuf};
 
 fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJob {
@@ -43,7 +43,7 @@ fn run(job: &DecodeJob, options: Options) -> Result<Report, WorkloadError> {
 }
 
 fn decoded(report: &Report) -> &pimlico_workload::report::decode::DecodeReport {
-    let JobReport::Decode(decode) = &report.job else { panic!("text was decoded") };
+    let decode = report.of::<DecodeReport>().expect("text was decoded");
     decode
 }
 

@@ -11,7 +11,7 @@ use pimlico_model::data::{Distribution, Head, HeadShape, Operands};
 use pimlico_ports::Models;
 use pimlico_units::module::AimHub;
 use pimlico_workload::aim::{Groups, attention, in_part};
-use pimlico_workload::attention::AttentionJob;
+use pimlico_workload::attention::{AttentionJob, AttentionReport};
 use pimlico_workload::channel_groups::{self, Study};
 use pimlico_workload::error::WorkloadError;
 use pimlico_workload::fc::FcJob;
@@ -149,7 +149,7 @@ fn a_report_is_of_the_whole_module() {
         assert!(all.exact.is_none_or(|exact| exact.differing == 0));
     }
     assert!(all.notes.iter().all(|note| !note.contains("were idle")));
-    let output = all.attention().expect("attention").stages.output;
+    let output = all.of::<AttentionReport>().expect("attention").stages.output;
     assert!(output.max_relative < 0.02, "{output:?}");
 }
 

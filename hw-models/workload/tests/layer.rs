@@ -6,9 +6,10 @@ use pimlico_device::{Address, Config, HostTransfer, Mdq, Options, RankDevice, Ra
 use pimlico_host::attached::Attached;
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
-use pimlico_workload::layer::LayerJob;
+use pimlico_workload::attention::AttentionReport;
+use pimlico_workload::layer::{DecoderReport, LayerJob};
 use pimlico_workload::operator;
-use pimlico_workload::report::{JobReport, Report};
+use pimlico_workload::report::Report;
 use pimlico_workload::{attention, fc, gemv};
 use pimlico_workload::{error::WorkloadError, system::How};
 
@@ -102,7 +103,7 @@ fn a_layer_is_its_operators() {
     };
     let one = operator::on_rank(&mut *rank(), &head).expect("it runs");
     assert_eq!(of_heads.cycles, 3 * one.total.cycles);
-    let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
+    let layer = report.of::<DecoderReport>().expect("a layer ran");
     assert_eq!(layer.stages.output.max_relative, of_heads.error.max_relative);
     assert_eq!(report.operators.iter().map(|o| o.cycles).sum::<u64>(), report.total.cycles);
     assert_eq!(report.pin_violations, 0);
@@ -184,7 +185,9 @@ fn ranks_compute_what_one_computes() {
         on(device, run).expect("it runs")
     };
     let (one, many) = (heads((1, 1, 1), 1), heads((3, 1, 2), 2));
-    let stages = |report: &Report| format!("{:?}", report.attention().expect("attention").stages);
+    let stages = |report: &Report| {
+        format!("{:?}", report.of::<AttentionReport>().expect("attention").stages)
+    };
     assert_eq!(stages(&one), stages(&many));
     assert_eq!(one.operators[0].commands, many.operators[0].commands);
     // Six K and V heads of two contexts on six ranks: as long as the longest.
@@ -235,7 +238,9 @@ fn ranks_of_a_dimm_that_share_their_data_lines_wait_for_each_other() {
     assert!(least_tck >= private.total.cycles && least_tck as f64 >= busy_tck(&shared));
     assert!((least_tck + 1..2 * private.total.cycles).contains(&shared.total.cycles), "{shared:?}");
     assert!(shared.total.cycles >= of(&shared).busiest_tck + of(&shared).mdq_waited_tck);
-    let stages = |report: &Report| format!("{:?}", report.attention().expect("attention").stages);
+    let stages = |report: &Report| {
+        format!("{:?}", report.of::<AttentionReport>().expect("attention").stages)
+    };
     assert_eq!(stages(&private), stages(&shared));
     assert!(shared.notes.iter().any(|note| note.starts_with("MDQ shared: ")), "{:?}", shared.notes);
     // A rank of each DIMM has lines of its own.
@@ -266,7 +271,7 @@ fn layers_roll_up() {
     let layers = Model { layers: 4, ..job().shape };
     let report =
         run_on((2, 1, 1), 1, &LayerJob { shape: layers, layers: 3, ..job() }).expect("it runs");
-    let JobReport::Decoder(layer) = &report.job else { panic!("a layer ran") };
+    let layer = report.of::<DecoderReport>().expect("a layer ran");
     let roll_up = layer.roll_up;
     assert_eq!(roll_up.layer.cycles, report.total.cycles);
     assert_eq!((roll_up.token.layers, roll_up.token.cycles), (3, 3 * report.total.cycles));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! The arguments of `pimlico run`, and the job that they ask for.
+//! The arguments of `pimlico run` that are no operator's own.
 
 use super::backend::Backend;
-use super::{Job, decode};
 use crate::device;
 use crate::dpa;
 use crate::failure::Failure;
@@ -18,44 +17,28 @@ use pimlico_device::{
     Config, DeviceSpec, Gear, Mdq, Normalise, Options, SumFormat, SystemKind, Topology,
 };
 use pimlico_model::checkpoint::config::Config as ModelConfig;
-use pimlico_model::data::Distribution;
 use pimlico_model::{Model, presets};
 use pimlico_workload::system::{AttentionSetup, How};
-use pimlico_workload::{attention, fc, gemv, layer};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-
-/// Requests of a batch, at the most.
-const MOST_REQUESTS: usize = 1024;
 
 /// Modules among which a layer is shared out, at the most.
 pub const MOST_MODULES: usize = 1024;
 
-/// The language model whose shapes are used, unless it is said.
-pub(super) const DEFAULT_MODEL: &str = "gpt-175b";
-
-/// Tokens whose K and V are in the device, unless it is said.
-pub(super) const DEFAULT_CONTEXT: usize = 2048;
-
 /// Folder for the waveforms of a mismatch, unless it is said.
 pub(super) const DEFAULT_REPORT: &str = "pimlico-report";
 
-/// The arguments of a run. What means nothing to an operator has its default; `groups` documents each.
+/// The arguments of a run, without the operator's own. What means nothing to an operator has its default; `groups`
+/// documents each.
 pub struct RunArguments {
     pub(super) system: System,
-    pub(super) op: Op,
+    /// Name of the operator
+    pub(super) op: &'static str,
+    /// Whether the operator runs in pieces on one rank as well
+    pub(super) in_pieces: bool,
     pub(super) device: Option<String>,
     /// What that is
     spec: Option<DeviceSpec>,
-    pub(super) model: String,
-    pub(super) config: Option<PathBuf>,
-    pub(super) decode: decode::DecodeArguments,
-    pub(super) context: Vec<usize>,
-    pub(super) batch: usize,
-    pub(super) heads: usize,
-    pub(super) group: Option<usize>,
-    pub(super) head_dim: Option<usize>,
-    pub(super) distribution: Distribute,
     pub(super) normalise: Option<When>,
     pub(super) sums: Option<Sums>,
     pub(super) gear: Option<GearArgument>,
@@ -66,8 +49,6 @@ pub struct RunArguments {
     pub(super) rl_mac: Option<String>,
     pub(super) refresh: Switch,
     pub(super) backend: Backend,
-    pub(super) rows: Option<usize>,
-    pub(super) cols: Option<usize>,
     pub(super) io_buffers: Option<Buffers>,
     pub(super) mode_change: Switch,
     pub(super) channels: Option<usize>,
@@ -75,9 +56,6 @@ pub struct RunArguments {
     pub(super) dimms: Option<usize>,
     pub(super) ranks: Option<usize>,
     pub(super) mdq: Option<MdqArgument>,
-    pub(super) layers: Option<usize>,
-    pub(super) tp: Option<usize>,
-    pub(super) lm_head: bool,
     pub(super) program: Option<PathBuf>,
     pub(super) context_max: Option<usize>,
     pub(super) seed: u64,
@@ -89,26 +67,12 @@ pub struct RunArguments {
     pub(super) format: FormatArguments,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum System {
     /// L3's DIMM-PIM: a rank of DDR4-3200
     L3,
     /// LoL-PIM's module: channels of GDDR6-AiM behind a hub
     Aim,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Op {
-    /// Score, softmax and context of a layer's heads, for one token that is being generated
-    Attention,
-    /// The fully-connected operators of a decoder layer
-    Fc,
-    /// A matrix times a vector, of which fully-connected layers are made
-    Gemv,
-    /// A decoder layer, for one token that is being generated: all heads and all matrices
-    Layer,
-    /// Text, token by token, with a whole language model
-    Decode,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -117,14 +81,6 @@ pub(super) enum Buffers {
     PingPong,
     /// Into the one half that there is, when it is no longer in use
     Single,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Distribute {
-    /// Weights of one order of magnitude
-    Random,
-    /// A few tokens have nearly all the weight
-    Peaked,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -152,22 +108,21 @@ pub enum Switch {
 }
 
 impl System {
+    /// All of them, in the order of the help.
+    pub(super) const ALL: [Self; 2] = [Self::L3, Self::Aim];
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::L3 => "l3",
             Self::Aim => "aim",
         }
     }
-}
 
-impl Op {
-    pub(super) fn name(self) -> &'static str {
+    /// What it is, for the help.
+    pub(super) fn about(self) -> &'static str {
         match self {
-            Self::Attention => "attention",
-            Self::Fc => "fc",
-            Self::Gemv => "gemv",
-            Self::Layer => "layer",
-            Self::Decode => "decode",
+            Self::L3 => "L3's DIMM-PIM, ranks of DDR4-3200",
+            Self::Aim => "LoL-PIM's module, channels of GDDR6-AiM behind a hub",
         }
     }
 }
@@ -183,21 +138,13 @@ impl From<System> for SystemKind {
 
 impl RunArguments {
     /// Those of an operator of which nothing is said.
-    pub(super) fn new(system: System, op: Op) -> Self {
+    pub(super) fn new(system: System, op: &'static str, in_pieces: bool) -> Self {
         Self {
             system,
             op,
+            in_pieces,
             device: None,
             spec: None,
-            model: DEFAULT_MODEL.to_owned(),
-            config: None,
-            decode: decode::DecodeArguments::default(),
-            context: vec![DEFAULT_CONTEXT],
-            batch: 1,
-            heads: 1,
-            group: None,
-            head_dim: None,
-            distribution: Distribute::Random,
             normalise: None,
             sums: None,
             gear: None,
@@ -208,8 +155,6 @@ impl RunArguments {
             rl_mac: None,
             refresh: Switch::On,
             backend: Backend::Fast,
-            rows: None,
-            cols: None,
             io_buffers: None,
             mode_change: Switch::On,
             channels: None,
@@ -217,9 +162,6 @@ impl RunArguments {
             dimms: None,
             ranks: None,
             mdq: None,
-            layers: None,
-            tp: None,
-            lm_head: false,
             program: None,
             context_max: None,
             seed: 1,
@@ -271,9 +213,9 @@ impl RunArguments {
             return Err(Failure::Input(message.to_owned()));
         }
         if topology.count() == 1 && !self.timing_only {
-            return match (self.threads, self.op) {
-                (None, _) | (_, Op::Layer) => Ok(topology),
-                (_, op) => Err(self.on_ranks("--threads", "several ranks", op)),
+            return match (self.threads, self.in_pieces) {
+                (None, _) | (_, true) => Ok(topology),
+                _ => Err(self.on_ranks("--threads", "several ranks")),
             };
         }
         for (flag, given) in [
@@ -288,19 +230,16 @@ impl RunArguments {
                         "{flag}: it does not go with --timing-only"
                     )));
                 }
-                true => return Err(self.on_ranks(flag, "one rank", self.op)),
+                true => return Err(self.on_ranks(flag, "one rank")),
                 false => {}
             }
         }
         Ok(topology)
     }
 
-    fn on_ranks(&self, flag: &str, ranks: &str, op: Op) -> Failure {
+    fn on_ranks(&self, flag: &str, ranks: &str) -> Failure {
         let flags = "--channels, --dimms, --ranks";
-        Failure::Input(format!(
-            "{flag}: with `run l3 {}`, it goes with {ranks} ({flags})",
-            op.name()
-        ))
+        Failure::Input(format!("{flag}: with `run l3 {}`, it goes with {ranks} ({flags})", self.op))
     }
 
     /// How pieces of work are run.
@@ -363,22 +302,6 @@ impl RunArguments {
         Ok(AttentionSetup { longest: self.context_max, program })
     }
 
-    /// What to run.
-    pub(super) fn job(&self) -> Result<Job, Failure> {
-        let input = |message: &str| Err(Failure::Input(message.to_owned()));
-        match (self.op, self.rows, self.cols) {
-            (Op::Attention, ..) => Ok(Job::Attention(self.attention()?)),
-            (Op::Fc, ..) => Ok(Job::Fc(self.fc()?)),
-            (Op::Layer, ..) => Ok(Job::Layer(self.layer()?)),
-            (Op::Decode, ..) => Ok(Job::Decode(Box::new(decode::job(self)?))),
-            (Op::Gemv, Some(rows), Some(columns)) => {
-                let io_buffers = self.io_buffers();
-                Ok(Job::Gemv(gemv::GemvJob { rows, columns, io_buffers, seed: self.seed }))
-            }
-            (Op::Gemv, ..) => input("run gemv: expected --rows R and --cols C"),
-        }
-    }
-
     pub(super) fn io_buffers(&self) -> IoBuffers {
         self.io_buffers.map_or_else(
             || self.spec().buffers.io,
@@ -408,91 +331,6 @@ impl RunArguments {
         let mode_change = self.mode_change == Switch::On;
         let io_buffers = self.io_buffers();
         AimOptions { channels, io_buffers, refresh, mode_change, ..AimOptions::default() }
-    }
-
-    /// The fully-connected operators of a layer of the model.
-    fn fc(&self) -> Result<fc::FcJob, Failure> {
-        let (name, model) = self.model()?;
-        let tp = self.tp.unwrap_or(1);
-        if !(1..=MOST_MODULES).contains(&tp) {
-            return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
-        }
-        let job = fc::FcJob::new(&name, &model, tp, self.lm_head, self.seed);
-        Ok(fc::FcJob { io_buffers: self.io_buffers(), ..job })
-    }
-
-    /// The shapes, and the name that they go by.
-    fn model(&self) -> Result<(String, Model), Failure> {
-        match &self.config {
-            Some(file) => Ok((file.display().to_string(), read_config(file)?.model())),
-            None => Ok((self.model.clone(), find_model(&self.model)?)),
-        }
-    }
-
-    /// How the scores of synthetic data are distributed.
-    fn distribution(&self) -> Distribution {
-        match self.distribution {
-            Distribute::Random => Distribution::Random,
-            Distribute::Peaked => Distribution::Peaked,
-        }
-    }
-
-    /// A layer of the model.
-    fn layer(&self) -> Result<layer::LayerJob, Failure> {
-        let input = |message: &str| Failure::Input(message.to_owned());
-        let &[context] = self.context.as_slice() else {
-            return Err(input("--context: with `run l3 layer`, expected one"));
-        };
-        let (model, shape) = self.model()?;
-        let layers = self.layers.unwrap_or(1);
-        if !(1..=shape.layers).contains(&layers) {
-            let most = shape.layers;
-            return Err(input(&format!("--layers {layers}: {model} has 1 to {most}")));
-        }
-        Ok(layer::LayerJob {
-            model,
-            shape,
-            layers,
-            context,
-            distribution: self.distribution(),
-            io_buffers: self.io_buffers(),
-            seed: self.seed,
-        })
-    }
-
-    /// Attention of the model.
-    fn attention(&self) -> Result<attention::AttentionJob, Failure> {
-        let (name, model) = self.model()?;
-        if self.heads == 0 || self.heads > model.heads {
-            let (heads, most) = (self.heads, model.heads);
-            return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
-        }
-        let group = self.group.unwrap_or(model.group());
-        if group == 0 || group > model.heads {
-            let most = model.heads;
-            return Err(Failure::Input(format!("--group {group}: {name} has 1 to {most} heads")));
-        }
-        let contexts = match (self.context.as_slice(), self.batch) {
-            ([context], 1..=MOST_REQUESTS) => vec![*context; self.batch],
-            (contexts, 1) if contexts.len() <= MOST_REQUESTS => contexts.to_vec(),
-            (_, 1..=MOST_REQUESTS) => {
-                let message = "--batch: with several contexts the batch is their number";
-                return Err(Failure::Input(message.to_owned()));
-            }
-            _ => {
-                let message = format!("--batch: expected 1 to {MOST_REQUESTS} requests");
-                return Err(Failure::Input(message));
-            }
-        };
-        Ok(attention::AttentionJob {
-            model: name,
-            head_dim: self.head_dim.unwrap_or(model.head_dim),
-            heads: self.heads,
-            group,
-            contexts,
-            distribution: self.distribution(),
-            seed: self.seed,
-        })
     }
 }
 

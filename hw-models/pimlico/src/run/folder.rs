@@ -2,7 +2,7 @@
 //! A language model in a folder, as Hugging Face lays it out: `config.json`, `model.safetensors` or its
 //! index with shards, `tokenizer.json` and what says which tokens begin and end a text.
 
-use super::decode::{malformed, read_config_with_weights, read_safetensors};
+use super::checkpoint::{malformed, read_config_with_weights, read_safetensors};
 use crate::failure::Failure;
 use crate::files;
 use pimlico_model::checkpoint::config::Config;
@@ -48,7 +48,7 @@ fn shards(folder: &Path, file: &Path, config: &Config) -> Result<Checkpoint, Fai
 /// The tokenizer of a model of so many tokens.
 #[cfg(feature = "hf-tokenizers")]
 pub fn tokenizer(folder: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
-    use super::decode::LARGEST_TOKENIZER;
+    use super::checkpoint::LARGEST_TOKENIZER;
     use pimlico_model::checkpoint::tokenizer::hugging_face::{self, SpecialTokens};
 
     let mut special = SpecialTokens::default();

@@ -2,23 +2,29 @@
 //! Options that operators have in common, in groups: an operator has the groups that mean something to it.
 
 use super::arguments::{
-    Buffers, DEFAULT_CONTEXT, DEFAULT_MODEL, DEFAULT_REPORT, Distribute, RunArguments, Sums,
-    Switch, When, channels,
+    Buffers, DEFAULT_REPORT, RunArguments, Sums, Switch, When, channels, find_model, read_config,
 };
 use super::backend::Backend;
-use super::decode::DecodeArguments;
+use crate::failure::Failure;
 use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
 use crate::output::FormatArguments;
-use clap::Args;
 use clap::builder::PossibleValuesParser;
-use pimlico_model::presets;
+use clap::{Args, ValueEnum};
+use pimlico_model::data::Distribution;
+use pimlico_model::{Model, presets};
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// tCK from one look at the status to the next, at the most.
 const MOST_POLL_TCK: u64 = 65536;
+
+/// The language model whose shapes are used, unless it is said.
+const DEFAULT_MODEL: &str = "gpt-175b";
+
+/// Tokens whose K and V are in the device, unless it is said.
+pub(super) const DEFAULT_CONTEXT: usize = 2048;
 
 /// Names of the language models.
 static MODELS: LazyLock<Vec<String>> = LazyLock::new(|| presets().into_keys().collect());
@@ -28,13 +34,13 @@ fn model_name() -> PossibleValuesParser {
     PossibleValuesParser::new(MODELS.iter().map(String::as_str))
 }
 
-/// Options that are given together.
-pub(super) trait Group {
+/// Options that are given together, of what every run has.
+pub(super) trait Group: Args {
     /// Writes what was given to the arguments of a run.
     fn put(self, to: &mut RunArguments);
 }
 
-/// The options of an operator: groups, one after the other.
+/// The options of an operator on a system: groups, one after the other.
 macro_rules! groups {
     ($(#[$what:meta])* $name:ident: $($field:ident: $group:ty),* $(,)?) => {
         $(#[$what])*
@@ -64,56 +70,21 @@ pub(super) struct Shapes {
     config: Option<PathBuf>,
 }
 
-impl Group for Shapes {
-    fn put(self, to: &mut RunArguments) {
-        (to.model, to.config) = (self.model, self.config);
+impl Shapes {
+    /// The shapes, and the name that they go by.
+    pub(super) fn model(&self) -> Result<(String, Model), Failure> {
+        match &self.config {
+            Some(file) => Ok((file.display().to_string(), read_config(file)?.model())),
+            None => Ok((self.model.clone(), find_model(&self.model)?)),
+        }
     }
-}
 
-/// Requests and heads of attention.
-#[derive(Args)]
-#[command(next_help_heading = "Requests and heads")]
-pub(super) struct Heads {
-    /// Tokens whose K and V are in the device, of each request if there are several
-    #[arg(long, default_values_t = [DEFAULT_CONTEXT], value_delimiter = ',', value_name = "N,...")]
-    context: Vec<usize>,
-    /// Requests, where they are all of one context
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    batch: usize,
-    /// Query heads to run
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    heads: usize,
-    /// Query heads that share K and V, in place of the model's
-    #[arg(long, value_name = "N")]
-    group: Option<usize>,
-    /// Elements of a head's vectors, in place of the model's
-    #[arg(long, value_name = "D")]
-    head_dim: Option<usize>,
-}
-
-impl Group for Heads {
-    fn put(self, to: &mut RunArguments) {
-        let Self { context, batch, heads, group, head_dim } = self;
-        (to.context, to.batch, to.heads) = (context, batch, heads);
-        (to.group, to.head_dim) = (group, head_dim);
-    }
-}
-
-/// How much of the model a layer is.
-#[derive(Args)]
-#[command(next_help_heading = "Layer")]
-pub(super) struct OneLayer {
-    /// Tokens whose K and V are in the device
-    #[arg(long, default_value_t = DEFAULT_CONTEXT, value_name = "N")]
-    context: usize,
-    /// Layers for which there must be room; they are alike, and one runs [default: 1]
-    #[arg(long, value_name = "N")]
-    layers: Option<usize>,
-}
-
-impl Group for OneLayer {
-    fn put(self, to: &mut RunArguments) {
-        (to.context, to.layers) = (vec![self.context], self.layers);
+    /// The words that ask for them.
+    pub(super) fn words(&self) -> String {
+        match &self.config {
+            Some(file) => format!("--config {}", file.display()),
+            None => format!("--model {}", self.model),
+        }
     }
 }
 
@@ -126,9 +97,26 @@ pub(super) struct Scores {
     distribution: Distribute,
 }
 
-impl Group for Scores {
-    fn put(self, to: &mut RunArguments) {
-        to.distribution = self.distribution;
+#[derive(Clone, Copy, ValueEnum)]
+enum Distribute {
+    /// Weights of one order of magnitude
+    Random,
+    /// A few tokens have nearly all the weight
+    Peaked,
+}
+
+impl Scores {
+    /// How they are distributed.
+    pub(super) fn distribution(&self) -> Distribution {
+        match self.distribution {
+            Distribute::Random => Distribution::Random,
+            Distribute::Peaked => Distribution::Peaked,
+        }
+    }
+
+    /// The words that ask for it.
+    pub(super) fn words(&self) -> String {
+        format!("--distribution {}", self.distribution().name())
     }
 }
 
@@ -144,59 +132,6 @@ pub(super) struct Seed {
 impl Group for Seed {
     fn put(self, to: &mut RunArguments) {
         to.seed = self.seed;
-    }
-}
-
-/// A matrix.
-#[derive(Args)]
-#[command(next_help_heading = "Matrix")]
-pub(super) struct Matrix {
-    /// Rows of the matrix
-    #[arg(long, value_name = "R")]
-    rows: usize,
-    /// Columns of the matrix
-    #[arg(long, value_name = "C")]
-    cols: usize,
-}
-
-impl Group for Matrix {
-    fn put(self, to: &mut RunArguments) {
-        (to.rows, to.cols) = (Some(self.rows), Some(self.cols));
-    }
-}
-
-/// How the matrices of a layer are shared out.
-#[derive(Args)]
-#[command(next_help_heading = "Matrices")]
-pub(super) struct Share {
-    /// Modules that share the layer out among them: one's share is run
-    #[arg(long, value_name = "N")]
-    tp: Option<usize>,
-    /// The language-model head as well
-    #[arg(long)]
-    lm_head: bool,
-}
-
-impl Group for Share {
-    fn put(self, to: &mut RunArguments) {
-        (to.tp, to.lm_head) = (self.tp, self.lm_head);
-    }
-}
-
-/// The files of a whole language model.
-#[derive(Args)]
-#[command(next_help_heading = "Text")]
-pub(super) struct Text {
-    #[command(flatten)]
-    decode: DecodeArguments,
-    /// Shapes of a .safetensors file: a config.json of Hugging Face
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-impl Group for Text {
-    fn put(self, to: &mut RunArguments) {
-        (to.decode, to.config) = (self.decode, self.config);
     }
 }
 

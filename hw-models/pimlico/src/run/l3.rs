@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run l3`: on one rank from beginning to end, or in pieces on the ranks of a device.
 
-use super::arguments::{Op, RunArguments};
+use super::arguments::RunArguments;
 use super::{Job, ended, plot};
 use crate::failure::Failure;
 use pimlico_device::{Address, Mismatch, RankDevice, Ranks, Topology};
@@ -13,7 +13,7 @@ use {super::backend, pimlico_testbenches::Waveforms};
 /// Runs a job.
 pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {
     let topology = arguments.topology()?;
-    let in_pieces = arguments.timing_only || arguments.op == Op::Layer;
+    let in_pieces = arguments.timing_only || arguments.in_pieces;
     if topology.count() > 1 || in_pieces {
         return on_ranks(topology, job, arguments);
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run`: an operator of a language model on the device.
 //!
-//! * [`arguments`]: what is asked for.
-//! * [`l3`]: on ranks; [`aim`]: on a module of AiM channels.
-//! * [`decode`]: decoding text, its files and its part of the report.
-//! * [`operators`]: systems and operators, each with the options that it knows.
-//! * [`folder`]: a language model in a folder of Hugging Face's.
+//! * [`operators`]: systems and operators; a file for each operator, with its own options and its own part of the report.
 //! * [`groups`]: options that operators have in common.
+//! * [`arguments`]: what is asked for by these.
+//! * [`l3`]: on ranks; [`aim`]: on a module of AiM channels.
+//! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
 //! * [`backend`]: what executes the device.
@@ -16,7 +15,7 @@
 mod aim;
 mod arguments;
 mod backend;
-mod decode;
+mod checkpoint;
 mod folder;
 mod former;
 mod groups;
@@ -27,7 +26,7 @@ mod ranks;
 mod text;
 
 pub use arguments::{MOST_MODULES, Switch, channels, find_model};
-pub use decode::{llama2c_job, tiny_job};
+pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;
 pub use operators::{RunCommand, with_flag};
 
@@ -40,37 +39,29 @@ use pimlico_device::{DeviceError, Mdq, Mismatch, Options};
 #[cfg(feature = "rtl")]
 use pimlico_testbenches::Waveforms;
 use pimlico_workload::error::WorkloadError;
-use pimlico_workload::operator::execute;
+use pimlico_workload::operator::{AnyOperator, execute};
 use pimlico_workload::report::Report;
 use pimlico_workload::system::System;
-use pimlico_workload::{attention, decode as decode_job, fc, gemv, layer};
-use text::text;
+use text::{OwnText, text};
 
 /// What is run.
-enum Job {
-    Attention(attention::AttentionJob),
-    Fc(fc::FcJob),
-    Gemv(gemv::GemvJob),
-    Layer(layer::LayerJob),
-    Decode(Box<decode_job::DecodeJob>),
+struct Job {
+    operator: Box<dyn AnyOperator>,
+    /// What its progress is counted in.
+    unit: &'static str,
+    /// The operator's own words that ask for the same again.
+    words: String,
 }
 
 impl Job {
     /// Runs it on a system, with a bar of its progress.
     fn run(&self, system: &mut dyn System) -> Result<Report, WorkloadError> {
-        let unit = if matches!(self, Self::Decode(_)) { "tokens" } else { "elements" };
-        let bar = output::progress(1, unit);
+        let bar = output::progress(1, self.unit);
         let progress = |done, all| {
             bar.set_length(all);
             bar.set_position(done);
         };
-        let report = match self {
-            Self::Attention(job) => execute(job, system, &progress),
-            Self::Fc(job) => execute(job, system, &progress),
-            Self::Gemv(job) => execute(job, system, &progress),
-            Self::Layer(job) => execute(job, system, &progress),
-            Self::Decode(job) => execute(&**job, system, &progress),
-        };
+        let report = execute(&*self.operator, system, &progress);
         bar.finish_and_clear();
         report
     }
@@ -78,13 +69,14 @@ impl Job {
 
 /// Runs the command.
 pub fn run(command: RunCommand) -> Result<(), Failure> {
-    let arguments = &RunArguments::from(command).with_device()?;
-    let job = arguments.job()?;
+    let RunCommand { arguments, operator } = command;
+    let arguments = &arguments.with_device()?;
+    let job = operator.make(arguments)?;
     let report = match arguments.system() {
         arguments::System::L3 => l3::run(&job, arguments)?,
         arguments::System::Aim => aim::run(&job, arguments)?,
     };
-    tell(&report, arguments)
+    tell(&report, &operator.told(&report), arguments)
 }
 
 /// The report of a job that has come to its end, or what is said of it if it has not; `show` writes the waveforms of a
@@ -114,8 +106,8 @@ fn ended(
 }
 
 /// Prints a report, and fails where it says that a check has.
-fn tell(report: &Report, arguments: &RunArguments) -> Result<(), Failure> {
-    output::report(arguments.format, (Kind::Run, report), &text(report, arguments))?;
+fn tell(report: &Report, own: &OwnText, arguments: &RunArguments) -> Result<(), Failure> {
+    output::report(arguments.format, (Kind::Run, report), &text(report, own, arguments))?;
     if let Some(violations) = report.violations() {
         return Err(Failure::Check(violations));
     }
@@ -138,7 +130,7 @@ fn shown(written: std::io::Result<(Waveforms, ())>, arguments: &RunArguments) ->
 /// The command that does the same again.
 fn again(job: &Job, arguments: &RunArguments) -> String {
     let Options { refresh, normalise, sums, gear, poll_tck } = arguments.options();
-    let mut what = what(job, arguments);
+    let mut what = format!("{} {}", arguments.op, job.words);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
     }
@@ -157,14 +149,10 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
             what += &format!(" --{flag} {value}");
         }
     }
-    let RunArguments { channels, groups, dimms, ranks, layers, .. } = arguments;
-    for (flag, value) in [
-        ("channels", *channels),
-        ("groups", *groups),
-        ("dimms", *dimms),
-        ("ranks", *ranks),
-        ("layers", *layers),
-    ] {
+    let RunArguments { channels, groups, dimms, ranks, .. } = arguments;
+    for (flag, value) in
+        [("channels", *channels), ("groups", *groups), ("dimms", *dimms), ("ranks", *ranks)]
+    {
         what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
     }
     if let Some(mdq) = arguments.mdq {
@@ -184,42 +172,4 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
         arguments.backend.name(),
         arguments.seed
     )
-}
-
-/// The job's part of that.
-fn what(job: &Job, arguments: &RunArguments) -> String {
-    let of = if arguments.config.is_some() { "config" } else { "model" };
-    match job {
-        Job::Attention(job) => {
-            let attention::AttentionJob {
-                model,
-                head_dim,
-                heads,
-                group,
-                contexts,
-                distribution,
-                ..
-            } = job;
-            let contexts: Vec<_> = contexts.iter().map(usize::to_string).collect();
-            format!(
-                "attention --{of} {model} --head-dim {head_dim} --heads {heads} --group {group} \
-                 --context {} --distribution {}",
-                contexts.join(","),
-                distribution.name()
-            )
-        }
-        Job::Fc(job) => {
-            let lm_head = job.shapes.iter().any(|shape| shape.operator == "lm_head");
-            let lm_head = if lm_head { " --lm-head" } else { "" };
-            format!("fc --{of} {} --tp {}{lm_head}", job.model, job.tp)
-        }
-        Job::Gemv(gemv::GemvJob { rows, columns, .. }) => {
-            format!("gemv --rows {rows} --cols {columns}")
-        }
-        Job::Layer(layer::LayerJob { model, context, distribution, .. }) => {
-            let distribution = distribution.name();
-            format!("layer --{of} {model} --context {context} --distribution {distribution}")
-        }
-        Job::Decode(job) => decode::again(job, arguments),
-    }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-//! What a report says of several ranks, and of layers.
+//! What a report says of several ranks.
 
 use crate::output::{self, Page, grouped};
-use pimlico_workload::report::{LayersReport, OnRanks, Operator, Report, RollUp};
-use std::fmt::Write;
+use pimlico_workload::report::{OnRanks, Operator, Report};
 
 /// How the operators are spread, for people; nothing of a rank alone.
 pub(super) fn table(report: &Report) -> Page {
@@ -41,25 +40,4 @@ fn mdq_table(report: &Report) -> Page {
     let header =
         ["MDQ shared", "waited, tCK", "busiest lines, %", "at the least, tCK", "at the most, tCK"];
     Page::from("\n") + output::table(&header, report.operators.iter().filter_map(row))
-}
-
-/// What a layer's cost comes to, for people.
-pub(super) fn roll_up(roll_up: &RollUp) -> String {
-    let mut text = String::new();
-    let RollUp { layer, token, model } = roll_up;
-    let _ = writeln!(text, "a layer: {:.1} us", layer.ns / 1000.0);
-    let several = [token, model].into_iter().filter(|layers| layers.layers > 1);
-    let mut several: Vec<_> = several.collect();
-    several.dedup_by_key(|layers| layers.layers);
-    for LayersReport { layers, ns, tokens_per_s, bytes_per_rank, fits, .. } in several {
-        let room = if *fits { "" } else { ", more than it has" };
-        let _ = writeln!(
-            text,
-            "{layers} such layers, one after the other: {:.1} us for a token, {tokens_per_s:.1} tokens/s; \
-             {:.2} GB of the fullest rank{room}",
-            ns / 1000.0,
-            *bytes_per_rank as f64 / 1e9
-        );
-    }
-    text
 }

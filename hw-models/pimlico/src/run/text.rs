@@ -2,70 +2,41 @@
 //! The report for people.
 
 use super::arguments::RunArguments;
-use super::decode;
 use super::ranks;
 use crate::output::{self, Page, Table, grouped};
 use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    APPEND, AttentionReport, DecoderReport, Energy, Error, Exact, FcReport, GemvReport, HostPins,
-    JobReport, Load, Lost, ModuleReport, Operator, RanksReport, Report, Slots, Stages,
+    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, RanksReport,
+    Report, Slots,
 };
 use std::fmt::Write;
 
+/// What the report for people has of an operator's own.
+#[derive(Default)]
+pub(super) struct OwnText {
+    /// What was run.
+    pub(super) what: String,
+    /// On which data, and how.
+    pub(super) how: String,
+    /// What comes before the tables.
+    pub(super) opening: String,
+    /// Errors by stage, in place of those by operator.
+    pub(super) errors: Option<Vec<(&'static str, Error)>>,
+    /// What comes behind the totals.
+    pub(super) closing: String,
+}
+
 /// What was run, for people.
-fn title(report: &Report) -> String {
-    let Report { system, backend, seed, .. } = report;
-    let (what, numbers) = match &report.job {
-        JobReport::Attention(attention) => {
-            let AttentionReport { model, head_dim, contexts, heads, group, .. } = attention;
-            let context = match contexts.as_slice() {
-                [context] => format!("context {context}"),
-                contexts => format!(
-                    "{} requests of context {} to {}",
-                    contexts.len(),
-                    contexts.iter().min().unwrap_or(&0),
-                    contexts.iter().max().unwrap_or(&0)
-                ),
-            };
-            let what = format!(
-                "attention of {model} on {system}: {heads} head(s) of {head_dim}, {group} to a K and \
-                 V, {context}"
-            );
-            (what, format!("{} scores, normalisation {}", attention.distribution, report.normalise))
-        }
-        JobReport::Gemv(GemvReport { rows, columns, io_buffers }) => {
-            let what = format!("matrix of {rows} x {columns} times a vector on {system}");
-            let numbers = report.module.map_or(format!("I/O buffers {io_buffers}"), |_| {
-                "normally distributed elements".to_owned()
-            });
-            (what, numbers)
-        }
-        JobReport::Layer(FcReport { model, tp, .. }) => {
-            let what = format!("fully-connected operators of a layer of {model} on {system}");
-            (what, format!("one of {tp} module(s)"))
-        }
-        JobReport::Decoder(layer) => {
-            let DecoderReport { model, heads, head_dim, group, hidden, ffn, .. } = layer;
-            let DecoderReport { context, distribution, io_buffers, .. } = layer;
-            let what = format!(
-                "a layer of {model} on {system}: {hidden} elements, {heads} heads of {head_dim}, \
-                 {group} to a K and V, feed-forward {ffn}, context {context}"
-            );
-            let normalise = report.normalise;
-            let how = format!(
-                "{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}"
-            );
-            (what, how)
-        }
-        JobReport::Decode(decode) => decode::title(decode, report),
-    };
+fn title(report: &Report, own: &OwnText) -> String {
+    let Report { backend, seed, .. } = report;
+    let OwnText { what, how, .. } = own;
     let what = match report.module {
         Some(ModuleReport { channels, groups, io_buffers, mode_change }) => {
             let modes = if mode_change { " with mode changes" } else { "" };
             let groups = groups.map(|groups| format!(" in {groups} groups")).unwrap_or_default();
             format!("{what}, {channels} channels{groups}, I/O buffers {io_buffers}{modes}")
         }
-        None => what,
+        None => what.clone(),
     };
     let what = match report.ranks.filter(|ranks| ranks.count() > 1) {
         Some(RanksReport { channels, dimms, ranks, .. }) => {
@@ -81,7 +52,7 @@ fn title(report: &Report) -> String {
     let column_path = report.rl_mac_tck.map(|tck| format!("RL_MAC {tck}, ")).unwrap_or_default();
     let gear = report.gear.map_or(String::new(), |gear| format!("gear {gear}, "));
     format!(
-        "{what}\nback end {backend}, {gear}seed {seed}, {numbers}, sums {}\n{}, {} banks in a tFAW, {buses}{column_path}refresh {}\n\n",
+        "{what}\nback end {backend}, {gear}seed {seed}, {how}, sums {}\n{}, {} banks in a tFAW, {buses}{column_path}refresh {}\n\n",
         report.sums,
         report.dram,
         report.faw_banks,
@@ -89,24 +60,13 @@ fn title(report: &Report) -> String {
     )
 }
 
-/// Errors by stage, for people.
-fn errors(report: &Report) -> Table {
-    let stages = report.attention().map(|attention| attention.stages).map(
-        |Stages { score, softmax, context, output_from_scores, output }| {
-            vec![
-                ("score, from K and Q", score),
-                ("softmax, from its scores", softmax),
-                ("context, from its weights and V", context),
-                ("output, from the scores and V", output_from_scores),
-                ("output, from K, V and Q", output),
-            ]
-        },
-    );
+/// Errors, for people.
+fn errors(report: &Report, own: &OwnText) -> Table {
     // What adds K and V computes nothing.
     let computes = |operator: &&Operator| operator.operator != APPEND;
     let all = report.operators.iter().filter(computes);
     let all = all.map(|operator| (operator.operator, operator.error));
-    let rows = stages.unwrap_or_else(|| all.collect());
+    let rows = own.errors.clone().unwrap_or_else(|| all.collect());
     output::table(
         &["result", "max", "RMS", "max ULP"],
         rows.into_iter().map(|(name, error)| error_row(name, &error)),
@@ -155,11 +115,9 @@ const SLOTS: [&str; 8] =
     ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O", "host"];
 
 /// The report for people.
-pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
-    let mut text = Page::from(title(report));
-    if let JobReport::Decode(decode) = &report.job {
-        text += decode::text(decode);
-    }
+pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> Page {
+    let mut text = Page::from(title(report, own));
+    text += own.opening.as_str();
     text += costs(report);
     text += ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
@@ -181,7 +139,7 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
     )
     .in_unit("slots");
     text += "\nError against float64, relative to the largest element of the reference\n\n";
-    text += errors(report);
+    text += errors(report, own);
     text += exact(report);
     text += energy(report);
     let (total, load) = (&report.total, &report.load);
@@ -202,21 +160,7 @@ pub(super) fn text(report: &Report, arguments: &RunArguments) -> Page {
         100.0 * load.bus,
         on_link(load)
     );
-    match &report.job {
-        JobReport::Decode(decode) => text += decode::roll_up(decode, report),
-        JobReport::Decoder(layer) => text += ranks::roll_up(&layer.roll_up),
-        _ => {}
-    }
-    if let Some(AttentionReport { score_buffer, .. }) = report.attention() {
-        let name = if report.module.is_some() { "scores in the GPR" } else { "score buffer" };
-        let _ = writeln!(
-            text,
-            "{name}: {} of {} places, {} pass(es)",
-            grouped(score_buffer.scores as u64),
-            grouped(score_buffer.capacity as u64),
-            score_buffer.passes
-        );
-    }
+    text += own.closing.as_str();
     let _ = writeln!(text, "violations at the DRAM's pins: {}", report.pin_violations);
     if let Some(HostPins { commands, violations, .. }) = &report.host_pins {
         let commands = grouped(*commands);

@@ -5,12 +5,13 @@
 
 mod work;
 
+use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::{self, FormatArguments, Page, Table, grouped};
 use crate::schema::Kind;
 use crate::workloads::Machine;
 use clap::Args;
-use pimlico_device::{Config, Mdq, Options};
+use pimlico_device::{Config, DeviceSpec, Mdq, Options, Organisation, SystemKind};
 use pimlico_workload::parallel;
 use pimlico_workload::report::{Error, Lost, Report, Slots};
 use serde::Serialize;
@@ -18,8 +19,8 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use work::{LeftOut, Sizes, Work};
 
-/// Chips by Gb, and the preset of a rank of them.
-const CHIPS: [(u64, &str); 2] = [(8, "ddr4-3200"), (16, "ddr4-3200-16gb")];
+/// Bits of a Gb.
+const GBIT: u64 = 1 << 30;
 /// Banks that may open in a tFAW: what L3's bandwidth wants, and what JESD79-4 allows.
 const FAW_BANKS: [u64; 2] = [16, 4];
 /// Whose the data lines on a DIMM are.
@@ -28,6 +29,8 @@ const MDQ: [Mdq; 2] = [Mdq::Private, Mdq::Shared];
 /// Arguments of `pimlico sweep vendor`.
 #[derive(Args)]
 pub struct VendorArguments {
+    #[command(flatten)]
+    device: DeviceFlag,
     /// Tokens that the language models decode
     #[arg(long, default_value_t = 40, value_name = "N")]
     tokens: usize,
@@ -70,10 +73,11 @@ struct Row {
 /// What a piece of work takes.
 #[derive(Clone, Serialize)]
 struct Cell {
-    /// Gb of a chip.
-    chip_gbit: u64,
-    /// Preset of the rank.
-    dram: &'static str,
+    /// Gb of a chip, where that is a whole number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chip_gbit: Option<u64>,
+    /// The device: preset of the rank, or the name that a file gives it.
+    dram: String,
     /// Banks that may open in a tFAW.
     faw_banks: u64,
     /// Whose the data lines are.
@@ -93,29 +97,27 @@ struct Cell {
 
 /// What is chosen.
 struct Choice {
-    chip_gbit: u64,
-    dram: &'static str,
     config: Config,
+    options: Options,
     mdq: Mdq,
 }
 
 impl Choice {
     /// All of them, in the order of the columns.
-    fn all() -> Vec<Self> {
+    fn all(devices: &[DeviceSpec]) -> Vec<Self> {
         let mut choices = Vec::new();
-        for (chip_gbit, dram) in CHIPS {
+        for device in devices {
             for faw_banks in FAW_BANKS {
-                let mut config = Config::of_rank(dram).expect("a preset");
+                let (mut config, options) = (device.config(), device.options());
                 config.timing.faw_banks = faw_banks;
-                let with = |mdq| Self { chip_gbit, dram, config: config.clone(), mdq };
-                choices.extend(MDQ.map(with));
+                choices.extend(MDQ.map(|mdq| Self { config: config.clone(), options, mdq }));
             }
         }
         choices
     }
 
     fn run(&self, work: &Work, seed: u64) -> Result<Cell, Failure> {
-        let machine = Machine { config: self.config.clone(), options: Options::default() };
+        let machine = Machine { config: self.config.clone(), options: self.options };
         Ok(self.cell(&work.run(&machine, self.mdq, seed)?))
     }
 
@@ -124,8 +126,8 @@ impl Choice {
         let least_tck = on_ranks().map(|ranks| ranks.mdq_least_tck).sum();
         let errors = report.operators.iter().map(|operator| operator.error);
         Cell {
-            chip_gbit: self.chip_gbit,
-            dram: self.dram,
+            chip_gbit: chip_gbit(&self.config),
+            dram: self.config.name.clone(),
             faw_banks: self.config.timing.faw_banks,
             mdq: self.mdq.name(),
             tck: Work::tck(report),
@@ -140,6 +142,13 @@ impl Choice {
             error: errors.fold(Error::default(), Error::worse),
         }
     }
+}
+
+/// Gb of a chip, where that is a whole number.
+fn chip_gbit(config: &Config) -> Option<u64> {
+    let Organisation { bank_groups, banks_per_group, rows, page_bytes, .. } = config.organisation;
+    let bits = 8 * (bank_groups * banks_per_group * rows * page_bytes) as u64;
+    bits.is_multiple_of(GBIT).then_some(bits / GBIT)
 }
 
 /// The slots of two operators.
@@ -160,18 +169,21 @@ fn sum(one: &Slots, other: &Slots) -> Slots {
 
 /// Runs the command.
 pub fn run(arguments: &VendorArguments) -> Result<(), Failure> {
-    let VendorArguments { tokens, ref weights, seed, jobs, quick, format } = *arguments;
+    let VendorArguments { ref device, tokens, ref weights, seed, jobs, quick, format } = *arguments;
+    let devices = match device.given()? {
+        Some(_) => vec![device.of(SystemKind::L3)?],
+        None => Config::RANKS.iter().filter_map(|name| DeviceSpec::built_in(name)).collect(),
+    };
     let sizes = if quick { Sizes::quick(tokens) } else { Sizes::full(tokens) };
     let (works, left_out) = work::all(&sizes, weights.as_deref(), seed)?;
     let jobs = jobs.or_else(|| std::thread::available_parallelism().ok());
-    let rows = rows(&works, seed, jobs.map_or(1, NonZero::get))?;
+    let rows = rows(&works, &Choice::all(&devices), seed, jobs.map_or(1, NonZero::get))?;
     let report = VendorReport { sweep: "vendor", seed, quick, rows, left_out };
     output::report(format, (Kind::SweepVendor, &report), &text(&report))
 }
 
 /// All work with all choices.
-fn rows(works: &[Work], seed: u64, jobs: usize) -> Result<Vec<Row>, Failure> {
-    let choices = Choice::all();
+fn rows(works: &[Work], choices: &[Choice], seed: u64, jobs: usize) -> Result<Vec<Row>, Failure> {
     // What runs on one rank alone is run with private lines, and takes the same with shared ones.
     let wanted =
         |work: &Work, choice: &Choice| work.is_on_both_ranks() || choice.mdq == Mdq::Private;
@@ -188,7 +200,7 @@ fn rows(works: &[Work], seed: u64, jobs: usize) -> Result<Vec<Row>, Failure> {
     let mut cells = cells?.into_iter();
     let row = |work: &Work| {
         let mut row: Vec<Cell> = Vec::new();
-        for choice in &choices {
+        for choice in choices {
             let same = || row.last().map(|last| Cell { mdq: choice.mdq.name(), ..last.clone() });
             let cell = if wanted(work, choice) { cells.next() } else { same() };
             row.push(cell.expect("one for each that is wanted, the first of them among these"));
@@ -239,8 +251,9 @@ fn text(report: &VendorReport) -> Page {
 /// A row for each piece of work, a column for each choice.
 fn table(report: &VendorReport, cell: impl Fn(&Cell) -> String) -> Table {
     let first = report.rows.first().map_or(&[][..], |row| &row.cells);
-    let names = first.iter().map(|Cell { chip_gbit, faw_banks, mdq, .. }| {
-        format!("chips of {chip_gbit} Gb\n{faw_banks} banks in a tFAW\nMDQ {mdq}")
+    let names = first.iter().map(|Cell { chip_gbit, dram, faw_banks, mdq, .. }| {
+        let chips = chip_gbit.map_or(dram.clone(), |gbit| format!("chips of {gbit} Gb"));
+        format!("{chips}\n{faw_banks} banks in a tFAW\nMDQ {mdq}")
     });
     let names: Vec<_> = std::iter::once(String::new()).chain(names).collect();
     let header: Vec<_> = names.iter().map(String::as_str).collect();
@@ -270,17 +283,27 @@ fn lost(slots: &Slots) -> String {
 mod tests {
     use super::*;
 
+    fn presets() -> Vec<DeviceSpec> {
+        Config::RANKS.iter().filter_map(|name| DeviceSpec::built_in(name)).collect()
+    }
+
     fn report() -> VendorReport {
         let sizes = Sizes { contexts: vec![100], matrix: 64, layer_context: 20, tokens: 2 };
         let (mut works, left_out) = work::all(&sizes, None, 1).expect("the work");
         works.retain(|work| !work.name.starts_with("a layer"));
-        let rows = rows(&works, 1, 2).expect("they run");
+        let rows = rows(&works, &Choice::all(&presets()), 1, 2).expect("they run");
         VendorReport { sweep: "vendor", seed: 1, quick: true, rows, left_out }
     }
 
     #[test]
     fn there_are_chips_of_each_preset() {
-        assert_eq!(CHIPS.map(|(_, dram)| dram), Config::RANKS);
+        let choices = Choice::all(&presets());
+        assert_eq!(choices.len(), Config::RANKS.len() * FAW_BANKS.len() * MDQ.len());
+        let of_preset = FAW_BANKS.len() * MDQ.len();
+        let first = choices.iter().step_by(of_preset);
+        let chips: Vec<_> = first.map(|c| (c.config.name.as_str(), chip_gbit(&c.config))).collect();
+        assert_eq!(chips, [("ddr4-3200", Some(8)), ("ddr4-3200-16gb", Some(16))]);
+        assert_eq!(chips.iter().map(|(name, _)| *name).collect::<Vec<_>>(), Config::RANKS);
     }
 
     #[test]
@@ -290,7 +313,7 @@ mod tests {
         assert_eq!(head.cells.len(), 8);
         let tck = |row: &Row, dram: &str, faw_banks, mdq| {
             let is_it =
-                |cell: &&Cell| (cell.dram, cell.faw_banks, cell.mdq) == (dram, faw_banks, mdq);
+                |cell: &&Cell| (&*cell.dram, cell.faw_banks, cell.mdq) == (dram, faw_banks, mdq);
             row.cells.iter().find(is_it).expect("a column").tck
         };
         for dram in Config::RANKS {

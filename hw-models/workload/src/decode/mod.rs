@@ -138,7 +138,7 @@ impl Operator for DecodeJob {
 
     fn judge(&self, system: &dyn System, decoded: Decoded) -> Report {
         let Decoded { report, outcome } = decoded;
-        let job = JobReport::Decode(Box::new(report));
+        let job = JobReport::new(report);
         outcome.report(&system.about(), job, self.seed)
     }
 }

@@ -3,12 +3,13 @@
 
 pub mod decode;
 mod groups;
+mod job;
 pub mod link;
 mod ranks;
 mod system;
 
-use decode::DecodeReport;
 pub use groups::Together;
+pub use job::{JobPart, JobReport};
 use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Statistics};
@@ -96,12 +97,9 @@ impl Report {
         Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
     }
 
-    /// The attention that it is of, if it is.
-    pub fn attention(&self) -> Option<&AttentionReport> {
-        match &self.job {
-            JobReport::Attention(attention) => Some(attention),
-            _ => None,
-        }
+    /// The operator's own part, if it is of this type.
+    pub fn of<T: 'static>(&self) -> Option<&T> {
+        self.job.part()
     }
 }
 
@@ -114,92 +112,6 @@ pub struct HostPins {
     pub violations: u64,
     /// The first of them.
     pub first_violations: Vec<String>,
-}
-
-/// What was run, and what is to know of it alone.
-#[derive(Clone, Debug, Serialize)]
-#[serde(untagged)]
-pub enum JobReport {
-    /// Attention.
-    Attention(AttentionReport),
-    /// A matrix times a vector.
-    Gemv(GemvReport),
-    /// The fully-connected operators of a layer.
-    Layer(FcReport),
-    /// A decoder layer.
-    Decoder(DecoderReport),
-    /// A text that was decoded.
-    Decode(Box<DecodeReport>),
-}
-
-/// The fully-connected operators of a decoder layer.
-#[derive(Clone, Debug, Serialize)]
-pub struct FcReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Modules that share the layer out among them (tensor parallelism).
-    pub tp: usize,
-    /// Rows and columns of each operator's matrix, by its name.
-    pub shapes: BTreeMap<&'static str, [usize; 2]>,
-}
-
-/// Attention.
-#[derive(Clone, Debug, Serialize)]
-pub struct AttentionReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Elements of a head's vectors.
-    pub head_dim: usize,
-    /// Of each request its tokens.
-    pub contexts: Vec<usize>,
-    /// Query heads.
-    pub heads: usize,
-    /// Query heads that share K and V.
-    pub group: usize,
-    /// How the scores are distributed: `random` or `peaked`.
-    pub distribution: &'static str,
-    /// How full the score buffer was.
-    pub score_buffer: ScoreBuffer,
-    /// Where the error comes from; the worst of all heads.
-    pub stages: Stages,
-}
-
-/// A matrix times a vector.
-#[derive(Clone, Debug, Serialize)]
-pub struct GemvReport {
-    /// Rows of the matrix: outputs.
-    pub rows: usize,
-    /// Columns of the matrix: inputs.
-    pub columns: usize,
-    /// How the vector comes to the shared buffers: `ping-pong` or `single`.
-    pub io_buffers: &'static str,
-}
-
-/// A decoder layer, for one token.
-#[derive(Clone, Debug, Serialize)]
-pub struct DecoderReport {
-    /// Name of the language model.
-    pub model: String,
-    /// Tokens whose K and V are in the device.
-    pub context: usize,
-    /// Query heads.
-    pub heads: usize,
-    /// Elements of a head's vectors.
-    pub head_dim: usize,
-    /// Query heads that share K and V.
-    pub group: usize,
-    /// Elements of the vector that goes from layer to layer.
-    pub hidden: usize,
-    /// Elements between the matrices of the feed-forward network.
-    pub ffn: usize,
-    /// How the scores are distributed: `random` or `peaked`.
-    pub distribution: &'static str,
-    /// How the vectors come to the shared buffers: `ping-pong` or `single`.
-    pub io_buffers: &'static str,
-    /// Where the error of attention comes from; the worst of all heads.
-    pub stages: Stages,
-    /// What follows for more layers.
-    pub roll_up: RollUp,
 }
 
 /// The host's writes through the re-layout unit.

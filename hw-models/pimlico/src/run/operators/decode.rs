@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run l3|aim decode`: text, token by token, with a whole language model.
+
+use super::Face;
+use crate::failure::Failure;
+use crate::output::grouped;
+use crate::run::arguments::{RunArguments, System};
+use crate::run::checkpoint::{read_tokenizer, read_weights, tiny_job};
+use crate::run::folder;
+use crate::run::groups::{
+    AimDevice, Dram, Execution, HowMany, Picture, RankDevice, Seed, SharedBuffers, Softmax,
+    Waveform, groups,
+};
+use crate::run::text::{OwnText, on_link};
+use clap::Args;
+use pimlico_model::checkpoint::tiny;
+use pimlico_workload::decode::{self, DecodeJob};
+use pimlico_workload::report::decode::{Agreement, DecodeReport, Parted};
+use pimlico_workload::report::{APPEND, Report};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Tokens that are decoded, unless it is said.
+const TOKENS: usize = 40;
+
+/// The files of a whole language model, and what to decode.
+#[derive(Args)]
+#[command(next_help_heading = "Text")]
+pub(super) struct Decode {
+    /// Weights: a llama2.c checkpoint, or a .safetensors file with its --config; a tiny model is built in
+    #[arg(long, value_name = "FILE")]
+    weights: Option<PathBuf>,
+    /// Their tokenizer, in llama2.c's format
+    #[arg(long, value_name = "FILE")]
+    tokenizer: Option<PathBuf>,
+    /// A model's folder as Hugging Face lays it out, with its tokenizer.json or --tokenizer
+    #[arg(long, value_name = "DIR")]
+    model_dir: Option<PathBuf>,
+    /// What to go on from [default for the tiny model: "in a small town"]
+    #[arg(long, value_name = "TEXT")]
+    prompt: Option<String>,
+    /// Tokens to decode, at the most [default: 40]
+    #[arg(long, value_name = "N")]
+    tokens: Option<usize>,
+    /// Temperature of sampling, by --seed; 0 takes the likeliest token [default: 0]
+    #[arg(long, value_name = "T", value_parser = temperature)]
+    temperature: Option<f64>,
+    /// Shapes of a .safetensors file: a config.json of Hugging Face
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+groups! { OnRanks:
+    seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, buffers: SharedBuffers,
+    many: HowMany, execution: Execution, waveform: Waveform, picture: Picture,
+}
+
+groups! { OnModule:
+    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform,
+}
+
+impl Face for Decode {
+    const NAME: &'static str = "decode";
+    const ABOUT: &'static str = "Text, token by token, with a whole language model";
+    const UNIT: &'static str = "tokens";
+    type L3 = OnRanks;
+    type Aim = OnModule;
+    type Job = DecodeJob;
+    type Report = DecodeReport;
+
+    fn examples(system: System) -> &'static str {
+        match system {
+            System::L3 => {
+                "\
+Examples:
+  pimlico run l3 decode --tokens 20 --prompt 'in a small town'
+  pimlico run l3 decode --weights stories260K.bin --tokenizer tok512.bin"
+            }
+            System::Aim => "Example:\n  pimlico run aim decode --tokens 20",
+        }
+    }
+
+    fn job(&self, arguments: &RunArguments) -> Result<DecodeJob, Failure> {
+        let config = self.config.as_deref();
+        let Self { model_dir, weights, tokenizer, .. } = self;
+        let (model, checkpoint, reference, tokenizer, prompt) =
+            match (model_dir, weights, tokenizer) {
+                (None, None, None) if config.is_none() => {
+                    let job = tiny_job(TOKENS, arguments.seed)?;
+                    (job.model, job.checkpoint, job.reference, job.tokenizer, tiny::PROMPT)
+                }
+                (None, Some(weights), Some(tokenizer)) => {
+                    let (checkpoint, reference) = read_weights(weights, config)?;
+                    let tokenizer = read_tokenizer(tokenizer, checkpoint.shape.vocab)?;
+                    (weights.display().to_string(), checkpoint, reference, tokenizer, "")
+                }
+                (Some(folder), None, tokenizer) if config.is_none() => {
+                    let config = folder::config(folder)?;
+                    // Before the weights, which are much larger.
+                    let tokenizer = match tokenizer {
+                        Some(tokenizer) => read_tokenizer(tokenizer, config.shape.vocab)?,
+                        None => folder::tokenizer(folder, config.shape.vocab)?,
+                    };
+                    let checkpoint = folder::model(folder, &config)?;
+                    let reference = decode::reference(&checkpoint);
+                    (folder.display().to_string(), checkpoint, reference, tokenizer, "")
+                }
+                _ => {
+                    let expected = "run decode: expected --model-dir DIR, or --weights FILE and \
+                                --tokenizer FILE, or none of them nor --config";
+                    return Err(Failure::Input(expected.to_owned()));
+                }
+            };
+        Ok(DecodeJob {
+            model,
+            checkpoint,
+            reference,
+            tokenizer,
+            prompt: self.prompt.clone().unwrap_or(prompt.to_owned()),
+            tokens: self.tokens.unwrap_or(TOKENS),
+            temperature: self.temperature.unwrap_or(0.0),
+            seed: arguments.seed,
+            io_buffers: arguments.io_buffers(),
+        })
+    }
+
+    fn words(&self, job: &DecodeJob) -> String {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let mut words = Vec::new();
+        let files = [
+            ("model-dir", &self.model_dir),
+            ("weights", &self.weights),
+            ("tokenizer", &self.tokenizer),
+            ("config", &self.config),
+        ];
+        for (flag, file) in files {
+            if let Some(file) = file {
+                words.push(format!("--{flag} {}", quoted(&file.display().to_string())));
+            }
+        }
+        let DecodeJob { prompt, tokens, temperature, .. } = job;
+        let prompt = quoted(prompt);
+        words.push(format!("--prompt {prompt} --tokens {tokens} --temperature {temperature}"));
+        words.join(" ")
+    }
+
+    fn text(own: &DecodeReport, report: &Report) -> OwnText {
+        let (what, how) = title(own, report);
+        let (opening, closing) = (text(own), rolled_up(own, report));
+        OwnText { what, how, opening, closing, ..OwnText::default() }
+    }
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(number) if (0.0..=1e3).contains(&number) => Ok(number),
+        _ => Err("expected a number from 0 to 1000".to_owned()),
+    }
+}
+
+/// What was run, and how, for the title.
+fn title(decode: &DecodeReport, report: &Report) -> (String, String) {
+    let DecodeReport { model, shape, temperature, io_buffers, .. } = decode;
+    let what = format!(
+        "text by {model} on {}: {} layers of {}, {} heads of {}, {} to a K and V, feed-forward {}, {} \
+         tokens",
+        report.system,
+        shape.layers,
+        shape.dim,
+        shape.heads,
+        shape.head_dim,
+        shape.group(),
+        shape.hidden,
+        shape.vocab
+    );
+    let how = format!(
+        "temperature {temperature}, I/O buffers {io_buffers}, normalisation {}",
+        report.normalise
+    );
+    (what, how)
+}
+
+/// The text, and what the reference says of it.
+fn text(decode: &DecodeReport) -> String {
+    let DecodeReport { prompt_tokens, decoded_tokens, agreement, .. } = decode;
+    let Agreement { compared, equal, max_logit_error, rms_logit_error, .. } = agreement;
+    let mut text = format!(
+        "{}\n\n{prompt_tokens} tokens of the prompt, {} decoded; {equal} of {compared} choices from the \
+         first on are those of float64\nlogits off by {max_logit_error:.3} at the most, RMS \
+         {rms_logit_error:.4}\n",
+        decode.text,
+        decoded_tokens.len()
+    );
+    if let Some(parted) = &agreement.parted {
+        let Parted { position, device, reference, max_logit_error, reference_gap, device_gap } =
+            parted;
+        let why = if decode.temperature > 0.0 {
+            "the number drawn lies at the border of their chances".to_owned()
+        } else {
+            format!(
+                "there the two logits are {reference_gap:.4} apart, here {device_gap:.4} the other way"
+            )
+        };
+        let _ = writeln!(
+            text,
+            "they part at position {position}: {:?} here, {:?} in float64; {why}; logits are off by up \
+             to {max_logit_error:.4}",
+            device.text, reference.text
+        );
+    }
+    if let Some(reference) = &agreement.reference_text {
+        let _ = writeln!(text, "float64 goes on: {reference}");
+    }
+    text.push('\n');
+    text
+}
+
+/// The cost by layer and by token.
+fn rolled_up(decode: &DecodeReport, report: &Report) -> String {
+    let DecodeReport { layers, tokens, append, append_columns, .. } = decode;
+    let of_layers: u64 = layers.iter().map(|layer| layer.cycles).sum();
+    let runs = (layers.len() * tokens.len()).max(1) as u64;
+    let mut text = format!(
+        "a layer takes {} tCK for a token on average; a token {}, {:.1} us",
+        grouped(of_layers / runs),
+        grouped(report.total.cycles / tokens.len().max(1) as u64),
+        report.total.ns / 1000.0 / tokens.len().max(1) as f64,
+    );
+    if let [first, .., last] = tokens.as_slice() {
+        let (first, last) = (grouped(first.cycles), grouped(last.cycles));
+        let _ = write!(text, " (the first {first} tCK, the last {last})");
+    }
+    let is_inside = report.operators.iter().any(|operator| operator.operator == APPEND);
+    let inside = if is_inside {
+        format!(", in the total: {} columns{}", grouped(*append_columns), on_link(append))
+    } else {
+        String::new()
+    };
+    let _ = writeln!(
+        text,
+        "\nthe host added K and V of the tokens, {} bytes, in {} tCK{inside}",
+        grouped(append.bytes),
+        grouped(append.cycles)
+    );
+    text
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run l3|aim gemv`: a matrix times a vector.
+
+use super::Face;
+use crate::failure::Failure;
+use crate::run::arguments::{RunArguments, System};
+use crate::run::groups::{
+    AimDevice, Dram, Execution, HowMany, Picture, Program, RankDevice, Seed, SharedBuffers, Spread,
+    Waveform, groups,
+};
+use crate::run::text::OwnText;
+use clap::Args;
+use pimlico_workload::gemv::{GemvJob, GemvReport};
+use pimlico_workload::report::Report;
+
+/// A matrix.
+#[derive(Args)]
+#[command(next_help_heading = "Matrix")]
+pub(super) struct Gemv {
+    /// Rows of the matrix
+    #[arg(long, value_name = "R")]
+    rows: usize,
+    /// Columns of the matrix
+    #[arg(long, value_name = "C")]
+    cols: usize,
+}
+
+groups! { OnRanks:
+    seed: Seed, device: RankDevice, dram: Dram, buffers: SharedBuffers, many: HowMany,
+    spread: Spread, program: Program, execution: Execution, waveform: Waveform, picture: Picture,
+}
+
+groups! { OnModule:
+    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform,
+}
+
+impl Face for Gemv {
+    const NAME: &'static str = "gemv";
+    const ABOUT: &'static str = "A matrix times a vector, of which fully-connected layers are made";
+    type L3 = OnRanks;
+    type Aim = OnModule;
+    type Job = GemvJob;
+    type Report = GemvReport;
+
+    fn examples(system: System) -> &'static str {
+        match system {
+            System::L3 => {
+                "\
+Examples:
+  pimlico run l3 gemv --rows 4096 --cols 4096
+  pimlico run l3 gemv --rows 64 --cols 40 --channels 2 --io-buffers single"
+            }
+            System::Aim => "Example:\n  pimlico run aim gemv --rows 4096 --cols 4096",
+        }
+    }
+
+    fn job(&self, arguments: &RunArguments) -> Result<GemvJob, Failure> {
+        let Self { rows, cols: columns } = *self;
+        Ok(GemvJob { rows, columns, io_buffers: arguments.io_buffers(), seed: arguments.seed })
+    }
+
+    fn words(&self, _: &GemvJob) -> String {
+        format!("--rows {} --cols {}", self.rows, self.cols)
+    }
+
+    fn text(own: &GemvReport, report: &Report) -> OwnText {
+        let GemvReport { rows, columns, io_buffers } = own;
+        let what = format!("matrix of {rows} x {columns} times a vector on {}", report.system);
+        let how = report.module.map_or(format!("I/O buffers {io_buffers}"), |_| {
+            "normally distributed elements".to_owned()
+        });
+        OwnText { what, how, ..OwnText::default() }
+    }
+}

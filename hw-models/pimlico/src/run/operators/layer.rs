@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run l3|aim layer`: a decoder layer.
+
+use super::Face;
+use crate::failure::Failure;
+use crate::run::arguments::{RunArguments, System};
+use crate::run::groups::{
+    AimDevice, DEFAULT_CONTEXT, Dram, Execution, HowMany, RankDevice, Sample, Scores, Seed, Shapes,
+    SharedBuffers, Softmax, Spread, Waveform, groups,
+};
+use crate::run::text::OwnText;
+use clap::Args;
+use pimlico_workload::layer::{DecoderReport, LayerJob};
+use pimlico_workload::report::{LayersReport, Report, RollUp};
+use std::fmt::Write;
+
+/// How much of the model a layer is.
+#[derive(Args)]
+#[command(next_help_heading = "Layer")]
+pub(super) struct Layer {
+    #[command(flatten)]
+    shapes: Shapes,
+    /// Tokens whose K and V are in the device
+    #[arg(long, default_value_t = DEFAULT_CONTEXT, value_name = "N")]
+    context: usize,
+    /// Layers for which there must be room; they are alike, and one runs [default: 1]
+    #[arg(long, value_name = "N")]
+    layers: Option<usize>,
+    #[command(flatten)]
+    scores: Scores,
+}
+
+groups! { OnRanks:
+    seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, buffers: SharedBuffers,
+    many: HowMany, spread: Spread, execution: Execution,
+}
+
+groups! { OnModule:
+    seed: Seed, device: AimDevice, dram: Dram, sample: Sample, execution: Execution,
+    waveform: Waveform,
+}
+
+impl Face for Layer {
+    const NAME: &'static str = "layer";
+    const ABOUT: &'static str =
+        "A decoder layer, for one token that is being generated: all heads and all matrices";
+    const IN_PIECES: bool = true;
+    type L3 = OnRanks;
+    type Aim = OnModule;
+    type Job = LayerJob;
+    type Report = DecoderReport;
+
+    fn examples(system: System) -> &'static str {
+        match system {
+            System::L3 => {
+                "\
+Examples:
+  pimlico run l3 layer --model llama-3.2-1b --context 2048
+  pimlico run l3 layer --channels 16 --dimms 2 --ranks 2 --layers 96 --timing-only"
+            }
+            System::Aim => "Example:\n  pimlico run aim layer --model qwen1.5-7b --timing-only",
+        }
+    }
+
+    fn job(&self, arguments: &RunArguments) -> Result<LayerJob, Failure> {
+        let (model, shape) = self.shapes.model()?;
+        let layers = self.layers.unwrap_or(1);
+        if !(1..=shape.layers).contains(&layers) {
+            let most = shape.layers;
+            return Err(Failure::Input(format!("--layers {layers}: {model} has 1 to {most}")));
+        }
+        Ok(LayerJob {
+            model,
+            shape,
+            layers,
+            context: self.context,
+            distribution: self.scores.distribution(),
+            io_buffers: arguments.io_buffers(),
+            seed: arguments.seed,
+        })
+    }
+
+    fn words(&self, _: &LayerJob) -> String {
+        let Self { shapes, context, layers, scores } = self;
+        let layers = layers.map(|layers| format!(" --layers {layers}")).unwrap_or_default();
+        format!("{} --context {context} {}{layers}", shapes.words(), scores.words())
+    }
+
+    fn text(own: &DecoderReport, report: &Report) -> OwnText {
+        let DecoderReport { model, heads, head_dim, group, hidden, ffn, .. } = own;
+        let DecoderReport { context, distribution, io_buffers, roll_up, .. } = own;
+        let Report { system, normalise, .. } = report;
+        let what = format!(
+            "a layer of {model} on {system}: {hidden} elements, {heads} heads of {head_dim}, {group} \
+             to a K and V, feed-forward {ffn}, context {context}"
+        );
+        let how =
+            format!("{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}");
+        OwnText { what, how, closing: rolled_up(roll_up), ..OwnText::default() }
+    }
+}
+
+/// What a layer's cost comes to.
+fn rolled_up(roll_up: &RollUp) -> String {
+    let mut text = String::new();
+    let RollUp { layer, token, model } = roll_up;
+    let _ = writeln!(text, "a layer: {:.1} us", layer.ns / 1000.0);
+    let several = [token, model].into_iter().filter(|layers| layers.layers > 1);
+    let mut several: Vec<_> = several.collect();
+    several.dedup_by_key(|layers| layers.layers);
+    for LayersReport { layers, ns, tokens_per_s, bytes_per_rank, fits, .. } in several {
+        let room = if *fits { "" } else { ", more than it has" };
+        let _ = writeln!(
+            text,
+            "{layers} such layers, one after the other: {:.1} us for a token, {tokens_per_s:.1} tokens/s; \
+             {:.2} GB of the fullest rank{room}",
+            ns / 1000.0,
+            *bytes_per_rank as f64 / 1e9
+        );
+    }
+    text
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+//! The systems and operators of `pimlico run`.
+//!
+//! An operator is a file here, which implements [`Face`], and a line of [`OPERATORS`]; what it computes is an
+//! [`Operator`](pimlico_workload::operator::Operator) of `pimlico_workload`.
+
+mod attention;
+mod decode;
+mod fc;
+mod gemv;
+mod layer;
+
+use super::Job;
+use super::arguments::{RunArguments, System};
+use super::groups::Group;
+use super::text::OwnText;
+use crate::failure::Failure;
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use pimlico_workload::operator::Operator;
+use pimlico_workload::report::Report;
+
+/// The operators, in the order of the help.
+const OPERATORS: [Entry; 5] = [
+    Entry::of::<attention::Attention>(),
+    Entry::of::<gemv::Gemv>(),
+    Entry::of::<fc::Fc>(),
+    Entry::of::<layer::Layer>(),
+    Entry::of::<decode::Decode>(),
+];
+
+/// An operator as the command has it: what implements it are the operator's own options, which stand before all others
+/// on every system.
+pub(super) trait Face: Args + 'static {
+    /// Its name.
+    const NAME: &'static str;
+    /// What it is.
+    const ABOUT: &'static str;
+    /// What its progress is counted in.
+    const UNIT: &'static str = "elements";
+    /// Whether it runs in pieces on one rank as well as on several.
+    const IN_PIECES: bool = false;
+    /// The common options that mean something to it on ranks.
+    type L3: Group;
+    /// The same on a module of AiM channels.
+    type Aim: Group;
+    /// What is run.
+    type Job: Operator + 'static;
+    /// Its own part of the report.
+    type Report: 'static;
+
+    /// The end of its help.
+    fn examples(system: System) -> &'static str;
+
+    /// What to run.
+    fn job(&self, arguments: &RunArguments) -> Result<Self::Job, Failure>;
+
+    /// The options of its own that ask for the same job.
+    fn words(&self, job: &Self::Job) -> String;
+
+    /// Its own part of the report for people.
+    fn text(own: &Self::Report, report: &Report) -> OwnText;
+}
+
+/// An operator of any kind that was asked for.
+pub(super) trait Asked {
+    /// What to run.
+    fn make(&self, arguments: &RunArguments) -> Result<Job, Failure>;
+
+    /// Its own part of its report for people.
+    fn told(&self, report: &Report) -> OwnText;
+}
+
+impl<F: Face> Asked for F {
+    fn make(&self, arguments: &RunArguments) -> Result<Job, Failure> {
+        let job = self.job(arguments)?;
+        let words = self.words(&job);
+        Ok(Job { operator: Box::new(job), unit: F::UNIT, words })
+    }
+
+    fn told(&self, report: &Report) -> OwnText {
+        F::text(report.of().expect("the report is of this operator"), report)
+    }
+}
+
+/// An operator in the list of all.
+struct Entry {
+    name: &'static str,
+    /// Its command on a system.
+    command: fn(System) -> Command,
+    /// What was given to that.
+    read: fn(System, &ArgMatches) -> Result<RunCommand, clap::Error>,
+}
+
+impl Entry {
+    const fn of<F: Face>() -> Self {
+        Self { name: F::NAME, command: command::<F>, read: read::<F> }
+    }
+}
+
+fn command<F: Face>(system: System) -> Command {
+    let command = F::augment_args(Command::new(F::NAME));
+    let command = match system {
+        System::L3 => F::L3::augment_args(command),
+        System::Aim => F::Aim::augment_args(command),
+    };
+    command.about(F::ABOUT).after_help(F::examples(system))
+}
+
+fn read<F: Face>(system: System, matches: &ArgMatches) -> Result<RunCommand, clap::Error> {
+    let mut arguments = Box::new(RunArguments::new(system, F::NAME, F::IN_PIECES));
+    match system {
+        System::L3 => F::L3::from_arg_matches(matches)?.put(&mut arguments),
+        System::Aim => F::Aim::from_arg_matches(matches)?.put(&mut arguments),
+    }
+    let operator = Box::new(F::from_arg_matches(matches)?);
+    Ok(RunCommand { arguments, operator })
+}
+
+/// Arguments of `pimlico run`.
+pub struct RunCommand {
+    pub(super) arguments: Box<RunArguments>,
+    pub(super) operator: Box<dyn Asked>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pimlico run l3 attention --context 16384          a head of GPT-175B
+  pimlico run l3 gemv --rows 4096 --cols 4096       a matrix times a vector
+  pimlico run l3 layer --model llama-3.1-8b         a decoder layer
+  pimlico run l3 decode --tokens 20                 text by a built-in model
+  pimlico run aim fc --model llama-3.2-1b --json    matrices on GDDR6-AiM
+
+`pimlico run SYSTEM OPERATOR --help` has an operator's options.";
+
+impl Args for RunCommand {
+    fn augment_args(command: Command) -> Command {
+        let names = OPERATORS.map(|operator| operator.name).join(", ");
+        let of_system = |system: System| {
+            Command::new(system.name())
+                .about(format!("{}: {names}", system.about()))
+                .subcommand_required(true)
+                .arg_required_else_help(true)
+                .subcommands(OPERATORS.map(|operator| (operator.command)(system)))
+        };
+        command
+            .after_help(EXAMPLES)
+            .subcommand_required(true)
+            .arg_required_else_help(true)
+            .subcommands(System::ALL.map(of_system))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for RunCommand {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let of = |matches: &ArgMatches| {
+            let (system, matches) = matches.subcommand()?;
+            let (operator, matches) = matches.subcommand()?;
+            let system = System::ALL.into_iter().find(|other| other.name() == system)?;
+            let operator = OPERATORS.into_iter().find(|other| other.name == operator)?;
+            Some((operator.read)(system, matches))
+        };
+        let missing = || clap::Error::raw(ErrorKind::MissingSubcommand, "no system and operator");
+        of(matches).unwrap_or_else(|| Err(missing()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Whether an operator on a system has a flag.
+pub(super) fn takes(system: System, op: &str, flag: &str) -> bool {
+    let command = RunCommand::augment_args(Command::new("run"));
+    let system = command.find_subcommand(system.name());
+    let operator = system.and_then(|system| system.find_subcommand(op));
+    operator.is_some_and(|operator| has(operator, flag))
+}
+
+fn has(command: &Command, flag: &str) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(flag))
+}
+
+/// The operators that have a flag, as they are called.
+pub fn with_flag(flag: &str) -> Vec<String> {
+    let command = RunCommand::augment_args(Command::new("run"));
+    let of_system = |system: &Command| {
+        let operators = system.get_subcommands().filter(|operator| has(operator, flag));
+        let called = |operator: &Command| format!("{} {}", system.get_name(), operator.get_name());
+        operators.map(called).collect::<Vec<_>>()
+    };
+    command.get_subcommands().flat_map(of_system).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::arguments::Switch;
+
+    #[test]
+    fn an_operator_has_what_means_something_to_it() {
+        for (system, op, has, lacks) in [
+            (System::L3, "attention", "context", "rows"),
+            (System::L3, "gemv", "rows", "heads"),
+            (System::L3, "fc", "tp", "normalise"),
+            (System::L3, "layer", "layers", "vcd"),
+            (System::L3, "decode", "prompt", "model"),
+            (System::Aim, "attention", "mode-change", "sums"),
+            (System::Aim, "gemv", "vcd", "plot"),
+            (System::Aim, "fc", "lm-head", "ranks"),
+            (System::Aim, "layer", "timing-only", "threads"),
+            (System::Aim, "decode", "channels", "poll"),
+        ] {
+            assert!(takes(system, op, has), "{} {}: {has}", system.name(), op);
+            assert!(!takes(system, op, lacks), "{} {}: {lacks}", system.name(), op);
+        }
+        assert_eq!(with_flag("rows"), ["l3 gemv", "aim gemv"]);
+        assert_eq!(with_flag("context-max"), ["l3 attention"]);
+        assert_eq!(with_flag("seed").len(), 10);
+    }
+
+    /// The arguments of a line from `run` on.
+    fn parsed(line: &str) -> RunCommand {
+        let matches = RunCommand::augment_args(Command::new("run"))
+            .try_get_matches_from(line.split_whitespace());
+        RunCommand::from_arg_matches(&matches.expect(line)).expect(line)
+    }
+
+    #[test]
+    fn the_command_that_does_the_same_again_is_understood() {
+        for line in [
+            "run l3 attention --program x --context-max 9 --gear 4 --rl-mac 8 --poll 9",
+            "run l3 gemv --rows 9 --cols 9 --channels 2 --ranks 2 --mdq shared --timing-only",
+            "run l3 fc --model llama-3.2-1b --tp 8 --lm-head --sums binary32",
+            "run l3 layer --model llama-3.2-1b --layers 2 --distribution peaked --refresh off",
+            "run l3 decode --prompt a --temperature 1 --seed 9 --normalise late",
+            "run aim attention --io-buffers single --mode-change off --channels 3",
+            "run aim layer --model llama-3.2-1b --channels 8 --groups 4",
+            "run aim gemv --rows 9 --cols 9 --faw-banks 4",
+            "run aim fc --model llama-3.2-1b",
+            "run aim layer --model llama-3.2-1b --layers 2 --timing-only",
+            "run l3 decode --tokens 3 --prompt a --channels 2 --ranks 2 --mdq shared",
+            "run aim decode --tokens 3 --prompt a",
+        ] {
+            let again = |line: &str| {
+                let RunCommand { arguments, operator } = parsed(line);
+                let job = operator.make(&arguments).expect(line);
+                let again = super::super::again(&job, &arguments).replace("'a'", "a");
+                again.strip_prefix("pimlico ").expect("the command").to_owned()
+            };
+            let first = again(line);
+            assert!(first.starts_with(line.split(" --").next().expect("an operator")), "{first}");
+            assert_eq!(again(&first), first);
+        }
+    }
+
+    #[test]
+    fn what_is_not_given_has_the_same_default_with_every_operator() {
+        let words = |line: &str| {
+            let RunCommand { arguments, operator } = parsed(line);
+            operator.make(&arguments).expect(line).words
+        };
+        let of = |line: &str| parsed(line).arguments;
+        let [attention, gemv] = ["run l3 attention", "run aim gemv --rows 1 --cols 1"].map(of);
+        let new = RunArguments::new(System::L3, "attention", false);
+        for given in [&attention, &gemv] {
+            assert!(given.refresh == new.refresh && given.backend == new.backend);
+            assert!(given.mode_change == Switch::On && new.mode_change == Switch::On);
+            assert_eq!((given.seed, &given.report), (new.seed, &new.report));
+        }
+        let default = "--model gpt-175b --context 2048 --distribution random";
+        assert_eq!(words("run l3 layer"), default);
+        let attention = words("run l3 attention");
+        for flag in ["--model gpt-175b", "--heads 1 ", "--context 2048", "--distribution random"] {
+            assert!(attention.contains(flag), "{attention}");
+        }
+        assert_eq!(words("run l3 layer --context 9"), default.replace("2048", "9"));
+        assert!(gemv.system() == System::Aim);
+    }
+}
