@@ -49,6 +49,9 @@ pub struct Power {
     /// Refreshes without a gap.
     #[serde(rename = "IDD5B")]
     pub idd5b: f64,
+    /// Share of an RD's current above standby that stays in the bank: what a bank takes of an all-bank RD at the least.
+    #[serde(rename = "RD_in_bank")]
+    pub rd_in_bank: f64,
     /// The units.
     pub units: UnitPower,
 }
@@ -70,8 +73,10 @@ pub struct UnitPower {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs.
+    /// All-bank RDs, at the most: as an RD of each bank.
     pub all_bank_read: f64,
+    /// The same at the least: what stays in the banks.
+    pub all_bank_read_least: f64,
     /// Bursts between the data bus and a bank, the shared buffers or the result registers.
     pub bursts: f64,
     /// Refreshes.
@@ -85,10 +90,16 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// All of it.
+    /// All of it, at the most.
     pub fn total(&self) -> f64 {
-        let Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } = self;
+        let Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu, .. } =
+            self;
         activate + all_bank_read + bursts + refresh + standby + bank_pus + rank_pu
+    }
+
+    /// All of it, at the least.
+    pub fn least(&self) -> f64 {
+        self.total() - self.all_bank_read + self.all_bank_read_least
     }
 
     /// Of two.
@@ -96,6 +107,7 @@ impl Energy {
         Self {
             activate: self.activate + other.activate,
             all_bank_read: self.all_bank_read + other.all_bank_read,
+            all_bank_read_least: self.all_bank_read_least + other.all_bank_read_least,
             bursts: self.bursts + other.bursts,
             refresh: self.refresh + other.refresh,
             standby: self.standby + other.standby,
@@ -134,10 +146,12 @@ impl Power {
 
         let count = |command: PinCommand| statistics.commands[command as usize] as f64;
         let mw = |power: f64, tck: u64| power * tck as f64 * tck_ns;
+        let all_bank_read = read * banks * count(PinCommand::RdAll);
         let pu_tck = statistics.used * timing.ccd_l_tck;
         Energy {
             activate: activate * (count(PinCommand::Act) + opened * count(PinCommand::ActAll)),
-            all_bank_read: read * banks * count(PinCommand::RdAll),
+            all_bank_read,
+            all_bank_read_least: self.rd_in_bank * all_bank_read,
             bursts: read * (count(PinCommand::Rd) + count(PinCommand::RdResult))
                 + write * (count(PinCommand::Wr) + count(PinCommand::WrShared)),
             refresh: refresh * count(PinCommand::Ref),

@@ -132,7 +132,7 @@ fn a_report_is_of_the_whole_module() {
     assert_eq!((all.pin_violations, all.load.bytes), (0, 4 * alone.load.bytes));
     assert_eq!((all.load.cycles, all.total.cycles), (alone.load.cycles, alone.total.cycles));
     assert_eq!(all.total.peak_gb_per_s, 4.0 * alone.total.peak_gb_per_s);
-    assert!((all.total.gb_per_s / alone.total.gb_per_s - 4.0).abs() < 1e-9);
+    assert!((all.total.read_gb_per_s / alone.total.read_gb_per_s - 4.0).abs() < 1e-9);
     for (all, alone) in all.operators.iter().zip(&alone.operators) {
         assert_eq!(
             (all.cycles, all.macs, all.reads),

@@ -19,14 +19,15 @@ const MARGINS: u32 = 44;
 const FONT: (&str, u32) = ("sans-serif", 14);
 
 /// What becomes of a slot: its name and colour.
-const SLOTS: [(&str, RGBColor); 7] = [
-    ("used", RGBColor(46, 125, 50)),
+const SLOTS: [(&str, RGBColor); 8] = [
+    ("of use", RGBColor(46, 125, 50)),
     ("row switch", RGBColor(239, 108, 0)),
     ("refresh", RGBColor(106, 27, 154)),
     ("fill/drain", RGBColor(144, 164, 174)),
     ("I/O", RGBColor(2, 119, 189)),
     ("bubble", RGBColor(198, 40, 40)),
     ("host", RGBColor(121, 85, 72)),
+    ("padding", RGBColor(165, 214, 167)),
 ];
 
 /// A part of the timeline: its name, and what it shows of a stretch, on top of each other.
@@ -108,7 +109,7 @@ fn draw_panel(area: &Area, (name, values): &Panel, timeline: &Timeline) -> Drawn
 fn draw_slots(area: &Area, operators: &[Operator]) -> Drawn {
     let (legend, bars) = area.split_vertically(30);
     for (n, (name, colour)) in SLOTS.iter().enumerate() {
-        let left = 130 + 150 * n as i32;
+        let left = 130 + 120 * n as i32;
         legend.draw(&Rectangle::new([(left, 8), (left + 14, 22)], colour.filled()))?;
         legend.draw(&Text::new(*name, (left + 20, 8), FONT))?;
     }
@@ -116,9 +117,9 @@ fn draw_slots(area: &Area, operators: &[Operator]) -> Drawn {
     for (n, operator) in operators.iter().enumerate() {
         let top = (BAR * n as u32) as i32;
         bars.draw(&Text::new(operator.operator, (10, top + 5), FONT))?;
-        let Slots { used, lost } = &operator.slots;
-        let Lost { row_switch, refresh, fill_drain, io, bubble, host } = *lost;
-        let slots = [*used, row_switch, refresh, fill_drain, io, bubble, host];
+        let Slots { of_use, lost, .. } = &operator.slots;
+        let Lost { padding, row_switch, refresh, fill_drain, io, bubble, host } = *lost;
+        let slots = [*of_use, row_switch, refresh, fill_drain, io, bubble, host, padding];
         let all = slots.iter().sum::<u64>().max(1);
         let x = |sum: u64| 130 + (sum as f64 / all as f64 * f64::from(width)) as i32;
         let mut sum = 0;

@@ -45,7 +45,7 @@ pub fn product(module: &mut Groups<'_>, task: &MatrixTask) -> Result<Product, Wo
             exact.see(row);
         }
     }
-    let written = Written { cost: module.end(), bytes: bytes(rows, columns) };
+    let written = Written::new(module.end(), bytes(rows, columns));
     let (outputs, together) = module.product(&layout, rows, &vector)?;
 
     let exact = Some(exact.compare(&outputs));

@@ -11,7 +11,7 @@ use crate::run::groups::{
 use crate::run::text::OwnText;
 use clap::Args;
 use pimlico_workload::layer::{DecoderReport, LayerJob};
-use pimlico_workload::report::{LayersReport, Report, RollUp};
+use pimlico_workload::report::{APPEND, LayersReport, Report, RollUp};
 use std::fmt::Write;
 
 /// How much of the model a layer is.
@@ -96,15 +96,20 @@ Examples:
         );
         let how =
             format!("{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}");
-        OwnText { what, how, closing: rolled_up(roll_up), ..OwnText::default() }
+        OwnText { what, how, closing: rolled_up(roll_up, report), ..OwnText::default() }
     }
 }
 
 /// What a layer's cost comes to.
-fn rolled_up(roll_up: &RollUp) -> String {
+fn rolled_up(roll_up: &RollUp, report: &Report) -> String {
     let mut text = String::new();
     let RollUp { layer, token, model } = roll_up;
-    let _ = writeln!(text, "a layer: {:.1} us", layer.ns / 1000.0);
+    let append = 100.0 * report.share_of(APPEND);
+    let _ = writeln!(
+        text,
+        "a layer: {:.1} us, of which {append:.1} % are for adding K and V of the token",
+        layer.ns / 1000.0
+    );
     let several = [token, model].into_iter().filter(|layers| layers.layers > 1);
     let mut several: Vec<_> = several.collect();
     several.dedup_by_key(|layers| layers.layers);
