@@ -26,7 +26,7 @@ const PAPER_CLOCK_NS: f64 = 5.0;
 const BANK_PUS: u64 = 128;
 /// Ranks of a DIMM.
 const RANKS: u64 = 2;
-/// Power of a DIMM's buffer chip in W (L3 section 6.4).
+/// Power of a whole DIMM in W (L3 section 6.4).
 const DIMM_W: f64 = 10.0;
 
 /// What `--json` prints.
@@ -63,7 +63,7 @@ pub(super) struct WorkloadReport {
     layers: usize,
     /// Score, softmax and context of a head.
     head_ns: f64,
-    /// Energy of a head's units by L3's Table 5, as `pimlico run` counts it.
+    /// Energy of a head's units by L3's Table 5 and the time that they work.
     table5_pj: Option<Table5>,
 }
 
@@ -82,9 +82,7 @@ impl WorkloadReport {
         window: usize,
     ) -> Self {
         let Workload { head_dim, heads, layers, ns, .. } = *workload;
-        let table5_pj = workload
-            .energy
-            .map(|energy| Table5 { bank_pus: energy.bank_pus, rank_pu: energy.rank_pu });
+        let table5_pj = workload.table5_pj.map(|[bank_pus, rank_pu]| Table5 { bank_pus, rank_pu });
         let model = model.to_owned();
         Self { model, head_dim, context, seed, window, heads, layers, head_ns: ns, table5_pj }
     }
@@ -122,6 +120,10 @@ pub(super) struct UnitReport {
     nw_per_ge_mhz: f64,
     /// Scaled, without leakage.
     power_mw_28nm: Option<f64>,
+    /// The same at the unit's clock in the device, in place of the report's.
+    device_mw_28nm: Option<f64>,
+    /// Energy of a clock at 28 nm: at any clock, and so at equal throughput.
+    pj_per_clock_28nm: Option<f64>,
     phases: Vec<PhaseReport>,
     /// The unit's clock in the device.
     device_clock_ns: f64,
@@ -272,6 +274,7 @@ impl UnitReport {
             of_head.map(|of| of.power.dynamic() * report.clock_ns * of.clocks as f64).sum();
         let head_pj = dynamic_pj + mean.leakage * report.workload.head_ns;
         let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16"));
+        let clock_pj_28nm = report.scale_28nm.map(|scale| mean.dynamic() * report.clock_ns * scale);
         let nw_per_ge_mhz = |mw: f64, clock_ns: f64, ge: f64| 1e6 * mw / (1e3 / clock_ns) / ge;
         Self {
             unit: power.unit.clone(),
@@ -284,6 +287,8 @@ impl UnitReport {
             pj_per_clock: mean.total() * report.clock_ns,
             nw_per_ge_mhz: nw_per_ge_mhz(mean.total(), report.clock_ns, power.ge),
             power_mw_28nm: report.scale_28nm.map(|scale| mean.dynamic() * scale),
+            device_mw_28nm: clock_pj_28nm.map(|pj| pj / power.device_clock_ns),
+            pj_per_clock_28nm: clock_pj_28nm,
             phases: power.phases.iter().map(PhaseReport::from).collect(),
             device_clock_ns: power.device_clock_ns,
             head_pj,
@@ -314,7 +319,7 @@ pub(super) fn working(power: &UnitPower) -> Power {
 const OF_AIM: &str = "AiM: no power of its memories (global buffers, GPR, tables), as no library has their currents, \
                       none of the DRAM, as none are published for GDDR6-AiM, and no total of the module";
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "unit",
     "phase",
     "internal mW",
@@ -325,6 +330,7 @@ const COLUMNS: [&str; 11] = [
     "glitches",
     "nW/GE/MHz",
     "28 nm mW",
+    "28 nm mW, device's clock",
     "paper mW",
 ];
 
@@ -350,6 +356,7 @@ impl PowerReport {
                 String::new(),
                 format!("{:.2}", unit.nw_per_ge_mhz),
                 option(unit.power_mw_28nm),
+                option(unit.device_mw_28nm),
                 option(unit.paper.as_ref().map(|paper| paper.power_mw)),
             ]);
             rows.push(row);
@@ -383,7 +390,10 @@ impl PowerReport {
                 self.volts
             ));
         }
-        notes.push("paper: L3, Table 5, TSMC 28 nm".to_owned());
+        notes.push(format!(
+            "paper: L3, Table 5, TSMC 28 nm; it names no clock, {PAPER_CLOCK_NS} ns is that of its bank PUs. Of units \
+             that are faster in the device, the column of the device's clock is what they take here"
+        ));
         if self.system == SystemKind::Aim {
             notes.push(OF_AIM.to_owned());
         }
@@ -457,7 +467,7 @@ impl PowerReport {
         let mut notes = vec![format!("a token: {heads} heads of {layers} layers")];
         notes.extend(rank.dimm_share_28nm.map(|share| {
             format!(
-                "the rank PUs of a DIMM's {RANKS} ranks: {:.2} % of the {DIMM_W} W of its buffer chip",
+                "the rank PUs of a DIMM's {RANKS} ranks: {:.2} % of the {DIMM_W} W of the DIMM",
                 100.0 * share
             )
         }));

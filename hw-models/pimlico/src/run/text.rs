@@ -119,13 +119,15 @@ fn energy(report: &Report) -> Page {
         "standby",
     ];
     let logic = known().map(|(name, energy)| {
-        let Energy { bank_pus, rank_pu, .. } = energy;
-        row(name, &[bank_pus + rank_pu, bank_pus, rank_pu])
+        let Energy { bank_pus, chips, rank_pu, memories, .. } = energy;
+        let parts = [bank_pus, chips, rank_pu, memories];
+        row(name, &[&[parts.iter().sum()], parts.as_slice()].concat())
     });
-    let of_logic = ["operator", "logic", "bank PUs", "rank PU"];
+    let of_logic =
+        ["operator", "logic", "bank PUs", "chips, by area", "rank PU, dispatcher", "memories"];
     Page::from("\nEnergy of the DRAM in uJ, by IDD, without VPP\n\n")
         + output::table(&of_dram, dram).in_unit("uJ")
-        + "\nEnergy of the logic in uJ\n\n"
+        + "\nEnergy of the logic in uJ, by our netlists at 28 nm, without wires\n\n"
         + output::table(&of_logic, logic).in_unit("uJ")
 }
 

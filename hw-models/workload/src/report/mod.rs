@@ -346,14 +346,19 @@ pub struct Energy {
     pub standby: f64,
     /// The bank PUs.
     pub bank_pus: f64,
-    /// Adder unit and softmax unit.
+    /// The rest of the chips' logic.
+    pub chips: f64,
+    /// The rank PU, with the host's side and the dispatcher.
     pub rank_pu: f64,
+    /// Shared buffers and score buffer.
+    pub memories: f64,
 }
 
 impl From<energy::Energy> for Energy {
     fn from(energy: energy::Energy) -> Self {
         let energy::Energy { activate, all_bank_read, all_bank_read_least, .. } = energy;
-        let energy::Energy { bursts, refresh, standby, bank_pus, rank_pu, .. } = energy;
+        let energy::Energy { bursts, refresh, standby, .. } = energy;
+        let energy::Energy { bank_pus, chips, rank_pu, memories, .. } = energy;
         Self {
             activate,
             all_bank_read,
@@ -362,7 +367,9 @@ impl From<energy::Energy> for Energy {
             refresh,
             standby,
             bank_pus,
+            chips,
             rank_pu,
+            memories,
         }
     }
 }
