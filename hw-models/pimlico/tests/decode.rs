@@ -167,8 +167,8 @@ fn a_layer_runs_on_any_number_of_threads() {
     assert_eq!(run("4"), report);
     let operators = report["operators"].as_array().expect("a list");
     let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
-    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2"]);
-    assert_eq!(operators[3]["macs"], 2 * 130 * 96);
+    assert_eq!(names, ["qkv", "append", "attention", "projection", "ffn1", "ffn2"]);
+    assert_eq!(operators[4]["macs"], 2 * 130 * 96);
     assert_eq!((&report["heads"], &report["hidden"]), (&6.into(), &96.into()));
     for wrong in ["--batch 2", "--context 5,6", "--vcd a.vcd", "--group 2", "--rows 3"] {
         let wrong: Vec<_> = wrong.split(' ').collect();
