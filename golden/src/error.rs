@@ -67,7 +67,7 @@ impl ErrorReport {
 }
 
 /// |got - reference|, as [`ErrorReport`] defines it where they are not both finite.
-fn distance(got: f64, reference: f64) -> f64 {
+pub(crate) fn distance(got: f64, reference: f64) -> f64 {
     if got == reference || got.is_nan() && reference.is_nan() {
         0.0
     } else if got.is_finite() && reference.is_finite() {

@@ -15,7 +15,11 @@
 //! | [`softfloat`] | and what does somebody else's arithmetic say? |
 //! | [`reduction`] | what are a score and a context, summed in the contract's order? |
 //! | [`dot`] | what is a dot product, summed by a PU of its own? |
+//! | [`native`] | and all of these, for every result of a run? |
 //! | [`softmax`] | what is softmax in chunks, given its exponentials, and how far off may it be? |
+//! | [`exponential`] | which number is the unit's exponential? |
+//! | [`bound`] | how far may a sum of products be from the real one? |
+//! | [`product`], [`head`] | what are the results of a run, and how far off may they be? |
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
@@ -40,16 +44,21 @@
 #![forbid(unsafe_code)]
 
 pub mod attention;
+pub mod bound;
 pub mod dispatch;
 pub mod dot;
 pub mod error;
 pub mod exact;
+pub mod exponential;
 pub mod format;
+pub mod head;
 pub mod host_protocol;
 pub mod llama;
+pub mod native;
 pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
+pub mod product;
 pub mod rank;
 pub mod real;
 pub mod reduction;

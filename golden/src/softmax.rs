@@ -117,13 +117,16 @@ impl Exponential {
         if d == 0.0 || d == f64::NEG_INFINITY {
             return (d.exp(), 0.0);
         }
-        let precision = f64::from(self.format.precision());
+        let precision = self.format.precision() as i32;
         let smallest = exact::power_of_two(self.format.min_quantum());
-        let half_ulp = (d.abs().log2().floor() - precision).exp2();
+        // The exponent field of a number of the format in f64 is floor(log2 |d|) + 1023.
+        let binade = (d.to_bits() >> 52 & 0x7FF) as i32 - 1023;
+        let of_difference = exact::power_of_two(binade - precision).exp_m1();
         let exp = d.exp();
-        let unit = self.ulps * (exp * half_ulp.exp() * (1.0 - precision).exp2()).max(smallest);
+        let unit = exp * (1.0 + of_difference) * exact::power_of_two(1 - precision);
+        let unit = self.ulps * unit.max(smallest);
         let vanishes = if exp < 2.0 * self.flushed() { self.flushed() } else { 0.0 };
-        (exp, exp * half_ulp.exp_m1() + unit + vanishes)
+        (exp, exp * of_difference + unit + vanishes)
     }
 }
 
@@ -163,6 +166,16 @@ impl HeadSum {
     /// Whether there is a score to divide by.
     pub fn is_proper(&self) -> bool {
         self.max.is_finite() && self.sum.is_finite()
+    }
+
+    /// The sum of the exponentials of the scaled scores, that of the largest being 1.
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+
+    /// By how much the sum may be off, relative to it.
+    pub fn relative_error(&self) -> f64 {
+        self.error / self.sum
     }
 
     /// Whether a scaled score is no larger than the largest of the head: others are none of its scores.

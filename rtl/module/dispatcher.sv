@@ -201,6 +201,13 @@ module dispatcher import pimlico_pkg::*; #(
   assign config_request_d = load_i.address[3:0];
   assign config_data_d    = load_i.data[31:0];
 
+  // The layer that runs, and the one that follows it: see Layers.
+  logic [3:0]  request_d, request_q;  // that runs, or has just ended
+  logic        steps_d, steps_q;      // its layer ends
+  layers_t     run_layers;
+  layer_t      run_layer, next_layer;
+  logic [15:0] run_base;              // of its first layer
+
   for (genvar r = 0; r < REQUESTS; r++) begin : gen_request
     logic     clk_tokens, clk_segment, clk_layers, clk_layer;
     logic     moves;  // to another layer, or to the first
@@ -271,12 +278,6 @@ module dispatcher import pimlico_pkg::*; #(
   // ---------------------------------------------------------------------------------------------
   // Layers: in the cycle behind the end of a run its request goes on to the next, or back to the first
   // ---------------------------------------------------------------------------------------------
-
-  logic [3:0]  request_d, request_q;  // that runs, or has just ended
-  logic        steps_d, steps_q;      // its layer ends
-  layers_t     run_layers;
-  layer_t      run_layer, next_layer;
-  logic [15:0] run_base;              // of its first layer
 
   always_comb begin : read_layer
     run_layers = '0;
@@ -572,7 +573,7 @@ module dispatcher import pimlico_pkg::*; #(
   endfunction
 
   always_comb begin : check
-    checked                = '0;
+    checked                   = '0;
     checked.ending.address    = multiply_q.modified ? multiply_q.at + 14'd1 : multiply_q.at;
     checked.ending.status     = multiply_q.fault;
     checked.ending.next_layer = single[0];

@@ -32,6 +32,7 @@ pub mod module;
 mod random;
 pub mod rank;
 mod rtl;
+mod spool;
 mod watch;
 
 pub use bench::{Bench, OracleError};
@@ -39,4 +40,4 @@ pub use benches::{AnyBench, benches};
 pub use function::Function;
 pub use lockstep::Lockstep;
 pub use rtl::{Rtl, Window};
-pub use watch::{Waveforms, all_or_none};
+pub use watch::{Waveforms, all_or_none, discard_staged};

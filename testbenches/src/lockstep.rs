@@ -63,8 +63,9 @@ impl<M: Model> Lockstep<M> {
     }
 
     /// Finishes the waveforms.
-    pub fn finish(self) -> io::Result<()> {
-        self.watch.map_or(Ok(()), Watch::finish)
+    pub fn finish(mut self) -> io::Result<()> {
+        let inside = self.rtl.finish_trace();
+        self.watch.map_or(Ok(()), Watch::finish).and(inside)
     }
 
     /// What was reached in the RTL; see [`Rtl::coverage`].

@@ -3,6 +3,7 @@
 
 use crate::coverage::points::{self, Point};
 use crate::ffi::{self, PimlicoUnit};
+use crate::spool::Spool;
 use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
 use std::ffi::{CString, c_void};
 use std::io;
@@ -28,6 +29,8 @@ pub struct Rtl<U: Unit> {
 /// A waveform that Verilator writes.
 struct Tracing {
     vcd: Vcd,
+    /// What the waveform is written to.
+    file: Spool,
     instance: usize,
     window: Window,
     /// Cycles since the tracing was asked for.
@@ -67,15 +70,23 @@ impl<U: Unit> Rtl<U> {
         rtl
     }
 
-    /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next. The
-    /// file is complete when the instances are dropped.
+    /// Writes the waveform of everything inside instance `i` to `file`, cycle 0 being the next, until
+    /// [`finish_trace`](Self::finish_trace).
     pub fn trace(&mut self, i: usize, file: &Path, window: Window) -> io::Result<()> {
+        let spool = Spool::create(file)?;
         let mut vcd = Vcd::default();
         // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
         unsafe { (self.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
-        vcd.open(file)?;
-        self.tracing = Some(Tracing { vcd, instance: i, window, cycle: 0 });
+        vcd.open(spool.path())?;
+        self.tracing = Some(Tracing { vcd, file: spool, instance: i, window, cycle: 0 });
         Ok(())
+    }
+
+    /// Finishes the waveform, if one is written; tells whether all of it is in the file.
+    pub fn finish_trace(&mut self) -> io::Result<()> {
+        let Some(Tracing { vcd, file, .. }) = self.tracing.take() else { return Ok(()) };
+        drop(vcd); // writes what is left; it refers to an instance, which is still live
+        file.finish()
     }
 
     /// What was reached in instance 0 since it was made, by places in the source.
@@ -107,7 +118,7 @@ impl<U: Unit> Rtl<U> {
 
     /// Writes the waveform of instance `i`, if it is the traced one, at a half of the cycle.
     pub(crate) fn dump(&mut self, i: usize, half: u64) {
-        if let Some(Tracing { vcd, instance, window, cycle }) = &mut self.tracing
+        if let Some(Tracing { vcd, instance, window, cycle, .. }) = &mut self.tracing
             && *instance == i
             && *cycle >= window.from
         {
@@ -206,7 +217,7 @@ impl<U: Unit> Instances<U> for Rtl<U> {
 
 impl<U: Unit> Drop for Rtl<U> {
     fn drop(&mut self) {
-        self.tracing = None; // finishes the file; the waveform refers to an instance
+        let _ = self.finish_trace(); // the waveform refers to an instance
         for instance in &self.instances {
             // SAFETY: the instance is live, and not used again.
             unsafe { (self.unit.destroy)(instance.as_ptr()) };

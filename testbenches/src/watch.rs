@@ -4,9 +4,12 @@
 use crate::rtl::Window;
 use pimlico_ports::Unit;
 use pimlico_ports::wave::{Cycle, UnitScope, Wave};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
 
 /// The waveforms of a unit.
 ///
@@ -47,11 +50,15 @@ impl Waveforms {
     }
 }
 
+/// The scope that holds the unit, in all of its waveforms: the one that Verilator writes, so that a viewer can lay one
+/// file over the other.
+const OUTERMOST: &str = "TOP";
+
 /// Has files written to a temporary folder and moves them to `folder`, which is made if need be: all of
 /// them, or none where one cannot be written.
 pub fn all_or_none<T>(folder: &Path, write: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     let near = folder.ancestors().find(|near| near.is_dir());
-    let staged = tempfile::tempdir_in(near.unwrap_or(Path::new(".")))?;
+    let staged = Staged::new_in(near.unwrap_or(Path::new(".")))?;
     let written = write(staged.path())?;
     let missing: Vec<&Path> = folder.ancestors().take_while(|near| !near.exists()).collect();
     if let Err(error) = move_all(staged.path(), folder) {
@@ -61,6 +68,49 @@ pub fn all_or_none<T>(folder: &Path, write: impl FnOnce(&Path) -> io::Result<T>)
         return Err(error);
     }
     Ok(written)
+}
+
+/// Folders that files are written to before they are moved. Who makes or removes one holds the lock, so that
+/// [`discard_staged`] finds each.
+static STAGED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn all_staged() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    STAGED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One of them.
+struct Staged(Option<TempDir>);
+
+impl Staged {
+    fn new_in(folder: &Path) -> io::Result<Self> {
+        let mut all = all_staged();
+        let new = tempfile::Builder::new().prefix(".pimlico-").tempdir_in(folder)?;
+        all.insert(new.path().to_owned());
+        Ok(Self(Some(new)))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.as_ref().expect("there until it is dropped").path()
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        let Some(folder) = self.0.take() else { return };
+        let mut all = all_staged();
+        all.remove(folder.path());
+        let _ = folder.close();
+    }
+}
+
+/// Removes all files that are not in their place yet, and lets none be made: for a program that is about to end by a
+/// signal.
+pub fn discard_staged() {
+    let all = all_staged();
+    for folder in all.iter() {
+        let _ = fs::remove_dir_all(folder);
+    }
+    std::mem::forget(all);
 }
 
 /// Moves the files of a folder to another one; none if another thing has the name of one of them.
@@ -74,7 +124,14 @@ fn move_all(from: &Path, to: &Path) -> io::Result<()> {
             return Err(io::Error::other(format!("{} is not a regular file", file.display())));
         }
     }
-    moves.iter().try_for_each(|[from, to]| fs::rename(from, to))
+    moves.iter().try_for_each(|[from, to]| {
+        // Where a name leads to a file elsewhere, that is the one to replace; its mode stays.
+        let to = fs::canonicalize(to).unwrap_or_else(|_| to.clone());
+        if let Ok(old) = fs::metadata(&to) {
+            fs::set_permissions(from, old.permissions())?;
+        }
+        fs::rename(from, to)
+    })
 }
 
 /// The files' names in a row.
@@ -107,7 +164,9 @@ impl Watch {
         let create = |file: &Path| {
             let mut wave = Wave::new(BufWriter::new(File::create(file)?))?;
             wave.comment(&format!("{}{}\n{about}", U::name(), parameters::<U>()))?;
+            wave.open(OUTERMOST)?;
             let scope = UnitScope::declare::<U>(&mut wave)?;
+            wave.close()?;
             wave.begin()?;
             Ok::<_, io::Error>((wave, scope))
         };

@@ -225,7 +225,7 @@ pub(super) const TURNAROUND: &str = "turnaround";
 /// REFs that may come within any two tREFI (JESD79-4, Refresh command).
 pub(super) const REFS_IN_TWO_REFI: usize = 16;
 
-/// The name of every rule that a [`Violation`] can carry.
+/// The name of every rule that a [`Violation`](super::Violation) can carry.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let again = |gate: usize| gate > 0 && GATES[gate - 1].rule == GATES[gate].rule;
     let of_gates = (0..GATES.len()).filter(move |&gate| !again(gate)).map(|gate| GATES[gate].rule);

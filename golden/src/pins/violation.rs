@@ -43,7 +43,7 @@ pub enum Legal {
 pub struct Violation {
     /// When.
     pub at_tck: u64,
-    /// Name of the rule, one of [`rule_names`].
+    /// Name of the rule, one of [`rule_names`](super::rule_names).
     pub rule: &'static str,
     /// By what.
     pub subject: Subject,

@@ -90,7 +90,7 @@ fn of_the_host() -> Vec<Case> {
         ("UnknownMessage", |t| t.send(MAILBOX, [3, 0, 0, 0, 0, 0, 0, 0])),
         ("UnknownMessage", |t| t.send(MAILBOX, [1 | 1 << 8 | 1 << 7, 0, 0, 0, 0, 0, 0, 0])),
         ("UnknownMessage", |t| t.send(MAILBOX, [1, 0, 0, 0, 0, 0, 0, 0])),
-        ("UnknownMessage", |t| t.send(MAILBOX, [1 | 5 << 4 | 1 << 8, 0, 0, 0, 0, 0, 0, 0])),
+        ("UnknownMessage", |t| t.send(MAILBOX, [1 | 6 << 4 | 1 << 8, 0, 0, 0, 0, 0, 0, 0])),
         ("UnknownMessage", |t| t.send(MAILBOX, [2 | 1 << 46, 0, 0, 0, 0, 0, 0, 0])),
         ("ResultTooEarly", |t| t.read(RESULTS, 0, ZERO)),
         ("ResultTooEarly", |t| {

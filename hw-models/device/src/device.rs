@@ -86,6 +86,13 @@ pub trait RankDevice: Device {
     /// Has a timeline made of what follows.
     fn start_timeline(&mut self);
 
-    /// The timeline so far, if one is made: of processing in memory, not of the host's accesses.
+    /// Names the operator, and the part of it, that the runs which follow are; for the timeline.
+    fn label(&mut self, operator: &'static str, part: String);
+
+    /// The next operator is an access of the host, which is not on the timeline.
+    fn leave_out(&mut self);
+
+    /// The timeline so far, if one is made: of operators, from the beginning of each to its end, without the host's
+    /// accesses between them.
     fn timeline(&self) -> Option<&Timeline>;
 }

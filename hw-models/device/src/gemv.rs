@@ -23,6 +23,11 @@ use serde::{Deserialize, Serialize};
 /// Words of a tile, at the most: half of a shared buffer.
 pub const TILE_WORDS: usize = SHARED_WORDS / 2;
 
+/// Words of a tile that is not the last, in banks whose rows have so many columns: a chunk of it fits a row.
+pub fn tile_words(bank_columns: usize) -> usize {
+    TILE_WORDS.min(bank_columns)
+}
+
 /// How the vector comes to the shared buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -152,7 +157,7 @@ impl MatrixLayout {
 
     /// Words of a tile that is not the last: a chunk of it fits a row of the banks.
     fn tile_words(&self) -> usize {
-        TILE_WORDS.min(self.bank_columns)
+        tile_words(self.bank_columns)
     }
 
     /// Chunks: 16 rows each.

@@ -95,6 +95,6 @@ pub use set_up::{Sent, SetUp};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};
 pub use spec::{DeviceSpec, SystemKind};
 pub use statistics::{Lost, Statistics};
-pub use timeline::{Activity, STRETCHES, Timeline};
+pub use timeline::{Activity, ProgramRun, Reads, STRETCHES, Timeline};
 pub use topology::{Address, Mdq, Topology, TopologyError};
 pub use traffic::HostTransfer;

@@ -15,6 +15,7 @@
 use crate::config::Config;
 use crate::data_bus::Beats;
 use crate::sizes::{Burst, CHIPS, LANES};
+use pimlico_dpa::TOKEN_BITS;
 
 /// Elements in a burst.
 pub const BURST: usize = CHIPS * LANES;
@@ -37,6 +38,9 @@ pub enum LayoutError {
 
 /// Parts of a V vector, at the most: the rank PU keeps the partial sums of so many.
 const PARTS: usize = 2;
+
+/// Elements of a head's vectors, at the most.
+pub const MOST_HEAD_DIM: usize = 256;
 
 /// Where the K and V vectors of one head lie: V in the rows behind K.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +95,8 @@ impl HeadLayout {
                 let middle = limit.midpoint(beyond);
                 *(if rows_of(middle) > rows { &mut beyond } else { &mut limit }) = middle;
             }
+            // What has room is no context yet: T_cur counts its tokens.
+            let limit = limit.min((1 << TOKEN_BITS) - 1);
             return Err(LayoutError::Context { context, limit });
         }
         let v_row = first_row + context.div_ceil(k_tokens);
@@ -278,6 +284,8 @@ mod tests {
         let context = limit + 1;
         assert!(HeadLayout::new(&config, 128, limit, 0).is_ok());
         let error = HeadLayout::new(&config, 128, context, 0);
+        // T_cur ends before the rows do.
+        let limit = (1 << TOKEN_BITS) - 1;
         assert_eq!(error, Err(LayoutError::Context { context, limit }));
         let context = usize::MAX;
         let error = HeadLayout::new(&config, 64, context, 65536);

@@ -267,6 +267,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> ModuleDevice<M> {
     fn account(&mut self) {
         if !self.runs {
             self.record.no_read(Some(Cause::Host));
+            self.record.end_tck();
             return;
         }
         let PimDimmOut { pins_o, activity_o, .. } = self.output;
@@ -339,6 +340,14 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> Dimm for ModuleDevice<M> {
 
     fn start_timeline(&mut self) {
         self.record.start_timeline();
+    }
+
+    fn label(&mut self, operator: &'static str, part: String) {
+        self.record.label(operator, part);
+    }
+
+    fn leave_out(&mut self) {
+        self.record.leave_out();
     }
 
     fn timeline(&self) -> Option<&Timeline> {

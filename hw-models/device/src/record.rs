@@ -20,6 +20,10 @@ pub struct Record {
     accounts: Accounts,
     traffic: Traffic,
     timeline: Option<Timeline>,
+    /// An operator goes on that is on the timeline.
+    runs: bool,
+    /// The next one is not.
+    is_access: bool,
     watch: Option<Box<dyn PinWatch>>,
     /// What is on the chips' data bus.
     burst: Option<Burst>,
@@ -46,6 +50,8 @@ impl Record {
             accounts: Accounts::new(timing.ccd_l_tck),
             traffic: Traffic::new(timing.burst_tck),
             timeline: None,
+            runs: false,
+            is_access: false,
             watch: None,
             burst: None,
             refreshed_tck: 0,
@@ -63,6 +69,18 @@ impl Record {
         self.timeline = Some(Timeline::new(self.slot_tck));
     }
 
+    /// Names what the operators that follow are, for the timeline.
+    pub fn label(&mut self, operator: &'static str, part: String) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.label(operator, part);
+        }
+    }
+
+    /// The next operator is an access of the host, which is not on the timeline.
+    pub fn leave_out(&mut self) {
+        self.is_access = true;
+    }
+
     /// The timeline so far, if one is made.
     pub fn timeline(&self) -> Option<&Timeline> {
         self.timeline.as_ref()
@@ -72,10 +90,15 @@ impl Record {
     pub fn start(&mut self, at_tck: u64) {
         self.accounts.restart(at_tck);
         self.traffic.restart(at_tck);
+        self.runs = !std::mem::take(&mut self.is_access);
+        if let Some(timeline) = self.timeline.as_mut().filter(|_| self.runs) {
+            timeline.begin();
+        }
     }
 
     /// Ends an operator.
     pub fn end(&mut self, at_tck: u64) -> Statistics {
+        self.runs = false;
         self.accounts.finish(at_tck)
     }
 
@@ -104,6 +127,11 @@ impl Record {
         }
         if pins.command == PinCommand::Ref {
             self.refreshed_tck = self.tck + self.rfc_tck;
+        }
+        if let Some(timeline) = self.timeline.as_mut().filter(|_| self.runs)
+            && pins.command == PinCommand::RdAll
+        {
+            timeline.read(pins.read_all().accumulate);
         }
         self.accounts.statistics.commands[pins.command as usize] += 1;
     }
@@ -169,9 +197,9 @@ impl Record {
         }
     }
 
-    /// A tCK of processing in memory ends.
+    /// A tCK ends.
     pub fn end_tck(&mut self) {
-        if let Some(timeline) = &mut self.timeline {
+        if let Some(timeline) = self.timeline.as_mut().filter(|_| self.runs) {
             timeline.tick(&self.accounts.statistics);
         }
     }

@@ -155,7 +155,7 @@ fn text_is_refused_with_line_and_column() {
         ("nop\nloop 5 { # open\nnop", 2, 1, "not closed"),
         ("loop 5 {\n}", 2, 1, "no words"),
         ("  }", 1, 3, "no loop is open"),
-        ("end end", 1, 5, "expected the end of the line"),
+        ("end end", 1, 5, "expected `layer`, or the end of the line"),
         ("mac_score place=1", 1, 11, "expected head, row, column"),
         ("rd_result row=1", 1, 11, "expected head, place, column"),
         ("mac_score row=1 row=2", 1, 17, "row is given twice"),

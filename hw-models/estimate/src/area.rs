@@ -100,8 +100,7 @@ impl<'a> Estimator<'a> {
         if let Some(area) = cache.area(&key) {
             return Ok(area);
         }
-        let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
-        let folder = tempfile::tempdir().map_err(temporary)?;
+        let folder = tempfile::tempdir().map_err(ToolError::temporary)?;
         let netlist = yosys::synthesise(tools, sources, spec, library, folder.path(), *sizing)?;
         // The memories of what is alone go to parts and not to registers.
         let fo4_ns = if spec.alone { None } else { self.fo4_ns()? };
@@ -135,7 +134,11 @@ impl<'a> Estimator<'a> {
         let SynthesisResult { cells, memories } = netlist;
         let (mut um2, mut flip_flops, mut flip_flops_um2) = (0.0, 0, 0.0);
         for (name, &count) in &cells {
-            let unmapped = || ToolError::Unmapped { unit: spec.unit.clone(), cell: name.clone() };
+            let unmapped = || ToolError::Unmapped {
+                library: self.library.source.clone(),
+                unit: spec.unit.clone(),
+                cell: name.clone(),
+            };
             let cell = self.library.cells.get(name).ok_or_else(unmapped)?;
             let area = cell.area_um2 * count as f64;
             um2 += area;

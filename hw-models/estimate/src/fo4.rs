@@ -86,17 +86,16 @@ pub(crate) fn measure(
     library: &Library,
     inverter: &Inverter,
 ) -> Result<f64, ToolError> {
-    let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
-    let folder = tempfile::tempdir().map_err(temporary)?;
+    let folder = tempfile::tempdir().map_err(ToolError::temporary)?;
     let write = |name: &str, text: String| {
         let file = folder.path().join(name);
         let written = std::fs::write(&file, text);
-        written.map(|()| file.clone()).map_err(|error| ToolError::File { file, error })
+        written.map(|()| file).map_err(ToolError::temporary)
     };
     write("fo4.v", netlist(inverter))?;
     let script = write("fo4.tcl", script(library, folder.path()))?;
     let unit = format!("a chain of {}", inverter.cell);
-    let report = tools.sta(&unit, &script)?;
+    let report = tools.sta(&unit, &script).map_err(|e| e.with(library, folder.path()))?;
     let none = ToolError::Output { tool: "OpenSTA", unit, what: "delay of each inverter" };
     parse(&report).ok_or(none)
 }

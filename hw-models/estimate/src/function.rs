@@ -19,9 +19,12 @@ const INPUTS: [u64; MOST_INPUTS] = [
 /// The truth table of a function of `inputs`: bit n is its value where input i is bit i of n. None if it
 /// is not understood, or has other or more inputs.
 pub fn truth_table(function: &str, inputs: &[&str]) -> Option<u64> {
+    if inputs.len() > MOST_INPUTS {
+        return None;
+    }
     let mut reader = Reader { rest: function.trim(), inputs, depth: 0 };
     let rows = 1_u64.checked_shl(1 << inputs.len()).map_or(u64::MAX, |rows| rows - 1);
-    let table = (inputs.len() <= MOST_INPUTS).then(|| reader.or())??;
+    let table = reader.or()?;
     reader.rest.is_empty().then_some(table & rows)
 }
 
@@ -126,5 +129,8 @@ mod tests {
         }
         assert_eq!(truth_table(&("(".repeat(100_000) + "A"), &["A"]), None);
         assert_eq!(truth_table("A", &["A", "B", "C", "D", "E", "F", "G"]), None);
+        for inputs in [32, 64, 20_000] {
+            assert_eq!(truth_table("A", &vec!["A"; inputs]), None, "{inputs} inputs");
+        }
     }
 }

@@ -133,10 +133,9 @@ fn instances(
     sources: &rtl::Sources<'_>,
     part: &Part,
 ) -> Result<Instances, ToolError> {
-    let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
-    let folder = tempfile::tempdir().map_err(temporary)?;
+    let folder = tempfile::tempdir().map_err(ToolError::temporary)?;
     let is_part = |name: &str| is_part(name, &part.module);
-    let files = rtl::write(sources, folder.path(), is_part).map_err(temporary)?;
+    let files = rtl::write(sources, folder.path(), is_part).map_err(ToolError::temporary)?;
     let mut script =
         format!("read_slang --top {}{}", part.module, black_boxes(sources, &part.module));
     for (name, value) in &part.parameters {
@@ -149,9 +148,9 @@ fn instances(
     let _ = writeln!(script, "\ndelete t:$*\nwrite_json {}", result.display());
     let file = folder.path().join("hierarchy.ys");
     let unit = format!("the instances of {}", part.module);
-    std::fs::write(&file, script).map_err(temporary)?;
+    std::fs::write(&file, script).map_err(ToolError::temporary)?;
     tools.yosys(&unit, &file)?;
-    let text = std::fs::read(&result).map_err(temporary)?;
+    let text = std::fs::read(&result).map_err(ToolError::temporary)?;
     let what = "instances";
     read(&text, sources, &part.module).ok_or(ToolError::Output { tool: "Yosys", unit, what })
 }

@@ -11,7 +11,6 @@ use crate::rtl::{self, Sources};
 use crate::{Area, DEFAULT_LIBRARY, Library, PYOSYS, SECOND_LIBRARY, UnitSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io;
 use std::path::{Path, PathBuf};
 
 static HIERARCHY: &str = include_str!("../kept/hierarchy.json");
@@ -45,15 +44,19 @@ impl Kept {
         serde_json::from_str(self.text).expect("kept netlists")
     }
 
-    /// Writes others.
-    pub fn write(&self, netlists: &Netlists) -> io::Result<()> {
+    /// The file of the netlists.
+    pub fn path(&self) -> PathBuf {
+        folder().join(self.file)
+    }
+
+    /// What the file of others holds.
+    pub fn text_of(netlists: &Netlists) -> String {
         let Netlists { library, library_digest, netlists } = netlists;
         let netlists = lines(netlists);
-        let text = format!(
+        format!(
             "{{\n\"library\": \"{library}\",\n\"library_digest\": \"{library_digest}\",\n\
              \"netlists\": [{netlists}]\n}}\n"
-        );
-        std::fs::write(folder().join(self.file), text)
+        )
     }
 }
 
@@ -108,8 +111,13 @@ impl Hierarchy {
         self.designs.iter().find(is_it).map_or(&[], |of| &of.parts)
     }
 
-    /// Writes it.
-    pub fn write(&self) -> io::Result<()> {
+    /// Its file.
+    pub fn path() -> PathBuf {
+        folder().join("hierarchy.json")
+    }
+
+    /// What its file holds.
+    pub fn text(&self) -> String {
         let of_design = |Parts { top, parameters, parts }: &Parts| {
             let parameters = serde_json::to_string(parameters).expect("plain data");
             let parts = lines(parts);
@@ -117,8 +125,7 @@ impl Hierarchy {
         };
         let designs: Vec<_> = self.designs.iter().map(of_design).collect();
         let designs = designs.join(",");
-        let text = format!("{{\n\"digest\": \"{}\",\n\"designs\": [{designs}]\n}}\n", self.digest);
-        std::fs::write(folder().join("hierarchy.json"), text)
+        format!("{{\n\"digest\": \"{}\",\n\"designs\": [{designs}]\n}}\n", self.digest)
     }
 }
 

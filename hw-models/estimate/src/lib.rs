@@ -30,7 +30,7 @@ pub mod paper;
 pub mod power;
 pub mod rtl;
 mod timing;
-mod tools;
+pub mod tools;
 mod yosys;
 
 pub use area::{Area, Estimator, UnitSpec};

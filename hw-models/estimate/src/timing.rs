@@ -117,10 +117,11 @@ pub fn analyse(
     let file = folder.join("timing.tcl");
     let paths = |clock_ns: f64| {
         std::fs::write(&file, script(spec, library, folder, clock_ns, macros))
-            .map_err(|error| ToolError::File { file: file.clone(), error })?;
+            .map_err(ToolError::temporary)?;
         let what = "path";
         let none = ToolError::Output { tool: "OpenSTA", unit: spec.unit.clone(), what };
-        parse(&tools.sta(&spec.unit, &file)?).ok_or(none)
+        let report = tools.sta(&spec.unit, &file).map_err(|e| e.with(library, folder))?;
+        parse(&report).ok_or(none)
     };
     let at_clock = paths(clock_ns)?;
     let period_ns = shortest_period(clock_ns, at_clock.clone(), paths)?;

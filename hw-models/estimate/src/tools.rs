@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Yosys and OpenSTA on this machine.
 
+use crate::Library;
+use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The Yosys that the flow was made with, as a package of PyPI: it reads packages, structs and packed
 /// arrays of SystemVerilog, which Debian's does not.
@@ -33,12 +37,14 @@ pub enum ToolError {
         found: String,
     },
     /// It ended with an error.
-    #[error("{tool} cannot do {unit}: {message}")]
+    #[error("{tool} cannot do {unit}{}: {message}", in_cells_of(library.as_deref()))]
     Failed {
         /// Which tool.
         tool: &'static str,
         /// Which unit it was at.
         unit: String,
+        /// The library that it read, by the user's name, if it did.
+        library: Option<PathBuf>,
         /// What it said last.
         message: String,
     },
@@ -53,8 +59,10 @@ pub enum ToolError {
         what: &'static str,
     },
     /// The library has nothing for a cell.
-    #[error("{unit}: the library has no cell with an area for {cell}")]
+    #[error("{unit}: {} has no cell with an area for {cell}", library.display())]
     Unmapped {
+        /// The library, by the user's name.
+        library: PathBuf,
         /// Which unit it was at.
         unit: String,
         /// The cell, of the library or of Yosys: `$_DFF_PN0_` is a flip-flop with an asynchronous reset.
@@ -74,6 +82,27 @@ pub enum ToolError {
         /// Why.
         error: io::Error,
     },
+}
+
+fn in_cells_of(library: Option<&Path>) -> String {
+    library.map_or(String::new(), |library| format!(" in the cells of {}", library.display()))
+}
+
+impl ToolError {
+    /// Temporary files cannot be written or read: the folder is named that the user knows.
+    pub(crate) fn temporary(error: io::Error) -> Self {
+        Self::File { file: std::env::temp_dir(), error }
+    }
+
+    /// The same, of a tool that worked in a temporary folder and read a library: without the folder, with the user's
+    /// name of the library.
+    pub(crate) fn with(self, cells: &Library, folder: &Path) -> Self {
+        let Self::Failed { tool, unit, message, .. } = self else { return self };
+        let [copy, source] = [&cells.file, &cells.source].map(|file| file.display().to_string());
+        let message =
+            message.replace(&copy, &source).replace(&format!("{}/", folder.display()), "");
+        Self::Failed { tool, unit, library: Some(cells.source.clone()), message }
+    }
 }
 
 /// The tools.
@@ -135,8 +164,12 @@ impl Tools {
 }
 
 fn run(command: &mut Command, tool: &'static str, unit: &str) -> Result<String, ToolError> {
-    let failed = |message| ToolError::Failed { tool, unit: unit.to_owned(), message };
-    let Output { status, stdout, stderr } = command.output().map_err(|e| failed(e.to_string()))?;
+    let unit = unit.to_owned();
+    let failed = |message| ToolError::Failed { tool, unit, library: None, message };
+    let Output { status, stdout, stderr } = match output(command) {
+        Ok(output) => output,
+        Err(error) => return Err(failed(error.to_string())),
+    };
     let out = String::from_utf8_lossy(&stdout).into_owned();
     let err = String::from_utf8_lossy(&stderr);
     let mut said = out.lines().chain(err.lines());
@@ -150,4 +183,37 @@ fn run(command: &mut Command, tool: &'static str, unit: &str) -> Result<String, 
         (true, Some(_)) => Ok(out),
         (false, line) => Err(failed(line.unwrap_or("it ended without a word").to_owned())),
     }
+}
+
+/// Groups of processes of the tools that run. Who starts one holds the lock, so that [`end`] finds each.
+static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
+fn running() -> MutexGuard<'static, BTreeSet<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs a tool, in a group of processes with those that it starts. Its temporary files are where those of this program
+/// are.
+fn output(command: &mut Command) -> io::Result<Output> {
+    command.env("TMPDIR", tempfile::env::temp_dir()).process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut groups = running();
+    let child = command.spawn()?;
+    let group = child.id();
+    groups.insert(group);
+    drop(groups);
+    let output = child.wait_with_output();
+    running().remove(&group);
+    output
+}
+
+/// Ends all tools that run, at once, and lets none start: for a program that is about to end by a signal. Threads that
+/// wait for one do not go on.
+pub fn end() {
+    let groups = running();
+    for group in groups.iter() {
+        // SAFETY: it has no memory; the group is of a child whose end was not waited for, so that it is no other's.
+        unsafe { libc::kill(-(*group as libc::pid_t), libc::SIGKILL) };
+    }
+    std::mem::forget(groups);
 }

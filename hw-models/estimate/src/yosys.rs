@@ -155,22 +155,16 @@ pub fn synthesise(
     sizing: Sizing,
 ) -> Result<SynthesisResult, ToolError> {
     let file = |name: &str| folder.join(name);
-    let write = |name: &str, text: &str| {
-        std::fs::write(file(name), text)
-            .map_err(|error| ToolError::File { file: file(name), error })
-    };
-    let read = |name: &str| {
-        std::fs::read_to_string(file(name))
-            .map_err(|error| ToolError::File { file: file(name), error })
-    };
+    let write =
+        |name: &str, text: &str| std::fs::write(file(name), text).map_err(ToolError::temporary);
+    let read = |name: &str| std::fs::read_to_string(file(name)).map_err(ToolError::temporary);
     let is_part = |name: &str| spec.alone && hierarchy::is_part(name, &spec.module);
-    let files = rtl::write(sources, folder, is_part)
-        .map_err(|error| ToolError::File { file: folder.to_owned(), error })?;
+    let files = rtl::write(sources, folder, is_part).map_err(ToolError::temporary)?;
     write("abc.script", &abc_script(sizing))?;
     write("abc.constr", &abc_constraints(library, sizing))?;
     write("full_adder.v", &full_adder_map(library.full_adder.as_ref()))?;
     write("synthesis.ys", &script(sources, spec, library, folder, &files))?;
-    tools.yosys(&spec.unit, &file("synthesis.ys"))?;
+    tools.yosys(&spec.unit, &file("synthesis.ys")).map_err(|e| e.with(library, folder))?;
     let none = |what| ToolError::Output { tool: "Yosys", unit: spec.unit.clone(), what };
     let cells = cells(&read("stat.json")?).ok_or_else(|| none("counts of cells"))?;
     let memories = memories(&read("memories.il")?).ok_or_else(|| none("memories"))?;

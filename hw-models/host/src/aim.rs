@@ -265,11 +265,14 @@ impl AimHost {
     }
 }
 
+/// Programs, and the parts of an operator that each is of.
+type Programs = Vec<(Range<usize>, Vec<u64>)>;
+
 /// The programs of an operator of so many parts: one, or as many halves as the command buffer asks for.
 fn programs(
     parts: Range<usize>,
     program: &dyn Fn(Range<usize>) -> Program,
-) -> Result<Vec<(Range<usize>, Vec<u64>)>, ProgramError> {
+) -> Result<Programs, ProgramError> {
     match program(parts.clone()).words() {
         Err(ProgramError::Words(_)) if parts.len() > 1 => {
             let middle = parts.start.midpoint(parts.end);

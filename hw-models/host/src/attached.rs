@@ -450,6 +450,14 @@ impl<D: Dimm> RankDevice for Attached<D> {
         self.dimm.start_timeline();
     }
 
+    fn label(&mut self, operator: &'static str, part: String) {
+        self.dimm.label(operator, part);
+    }
+
+    fn leave_out(&mut self) {
+        self.dimm.leave_out();
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.dimm.timeline()
     }

@@ -61,6 +61,7 @@ impl HostPort {
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
         let host = &mut self.controller;
         let mut transactions = transactions.into_iter();
+        rank.leave_out();
         rank.begin();
         host.take_pins(rank.tck(), rank.refreshed_tck());
         let mut is_all = false;

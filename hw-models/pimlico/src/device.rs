@@ -25,11 +25,16 @@ pub struct DeviceArguments {
 #[derive(Subcommand)]
 enum Action {
     /// List the built-in devices
+    #[command(after_help = "Example:\n  pimlico device list --json")]
     List {
         #[command(flatten)]
         format: FormatArguments,
     },
     /// Print a device as a whole file: given back by `--device`, it is the same
+    #[command(after_help = "\
+Examples:
+  pimlico device show gddr6-aim
+  pimlico device show ddr4-3200 > mine.toml        a file to change, for --device mine.toml")]
     Show {
         /// A built-in device by its name, or a file
         #[arg(value_name = "NAME|FILE.toml")]
@@ -39,6 +44,7 @@ enum Action {
         json: bool,
     },
     /// Check that there is such a device: status 2, file and key where there is not
+    #[command(after_help = "Example:\n  pimlico device check mine.toml")]
     Check {
         /// The file
         #[arg(value_name = "FILE.toml")]

@@ -4,7 +4,7 @@
 mod build;
 
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, Output};
 use crate::output::{self, FormatArguments, Page};
 use crate::schema::Kind;
 use clap::{Args, Subcommand};
@@ -22,23 +22,54 @@ pub struct DpaArguments {
     action: Action,
 }
 
+/// The text of a program, for the help.
+macro_rules! text_form {
+    () => {
+        "\
+The text of a program; # begins a comment:
+  loop all/512 {
+    loop part/16 {
+      mac_score row=0+1@2 column=0+1@1 first last opens@1,2
+      rd_result place=0+16@1+512@2 first@1,2
+    }
+  }
+  end
+N+S@L: N, and S more in each repetition of the Lth loop from the inside.
+all/512: once for each 512 tokens; part/16: once for each 16 of these.
+`pimlico dpa build --text` writes the text of larger programs."
+    };
+}
+
 #[derive(Subcommand)]
 enum Action {
     /// Make the words of a program's text
+    #[command(after_help = concat!("Example:\n  pimlico dpa assemble score.txt score.bin\n\n", text_form!()))]
     Assemble {
         /// The text
         input: PathBuf,
-        /// The file of the words, eight bytes each, lowest first; one that is there is replaced
+        /// The file of the words, eight bytes each, lowest first; one that is there is replaced, `-` is standard output
         output: PathBuf,
     },
     /// Write the program of an operator: one for every context, as `pimlico run` runs it
     Build(build::BuildArguments),
     /// Show the text of a program's words
+    #[command(after_help = "Example:\n  pimlico dpa disassemble score.bin")]
     Disassemble {
         /// The words
         input: PathBuf,
     },
     /// Show what the dispatcher makes of a program
+    #[command(after_help = concat!("\
+Examples:
+  pimlico dpa expand score.txt --tcur 5=530 --limit 5
+  pimlico dpa expand score.bin --tcur 5=530,2=40 --va2pa rows.txt
+
+FILE of --va2pa, for request 5 of 1 024 tokens; # begins a comment:
+  # request, virtual row, row
+  5 0 100
+  5 1 7
+
+", text_form!()))]
     Expand {
         /// The program: words if the name ends with `.bin`, otherwise text
         input: PathBuf,
@@ -78,11 +109,13 @@ pub fn run(arguments: &DpaArguments) -> Result<(), Failure> {
 }
 
 fn assemble(input: &Path, output: &Path) -> Result<(), Failure> {
+    let opened = Output::open(output)?;
+    let to_stdout = opened.is_stdout();
     let words = Program::of_text(input)?.words;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    files::replace(output, &bytes).map_err(|e| Failure::file(output, &e))?;
-    let (words, bytes) = (words.len(), bytes.len());
-    output::print(&format!("{}: {words} words, {bytes} bytes\n", output.display()))
+    opened.write(&bytes)?;
+    let what = format!("{} words, {} bytes", words.len(), bytes.len());
+    output::tell_written(output, to_stdout, &what)
 }
 
 /// Reads a program: words if the file's name ends with `.bin`, otherwise text.
@@ -260,6 +293,17 @@ struct RequestDocument {
     /// END was reached within the limit.
     complete: bool,
     commands: Vec<CommandDocument>,
+    /// What stopped the request behind these.
+    fault: Option<FaultDocument>,
+}
+
+#[derive(Serialize)]
+struct FaultDocument {
+    /// Where in the file.
+    place: String,
+    /// Address of the word.
+    word: usize,
+    fault: String,
 }
 
 #[derive(Serialize)]
@@ -306,30 +350,62 @@ fn expand(
     limit: usize,
     format: FormatArguments,
 ) -> Result<(), Failure> {
-    let mut requests = Vec::new();
-    for &(request, tcur) in tcur {
-        let fault = |fault: ExpandError| {
-            let place = program.place(fault.address);
-            Failure::Input(format!("{place}: request {request}: {}", fault.status))
-        };
-        let mut expansion = Expansion::new(&program.words, tables, request);
-        let commands: Result<Vec<_>, _> = expansion.by_ref().take(limit).collect();
-        let commands = commands.map_err(fault)?.into_iter().map(CommandDocument::from).collect();
-        let complete = expansion.next().transpose().map_err(fault)?.is_none();
-        requests.push(RequestDocument { request, tcur, complete, commands });
-    }
+    let request =
+        |&(request, tcur): &(u8, u32)| of_request(program, tables, (request, tcur), limit);
+    let requests = tcur.iter().map(request).collect();
     let words = program.words.len();
     let file = program.file.display().to_string();
     let document = Document { file, words, bytes: 8 * words, requests };
-    output::report(format, (Kind::DpaExpand, &document), &text_of(&document, tables))
+    output::report(format, (Kind::DpaExpand, &document), &text_of(&document, tables))?;
+    let faults = document.requests.iter().filter_map(|request| {
+        let FaultDocument { place, fault, .. } = request.fault.as_ref()?;
+        Some(format!("{place}: request {}: {fault}", request.request))
+    });
+    match faults.collect::<Vec<_>>().join("; ") {
+        faults if faults.is_empty() => Ok(()),
+        faults => Err(Failure::Check(faults)),
+    }
+}
+
+/// What is dispatched for a request, up to the limit or a fault: that stops no other request.
+fn of_request(
+    program: &Program,
+    tables: &Tables,
+    (request, tcur): (u8, u32),
+    limit: usize,
+) -> RequestDocument {
+    let mut expansion = Expansion::new(&program.words, tables, request);
+    let (mut commands, mut fault) = (Vec::new(), None);
+    let mut complete = false;
+    loop {
+        match expansion.next() {
+            None => complete = true,
+            Some(Ok(command)) if commands.len() < limit => {
+                commands.push(CommandDocument::from(command));
+                continue;
+            }
+            Some(Ok(_)) => {}
+            Some(Err(ExpandError { status, address })) => {
+                let (place, fault_is) = (program.place(address), status.to_string());
+                fault = Some(FaultDocument { place, word: address, fault: fault_is });
+            }
+        }
+        return RequestDocument { request, tcur, complete, commands, fault };
+    }
 }
 
 /// The document for people.
 fn text_of(document: &Document, tables: &Tables) -> Page {
     let Document { file, words, bytes, requests } = document;
     let mut text = Page::from(format!("{file}: {words} words, {bytes} bytes\n"));
-    for RequestDocument { request, tcur, complete, commands } in requests {
-        let more = if *complete { "" } else { ", and more beyond --limit" };
+    for RequestDocument { request, tcur, complete, commands, fault } in requests {
+        let more = match fault {
+            Some(FaultDocument { place, fault, .. }) => {
+                format!(", then a fault at {place}: {fault}")
+            }
+            None if *complete => String::new(),
+            None => ", and more beyond --limit".to_owned(),
+        };
         text += format!("\nrequest {request}, T_cur {tcur}: {} commands{more}\n\n", commands.len());
         text += output::table(
             &["command", "request", "head", "row", "place", "column", "word", "flags", "tokens"],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! How a command fails.
 
+use crate::output;
 use pimlico_device::DeviceError;
 use pimlico_workload::error::WorkloadError;
 
@@ -32,6 +33,14 @@ impl Failure {
         match self {
             Self::Check(_) => 1,
             Self::Input(_) => 2,
+        }
+    }
+
+    /// What standard error is told: what input is wrong in words that are not long, what was found by a check whole.
+    pub fn shown(&self) -> String {
+        match self {
+            Self::Check(_) => output::plain(&self.to_string()).into_owned(),
+            Self::Input(_) => output::message(&self.to_string()),
         }
     }
 

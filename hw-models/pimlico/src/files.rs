@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: MIT
 //! Files that the commands read and write.
+//!
+//! * [`output`]: a file that is written: beside its place, and put there when the command has done its work.
+//! * [`folder`]: the same for a folder of files.
+//! * [`place`]: where an output goes.
+//! * [`claims`]: what the command reads and writes, which must not be the same file.
+//! * [`temporary`]: what is removed when the command ends, whichever way.
+
+mod claims;
+mod folder;
+mod output;
+mod place;
+mod temporary;
+
+pub use claims::read_from;
+pub use folder::OutputFolder;
+pub use output::Output;
+pub use temporary::Scratch;
 
 use crate::failure::Failure;
 use memmap2::Mmap;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Mutex;
 
 /// Reads a file of at most so many bytes, and no more of a longer one than tells that.
 pub fn read(file: &Path, most: usize) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    let mut read = || File::open(file)?.take(most as u64 + 1).read_to_end(&mut bytes);
-    read().map_err(|e| Failure::file(file, &e))?;
+    let bytes = read_start(file, most + 1).map_err(|e| Failure::file(file, &e))?;
     if bytes.len() > most {
         let file = file.display();
         return Err(Failure::Input(format!("{file}: more than {most} bytes")));
     }
+    Ok(bytes)
+}
+
+/// Reads so many bytes of a file, or all that it has.
+pub fn read_start(file: &Path, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let opened = File::open(file)?;
+    claims::read(&opened.metadata()?)?;
+    opened.take(most as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -27,31 +52,41 @@ pub fn map(file: &Path) -> Result<Mmap, Failure> {
 /// The same, for a failure that has more to say than the file's name.
 pub fn try_map(file: &Path) -> io::Result<Mmap> {
     let opened = File::open(file)?;
-    if !opened.metadata()?.is_file() {
+    let metadata = opened.metadata()?;
+    if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
+    claims::read(&metadata)?;
     // SAFETY: the bytes are only read. Who cuts the file off meanwhile ends this process by a
     // signal, which is what a reader of a file that vanishes has to expect of a map.
     unsafe { Mmap::map(&opened) }
 }
 
-/// Puts `bytes` in place of the file, all of them or none.
-pub fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // Where a name leads to a file elsewhere, that is the one to replace.
-    let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
-        return Err(io::Error::other("not a regular file, and would be replaced"));
+/// Outputs that are whole, to be put in place when the command ends.
+static WHOLE: Mutex<Vec<Whole>> = Mutex::new(Vec::new());
+
+/// An output that is whole.
+enum Whole {
+    File(output::Staged),
+    Folder(folder::Staged),
+}
+
+/// Puts the outputs that are whole in place; where one cannot be, says which.
+pub fn put() -> Result<(), Failure> {
+    let whole = std::mem::take(&mut *temporary::lock(&WHOLE));
+    for one in &whole {
+        match one {
+            Whole::File(file) => file.check()?,
+            Whole::Folder(folder) => folder.check()?,
+        }
     }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(0o666)); // and what the umask leaves
-    }
-    let mut new = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    new.write_all(bytes)?;
-    new.as_file().sync_all()?;
-    new.persist(&file)?;
-    Ok(())
+    whole.into_iter().try_for_each(|one| match one {
+        Whole::File(file) => file.put(),
+        Whole::Folder(folder) => folder.put(),
+    })
+}
+
+/// Removes the outputs that are whole: the command has failed.
+pub fn discard() {
+    temporary::lock(&WHOLE).clear();
 }

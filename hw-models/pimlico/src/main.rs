@@ -4,15 +4,20 @@
 //! Results go to standard output, progress to standard error. Exit status: 0 all that was checked
 //! held, 1 a check failed, 2 wrong usage or input.
 
+mod allocator;
+mod commands;
 mod cosim;
 mod device;
 mod dpa;
 mod estimate;
 mod failure;
 mod files;
+mod flags;
 mod fp;
 mod gear;
 mod mdq;
+mod models;
+mod names;
 mod output;
 mod pages;
 mod run;
@@ -24,16 +29,37 @@ mod workloads;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use failure::Failure;
 use std::process::ExitCode;
+
+/// The end of the first page of the help.
+const START: &str = "\
+Start here:
+  pimlico run l3 decode --tokens 20   text by a built-in model, and what it costs
+  pimlico run l3 attention            a head of GPT-175B: tCK, lost slots, errors
+  pimlico run aim gemv --rows 4096 --cols 4096   a matrix times a vector on AiM
+  pimlico run l3 attention --help     an operator's options, and the models
+  pimlico device list                 the devices
+  pimlico cosim --list                the units: each is RTL and a model
+Every command has examples at the end of its --help.
+
+Words (GLOSSARY.md has more):
+  tCK      a clock period of the DRAM
+  PU       a processing unit: at a bank, or of a rank
+  RD_ALL   a read of all banks at once, each by its PU
+  slot     the time of an RD_ALL, tCCD_L: used, or lost to something
+
+Outputs are checked before the work and put in place when it is done, with the mode of what
+they replace; a command that fails or is interrupted leaves what was there. FIFOs and
+character devices are written as it comes. `-` is standard output where a command writes one file.
+
+Exit status: 0 all that was checked held, 1 a check failed, 2 wrong usage or input, or an output
+that cannot be written.";
 
 /// Bit-accurate, cycle-accurate model of processing-in-memory (PIM) for language models, with the
 /// RTL to prove it
 #[derive(Parser)]
-#[command(version, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit status: 0 all that was checked held, 1 a check failed, 2 wrong usage \
-                        or input."
-)]
+#[command(version, arg_required_else_help = true, after_help = START)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -63,6 +89,14 @@ enum Command {
     Completions(pages::CompletionsArguments),
     /// Print or write the manual pages
     Man(pages::ManArguments),
+    /// List the commands and their arguments, a JSON object in a line for each
+    #[command(hide = true)]
+    Commands,
+}
+
+/// The commands, with what their flags have in common.
+fn command() -> clap::Command {
+    flags::with_common(Cli::command())
 }
 
 /// The command line; what is wrong with it in one line.
@@ -70,18 +104,19 @@ fn parse() -> Cli {
     let given: Vec<_> = std::env::args_os().collect();
     let (words, note) = run::renewed(given);
     if let Some(note) = note {
-        eprintln!("pimlico: {note}");
+        output::complain(&note);
     }
-    let parsed = Cli::command().try_get_matches_from(words).and_then(|matches| {
+    let parsed = command().try_get_matches_from(&words).and_then(|matches| {
         output::invoked(seed(&matches));
         Cli::from_arg_matches(&matches)
     });
     parsed.unwrap_or_else(|error| {
         let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
         if is_help || !error.use_stderr() {
-            error.exit();
+            let printed = output::print_help(&error);
+            std::process::exit(status(printed.map(|()| error.exit_code() as u8)).into());
         }
-        eprintln!("pimlico: {}", usage::wrong(&error, &Cli::command()));
+        output::complain(&usage::wrong(&error, &command(), &words));
         std::process::exit(2)
     })
 }
@@ -105,16 +140,29 @@ fn main() -> ExitCode {
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Schema(arguments) => schema::run(&arguments),
-        Command::Completions(arguments) => pages::completions(&arguments, Cli::command()),
-        Command::Man(arguments) => pages::man(&arguments, Cli::command()),
+        Command::Completions(arguments) => pages::completions(&arguments, command()),
+        Command::Man(arguments) => pages::man(&arguments, command()),
+        Command::Commands => commands::list(&command()),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            ExitCode::from(failure.status())
-        }
+    ExitCode::from(status(put_outputs(result).map(|()| 0)))
+}
+
+/// Puts what the command has written in place, unless it could not do its work; a check that failed is an outcome.
+fn put_outputs(result: Result<(), Failure>) -> Result<(), Failure> {
+    if let Err(Failure::Input(_)) = result {
+        files::discard();
+        return result;
     }
+    let put = files::put();
+    result.and(put)
+}
+
+/// The exit status; a failure is told.
+fn status(result: Result<u8, Failure>) -> u8 {
+    result.unwrap_or_else(|failure| {
+        eprintln!("{}", failure.shown());
+        failure.status()
+    })
 }
 
 #[cfg(test)]
@@ -124,5 +172,45 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    /// The words of a line, as a shell takes them.
+    fn words(line: &str) -> Vec<String> {
+        let parts = line.split('\'').enumerate();
+        let words = |(n, part): (usize, &str)| -> Vec<String> {
+            match n % 2 {
+                0 => part.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![part.to_owned()],
+            }
+        };
+        parts.flat_map(words).collect()
+    }
+
+    /// Understands the examples of a command and of those below it; how many there are.
+    fn understood(command: &clap::Command) -> usize {
+        let end = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let lines = end.lines().filter(|line| line.starts_with("  pimlico "));
+        let mut count = 0;
+        for line in lines {
+            let line = line.trim().split("   ").next().expect("a command");
+            let line = line.split(['|', '<', '>']).next().expect("the first of several");
+            let found = Cli::command().try_get_matches_from(words(line));
+            let is_fine = found.is_ok_and(|matches| Cli::from_arg_matches(&matches).is_ok())
+                || line.ends_with(" --help");
+            assert!(is_fine, "{line}");
+            count += 1;
+        }
+        assert!(
+            count > 0 || command.has_subcommands() || command.is_hide_set(),
+            "{}: no example",
+            command.get_name()
+        );
+        count + command.get_subcommands().map(understood).sum::<usize>()
+    }
+
+    #[test]
+    fn every_command_has_examples_which_are_understood() {
+        assert!(understood(&Cli::command()) > 60);
     }
 }

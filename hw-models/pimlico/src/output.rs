@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
 //! What the commands print.
 
+pub mod drawing;
 mod page;
+mod plain;
 mod table;
 
 pub use page::{FormatArguments, Page};
+pub use plain::{message, plain};
 pub use table::{Table, table};
 
 use crate::failure::Failure;
 use crate::schema::Kind;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use page::Format;
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -58,22 +62,53 @@ pub fn invoked(seed: Option<u64>) {
     let _ = SEED.set(seed);
 }
 
-/// Prints to standard output. A reader that has gone away is no error.
+/// Prints to standard output, with control characters escaped. A reader that has gone away is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
+    write(plain(text).as_bytes()).map_err(|error| unwritten(&error))
+}
+
+/// Prints a message to standard error, with control characters escaped and long words cut.
+pub fn complain(text: &str) {
+    eprintln!("pimlico: {}", message(text));
+}
+
+/// Writes bytes to standard output. A reader that has gone away is no error.
+pub fn write(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
-            Err(Failure::Input(format!("standard output: {e}")))
-        }
-        _ => Ok(()),
+    read_or_gone(out.write_all(bytes).and_then(|()| out.flush()))
+}
+
+/// What clap has to say on standard output: help, or the version.
+pub fn print_help(help: &clap::Error) -> Result<(), Failure> {
+    read_or_gone(help.print().and_then(|()| io::stdout().flush()))
+        .map_err(|error| unwritten(&error))
+}
+
+/// Tells what was written to a file: on standard error where the file itself goes to standard output.
+pub fn tell_written(file: &Path, to_stdout: bool, what: &str) -> Result<(), Failure> {
+    if to_stdout {
+        eprintln!("pimlico: {what}");
+        return Ok(());
     }
+    print(&format!("{}: {what}\n", file.display()))
+}
+
+fn read_or_gone(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| match error.kind() {
+        ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn unwritten(error: &io::Error) -> Failure {
+    Failure::Input(format!("standard output: {error}"))
 }
 
 /// Prints one JSON document, an object: what made it comes first.
 pub fn print_json(kind: Kind, document: &impl Serialize) -> Result<(), Failure> {
     let document = Document { pimlico: Origin::of(kind), document };
     let text = serde_json::to_string_pretty(&document).expect("reports are plain data");
-    print(&format!("{text}\n"))
+    write(plain::plain_json(&format!("{text}\n")).as_bytes()).map_err(|error| unwritten(&error))
 }
 
 /// Prints a report, as one document or for people.
@@ -82,6 +117,7 @@ pub fn report(
     (kind, document): (Kind, &impl Serialize),
     page: &Page,
 ) -> Result<(), Failure> {
+    let page = format.of(page)?;
     match format.format() {
         Format::Json => print_json(kind, document),
         Format::Text => print(&page.text()),
@@ -93,22 +129,50 @@ pub fn report(
 /// A progress bar on standard error, if that is a terminal, from the first second on.
 pub fn progress(length: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
-    let style = ProgressStyle::with_template("{msg} [{bar:40}] {percent}% {elapsed}, {eta} left");
-    bar.set_style(style.expect("a valid template"));
+    let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent}% {elapsed}{left}");
+    // Before the first step it is not known.
+    let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let eta = HumanDuration(state.eta());
+        let _ = if state.pos() > 0 { write!(to, ", {eta:#} left") } else { Ok(()) };
+    };
+    bar.set_style(style.expect("a valid template").with_key("left", left));
     bar.set_message(what.to_owned());
     let shown = bar.downgrade();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_secs(1));
         if let Some(bar) = shown.upgrade().filter(|bar| !bar.is_finished()) {
             bar.set_draw_target(ProgressDrawTarget::stderr());
+            // A step may take minutes: the time goes on.
+            bar.enable_steady_tick(Duration::from_secs(1));
         }
     });
     bar
 }
 
+/// A number as people give it: whole ones without a point, very small and large ones with an exponent.
+pub fn as_given(number: f64) -> String {
+    let text = format!("{number:?}");
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
+}
+
 /// `1234567` as `1 234 567`.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
+    in_threes(&number.to_string())
+}
+
+/// `1234567.89` with one digit behind the point as `1 234 567.9`.
+pub fn decimal(number: f64, digits: usize) -> String {
+    let text = format!("{number:.digits$}");
+    let whole = text.split('.').next().unwrap_or_default();
+    let (sign, whole) = whole.split_at(whole.len() - whole.trim_start_matches('-').len());
+    match whole.bytes().all(|c| c.is_ascii_digit()) {
+        true => format!("{sign}{}{}", in_threes(whole), &text[sign.len() + whole.len()..]),
+        false => text,
+    }
+}
+
+/// Digits in groups of three.
+fn in_threes(digits: &str) -> String {
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
@@ -121,12 +185,16 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::grouped;
+    use super::{decimal, grouped};
 
     #[test]
     fn digits_are_grouped_by_three() {
         assert_eq!(grouped(7), "7");
         assert_eq!(grouped(123), "123");
         assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(decimal(1_234_567.89, 1), "1 234 567.9");
+        assert_eq!(decimal(-1234.5, 2), "-1 234.50");
+        assert_eq!(decimal(f64::INFINITY, 1), "inf");
+        assert_eq!(decimal(0.25, 3), "0.250");
     }
 }

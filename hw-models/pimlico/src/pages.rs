@@ -2,10 +2,10 @@
 //! `pimlico completions` and `pimlico man`: what a shell and `man` read of the command.
 
 use crate::failure::Failure;
+use crate::files::OutputFolder;
 use crate::output;
 use clap::{Args, Command};
 use clap_complete::Shell;
-use std::fs;
 use std::path::PathBuf;
 
 /// Arguments of `pimlico completions`.
@@ -49,11 +49,10 @@ pub fn man(arguments: &ManArguments, command: Command) -> Result<(), Failure> {
             output::print(&String::from_utf8_lossy(&page))
         }
         Some(folder) => {
-            let write = || {
-                fs::create_dir_all(folder)?;
-                clap_mangen::generate_to(command, folder)
-            };
-            write().map_err(|error| Failure::file(folder, &error))
+            let pages = OutputFolder::open(folder)?;
+            let written = clap_mangen::generate_to(command, pages.path());
+            written.map_err(|error| pages.failed(&error))?;
+            pages.whole()
         }
     }
 }

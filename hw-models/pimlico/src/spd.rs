@@ -3,7 +3,7 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::files;
+use crate::files::{self, Output};
 use crate::output::{self, FormatArguments, Page};
 use crate::schema::Kind;
 use clap::{Args, Subcommand};
@@ -16,8 +16,6 @@ use pimlico_workload::spd_check::{self, Host, Measured, SpdComparison};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Arguments of `pimlico spd`.
@@ -30,8 +28,11 @@ pub struct SpdArguments {
 #[derive(Subcommand)]
 enum Action {
     /// Write the image of the module: 512 bytes
+    #[command(
+        after_help = "Examples:\n  pimlico spd write module.spd\n  pimlico spd write honest.spd --honest"
+    )]
     Write {
-        /// The file; one that is there is replaced
+        /// The file; one that is there is replaced, `-` is standard output
         file: PathBuf,
         /// The chips' own timing, in place of the one with which a host makes up for re-layout
         #[arg(long)]
@@ -40,6 +41,7 @@ enum Action {
         device: DeviceFlag,
     },
     /// Check an image and show what it tells a host
+    #[command(after_help = "Example:\n  pimlico spd show module.spd")]
     Show {
         /// The file
         file: PathBuf,
@@ -48,6 +50,9 @@ enum Action {
     },
     /// Compare honest and spoofed image on a host that programs itself from it, with the chips' pins
     /// watched: what re-layout costs the host, and whether it breaks the chips' timing
+    #[command(
+        after_help = "Examples:\n  pimlico spd check\n  pimlico spd check --device ddr4-3200-16gb --json"
+    )]
     Check {
         #[command(flatten)]
         device: DeviceFlag,
@@ -76,23 +81,19 @@ pub fn run(arguments: &SpdArguments) -> Result<(), Failure> {
 fn write(file: &Path, values: Values, config: &Config) -> Result<(), Failure> {
     let image = Description::of(config).image(values);
     let image = image.map_err(|e| Failure::Input(format!("SPD image of {}: {e}", config.name)))?;
-    files::replace(file, image.as_bytes()).map_err(|e| Failure::file(file, &e))?;
-    output::print(&format!("{}: {SPD_BYTES} bytes, {}\n", file.display(), name(values)))
+    let opened = Output::open(file)?;
+    let to_stdout = opened.is_stdout();
+    opened.write(image.as_bytes())?;
+    output::tell_written(file, to_stdout, &format!("{SPD_BYTES} bytes, {}", name(values)))
 }
 
 fn show(file: &Path, format: FormatArguments) -> Result<(), Failure> {
-    let image = read(file).map_err(|e| Failure::file(file, &e))?;
+    // No more of it than tells that it is too long.
+    let image = files::read_start(file, SPD_BYTES + 1).map_err(|e| Failure::file(file, &e))?;
     let advertised =
         Spd::parse(&image).map_err(|e| Failure::Input(format!("{}: {e}", file.display())))?;
     let document = Document::new(file, &advertised);
     output::report(format, (Kind::SpdImage, &document), &text(file, &advertised))
-}
-
-/// Reads a file, but no more of it than tells that it is too long.
-fn read(file: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(file)?.take(SPD_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn name(values: Values) -> &'static str {

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
 //! What is wrong with a command line, in one line.
 
+use crate::names;
 use crate::run;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, Error};
+use std::ffi::OsString;
 
-/// What is wrong, and what may have been meant.
-pub fn wrong(error: &Error, command: &Command) -> String {
+/// Values of an argument that a message lists, at the most.
+const MOST_VALUES: usize = 8;
+
+/// What is wrong with these words, and what may have been meant.
+pub fn wrong(error: &Error, command: &Command, words: &[OsString]) -> String {
+    if let Some(unknown) = unknown_value(error, command, words) {
+        return unknown;
+    }
     let text = error.to_string();
     let words = |paragraph: &str| paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut paragraphs = text.split("\n\n").map(words);
@@ -21,6 +29,37 @@ pub fn wrong(error: &Error, command: &Command) -> String {
         Some(hint) => format!("{what}; {hint}"),
         None => what,
     }
+}
+
+/// A value that there is not, where a list of all would be long.
+fn unknown_value(error: &Error, command: &Command, words: &[OsString]) -> Option<String> {
+    let ContextValue::Strings(values) = error.get(ContextKind::ValidValue)? else { return None };
+    if values.len() <= MOST_VALUES {
+        return None;
+    }
+    let [argument, given] = [ContextKind::InvalidArg, ContextKind::InvalidValue];
+    let (argument, given) = (text(error, argument)?, text(error, given)?);
+    let (command, called) = called(command, words);
+    // Where the help does not list them, the command itself does.
+    let is_in_help =
+        command.get_arguments().all(|argument| !argument.is_hide_possible_values_set());
+    let list = if is_in_help { called + " --help" } else { called };
+    let instead = names::instead(&given, values.iter().map(String::as_str), &list);
+    Some(format!("invalid value '{given}' for '{argument}'; {instead}"))
+}
+
+/// The subcommand that words call, and how.
+fn called<'a>(mut command: &'a Command, words: &[OsString]) -> (&'a Command, String) {
+    let mut called = vec!["pimlico"];
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        match command.find_subcommand(word) {
+            Some(inner) => command = inner,
+            None => break,
+        }
+        called.push(command.get_name());
+    }
+    let called = called.join(" ");
+    (command, called)
 }
 
 /// The operators of `pimlico run` that have an argument which this one has not.

@@ -92,6 +92,16 @@ fn a_program_is_expanded_for_each_request() {
 }
 
 #[test]
+fn several_passes_need_no_context() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let build = ["build", "--op", "attention", "-o", "a.bin"];
+    assert!(succeeds(&build, folder).contains("contexts up to 131072 in one pass"));
+    let several = succeeds(&[&build[..], &["--passes", "several"]].concat(), folder);
+    assert!(several.contains("contexts up to 262144 in blocks of 131072"), "{several}");
+}
+
+#[test]
 fn wrong_input_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let folder = folder.path();
@@ -121,13 +131,6 @@ fn wrong_input_is_refused_in_one_line() {
         (&["assemble", "score.txt", "none/a.bin"], "none/a.bin: No such file"),
         (&["disassemble", "odd.bin"], "odd.bin: 9 bytes, expected words of eight bytes"),
         (&["disassemble", "long.bin"], "long.bin: more than 98304 bytes"),
-        (&["expand", "zero.bin", "--tcur", "0=1"], "zero.bin: word 0: request 0: unknown opcode"),
-        (&["expand", "zero.txt", "--tcur", "0=0"], "zero.txt:1:1: request 0: zero or over-long"),
-        (&["expand", "open.txt", "--tcur", "0=1"], "open.txt: word 1: request 0: past the end"),
-        (
-            &["expand", "zero.txt", "--tcur", "0=9", "--va2pa", "rows"],
-            "zero.txt:2:3: request 0: Va2Pa miss",
-        ),
         (&["expand", "score.txt", "--tcur", "0=9,0=8"], "--tcur: request 0 is given twice"),
         (
             &["expand", "score.txt", "--tcur", "0=9", "--va2pa", "twice"],
@@ -150,6 +153,19 @@ fn wrong_input_is_refused_in_one_line() {
         let message = refused(arguments, folder);
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains(expected), "{message}");
+    }
+    // A fault of the program is a check that fails, and what was dispatched before it is there.
+    for (arguments, expected) in [
+        (&["zero.bin", "--tcur", "0=1"][..], "zero.bin: word 0: request 0: unknown opcode"),
+        (&["zero.txt", "--tcur", "0=0"], "zero.txt:1:1: request 0: zero or over-long"),
+        (&["open.txt", "--tcur", "0=1"], "open.txt: word 1: request 0: past the end"),
+        (&["zero.txt", "--tcur", "0=9", "--va2pa", "rows"], "zero.txt:2:3: request 0: Va2Pa miss"),
+    ] {
+        let output = dpa(&[&["expand"], arguments].concat(), folder);
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), message.lines().count()), (Some(1), 1), "{message}");
+        assert!(message.contains(expected), "{message}");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("then a fault at "));
     }
     for tcur in ["16=1", "0=1048576", "0", "x=1"] {
         assert!(refused(&["expand", "score.txt", "--tcur", tcur], folder).contains("expected"));
@@ -210,7 +226,7 @@ fn an_operators_program_is_built_and_run() {
     assert_eq!((status, out), (Some(1), Value::Null));
     assert_eq!(
         errors,
-        "pimlico: request 0 stopped at word 33 of the command buffer: Va2Pa miss: no row for the \
+        "pimlico: a.bin: request 0 stopped at word 33 of the command buffer: Va2Pa miss: no row for the \
          virtual row\n"
     );
     // So has a program that is not that of the operator.
@@ -224,8 +240,11 @@ fn an_operators_program_is_built_and_run() {
         (&["--op", "attention", "--rows", "9"], "they go with --op gemv"),
         (&["--op", "attention", "--context-max", "0"], "context of 0 tokens"),
         (&["--op", "attention", "--context-max", "9999999"], "expected 1 to 1048575"),
-        (&["--op", "attention", "--model", "x"], "no such model"),
-        (&["--op", "attention", "--passes", "several"], "one pass takes up to 131072"),
+        (&["--op", "attention", "--model", "x"], "invalid value 'x' for '--model <NAME>'"),
+        (
+            &["--op", "attention", "--passes", "several", "--context-max", "131072"],
+            "one pass takes up to 131072",
+        ),
         (&["--op", "gemv", "--rows", "16", "--cols", "9000000"], "the command buffer has 12288"),
     ] {
         let errors = refused(&[&["build", "-o", "x.bin"], arguments].concat(), folder);

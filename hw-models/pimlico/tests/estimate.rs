@@ -132,7 +132,7 @@ fn wrong_parameters_are_refused() {
     for (arguments, expected) in [
         ("area nonesuch", "nonesuch: no such unit"),
         ("libraries bank_pu:none", "bank_pu:none: no such unit"),
-        ("area --clock 0", "--clock 0: expected more than 0 ns"),
+        ("area --clock 0", "--clock 0: expected 0.001 to 1000000 ns"),
         ("area --fo4 0", "--fo4 0: expected more than 0 ps, up to 5000"),
         ("area --fo4 NaN", "--fo4 NaN: expected more than 0 ps"),
         ("area --fo4=-20", "--fo4 -20: expected more than 0 ps"),
@@ -161,7 +161,7 @@ fn wrong_parameters_are_refused() {
         ),
         ("clock --device nonesuch", "nonesuch: no such file, and no device of "),
         ("compare --device nonesuch", "nonesuch: no such file, and no device of "),
-        ("compare --clock NaN", "--clock NaN: expected more than 0 ns"),
+        ("compare --clock NaN", "--clock NaN: expected 0.001 to 1000000 ns"),
         ("trade sums --head-dim 0", "--head-dim 0: expected 1 to 256"),
         ("trade pipeline --head-dim 99999999999", "--head-dim 99999999999: expected 1 to 256"),
         ("trade pipeline --context 0", "--context 0: expected 1 to 1048576"),
@@ -177,7 +177,10 @@ fn a_failing_tool_leaves_no_file_behind() {
     let bench = Bench::new();
     let plot = bench.file("trade.svg");
     let said = bench.refused(&format!("trade pipeline --plot {}", plot.display()), NANGATE45);
-    assert_eq!(said, "Yosys cannot do fp_mul: ERROR: this Yosys fails");
+    let library = bench.file(NANGATE45);
+    let expected = "ERROR: this Yosys fails";
+    let what = format!("Yosys cannot do fp_mul in the cells of {}: {expected}", library.display());
+    assert_eq!(said, what);
     assert!(!plot.exists());
     let left = std::fs::read_dir(bench.folder.path()).expect("a folder").count();
     assert_eq!(left, 3, "the two tools and the list of areas");

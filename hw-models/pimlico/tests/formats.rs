@@ -18,6 +18,7 @@ const TABLES: &[&str] = &[
     "spd check",
     "dpa expand a.bin --tcur 0=40",
     "sweep batch --memory 128 --max-context 32768 --requests 2",
+    "sweep groups --contexts 64 --channels 2 --groups 1,2",
     "sweep io-buffers --contexts 64 --channels 2 --tp 512",
     "sweep io-buffers --contexts 64 --channels 2 --tp 512 --assumptions",
     "sweep numerics --context 20",
@@ -51,6 +52,19 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
+/// Whether a cell is a number, or several of them.
+fn is_number(cell: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || " .+-,".contains(c);
+    cell.starts_with(|c: char| c.is_ascii_digit() || "+-".contains(c)) && cell.chars().all(is_part)
+}
+
+/// Digits of the longest row of them before a point.
+fn most_digits(cell: &str) -> usize {
+    let whole =
+        |word: &str| word.split('.').next().unwrap_or_default().trim_matches(['+', '-', ',']).len();
+    cell.split(' ').map(whole).max().unwrap_or(0)
+}
+
 #[test]
 fn tables_are_printed_in_each_format() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -63,6 +77,12 @@ fn tables_are_printed_in_each_format() {
         let of_table = |line: &&str| line.contains(" | ") || is_rule(line);
         let widest = text.lines().filter(of_table).map(|line| line.chars().count()).max();
         assert!(widest.expect(command) <= 120, "{command}: {text}");
+        // Thousands are in groups in all of them, and nowhere where a program reads them.
+        let of_text =
+            text.lines().filter(|line| line.contains(" | ")).flat_map(|line| line.split('|'));
+        for cell in of_text.map(str::trim).filter(|cell| is_number(cell)) {
+            assert!(most_digits(cell) <= 3, "{command}: {cell}");
+        }
 
         common::document(printed(&format!("{command} --json"), folder).as_bytes());
         let markdown = printed(&format!("{command} --format md"), folder);
@@ -77,8 +97,46 @@ fn tables_are_printed_in_each_format() {
             // Units stand in the heading.
             let bare = |cell: &String| !cell.ends_with('%') && !cell.ends_with("tCK");
             assert!(rows[1..].iter().flat_map(|row| &row[1..]).all(bare), "{command}: {table}");
+            let whole =
+                |cell: &&String| is_number(cell) && !cell.contains("  ") && !cell.contains(", ");
+            let cells = rows[1..].iter().flatten().filter(whole);
+            cells.for_each(|cell| assert!(!cell.contains(' '), "{command}: {cell}"));
         }
     }
+}
+
+#[test]
+fn a_unit_that_no_operator_uses_has_no_column() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let gemv = printed("run l3 gemv --rows 64 --cols 40", folder.path());
+    assert!(gemv.contains("adder unit, %") && !gemv.contains("softmax unit"), "{gemv}");
+    let attention = printed("run l3 attention --context 40", folder.path());
+    assert!(attention.contains("adder unit, % | softmax unit, %"), "{attention}");
+}
+
+#[test]
+fn a_report_for_people_says_each_thing_once_and_by_its_name() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (command, expected) in [
+        (
+            "run aim layer --model llama-3.2-1b --context 64 --timing-only",
+            "16 channels, I/O buffers",
+        ),
+        ("run l3 layer --model llama-3.2-1b --context 64 --timing-only", "scores, I/O buffers"),
+        ("run l3 decode --tokens 1", "feed-forward 88, vocabulary of 96\n"),
+        ("run aim decode --tokens 1", "16 channels, I/O buffers"),
+    ] {
+        let text = printed(command, folder.path());
+        assert!(text.contains(expected), "{command}: {text}");
+        assert_eq!(text.matches("I/O buffers").count(), 1, "{command}: {text}");
+        assert_eq!(text.matches("\nSlots of tCCD_L ").count(), 1, "{command}: {text}");
+    }
+    let small = printed("run l3 gemv --rows 1 --cols 1", folder.path());
+    assert!(!small.contains("max ULP: "), "{small}");
+    let large = printed("run l3 gemv --rows 300 --cols 300", folder.path());
+    assert_eq!(large.matches("max ULP: in units in the last place").count(), 1, "{large}");
+    let sweep = printed("sweep io-buffers --contexts 64 --channels 2 --tp 512", folder.path());
+    assert!(sweep.contains("\nSlots of tCCD_L for an all-bank RD\n"), "{sweep}");
 }
 
 #[test]

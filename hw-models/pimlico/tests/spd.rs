@@ -114,7 +114,7 @@ fn wrong_input_is_refused_in_one_line() {
         (["show", "."], ".: "),
         (["write", "none/a.spd"], "none/a.spd: No such file"),
         (["write", "."], ".: not a regular file"),
-        (["write", "/dev/null"], "/dev/null: not a regular file"),
+        (["write", "/dev/full"], "/dev/full: No space left on device"),
     ] {
         let message = refused(&arguments, folder);
         assert!(message.contains(expected), "{message}");

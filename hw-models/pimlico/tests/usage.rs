@@ -61,8 +61,68 @@ fn an_operators_help_has_its_options_alone() {
     for absent in ["--rows", "--tp", "--mode-change", "--prompt", "--op", "--system"] {
         assert!(!attention.contains(absent), "{absent}: {attention}");
     }
+    for (command, heading) in [("l3 layer", "Layer:"), ("aim fc", "Matrices:")] {
+        let help = printed(&format!("run {command} --help"));
+        let of_its_own = |line: &str| line == heading || line == "Language model:";
+        let headings: Vec<_> = help.lines().filter(|line| of_its_own(line)).collect();
+        assert_eq!(headings, [heading, "Language model:"], "{help}");
+    }
     let decode = printed("run aim decode --help");
     assert!(decode.contains("--tokenizer") && !decode.contains("--gear"), "{decode}");
+}
+
+#[test]
+fn the_first_page_says_where_to_start() {
+    let page = printed("--help");
+    for there in ["Start here:", "pimlico run l3 decode", "Words (GLOSSARY.md has more):", "tCK"] {
+        assert!(page.contains(there), "{there}: {page}");
+    }
+    let widest = page.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{page}");
+}
+
+#[test]
+fn the_help_of_every_command_with_models_lists_them() {
+    for command in [
+        "run l3 layer",
+        "sweep io-buffers",
+        "sweep groups",
+        "sweep programs",
+        "dpa build",
+        "estimate power",
+    ] {
+        let help = printed(&format!("{command} --help"));
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains("llama-3.1-8b, llama-3.2-1b"), "{command}: {help}");
+    }
+    assert!(printed("sweep batch --help").contains("mpt-7b-storywriter"));
+}
+
+#[test]
+fn the_help_of_every_command_with_units_lists_them() {
+    for command in ["cosim", "estimate area", "estimate libraries", "estimate power"] {
+        let help = printed(&format!("{command} --help"));
+        let (_, units) = help.split_once("\nUnits; ").expect(command);
+        let units = units.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(units.contains(": adder_unit, aim_channel, "), "{command}: {units}");
+        assert!(units.ends_with(" tree_pu, weight_path"), "{command}: {units}");
+    }
+}
+
+#[test]
+fn the_help_of_expand_shows_the_files_that_it_reads() {
+    let help = printed("dpa expand --help");
+    let lines_of = |begin: &str, end: &str| {
+        let lines = help.lines().map(str::trim_end).skip_while(|line| *line != begin);
+        lines.take_while(|line| !line.starts_with(end)).collect::<Vec<_>>().join("\n") + "\n"
+    };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let [rows, program] = ["rows.txt", "score.txt"].map(file);
+    std::fs::write(&rows, lines_of("  # request, virtual row, row", "The text")).expect("writable");
+    std::fs::write(&program, lines_of("  loop all/512 {", "N+S@L")).expect("writable");
+    let text = printed(&format!("dpa expand {program} --tcur 5=530 --va2pa {rows}"));
+    assert!(text.contains("request 5, T_cur 530: ") && text.contains(" 100 |"), "{text}");
 }
 
 #[test]

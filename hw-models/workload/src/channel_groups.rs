@@ -17,7 +17,7 @@ use serde::Serialize;
 
 /// What to compare.
 #[derive(Clone, Debug)]
-pub struct Study {
+pub struct GroupStudy {
     /// A channel.
     pub config: Config,
     /// Name of the language model.
@@ -103,7 +103,7 @@ pub struct GroupCost {
     pub differing: u64,
 }
 
-impl Study {
+impl GroupStudy {
     /// Contexts, with numbers of groups.
     fn cases(&self) -> impl Iterator<Item = (usize, usize)> {
         let of_context = |&context| self.groups.iter().map(move |&groups| (context, groups));
@@ -201,7 +201,7 @@ impl Study {
 ///
 /// If a number of groups does not divide the channels.
 pub fn compare(
-    study: &Study,
+    study: &GroupStudy,
     mut progress: impl FnMut(),
 ) -> Result<GroupComparison, WorkloadError> {
     let mut rows = Vec::with_capacity(study.len());
@@ -214,7 +214,7 @@ pub fn compare(
         rows.push(GroupRow { context, groups, group_channels: study.channels / groups, cost });
         progress();
     }
-    let Study { config, model, shapes, channels, seed, .. } = study;
+    let GroupStudy { config, model, shapes, channels, seed, .. } = study;
     Ok(GroupComparison {
         system: config.name.clone(),
         model: model.clone(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Why an operator cannot be run.
 
+use crate::host_memory::NoMemory;
 use crate::l3::attention::AttentionError;
 use crate::l3::gemv::GemvError;
 use crate::placement::{NoRoom, NoRows};
@@ -31,6 +32,9 @@ pub enum WorkloadError {
     /// The same, on a module of AiM channels.
     #[error(transparent)]
     NoRows(#[from] NoRows),
+    /// This machine has too little memory.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
     /// A head or a matrix does not fit a module of AiM channels.
     #[error(transparent)]
     Layout(#[from] LayoutError),

@@ -25,6 +25,8 @@ pub struct GemvJob {
 /// A matrix times a vector.
 #[derive(Clone, Debug, Serialize)]
 pub struct GemvReport {
+    /// Name of the language model: none, the matrix is of no model.
+    pub model: Option<String>,
     /// Rows of the matrix: outputs.
     pub rows: usize,
     /// Columns of the matrix: inputs.
@@ -47,6 +49,6 @@ impl Tasks for GemvJob {
     fn about(&self, system: &dyn System, _: &Outcome) -> JobReport {
         let Self { rows, columns, io_buffers, .. } = *self;
         let io_buffers = system.io_buffers(io_buffers).name();
-        JobReport::new(GemvReport { rows, columns, io_buffers })
+        JobReport::new(GemvReport { model: None, rows, columns, io_buffers })
     }
 }

@@ -38,8 +38,8 @@ pub struct LayerJob {
 pub struct DecoderReport {
     /// Name of the language model.
     pub model: String,
-    /// Tokens whose K and V are in the device.
-    pub context: usize,
+    /// Of each request its tokens whose K and V are in the device: of the one that there is.
+    pub contexts: Vec<usize>,
     /// Query heads.
     pub heads: usize,
     /// Elements of a head's vectors.
@@ -107,7 +107,7 @@ impl Tasks for LayerJob {
         let Model { heads, head_dim, hidden, ffn, .. } = self.shape;
         JobReport::new(DecoderReport {
             model: self.model.clone(),
-            context: self.context,
+            contexts: vec![self.context],
             heads,
             head_dim,
             group: self.shape.group(),

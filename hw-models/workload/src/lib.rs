@@ -35,6 +35,7 @@
 //! | [`judge`] | results beside those of `golden`; the checkers at the pins |
 //! | [`results`] | what a device makes of attention |
 //! | [`report`] | what a run cost, and how far it is from the reference |
+//! | [`host_memory`] | memory of this machine, and what runs take of it |
 //! | [`task`] | what operators are made of |
 //! | [`placement`] | which rank has which heads and rows |
 //! | [`parallel`] | work on the host's own threads |
@@ -58,6 +59,7 @@ pub mod decode;
 pub mod error;
 pub mod fc;
 pub mod gemv;
+pub mod host_memory;
 pub mod io_buffers;
 pub mod judge;
 pub mod l3;

@@ -127,6 +127,6 @@ fn row(
         cycles: result.statistics.cycles,
         bubble: result.statistics.lost_slots(slot_tck).bubble,
         pin_violations: pins.violations(rank.tck()).0,
-        stages: heads::errors(head, &result, normalise),
+        stages: heads::judge(head, &result).stages,
     })
 }

@@ -6,10 +6,11 @@
 //! has operators of several kinds has them as [`AnyOperator`]s.
 
 use crate::error::WorkloadError;
+use crate::host_memory;
 use crate::outcome::Outcome;
 use crate::report::{JobReport, Report};
 use crate::system::{How, ManyRanks, Module, Rank, System};
-use crate::task::{Progress, SILENT, TaskPlan};
+use crate::task::{Progress, SILENT, Task, TaskPlan};
 use pimlico_device::{Options, RankDevice, Ranks};
 use pimlico_host::aim::AimHost;
 
@@ -111,6 +112,8 @@ impl<T: Tasks> Operator for T {
     fn plan(&self, system: &dyn System) -> Result<TaskPlan, WorkloadError> {
         let plan = self.tasks();
         system.check(&plan)?;
+        let names: Vec<_> = plan.tasks.iter().map(Task::name).collect();
+        host_memory::check(&names.join(", "), system.memory(&plan)?)?;
         Ok(plan)
     }
 

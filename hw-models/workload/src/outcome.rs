@@ -4,8 +4,8 @@
 use crate::judge::Findings;
 use crate::report::link;
 use crate::report::{
-    APPEND, ELEMENT_BYTES, HostPins, JobReport, Load, Operator, PowerReport, RanksReport, Report,
-    SetUpReport, Stages, System, Total, ns,
+    APPEND, ELEMENT_BYTES, HostPins, JobReport, Judged, Load, Operator, PowerReport, RanksReport,
+    Report, SetUpReport, Stages, System, Total, ns,
 };
 use pimlico_device::{Gear, SetUp};
 
@@ -85,6 +85,7 @@ impl Outcome {
             host_pins: findings.host.map(HostPins::from),
             load,
             set_up: SetUpReport::new(config, &set_up),
+            judged: Judged::of(&operators),
             total: Total {
                 cycles,
                 ns: ns(config, cycles),

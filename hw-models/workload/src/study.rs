@@ -293,7 +293,7 @@ fn all_layers(
     let (k, v) = KvRows::wanted(longest);
     let room = ENTRIES.min(config.organisation.rows - 1) / (k + v);
     let of_model = model.heads / model.group();
-    let fits = |heads: &usize| of_model % heads == 0 && model.layers * heads <= room;
+    let fits = |heads: &usize| of_model.is_multiple_of(*heads) && model.layers * heads <= room;
     let Some(kv_heads) = (1..=of_model).rev().find(fits) else { return Ok(None) };
     let parts = (0..model.layers * kv_heads).map(|part| {
         let mut rows = KvRows::default();

@@ -8,7 +8,7 @@
 use crate::judge::heads;
 use crate::l3::attention::AttentionError;
 use crate::numerics::{self, NumericsRow};
-use crate::results::{self, Attention};
+use crate::results::{self, Attention, Summed};
 use pimlico_device::{Config, Normalise, Options, SumFormat};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::{exact, reduction, softmax};
@@ -36,7 +36,7 @@ pub fn compare(
         let shape = HeadShape { head_dim, context: row.context, group: 1, distribution };
         let head = Head::synthetic(shape, seed, 0);
         let result = attention(&head, Subnormals::Flush);
-        let stages = heads::errors(&head, &result, Normalise::Early);
+        let stages = heads::judge(&head, &result).stages;
         let flushed = NumericsRow { stages, ..row.clone() };
         rows.push([row, flushed]);
     }
@@ -56,6 +56,8 @@ pub fn attention(head: &Head, subnormals: Subnormals) -> Attention {
         result.context.push(reduction::context(FORMAT, subnormals, &head.v, &weights));
         result.scores.push(scores);
         result.weights.push(weights);
+        let (normalise, sums) = (Normalise::Early, SumFormat::Binary16);
+        result.summed.push(Summed::Rank { normalise, sums, tokens: vec![usize::MAX] });
     }
     result
 }

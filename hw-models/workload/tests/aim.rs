@@ -254,10 +254,7 @@ fn a_decoder_layer_runs_from_end_to_end() {
     let names: Vec<_> = report.operators.iter().map(|operator| operator.operator).collect();
     let expected = ["qkv", "append", "score", "softmax", "context", "projection", "ffn1", "ffn2"];
     assert_eq!(names, expected);
-    let computes = |operator: &&pimlico_workload::report::Operator| {
-        !["append", "softmax"].contains(&operator.operator)
-    };
-    for operator in report.operators.iter().filter(computes) {
+    for operator in report.operators.iter().filter(|operator| operator.operator != "append") {
         let exact = operator.exact.expect("it is compared");
         assert_eq!((exact.differing, exact.checked), (0, exact.outputs), "{}", operator.operator);
     }
@@ -286,7 +283,7 @@ fn heads_that_are_alike_cost_as_much() {
         if let (Some(all), Some(sample)) = (all.exact, sample.exact)
             && ["score", "context"].contains(&operator)
         {
-            assert_eq!((sample.outputs, sample.checked), (all.outputs / 2, all.checked / 2));
+            assert_eq!((sample.outputs, sample.checked), (all.outputs, all.checked / 2));
         }
         assert!(all.cycles.abs_diff(sample.cycles) < 4, "{}", all.operator);
     }

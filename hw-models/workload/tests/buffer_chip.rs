@@ -112,7 +112,7 @@ fn what_has_no_code_for_the_page_is_no_command() {
         ("auto-precharge", &[(RD, BURST | A10), (WR, BURST | A10)]),
         ("ZQCL", &[(ZQ, 0), (ZQ, A10), (NOP, 0)]),
     ];
-    let page = table("| asked for |");
+    let page = table("| request |");
     for (name, levels) in refused {
         let row = page.iter().find(|(asked, _)| asked.starts_with(name));
         let (_, cells) = row.unwrap_or_else(|| panic!("no {name} on the page"));

@@ -43,8 +43,7 @@ fn run(job: &DecodeJob, options: Options) -> Result<Report, WorkloadError> {
 }
 
 fn decoded(report: &Report) -> &pimlico_workload::report::decode::DecodeReport {
-    let decode = report.of::<DecodeReport>().expect("text was decoded");
-    decode
+    report.of::<DecodeReport>().expect("text was decoded")
 }
 
 #[test]

@@ -12,7 +12,7 @@ use pimlico_ports::Models;
 use pimlico_units::module::AimHub;
 use pimlico_workload::aim::{Groups, attention, in_part};
 use pimlico_workload::attention::{AttentionJob, AttentionReport};
-use pimlico_workload::channel_groups::{self, Study};
+use pimlico_workload::channel_groups::{self, GroupStudy};
 use pimlico_workload::error::WorkloadError;
 use pimlico_workload::fc::FcJob;
 use pimlico_workload::layer::LayerJob;
@@ -205,6 +205,7 @@ fn a_layer_runs_on_groups_with_refresh() {
     for operator in &all.operators {
         assert!(operator.exact.is_none_or(|exact| exact.differing == 0), "{}", operator.operator);
         let reads = !["append", "softmax"].contains(&operator.operator);
+        assert_eq!(operator.commands.contains_key("RD_ALL_BANK"), reads, "{}", operator.operator);
         assert_eq!(operator.slots.used > 0, reads, "{}", operator.operator);
     }
     assert!(sample.total.cycles.abs_diff(all.total.cycles) < 2000);
@@ -269,7 +270,7 @@ fn the_gpr_is_shared_out() {
 
 #[test]
 fn a_layers_attention_is_compared_by_groups() {
-    let study = Study {
+    let study = GroupStudy {
         config: Config::gddr6_aim(),
         model: "qwen1.5-7b".to_owned(),
         shapes: pimlico_model::presets()["qwen1.5-7b"].clone(),

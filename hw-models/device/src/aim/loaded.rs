@@ -134,4 +134,32 @@ mod tests {
         loaded.load(LoadKind::Clear, 0, 0);
         assert_eq!(status(&loaded), Err(Status::PastEnd), "the program is gone");
     }
+
+    #[test]
+    fn a_request_goes_from_layer_to_layer() {
+        let mut loaded = Loaded::new();
+        let program = assemble("mac_score row=1\nend layer\n").expect("a program");
+        for (address, word) in (0..).zip(program) {
+            loaded.load(LoadKind::Command, address, word);
+        }
+        (0..8).for_each(|entry| loaded.load(LoadKind::Entry, entry, 40 + u64::from(entry)));
+        loaded.load(LoadKind::Segment, 2, 2 << 16 | 1);
+        loaded.load(LoadKind::Layers, 2, 3 << 16 | 2);
+        let run = |loaded: &mut Loaded| {
+            let mut commands = loaded.commands(2, 0).expect("all fits");
+            let row = commands.next().expect("a command").map(|command| command.row);
+            assert!(commands.next().is_none() && commands.ends_layer());
+            loaded.next_layer(2);
+            row.map_err(|error| error.status)
+        };
+        assert_eq!([(); 4].map(|()| run(&mut loaded)), [42, 44, 46, 42].map(Ok));
+        loaded.load(LoadKind::Segment, 2, 2 << 16 | 3);
+        assert_eq!([(); 2].map(|()| run(&mut loaded)), [44, 46].map(Ok), "the first again");
+        loaded.load(LoadKind::Layers, 2, 3 << 16 | 0xFFFF);
+        assert_eq!(run(&mut loaded), Ok(44));
+        assert_eq!(
+            loaded.commands(2, 0).expect("all fits").next().map(|of| of.is_err()),
+            Some(true)
+        );
+    }
 }

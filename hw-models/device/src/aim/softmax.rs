@@ -29,7 +29,7 @@ pub struct Scores {
     pub first: bool,
     /// Place of the first.
     pub place: usize,
-    /// How many there are, up to [`LANES`]: the others have no token.
+    /// How many there are, up to `LANES`: the others have no token.
     pub count: usize,
 }
 

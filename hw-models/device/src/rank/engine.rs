@@ -213,6 +213,7 @@ impl Rank {
             }
         }
         self.record.no_read(Some(Cause::Host));
+        self.record.end_tck();
         self.tck += 1;
         self.refreshed |= pins.command == PinCommand::Ref;
         if self.tck.is_multiple_of(self.gear()) {

@@ -95,6 +95,14 @@ impl Dimm for Rank {
         self.record.start_timeline();
     }
 
+    fn label(&mut self, operator: &'static str, part: String) {
+        self.record.label(operator, part);
+    }
+
+    fn leave_out(&mut self) {
+        self.record.leave_out();
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.record.timeline()
     }

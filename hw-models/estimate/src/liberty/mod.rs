@@ -27,6 +27,8 @@ pub const NANGATE45_AREAS: &str = include_str!("../../libraries/nangate45_areas.
 pub struct Library {
     /// Its name, as it says itself.
     pub name: String,
+    /// The file that was named, for messages.
+    pub source: PathBuf,
     /// The file that the tools read: the one that was named, or a copy of what it should say.
     pub file: PathBuf,
     /// Its bytes, as the tools read them.
@@ -166,6 +168,7 @@ impl Library {
         let inverter = smallest(of_library, cell::inverter).map(|(_, inverter)| inverter);
         Ok(Self {
             name: library.name.clone(),
+            source: file.to_owned(),
             file: file.to_owned(),
             nand2_um2,
             nand2,

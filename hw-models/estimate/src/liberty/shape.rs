@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! What a text has to look like before a parser may see it: brackets that close, and not too many in
-//! each other, as the parser goes down a level with each.
+//! each other, as the parser goes down a level with each; no line and no number too long for it.
 
 /// Brackets in each other, at the most: a library has some eight.
 const MOST_DEPTH: usize = 32;
+/// Bytes of a line, at the most, as the parser counts them in 16 bits.
+const LONGEST_LINE: usize = 65_000;
+/// Digits of a number, at the most: the parser takes no more than 768.
+const MOST_DIGITS: usize = 300;
 
 /// Where a text is no Liberty, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,8 +72,25 @@ pub fn check(text: &[u8]) -> Result<(), Misshapen> {
             line,
             &format!("the file ends, but the {} of line {begun} is open", bracket as char),
         ),
-        None => Ok(()),
+        None => check_lengths(text),
     }
+}
+
+/// Looks for lines and numbers that are too long.
+fn check_lengths(text: &[u8]) -> Result<(), Misshapen> {
+    for (line, bytes) in (1..).zip(text.split(|&byte| byte == b'\n')) {
+        let is_digit = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+        let mut numbers = bytes.split(|byte| !is_digit(byte));
+        let what = match () {
+            () if bytes.len() > LONGEST_LINE => format!("a line of more than {LONGEST_LINE} bytes"),
+            () if numbers.any(|digits| digits.len() > MOST_DIGITS) => {
+                format!("a number of more than {MOST_DIGITS} digits")
+            }
+            () => continue,
+        };
+        return Err(Misshapen { line, what });
+    }
+    Ok(())
 }
 
 fn lines(text: &[u8]) -> usize {
@@ -110,5 +131,14 @@ mod tests {
         assert_eq!(closes("a\n\0").0, 2);
         assert_eq!(closes("\"\n\n\" }").0, 3);
         assert!(closes(&"(".repeat(100_000)).1.contains("in each other"));
+    }
+
+    #[test]
+    fn lines_and_numbers_that_are_too_long_for_the_parser_are_refused() {
+        assert_eq!(refused(&" ".repeat(70_000)), (1, "a line of more than 65000 bytes".to_owned()));
+        let number = "1".repeat(400);
+        let expected = (2, "a number of more than 300 digits".to_owned());
+        assert_eq!(refused(&format!("a\nb : 0.{number};\n")), expected);
+        assert_eq!(check(format!("a(b) {{ c : {}; }}", &number[..200]).as_bytes()), Ok(()));
     }
 }

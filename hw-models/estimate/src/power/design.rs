@@ -19,7 +19,7 @@ use crate::liberty::Library;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A netlist that can be simulated.
-pub struct Design<'a> {
+pub struct Gates<'a> {
     /// The netlist.
     pub netlist: &'a Netlist,
     /// What is instantiated.
@@ -89,7 +89,7 @@ pub struct Surroundings {
     pub wire_ff: f64,
 }
 
-impl<'a> Design<'a> {
+impl<'a> Gates<'a> {
     /// Joins a netlist and its cells.
     pub fn new(
         netlist: &'a Netlist,

@@ -16,7 +16,7 @@
 //! the test bench makes them take it before the reset.
 
 use super::cells::Cell;
-use super::design::Design;
+use super::design::Gates;
 use super::function::{Function, Truth};
 use super::netlist::{Net, ONE};
 use super::{Activity, CLOCK, Delays, RESET, Stimulus};
@@ -60,7 +60,7 @@ pub fn write(
 
 /// The cells, made of their tables. An output is a primitive, which is evaluated as one and so has no
 /// hazards of its own, with the delays of the instance.
-fn cells(design: &Design) -> String {
+fn cells(design: &Gates) -> String {
     let names = design.netlist.instances.iter().map(|instance| instance.cell.as_str());
     let used: BTreeMap<&str, &Cell> =
         names.zip(design.gates.iter().map(|gate| gate.cell)).collect();
@@ -158,7 +158,7 @@ fn inputs(stimulus: &Stimulus) -> String {
     text
 }
 
-fn bench(design: &Design, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> String {
+fn bench(design: &Gates, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> String {
     let clocks = stimulus.phases.len();
     let ports = stimulus.inputs.ports;
     let width: u32 = ports.iter().map(|port| port.width).sum();
@@ -241,7 +241,7 @@ fn bench(design: &Design, nets: &[Net], stimulus: &Stimulus, delays: Delays) -> 
 
 /// Tasks that make all flip-flops take a 0 from their inputs, and leave the inputs and a high clock to the
 /// netlist again.
-fn zeros(design: &Design) -> String {
+fn zeros(design: &Gates) -> String {
     let mut inputs = BTreeSet::new();
     for gate in &design.gates {
         let Some(register) = &gate.cell.register else { continue };

@@ -39,7 +39,7 @@ pub use store::Store;
 use crate::liberty::Library;
 use crate::tools::ToolError;
 use cells::Cells;
-use design::Design;
+use design::Gates;
 use netlist::{Net, Netlist};
 use serde::{Deserialize, Serialize};
 use simulation::{Counts, Simulation};
@@ -219,7 +219,7 @@ impl PowerError {
 /// A netlist simulated under a workload.
 pub struct Activity<'a> {
     /// The netlist with its cells.
-    pub design: Design<'a>,
+    pub design: Gates<'a>,
     /// What was counted in each phase.
     pub counts: [Counts; Phase::ALL.len()],
 }
@@ -235,7 +235,7 @@ pub fn simulate<'a>(
 ) -> Result<Activity<'a>, PowerError> {
     let Options { delays, surroundings, clock_ns } = options;
     let wrong = |what| PowerError::Netlist { unit: stimulus.unit.clone(), what };
-    let design = Design::new(netlist, cells, library, delays, surroundings).map_err(wrong)?;
+    let design = Gates::new(netlist, cells, library, delays, surroundings).map_err(wrong)?;
     let inputs = places(&stimulus.inputs, &design.inputs).map_err(wrong)?;
     let outputs: Vec<_> =
         netlist.outputs.iter().map(|(name, bits)| (name.as_str(), bits.as_slice())).collect();
@@ -297,7 +297,7 @@ pub fn estimate(
 
 /// Sums up what was counted.
 fn phase_power(
-    design: &Design,
+    design: &Gates,
     counts: &Counts,
     phase: Phase,
     clocks: u64,

@@ -8,6 +8,8 @@ use std::collections::HashMap;
 const MOST_NETS: usize = 1 << 24;
 /// Bits of a port or wire, at the most.
 const MOST_BITS: usize = 1 << 16;
+/// Braces in each other, at the most.
+const MOST_DEPTH: usize = 32;
 
 /// A net, by number.
 pub type Net = usize;
@@ -51,6 +53,7 @@ impl Netlist {
             names: HashMap::new(),
             nets: vec!["1'h0".to_owned(), "1'h1".to_owned()],
             same: vec![ZERO, ONE],
+            depth: 0,
         };
         let mut netlist = parser.module().map_err(|e| format!("line {}: {e}", parser.line))?;
         let ports = netlist.inputs.iter_mut().chain(&mut netlist.outputs);
@@ -146,6 +149,8 @@ struct Parser {
     nets: Vec<String>,
     /// Nets that are another by an assignment: a tree of which the root stands for all.
     same: Vec<Net>,
+    /// Braces that are open.
+    depth: usize,
 }
 
 impl Parser {
@@ -263,11 +268,16 @@ impl Parser {
     /// Bits, the lowest first.
     fn bits(&mut self) -> Result<Vec<Net>, String> {
         if self.takes('{') {
+            self.depth += 1;
+            if self.depth > MOST_DEPTH {
+                return Err(format!("expected at most {MOST_DEPTH} braces in each other"));
+            }
             let mut parts = vec![self.bits()?];
             while self.takes(',') {
                 parts.push(self.bits()?);
             }
             self.expect('}')?;
+            self.depth -= 1;
             return Ok(parts.into_iter().rev().flatten().collect());
         }
         let name = match self.next()? {
@@ -380,6 +390,7 @@ endmodule
         assert!(error("1'h0", "2'h0").contains("expected 2 bits, found 3"));
         assert!(error("[1:0]", "[99999999:0]").contains("line 3"));
         assert!(error("1'h1", "1'k1").contains("such as 4'ha"));
+        assert!(error("{ a[1]", &"{ ".repeat(100_000)).contains("braces in each other"));
     }
 
     #[test]

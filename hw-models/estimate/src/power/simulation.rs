@@ -15,7 +15,7 @@
 //! later. So a pulse that is shorter than the delay of a gate does not pass it, and a longer one is a
 //! glitch that counts. Without delays each net changes once in a clock at the most.
 
-use super::design::Design;
+use super::design::Gates;
 use super::function::Truth;
 use super::netlist::{Net, ONE};
 use std::cmp::Reverse;
@@ -30,7 +30,7 @@ pub struct Counts {
     pub toggles: Vec<u64>,
     /// Those clocks of each in which it ended otherwise than it began.
     pub settled: Vec<u64>,
-    /// Transitions that take an energy, as [`Design::energies_fj`] has them.
+    /// Transitions that take an energy, as [`Gates::energies_fj`] has them.
     pub energies: Vec<u64>,
     /// Leakage in nW, summed up over the clocks.
     pub leakage_nw: f64,
@@ -40,7 +40,7 @@ pub struct Counts {
 
 impl Counts {
     /// Nothing counted.
-    pub fn new(design: &Design) -> Self {
+    pub fn new(design: &Gates) -> Self {
         Self {
             clocks: 0,
             toggles: vec![0; design.nets.len()],
@@ -67,7 +67,7 @@ struct Due {
 
 /// A netlist under simulation.
 pub struct Simulation<'a> {
-    design: &'a Design<'a>,
+    design: &'a Gates<'a>,
     values: Vec<bool>,
     /// Of each gate, the bits of its inputs and of its register.
     states: Vec<u32>,
@@ -98,7 +98,7 @@ pub struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// A netlist that has been reset, with all inputs 0 and in the midst of a clock. The clock is high for
     /// `high_ps`; where energies depend on it, this matters.
-    pub fn new(design: &'a Design<'a>, high_ps: u64) -> Self {
+    pub fn new(design: &'a Gates<'a>, high_ps: u64) -> Self {
         let depends = |n: &usize| {
             design.gates[*n].cell.leakage_nw.first().is_some_and(|(when, _)| when.is_some())
         };

@@ -35,16 +35,14 @@ impl Store {
         if let Some(netlist) = self.get(&name) {
             return Ok(netlist);
         }
-        let temporary = |error| ToolError::File { file: std::env::temp_dir(), error };
-        let folder = tempfile::tempdir().map_err(temporary)?;
+        let folder = tempfile::tempdir().map_err(ToolError::temporary)?;
         let sizing = Sizing::AsMapped;
         let made = yosys::synthesise(tools, &sources, spec, library, folder.path(), sizing)?;
         if !made.memories.is_empty() {
             return Err(ToolError::Memories { unit: spec.unit.clone() });
         }
         let file = folder.path().join("netlist.v");
-        let netlist =
-            std::fs::read_to_string(&file).map_err(|error| ToolError::File { file, error })?;
+        let netlist = std::fs::read_to_string(&file).map_err(ToolError::temporary)?;
         self.put(&name, &netlist);
         Ok(netlist)
     }

@@ -3,7 +3,7 @@
 //! matrices.
 //!
 //! What is not understood is an error where it would change the result: shapes are taken of the model
-//! types in [`TYPES`]; weights run with the scalings of RoPE in [`super::RopeScaling`], and without biases but
+//! types in `TYPES`; weights run with the scalings of RoPE in [`super::RopeScaling`], and without biases but
 //! those of q, k, v.
 
 use super::json::{self, Once, cut};
@@ -46,7 +46,7 @@ impl Config {
         let kind = text_of(&keys, "model_type")?.unwrap_or_default();
         let Some((_, gated)) = TYPES.into_iter().find(|(name, _)| *name == kind) else {
             let known = TYPES.map(|(name, _)| name).join(", ");
-            return Err(Malformed::new("model_type", format!("{kind:?}"), known));
+            return Err(Malformed::new("model_type", cut(&format!("{kind:?}"), 40), known));
         };
         let shape = shape(&keys)?;
         Ok(Self { keys, gated, shape })
@@ -83,7 +83,7 @@ impl Config {
         let kind = text_of(keys, "model_type")?.unwrap_or_default();
         if !WITH_WEIGHTS.contains(&kind) {
             let expected = format!("{} to run with weights", WITH_WEIGHTS.join(", "));
-            return Err(Malformed::new("model_type", format!("{kind:?}"), expected));
+            return Err(Malformed::new("model_type", cut(&format!("{kind:?}"), 40), expected));
         }
         for key in ["attention_bias", "mlp_bias"] {
             if of_type::<bool>(keys, key, "true or false")? == Some(true) {
@@ -95,7 +95,8 @@ impl Config {
             "gelu_new" | "gelu_pytorch_tanh" => Gate::GeluTanh,
             other => {
                 let expected = "silu, gelu_new or gelu_pytorch_tanh";
-                return Err(Malformed::new("hidden_act", format!("{other:?}"), expected));
+                let found = cut(&format!("{other:?}"), 40);
+                return Err(Malformed::new("hidden_act", found, expected));
             }
         };
         let (theta, scaling) = rope::read(keys)?;

@@ -9,7 +9,9 @@
 //!          w2 (down), w3 (up); the last norm; cosines and sines of RoPE, which nobody reads; classifier
 //! ```
 
-use super::{Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs, RopeScaling};
+use super::{
+    Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs, RopeScaling, held,
+};
 
 /// Names of the header's numbers.
 const HEADER: [&str; 7] =
@@ -61,22 +63,29 @@ pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
     let layer = |number: usize| {
         let part =
             |(all, floats): (&[u8], usize)| numbers(&all[4 * floats * number..][..4 * floats]);
-        Layer {
+        let matrix = |name: &str, of_layers, columns| {
+            held(part(of_layers), columns, || format!("{name} of layer {number}"))
+        };
+        Ok(Layer {
             attention_norm: part(attention_norm),
-            q: part(wq),
-            k: part(wk),
-            v: part(wv),
+            q: matrix("wq", wq, dim)?,
+            k: matrix("wk", wk, dim)?,
+            v: matrix("wv", wv, dim)?,
             bias: Vec::new(),
             q_norm: Vec::new(),
             k_norm: Vec::new(),
-            o: part(wo),
+            o: matrix("wo", wo, q)?,
             ffn_norm: part(ffn_norm),
-            gate: part(gate),
-            up: part(up),
-            down: part(down),
-        }
+            gate: matrix("w1", gate, dim)?,
+            up: matrix("w3", up, dim)?,
+            down: matrix("w2", down, hidden)?,
+        })
     };
-    let layers = (0..layers).map(layer).collect();
+    let layers = (0..layers).map(layer).collect::<Result<_, Malformed>>()?;
+    let (embedding, classifier) = match own_classifier {
+        true => (embedding, held(classifier, dim, || "wcls".to_owned())?),
+        false => (held(embedding, dim, || "token_embedding_table".to_owned())?, classifier),
+    };
     Ok(Checkpoint { shape, arithmetic: ARITHMETIC, embedding, layers, norm, classifier })
 }
 

@@ -21,6 +21,7 @@ pub mod tiny;
 pub mod tokenizer;
 
 use crate::shape::Model;
+use half::f16;
 use serde::Serialize;
 
 /// What is wrong with a file.
@@ -110,6 +111,23 @@ impl From<CheckpointShape> for Model {
             ffn: hidden,
             gated: true,
             vocab,
+        }
+    }
+}
+
+/// The weights of a matrix that runs on the device, if binary16 holds each of them; `place` names the matrix.
+fn held(
+    weights: Vec<f32>,
+    columns: usize,
+    place: impl FnOnce() -> String,
+) -> Result<Vec<f32>, Malformed> {
+    let is_held = |&weight: &f32| f16::from_f32(weight).is_finite();
+    match weights.iter().position(|weight| !is_held(weight)) {
+        None => Ok(weights),
+        Some(at) => {
+            let place = format!("{}, row {}, column {}", place(), at / columns, at % columns);
+            let found = format!("weight {:?}", weights[at]);
+            Err(Malformed::new(place, found, "one that binary16 holds"))
         }
     }
 }

@@ -5,7 +5,7 @@
 use super::config::Config;
 use super::index::{self, Index};
 use super::json::cut;
-use super::{Checkpoint, Layer, Malformed};
+use super::{Checkpoint, Layer, Malformed, held};
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
 use std::collections::HashMap;
@@ -71,7 +71,7 @@ fn checkpoint(files: &Files, config: &Config) -> Result<Checkpoint, Malformed> {
     let layer = |number: usize| -> Result<Layer, Malformed> {
         let name = |part: &str| format!("model.layers.{number}.{part}");
         let matrix = |part: &str, rows, columns| {
-            files.numbers(&name(&format!("{part}.weight")), &[rows, columns])
+            files.matrix(&name(&format!("{part}.weight")), [rows, columns])
         };
         let mut bias = Vec::new();
         if config.has_bias() {
@@ -99,16 +99,19 @@ fn checkpoint(files: &Files, config: &Config) -> Result<Checkpoint, Malformed> {
             down: matrix("mlp.down_proj", dim, hidden)?,
         })
     };
+    let (embedding, is_tied) = ("model.embed_tokens.weight", config.ties_embeddings()?);
     Ok(Checkpoint {
         shape,
         arithmetic,
-        embedding: files.numbers("model.embed_tokens.weight", &[vocab, dim])?,
+        embedding: match is_tied {
+            true => files.matrix(embedding, [vocab, dim])?,
+            false => files.numbers(embedding, &[vocab, dim])?,
+        },
         layers: (0..shape.layers).map(layer).collect::<Result<_, _>>()?,
         norm: files.numbers("model.norm.weight", &[dim])?,
-        classifier: if config.ties_embeddings()? {
-            Vec::new()
-        } else {
-            files.numbers("lm_head.weight", &[vocab, dim])?
+        classifier: match is_tied {
+            true => Vec::new(),
+            false => files.matrix("lm_head.weight", [vocab, dim])?,
         },
     })
 }
@@ -131,6 +134,16 @@ impl Files<'_> {
             Malformed::new(index::place(tensor), "absent", format!("shape {shape:?}"))
         })?;
         Ok((&self.tensors[number], format!("{}: ", index.shards()[number])))
+    }
+
+    /// The weights of a matrix of the device that has to have this shape.
+    fn matrix(&self, name: &str, [rows, columns]: [usize; 2]) -> Result<Vec<f32>, Malformed> {
+        let shape = [rows, columns];
+        let place = || match self.shard(name, &shape) {
+            Ok((_, shard)) => format!("{shard}tensor {name}"),
+            Err(_) => format!("tensor {name}"),
+        };
+        held(self.numbers(name, &shape)?, columns, place)
     }
 
     /// The numbers of a tensor that has to have this shape. They are parts of the file, so there are

@@ -3,6 +3,7 @@
 
 use super::duts::Dut;
 use crate::failure::Failure;
+use crate::files::Output;
 use pimlico_testbenches::cosim::CosimOutcome;
 use pimlico_testbenches::coverage::{Coverage, Share};
 use serde::Serialize;
@@ -29,7 +30,7 @@ impl CoverageDocument {
 }
 
 /// Headers of the table's columns.
-pub const COLUMNS: [&str; 3] = ["line", "toggle", "functional"];
+pub const COLUMNS: [&str; 3] = ["line, %", "toggle, %", "functional, %"];
 
 /// A unit's entries in these columns.
 pub fn columns(coverage: &Coverage) -> [String; 3] {
@@ -43,7 +44,7 @@ fn percent(share: Share) -> String {
         return "-".to_owned();
     }
     let tenths = reached * 1000 / all;
-    format!("{}.{} %", tenths / 10, tenths % 10)
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 /// Writes what each unit's run has not reached to a file in `folder`, which is made if need be. Without
@@ -57,7 +58,7 @@ pub fn write_missing(
         let Some(coverage) = &outcome.coverage else { continue };
         fs::create_dir_all(folder).map_err(|e| Failure::file(folder, &e))?;
         let file = folder.join(format!("{}.coverage.txt", dut.name.replace(':', ".")));
-        fs::write(&file, coverage.missing(&dut.name)).map_err(|e| Failure::file(&file, &e))?;
+        Output::open(&file)?.write(coverage.missing(&dut.name).as_bytes())?;
     }
     Ok(())
 }
@@ -68,8 +69,8 @@ mod tests {
 
     #[test]
     fn only_what_is_complete_reads_100_percent() {
-        assert_eq!(percent(Share { reached: 1999, all: 2000 }), "99.9 %");
-        assert_eq!(percent(Share { reached: 2000, all: 2000 }), "100.0 %");
+        assert_eq!(percent(Share { reached: 1999, all: 2000 }), "99.9");
+        assert_eq!(percent(Share { reached: 2000, all: 2000 }), "100.0");
         assert_eq!(percent(Share { reached: 0, all: 0 }), "-");
     }
 }

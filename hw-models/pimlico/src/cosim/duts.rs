@@ -2,7 +2,6 @@
 //! The units as the command line names them.
 
 use super::CosimArguments;
-use crate::failure::Failure;
 use pimlico_testbenches::cosim::{self, Progress};
 use pimlico_testbenches::{AnyBench, benches};
 use std::collections::BTreeMap;
@@ -19,12 +18,6 @@ pub struct Dut {
 }
 
 impl Dut {
-    /// Whether the unit is meant by `name`: a module, or one of its parameter sets. `fp_mul:` means the
-    /// defaults alone.
-    fn is(&self, name: &str) -> bool {
-        self.unit == name || self.name == name.strip_suffix(':').unwrap_or(name)
-    }
-
     /// Parameters of the RTL module.
     pub fn parameters(&self) -> BTreeMap<&'static str, i64> {
         self.bench.unit.parameters.iter().copied().collect()
@@ -54,17 +47,12 @@ impl Dut {
 }
 
 /// The units that the arguments name.
-pub fn chosen(arguments: &CosimArguments) -> Result<Vec<Dut>, Failure> {
+pub fn chosen(arguments: &CosimArguments) -> Vec<Dut> {
     let dut =
         |bench: AnyBench| Dut { unit: bench.unit.module, name: bench.unit.name.clone(), bench };
     let mut duts: Vec<_> = benches().into_iter().map(dut).collect();
-    for name in &arguments.units {
-        if !duts.iter().any(|dut| dut.is(name)) {
-            let names: Vec<_> = duts.into_iter().map(|dut| dut.name).collect();
-            let list = names.join(", ");
-            return Err(Failure::Input(format!("{name}: no such unit; there are {list}")));
-        }
-    }
-    duts.retain(|dut| arguments.all || arguments.units.iter().any(|name| dut.is(name)));
-    Ok(duts)
+    let is_named =
+        |dut: &Dut| arguments.units.iter().any(|name| super::is_meant((dut.unit, &dut.name), name));
+    duts.retain(|dut| arguments.all || is_named(dut));
+    duts
 }

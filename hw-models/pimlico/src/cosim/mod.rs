@@ -11,12 +11,20 @@ mod exhaustive;
 mod random;
 
 use crate::failure::Failure;
+use crate::names;
 use crate::output::{self, FormatArguments};
 use clap::Args;
 use std::path::PathBuf;
 
 /// Arguments of `pimlico cosim`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico cosim fp_mul                              a unit in all its variants
+  pimlico cosim bank_pu: --cycles 100000 --vcd waves
+  pimlico cosim --all --cycles 20000
+  pimlico cosim fp_add: --exhaustive
+  pimlico cosim --list                              units, parameters, ports"))]
 #[cfg_attr(not(feature = "rtl"), allow(dead_code))]
 pub struct CosimArguments {
     /// Units by name: `fp_mul` (in all its variants), `fp_mul:bfloat16` or `fp_mul:` (its defaults)
@@ -61,7 +69,25 @@ pub fn run(arguments: &CosimArguments) -> Result<(), Failure> {
     if arguments.list {
         return output::print(&list());
     }
+    check(&arguments.units)?;
     compare(arguments)
+}
+
+/// Refuses names of units that there are not.
+fn check(names: &[String]) -> Result<(), Failure> {
+    let units = pimlico_units::units();
+    let is_unit =
+        |name: &&String| units.iter().any(|unit| is_meant((unit.module, &unit.name), name));
+    match names.iter().find(|name| !is_unit(name)) {
+        Some(name) => Err(names::no_unit(name, units.iter().map(|unit| unit.name.as_str()))),
+        None => Ok(()),
+    }
+}
+
+/// Whether a unit, of this module and in the parameters of this name, is meant by `given`: a module, or one of its
+/// parameter sets. `fp_mul:` means the defaults alone.
+fn is_meant((module, name): (&str, &str), given: &str) -> bool {
+    module == given || name == given.strip_suffix(':').unwrap_or(given)
 }
 
 #[cfg(not(feature = "rtl"))]

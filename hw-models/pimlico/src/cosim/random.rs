@@ -5,15 +5,14 @@ use super::CosimArguments;
 use super::coverage::{self, CoverageDocument};
 use super::duts::{self, Dut};
 use crate::failure::Failure;
+use crate::files::OutputFolder;
 use crate::output::{self, Table, grouped};
 use crate::schema::Kind;
-use pimlico_testbenches::all_or_none;
 use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 /// What `--json` prints.
 #[derive(Serialize)]
@@ -51,16 +50,18 @@ struct MismatchDocument {
 
 /// Compares the chosen units, on all cores.
 pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
-    let duts = duts::chosen(arguments)?;
+    let duts = duts::chosen(arguments);
     if arguments.cycles == 0 {
         return Err(Failure::Input("--cycles 0: nothing would be compared".to_owned()));
     }
-    write_waves(duts.iter().map(|dut| (dut, None)).collect(), arguments)?;
+    let waves = arguments.vcd.as_deref().map(OutputFolder::open).transpose()?;
+    OutputFolder::open(&arguments.report)?; // where a mismatch is shown
+    write_waves(duts.iter().map(|dut| (dut, None)).collect(), arguments, waves.as_ref())?;
     let bar = output::progress(arguments.cycles * duts.len() as u64, "cycles");
     let progress = |cycles, failed: Option<String>| {
         bar.inc(cycles);
         if let Some(failed) = failed {
-            bar.suspend(|| eprintln!("pimlico: {failed}"));
+            bar.suspend(|| output::complain(&failed));
         }
     };
     let outcomes: io::Result<Vec<CosimOutcome>> =
@@ -70,7 +71,8 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
 
     let cycles = outcomes.iter().map(|outcome| outcome.failure.as_ref().map(|f| f.cycle));
     let failed = duts.iter().zip(cycles).filter(|(_, cycle)| cycle.is_some());
-    write_waves(failed.collect(), arguments)?;
+    write_waves(failed.collect(), arguments, waves.as_ref())?;
+    waves.map_or(Ok(()), OutputFolder::whole)?;
     coverage::write_missing(&duts, &outcomes, &arguments.report)?;
     let document = document(&duts, &outcomes, arguments);
     output::report(arguments.format, (Kind::Cosim, &document), &table(&duts, &outcomes).into())?;
@@ -87,13 +89,17 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
 
 /// With `--vcd`, writes the waveforms of some units: of the episode with a cycle of the run, see
 /// [`trace`](pimlico_testbenches::cosim::trace).
-fn write_waves(of: Vec<(&Dut, Option<u64>)>, arguments: &CosimArguments) -> Result<(), Failure> {
-    let Some(folder) = &arguments.vcd else { return Ok(()) };
-    let write = |staged: &Path| {
-        of.par_iter()
-            .try_for_each(|(dut, cycle)| (dut.bench.trace)(*cycle, arguments.seed, staged, folder))
+fn write_waves(
+    of: Vec<(&Dut, Option<u64>)>,
+    arguments: &CosimArguments,
+    waves: Option<&OutputFolder>,
+) -> Result<(), Failure> {
+    let (Some(waves), Some(folder)) = (waves, &arguments.vcd) else { return Ok(()) };
+    let write = |(dut, cycle): &(&Dut, Option<u64>)| {
+        (dut.bench.trace)(*cycle, arguments.seed, waves.path(), folder)
     };
-    all_or_none(folder, write).map_err(|e| Failure::file(folder, &e))
+    of.par_iter().try_for_each(write).map_err(|e| waves.failed(&e))?;
+    waves.check()
 }
 
 fn table(duts: &[Dut], outcomes: &[CosimOutcome]) -> Table {

@@ -2,8 +2,10 @@
 //! `pimlico dpa build`: the program of an operator.
 
 use crate::failure::Failure;
+use crate::files::Output;
+use crate::models::model_name;
+use crate::output;
 use crate::run::find_model;
-use crate::{files, output};
 use clap::{Args, ValueEnum};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
@@ -13,38 +15,50 @@ use pimlico_host::program::attention::{self, MAX_CONTEXT, Passes};
 use pimlico_host::program::{Program, gemv, static_word};
 use std::path::PathBuf;
 
+/// Headings of the options that go with one operator.
+const ATTENTION: &str = "With --op attention";
+const MATRIX: &str = "With --op gemv";
+
+/// Longest context, unless it is said: the most that one pass has room for.
+const CONTEXT_OF_ONE: usize = 131_072;
+
 /// Arguments of `pimlico dpa build`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico dpa build --op attention --model llama-3.1-8b -o attention.bin
+  pimlico dpa build --op attention --passes several --text -o long.txt
+  pimlico dpa build --op gemv --rows 4096 --cols 14336 --text -o gemv.txt")]
 pub struct BuildArguments {
     /// The operator
     #[arg(long, value_enum)]
     op: Op,
-    /// The language model whose shapes are used, with --op attention
-    #[arg(long, default_value = "gpt-175b")]
+    /// The language model whose shapes are used
+    #[arg(long, help_heading = ATTENTION, default_value = "gpt-175b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Elements of a head's vectors, in place of the model's
-    #[arg(long, value_name = "D")]
+    #[arg(long, help_heading = ATTENTION, value_name = "D")]
     head_dim: Option<usize>,
     /// Query heads that share K and V and are computed at once, in place of the model's
-    #[arg(long, value_name = "G")]
+    #[arg(long, help_heading = ATTENTION, value_name = "G")]
     group: Option<usize>,
-    /// The longest context that there are virtual rows for
-    #[arg(long, default_value_t = 131_072, value_name = "N")]
-    context_max: usize,
+    /// The longest context that there are virtual rows for [default: 131072; with --passes several 262144]
+    #[arg(long, help_heading = ATTENTION, value_name = "N")]
+    context_max: Option<usize>,
     /// Whether the score buffer holds all scores, or the tokens are gone over in blocks: two programs
-    #[arg(long, value_enum, default_value_t = PassesArgument::One)]
+    #[arg(long, help_heading = ATTENTION, value_enum, default_value_t = PassesArgument::One)]
     passes: PassesArgument,
     /// Format of sums in bank PUs and adder unit
-    #[arg(long, value_enum, default_value_t = Sums::Binary16)]
+    #[arg(long, help_heading = ATTENTION, value_enum, default_value_t = Sums::Binary16)]
     sums: Sums,
-    /// Rows of the matrix, with --op gemv
-    #[arg(long, value_name = "R")]
+    /// Rows of the matrix
+    #[arg(long, help_heading = MATRIX, value_name = "R")]
     rows: Option<usize>,
-    /// Columns of the matrix, with --op gemv
-    #[arg(long, value_name = "C")]
+    /// Columns of the matrix
+    #[arg(long, help_heading = MATRIX, value_name = "C")]
     cols: Option<usize>,
-    /// How the vector comes to the shared buffers, with --op gemv
-    #[arg(long, value_enum, default_value_t = Buffers::PingPong)]
+    /// How the vector comes to the shared buffers
+    #[arg(long, help_heading = MATRIX, value_enum, default_value_t = Buffers::PingPong)]
     io_buffers: Buffers,
     /// Spell every command out, for a context of --context-max: the static baseline, which is longer than
     /// the command buffer and has no tokens of a partial chunk
@@ -53,7 +67,7 @@ pub struct BuildArguments {
     /// Write the text form in place of words
     #[arg(long)]
     text: bool,
-    /// The file; one that is there is replaced
+    /// The file; one that is there is replaced, `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
@@ -99,6 +113,9 @@ struct Built {
 
 /// Runs the command.
 pub fn run(arguments: &BuildArguments) -> Result<(), Failure> {
+    let file = &arguments.output;
+    let opened = Output::open(file)?;
+    let to_stdout = opened.is_stdout();
     let Built { program, tokens, what } = match arguments.op {
         Op::Attention => arguments.attention()?,
         Op::Gemv => arguments.gemv()?,
@@ -115,10 +132,9 @@ pub fn run(arguments: &BuildArguments) -> Result<(), Failure> {
         true => pimlico_dpa::disassemble(&words).into_bytes(),
         false => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
     };
-    let file = &arguments.output;
-    files::replace(file, &bytes).map_err(|e| Failure::file(file, &e))?;
+    opened.write(&bytes)?;
     let words = words.len();
-    output::print(&format!("{}: {words} words, {} bytes; {what}\n", file.display(), 8 * words))
+    output::tell_written(file, to_stdout, &format!("{words} words, {} bytes; {what}", 8 * words))
 }
 
 fn wrong(error: impl std::fmt::Display) -> Failure {
@@ -131,7 +147,10 @@ impl BuildArguments {
             return Err(wrong("--rows and --cols: they go with --op gemv"));
         }
         let model = find_model(&self.model)?;
-        let context = self.context_max;
+        let context = self.context_max.unwrap_or(match self.passes {
+            PassesArgument::One => CONTEXT_OF_ONE,
+            PassesArgument::Several => 2 * CONTEXT_OF_ONE,
+        });
         if context > MAX_CONTEXT {
             return Err(wrong(format!("--context-max {context}: expected 1 to {MAX_CONTEXT}")));
         }

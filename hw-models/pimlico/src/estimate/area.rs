@@ -3,12 +3,13 @@
 
 use super::devices::Devices;
 use super::flow::{self, FlowArguments};
-use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
+use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale, whole};
 use super::sheet::{self, FormatArguments, Sheet};
 use super::system::{self, SystemArgument};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::output::grouped;
+use crate::names;
+use crate::output;
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_dpa::clock::{Domain, Gear};
@@ -20,6 +21,11 @@ use std::collections::BTreeMap;
 
 /// Arguments of `pimlico estimate area`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico estimate area bank_pu softmax_unit --sized
+  pimlico estimate area --system l3
+  pimlico estimate area bank_pu --plot area.svg"))]
 pub struct AreaArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
@@ -52,8 +58,8 @@ pub fn check_fo4(flag: &str, fo4_ps: f64) -> Result<(), Failure> {
     match fo4_ps > 0.0 && fo4_ps <= MOST_FO4_PS {
         true => Ok(()),
         false => {
-            let message =
-                format!("--{flag} {fo4_ps}: expected more than 0 ps, up to {MOST_FO4_PS}");
+            let fo4 = output::as_given(fo4_ps);
+            let message = format!("--{flag} {fo4}: expected more than 0 ps, up to {MOST_FO4_PS}");
             Err(Failure::Input(message))
         }
     }
@@ -179,6 +185,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     };
     arguments.plot.write(|| picture(&report))?;
     let mut sheets = vec![units_sheet(&report)];
+    sheets.extend(times_sheet(&report));
     if !report.memories.is_empty() {
         sheets.push(memories_sheet(&report));
     }
@@ -233,72 +240,92 @@ fn netlist_report(area: Area, node: Node) -> NetlistReport {
     }
 }
 
+/// The rows of a table of units: as mapped and, where it is asked for, sized.
+fn rows(
+    report: &AreaReport,
+    row: impl Fn(&UnitReport, String, &NetlistReport) -> Vec<String>,
+) -> Vec<Vec<String>> {
+    let of_unit = |unit: &UnitReport| {
+        let name = |what| unit.unit.clone() + what;
+        let sized = unit.sized.as_ref().map(|sized| row(unit, name(", sized"), sized));
+        std::iter::once(row(unit, name(""), &unit.mapped)).chain(sized).collect::<Vec<_>>()
+    };
+    report.units.iter().flat_map(of_unit).collect()
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or(String::new(), |value| format!("{value:.digits$}"))
+}
+
 fn units_sheet(report: &AreaReport) -> Sheet {
-    let AreaReport { liberty, nand2_um2, clock_ns, fo4_ps, units, .. } = report;
-    let rows = units.iter().flat_map(|unit| {
-        let sized = unit.sized.as_ref().map(|sized| row(unit, ", sized", sized));
-        std::iter::once(row(unit, "", &unit.mapped)).chain(sized)
-    });
+    let AreaReport { liberty, nand2_um2, .. } = report;
+    let row = |unit: &UnitReport, name: String, netlist: &NetlistReport| {
+        let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+        vec![
+            name,
+            netlist.flip_flops.to_string(),
+            format!("{:.0}", netlist.area_um2),
+            format!("{:.0}", netlist.area_ge),
+            shown(of_paper, 0),
+            shown(of_paper.map(|paper| netlist.area_ge / paper), 2),
+        ]
+    };
     Sheet {
-        title: format!(
-            "area of {liberty}; a gate equivalent (GE) is {nand2_um2} um2; clock {clock_ns} ns, \
-             node: an FO4 of {fo4_ps} ps"
-        ),
-        columns: vec![
-            "unit",
-            "flip-flops",
-            "um2",
-            "GE",
-            "slack ns",
-            "delay ns",
-            "FO4",
-            "slack at node",
-            "clock there",
-            "MHz there",
-            "device MHz",
-            "paper GE",
-            "of the paper's",
-        ],
-        rows: rows.collect(),
+        title: format!("area of {liberty}; a gate equivalent (GE) is {nand2_um2} um2"),
+        columns: vec!["unit", "flip-flops", "area, um2", "area, GE", "L3's, GE", "of L3's"],
+        rows: rows(report, row),
         notes: units_notes(report),
     }
 }
 
-/// A row of the table of units.
-fn row(unit: &UnitReport, what: &str, netlist: &NetlistReport) -> Vec<String> {
-    let shown = |value: Option<f64>, digits: usize| {
-        value.map_or(String::new(), |value| format!("{value:.digits$}"))
-    };
-    let of_paper = unit.paper.as_ref().map(|paper| paper.area_ge);
+/// The slowest paths; none if the library has no timing.
+fn times_sheet(report: &AreaReport) -> Option<Sheet> {
+    let AreaReport { liberty, clock_ns, fo4_ps, units, .. } = report;
+    if units.iter().all(|unit| unit.mapped.slack_ns.is_none()) {
+        return None;
+    }
     let is_met = |slack: f64| if slack < 0.0 { "missed" } else { "met" };
-    vec![
-        unit.unit.clone() + what,
-        netlist.flip_flops.to_string(),
-        format!("{:.0}", netlist.area_um2),
-        format!("{:.0}", netlist.area_ge),
-        shown(netlist.slack_ns, 2),
-        shown(netlist.period_ns, 2),
-        shown(netlist.period_fo4, 0),
-        shown(netlist.slack_at_node_ns, 2),
-        netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
-        shown(netlist.highest_mhz_at_node, 0),
-        shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
-        shown(of_paper, 0),
-        shown(of_paper.map(|paper| netlist.area_ge / paper), 2),
-    ]
+    let row = |unit: &UnitReport, name: String, netlist: &NetlistReport| {
+        vec![
+            name,
+            shown(netlist.period_ns, 2),
+            shown(netlist.slack_ns, 2),
+            shown(netlist.period_fo4, 0),
+            shown(netlist.slack_at_node_ns, 2),
+            netlist.slack_at_node_ns.map_or("", is_met).to_owned(),
+            shown(netlist.highest_mhz_at_node, 0),
+            shown(unit.device_clock_ns.map(|ns| 1e3 / ns), 0),
+        ]
+    };
+    Some(Sheet {
+        title: format!(
+            "time: a clock of {clock_ns} ns, in {liberty} and at a node with an FO4 of {fo4_ps} ps"
+        ),
+        columns: vec![
+            "unit",
+            "delay, ns",
+            "slack, ns",
+            "delay, FO4",
+            "slack at node, ns",
+            "clock at node",
+            "makes at node, MHz",
+            "device, MHz",
+        ],
+        rows: rows(report, row),
+        notes: misses(report).into_iter().collect(),
+    })
 }
 
 /// What has to be known to read the table of units.
 fn units_notes(report: &AreaReport) -> Vec<String> {
     let AreaReport { liberty, corrections, .. } = report;
     let [least, used, most] = paper::NAND2_28NM_UM2;
-    let mut notes: Vec<String> = misses(report).into_iter().collect();
-    notes.push(format!(
-        "paper: L3, Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
+    let mut notes = vec![format!(
+        "L3's: Table 5, at {used} um2 for a GE of 28 nm; from {most} to {least} um2 its figures \
          are {:.2} to {:.2} times as many",
         used / most,
         used / least
-    ));
+    )];
     notes.extend(corrections.iter().map(|correction| format!("{liberty}: {correction}")));
     if report.units.iter().all(|unit| unit.mapped.slack_ns.is_none()) {
         notes.push(format!("{liberty} has no timing: slack and delay are left open"));
@@ -346,7 +373,7 @@ fn memories_sheet(report: &AreaReport) -> Sheet {
     Sheet {
         title: "memories of more than 16 words, by a model of SRAM at 28 nm; they are in no GE"
             .to_owned(),
-        columns: ["unit"].into_iter().chain(sheet::MEMORY).chain(["access FO4"]).collect(),
+        columns: ["unit"].into_iter().chain(sheet::MEMORY).chain(["access, FO4"]).collect(),
         rows: rows.collect(),
         notes: Vec::new(),
     }
@@ -354,8 +381,7 @@ fn memories_sheet(report: &AreaReport) -> Sheet {
 
 /// Logic and flip-flops of each unit, and below it the paper's figure; what clocks come to at the node.
 fn picture(report: &AreaReport) -> Picture {
-    let [logic, flip_flops, paper] = [0, 1, 2];
-    let whole = |value: f64| grouped(value.round() as u64);
+    let [logic, flip_flops, paper, period] = [0, 1, 2, 3];
     let (mut areas, mut periods) = (Vec::new(), Vec::new());
     for unit in &report.units {
         let sized = unit.sized.iter().map(|netlist| (format!("{}, sized", unit.unit), netlist));
@@ -369,25 +395,28 @@ fn picture(report: &AreaReport) -> Picture {
             periods.extend(
                 slack_at_node_ns.map(|slack_ns| report.clock_ns - slack_ns).map(|ns| Bar {
                     label,
-                    parts: vec![(ns, logic)],
+                    parts: vec![(ns, period)],
                     text: format!("{ns:.2}"),
                 }),
             );
         }
         areas.extend(unit.paper.as_ref().map(|figure| Bar {
-            label: "    L3".to_owned(),
+            label: "L3, Table 5, 28 nm".to_owned(),
             parts: vec![(figure.area_ge, paper)],
             text: whole(figure.area_ge),
         }));
     }
-    let panel = |title: String, bars: Vec<Bar>| Panel { title, bars, scale: Scale::Linear };
+    let panel = |title: String, bars: Vec<Bar>| BarPanel { title, bars, scale: Scale::Linear };
     let panels = [
         panel("area, GE".to_owned(), areas),
         panel(format!("shortest clock period with {} ps an FO4, ns", report.fo4_ps), periods),
     ];
     Picture {
-        title: format!("area in {}; a GE is {} um2", report.liberty, report.nand2_um2),
-        key: vec!["logic", "flip-flops", "L3, Table 5"],
+        title: format!(
+            "area of units as synthesised in {}; a GE is {} um2 there",
+            report.liberty, report.nand2_um2
+        ),
+        key: vec!["logic", "flip-flops", "L3, Table 5", "clock period"],
         panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
     }
 }
@@ -449,8 +478,8 @@ mod tests {
         let units = [("bank_pu", 20.0), ("bank_pu", 30.0), ("adder_unit", 10.0), ("fp_mul", 99.0)];
         let units = units.map(|(name, ns)| unit(name, Some(ns), NODE));
         let report = report(units.into(), NODE);
-        let sheet = units_sheet(&report);
-        let marks: Vec<&str> = sheet.rows.iter().map(|row| row[8].as_str()).collect();
+        let sheet = times_sheet(&report).expect("there is timing");
+        let marks: Vec<&str> = sheet.rows.iter().map(|row| row[5].as_str()).collect();
         assert_eq!(marks, ["met", "missed", "met", "missed"]);
         assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
         let summary = &sheet.notes[0];
@@ -462,10 +491,14 @@ mod tests {
         let mut slow = unit("bank_pu", Some(30.0), NODE);
         slow.sized = Some(unit("bank_pu", Some(15.0), NODE).mapped);
         let report = report(vec![slow, unit("fp_mul", Some(99.0), NODE)], NODE);
-        let sheet = units_sheet(&report);
+        let names = |sheet: &Sheet| sheet.rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        let sheet = times_sheet(&report).expect("there is timing");
+        for sheet in [&sheet, &units_sheet(&report)] {
+            assert_eq!(names(sheet), ["bank_pu", "bank_pu, sized", "fp_mul"]);
+            assert!(sheet.rows.iter().all(|row| row.len() == sheet.columns.len()));
+        }
         let cells = |n: usize| sheet.rows.iter().map(|row| row[n].clone()).collect::<Vec<_>>();
-        assert_eq!(cells(0), ["bank_pu", "bank_pu, sized", "fp_mul"]);
-        assert_eq!(cells(8), ["missed", "met", "missed"]);
+        assert_eq!(cells(5), ["missed", "met", "missed"]);
         let summary = &sheet.notes[0];
         assert!(summary.contains("2 of 2 miss 5 ns, 1 of 1 the clock"), "{summary}");
         assert!(
@@ -482,8 +515,9 @@ mod tests {
     #[test]
     fn without_timing_nothing_is_said_of_time() {
         let node = Node { library_ns: None, ..NODE };
-        let sheet = units_sheet(&report(vec![unit("bank_pu", None, node)], node));
-        assert!(sheet.rows[0][4..10].iter().all(String::is_empty), "{:?}", sheet.rows[0]);
+        let report = report(vec![unit("bank_pu", None, node)], node);
+        assert!(times_sheet(&report).is_none());
+        let sheet = units_sheet(&report);
         assert!(sheet.notes.iter().all(|note| !note.contains("miss ")));
         assert_eq!(sheet.notes[1], "small has no timing: slack and delay are left open");
     }
@@ -507,7 +541,7 @@ mod tests {
         let expected = [
             ("relayout_unit", ours()),
             ("relayout_unit, sized", ours()),
-            ("L3", vec![(948.0 / paper::NAND2_28NM_UM2[1], 2)]),
+            ("L3, Table 5, 28 nm", vec![(948.0 / paper::NAND2_28NM_UM2[1], 2)]),
             ("dispatcher", ours()),
         ];
         assert_eq!(bars(0), expected);

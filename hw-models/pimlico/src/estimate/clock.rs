@@ -5,7 +5,7 @@ use super::area::check_fo4;
 use super::devices::Devices;
 use super::flow::ToolArguments;
 use super::netlists::Maker;
-use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
+use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
@@ -27,6 +27,11 @@ const DRAM_FO4_PS: f64 = 50.0;
 
 /// Arguments of `pimlico estimate clock`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico estimate clock
+  pimlico estimate clock --gear 1 --fo4 15
+  pimlico estimate clock --device ddr4-3200-16gb --json")]
 pub struct ClockArguments {
     /// tCK in a cycle of the rank PU's core
     #[arg(long, value_enum, default_value_t = GearArgument::DEFAULT)]
@@ -360,7 +365,7 @@ fn miss(name: &str, libraries: &[InLibrary]) -> Option<String> {
 }
 
 /// Columns of a slack.
-const SLACK: [&str; 5] = ["clock", "period ns", "shortest ns", "slack ns", ""];
+const SLACK: [&str; 5] = ["clock", "period, ns", "shortest, ns", "slack, ns", ""];
 
 fn slack_cells(slack: &Slack) -> [String; 5] {
     let Slack { clock, clock_ns, period_ns, slack_ns, is_met } = slack;
@@ -389,7 +394,7 @@ fn units_sheet(report: &ClockReport) -> Sheet {
         row.extend(slack_cells(slack));
         row
     });
-    let columns = ["system", "unit", "instances", "GE, sized", "flip-flops"];
+    let columns = ["system", "unit", "instances", "sized, GE", "flip-flops"];
     let fo4 = ["FO4", "FO4, second"].into_iter().take(liberties.len());
     Sheet {
         title: format!(
@@ -427,7 +432,7 @@ fn dram_sheet(report: &ClockReport) -> Sheet {
     let missed = in_dram.iter().filter(|unit| !unit.slack.is_met).count();
     Sheet {
         title: format!("what is on the DRAM chips, in a process with an FO4 of {dram_fo4_ps} ps"),
-        columns: ["system", "unit"].into_iter().chain(SLACK).chain(["makes MHz"]).collect(),
+        columns: ["system", "unit"].into_iter().chain(SLACK).chain(["makes, MHz"]).collect(),
         rows: rows.collect(),
         notes: vec![format!(
             "{missed} of {} would miss their clock; the status does not count them, as no vendor has told us his FO4",
@@ -445,7 +450,7 @@ fn memories_sheet(report: &ClockReport) -> Sheet {
         row.extend(slack_cells(slack));
         row
     });
-    let columns = ["system", "unit"].into_iter().chain(sheet::MEMORY).chain(["access FO4"]);
+    let columns = ["system", "unit"].into_iter().chain(sheet::MEMORY).chain(["access, FO4"]);
     Sheet {
         title: "memories of more than 16 words, by models of SRAM".to_owned(),
         columns: columns.chain(SLACK).collect(),
@@ -468,8 +473,11 @@ fn picture(report: &ClockReport) -> Picture {
     let units = units.map(|(system, unit, slack)| bar(format!("{}: {unit}", system.name()), slack));
     let memories = report.memories.iter();
     let memories = memories.map(|m| bar(format!("{}: {}", m.unit, m.memory.name), &m.slack));
-    let panel =
-        |title: &str, bars: Vec<Bar>| Panel { title: title.to_owned(), bars, scale: Scale::Linear };
+    let panel = |title: &str, bars: Vec<Bar>| BarPanel {
+        title: title.to_owned(),
+        bars,
+        scale: Scale::Linear,
+    };
     let title = "shortest period over the device's";
     let panels = [
         panel(&format!("units: {title}"), units.collect()),

@@ -26,6 +26,10 @@ const UNITS: [&str; 6] =
 
 /// Arguments of `pimlico estimate compare`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico estimate compare
+  pimlico estimate compare --bank-pu bank_pu:flush --format md")]
 pub struct CompareArguments {
     /// The bank PU that totals are made of
     #[arg(long, default_value = "bank_pu", value_name = "UNIT", value_parser = UNITS[3..].to_vec())]
@@ -168,7 +172,7 @@ fn units_sheet(report: &CompareReport) -> Sheet {
     let [least, used, most] = report.nand2_28nm_um2;
     Sheet {
         title: format!("units, synthesised in {}, at 28 nm beside L3's Table 5", report.liberty),
-        columns: vec!["unit", "GE", "um2", "L3 um2", "L3 GE", "of L3's", "range"],
+        columns: vec!["unit", "GE", "um2", "L3's, um2", "L3's, GE", "of L3's", "range"],
         rows: rows.collect(),
         notes: vec![format!(
             "um2 at 28 nm: gate equivalents (GE) times a NAND2 of {least} to {most} um2; \"of L3's\" is \
@@ -187,13 +191,13 @@ fn dispatcher_sheet(report: &CompareReport) -> Sheet {
     } = &report.lol_pim;
     Sheet {
         title: "beside LoL-PIM, at 28 nm".to_owned(),
-        columns: vec!["what", "logic GE", "logic", "memories mm2", "LoL-PIM"],
+        columns: vec!["what", "logic, GE", "logic, mm2", "memories, mm2", "LoL-PIM's, mm2"],
         rows: vec![vec![
             "dispatcher, with tables".to_owned(),
             format!("{dispatcher_ge:.0}"),
-            format!("{} mm2", range(*dispatcher_logic_mm2_28nm, 4)),
+            range(*dispatcher_logic_mm2_28nm, 4),
             format!("{dispatcher_buffers_mm2_28nm:.4}"),
-            format!("{paper_dispatcher_mm2_28nm:.3} mm2"),
+            format!("{paper_dispatcher_mm2_28nm:.3}"),
         ]],
         notes: vec![
             "LoL-PIM's mm2 are of 32 nm, scaled by (28/32)^2. The model of SRAM goes through its figure \

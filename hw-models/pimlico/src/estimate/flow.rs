@@ -2,6 +2,8 @@
 //! What all estimates need: a library, the tools, the units by name.
 
 use crate::failure::Failure;
+use crate::files;
+use crate::names;
 use crate::output;
 use clap::Args;
 use pimlico_estimate::hierarchy::{self, Part};
@@ -28,6 +30,10 @@ pub const UNITS: [&str; 11] = [
 
 /// Clock of L3's bank PUs in ns.
 pub const CLOCK_NS: f64 = 5.0;
+
+/// Clock periods in ns: those that OpenSTA, which counts in fs, tells from 0, to a millisecond.
+pub const LEAST_CLOCK_NS: f64 = 1e-3;
+pub const MOST_CLOCK_NS: f64 = 1e6;
 
 /// Arguments of all estimates: what synthesises, and in which cells.
 #[derive(Args)]
@@ -70,9 +76,10 @@ impl FlowArguments {
     /// The same at a clock period of so many ns, unless told otherwise.
     pub fn flow_at(&self, default_ns: f64) -> Result<Flow, Failure> {
         let clock_ns = self.clock.unwrap_or(default_ns);
-        if !(clock_ns > 0.0 && clock_ns <= 1e6) {
-            let message = format!("--clock {clock_ns}: expected more than 0 ns, up to 1e6");
-            return Err(Failure::Input(message));
+        if !(LEAST_CLOCK_NS..=MOST_CLOCK_NS).contains(&clock_ns) {
+            let expected = format!("expected {LEAST_CLOCK_NS} to {MOST_CLOCK_NS} ns");
+            let clock = output::as_given(clock_ns);
+            return Err(Failure::Input(format!("--clock {clock}: {expected}")));
         }
         self.tools.flow(clock_ns)
     }
@@ -115,7 +122,9 @@ impl Flow {
 
     /// The parts of these sources, by Yosys, whatever is kept.
     pub fn take_apart(&self, sources: &Sources<'_>, design: Design) -> Result<Vec<Part>, Failure> {
+        let bar = output::progress(1, &format!("parts of {}", design.top()));
         let parts = hierarchy::parts(&self.tools, sources, design.top(), design.parameters());
+        bar.finish_and_clear();
         parts.map_err(|e| Failure::Input(e.to_string()))
     }
 
@@ -152,6 +161,7 @@ impl Flow {
     fn areas_by(&self, estimator: Estimator<'_>, specs: &[UnitSpec]) -> Result<Vec<Area>, Failure> {
         let bar = output::progress(specs.len() as u64, "units");
         let areas = specs.iter().map(|spec| {
+            bar.set_message(format!("units: {}", spec.unit));
             let area = estimator.area(spec).map_err(|e| Failure::Input(e.to_string()));
             bar.inc(1);
             area
@@ -174,6 +184,7 @@ impl Flow {
 
 /// Reads a library of standard cells.
 pub fn read(liberty: &Path) -> Result<Library, Failure> {
+    files::read_from(liberty)?;
     Library::read(liberty).map_err(|error| {
         let is_absent = !liberty.exists() && liberty.as_os_str() == DEFAULT_LIBRARY;
         let install = "; apt-get install qflow-tech-osu018, or run `scripts/estimate`";
@@ -189,12 +200,15 @@ pub fn specs(names: &[String]) -> Result<Vec<UnitSpec>, Failure> {
     }
 }
 
-/// A unit as `pimlico cosim --list` names it.
+/// A unit as `pimlico cosim --list` names it; `fp_mul:` is its defaults, as of `pimlico cosim`.
 pub fn spec(name: &str) -> Result<UnitSpec, Failure> {
-    let unit = pimlico_units::units().into_iter().find(|unit| unit.name == name);
-    unit.map(UnitSpec::from).ok_or_else(|| {
-        Failure::Input(format!("{name}: no such unit; `pimlico cosim --list` shows them"))
-    })
+    // `fp_max:` is the same as `fp_max`, as it is to `pimlico cosim`.
+    let meant = name.strip_suffix(':').unwrap_or(name);
+    let mut units = pimlico_units::units();
+    match units.iter().position(|unit| unit.name == meant) {
+        Some(n) => Ok(UnitSpec::from(units.swap_remove(n))),
+        None => Err(names::no_unit(name, units.iter().map(|unit| unit.name.as_str()))),
+    }
 }
 
 /// Where results are kept.

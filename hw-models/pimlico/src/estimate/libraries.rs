@@ -4,6 +4,7 @@
 use super::flow::{self, FlowArguments};
 use super::sheet::{self, FormatArguments, Sheet};
 use crate::failure::Failure;
+use crate::names;
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_estimate::{Area, Library};
@@ -12,6 +13,10 @@ use std::path::PathBuf;
 
 /// Arguments of `pimlico estimate libraries`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico estimate libraries bank_pu adder_unit
+  pimlico estimate libraries --second cells.lib"))]
 pub struct LibrariesArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
@@ -125,7 +130,7 @@ fn sheet(report: &LibrariesReport) -> Sheet {
     let ge = |ge: f64| format!("{ge:.0}");
     // A unit without flip-flops has no difference of them.
     let percent = |percent: f64| match percent.is_finite() {
-        true => format!("{percent:+.1} %"),
+        true => format!("{percent:+.1}"),
         false => String::new(),
     };
     let rows = units.iter().map(|unit| {
@@ -156,15 +161,15 @@ fn sheet(report: &LibrariesReport) -> Sheet {
         columns: vec![
             "unit",
             "flip-flops",
-            "GE 1",
-            "GE 2",
-            "difference",
-            "logic 1",
-            "logic 2",
-            "difference",
-            "flip-flops 1",
-            "flip-flops 2",
-            "difference",
+            "1, GE",
+            "2, GE",
+            "2 more, %",
+            "logic 1, GE",
+            "logic 2, GE",
+            "logic 2 more, %",
+            "flip-flops 1, GE",
+            "flip-flops 2, GE",
+            "flip-flops 2 more, %",
         ],
         rows: rows.collect(),
         notes: corrections.chain(reasons.iter().cloned()).collect(),

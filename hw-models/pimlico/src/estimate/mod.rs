@@ -19,6 +19,7 @@ mod trade;
 mod workload;
 
 use crate::failure::Failure;
+use crate::files::Scratch;
 use clap::{Args, Subcommand};
 
 /// Arguments of `pimlico estimate`.
@@ -46,6 +47,7 @@ enum What {
 
 /// Runs the command.
 pub fn run(arguments: &EstimateArguments) -> Result<(), Failure> {
+    let _scratch = Scratch::new()?; // of the tools, too
     match &arguments.what {
         What::Area(arguments) => area::run(arguments),
         What::Clock(arguments) => clock::run(arguments),

@@ -4,10 +4,11 @@
 
 use super::flow::{self, CLOCK_NS, ToolArguments};
 use crate::failure::Failure;
+use crate::files::Output;
 use pimlico_estimate::clock::{self, Clocked};
 use pimlico_estimate::device::Design;
 use pimlico_estimate::hierarchy::Part;
-use pimlico_estimate::kept::{self, Hierarchy, Kept, LIBRARIES, NetlistFigures, Netlists};
+use pimlico_estimate::kept::{Hierarchy, Kept, LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::rtl::{self, Files, Sources};
 use pimlico_estimate::{Area, UnitSpec};
 use std::path::Path;
@@ -92,19 +93,21 @@ impl<'a> Maker<'a> {
 
     /// Writes what is kept: the parts of each design, and what all of them take in each library.
     pub fn keep(&self) -> Result<(), Failure> {
+        let outputs = LIBRARIES.iter().map(|library| Output::open(&library.path()));
+        let outputs = outputs.collect::<Result<Vec<_>, Failure>>()?;
+        let hierarchy = Output::open(&Hierarchy::path())?;
         let of_design = |design| Ok((design, self.take_apart(design)?));
         let designs = Design::KEPT.map(of_design).into_iter();
         let designs = designs.collect::<Result<Vec<_>, Failure>>()?;
         let units = plan_of(&designs)?.into_iter().map(|clocked| clocked.spec);
         let units: Vec<UnitSpec> = units.collect();
-        let unwritten = |error: std::io::Error| Failure::file(&kept::folder(), &error);
-        for library in &LIBRARIES {
+        for (library, output) in LIBRARIES.iter().zip(outputs) {
             let mut all = self.netlists(Path::new(library.liberty), &units)?;
             all.netlists.sort_by(|a, b| a.unit.cmp(&b.unit));
             all.netlists.dedup();
-            library.write(&all).map_err(unwritten)?;
+            output.write(Kept::text_of(&all).as_bytes())?;
         }
-        Hierarchy::new(&self.sources(), designs).write().map_err(unwritten)
+        hierarchy.write(Hierarchy::new(&self.sources(), designs).text().as_bytes())
     }
 }
 

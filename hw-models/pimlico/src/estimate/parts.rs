@@ -114,7 +114,7 @@ impl DesignReport {
         });
         Sheet {
             title: format!("parts of {}, as the RTL has them", self.top),
-            columns: vec!["level", "part", "in", "in one", "GE", "in all"],
+            columns: vec!["level", "part", "in", "how many", "one, GE", "all, GE"],
             rows: rows.collect(),
             notes: vec![format!(
                 "rest: what a module has beside its parts, with the gates of its clocks. Not counted: {}",
@@ -132,7 +132,7 @@ impl DesignReport {
         });
         Sheet {
             title: format!("memories of {}, by the model of SRAM at 28 nm", self.top),
-            columns: ["level", "part", "in one"].into_iter().chain(sheet::MEMORY).collect(),
+            columns: ["level", "part", "how many"].into_iter().chain(sheet::MEMORY).collect(),
             rows: rows.collect(),
             notes: vec![
                 "a memory of up to 16 words is flip-flops, in the GE of its part".to_owned(),
@@ -143,7 +143,7 @@ impl DesignReport {
     fn totals_sheet(&self, of: &str) -> Sheet {
         let is_l3 = self.system == System::L3;
         let rows = self.totals.iter().map(|total| {
-            let share = |share: Range| format!("{} %", range(share, 2));
+            let share = |share: Range| range(share, 2);
             let mut row = vec![
                 total.level.to_owned(),
                 format!("{:.0}", total.logic_ge),
@@ -161,11 +161,17 @@ impl DesignReport {
             }
             row
         });
-        let mut columns =
-            vec!["level", "logic GE", "logic mm2", "bytes", "memories mm2", "logic, DRAM process"];
+        let mut columns = vec![
+            "level",
+            "logic, GE",
+            "logic, mm2",
+            "memories, bytes",
+            "memories, mm2",
+            "logic in a DRAM process, mm2",
+        ];
         columns.extend(match is_l3 {
-            true => &["of 100 mm2", "L3 logic mm2", "L3 mW"][..],
-            false => &["of 12.16 mm2"][..],
+            true => &["of 100 mm2, %", "L3's logic, mm2", "L3's, mW"][..],
+            false => &["of 12.16 mm2, %"][..],
         });
         Sheet {
             title: format!("totals of {}{of}, at 28 nm", self.top),

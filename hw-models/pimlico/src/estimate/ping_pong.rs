@@ -176,10 +176,10 @@ impl PingPongReport {
                 "what",
                 "single, GE",
                 "ping-pong, GE",
-                "added",
-                "single, mm2 of memories",
-                "ping-pong, mm2",
-                "added, mm2",
+                "added, GE",
+                "single, memories, mm2",
+                "ping-pong, memories, mm2",
+                "added, memories, mm2",
             ],
             rows,
             notes: vec![
@@ -192,41 +192,41 @@ impl PingPongReport {
 
     fn added_sheet(&self) -> Sheet {
         let row = |what: &str, ours: String, paper: String| vec![what.to_owned(), ours, paper];
-        let percent = |value: Range, digits| format!("{} %", range(value, digits));
-        let mm2 = |value: Range| format!("{} mm2", range(value, 4));
+        let percent = |value: Range, digits| range(value, digits);
+        let mm2 = |value: Range| range(value, 4);
         let none = String::new;
         let buffer = self.shares.iter().find(|report| report.share == Share::GlobalBuffer);
         let buffer = buffer.map_or(0.0, |report| {
             report.ping_pong_memories_mm2_28nm - report.single_memories_mm2_28nm
         });
-        let paper = format!("{} %", self.paper_percent);
+        let paper = self.paper_percent.to_string();
         Sheet {
             title: "what ping-pong buffers add to a channel, beside LoL-PIM, at 28 nm".to_owned(),
             columns: vec!["what", "ours", "LoL-PIM"],
             rows: vec![
                 row(
-                    "second side of 2 KB, a macro",
-                    format!("{buffer:.4} mm2"),
-                    format!("{:.4} mm2", self.paper_global_buffer_mm2_28nm),
+                    "second side of 2 KB, a macro: mm2",
+                    format!("{buffer:.4}"),
+                    format!("{:.4}", self.paper_global_buffer_mm2_28nm),
                 ),
-                row("with its logic and the controller", mm2(self.added_mm2_28nm), none()),
+                row("with its logic and the controller: mm2", mm2(self.added_mm2_28nm), none()),
                 row(
-                    "and a second set of result registers",
+                    "and a second set of result registers: mm2",
                     mm2(self.added_with_results_mm2_28nm),
                     none(),
                 ),
-                row("of 256 multipliers, logic process", percent(self.percent, 1), none()),
-                row("the same with result registers", percent(self.percent_with_results, 1), none()),
-                row("of 256 multipliers, DRAM process", percent(self.percent_dram_process, 2), paper),
+                row("of 256 multipliers, logic process: %", percent(self.percent, 1), none()),
+                row("the same with result registers: %", percent(self.percent_with_results, 1), none()),
+                row("of 256 multipliers, DRAM process: %", percent(self.percent_dram_process, 2), paper),
                 row(
-                    "the same with result registers",
+                    "the same with result registers: %",
                     percent(self.percent_with_results_dram_process, 2),
                     none(),
                 ),
                 row(
-                    &format!("on the chip, of an AiM of {} mm2", self.paper_aim_mm2),
+                    &format!("on the chip, of an AiM of {} mm2: %", self.paper_aim_mm2),
                     percent(self.of_aim_percent, 2),
-                    format!("{:.2} %", self.paper_of_aim_percent),
+                    format!("{:.2}", self.paper_of_aim_percent),
                 ),
             ],
             notes: vec![

@@ -2,7 +2,7 @@
 //! `pimlico estimate power`: what the units take while a head's attention is computed.
 
 use super::devices::Devices;
-use super::flow::{self, CLOCK_NS, Flow, cache_folder, specs};
+use super::flow::{self, CLOCK_NS, Flow, LEAST_CLOCK_NS, MOST_CLOCK_NS, cache_folder, specs};
 use super::picture::PlotArgument;
 use super::power_report::{PowerReport, UnitReport, WorkloadReport};
 use super::sheet::{self, FormatArguments};
@@ -10,6 +10,9 @@ use super::system::{self, SystemArgument};
 use super::workload::{AimWhat, What, Workload};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::files::OutputFolder;
+use crate::models::model_name;
+use crate::names;
 use crate::output;
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
@@ -56,6 +59,11 @@ pub(super) const DEFAULT_NODE_NM: f64 = 180.0;
 
 /// Arguments of `pimlico estimate power`.
 #[derive(Args)]
+#[command(after_help = names::with_units("\
+Examples:
+  pimlico estimate power
+  pimlico estimate power bank_pu --model llama-3.1-8b --context 4096
+  pimlico estimate power --system aim --plot power.svg"))]
 pub(super) struct PowerArguments {
     /// Units, as `pimlico cosim --list` names them
     units: Vec<String>,
@@ -74,7 +82,7 @@ pub(super) struct PowerArguments {
     #[arg(long, default_value_t = CLOCK_NS, value_name = "NS")]
     clock: f64,
     /// Language model whose head is computed
-    #[arg(long, default_value = "gpt-175b", value_name = "NAME")]
+    #[arg(long, default_value = "gpt-175b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Tokens whose K and V are in the device
     #[arg(long, default_value_t = 1024, value_name = "N")]
@@ -136,10 +144,11 @@ impl PowerArguments {
             if value >= least && value <= most {
                 return Ok(());
             }
+            let value = output::as_given(value);
             let message = format!("--{flag} {value}: expected {least} to {most} {unit}");
             Err(Failure::Input(message))
         };
-        within("clock", self.clock, 1e-3, 1e6, "ns")?;
+        within("clock", self.clock, LEAST_CLOCK_NS, MOST_CLOCK_NS, "ns")?;
         within("slew", self.slew, 0.0, 1e3, "ns")?;
         within("wire", self.wire, 0.0, 1e6, "fF")?;
         within("window", self.window as f64, 1.0, MOST_WINDOW as f64, "clocks")?;
@@ -157,6 +166,7 @@ impl PowerArguments {
 pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     arguments.check()?;
     arguments.plot.check()?;
+    let export = arguments.export.as_deref().map(OutputFolder::open).transpose()?;
     let devices = Devices::new(&arguments.device)?;
     let system = arguments.system.map(SystemKind::from).or(devices.named);
     let system = system.unwrap_or(SystemKind::L3);
@@ -196,10 +206,11 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
         library: &library,
         cells: &cells,
         options: arguments.options(),
-        export: arguments.export.as_deref(),
+        export: export.as_ref(),
     };
     let powers = bench.run(&tasks, &bar)?;
     bar.finish_and_clear();
+    export.map_or(Ok(()), OutputFolder::whole)?;
 
     let is_default = arguments.liberty.as_os_str() == DEFAULT_LIBRARY;
     let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
@@ -251,10 +262,16 @@ pub(super) fn of_units(
         options: Options { delays: Delays::Liberty, surroundings, clock_ns: flow.clock_ns },
         export: None,
     };
+    let bar = output::progress(tasks.len() as u64, "power of units");
     let of = |(spec, stimulus): &(&UnitSpec, Option<Stimulus>)| {
-        stimulus.as_ref().map(|stimulus| bench.estimate(spec, stimulus)).transpose()
+        bar.set_message(format!("power of units: {}", spec.unit));
+        let power = stimulus.as_ref().map(|stimulus| bench.estimate(spec, stimulus)).transpose();
+        bar.inc(1);
+        power
     };
-    tasks.iter().map(of).collect()
+    let powers = tasks.iter().map(of).collect();
+    bar.finish_and_clear();
+    powers
 }
 
 /// Where netlists and powers are kept: beside the areas.
@@ -269,7 +286,7 @@ struct Bench<'a> {
     library: &'a Library,
     cells: &'a Cells,
     options: Options,
-    export: Option<&'a Path>,
+    export: Option<&'a OutputFolder>,
 }
 
 impl Bench<'_> {
@@ -299,17 +316,20 @@ impl Bench<'_> {
     }
 
     fn estimate(&self, spec: &UnitSpec, stimulus: &Stimulus) -> Result<UnitPower, Failure> {
-        let failure = |error: PowerError| match error.is_difference() {
-            true => Failure::Check(error.to_string()),
-            false => Failure::Input(error.to_string()),
+        let Self { store, tools, library, cells, options, export } = self;
+        let failure = |error: PowerError| match &error {
+            error if error.is_difference() => Failure::Check(error.to_string()),
+            PowerError::Netlist { .. } => {
+                Failure::Input(format!("{error}; cells of {}", library.source.display()))
+            }
+            _ => Failure::Input(error.to_string()),
         };
-        let Self { store, tools, library, cells, options, export: folder } = self;
         let text = store.netlist(tools, spec, library).map_err(|e| failure(e.into()))?;
         let wrong = |what| PowerError::Netlist { unit: spec.unit.clone(), what };
         let netlist = Netlist::parse(&text).map_err(|what| failure(wrong(what)))?;
-        if let Some(folder) = folder {
+        if let Some(export) = export {
             let activity = power::simulate(&netlist, cells, library, stimulus, *options);
-            let folder = folder.join(spec.unit.replace(':', "_"));
+            let folder = export.path().join(spec.unit.replace(':', "_"));
             let written = export::write(
                 &folder,
                 &text,
@@ -317,7 +337,7 @@ impl Bench<'_> {
                 stimulus,
                 options.delays,
             );
-            written.map_err(|e| Failure::file(&folder, &e))?;
+            written.map_err(|e| export.failed(&e))?;
         }
         let estimate = || power::estimate(&netlist, cells, library, stimulus, *options);
         store.power(&text, library, stimulus, *options, estimate).map_err(failure)

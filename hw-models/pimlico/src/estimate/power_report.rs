@@ -7,7 +7,7 @@
 //! **A head's energy** is that of its score and context: in each phase the energy of a mean clock times
 //! the unit's clocks in the device, and the leakage of its time.
 
-use super::picture::{Bar, Panel, Picture, Scale};
+use super::picture::{Bar, BarPanel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
 use pimlico_device::SystemKind;
@@ -322,16 +322,16 @@ const OF_AIM: &str = "AiM: no power of its memories (global buffers, GPR, tables
 const COLUMNS: [&str; 12] = [
     "unit",
     "phase",
-    "internal mW",
-    "switching mW",
-    "leakage mW",
-    "total mW",
+    "internal, mW",
+    "switching, mW",
+    "leakage, mW",
+    "total, mW",
     "pJ per clock",
-    "glitches",
+    "glitches, %",
     "nW/GE/MHz",
-    "28 nm mW",
-    "28 nm mW, device's clock",
-    "paper mW",
+    "28 nm, mW",
+    "28 nm, device's clock, mW",
+    "L3's, mW",
 ];
 
 impl PowerReport {
@@ -363,7 +363,7 @@ impl PowerReport {
             for phase in &unit.phases {
                 let mut row = vec![unit.unit.clone(), phase.phase.to_owned()];
                 row.extend(of_power(&phase.power_mw, phase.pj_per_clock));
-                row.push(format!("{:.0} %", 100.0 * phase.glitches));
+                row.push(format!("{:.0}", 100.0 * phase.glitches));
                 row.resize(COLUMNS.len(), String::new());
                 rows.push(row);
             }
@@ -391,7 +391,7 @@ impl PowerReport {
             ));
         }
         notes.push(format!(
-            "paper: L3, Table 5, TSMC 28 nm; it names no clock, {PAPER_CLOCK_NS} ns is that of its bank PUs. Of units \
+            "L3's: Table 5, TSMC 28 nm; it names no clock, {PAPER_CLOCK_NS} ns is that of its bank PUs. Of units \
              that are faster in the device, the column of the device's clock is what they take here"
         ));
         if self.system == SystemKind::Aim {
@@ -487,7 +487,7 @@ impl PowerReport {
         let bar = |label: String, of: &PowerBreakdown| Bar {
             label,
             parts: vec![(of.internal, 0), (of.switching, 1), (of.leakage, 2)],
-            text: format!("{:.3}", of.total),
+            text: format!("{:.3}, of it leakage {:.2} µW", of.total, 1e3 * of.leakage),
         };
         let working = self.units.iter().map(|unit| bar(unit.unit.clone(), &unit.power_mw));
         let phases = self.units.iter().flat_map(|unit| {
@@ -504,12 +504,12 @@ impl PowerReport {
                 text: format!("{total:.3}"),
             });
             scaled.extend(unit.paper.as_ref().map(|figure| Bar {
-                label: "    L3".to_owned(),
+                label: "L3, Table 5, 28 nm".to_owned(),
                 parts: vec![(figure.power_mw, paper)],
                 text: format!("{:.3}", figure.power_mw),
             }));
         }
-        let panel = |title: &str, bars: Vec<Bar>| Panel {
+        let panel = |title: &str, bars: Vec<Bar>| BarPanel {
             title: title.to_owned(),
             bars,
             scale: Scale::Linear,
@@ -520,7 +520,10 @@ impl PowerReport {
             panel("while it works, scaled to 28 nm, mW", scaled),
         ];
         Picture {
-            title: format!("power in {} at {} ns", self.liberty, self.clock_ns),
+            title: format!(
+                "power of the units of {} in {}, {} V, a clock of {} ns",
+                self.device, self.liberty, self.volts, self.clock_ns
+            ),
             key: vec!["internal", "switching", "leakage", "L3, Table 5"],
             panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
         }

@@ -21,7 +21,7 @@ pub struct Sheet {
 }
 
 /// Columns of a memory.
-pub const MEMORY: [&str; 5] = ["memory", "words x bits", "ports", "read", "mm2"];
+pub const MEMORY: [&str; 5] = ["memory", "words x bits", "ports", "read", "area, mm2"];
 
 /// A memory's cells in these columns.
 pub fn memory_cells(memory: &Memory, area_mm2: f64) -> [String; 5] {

@@ -5,10 +5,9 @@ use super::devices::Devices;
 use super::flow::ToolArguments;
 use super::netlists::Maker;
 use super::parts::DesignReport;
-use super::picture::{Bar, Panel, Picture, PlotArgument, Scale};
+use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale, whole};
 use super::sheet::{self, FormatArguments};
 use crate::failure::Failure;
-use crate::output::grouped;
 use crate::schema::Kind;
 use clap::ValueEnum;
 use pimlico_device::SystemKind;
@@ -101,12 +100,9 @@ pub fn run(
 
 /// GE of all instances of each part in one of its level.
 fn picture(report: &SystemReport) -> Picture {
-    let bar = |(label, _, ge): (String, f64, f64)| Bar {
-        label,
-        parts: vec![(ge, 0)],
-        text: grouped(ge.round() as u64),
-    };
-    let panel = Panel {
+    let bar =
+        |(label, _, ge): (String, f64, f64)| Bar { label, parts: vec![(ge, 0)], text: whole(ge) };
+    let panel = BarPanel {
         title: "in one of the level, GE".to_owned(),
         bars: report.design.bars().map(bar).collect(),
         scale: Scale::Linear,

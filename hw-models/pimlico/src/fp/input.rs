@@ -23,11 +23,13 @@ pub fn number(word: &str) -> Result<u16, NotANumber> {
     number.ok_or_else(|| NotANumber { word: word.chars().take(40).collect() })
 }
 
-/// Reads numbers from lines. Words behind the numbers are ignored, as are empty lines.
+/// Reads numbers from lines, and nothing behind them but what is said. Empty lines are ignored.
 pub struct Lines<R> {
     reader: R,
     /// Numbers in a line.
     numbers: usize,
+    /// Whether flags of exceptions may stand behind them: two digits, which are not looked at.
+    with_flags: bool,
     line: u64,
     buffer: Vec<u8>,
 }
@@ -35,7 +37,12 @@ pub struct Lines<R> {
 impl<R: BufRead> Lines<R> {
     /// Reads `numbers` numbers, three at the most, from each line.
     pub fn new(reader: R, numbers: usize) -> Self {
-        Self { reader, numbers, line: 0, buffer: Vec::new() }
+        Self { reader, numbers, with_flags: false, line: 0, buffer: Vec::new() }
+    }
+
+    /// The same of lines that may end in flags, as Berkeley TestFloat writes them.
+    pub fn with_flags(self) -> Self {
+        Self { with_flags: true, ..self }
     }
 
     /// Reads up to `count` lines into `cases`. Returns false at the end.
@@ -70,6 +77,17 @@ impl<R: BufRead> Lines<R> {
             })?;
             *slot = number(word).map_err(|what| self.error(what.to_string()))?;
         }
+        let is_flags = |word: &&str| word.len() <= 2 && number(word).is_ok();
+        let mut words = words.peekable();
+        if self.with_flags {
+            let _ = words.next_if(is_flags);
+        }
+        if let Some(word) = words.next() {
+            let (numbers, word) = (self.numbers, word.chars().take(40).collect::<String>());
+            let flags = if self.with_flags { " and flags" } else { "" };
+            let problem = format!("`{word}` behind the {numbers} numbers{flags} of a line");
+            return Err(self.error(problem));
+        }
         Ok(case)
     }
 
@@ -90,8 +108,22 @@ mod tests {
 
     #[test]
     fn numbers_come_from_lines() {
-        let cases = read(b"3C00 0x4000 4000 01 more\n\nffff 0 1", 3);
+        let cases = read(b"3C00 0x4000 4000\n\nffff 0 1", 3);
         assert_eq!(cases, Ok(vec![[0x3C00, 0x4000, 0x4000], [0xFFFF, 0, 1]]));
+    }
+
+    #[test]
+    fn flags_are_read_where_they_may_be() {
+        let read = |text: &[u8]| {
+            let mut cases = Vec::new();
+            let read = Lines::new(text, 3).with_flags().read(100, &mut cases);
+            read.map(|_| cases).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(read(b"1 2 3 1F\n4 5 6\n"), Ok(vec![[1, 2, 3], [4, 5, 6]]));
+        for wrong in [&b"1 2 3 01 more"[..], b"1 2 3 zz", b"1 2 3 123"] {
+            let error = read(wrong).expect_err("it is wrong");
+            assert!(error.contains("behind the 3 numbers and flags of a line"), "{error}");
+        }
     }
 
     #[test]
@@ -102,6 +134,7 @@ mod tests {
             (b"1 12345", "`12345` is no"),
             (b"1 0x", "`0x` is no"),
             (b"1 \xff", "not text"),
+            (b"1 2\n3 4 05\n", "line 2: `05` behind the 2 numbers of a line"),
             (&[b'1'; 5000], "line 1: longer than 256 bytes"),
         ] {
             let error = read(text, 2).expect_err("it is wrong");

@@ -14,6 +14,11 @@ use std::io;
 
 /// Arguments of `pimlico fp`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico fp mul 3C01 4201                          binary16 in hexadecimal: 3C00 is 1
+  pimlico fp add 3F80 3F80 --format bf16
+  pimlico fp recip --check < cases.txt")]
 pub struct FpArguments {
     /// The operation
     #[arg(value_enum)]
@@ -108,7 +113,7 @@ fn each_line(arity: usize, unit: &mut dyn Compute) -> Result<(), Failure> {
 /// Compares each line of standard input with the result that it expects.
 fn check(op: Op, unit: &mut dyn Compute) -> Result<(), Failure> {
     let arity = op.arity();
-    let mut lines = Lines::new(io::stdin().lock(), arity + 1);
+    let mut lines = Lines::new(io::stdin().lock(), arity + 1).with_flags();
     let mut cases = Vec::with_capacity(BATCH);
     let (mut checked, mut different) = (0u64, 0u64);
     while lines.read(BATCH, &mut cases)? {

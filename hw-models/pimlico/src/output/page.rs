@@ -2,8 +2,11 @@
 //! A report for people: text and tables, in the format that is asked for.
 
 use super::table::Table;
+use crate::failure::Failure;
 use clap::{Args, ValueEnum};
+use std::borrow::Cow;
 use std::fmt;
+use std::num::NonZero;
 use std::ops::{Add, AddAssign};
 
 /// How a result is printed.
@@ -15,12 +18,32 @@ pub struct FormatArguments {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// One table alone of a result that has several, counted from 1; for what reads --format csv and expects the same
+    /// columns in every line
+    #[arg(long, value_name = "N", conflicts_with = "json")]
+    table: Option<NonZero<usize>>,
 }
 
 impl FormatArguments {
     /// The format.
     pub fn format(self) -> Format {
         if self.json { Format::Json } else { self.format }
+    }
+
+    /// What is printed of a page: all of it, or the one table.
+    pub fn of(self, page: &Page) -> Result<Cow<'_, Page>, Failure> {
+        let Some(number) = self.table else { return Ok(Cow::Borrowed(page)) };
+        let tables: Vec<_> = page.tables().collect();
+        match tables.get(number.get() - 1) {
+            _ if self.format() == Format::Json => {
+                Err(Failure::Input("--table: it does not go with --format json".to_owned()))
+            }
+            Some(&table) => Ok(Cow::Owned(table.clone().into())),
+            None => {
+                let count = tables.len();
+                Err(Failure::Input(format!("--table {number}: expected 1 to {count}")))
+            }
+        }
     }
 }
 
@@ -76,11 +99,14 @@ impl Page {
 
     /// Comma-separated values: what reads this reads columns.
     pub fn separated(&self) -> String {
-        let tables = self.0.iter().filter_map(|part| match part {
+        self.tables().map(Table::separated).collect::<Vec<_>>().join("\n")
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.0.iter().filter_map(|part| match part {
             Part::Text(_) => None,
-            Part::Table(table) => Some(table.separated()),
-        });
-        tables.collect::<Vec<_>>().join("\n")
+            Part::Table(table) => Some(table),
+        })
     }
 }
 

@@ -15,7 +15,8 @@ const NAMES: usize = 24;
 /// Columns of it between two cells, and beside the outer ones.
 const BETWEEN: usize = 3;
 
-/// A table with a header. Numbers are bare: their unit is in the header.
+/// A table with a header. Numbers are bare: their unit is in the header. For people their digits are in groups of three,
+/// whatever the cells have.
 #[derive(Clone, Debug)]
 pub struct Table {
     header: Vec<String>,
@@ -38,13 +39,24 @@ impl Table {
 
     /// For people, in as many parts as it takes to be no wider than a terminal.
     pub fn text(&self) -> String {
-        let parts = self.parts();
-        let parts: Vec<_> = parts.iter().map(|columns| self.part(columns)).collect();
+        let shown = self.shown();
+        let parts = shown.parts();
+        let parts: Vec<_> = parts.iter().map(|columns| shown.part(columns)).collect();
         parts.join("\n")
     }
 
     /// Markdown.
     pub fn markdown(&self) -> String {
+        self.shown().as_markdown()
+    }
+
+    /// The same with the digits of all numbers in groups.
+    fn shown(&self) -> Self {
+        let row = |row: &Vec<String>| row.iter().map(|cell| in_groups(cell)).collect();
+        Self { rows: self.rows.iter().map(row).collect(), ..self.clone() }
+    }
+
+    fn as_markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
         let cell = |text: &String| text.replace('\n', ", ").replace('|', "\\|");
         let rule = |n| if self.is_of_numbers(n) { "---:" } else { "---" }.to_owned();
@@ -57,8 +69,7 @@ impl Table {
     /// Comma-separated values; numbers without spaces.
     pub fn separated(&self) -> String {
         let cell = |text: &String| {
-            let text = if is_grouped(text) { text.replace(' ', "") } else { text.clone() };
-            let text = text.replace('\n', ", ");
+            let text = in_one_piece(text).replace('\n', ", ");
             match text.contains([',', '"']) {
                 true => format!("\"{}\"", text.replace('"', "\"\"")),
                 false => text,
@@ -165,7 +176,24 @@ fn widest_line(text: &str) -> usize {
 }
 
 fn longest_word(text: &str) -> usize {
-    text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
+    words(text).iter().map(|word| word.chars().count()).max().unwrap_or(0)
+}
+
+/// The words of a text; a number whose digits are in groups is one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_group = word.bytes().take_while(u8::is_ascii_digit).count() == 3;
+        match words.last_mut() {
+            Some(before)
+                if is_group && digits(before.split(' ').next_back().unwrap_or("")).is_some() =>
+            {
+                *before += &format!(" {word}");
+            }
+            _ => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 /// Whether a cell is a number, or several of them, as `2 of 4`.
@@ -175,9 +203,49 @@ fn is_number(cell: &str) -> bool {
     unsigned.starts_with(|c: char| c.is_ascii_digit()) && letters <= 2
 }
 
-/// Whether a cell is a number in groups of three digits.
-fn is_grouped(cell: &str) -> bool {
-    cell.contains(' ') && cell.chars().all(|c| c.is_ascii_digit() || c == ' ')
+/// Digits of a number before its point, with a sign or without, and what follows them; none if it is no plain number.
+fn digits(word: &str) -> Option<(&str, &str)> {
+    let unsigned = word.trim_start_matches(['+', '-']);
+    let end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+    let (digits, rest) = unsigned.split_at(end);
+    let is_fraction = |rest: &str| rest.bytes().all(|c| c.is_ascii_digit());
+    let is_plain = rest.is_empty() || rest.strip_prefix('.').is_some_and(is_fraction);
+    (!digits.is_empty() && is_plain).then_some((digits, rest))
+}
+
+/// A cell for people: where it is a number, or several of them, the digits of each are in groups.
+fn in_groups(cell: &str) -> String {
+    if !is_number(cell) {
+        return cell.to_owned();
+    }
+    cell.split(' ').map(grouped_word).collect::<Vec<_>>().join(" ")
+}
+
+fn grouped_word(word: &str) -> String {
+    match digits(word) {
+        Some((digits, rest)) => {
+            let sign = &word[..word.len() - digits.len() - rest.len()];
+            format!("{sign}{}{rest}", super::in_threes(digits))
+        }
+        None => word.to_owned(),
+    }
+}
+
+/// A number whose digits are in groups of three without the spaces between these; any other cell as it is.
+fn in_one_piece(cell: &str) -> String {
+    let words: Vec<_> = cell.split(' ').collect();
+    let is_group = |(n, word): (usize, &&str)| {
+        let is_last = n + 1 == words.len();
+        digits(word).is_some_and(|(digits, rest)| {
+            (digits.len() == 3 || n == 0 && digits.len() < 3)
+                && (is_last || rest.is_empty())
+                && (n == 0 || word.starts_with(|c: char| c.is_ascii_digit()))
+        })
+    };
+    match words.iter().enumerate().all(is_group) {
+        true => words.concat(),
+        false => cell.to_owned(),
+    }
 }
 
 /// A text in lines of so many characters, broken between words; a number stays whole.
@@ -190,15 +258,15 @@ fn broken(text: &str, width: usize) -> String {
         if n > 0 {
             lines.push(String::new());
         }
-        for word in given.split_whitespace() {
+        for word in words(given) {
             let line = lines.last_mut().expect("there is one");
             if line.is_empty() {
-                line.push_str(word);
+                line.push_str(&word);
             } else if line.chars().count() + 1 + word.chars().count() <= width {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             } else {
-                lines.push(word.to_owned());
+                lines.push(word);
             }
         }
     }
@@ -235,6 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn digits_are_in_groups_for_people_and_in_one_piece_for_a_spreadsheet() {
+        for (cell, shown, bare) in [
+            ("1234567", "1 234 567", "1234567"),
+            ("1 234 567", "1 234 567", "1234567"),
+            ("30443.103", "30 443.103", "30443.103"),
+            ("2 538 843.1", "2 538 843.1", "2538843.1"),
+            ("-1234.5", "-1 234.5", "-1234.5"),
+            ("7444 to 9571", "7 444 to 9 571", "7444 to 9571"),
+            ("32768 x 16", "32 768 x 16", "32768 x 16"),
+            ("1.23e-4", "1.23e-4", "1.23e-4"),
+            ("5.0  10.0  0", "5.0  10.0  0", "5.0  10.0  0"),
+            ("1, 2000", "1, 2 000", "1, 2000"),
+            ("2939 of a DRAM", "2939 of a DRAM", "2939 of a DRAM"),
+        ] {
+            let of = table(&["x", "value"], [row(&["a", cell])]);
+            assert!(of.text().ends_with(&format!("| {shown} \n")), "{}", of.text());
+            let csv = of.separated();
+            let csv = csv.lines().last().expect("a row").trim_start_matches("a,");
+            assert_eq!(csv.trim_matches('"'), bare);
+        }
+    }
+
+    #[test]
     fn every_part_says_which_row_it_is() {
         let names: Vec<String> = (0..40).map(|n| format!("value {n}")).collect();
         let header: Vec<&str> =
@@ -247,6 +338,15 @@ mod tests {
         let parts = text.matches(" system | unit").count();
         assert!(parts > 1, "{text}");
         assert_eq!(text.matches(" l3     | tree_pu").count(), parts, "{text}");
+    }
+
+    #[test]
+    fn a_number_in_a_text_is_in_one_line() {
+        let text = "a matrix of 4 096 x 14 336, d_h 128, 16 384 tokens";
+        let expected =
+            ["a", "matrix", "of", "4 096", "x", "14 336,", "d_h", "128,", "16 384", "tokens"];
+        assert_eq!(words(text), expected);
+        assert_eq!(broken(text, 20), "a matrix of 4 096 x\n14 336, d_h 128,\n16 384 tokens");
     }
 
     #[test]
@@ -264,7 +364,7 @@ mod tests {
         let text = of.text();
         assert!(text.lines().all(|line| line.chars().count() <= WIDEST), "{text}");
         let heads = text.lines().filter(|line| line.starts_with(" a head ")).count();
-        assert!(heads > 2 && text.contains("100039"), "{text}");
-        assert_eq!(text.matches("100017").count(), 1);
+        assert!(heads > 2 && text.contains("100 039"), "{text}");
+        assert_eq!(text.matches("100 017").count(), 1);
     }
 }

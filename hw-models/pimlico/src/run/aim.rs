@@ -4,6 +4,7 @@
 use super::arguments::RunArguments;
 use super::{Job, ended};
 use crate::failure::Failure;
+use crate::files::Output;
 use pimlico_device::Mismatch;
 use pimlico_workload::report::Report;
 use pimlico_workload::system::Module;
@@ -11,17 +12,24 @@ use pimlico_workload::system::Module;
 use {super::backend, pimlico_testbenches::Waveforms, std::io};
 
 /// Runs a job. The waveform is of the first group: the others are told the same.
-pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {
+pub(super) fn run(
+    job: &Job,
+    arguments: &RunArguments,
+    vcd: Option<Output>,
+) -> Result<Report, Failure> {
     let config = arguments.dram_config();
     let (groups, options) = arguments.aim_groups()?;
     let mut module = arguments.backend.aim_devices(&config, options, groups, arguments.seed)?;
-    if let Some(file) = &arguments.vcd {
-        module[0].trace(file).map_err(|e| Failure::file(file, &e))?;
+    if let Some(vcd) = &vcd {
+        module[0].trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
     }
     let report = job.run(&mut Module::new(&mut module).timing_only(arguments.timing_only));
-    let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments));
-    module[0].finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
-    report
+    let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments))?;
+    if let Some(vcd) = vcd {
+        module[0].finish_trace().map_err(|e| vcd.failed(&e))?;
+        vcd.whole()?;
+    }
+    Ok(report)
 }
 
 /// Runs the job again to write the waveforms around a mismatch; returns their names.

@@ -10,14 +10,13 @@ use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
 use crate::output::FormatArguments;
 use clap::ValueEnum;
-use pimlico_device::aim::{AimOptions, MOST_CHANNELS};
+use pimlico_device::aim::{AimOptions, MOST_CHANNELS, Pu};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
 use pimlico_device::{
     Config, DeviceSpec, Gear, Mdq, Normalise, Options, SumFormat, SystemKind, Topology,
 };
 use pimlico_model::checkpoint::config::Config as ModelConfig;
-use pimlico_model::{Model, presets};
 use pimlico_workload::system::{AttentionSetup, How};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -51,6 +50,7 @@ pub struct RunArguments {
     pub(super) backend: Backend,
     pub(super) io_buffers: Option<Buffers>,
     pub(super) mode_change: Switch,
+    pub(super) pu_clocks: Option<u64>,
     pub(super) channels: Option<usize>,
     pub(super) groups: Option<usize>,
     pub(super) dimms: Option<usize>,
@@ -157,6 +157,7 @@ impl RunArguments {
             backend: Backend::Fast,
             io_buffers: None,
             mode_change: Switch::On,
+            pu_clocks: None,
             channels: None,
             groups: None,
             dimms: None,
@@ -222,7 +223,6 @@ impl RunArguments {
             ("--program", self.program.is_some()),
             ("--context-max", self.context_max.is_some()),
             ("--vcd", self.vcd.is_some()),
-            ("--plot", self.plot.is_some()),
         ] {
             match given {
                 true if self.timing_only => {
@@ -330,7 +330,9 @@ impl RunArguments {
         let refresh = self.refresh == Switch::On;
         let mode_change = self.mode_change == Switch::On;
         let io_buffers = self.io_buffers();
-        AimOptions { channels, io_buffers, refresh, mode_change, ..AimOptions::default() }
+        let pu_clocks = self.pu_clocks.unwrap_or(Pu::LATENCY);
+        let options = AimOptions::default();
+        AimOptions { channels, io_buffers, refresh, mode_change, pu_clocks, ..options }
     }
 }
 
@@ -347,15 +349,6 @@ pub(super) fn quoted(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
-}
-
-/// The model with this name.
-pub fn find_model(name: &str) -> Result<Model, Failure> {
-    let mut presets = presets();
-    presets.remove(name).ok_or_else(|| {
-        let names: Vec<_> = presets.into_keys().collect();
-        Failure::Input(format!("--model {name}: no such model; there are {}", names.join(", ")))
-    })
 }
 
 /// A number of channels.

@@ -18,7 +18,7 @@ use pimlico_units::module::{
 };
 use std::io;
 #[cfg(feature = "rtl")]
-use {pimlico_device::aim, pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
+use {pimlico_ports::Mismatch, pimlico_testbenches::Waveforms};
 
 /// Beats before a mismatch that its waveforms show.
 #[cfg(feature = "rtl")]

@@ -10,6 +10,7 @@ use pimlico_model::checkpoint::config::Config;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{Checkpoint, Malformed, llama2c, safetensors, tiny};
 use pimlico_workload::decode::{self, DecodeJob};
+use pimlico_workload::host_memory;
 use std::path::Path;
 
 /// Bytes of a tokenizer's file, at the most.
@@ -77,7 +78,11 @@ pub(super) fn read_weights(
             let message = format!("--weights {name}: with --config, expected a .safetensors file");
             Err(Failure::Input(message))
         }
-        None => llama2c(file, &files::map(file)?),
+        None => {
+            let bytes = files::map(file)?;
+            fits(file, &bytes)?;
+            llama2c(file, &bytes)
+        }
     }
 }
 
@@ -91,7 +96,17 @@ pub(super) fn read_config_with_weights(file: &Path) -> Result<Config, Failure> {
 
 /// The model of one safetensors file.
 pub(super) fn read_safetensors(file: &Path, config: &Config) -> Result<Checkpoint, Failure> {
-    safetensors::read(&files::map(file)?, config).map_err(|e| malformed(file, &e))
+    let bytes = files::map(file)?;
+    fits(file, &bytes)?;
+    safetensors::read(&bytes, config).map_err(|e| malformed(file, &e))
+}
+
+/// Whether this machine has memory for the weights of a file in float32, here and for the reference: of numbers of 16
+/// bits, four times as much as the file.
+pub(super) fn fits(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let wanted = 4 * bytes.len() as u128;
+    let fits = host_memory::check(&file.display().to_string(), wanted);
+    fits.map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// A tokenizer of llama2.c.

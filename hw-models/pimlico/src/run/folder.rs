@@ -2,7 +2,7 @@
 //! A language model in a folder, as Hugging Face lays it out: `config.json`, `model.safetensors` or its
 //! index with shards, `tokenizer.json` and what says which tokens begin and end a text.
 
-use super::checkpoint::{malformed, read_config_with_weights, read_safetensors};
+use super::checkpoint::{fits, malformed, read_config_with_weights, read_safetensors};
 use crate::failure::Failure;
 use crate::files;
 use pimlico_model::checkpoint::config::Config;
@@ -39,9 +39,12 @@ fn shards(folder: &Path, file: &Path, config: &Config) -> Result<Checkpoint, Fai
     let index = Index::read(&files::read(file, LARGEST_INDEX)?).map_err(|e| malformed(file, &e))?;
     let map = |shard: &String| {
         let unreadable = |why: &str| malformed(file, &index.unreadable(shard, why));
-        files::try_map(&folder.join(shard)).map_err(|error| unreadable(&error.to_string()))
+        let file = folder.join(shard);
+        let bytes = files::try_map(&file).map_err(|error| unreadable(&error.to_string()))?;
+        fits(&file, &bytes)?;
+        Ok(bytes)
     };
-    let shards = index.shards().iter().map(map).collect::<Result<Vec<_>, _>>()?;
+    let shards = index.shards().iter().map(map).collect::<Result<Vec<_>, Failure>>()?;
     safetensors::read_shards(&shards, &index, config).map_err(|e| malformed(file, &e))
 }
 
@@ -49,6 +52,7 @@ fn shards(folder: &Path, file: &Path, config: &Config) -> Result<Checkpoint, Fai
 #[cfg(feature = "hf-tokenizers")]
 pub fn tokenizer(folder: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
     use super::checkpoint::LARGEST_TOKENIZER;
+    use crate::output;
     use pimlico_model::checkpoint::tokenizer::hugging_face::{self, SpecialTokens};
 
     let mut special = SpecialTokens::default();
@@ -65,7 +69,7 @@ pub fn tokenizer(folder: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
     let tokenizer = tokenizer.map_err(|e| malformed(&file, &e))?;
     if tokenizer.tokens() < vocab {
         let (file, tokens) = (file.display(), tokenizer.tokens());
-        eprintln!("pimlico: note: {file}: {tokens} tokens, the model has {vocab}");
+        output::complain(&format!("note: {file}: {tokens} tokens, the model has {vocab}"));
     }
     Ok(Tokenizer::HuggingFace(Box::new(tokenizer)))
 }

@@ -2,20 +2,20 @@
 //! Options that operators have in common, in groups: an operator has the groups that mean something to it.
 
 use super::arguments::{
-    Buffers, DEFAULT_REPORT, RunArguments, Sums, Switch, When, channels, find_model, read_config,
+    Buffers, DEFAULT_REPORT, RunArguments, Sums, Switch, When, channels, read_config,
 };
 use super::backend::Backend;
 use crate::failure::Failure;
 use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
+use crate::models::{find_model, model_name};
 use crate::output::FormatArguments;
-use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use pimlico_device::aim::Pu;
+use pimlico_model::Model;
 use pimlico_model::data::Distribution;
-use pimlico_model::{Model, presets};
 use std::num::NonZero;
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::path::{Path, PathBuf};
 
 /// tCK from one look at the status to the next, at the most.
 const MOST_POLL_TCK: u64 = 65536;
@@ -25,14 +25,6 @@ const DEFAULT_MODEL: &str = "gpt-175b";
 
 /// Tokens whose K and V are in the device, unless it is said.
 pub(super) const DEFAULT_CONTEXT: usize = 2048;
-
-/// Names of the language models.
-static MODELS: LazyLock<Vec<String>> = LazyLock::new(|| presets().into_keys().collect());
-
-/// A language model by its name.
-fn model_name() -> PossibleValuesParser {
-    PossibleValuesParser::new(MODELS.iter().map(String::as_str))
-}
 
 /// Options that are given together, of what every run has.
 pub(super) trait Group: Args {
@@ -77,6 +69,11 @@ impl Shapes {
             Some(file) => Ok((file.display().to_string(), read_config(file)?.model())),
             None => Ok((self.model.clone(), find_model(&self.model)?)),
         }
+    }
+
+    /// The file that they come from, if they do.
+    pub(super) fn config(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// The words that ask for them.
@@ -205,12 +202,16 @@ pub(super) struct AimDevice {
     /// Whether single buffers pay MODCH between words or results and columns
     #[arg(long, value_enum, default_value_t = Switch::On)]
     mode_change: Switch,
+    /// Clocks from a beat of a PU to its result, with --backend fast; no PU has fewer than the RTL's [default: 26]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Pu::LATENCY))]
+    pu_clocks: Option<u64>,
 }
 
 impl Group for AimDevice {
     fn put(self, to: &mut RunArguments) {
         (to.device, to.channels, to.groups) = (self.device, self.channels, self.groups);
         (to.io_buffers, to.mode_change) = (self.io_buffers, self.mode_change);
+        to.pu_clocks = self.pu_clocks;
     }
 }
 
@@ -357,7 +358,7 @@ impl Group for Waveform {
 #[derive(Args)]
 #[command(next_help_heading = "Execution and output")]
 pub(super) struct Picture {
-    /// Draw what the rank did over time, and which slots were lost to what, as SVG
+    /// Draw as SVG which slots of each operator were lost to what and, on one rank, what it did over time
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
 }
@@ -372,7 +373,7 @@ impl Group for Picture {
 #[derive(Args)]
 #[command(next_help_heading = "Execution and output")]
 pub(super) struct Execution {
-    /// What executes the device; AiM has no engine, `fast` is its models
+    /// What executes the device
     #[arg(long, value_enum, default_value_t = Backend::Fast)]
     backend: Backend,
     /// Folder for the waveforms of a mismatch in lockstep

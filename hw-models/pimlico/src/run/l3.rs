@@ -2,42 +2,50 @@
 //! `pimlico run l3`: on one rank from beginning to end, or in pieces on the ranks of a device.
 
 use super::arguments::RunArguments;
-use super::{Job, ended, plot};
+use super::{Job, ended};
 use crate::failure::Failure;
-use pimlico_device::{Address, Mismatch, RankDevice, Ranks, Topology};
+use crate::files::Output;
+use pimlico_device::{Address, Mismatch, RankDevice, Ranks, Timeline, Topology};
 use pimlico_workload::report::Report;
 use pimlico_workload::system::{ManyRanks, Rank};
 #[cfg(feature = "rtl")]
 use {super::backend, pimlico_testbenches::Waveforms};
 
-/// Runs a job.
-pub(super) fn run(job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {
+/// Runs a job. One rank has a timeline, if a picture is to be drawn.
+pub(super) fn run(
+    job: &Job,
+    arguments: &RunArguments,
+    vcd: Option<Output>,
+) -> Result<(Report, Option<Timeline>), Failure> {
     let topology = arguments.topology()?;
     let in_pieces = arguments.timing_only || arguments.in_pieces;
     if topology.count() > 1 || in_pieces {
-        return on_ranks(topology, job, arguments);
+        return Ok((on_ranks(topology, job, arguments)?, None));
     }
-    on_rank(job, arguments)
+    on_rank(job, arguments, vcd)
 }
 
-fn on_rank(job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {
+fn on_rank(
+    job: &Job,
+    arguments: &RunArguments,
+    vcd: Option<Output>,
+) -> Result<(Report, Option<Timeline>), Failure> {
     let (config, options) = (arguments.dram_config(), arguments.options());
     let setup = arguments.setup()?;
     let mut rank = arguments.backend.device(&config, options, arguments.seed)?;
-    if let Some(file) = &arguments.vcd {
-        rank.trace(file).map_err(|e| Failure::file(file, &e))?;
+    if let Some(vcd) = &vcd {
+        rank.trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
     }
     if arguments.plot.is_some() {
         rank.start_timeline();
     }
     let report = job.run(&mut Rank::new(&mut *rank).with_setup(setup));
-    let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments));
-    rank.finish_trace().map_err(|e| Failure::Input(e.to_string()))?;
-    let report = report?;
-    if let (Some(file), Some(timeline)) = (&arguments.plot, rank.timeline()) {
-        plot::write(file, &report, timeline)?;
+    let report = ended(report, job, arguments, |mismatch| show(mismatch, job, arguments))?;
+    if let Some(vcd) = vcd {
+        rank.finish_trace().map_err(|e| vcd.failed(&e))?;
+        vcd.whole()?;
     }
-    Ok(report)
+    Ok((report, rank.timeline().cloned()))
 }
 
 fn on_ranks(topology: Topology, job: &Job, arguments: &RunArguments) -> Result<Report, Failure> {

@@ -8,9 +8,10 @@
 //! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
+//! * [`shapes`]: the keys of a config.json that an error is about.
 //! * [`backend`]: what executes the device.
 //! * [`plot`]: a picture of it.
-//! * [`text`]: the report for people.
+//! * [`text`](mod@text): the report for people.
 
 mod aim;
 mod arguments;
@@ -23,14 +24,17 @@ mod l3;
 mod operators;
 mod plot;
 mod ranks;
+mod shapes;
 mod text;
 
-pub use arguments::{MOST_MODULES, Switch, channels, find_model};
+pub use crate::models::find_model;
+pub use arguments::{MOST_MODULES, Switch, channels};
 pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;
 pub use operators::{RunCommand, with_flag};
 
 use crate::failure::Failure;
+use crate::files::{Output, OutputFolder};
 use crate::output;
 use crate::schema::Kind;
 use arguments::RunArguments;
@@ -42,6 +46,7 @@ use pimlico_workload::error::WorkloadError;
 use pimlico_workload::operator::{AnyOperator, execute};
 use pimlico_workload::report::Report;
 use pimlico_workload::system::System;
+use std::path::{Path, PathBuf};
 use text::{OwnText, text};
 
 /// What is run.
@@ -51,6 +56,8 @@ struct Job {
     unit: &'static str,
     /// The operator's own words that ask for the same again.
     words: String,
+    /// The config.json that its shapes come from, if they do.
+    config: Option<PathBuf>,
 }
 
 impl Job {
@@ -65,18 +72,54 @@ impl Job {
         bar.finish_and_clear();
         report
     }
+
+    /// A failure. What shapes are wrong is told by the file that they come from, and its keys.
+    fn failure(&self, error: WorkloadError) -> Failure {
+        let keys = shapes::keys(&error);
+        match (Failure::from(error), &self.config, keys) {
+            (Failure::Input(why), Some(file), Some("")) => {
+                Failure::Input(format!("{}: {why}", file.display()))
+            }
+            (Failure::Input(why), Some(file), Some(keys)) => {
+                Failure::Input(format!("{}: {keys}: {why}", file.display()))
+            }
+            (failure, ..) => failure,
+        }
+    }
+}
+
+/// Files that a run writes beside its report.
+struct Outputs {
+    vcd: Option<Output>,
+    plot: Option<Output>,
+}
+
+impl Outputs {
+    /// Checks them, and that the waveforms of a mismatch can be written.
+    fn open(arguments: &RunArguments) -> Result<Self, Failure> {
+        let open = |file: &Option<PathBuf>| file.as_deref().map(Output::beside_report).transpose();
+        if arguments.backend == Backend::Lockstep {
+            OutputFolder::open(&arguments.report)?;
+        }
+        Ok(Self { vcd: open(&arguments.vcd)?, plot: open(&arguments.plot)? })
+    }
 }
 
 /// Runs the command.
 pub fn run(command: RunCommand) -> Result<(), Failure> {
     let RunCommand { arguments, operator } = command;
     let arguments = &arguments.with_device()?;
+    let outputs = Outputs::open(arguments)?;
     let job = operator.make(arguments)?;
-    let report = match arguments.system() {
-        arguments::System::L3 => l3::run(&job, arguments)?,
-        arguments::System::Aim => aim::run(&job, arguments)?,
+    let (report, timeline) = match arguments.system() {
+        arguments::System::L3 => l3::run(&job, arguments, outputs.vcd)?,
+        arguments::System::Aim => (aim::run(&job, arguments, outputs.vcd)?, None),
     };
-    tell(&report, &operator.told(&report), arguments)
+    let own = operator.told(&report);
+    if let Some(output) = outputs.plot {
+        plot::write(output, &report, &text::what(&report, &own), timeline.as_ref())?;
+    }
+    tell(&report, &own, arguments)
 }
 
 /// The report of a job that has come to its end, or what is said of it if it has not; `show` writes the waveforms of a
@@ -101,8 +144,23 @@ fn ended(
             let waveforms = show(&mismatch);
             Failure::Check(format!("{mismatch}\n  again: {again}\n  waveforms: {waveforms}"))
         }
-        error => error.into(),
+        WorkloadError::Device(DeviceError::Wave(error)) => {
+            let file = arguments.vcd.as_deref().unwrap_or(Path::new("waveform"));
+            Failure::file(file, &error)
+        }
+        error => match job.failure(error) {
+            Failure::Check(why) => Failure::Check(of_program(arguments, why)),
+            failure => failure,
+        },
     })
+}
+
+/// What is wrong, and the file of the program that it is of, if the program is one of the user's own.
+fn of_program(arguments: &RunArguments, why: String) -> String {
+    match &arguments.program {
+        Some(file) => format!("{}: {why}", file.display()),
+        None => why,
+    }
 }
 
 /// Prints a report, and fails where it says that a check has.
@@ -111,10 +169,9 @@ fn tell(report: &Report, own: &OwnText, arguments: &RunArguments) -> Result<(), 
     if let Some(violations) = report.violations() {
         return Err(Failure::Check(violations));
     }
-    let exact = report.operators.iter().filter_map(|operator| operator.exact);
-    match exact.map(|exact| exact.differing).sum() {
-        0u64 => Ok(()),
-        differing => Err(Failure::Check(format!("{differing} results differ from golden's"))),
+    match report.judged.wrong() {
+        None => Ok(()),
+        Some(wrong) => Err(Failure::Check(of_program(arguments, wrong))),
     }
 }
 
@@ -157,6 +214,9 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
     }
     if let Some(mdq) = arguments.mdq {
         what += &format!(" --mdq {}", Mdq::from(mdq).name());
+    }
+    if let Some(clocks) = arguments.pu_clocks {
+        what += &format!(" --pu-clocks {clocks}");
     }
     if arguments.poll.is_some() {
         what += &format!(" --poll {poll_tck}");

@@ -3,7 +3,7 @@
 
 use super::arguments::RunArguments;
 use super::ranks;
-use crate::output::{self, Page, Table, grouped};
+use crate::output::{self, Page, Table, decimal, grouped};
 use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
     APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, PowerReport,
@@ -26,24 +26,31 @@ pub(super) struct OwnText {
     pub(super) closing: String,
 }
 
-/// What was run, for people.
-fn title(report: &Report, own: &OwnText) -> String {
-    let Report { backend, seed, .. } = report;
-    let OwnText { what, how, .. } = own;
+/// What was run, and on what.
+pub(super) fn what(report: &Report, own: &OwnText) -> String {
+    let OwnText { what, .. } = own;
     let what = match report.module {
-        Some(ModuleReport { channels, groups, io_buffers, mode_change }) => {
+        Some(ModuleReport { channels, groups, io_buffers, mode_change, pu_clocks }) => {
             let modes = if mode_change { " with mode changes" } else { "" };
             let groups = groups.map(|groups| format!(" in {groups} groups")).unwrap_or_default();
-            format!("{what}, {channels} channels{groups}, I/O buffers {io_buffers}{modes}")
+            let clocks =
+                pu_clocks.map_or(String::new(), |clocks| format!(", PUs of {clocks} clocks"));
+            format!("{what}\n{channels} channels{groups}, I/O buffers {io_buffers}{modes}{clocks}")
         }
         None => what.clone(),
     };
-    let what = match report.ranks.filter(|ranks| ranks.count() > 1) {
+    match report.ranks.filter(|ranks| ranks.count() > 1) {
         Some(RanksReport { channels, dimms, ranks, .. }) => {
-            format!("{what}; {channels} channel(s) of {dimms} DIMM(s) of {ranks} rank(s)")
+            format!("{what}\n{channels} channel(s) of {dimms} DIMM(s) of {ranks} rank(s)")
         }
         None => what,
-    };
+    }
+}
+
+/// What was run and how, for people.
+fn title(report: &Report, own: &OwnText) -> String {
+    let Report { backend, seed, .. } = report;
+    let (what, how) = (what(report, own), &own.how);
     let tck = |name: &str, tck: Option<u64>| {
         tck.map(|tck| format!("t{name} {tck}, ")).unwrap_or_default()
     };
@@ -60,20 +67,39 @@ fn title(report: &Report, own: &OwnText) -> String {
     )
 }
 
+/// The I/O buffers of a rank, among how an operator ran; those of a module are told with its channels.
+pub(super) fn own_buffers(report: &Report, io_buffers: &str) -> String {
+    report.module.map_or(format!("I/O buffers {io_buffers}, "), |_| String::new())
+}
+
 /// Errors, for people.
 fn errors(report: &Report, own: &OwnText) -> Table {
+    output::table(
+        &["result", "max", "bound", "RMS", "max ULP"],
+        error_rows(report, own).into_iter().map(|(name, error)| error_row(name, &error)),
+    )
+}
+
+fn error_rows(report: &Report, own: &OwnText) -> Vec<(&'static str, Error)> {
     // What adds K and V computes nothing.
     let computes = |operator: &&Operator| operator.operator != APPEND;
     let all = report.operators.iter().filter(computes);
     let all = all.map(|operator| (operator.operator, operator.error));
-    let rows = own.errors.clone().unwrap_or_else(|| all.collect());
-    output::table(
-        &["result", "max", "RMS", "max ULP"],
-        rows.into_iter().map(|(name, error)| error_row(name, &error)),
-    )
+    own.errors.clone().unwrap_or_else(|| all.collect())
 }
 
-/// Results against golden's, for people, where that was done.
+/// What a large error in ULP is, beside the table; nothing where there is none.
+fn ulps(report: &Report, own: &OwnText) -> &'static str {
+    let is_large = |(_, error): &(_, Error)| error.max_ulp >= LARGE_ULP;
+    match error_rows(report, own).iter().any(is_large) {
+        true => {
+            "max ULP: in units in the last place of the element itself, large where its terms cancel to almost nothing\n"
+        }
+        false => "",
+    }
+}
+
+/// Results against golden's, for people.
 fn exact(report: &Report) -> Page {
     let row = |operator: &Operator| {
         let Exact { outputs, checked, differing } = operator.exact?;
@@ -131,6 +157,9 @@ fn energy(report: &Report) -> Page {
         + output::table(&of_logic, logic).in_unit("uJ")
 }
 
+/// From how many ULP on the largest error is explained.
+const LARGE_ULP: f64 = 16.0;
+
 /// Header of the slots.
 const SLOTS: [&str; 9] = [
     "operator",
@@ -170,19 +199,20 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
     .in_unit("slots");
     text += "\nError against float64, relative to the largest element of the reference\n\n";
     text += errors(report, own);
+    text += ulps(report, own);
     text += exact(report);
     text += energy(report);
     text += set_up(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,
-        "\ntotal: {} tCK = {:.1} ns; bank PUs read {:.1} GB/s, {:.1} % of {:.1}; of use are {:.1} GB/s, {:.1} %",
+        "\ntotal: {} tCK = {} ns; bank PUs read {} GB/s, {:.1} % of {}; of use are {} GB/s, {:.1} %",
         grouped(total.cycles),
-        total.ns,
-        total.read_gb_per_s,
+        decimal(total.ns, 1),
+        decimal(total.read_gb_per_s, 1),
         100.0 * total.read_share(),
-        total.peak_gb_per_s,
-        total.use_gb_per_s,
+        decimal(total.peak_gb_per_s, 1),
+        decimal(total.use_gb_per_s, 1),
         100.0 * total.use_share()
     );
     text += total.power.map(|power| watts(&power)).unwrap_or_default().as_str();
@@ -233,7 +263,7 @@ fn set_up(report: &Report) -> Page {
             "\nWhat the host wrote so that the programs could run; it is in the total\n\n",
         ) + output::table(&header, rows);
     }
-    let link = link_ns.map(|ns| format!(", {ns:.1} ns on the link")).unwrap_or_default();
+    let link = link_ns.map(|ns| format!(", {} ns on the link", decimal(ns, 1))).unwrap_or_default();
     Page::from(format!(
         "\nWhat the host wrote so that the programs could run; not in the total{link}\n\n"
     )) + output::table(&["written", "bytes"], rows)
@@ -255,13 +285,24 @@ fn costs(report: &Report) -> Table {
     let columns =
         ["operator", "tCK", "ns", "bank PUs, %", "data bus, %", "adder unit, %", "softmax unit, %"];
     let has_link = report.operators.iter().any(|operator| operator.link.is_some());
-    let header: Vec<_> = columns.into_iter().chain(has_link.then_some("on the link, ns")).collect();
+    // A unit that none of the operators uses has no column.
+    let works = |share: fn(&Operator) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
+    let unused = [
+        (columns[5], works(|operator| operator.utilisation.adder_unit)),
+        (columns[6], works(|operator| operator.utilisation.softmax_unit)),
+    ];
+    let is_shown = |name: &str| unused.iter().all(|(unit, works)| *works || *unit != name);
+    let columns = columns.into_iter().chain(has_link.then_some("on the link, ns"));
     let row = |operator: &Operator| {
         let on_link =
             operator.link.as_ref().map_or(String::new(), |link| format!("{:.1}", link.ns));
-        cost_row(operator).into_iter().chain(has_link.then_some(on_link)).collect()
+        let cells = cost_row(operator).into_iter().chain(has_link.then_some(on_link));
+        let shown = columns.clone().zip(cells).filter(|(name, _)| is_shown(name));
+        shown.map(|(_, cell)| cell).collect()
     };
-    output::table(&header, report.operators.iter().map(row).collect::<Vec<Vec<_>>>())
+    let rows: Vec<Vec<_>> = report.operators.iter().map(row).collect();
+    let header: Vec<_> = columns.clone().filter(|name| is_shown(name)).collect();
+    output::table(&header, rows)
 }
 
 /// What was written takes on a module's link, and which of the two takes longer.
@@ -269,7 +310,9 @@ pub(super) fn on_link(load: &Load) -> String {
     load.link.as_ref().map_or(String::new(), |link| {
         let OnLink { gb_per_s, ns, bound_by, bound_ns, .. } = link;
         format!(
-            "; over the link of {gb_per_s} GB/s in {ns:.1} ns: together {bound_ns:.1} ns, bound by the {bound_by}"
+            "; over the link of {gb_per_s} GB/s in {} ns: together {} ns, bound by the {bound_by}",
+            decimal(*ns, 1),
+            decimal(*bound_ns, 1)
         )
     })
 }
@@ -299,6 +342,7 @@ fn error_row(name: &str, error: &Error) -> Vec<String> {
     vec![
         name.to_owned(),
         format!("{:.2e}", error.max_relative),
+        format!("{:.2e}", error.bound),
         format!("{:.2e}", error.rms_relative),
         format!("{:.1}", error.max_ulp),
     ]

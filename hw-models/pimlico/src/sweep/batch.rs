@@ -3,19 +3,24 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page};
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::{Config, SystemKind};
 use pimlico_workload::batch::{
-    self, BatchComparison, BatchError, Footprint, LONGBENCH, PAPER_INCREASE_PERCENT, Settings,
-    Spread,
+    self, BatchComparison, BatchError, Footprint, KvSpread, LONGBENCH, PAPER_INCREASE_PERCENT,
+    Settings,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Arguments of `pimlico sweep batch`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep batch --memory 256 --max-context 32768,65536
+  pimlico sweep batch --system l3 --memory 64,128 --model qwen1.5-14b")]
 pub struct BatchArguments {
     /// The device, whose ranks or channels are as large as its preset says
     #[arg(long, value_enum, default_value_t = System::Aim)]
@@ -23,7 +28,7 @@ pub struct BatchArguments {
     #[command(flatten)]
     device: DeviceFlag,
     /// The language model, by name
-    #[arg(long, default_value = "qwen1.5-7b")]
+    #[arg(long, default_value = "qwen1.5-7b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Memory of the device in GiB, weights included; one or several
     #[arg(long, value_name = "GIB", value_delimiter = ',', default_values_t = [128, 256, 1024])]
@@ -114,7 +119,7 @@ impl<'a> Document<'a> {
     fn new(arguments: &'a BatchArguments) -> Result<Self, Failure> {
         let BatchArguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
         let model_name = arguments.model.as_str();
-        let model = model(model_name)?;
+        let model = model(model_name);
         let spec = arguments.device.of(system.kind())?;
         let (rank, options) = (spec.config(), spec.aim_options());
         let unit = match system {
@@ -136,7 +141,7 @@ impl<'a> Document<'a> {
                     let settings = Settings {
                         rank: &rank,
                         ranks,
-                        spread: Spread::Streams,
+                        spread: KvSpread::Streams,
                         model: &model,
                         task,
                         max_context,
@@ -152,7 +157,7 @@ impl<'a> Document<'a> {
                     let module = match system {
                         System::L3 => None,
                         System::Aim => {
-                            let spread = Spread::Module(options);
+                            let spread = KvSpread::Module(options);
                             let of_module = Settings { spread, ..settings };
                             Some(batch::compare(&of_module).map_err(wrong)?)
                         }
@@ -179,13 +184,8 @@ impl<'a> Document<'a> {
     }
 }
 
-fn model(name: &str) -> Result<Footprint, Failure> {
-    let mut presets = batch::presets();
-    presets.remove(name).ok_or_else(|| {
-        let names: Vec<_> = presets.keys().map(String::as_str).collect();
-        let names = names.join(", ");
-        Failure::Input(format!("--model {name}: no such model; expected one of {names}"))
-    })
+fn model(name: &str) -> Footprint {
+    batch::presets().remove(name).expect("the parser knows the same names")
 }
 
 /// What a device is made of.
@@ -223,14 +223,14 @@ fn text(document: &Document<'_>) -> Page {
         "task",
         "memory, GiB",
         "maximum, tokens",
-        "mean tokens",
+        "mean, tokens",
         "rows of a maximum",
         "static, requests",
         "lazy, requests",
         "more, %",
-        "by lengths alone, %",
-        "static: memory used, %",
-        "lazy: memory used, %",
+        "by lengths, %",
+        "static: used, %",
+        "lazy: used, %",
         "sent back",
     ];
     let has_both = points.iter().any(|point| point.module.is_some());

@@ -29,6 +29,10 @@ const CHANNELS_DIMMS_RANKS: [usize; 3] = [16, 2, 2];
 
 /// Arguments of `pimlico sweep dram`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep dram
+  pimlico sweep dram --tokens 10 --mdq shared --json")]
 pub struct DramArguments {
     #[command(flatten)]
     device: DeviceFlag,

@@ -3,20 +3,25 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::{Switch, channels, find_model};
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::SystemKind;
-use pimlico_workload::channel_groups::{self, GroupComparison, GroupCost, GroupRow, Study};
+use pimlico_workload::channel_groups::{self, GroupComparison, GroupCost, GroupRow, GroupStudy};
 
 /// Arguments of `pimlico sweep groups`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep groups --contexts 4096 --groups 1,4,16
+  pimlico sweep groups --model llama-3.1-8b --channels 8 --groups 1,2,4,8")]
 pub struct GroupsArguments {
     #[command(flatten)]
     device: DeviceFlag,
     /// The language model, by name
-    #[arg(long, default_value = "qwen1.5-7b")]
+    #[arg(long, default_value = "qwen1.5-7b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Tokens of each head
     #[arg(long, value_delimiter = ',', value_name = "N,...", default_values_t = [4096, 16_384])]
@@ -47,7 +52,7 @@ pub fn run(arguments: &GroupsArguments) -> Result<(), Failure> {
             format!("--groups {wrong}: expected a number that divides {channels} channels");
         return Err(Failure::Input(message));
     }
-    let study = Study {
+    let study = GroupStudy {
         config: spec.config(),
         model: model.clone(),
         shapes: find_model(model)?,

@@ -3,6 +3,7 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::{MOST_MODULES, Switch, channels, find_model};
 use crate::schema::Kind;
@@ -17,11 +18,16 @@ use pimlico_workload::report::{Lost, Slots};
 
 /// Arguments of `pimlico sweep io-buffers`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep io-buffers
+  pimlico sweep io-buffers --model llama-3.1-8b --contexts 4096 --tp 1
+  pimlico sweep io-buffers --assumptions")]
 pub struct IoBuffersArguments {
     #[command(flatten)]
     device: DeviceFlag,
     /// The language model, by name
-    #[arg(long, default_value = "qwen1.5-7b")]
+    #[arg(long, default_value = "qwen1.5-7b", value_name = "NAME", value_parser = model_name())]
     model: String,
     /// Tokens of the head that is run
     #[arg(
@@ -233,7 +239,7 @@ fn text(comparison: &BufferComparison) -> Page {
     if comparison.refresh {
         text += "\nnote: with refresh, a REF more or less in one of two short runs hides what buffers gain: see --refresh off\n";
     }
-    text += "\nSlots of tCCD for an all-bank RD\n\n";
+    text += "\nSlots of tCCD_L for an all-bank RD\n\n";
     text += output::table(
         &[
             "operator",

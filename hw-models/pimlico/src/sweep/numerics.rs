@@ -11,6 +11,10 @@ use pimlico_workload::numerics::{self, NumericsComparison, NumericsRow};
 
 /// Arguments of `pimlico sweep numerics`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep numerics --context 1024,16384
+  pimlico sweep numerics --head-dim 64 --context 4096 --seed 2")]
 pub struct NumericsArguments {
     #[command(flatten)]
     device: DeviceFlag,

@@ -3,6 +3,7 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page, grouped};
 use crate::run::find_model;
 use crate::schema::Kind;
@@ -14,9 +15,13 @@ use serde::Serialize;
 
 /// Arguments of `pimlico sweep programs`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep programs
+  pimlico sweep programs --model gpt-175b --contexts 1024,16384")]
 pub struct ProgramsArguments {
     /// The language model whose shapes are used
-    #[arg(long, default_value = "llama-3.1-8b")]
+    #[arg(long, default_value = "llama-3.1-8b", value_name = "NAME", value_parser = model_name())]
     model: String,
     #[command(flatten)]
     device: DeviceFlag,

@@ -17,6 +17,10 @@ const MOST_VALUES: usize = 256;
 
 /// Arguments of `pimlico sweep timing`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep timing --key RCD --from 18 --to 26 --step 4
+  pimlico sweep timing --key RP --from 18 --to 26 --step 2 --alone --tokens 10")]
 pub struct TimingArguments {
     /// Key of the timing in a device's file, such as RCD. RCD_WR and RCD_MAC go along with RCD by the same number of
     /// tCK, and RC with RAS and with RP

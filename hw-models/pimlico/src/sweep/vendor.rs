@@ -11,6 +11,7 @@ use crate::output::{self, FormatArguments, Page, Table, grouped};
 use crate::schema::Kind;
 use crate::workloads::Machine;
 use clap::Args;
+use pimlico_device::spd::Description;
 use pimlico_device::{Config, DeviceSpec, Mdq, Options, Organisation, SystemKind};
 use pimlico_workload::parallel;
 use pimlico_workload::report::{Error, Lost, Report, Slots};
@@ -19,8 +20,8 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use work::{LeftOut, Sizes, Work};
 
-/// Bits of a Gb.
-const GBIT: u64 = 1 << 30;
+/// Mb of a Gb.
+const MBIT_OF_GBIT: u64 = 1024;
 /// Banks that may open in a tFAW: what L3's bandwidth wants, and what JESD79-4 allows.
 const FAW_BANKS: [u64; 2] = [16, 4];
 /// Whose the data lines on a DIMM are.
@@ -28,6 +29,10 @@ const MDQ: [Mdq; 2] = [Mdq::Private, Mdq::Shared];
 
 /// Arguments of `pimlico sweep vendor`.
 #[derive(Args)]
+#[command(after_help = "\
+Examples:
+  pimlico sweep vendor --quick
+  pimlico sweep vendor --jobs 2 --format md")]
 pub struct VendorArguments {
     #[command(flatten)]
     device: DeviceFlag,
@@ -144,11 +149,12 @@ impl Choice {
     }
 }
 
-/// Gb of a chip, where that is a whole number.
+/// Gb of a chip, where that is a whole number. A rank uses as many rows of it as its ports name; the SPD image has them all.
 fn chip_gbit(config: &Config) -> Option<u64> {
     let Organisation { bank_groups, banks_per_group, rows, page_bytes, .. } = config.organisation;
-    let bits = 8 * (bank_groups * banks_per_group * rows * page_bytes) as u64;
-    bits.is_multiple_of(GBIT).then_some(bits / GBIT)
+    let used_bits = 8 * (bank_groups * banks_per_group * rows * page_bytes) as u64;
+    let gbit = Description::of(config).module.density_mbit() / MBIT_OF_GBIT;
+    used_bits.is_multiple_of(MBIT_OF_GBIT << 20).then_some(gbit)
 }
 
 /// The slots of two operators.
@@ -217,7 +223,7 @@ fn rows(works: &[Work], choices: &[Choice], seed: u64, jobs: usize) -> Result<Ve
 /// What is computed does not depend on these choices: so neither does its error.
 fn judge(cells: &[Cell]) -> Result<(), Failure> {
     let error = |cell: &Cell| {
-        let Error { max_ulp, max_relative, rms_relative } = cell.error;
+        let Error { max_ulp, max_relative, rms_relative, .. } = cell.error;
         [max_ulp, max_relative, rms_relative].map(f64::to_bits)
     };
     match cells.iter().find(|cell| error(cell) != error(&cells[0])) {
@@ -229,7 +235,10 @@ fn judge(cells: &[Cell]) -> Result<(), Failure> {
 }
 
 fn text(report: &VendorReport) -> Page {
-    let mut text = Page::from(format!("tCK by the vendor's choices; seed {}\n\n", report.seed));
+    let mut text = Page::from(format!(
+        "tCK by the vendor's choices: Gb of a chip, banks in a tFAW, data lines (MDQ); seed {}\n\n",
+        report.seed
+    ));
     text += table(report, |cell| grouped(cell.tck)).in_unit("tCK");
     text += "\nShare of the bank PUs' bandwidth that is of use, in %\n\n";
     text += table(report, |cell| format!("{:.1}", 100.0 * cell.share)).in_unit("%");
@@ -254,8 +263,8 @@ fn text(report: &VendorReport) -> Page {
 fn table(report: &VendorReport, cell: impl Fn(&Cell) -> String) -> Table {
     let first = report.rows.first().map_or(&[][..], |row| &row.cells);
     let names = first.iter().map(|Cell { chip_gbit, dram, faw_banks, mdq, .. }| {
-        let chips = chip_gbit.map_or(dram.clone(), |gbit| format!("chips of {gbit} Gb"));
-        format!("{chips}\n{faw_banks} banks in a tFAW\nMDQ {mdq}")
+        let chips = chip_gbit.map_or(dram.clone(), |gbit| format!("{gbit} Gb"));
+        format!("{chips}\n{faw_banks} banks\nMDQ {mdq}")
     });
     let names: Vec<_> = std::iter::once(String::new()).chain(names).collect();
     let header: Vec<_> = names.iter().map(String::as_str).collect();

@@ -5,14 +5,14 @@
 use super::groups::alike;
 use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
-use crate::judge::{exact, heads};
+use crate::judge::heads::{self, HeadJudgement};
 use crate::report::link::Crossing;
-use crate::report::{APPEND, Error, Exact, Operator, Stages, Together, Written};
-use crate::results::{self, Attention};
+use crate::report::{APPEND, Operator, Stages, Together, Verdict, Written};
+use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
-use pimlico_device::aim::{AimHead, LayoutError, Word, Write};
-use pimlico_device::{Normalise, Statistics};
+use pimlico_device::Statistics;
+use pimlico_device::aim::{AimHead, AimOptions, LayoutError, Word, Write};
 use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
 use std::cell::Cell;
@@ -90,12 +90,10 @@ pub fn run_queries(
 struct OfHeads {
     /// Score, softmax, context.
     costs: [Together; 3],
-    /// Scores and context.
-    exact: [Exact; 2],
+    judged: HeadJudgement,
     written: Written,
     /// Writing K and V of the last token once more, where that counts.
     appended: Written,
-    stages: Stages,
     reopened: Reopened,
 }
 
@@ -103,10 +101,9 @@ impl OfHeads {
     fn and(self, other: Self) -> Self {
         Self {
             costs: std::array::from_fn(|n| self.costs[n].and(other.costs[n])),
-            exact: std::array::from_fn(|n| self.exact[n].and(other.exact[n])),
+            judged: self.judged.and(other.judged),
             written: self.written.and(other.written),
             appended: self.appended.and(other.appended),
-            stages: self.stages.worse(other.stages),
             reopened: self.reopened.and(other.reopened),
         }
     }
@@ -152,7 +149,7 @@ pub fn run(
             let known = known.map(|kind| kind.2);
             let of_heads = match known {
                 // They cost as much, and nothing of them was compared.
-                Some(of_heads) => OfHeads { exact: [Exact::default(); 2], ..of_heads },
+                Some(of_heads) => OfHeads { judged: of_heads.judged.not_run(), ..of_heads },
                 None => {
                     let synthetic = |kv_head| {
                         let shape = task.head_shape(task.group_of(kv_head), context);
@@ -173,28 +170,26 @@ pub fn run(
         }
     }
     let heads = task.kv_heads() * layouts.len();
-    let OfHeads { costs, exact, written, appended, stages, reopened } = all;
+    let OfHeads { costs, judged, written, appended, reopened } = all;
     let tokens: usize = task.contexts.iter().sum();
     let macs = (task.heads * tokens * task.head_dim) as u64;
     let operator =
-        |name, cost: usize, macs, error| module.operator(name, &costs[cost], macs, error);
+        |name, cost: usize, macs, judged| module.operator(name, &costs[cost], macs, judged);
     let append = task.appends.then(|| append_operator(module, &appended));
     let config = module.config();
     // A query in for the scores, its context out.
     let of_queries = task.heads * layouts.len() * task.head_dim;
     let [query, outputs] = [(of_queries, 0), (0, of_queries)]
         .map(|(operands, outputs)| Crossing::elements(operands, outputs));
-    let [of_scores, of_context] = exact.map(Some);
+    let [of_scores, of_softmax, of_context] = judged.operators();
     Ok(Heads {
         append,
         operators: [
-            Operator { exact: of_scores, ..operator("score", 0, macs, stages.score) }
-                .on_link(config, query),
-            operator("softmax", 1, 0, stages.softmax),
-            Operator { exact: of_context, ..operator("context", 2, macs, stages.context) }
-                .on_link(config, outputs),
+            operator("score", 0, macs, of_scores).on_link(config, query),
+            operator("softmax", 1, 0, of_softmax),
+            operator("context", 2, macs, of_context).on_link(config, outputs),
         ],
-        stages,
+        stages: judged.stages,
         written,
         reopened,
         sample: (ran < heads).then_some((ran, heads)),
@@ -225,12 +220,8 @@ fn run_heads(
         let reopened = Reopened::of(number, [&score, &context]);
         of_heads = of_heads.and(OfHeads { costs, reopened, ..OfHeads::default() });
         for (head, result) in heads.iter().zip(results) {
-            let query = &head.queries[number];
-            of_heads = of_heads.and(OfHeads {
-                exact: exact::query(module.options(), layout, head, query, &result),
-                stages: heads::errors_of(&[query], head, &values(result), Normalise::Early),
-                ..OfHeads::default()
-            });
+            let judged = judge(&module.options(), layout, head, number, result);
+            of_heads = of_heads.and(OfHeads { judged, ..OfHeads::default() });
         }
     }
     Ok(of_heads)
@@ -261,14 +252,32 @@ fn append(
 pub fn append_operator(module: &Groups<'_>, written: &Written) -> Operator {
     let Written { cost, bytes, .. } = *written;
     let together = Together::of_all(module.count(), cost);
-    let operator = module.operator(APPEND, &together, 0, Error::default());
+    let operator = module.operator(APPEND, &together, 0, Verdict::default());
     operator.on_link(module.config(), Crossing { to_hub: bytes, to_host: 0 })
 }
 
+/// Judges what the attention of a head's query `number` gave.
+pub fn judge(
+    options: &AimOptions,
+    layout: &AimHead,
+    head: &Head,
+    number: usize,
+    result: AimAttention,
+) -> HeadJudgement {
+    heads::judge_query(number, 0, head, &values(options, layout, result))
+}
+
+/// How the sums of a head are formed.
+pub fn summed(options: &AimOptions, layout: &AimHead) -> Summed {
+    let part = |rows| if options.sums_stay(rows) { usize::MAX } else { options.tile() };
+    Summed::Module { score: part(layout.context()), context: part(layout.head_dim()) }
+}
+
 /// What a query's attention gave, as that of one head.
-fn values(result: AimAttention) -> Attention {
+fn values(options: &AimOptions, layout: &AimHead, result: AimAttention) -> Attention {
     let AimAttention { score, softmax, context } = result;
     Attention {
+        summed: vec![summed(options, layout)],
         scores: vec![score.values],
         weights: vec![softmax.values],
         context: vec![context.values],

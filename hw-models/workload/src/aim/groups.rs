@@ -14,7 +14,7 @@
 //! lies as it does without groups, and all groups have the same vector: its cost does not depend on them.
 
 use crate::error::WorkloadError;
-use crate::report::{Error, Operator, Together};
+use crate::report::{Operator, Together, Verdict};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_host::aim::AimHost;
@@ -202,10 +202,10 @@ impl<'a> Groups<'a> {
         operator: &'static str,
         together: &Together,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Operator {
         let channels = self.options().channels;
-        Operator::on_groups(operator, self.config(), channels, together, macs, error)
+        Operator::on_groups(operator, self.config(), channels, together, macs, judgement)
     }
 
     /// Lays out a head in a group, whose part of the GPR has its scores or weights and its outputs.

@@ -3,9 +3,7 @@
 
 use super::{Groups, bytes};
 use crate::error::WorkloadError;
-
-use crate::judge::Reference;
-use crate::judge::exact::ExactProduct;
+use crate::judge::{ProductOrder, Reference};
 use crate::report::link::Crossing;
 use crate::report::{Operator, Written};
 use crate::task::MatrixTask;
@@ -23,14 +21,18 @@ pub struct Product {
 }
 
 /// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group of PUs at a
-/// time.
-pub fn product(module: &mut Groups<'_>, task: &MatrixTask) -> Result<Product, WorkloadError> {
+/// time. `progress` is told of the elements that are written.
+pub fn product(
+    module: &mut Groups<'_>,
+    task: &MatrixTask,
+    progress: impl Fn(u64),
+) -> Result<Product, WorkloadError> {
     let MatrixTask { operator, rows, columns, seed } = *task;
     let options = module.module_options();
     let layout = module.matrix(rows, columns, 0)?;
     let (vector, mut matrix) = Operands::one_by_one(columns, seed);
-    let mut reference = Reference::of(&vector, rows);
-    let mut exact = ExactProduct::of(options, &vector, rows);
+    let order = ProductOrder::on_module(&options, rows);
+    let mut reference = Reference::of(order, &vector, rows);
     module.begin();
     for number in 0..layout.groups() {
         let there = options.pus().min(rows - reference.rows());
@@ -42,16 +44,15 @@ pub fn product(module: &mut Groups<'_>, task: &MatrixTask) -> Result<Product, Wo
         })?;
         for row in &part {
             reference.see(row);
-            exact.see(row);
         }
+        progress((reference.rows() * columns) as u64);
     }
     let written = Written::new(module.end(), bytes(rows, columns));
     let (outputs, together) = module.product(&layout, rows, &vector)?;
 
-    let exact = Some(exact.compare(&outputs));
-    let error = reference.beside(outputs).error();
+    let judged = reference.beside(outputs).judgement();
     let macs = (rows * columns) as u64;
-    let operator = module.operator(operator, &together, macs, error);
+    let operator = module.operator(operator, &together, macs, judged);
     let operator = operator.on_link(module.config(), Crossing::elements(columns, rows));
-    Ok(Product { operator: Operator { exact, ..operator }, cost: together.of_group(), written })
+    Ok(Product { operator, cost: together.of_group(), written })
 }

@@ -2,12 +2,12 @@
 //! What language models take up, and how long the prompts of a task are.
 
 use super::ELEMENT_BYTES;
+use pimlico_model::Model;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// What a language model's KV cache and weights take up.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Footprint {
     /// Decoder layers.
     pub layers: u64,
@@ -21,9 +21,26 @@ pub struct Footprint {
     pub parameters_m: u64,
 }
 
-/// The built-in models by name.
+/// What is known of a model beside its shape.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Served {
+    max_context: u64,
+    parameters_m: u64,
+}
+
+/// The built-in models by name: those of [`pimlico_model::presets`].
 pub fn presets() -> BTreeMap<String, Footprint> {
-    toml::from_str(include_str!("../../presets/serving.toml")).expect("tested below")
+    let served: BTreeMap<String, Served> =
+        toml::from_str(include_str!("../../presets/serving.toml")).expect("tested below");
+    let footprint = |(name, model): (String, Model)| {
+        let Served { max_context, parameters_m } = *served.get(&name)?;
+        let [layers, kv_heads, head_dim] =
+            [model.layers, model.kv_heads.unwrap_or(model.heads), model.head_dim]
+                .map(|size| size as u64);
+        Some((name, Footprint { layers, kv_heads, head_dim, max_context, parameters_m }))
+    };
+    pimlico_model::presets().into_iter().filter_map(footprint).collect()
 }
 
 impl Footprint {

@@ -8,7 +8,7 @@ use pimlico_device::aim::AimOptions;
 
 /// Where K and V of requests lie.
 #[derive(Clone, Copy, Debug)]
-pub enum Spread {
+pub enum KvSpread {
     /// A *stream* is K or V of one KV head of one layer. A stream stays in its rank or channel, in rows of its own that go
     /// through all banks, without gaps: what runs on ranks, and LoL-PIM's layout by heads.
     Streams,
@@ -42,7 +42,7 @@ impl Layout {
         let Settings { rank, ranks, model, max_context, chunk_rows, .. } = *settings;
         let vector_bytes = model.head_dim * ELEMENT_BYTES;
         let (row_bytes, units, token_bytes, taken) = match settings.spread {
-            Spread::Streams => {
+            KvSpread::Streams => {
                 let (row_bytes, streams) = (row_bytes(rank), model.streams().div_ceil(ranks));
                 let tokens_per_row = row_bytes / vector_bytes;
                 if tokens_per_row == 0 {
@@ -51,7 +51,7 @@ impl Layout {
                 let taken = Rows::Streams { streams, tokens_per_row };
                 (row_bytes, ranks, streams * vector_bytes, taken)
             }
-            Spread::Module(options) => {
+            KvSpread::Module(options) => {
                 let module = options.channels as u64;
                 if !ranks.is_multiple_of(module) {
                     return Err(BatchError::Modules { channels: ranks, module });

@@ -4,7 +4,7 @@
 //!
 //! What is simulated is memory, step by step, with the [`allocator`](pimlico_host::allocator); no time.
 //!
-//! * **Rows.** Where K and V lie is a [`Spread`]: that of the layout which runs, or LoL-PIM's. K and V heads are spread
+//! * **Rows.** Where K and V lie is a [`KvSpread`]: that of the layout which runs, or LoL-PIM's. K and V heads are spread
 //!   evenly, so that one rank, channel or module, the fullest, tells of all. Weights lie in the same banks and come off
 //!   first, by their bytes.
 //! * **Requests.** There is always one waiting: it is memory, not the load, that limits the batch.
@@ -29,7 +29,7 @@ mod tests;
 
 pub use error::BatchError;
 pub use footprint::{Footprint, LONGBENCH, LongBenchTask, presets};
-pub use layout::{Spread, rank_bytes};
+pub use layout::{KvSpread, rank_bytes};
 
 use layout::Layout;
 use pimlico_device::Config;
@@ -52,7 +52,7 @@ pub struct Settings<'a> {
     /// How many of them.
     pub ranks: u64,
     /// Where K and V lie.
-    pub spread: Spread,
+    pub spread: KvSpread,
     /// The language model.
     pub model: &'a Footprint,
     /// The prompts.

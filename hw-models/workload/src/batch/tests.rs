@@ -8,7 +8,7 @@ fn settings<'a>(rank: &'a Config, model: &'a Footprint, max_context: u64) -> Set
     Settings {
         rank,
         ranks: 256,
-        spread: Spread::Streams,
+        spread: KvSpread::Streams,
         model,
         task: LONGBENCH[0],
         max_context,
@@ -24,7 +24,9 @@ fn presets_are_those_of_the_paper() {
     let presets = presets();
     let per_token = |name: &str| presets[name].streams() * presets[name].head_dim * 2;
     assert_eq!(per_token("qwen1.5-7b"), 512 << 10);
-    assert_eq!(per_token("llama3.1-8b"), 128 << 10);
+    assert_eq!(per_token("llama-3.1-8b"), 128 << 10);
+    let (all, here) = (pimlico_model::presets(), presets.keys());
+    assert!(here.eq(all.keys()), "one set of names");
     assert_eq!(rank_bytes(&Config::gddr6_aim()), 512 << 20);
     assert_eq!(rank_bytes(&Config::ddr4_3200()), 8 << 30);
 }
@@ -103,7 +105,7 @@ fn what_does_not_fit_is_refused() {
 fn the_layout_that_runs_takes_a_half_more() {
     let (rank, model) = (Config::gddr6_aim(), &presets()["qwen1.5-7b"]);
     let streams = settings(&rank, model, 32768);
-    let module = Spread::Module(AimOptions::default());
+    let module = KvSpread::Module(AimOptions::default());
     let modules = Settings { spread: module, ..streams.clone() };
     let layout = Layout::new(&modules).expect("it fits");
     // 32 layers x 32 heads over 16 modules: 64 heads.
@@ -125,8 +127,11 @@ fn rows_are_those_of_the_module_s_layout() {
     for head_dim in [64, 128, 300] {
         let model = Footprint { head_dim, ..footprint.clone() };
         let ranks = 512;
-        let settings =
-            Settings { spread: Spread::Module(options), ranks, ..settings(&rank, &model, 40_000) };
+        let settings = Settings {
+            spread: KvSpread::Module(options),
+            ranks,
+            ..settings(&rank, &model, 40_000)
+        };
         let layout = Layout::new(&settings).expect("it fits");
         let head = AimHead::new(&rank, &options, head_dim as usize, 40_000, 0).expect("it fits");
         assert_eq!(layout.rows_for(40_000), head.v.end_row() as u32);
@@ -144,7 +149,7 @@ fn rows_are_those_of_the_module_s_layout() {
 #[test]
 fn channels_make_whole_modules() {
     let (rank, model) = (Config::gddr6_aim(), &presets()["qwen1.5-7b"]);
-    let spread = Spread::Module(AimOptions::default());
+    let spread = KvSpread::Module(AimOptions::default());
     let error = compare(&Settings { spread, ranks: 250, ..settings(&rank, model, 32768) });
     assert_eq!(error, Err(BatchError::Modules { channels: 250, module: 16 }));
 }

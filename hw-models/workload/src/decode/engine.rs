@@ -11,9 +11,9 @@
 use super::between;
 use super::tally::{Cost, Tally};
 use crate::error::WorkloadError;
-use crate::judge::{heads as judge, product_error};
+use crate::judge::heads::{self as judge, HeadJudgement};
+use crate::judge::product;
 use crate::machine::{Kind, Machine, Weights};
-use crate::report::Error;
 use half::f16;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use pimlico_model::data::Head;
@@ -110,9 +110,10 @@ impl<'a> Engine<'a> {
         let matrix = self.weights.matrix(kind, layer);
         let vector = bits(input);
         let (outputs, ran) = self.machine.product(kind, layer, &vector)?;
-        let error = product_error(&matrix.rows, &vector, &outputs);
+        let order = self.machine.order(matrix.rows.len());
+        let judged = product(order, &matrix.rows, &vector, &outputs);
         let macs = (matrix.rows.len() * matrix.columns) as u64;
-        self.tally.add(kind, layer, Cost { ran, macs, error });
+        self.tally.add(kind, layer, Cost { ran, macs, judged });
         Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
     }
 
@@ -136,15 +137,16 @@ impl<'a> Engine<'a> {
         self.tally.add_append(number, self.machine.append(number, heads)?);
 
         let (results, ran) = self.machine.attention(number, heads)?;
-        let mut error = Error::default();
+        let mut judged = HeadJudgement::default();
         let mut context = Vec::with_capacity(q.len());
         for (head, result) in heads.iter().zip(&results) {
-            error = error.worse(judge::errors(head, result, self.machine.normalise()).output);
+            judged = judged.and(judge::judge(head, result));
             context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
         }
         let tokens: usize = heads.iter().map(|head| head.k.len()).sum();
         let macs = (2 * group * tokens * head_dim) as u64;
-        self.tally.add(Kind::Attention, Some(number), Cost { ran, macs, error });
+        let judged = judged.whole();
+        self.tally.add(Kind::Attention, Some(number), Cost { ran, macs, judged });
         Ok(context)
     }
 }

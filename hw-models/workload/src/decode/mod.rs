@@ -2,7 +2,7 @@
 //! Decodes text with a language model on the device.
 //!
 //! All matrices are written into the banks once, as binary16; K and V of each token are added as it
-//! comes. Every matrix and every head's attention runs on the rank ([`engine`]); norms, RoPE, the gate,
+//! comes. Every matrix and every head's attention runs on the rank (`engine`); norms, RoPE, the gate,
 //! residuals and the choice of the next token are the host's, in float32.
 //!
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
@@ -16,19 +16,22 @@ mod tally;
 pub use crate::judge::reference::reference;
 
 use crate::error::{DecodeError, WorkloadError};
+use crate::host_memory;
 use crate::judge::text::{Chosen, TokenComparison};
 use crate::machine::{Resident, Weights};
 use crate::operator::Operator;
 use crate::outcome::Outcome;
+use crate::placement;
 use crate::report::decode::{Agreement, DecodeReport};
 use crate::report::{JobReport, Report, Stages};
 use crate::system::System;
 use crate::task::Progress;
 use engine::Engine;
 use pimlico_device::gemv::IoBuffers;
+use pimlico_device::mapping::BURST;
 use pimlico_golden::llama::{Llama, Past};
-use pimlico_model::checkpoint::Checkpoint;
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
+use pimlico_model::checkpoint::{Checkpoint, CheckpointShape};
 
 use sampling::Sampler;
 
@@ -73,13 +76,15 @@ impl Operator for DecodeJob {
     type Plan = DecodePlan;
     type Outcome = Decoded;
 
-    fn plan(&self, _: &dyn System) -> Result<DecodePlan, WorkloadError> {
+    fn plan(&self, system: &dyn System) -> Result<DecodePlan, WorkloadError> {
         let prompt = self.tokenizer.encode(&self.prompt).map_err(DecodeError::from)?;
         let limit = self.checkpoint.shape.context;
         if self.tokens == 0 || prompt.len().saturating_add(self.tokens) > limit {
             let (prompt, tokens) = (prompt.len(), self.tokens);
             return Err(DecodeError::Context { prompt, tokens, limit }.into());
         }
+        let shape = self.checkpoint.shape;
+        host_memory::check("weights, K and V", memory(shape, prompt.len() + self.tokens, system))?;
         Ok(DecodePlan { prompt, weights: Weights::new(&self.checkpoint)? })
     }
 
@@ -141,6 +146,24 @@ impl Operator for DecodeJob {
         let job = JobReport::new(report);
         outcome.report(&system.about(), job, self.seed)
     }
+}
+
+/// Bytes that the matrices take in binary16 on the host and in the banks, and K and V of so many tokens.
+fn memory(shape: CheckpointShape, tokens: usize, system: &dyn System) -> u128 {
+    let wide = |size: usize| size as u128;
+    let matrix =
+        |rows: usize, columns: usize| wide(rows) * (48 + 4 * wide(columns.next_multiple_of(BURST)));
+    let (dim, hidden, q, kv) = (shape.dim, shape.hidden, shape.q_width(), shape.kv_width());
+    let of_layer = matrix(q + 2 * kv, dim) + matrix(dim, q) + matrix(2 * hidden, dim);
+    let of_layer = of_layer + matrix(dim, hidden);
+    // In the banks, and twice with the host: in binary16 and as the reference has them.
+    let of_tokens =
+        2 * wide(shape.kv_heads) * 12 * wide(tokens.next_multiple_of(BURST) * shape.head_dim);
+    // The rows of the banks that are begun.
+    let row_bytes = u128::from(placement::row_bytes(system.config()));
+    let begun = wide(4 + 2 * shape.kv_heads) * row_bytes;
+    let layers = wide(shape.layers) * (of_layer + of_tokens + begun);
+    host_memory::BESIDE + layers + matrix(shape.vocab, dim)
 }
 
 /// A text that grows, beside the choices of the reference after the same tokens.

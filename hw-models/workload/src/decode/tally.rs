@@ -3,7 +3,7 @@
 
 use crate::machine::{Kind, Machine, Ran};
 use crate::report::decode::{LayerReport, TokenReport};
-use crate::report::{APPEND, Error, Load, Operator, Written, ns};
+use crate::report::{APPEND, Load, Operator, Verdict, Written, ns};
 use pimlico_device::{Config, Organisation};
 
 /// What an operator cost, and how far it was from float64 of what it was given.
@@ -13,8 +13,8 @@ pub struct Cost {
     pub ran: Ran,
     /// Multiply-accumulates that it asks for, without padding.
     pub macs: u64,
-    /// Its error.
-    pub error: Error,
+    /// Its results.
+    pub judged: Verdict,
 }
 
 impl Cost {
@@ -23,7 +23,7 @@ impl Cost {
         Self {
             ran: self.ran.and(other.ran),
             macs: self.macs + other.macs,
-            error: self.error.worse(other.error),
+            judged: self.judged.and(other.judged),
         }
     }
 }
@@ -95,8 +95,8 @@ impl Tally {
     pub fn operators(&self, machine: &dyn Machine) -> Vec<Operator> {
         let operator = |kind: Kind| {
             let of_kind = self.layers.iter().map(|layer| layer[kind as usize]);
-            let Cost { ran, macs, error } = of_kind.fold(Cost::default(), Cost::and);
-            machine.operator(kind, &ran, macs, error)
+            let Cost { ran, macs, judged } = of_kind.fold(Cost::default(), Cost::and);
+            machine.operator(kind, &ran, macs, judged)
         };
         let mut operators = Kind::ALL.map(operator).to_vec();
         operators.insert(1, machine.append_operator(&self.append));
@@ -120,7 +120,7 @@ impl Tally {
                     .map(|kind| (kind.name(), costs[kind as usize].ran.cycles()))
                     .chain([(APPEND, append)])
                     .collect(),
-                error: all.error,
+                error: all.judged.error,
             }
         };
         layers.iter().enumerate().map(report).collect()

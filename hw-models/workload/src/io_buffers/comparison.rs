@@ -5,11 +5,11 @@ use super::assumptions::{Assumptions, AssumptionsReport};
 use crate::aim::{Groups, attention, matrix};
 use crate::error::WorkloadError;
 use crate::fc;
-use crate::judge::exact;
+use crate::host_memory;
 use crate::judge::pins::PinLog;
 use crate::report::{self, Slots};
 use crate::task::MatrixTask;
-use pimlico_device::aim::{AimHead, AimLayout, AimOptions, LayoutError};
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Statistics};
 use pimlico_host::aim::{AimHost, Step};
@@ -204,15 +204,20 @@ pub fn compare(
     })
 }
 
-fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), LayoutError> {
-    match task {
+/// Whether the channels have room, and this machine for the two sides that run at once.
+fn fits(config: &Config, options: &AimOptions, task: Task) -> Result<(), WorkloadError> {
+    let (name, rows) = match task {
         Task::Attention { head_dim, context } => {
-            AimHead::new(config, options, head_dim, context, 0).map(drop)
+            ("attention", AimHead::new(config, options, head_dim, context, 0)?.v.end_row())
         }
         Task::Product { shape, .. } => {
-            AimLayout::new(config, options, shape.rows, shape.columns, 0).map(drop)
+            let layout = AimLayout::new(config, options, shape.rows, shape.columns, 0)?;
+            (shape.operator, layout.end_row())
         }
-    }
+    };
+    let cells = host_memory::of_rows(config, rows as u64, options.channels);
+    // Of a head the host has about as much as the cells.
+    Ok(host_memory::check(name, host_memory::BESIDE + 4 * cells)?)
 }
 
 fn run(
@@ -237,7 +242,7 @@ fn run(
         Task::Product { shape, .. } => {
             let fc::MatrixShape { operator, rows, columns } = shape;
             let task = MatrixTask { operator, rows, columns, seed };
-            let product = matrix::product(&mut Groups::of(&mut module), &task)?;
+            let product = matrix::product(&mut Groups::of(&mut module), &task, |_| {})?;
             let differing = product.operator.exact.map_or(0, |exact| exact.differing);
             let matrix = [rows, columns];
             let side = side(&product.cost, matrix, differing, &module);
@@ -250,17 +255,18 @@ fn run(
             let layout = AimHead::new(config, &options, head_dim, context, 0)?;
             attention::load(&mut module, &layout, &head)?;
             let result = attention::run_query(&mut module, &layout, &head.queries[0])?;
-            let exact = exact::query(options, &layout, &head, &head.queries[0], &result);
+            let judged = attention::judge(&options, &layout, &head, 0, result.clone());
+            let [of_score, _, of_context] = judged.operators().map(|judged| judged.exact.differing);
             let steps = [
                 ("score", [context, head_dim], &result.score),
                 ("context", [head_dim, context], &result.context),
             ];
-            let part = |((operator, matrix, step), exact): (_, report::Exact)| {
+            let part = |((operator, matrix, step), differing): (_, u64)| {
                 let step: &Step = step;
-                let side = side(&step.statistics, matrix, exact.differing, &module);
+                let side = side(&step.statistics, matrix, differing, &module);
                 Part { operator, matrix, side }
             };
-            Ok(steps.into_iter().zip(exact).map(part).collect())
+            Ok(steps.into_iter().zip([of_score, of_context]).map(part).collect())
         }
     }
 }

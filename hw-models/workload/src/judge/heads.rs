@@ -1,54 +1,125 @@
 // SPDX-License-Identifier: MIT
-//! Attention of a head beside float64 of the same K, V and Q, stage by stage.
+//! Attention of a head beside `golden`'s of the same K, V and Q, stage by stage: each bit, and how far each result may be
+//! from float64.
 
-use crate::report::{Error, Stages};
-use crate::results::{Attention, scale};
-use half::f16;
-use pimlico_device::Normalise;
-use pimlico_golden::attention as golden;
-use pimlico_golden::error::ErrorReport;
-use pimlico_golden::format::Format;
+use super::results::{Beside, judgement};
+use crate::report::{Error, Stages, Verdict};
+use crate::results::{Attention, Summed, scale};
+use pimlico_device::gemv::TILE_WORDS;
+use pimlico_device::mapping::BURST;
+use pimlico_device::{Normalise, SumFormat};
+use pimlico_golden::head::{self as golden, HeadMade, HeadOrder};
+use pimlico_golden::native::{ContextOrder, DotOrder};
 use pimlico_model::data::Head;
 
-/// Errors of each stage against float64 of what it was given, and of the whole.
-pub fn errors(head: &Head, result: &Attention, normalise: Normalise) -> Stages {
-    let queries: Vec<&[u16]> = head.queries.iter().map(Vec::as_slice).collect();
-    errors_of(&queries, head, result, normalise)
+/// What the results of heads are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadJudgement {
+    /// Errors of each stage against float64 of what it was given, and of the whole.
+    pub stages: Stages,
+    /// Scores, weights and context.
+    pub parts: [Verdict; 3],
+    /// Outputs that are further from float64 than their bounds, from the scores or from K, V and Q.
+    output: Verdict,
 }
 
-/// The same of some of a head's queries, of which the results are.
-pub fn errors_of(
-    queries: &[&[u16]],
-    head: &Head,
-    result: &Attention,
-    normalise: Normalise,
-) -> Stages {
-    let format = Format::BINARY16;
-    let mut worst = Stages::default();
-    for (n, &q) in queries.iter().enumerate() {
-        let scale = scale(q.len());
-        let (scores, weights, context) =
-            (&result.scores[n], &result.weights[n], &result.context[n]);
-        let exact = golden::attention(format, q, &head.k, &head.v, scale);
-        let mut of_scores = golden::weights_from_scores(format, scores, scale);
-        let from_scores = golden::weighted_sum(format, &of_scores, &head.v);
-        let mut from_weights = golden::context_from_weights(format, weights, &head.v);
-        if normalise == Normalise::Late {
-            // What the weights are then: exponentials, the largest of them 1. Their sum divides.
-            let largest = of_scores.iter().copied().fold(0.0, f64::max);
-            of_scores.iter_mut().for_each(|weight| *weight /= largest);
-            let sum: f64 = weights.iter().map(|&w| f16::from_bits(w).to_f64()).sum();
-            from_weights.iter_mut().for_each(|element| *element /= sum);
+impl HeadJudgement {
+    /// Of two heads.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            stages: self.stages.worse(other.stages),
+            parts: std::array::from_fn(|n| self.parts[n].and(other.parts[n])),
+            output: self.output.and(other.output),
         }
-        let error =
-            |got: &[u16], reference: &[f64]| Error::from(ErrorReport::new(format, got, reference));
-        worst = worst.worse(Stages {
-            score: error(scores, &exact.scores),
-            softmax: error(weights, &of_scores),
-            context: error(context, &from_weights),
-            output_from_scores: error(context, &from_scores),
-            output: error(context, &exact.context),
-        });
     }
-    worst
+
+    /// All as one operator, whose error is that of the output.
+    pub fn whole(&self) -> Verdict {
+        let parts = self.parts.into_iter().fold(Verdict::default(), Verdict::and);
+        Verdict { error: self.stages.output, ..parts.and(self.output) }
+    }
+
+    /// Scores, softmax and context as operators.
+    pub fn operators(&self) -> [Verdict; 3] {
+        let [score, softmax, context] = self.parts;
+        let error = context.error;
+        [score, softmax, Verdict { error, ..context.and(self.output) }]
+    }
+
+    /// With the query heads counted from the first of an operator, whose number `first` is.
+    pub fn from(mut self, first: usize) -> Self {
+        for part in self.parts.iter_mut().chain([&mut self.output]) {
+            if let Some(head) = part.first.as_mut().and_then(|wrong| wrong.head.as_mut()) {
+                *head += first;
+            }
+        }
+        self
+    }
+
+    /// Of as many heads like these that were not run.
+    pub fn not_run(self) -> Self {
+        Self { parts: self.parts.map(Verdict::not_run), ..Self::default() }
+    }
+}
+
+/// Judges the results of a head's queries.
+pub fn judge(head: &Head, result: &Attention) -> HeadJudgement {
+    let all = 0..head.queries.len();
+    all.map(|n| judge_query(n, n, head, result)).fold(HeadJudgement::default(), HeadJudgement::and)
+}
+
+/// The same of one of the queries, whose results are number `n`.
+pub fn judge_query(number: usize, n: usize, head: &Head, result: &Attention) -> HeadJudgement {
+    let query = head.queries[number].as_slice();
+    let (scores, weights, context) = (&result.scores[n], &result.weights[n], &result.context[n]);
+    let made = HeadMade { scores, weights, context };
+    let of_order =
+        |order| golden::stages(&order, (query, &head.k, &head.v), scale(query.len()), &made);
+    let mut orders = orders(&result.summed[n]).into_iter();
+    let first = of_order(orders.next().expect("a head has an order"));
+    // A program of one's own may end its sums where that of another shape does.
+    let is_other = |stages: &golden::Stages| stages.context.bits != *context;
+    let stages = match is_other(&first) {
+        true => orders.map(of_order).find(|stages| !is_other(stages)).unwrap_or(first),
+        false => first,
+    };
+    let of = |result, got: &[u16], stage| judgement(got, &Beside::stage(result, number, stage));
+    let parts = [
+        of("score", scores, &stages.score),
+        of("weight", weights, &stages.softmax),
+        of("context", context, &stages.context),
+    ];
+    let from_scores = of("context", context, &stages.output_from_scores);
+    let output = of("context", context, &stages.output);
+    HeadJudgement {
+        stages: Stages {
+            score: parts[0].error,
+            softmax: parts[1].error,
+            context: parts[2].error,
+            output_from_scores: from_scores.error,
+            output: output.error,
+        },
+        parts,
+        output: Verdict { error: Error::default(), ..from_scores.and(output) },
+    }
+}
+
+/// The orders that the sums of a head may have.
+fn orders(summed: &Summed) -> Vec<HeadOrder> {
+    match summed {
+        Summed::Rank { normalise, sums, tokens } => {
+            let wide = *sums == SumFormat::Binary32;
+            let order = |&tokens: &usize| HeadOrder {
+                score: DotOrder::Chips { wide, tile: TILE_WORDS * BURST },
+                context: ContextOrder::Groups { wide, tokens },
+                late: *normalise == Normalise::Late,
+            };
+            tokens.iter().map(order).collect()
+        }
+        Summed::Module { score, context } => vec![HeadOrder {
+            score: DotOrder::Beats { part: *score },
+            context: ContextOrder::Beats { part: *context },
+            late: false,
+        }],
+    }
 }

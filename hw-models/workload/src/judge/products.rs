@@ -1,28 +1,48 @@
 // SPDX-License-Identifier: MIT
-//! Matrices times vectors beside float64 of the same operands.
+//! Matrices times vectors beside `golden`'s of the same operands: each bit, and how far each output may be from float64.
 
-use crate::report::Error;
-use half::f16;
-use half::slice::{HalfBitsSliceExt, HalfFloatSliceExt};
-use pimlico_golden::error::ErrorReport;
-use pimlico_golden::format::Format;
+use super::results::{Beside, judgement};
+use crate::report::Verdict;
+use pimlico_device::aim::AimOptions;
+use pimlico_device::gemv::tile_words;
+use pimlico_device::mapping::BURST;
+use pimlico_device::{Config, SumFormat};
+use pimlico_golden::native::DotOrder;
+use pimlico_golden::product::{Output, Vector};
+
+/// The order in which outputs are summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductOrder(pub(super) DotOrder);
+
+impl ProductOrder {
+    /// On a rank.
+    pub fn on_rank(config: &Config, sums: SumFormat) -> Self {
+        let wide = sums == SumFormat::Binary32;
+        Self(DotOrder::Chips { wide, tile: tile_words(config.columns()) * BURST })
+    }
+
+    /// On a module of AiM channels, of a matrix of so many rows.
+    pub fn on_module(options: &AimOptions, rows: usize) -> Self {
+        let part = if options.sums_stay(rows) { usize::MAX } else { options.tile() };
+        Self(DotOrder::Beats { part })
+    }
+}
 
 /// What is right, row by row: rows are seen once and need not be kept.
 pub struct Reference {
-    vector: Vec<f64>,
-    expected: Vec<f64>,
+    vector: Vector,
+    expected: Vec<Output>,
 }
 
 impl Reference {
     /// Of a matrix of so many rows and a vector.
-    pub fn of(vector: &[u16], rows: usize) -> Self {
-        let vector = vector.iter().map(|&bits| f16::from_bits(bits).to_f64()).collect();
-        Self { vector, expected: Vec::with_capacity(rows) }
+    pub fn of(order: ProductOrder, vector: &[u16], rows: usize) -> Self {
+        Self { vector: Vector::new(order.0, vector), expected: Vec::with_capacity(rows) }
     }
 
     /// The next row of the matrix.
     pub fn see(&mut self, row: &[u16]) {
-        self.expected.push(dot(row, &self.vector));
+        self.expected.push(self.vector.times(row));
     }
 
     /// How many rows were seen.
@@ -40,7 +60,7 @@ impl Reference {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Products {
     outputs: Vec<u16>,
-    expected: Vec<f64>,
+    expected: Vec<Output>,
 }
 
 impl Products {
@@ -50,42 +70,25 @@ impl Products {
         self.expected.extend_from_slice(&more.expected);
     }
 
-    /// The error of all of them.
-    pub fn error(&self) -> Error {
-        ErrorReport::new(Format::BINARY16, &self.outputs, &self.expected).into()
+    /// What all of them are.
+    pub fn judgement(&self) -> Verdict {
+        let of = |part: fn(&Output) -> f64| self.expected.iter().map(part).collect::<Vec<f64>>();
+        let bits: Vec<u16> = self.expected.iter().map(|output| output.bits).collect();
+        let (real, bounds) = (of(|output| output.real), of(|output| output.bound));
+        let beside =
+            Beside { result: "output", head: None, bits: &bits, real: &real, bounds: &bounds };
+        judgement(&self.outputs, &beside)
     }
 }
 
-/// The error of a matrix times a vector.
-pub fn product_error(matrix: &[Vec<u16>], vector: &[u16], outputs: &[u16]) -> Error {
-    let mut reference = Reference::of(vector, matrix.len());
+/// What the outputs of a matrix times a vector are.
+pub fn product(
+    order: ProductOrder,
+    matrix: &[Vec<u16>],
+    vector: &[u16],
+    outputs: &[u16],
+) -> Verdict {
+    let mut reference = Reference::of(order, vector, matrix.len());
     matrix.iter().for_each(|row| reference.see(row));
-    reference.beside(outputs.to_vec()).error()
-}
-
-impl From<ErrorReport> for Error {
-    fn from(report: ErrorReport) -> Self {
-        let ErrorReport { max_ulp, max_relative, rms_relative } = report;
-        Self { max_ulp, max_relative, rms_relative }
-    }
-}
-
-/// Sums that a dot product is made of, so that no addition waits for the one before.
-const SUMS: usize = 8;
-
-/// The dot product of a row of a matrix with a vector, in float64. Products of binary16 numbers are exact.
-fn dot(row: &[u16], vector: &[f64]) -> f64 {
-    const BATCH: usize = 16 * SUMS;
-    let (mut sums, mut wide) = ([0.0; SUMS], [0.0f32; BATCH]);
-    for (row, vector) in row.chunks(BATCH).zip(vector.chunks(BATCH)) {
-        let row = row.reinterpret_cast::<f16>();
-        row.convert_to_f32_slice(&mut wide[..row.len()]);
-        wide[row.len()..].fill(0.0);
-        for (wide, vector) in wide.chunks_exact(SUMS).zip(vector.chunks(SUMS)) {
-            for ((sum, &a), b) in sums.iter_mut().zip(wide).zip(vector) {
-                *sum += f64::from(a) * b;
-            }
-        }
-    }
-    sums.iter().sum()
+    reference.beside(outputs.to_vec()).judgement()
 }

@@ -3,11 +3,11 @@
 
 use super::gemv::Slot;
 use crate::placement::NoRoom;
-use crate::results::{Attention, scale};
+use crate::results::{Attention, Summed, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::{self, HeadLayout, LayoutError};
-use pimlico_device::{Config, DeviceError, RankDevice};
+use pimlico_device::{Config, DeviceError, Options, RankDevice};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
 use pimlico_host::kv_cache::TransferError;
@@ -259,6 +259,7 @@ impl Requests {
             whole.scores.extend(part.scores);
             whole.weights.extend(part.weights);
             whole.context.extend(part.context);
+            whole.summed.extend(part.summed);
             let begin_tck = whole.statistics.cycles;
             whole.transfers.extend(part.transfers.into_iter().map(|part| part.after(begin_tck)));
             whole.statistics = whole.statistics.and(part.statistics);
@@ -333,6 +334,23 @@ impl Requests {
         context.iter_mut().for_each(|head| head.truncate(layout.head_dim));
         let (scores, weights) = (complete("score", scores)?, complete("softmax", weights)?);
         let transfers = rank.take_transfers();
-        Ok(Attention { scores, weights, context, statistics, transfers })
+        let summed = vec![self.summed(rank, layout, heads); heads];
+        Ok(Attention { scores, weights, context, summed, statistics, transfers })
+    }
+
+    /// How the sums of so many heads at once are formed. Of several sums, heads or parts of V, each leaves the banks with
+    /// a row; a sum that is alone, with a pass.
+    fn summed(&self, rank: &dyn RankDevice, layout: &HeadLayout, heads: usize) -> Summed {
+        let Options { normalise, sums, .. } = rank.options();
+        let row = layout.columns() * layout.groups();
+        let used = program::score_buffer_use(layout, heads);
+        let pass = if used.kind == Passes::One { usize::MAX } else { used.block };
+        let tokens = match (heads * layout.parts(), &self.program) {
+            (1, None) => vec![pass],
+            (_, None) => vec![row],
+            (1, Some(_)) => vec![pass, row],
+            (_, Some(_)) => vec![row, pass],
+        };
+        Summed::Rank { normalise, sums, tokens }
     }
 }

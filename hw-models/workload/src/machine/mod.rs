@@ -15,12 +15,12 @@ pub use ranks::OnRanks;
 pub use weights::{Matrix, Weights};
 
 use crate::error::WorkloadError;
-use crate::judge::Findings;
+use crate::judge::{Findings, ProductOrder};
 use crate::report::link::Crossing;
-use crate::report::{Error, Load, Operator, Spread, Together, Written};
+use crate::report::{Load, Operator, Spread, Together, Verdict, Written};
 use crate::results::Attention;
+use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Normalise, Statistics};
 use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_model::data::Head;
 
@@ -91,8 +91,8 @@ impl From<Together> for Ran {
 
 /// A device that has room for a model's matrices, and for K and V of its tokens.
 pub trait Machine {
-    /// Whether it normalises weights or the context.
-    fn normalise(&self) -> Normalise;
+    /// The order in which it sums up the outputs of a matrix of so many rows.
+    fn order(&self, rows: usize) -> ProductOrder;
 
     /// Writes the matrices into the banks.
     fn load(&mut self) -> Result<Written, WorkloadError>;
@@ -123,7 +123,7 @@ pub trait Machine {
     fn append_operator(&self, written: &Written) -> Operator;
 
     /// What is to know of an operator that ran here.
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator;
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator;
 
     /// What is to know of what was written here.
     fn load_report(&self, written: &Written) -> Load;

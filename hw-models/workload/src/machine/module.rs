@@ -4,18 +4,18 @@
 //! it.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
-use crate::aim::attention::{SideBySide, append_operator, run_queries};
+use crate::aim::attention::{SideBySide, append_operator, run_queries, summed};
 use crate::aim::{Groups, idle_note};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
-use crate::judge::Findings;
 use crate::judge::pins::PinLog;
+use crate::judge::{Findings, ProductOrder};
 use crate::placement::NoRows;
 use crate::report::link::Crossing;
-use crate::report::{Error, Load, Operator, Written};
+use crate::report::{Load, Operator, Verdict, Written};
 use crate::results::Attention;
+use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
-use pimlico_device::{Config, Normalise};
 use pimlico_model::data::Head;
 use std::cell::Cell;
 
@@ -112,8 +112,8 @@ fn place(
 }
 
 impl Machine for OnModule<'_> {
-    fn normalise(&self) -> Normalise {
-        Normalise::Early
+    fn order(&self, rows: usize) -> ProductOrder {
+        ProductOrder::on_module(&self.module.module_options(), rows)
     }
 
     fn load(&mut self) -> Result<Written, WorkloadError> {
@@ -191,6 +191,7 @@ impl Machine for OnModule<'_> {
                     }
                     let elements = layout.head_dim();
                     cost.link = cost.link.and(Crossing::elements(elements, elements));
+                    head.summed.push(summed(&self.module.options(), &layout));
                     head.scores.push(result.score.values);
                     head.weights.push(result.softmax.values);
                     head.context.push(result.context.values);
@@ -205,9 +206,9 @@ impl Machine for OnModule<'_> {
         append_operator(&self.module, written)
     }
 
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {
         let together = ran.together.unwrap_or_default();
-        let operator = self.module.operator(kind.name(), &together, macs, error);
+        let operator = self.module.operator(kind.name(), &together, macs, judged);
         operator.on_link(self.module.config(), ran.link)
     }
 

@@ -6,19 +6,17 @@
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
-use crate::judge::Findings;
 use crate::judge::pins::PinLog;
+use crate::judge::{Findings, ProductOrder};
 use crate::l3::attention::{AttentionError, Part, Requests, padding_notes};
 use crate::l3::gemv;
 use crate::placement::Placement;
-use crate::report::{self, Error, Load, Operator, Spread, Written};
+use crate::report::{self, Load, Operator, Spread, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{
-    CHIPS, Config, Mdq, Normalise, RankDevice, RankRun, Ranks, Statistics, Topology,
-};
+use pimlico_device::{CHIPS, Config, Mdq, RankDevice, RankRun, Ranks, Statistics, Topology};
 use pimlico_dpa::ENTRIES;
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
@@ -218,8 +216,8 @@ fn place(
 }
 
 impl Machine for OnRanks<'_> {
-    fn normalise(&self) -> Normalise {
-        self.members[0].rank.options().normalise
+    fn order(&self, _: usize) -> ProductOrder {
+        ProductOrder::on_rank(&self.config, self.members[0].rank.options().sums)
     }
 
     fn load(&mut self) -> Result<Written, WorkloadError> {
@@ -252,6 +250,7 @@ impl Machine for OnRanks<'_> {
             // Beside the entries of K and V, which stay.
             let slot = member.requests.free(1);
             let driver = member.requests.driver_mut();
+            member.rank.label(kind.name(), String::new());
             let product =
                 gemv::multiply_in(slot, driver, member.rank, (&layout, vector), io_buffers);
             let (of_block, cost) =
@@ -292,6 +291,7 @@ impl Machine for OnRanks<'_> {
             let rows = KvRows::adjacent(&self.layers[layer].caches[number].1)
                 .map_err(AttentionError::from)?;
             let Member { rank: device, requests, pins, .. } = &mut self.members[rank];
+            device.label(Kind::Attention.name(), number.to_string());
             let mut result = requests.run(*device, part, &layout, &rows, &head.queries)?;
             let mdq = pins.bursts(device.tck() - result.statistics.cycles);
             let transfers = std::mem::take(&mut result.transfers);
@@ -310,18 +310,18 @@ impl Machine for OnRanks<'_> {
     fn append_operator(&self, written: &Written) -> Operator {
         match (self.together, &written.spread) {
             (Some(ranks), Some(spread)) => {
-                Operator::on_ranks(report::APPEND, ranks, spread, 0, Error::default())
+                Operator::on_ranks(report::APPEND, ranks, spread, 0, Verdict::default())
             }
             _ => Operator::written(&self.config, &written.cost),
         }
     }
 
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, error: Error) -> Operator {
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {
         match (self.together, &ran.spread) {
             (Some(ranks), Some(spread)) => {
-                Operator::on_ranks(kind.name(), ranks, spread, macs, error)
+                Operator::on_ranks(kind.name(), ranks, spread, macs, judged)
             }
-            _ => Operator::on_device(kind.name(), &self.config, &ran.statistics, macs, error),
+            _ => Operator::on_device(kind.name(), &self.config, &ran.statistics, macs, judged),
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of operators that groups of channels run side by side, told the same.
 
-use super::{Error, Operator, Slots, commands, ns};
+use super::{Operator, Slots, Verdict, commands, ns};
 use pimlico_device::energy::{Energy, Power};
 use pimlico_device::{Config, Statistics};
 
@@ -51,7 +51,7 @@ impl Operator {
         channels: usize,
         together: &Together,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let Together { groups, of_group, busy } = *together;
         let cycles = of_group.cycles;
@@ -62,7 +62,7 @@ impl Operator {
             set_up: of_group.set_up,
             slots: Slots::new(config, &of_group, macs.div_ceil((groups * channels).max(1) as u64)),
             commands: commands(&of_group),
-            ..Self::new(operator, config, channels, &of_all, macs, error)
+            ..Self::new(operator, config, channels, &of_all, macs, judgement)
         }
         .with_energy(energy(config, groups * channels, &of_group))
     }

@@ -4,6 +4,7 @@
 pub mod decode;
 mod groups;
 mod job;
+mod judgement;
 pub mod link;
 mod power;
 mod ranks;
@@ -12,6 +13,7 @@ mod system;
 
 pub use groups::Together;
 pub use job::{JobPart, JobReport};
+pub use judgement::{Exact, Judged, Verdict, Wrong};
 use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, SetUp, Statistics};
@@ -82,6 +84,8 @@ pub struct Report {
     pub load: Load,
     /// What the host wrote so that programs could run.
     pub set_up: SetUpReport,
+    /// What of the results was judged, and how.
+    pub judged: Judged,
     /// Differences between model and RTL; only in lockstep.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mismatches: Option<u64>,
@@ -302,31 +306,12 @@ pub struct Operator {
     pub energy: Option<Energy>,
     /// The result against float64 of this operator on the same binary16 inputs.
     pub error: Error,
-    /// The result against `golden`'s, bit for bit, where that was done.
+    /// The result against `golden`'s, bit for bit, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exact: Option<Exact>,
-}
-
-/// Results against those of `golden` that are summed up in the contract's order, bit for bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Exact {
-    /// Results that there are.
-    pub outputs: u64,
-    /// How many of them were compared.
-    pub checked: u64,
-    /// How many of these differ.
-    pub differing: u64,
-}
-
-impl Exact {
-    /// Of two sets of results.
-    pub fn and(self, other: Self) -> Self {
-        Self {
-            outputs: self.outputs + other.outputs,
-            checked: self.checked + other.checked,
-            differing: self.differing + other.differing,
-        }
-    }
+    /// Both, and what is wrong.
+    #[serde(skip)]
+    pub judgement: Verdict,
 }
 
 /// Energy by what takes it, in pJ; see [`pimlico_device::energy`].
@@ -427,6 +412,9 @@ pub struct Error {
     pub max_relative: f64,
     /// Root mean square of the errors relative to the reference's largest element.
     pub rms_relative: f64,
+    /// The largest bound of an element's error, relative to the same: what the order of operations allows
+    /// (`pimlico_golden::bound`, `pimlico_golden::head`). Each element has its own.
+    pub bound: f64,
 }
 
 impl Error {
@@ -436,6 +424,7 @@ impl Error {
             max_ulp: self.max_ulp.max(other.max_ulp),
             max_relative: self.max_relative.max(other.max_relative),
             rms_relative: self.rms_relative.max(other.rms_relative),
+            bound: self.bound.max(other.bound),
         }
     }
 }
@@ -466,15 +455,15 @@ impl Operator {
         config: &Config,
         statistics: &Statistics,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let energy = Power::of(config).map(|power| power.energy(config, statistics));
-        Self::new(operator, config, 1, statistics, macs, error).with_energy(energy)
+        Self::new(operator, config, 1, statistics, macs, judgement).with_energy(energy)
     }
 
     /// Adding K and V of a token on a rank.
     pub fn written(config: &Config, cost: &Statistics) -> Self {
-        Self::on_device(APPEND, config, cost, 0, Error::default())
+        Self::on_device(APPEND, config, cost, 0, Verdict::default())
     }
 
     /// With what crosses the link, where there is one.
@@ -498,7 +487,7 @@ impl Operator {
         channels: usize,
         statistics: &Statistics,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let Statistics { cycles, bus_cycles, .. } = *statistics;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
@@ -524,8 +513,9 @@ impl Operator {
             energy_pj: None,
             energy_least_pj: None,
             energy: None,
-            error,
-            exact: None,
+            error: judgement.error,
+            exact: Some(judgement.exact).filter(|exact| exact.outputs > 0),
+            judgement,
         }
     }
 }

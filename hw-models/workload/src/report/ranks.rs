@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of operators that are spread over the ranks of a device.
 
-use super::{ELEMENT_BYTES, Error, Load, Operator, Slots, ns};
+use super::{ELEMENT_BYTES, Load, Operator, Slots, Verdict, ns};
 use crate::placement;
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Lost, Mdq, RankRun, Ranks, Statistics, Topology};
@@ -223,12 +223,12 @@ impl Operator {
         ranks: &Ranks,
         spread: &Spread,
         macs: u64,
-        error: Error,
+        judgement: Verdict,
     ) -> Self {
         let (config, count) = (ranks.config(), ranks.topology().count());
         let cycles = spread.cycles;
         let of_all = Statistics { cycles: cycles * count as u64, ..spread.sum };
-        let operator = Self::new(operator, config, 1, &of_all, macs, error);
+        let operator = Self::new(operator, config, 1, &of_all, macs, judgement);
         Self {
             cycles,
             ns: ns(config, cycles),

@@ -58,4 +58,7 @@ pub struct ModuleReport {
     pub io_buffers: &'static str,
     /// Whether the channels change between the modes of banks and registers.
     pub mode_change: bool,
+    /// Clocks from a beat of a PU to its result, if they are not those of the RTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pu_clocks: Option<u64>,
 }

@@ -39,6 +39,9 @@ pub trait System {
     /// Whether tasks can be laid out, and all of them have room: before any data are made.
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError>;
 
+    /// Bytes of this machine's memory that a run of tasks which can be laid out takes, about.
+    fn memory(&self, plan: &TaskPlan) -> Result<u128, WorkloadError>;
+
     /// Runs tasks that have been checked, one after the other.
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError>;
 

@@ -5,12 +5,14 @@
 use super::System;
 use crate::aim::{Groups, attention, idle_note, matrix};
 use crate::error::WorkloadError;
+use crate::host_memory;
 use crate::judge::pins::PinLog;
 use crate::machine::{Machine, OnModule, Resident};
 use crate::outcome::Outcome;
 use crate::placement::{self, NoRows};
 use crate::report::{self, Load, ModuleReport, ScoreBuffer, Stages, Written};
 use crate::task::{AttentionTask, Progress, Task, TaskPlan};
+use pimlico_device::aim::Pu;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise};
 use pimlico_host::aim::AimHost;
@@ -59,6 +61,7 @@ impl System for Module<'_> {
                 groups: Some(self.module.count()).filter(|&groups| groups > 1),
                 io_buffers: options.io_buffers.name(),
                 mode_change: options.changes_mode(),
+                pu_clocks: (options.pu_clocks != Pu::LATENCY).then_some(options.pu_clocks),
             }),
             topology: None,
             refresh: options.refresh,
@@ -88,6 +91,24 @@ impl System for Module<'_> {
         Ok(NoRows::check(self.module.config(), plan.layers, rows)?)
     }
 
+    fn memory(&self, plan: &TaskPlan) -> Result<u128, WorkloadError> {
+        let options = self.module.module_options();
+        let (mut rows, mut host) = (0, 0);
+        for task in &plan.tasks {
+            rows = rows.max(match task {
+                Task::Matrix(_) => self.bank_rows(task)?,
+                Task::Attention(task) => {
+                    let layouts = attention::layouts(&self.module, task)?;
+                    layouts.last().map_or(0, |head| head.v.end_row() as u64)
+                }
+            });
+            let at_once = if matches!(task, Task::Attention(_)) { self.module.count() } else { 1 };
+            host = host.max(at_once as u128 * host_memory::of_task(task, options.pus()));
+        }
+        let cells = host_memory::of_rows(self.module.config(), rows, options.channels);
+        Ok(host_memory::BESIDE + cells + host)
+    }
+
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let all = plan.elements();
         let (mut operators, mut notes) = (Vec::new(), Vec::new());
@@ -97,7 +118,9 @@ impl System for Module<'_> {
             bank_rows += self.bank_rows(task)?;
             match task {
                 Task::Matrix(task) => {
-                    let product = matrix::product(&mut self.module, task)?;
+                    let product = matrix::product(&mut self.module, task, |done| {
+                        progress(elements + done, all);
+                    })?;
                     operators.push(product.operator);
                     written = written.and(product.written);
                 }
@@ -111,7 +134,7 @@ impl System for Module<'_> {
                     written = written.and(heads.written);
                     notes.extend(heads.reopened.note());
                     notes.extend(heads.sample.map(|(run, all)| {
-                        format!("timing only: {run} of {all} heads were run, one of each kind; the errors are theirs")
+                        format!("timing only: {run} of {all} heads were run, one of each kind; the errors are theirs, and no result of the others is judged")
                     }));
                     notes.extend(idle_note(heads.idle.0, heads.idle.1, "queries"));
                 }

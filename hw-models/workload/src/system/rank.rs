@@ -3,7 +3,8 @@
 
 use super::System;
 use crate::error::WorkloadError;
-use crate::judge::heads;
+use crate::host_memory;
+use crate::judge::heads::{self, HeadJudgement};
 use crate::judge::pins::PinLog;
 use crate::l3::attention::{self, AttentionError, Requests};
 use crate::l3::gemv;
@@ -88,17 +89,21 @@ impl<'a> Rank<'a> {
         task: &MatrixTask,
         io_buffers: IoBuffers,
         so_far: &mut SoFar,
+        progress: impl Fn(u64),
     ) -> Result<(), WorkloadError> {
         let MatrixTask { operator, rows, columns, seed } = *task;
         let of_matrix = |error| WorkloadError::matrix(operator, error);
         let layout = MatrixLayout::new(self.rank.config(), rows, columns);
         let layout = layout.map_err(|error| of_matrix(error.into()))?;
         let (data, program) = (Synthetic::new(columns, seed), self.setup.program.as_deref());
-        let block = gemv::block(self.rank, host, &layout, data, io_buffers, program);
+        let before = so_far.elements;
+        let progress = |elements| progress(before + elements);
+        self.rank.label(operator, String::new());
+        let block = gemv::block(self.rank, host, &layout, data, io_buffers, program, &progress);
         let block = block.map_err(of_matrix)?;
         let (config, macs) = (self.rank.config(), (rows * columns) as u64);
-        let error = block.judged.error();
-        so_far.operators.push(Operator::on_device(operator, config, &block.cost, macs, error));
+        let judged = block.judged.judgement();
+        so_far.operators.push(Operator::on_device(operator, config, &block.cost, macs, judged));
         so_far.load = so_far.load.and(block.load);
         so_far.load_bytes += gemv::bytes(&layout);
         so_far.elements += macs;
@@ -126,7 +131,7 @@ impl<'a> Rank<'a> {
         if let Some(program) = &self.setup.program {
             requests.set_program(program.clone());
         }
-        let (mut cost, mut stages) = (Statistics::default(), Stages::default());
+        let (mut cost, mut judged) = (Statistics::default(), HeadJudgement::default());
         let mut append = Statistics::default();
         for kv_head in 0..task.kv_heads() {
             let group = task.group_of(kv_head);
@@ -145,22 +150,26 @@ impl<'a> Rank<'a> {
                 }
             }
             for (n, (layout, head)) in layouts.iter().zip(&of_requests).enumerate() {
+                let part = match layouts.len() {
+                    1 => kv_head.to_string(),
+                    _ => format!("{kv_head}, request {n}"),
+                };
+                self.rank.label("attention", part);
                 let result = requests.run(self.rank, n, layout, &rows[n], &head.queries)?;
                 cost = cost.and(result.statistics);
-                let normalise = self.rank.options().normalise;
-                stages = stages.worse(heads::errors(head, &result, normalise));
+                judged = judged.and(heads::judge(head, &result).from(kv_head * task.group));
                 so_far.elements += (2 * layout.context * task.head_dim) as u64;
                 progress(so_far.elements);
             }
         }
         let macs = Task::Attention(task.clone()).macs();
         let operator =
-            Operator::on_device("attention", self.rank.config(), &cost, macs, stages.output);
+            Operator::on_device("attention", self.rank.config(), &cost, macs, judged.whole());
         if task.appends {
             so_far.operators.push(Operator::written(self.rank.config(), &append));
         }
         so_far.operators.push(operator);
-        so_far.stages = so_far.stages.worse(stages);
+        so_far.stages = so_far.stages.worse(judged.stages);
         Ok(())
     }
 }
@@ -215,6 +224,22 @@ impl System for Rank<'_> {
         Ok(Placement::new(config, Topology::ONE).check_room(config, &[rows], plan.layers)?)
     }
 
+    fn memory(&self, plan: &TaskPlan) -> Result<u128, WorkloadError> {
+        let config = self.rank.config();
+        let (mut rows, mut host) = (0, 0);
+        for task in &plan.tasks {
+            // All tasks begin in the same row; K and V heads follow each other in the rows of the first.
+            rows = rows.max(match task {
+                Task::Matrix(_) => self.bank_rows(task)?,
+                Task::Attention(task) => {
+                    self.layouts(task)?.last().map_or(0, |layout| layout.end_row() as u64)
+                }
+            });
+            host = host.max(host_memory::of_task(task, config.banks()));
+        }
+        Ok(host_memory::BESIDE + host_memory::of_rows(config, rows, 1) + host)
+    }
+
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let mut host = HostPort::of(self.rank.config())
             .map_err(|error| WorkloadError::from(kv_cache::TransferError::from(error)))?;
@@ -223,7 +248,10 @@ impl System for Rank<'_> {
         for task in &plan.tasks {
             bank_rows += self.bank_rows(task)?;
             match task {
-                Task::Matrix(task) => self.matrix(&mut host, task, plan.io_buffers, &mut so_far)?,
+                Task::Matrix(task) => {
+                    let progress = |done| progress(done, all);
+                    self.matrix(&mut host, task, plan.io_buffers, &mut so_far, progress)?;
+                }
                 Task::Attention(task) => {
                     self.attention(&mut host, task, &mut so_far, |done| progress(done, all))?;
                 }

@@ -13,16 +13,18 @@
 use super::System;
 use super::rank::{padding_notes, score_buffer};
 use crate::error::WorkloadError;
+use crate::host_memory;
 use crate::judge::Findings;
+use crate::judge::Products;
+use crate::judge::heads::{self, HeadJudgement};
 use crate::judge::pins::PinLog;
-use crate::judge::{Products, heads};
 use crate::l3::attention::{self, AttentionError};
 use crate::l3::gemv;
 use crate::machine::{Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
-use crate::report::{self, Error, Load, Operator, ScoreBuffer, Spread, Stages};
+use crate::report::{self, Load, Operator, ScoreBuffer, Spread, Stages, Verdict};
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -117,7 +119,7 @@ struct Done {
 /// What it made, beside what is right.
 enum Judged {
     Rows(Products),
-    Head(Stages),
+    Head(Box<HeadJudgement>),
 }
 
 impl<'a> ManyRanks<'a> {
@@ -169,6 +171,7 @@ impl<'a> ManyRanks<'a> {
         });
         let layouts = layouts.collect::<Result<Vec<_>, _>>()?;
         let kv_heads = task.kv_heads();
+        self.check_heads(kv_heads, &layouts)?;
         let mut work = Vec::with_capacity(kv_heads * layouts.len());
         for kv_head in 0..kv_heads {
             let group = task.group_of(kv_head);
@@ -182,6 +185,14 @@ impl<'a> ManyRanks<'a> {
         Ok(work)
     }
 
+    /// Whether heads have room, if none is in the way of another: before there is a list of them.
+    fn check_heads(&self, kv_heads: usize, layouts: &[HeadLayout]) -> Result<(), WorkloadError> {
+        let rows: u64 = layouts.iter().map(|layout| layout.end_row() as u64).sum();
+        let ranks = self.ranks.topology().count();
+        let of_rank = rows.saturating_mul(kv_heads as u64) / ranks as u64;
+        Ok(self.placement().check_room(self.ranks.config(), &[of_rank], 1)?)
+    }
+
     /// Rows of the banks of each rank that pieces take.
     fn bank_rows(&self, pieces: &[Piece]) -> Vec<u64> {
         let mut bank_rows = vec![0u64; self.ranks.topology().count()];
@@ -191,10 +202,10 @@ impl<'a> ManyRanks<'a> {
         bank_rows
     }
 
-    /// A task, of what its pieces did, which are in the order of their ranks.
-    fn operator(&self, task: &Task, done: &[(&Piece, &Done)]) -> Operator {
+    /// A task, of what its pieces did, which are in the order of their ranks, and whether these were run themselves.
+    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> Operator {
         let mut runs: Vec<RankRun> = Vec::new();
-        for (piece, done) in done {
+        for (piece, done, _) in done {
             let next = RankRun {
                 rank: piece.rank,
                 statistics: done.statistics,
@@ -207,15 +218,15 @@ impl<'a> ManyRanks<'a> {
             }
         }
         let spread = Spread::new(self.ranks, &runs);
-        Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), error(done))
+        Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
     }
 
     /// Adding K and V of a task's last tokens, where it counts.
-    fn append(&self, done: &[(&Piece, &Done)]) -> Option<Operator> {
-        let writes = done.iter().filter_map(|(piece, done)| Some((piece.rank, done.append?)));
+    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<Operator> {
+        let writes = done.iter().filter_map(|(piece, done, _)| Some((piece.rank, done.append?)));
         let writes: Vec<_> = writes.collect();
         let spread = (!writes.is_empty()).then(|| Spread::of_writes(self.ranks, &writes))?;
-        Some(Operator::on_ranks(report::APPEND, self.ranks, &spread, 0, Error::default()))
+        Some(Operator::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
     }
 
     /// Writing all pieces, on all channels.
@@ -236,7 +247,7 @@ impl<'a> ManyRanks<'a> {
         }
         notes.extend(sample.map(|(run, all)| {
             format!(
-                "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs"
+                "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs, and no result of the others is judged"
             )
         }));
         notes
@@ -265,6 +276,28 @@ impl System for ManyRanks<'_> {
         Ok(self.placement().check_room(self.ranks.config(), &bank_rows, plan.layers)?)
     }
 
+    fn memory(&self, plan: &TaskPlan) -> Result<u128, WorkloadError> {
+        let (pieces, config) = (self.pieces(plan)?, self.ranks.config());
+        let of_piece = |piece: &Piece| {
+            let host = match &piece.work {
+                Work::Rows { operator, seed, layout, .. } => {
+                    let MatrixLayout { rows, columns, .. } = *layout;
+                    let task = MatrixTask { operator, rows, columns, seed: *seed };
+                    host_memory::of_task(&Task::Matrix(task), config.banks())
+                }
+                Work::Head { task, group, layout, .. } => {
+                    host_memory::of_head(task, *group, layout.context)
+                }
+            };
+            host_memory::of_rows(config, piece.work.bank_rows(), 1) + host
+        };
+        // Each thread has one piece at a time.
+        let threads = self.how.threads.clamp(1, pieces.len().max(1)) as u128;
+        let largest = pieces.iter().map(of_piece).max().unwrap_or(0);
+        let done = (pieces.len() * (size_of::<Piece>() + size_of::<Done>())) as u128;
+        Ok(host_memory::BESIDE + threads * largest + done)
+    }
+
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let pieces = self.pieces(plan)?;
         let How { threads, timing_only } = self.how;
@@ -274,18 +307,21 @@ impl System for ManyRanks<'_> {
         let work = |piece: &&Piece| run_piece(ranks, piece, plan.io_buffers);
         let done = parallel::map(&to_run, threads, elements, work, progress)?;
         let sample = (to_run.len() < pieces.len()).then_some((to_run.len(), pieces.len()));
+        let is_run = |(piece, n): (&Piece, &usize)| std::ptr::eq(piece, to_run[*n]);
+        let was_run: Vec<bool> = pieces.iter().zip(&of_piece).map(is_run).collect();
         let done: Vec<&Done> = of_piece.into_iter().map(|n| &done[n]).collect();
 
         let findings = |all: Findings, done: &&Done| all.and(done.findings.clone());
         let mut stages = Stages::default();
         for Done { result, .. } in &done {
             if let Judged::Head(of_head) = result {
-                stages = stages.worse(*of_head);
+                stages = stages.worse(of_head.stages);
             }
         }
         let operator = |(number, task): (usize, &Task)| {
-            let of_task = pieces.iter().zip(done.iter().copied());
-            let of_task = of_task.filter(|(piece, _)| piece.task == number);
+            let of_task = pieces.iter().zip(done.iter().copied()).zip(&was_run);
+            let of_task = of_task.map(|((piece, done), was_run)| (piece, done, *was_run));
+            let of_task = of_task.filter(|(piece, ..)| piece.task == number);
             let of_task = of_task.collect::<Vec<_>>();
             self.append(&of_task).into_iter().chain([self.operator(task, &of_task)])
         };
@@ -328,7 +364,9 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
         }
         Work::Head { task, number, group, layout } => {
             let shape = task.head_shape(*group, layout.context);
-            Ok(run_head(watched, task, layout, &Head::synthetic(shape, task.seed, *number))?)
+            let first = number / task.contexts.len() * task.group;
+            let head = Head::synthetic(shape, task.seed, *number);
+            Ok(run_head(watched, task, layout, &head, first)?)
         }
     }
 }
@@ -343,7 +381,7 @@ fn run_rows(
     io_buffers: IoBuffers,
 ) -> Result<Done, gemv::GemvError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None)?;
+    let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None, &|_| {})?;
     Ok(Done {
         statistics: Statistics { macs: (layout.rows * layout.columns) as u64, ..block.cost },
         transfers: rank.take_transfers(),
@@ -355,11 +393,13 @@ fn run_rows(
     })
 }
 
+/// Runs query heads, the first of which has the number `first`.
 fn run_head(
     (mut rank, pins): Watched,
     task: &AttentionTask,
     layout: &HeadLayout,
     head: &Head,
+    first: usize,
 ) -> Result<Done, AttentionError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
@@ -368,7 +408,7 @@ fn run_head(
         false => None,
     };
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
-    let stages = heads::errors(head, &result, rank.options().normalise);
+    let judged = heads::judge(head, &result).from(first);
     let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
     Ok(Done {
         statistics: Statistics { macs, ..result.statistics },
@@ -377,7 +417,7 @@ fn run_head(
         load: (load, kv_cache::bytes(layout)),
         append,
         findings: pins.findings(rank.tck()),
-        result: Judged::Head(stages),
+        result: Judged::Head(Box::new(judged)),
     })
 }
 
@@ -400,15 +440,19 @@ fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
     (kinds, of_piece)
 }
 
-/// The error of a matrix's outputs together, or the worst of the heads.
-fn error(done: &[(&Piece, &Done)]) -> Error {
-    let mut products: Option<Products> = None;
-    let mut worst = Stages::default();
-    for (_, done) in done {
+/// What a matrix's outputs are together, or all heads.
+fn judgement(done: &[(&Piece, &Done, bool)]) -> Verdict {
+    let (mut products, mut others) = (Products::default(), Verdict::default());
+    let mut heads = HeadJudgement::default();
+    for (_, done, was_run) in done {
         match &done.result {
-            Judged::Rows(of_block) => products.get_or_insert_default().extend(of_block),
-            Judged::Head(stages) => worst = worst.worse(*stages),
+            Judged::Rows(of_block) if *was_run => products.extend(of_block),
+            Judged::Rows(of_block) => others = others.and(of_block.judgement().not_run()),
+            Judged::Head(of_head) if *was_run => heads = heads.and(**of_head),
+            Judged::Head(of_head) => heads = heads.and(of_head.not_run()),
         }
     }
-    products.map_or(worst.output, |products| products.error())
+    let heads = heads.whole();
+    let rows = products.judgement().and(others);
+    Verdict { error: rows.error.worse(heads.error), ..rows.and(heads) }
 }

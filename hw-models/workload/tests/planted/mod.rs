@@ -268,6 +268,14 @@ impl Dimm for Planted {
         self.rank.start_timeline();
     }
 
+    fn label(&mut self, operator: &'static str, part: String) {
+        self.rank.label(operator, part);
+    }
+
+    fn leave_out(&mut self) {
+        self.rank.leave_out();
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.rank.timeline()
     }

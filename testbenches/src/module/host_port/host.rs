@@ -450,7 +450,8 @@ impl Host {
                 0..3 => Step::Open { bank, row },
                 3..6 => Step::Access { writes: any >> 13 & 1 != 0, bank, column },
                 6 if port.owner == Owner::Host => Step::Refresh,
-                6 => Step::Mode(bank % 8),
+                // MR0 and MR2, whose codes the bus is timed by.
+                6 => Step::Mode(2 * (bank & 1)),
                 _ if any >> 14 & 1 != 0 => Step::Mode(bank % 8),
                 _ => Step::Close(bank),
             });

@@ -157,6 +157,8 @@ fn timings(random: &mut Random) -> Timing {
     let cl = match random.below(8) {
         0 => 48,
         1 => cwl + 2 + random.below(47 - cwl),
+        // Those that MR0 has a code for.
+        2 | 3 => (cwl + 2).max(9 + random.below(24)),
         _ => (cwl + 2 + random.below(6)).min(48),
     };
     let (rp, rfc) = (1 + random.below(24), 1 + random.below(80));

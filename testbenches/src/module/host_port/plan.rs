@@ -13,8 +13,36 @@ const OWNERS: [&str; 3] = ["PinsHost", "PinsLeft", "PinsRun"];
 const WINDOWS: [&str; 4] = ["mailbox", "operands", "status", "results"];
 const WAYS: [&str; 2] = ["RD", "WR"];
 const MESSAGES: [&str; 4] = ["LOAD", "START", "refused", "operand"];
-const LOADS: [&str; 5] = ["command", "entry", "tokens", "segment", "clear"];
+const LOADS: [&str; 6] = ["command", "entry", "tokens", "segment", "clear", "layers"];
 const NUMBERS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
+/// A CL of no code, and those that MR0 has one for.
+const LATENCIES: [&str; 25] = [
+    "without a code",
+    "9",
+    "10",
+    "11",
+    "12",
+    "13",
+    "14",
+    "15",
+    "16",
+    "17",
+    "18",
+    "19",
+    "20",
+    "21",
+    "22",
+    "23",
+    "24",
+    "25",
+    "26",
+    "27",
+    "28",
+    "29",
+    "30",
+    "31",
+    "32",
+];
 const STREAMS: [&str; 2] = ["context", "outputs"];
 const EITHER: [&str; 2] = ["no", "yes"];
 const COMMANDS: [(PinCommand, &str); 8] = [
@@ -49,7 +77,7 @@ pub(super) fn plan(gear: usize, bins: &mut Bins) {
     bins.cross("command of the host, in", &commands, &OWNERS[..1]);
     bins.declare("code without a meaning", ["it occurs"]);
     bins.cross("mode register is set in", &NUMBERS, &OWNERS);
-    bins.declare("CL of an MR0", ["without a code", "with a code"]);
+    bins.declare("CL of an MR0", LATENCIES);
     bins.declare("CWL of an MR2", ["without a code", "with a code"]);
     bins.cross("PREA in", &OWNERS, &["no START waits", "a START waits"]);
     bins.cross("burst enters the queue in", &MESSAGES, &OWNERS);
@@ -154,7 +182,10 @@ fn pins(port: &Port, input: &HostPortIn, bins: &mut Bins) {
         bins.hit_cross("mode register is set in", pins.bank(), port.owner as usize);
         let timing = &input.timing_i;
         match pins.bank() {
-            0 => bins.hit("CL of an MR0", (9..=32).contains(&timing.cl).into()),
+            0 => {
+                let of_code = (9..=32).contains(&timing.cl);
+                bins.hit("CL of an MR0", if of_code { usize::from(timing.cl) - 8 } else { 0 });
+            }
             2 => bins
                 .hit("CWL of an MR2", [9, 10, 11, 12, 14, 16, 18, 20].contains(&timing.cwl).into()),
             _ => {}

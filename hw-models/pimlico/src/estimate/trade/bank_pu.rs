@@ -3,7 +3,7 @@
 
 use super::{ErrorReport, Options, POWER_CONTEXT, POWER_MODEL, head_of_rank};
 use crate::estimate::flow::{self, Flow};
-use crate::estimate::picture::{Bar, Panel, Picture, Scale};
+use crate::estimate::picture::{Bar, BarPanel, Picture, Scale};
 use crate::estimate::power::{self, DEFAULT_NODE_NM, WINDOW};
 use crate::estimate::power_report::{scale_28nm, working};
 use crate::estimate::sheet::{self, Sheet};
@@ -306,14 +306,14 @@ fn sheet(report: &Report) -> Sheet {
         columns: vec![
             "design",
             "GE",
-            "sized",
+            "sized, GE",
             "flip-flops",
             "FO4",
-            "mW score",
-            "context",
-            "idle",
-            "% glitches",
-            "mW at 28 nm",
+            "score, mW",
+            "context, mW",
+            "idle, mW",
+            "glitches, %",
+            "28 nm, mW",
             "of L3's",
             "cycles",
             "equal clocks",
@@ -336,7 +336,7 @@ fn picture(report: &Report) -> Picture {
                     text: text(value),
                 })
             });
-            Panel { title: title.to_owned(), bars: bars.collect(), scale: Scale::Linear }
+            BarPanel { title: title.to_owned(), bars: bars.collect(), scale: Scale::Linear }
         };
     let whole = |value: f64| grouped(value.round() as u64);
     let one = |value: f64| format!("{value:.1}");

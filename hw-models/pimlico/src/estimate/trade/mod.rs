@@ -33,18 +33,27 @@ pub struct TradeArguments {
 #[derive(Subcommand)]
 enum Choice {
     /// Subnormal numbers kept, or flushed to zero: a rank's units, attention heads
+    #[command(after_help = "Example:\n  pimlico estimate trade subnormals --context 1024")]
     Subnormals(Options),
     /// Sums of binary16 or binary32: a rank's units, attention heads
+    #[command(after_help = "Example:\n  pimlico estimate trade sums --context 1024")]
     Sums(Options),
     /// Weights normalised early, or the context late: the softmax unit, attention heads
+    #[command(after_help = "Example:\n  pimlico estimate trade normalise --context 1024")]
     Normalise(Options),
     /// Ping-pong or single I/O buffers: an AiM channel's, QK^T and SV of a head
+    #[command(after_help = "Example:\n  pimlico estimate trade io-buffers --context 1024")]
     IoBuffers(Options),
     /// Pipeline registers, 0 to 3, of each arithmetic unit
+    #[command(after_help = "Example:\n  pimlico estimate trade pipeline")]
     Pipeline(Options),
     /// tCK in a cycle of the rank PU's core, 1, 2 or 4: the core's units, heads, a token
+    #[command(after_help = "Example:\n  pimlico estimate trade gear --no-layer")]
     Gear(gear::GearOptions),
     /// Designs of the bank PU that are equal in every bit and cycle: area, power, slowest path
+    #[command(
+        after_help = "Example:\n  pimlico estimate trade bank-pu --context 1024 --plot bank-pu.svg"
+    )]
     BankPu(Options),
 }
 
@@ -310,11 +319,11 @@ fn trade_sheet(report: &TradeReport) -> Sheet {
             row
         })
     });
-    let mut columns = vec!["alternative", "GE", "flip-flops", "slowest ns"];
+    let mut columns = vec!["alternative", "GE", "flip-flops", "slowest, ns"];
     if has_memories {
-        columns.push("memories mm2");
+        columns.push("memories, mm2");
     }
-    columns.extend(["mW", "workload", "cycles", "ns", "max error", "RMS", "max ULP"]);
+    columns.extend(["mW", "workload", "cycles", "ns", "max error", "RMS error", "max ULP"]);
     let mut notes = report.notes.clone();
     notes.push(format!("slowest path in {}", report.liberty));
     if report.alternatives.iter().any(|alternative| alternative.power_mw.is_some()) {
@@ -352,10 +361,10 @@ fn units_sheet(report: &TradeReport) -> Sheet {
             "alternative",
             "unit",
             "how many",
-            "GE of one",
+            "one, GE",
             "flip-flops",
-            "slowest ns",
-            "mW of one",
+            "slowest, ns",
+            "one, mW",
         ],
         rows: rows.collect(),
         notes: Vec::new(),

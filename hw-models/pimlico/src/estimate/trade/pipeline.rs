@@ -144,12 +144,8 @@ fn error(unit: &str, operands: &[[f16; 2]]) -> ErrorReport {
     };
     let (got, reference): (Vec<u16>, Vec<f64>) = operands.iter().map(one).unzip();
     let report = GoldenReport::new(Format::BINARY16, &got, &reference);
-    let error = pimlico_workload::report::Error::from(report);
-    ErrorReport {
-        max_ulp: error.max_ulp,
-        max_relative: error.max_relative,
-        rms_relative: error.rms_relative,
-    }
+    let GoldenReport { max_ulp, max_relative, rms_relative } = report;
+    ErrorReport { max_ulp, max_relative, rms_relative }
 }
 
 #[cfg(test)]

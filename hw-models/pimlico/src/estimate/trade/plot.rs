@@ -2,8 +2,7 @@
 //! A picture of a trade: a panel for each quantity, a bar for each alternative in it.
 
 use super::{Alternative, ErrorReport, Run, TradeReport};
-use crate::estimate::picture::{Bar, Panel, Picture, Scale};
-use crate::output::grouped;
+use crate::estimate::picture::{Bar, BarPanel, Picture, Scale, whole};
 
 /// The picture of a trade.
 pub fn picture(report: &TradeReport) -> Picture {
@@ -18,7 +17,7 @@ pub fn picture(report: &TradeReport) -> Picture {
 }
 
 /// The quantities that there are figures of.
-fn panels(alternatives: &[Alternative]) -> Vec<Panel> {
+fn panels(alternatives: &[Alternative]) -> Vec<BarPanel> {
     let bar = |label: String, value: f64, alternative: usize, text: fn(f64) -> String| Bar {
         label,
         parts: vec![(value, alternative)],
@@ -45,8 +44,7 @@ fn panels(alternatives: &[Alternative]) -> Vec<Panel> {
     let has_ns =
         alternatives.iter().flat_map(|alternative| &alternative.runs).all(|r| r.ns.is_some());
     let relative = |run: &Run| run.error.map(|ErrorReport { rms_relative, .. }| rms_relative);
-    let whole = |value: f64| grouped(value.round() as u64);
-    let panel = |title: &str, bars, scale| Panel { title: title.to_owned(), bars, scale };
+    let panel = |title: &str, bars, scale| BarPanel { title: title.to_owned(), bars, scale };
     let linear = |title, bars| panel(title, bars, Scale::Linear);
     let panels = [
         linear("area of the units, GE", of_hardware(|a| Some(a.area_ge), whole)),

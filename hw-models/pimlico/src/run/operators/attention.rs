@@ -13,6 +13,7 @@ use crate::run::text::OwnText;
 use clap::Args;
 use pimlico_workload::attention::{AttentionJob, AttentionReport};
 use pimlico_workload::report::{Error, Report, Stages};
+use std::path::Path;
 
 /// Requests of a batch, at the most.
 const MOST_REQUESTS: usize = 1024;
@@ -21,8 +22,6 @@ const MOST_REQUESTS: usize = 1024;
 #[derive(Args)]
 #[command(next_help_heading = "Requests and heads")]
 pub(super) struct Attention {
-    #[command(flatten)]
-    shapes: Shapes,
     /// Tokens whose K and V are in the device, of each request if there are several
     #[arg(long, default_values_t = [DEFAULT_CONTEXT], value_delimiter = ',', value_name = "N,...")]
     context: Vec<usize>,
@@ -38,6 +37,9 @@ pub(super) struct Attention {
     /// Elements of a head's vectors, in place of the model's
     #[arg(long, value_name = "D")]
     head_dim: Option<usize>,
+    // Behind the options of its own: a heading goes on until the next.
+    #[command(flatten)]
+    shapes: Shapes,
     #[command(flatten)]
     scores: Scores,
 }
@@ -49,7 +51,7 @@ groups! { OnRanks:
 
 groups! { OnModule:
     seed: Seed, device: AimDevice, dram: Dram, sample: Sample, execution: Execution,
-    waveform: Waveform,
+    waveform: Waveform, picture: Picture,
 }
 
 impl Face for Attention {
@@ -87,6 +89,12 @@ Examples:
             let (heads, most) = (self.heads, model.heads);
             return Err(Failure::Input(format!("--heads {heads}: {name} has 1 to {most}")));
         }
+        let contexts = self.contexts()?;
+        let longest = contexts.iter().copied().max().unwrap_or(0);
+        if let Some(most) = arguments.context_max.filter(|&most| most < longest) {
+            let expected = format!("expected {longest} or more, the longest of --context");
+            return Err(Failure::Input(format!("--context-max {most}: {expected}")));
+        }
         let group = self.group.unwrap_or(model.group());
         if group == 0 || group > model.heads {
             let most = model.heads;
@@ -97,10 +105,15 @@ Examples:
             head_dim: self.head_dim.unwrap_or(model.head_dim),
             heads: self.heads,
             group,
-            contexts: self.contexts()?,
+            contexts,
             distribution: self.scores.distribution(),
             seed: arguments.seed,
         })
+    }
+
+    fn config(&self) -> Option<&Path> {
+        // A dimension that is given by a flag is not the file's.
+        self.shapes.config().filter(|_| self.head_dim.is_none())
     }
 
     fn words(&self, job: &AttentionJob) -> String {

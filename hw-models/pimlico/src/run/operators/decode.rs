@@ -11,7 +11,7 @@ use crate::run::groups::{
     AimDevice, Dram, Execution, HowMany, Picture, RankDevice, Seed, SharedBuffers, Softmax,
     Waveform, groups,
 };
-use crate::run::text::{OwnText, on_link};
+use crate::run::text::{OwnText, on_link, own_buffers};
 use clap::Args;
 use pimlico_model::checkpoint::tiny;
 use pimlico_workload::decode::{self, DecodeJob};
@@ -56,7 +56,7 @@ groups! { OnRanks:
 }
 
 groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform,
+    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
 }
 
 impl Face for Decode {
@@ -162,8 +162,8 @@ fn temperature(text: &str) -> Result<f64, String> {
 fn title(decode: &DecodeReport, report: &Report) -> (String, String) {
     let DecodeReport { model, shape, temperature, io_buffers, .. } = decode;
     let what = format!(
-        "text by {model} on {}: {} layers of {}, {} heads of {}, {} to a K and V, feed-forward {}, {} \
-         tokens",
+        "text by {model} on {}: {} layers of {}, {} heads of {}, {} to a K and V, feed-forward {}, \
+         vocabulary of {}",
         report.system,
         shape.layers,
         shape.dim,
@@ -173,10 +173,8 @@ fn title(decode: &DecodeReport, report: &Report) -> (String, String) {
         shape.hidden,
         shape.vocab
     );
-    let how = format!(
-        "temperature {temperature}, I/O buffers {io_buffers}, normalisation {}",
-        report.normalise
-    );
+    let buffers = own_buffers(report, io_buffers);
+    let how = format!("temperature {temperature}, {buffers}normalisation {}", report.normalise);
     (what, how)
 }
 
@@ -187,7 +185,7 @@ fn text(decode: &DecodeReport) -> String {
     let mut text = format!(
         "{}\n\n{prompt_tokens} tokens of the prompt, {} decoded; {equal} of {compared} choices from the \
          first on are those of float64\nlogits off by {max_logit_error:.3} at the most, RMS \
-         {rms_logit_error:.4}\n",
+         {rms_logit_error:.4}; for a whole model no bound is known: each operator has one, of what it was given\n",
         decode.text,
         decoded_tokens.len()
     );

@@ -10,21 +10,25 @@ use crate::run::groups::{
 };
 use crate::run::text::OwnText;
 use clap::Args;
+use pimlico_device::aim::GPR;
+use pimlico_device::mapping::MOST_HEAD_DIM;
+use pimlico_model::Model;
 use pimlico_workload::fc::{FcJob, FcReport};
 use pimlico_workload::report::Report;
+use std::path::Path;
 
 /// How the matrices of a layer are shared out.
 #[derive(Args)]
 #[command(next_help_heading = "Matrices")]
 pub(super) struct Fc {
-    #[command(flatten)]
-    shapes: Shapes,
     /// Modules that share the layer out among them: one's share is run
     #[arg(long, value_name = "N")]
     tp: Option<usize>,
     /// The language-model head as well
     #[arg(long)]
     lm_head: bool,
+    #[command(flatten)]
+    shapes: Shapes,
 }
 
 groups! { OnRanks:
@@ -33,7 +37,23 @@ groups! { OnRanks:
 }
 
 groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform,
+    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
+}
+
+impl Fc {
+    /// Refuses heads that the device has no attention for: no matrix of a layer is asked for whose heads cannot run.
+    fn check_heads(&self, model: &Model, arguments: &RunArguments) -> Result<(), Failure> {
+        let most = match arguments.system() {
+            System::L3 => MOST_HEAD_DIM,
+            System::Aim => GPR,
+        };
+        if model.head_dim <= most {
+            return Ok(());
+        }
+        let found = format!("head_dim: {}: the device takes 1 to {most}", model.head_dim);
+        let file = self.shapes.config().map(|file| format!("{}: ", file.display()));
+        Err(Failure::Input(file.unwrap_or_default() + &found))
+    }
 }
 
 impl Face for Fc {
@@ -62,8 +82,13 @@ Examples:
         if !(1..=MOST_MODULES).contains(&tp) {
             return Err(Failure::Input(format!("--tp {tp}: expected 1 to {MOST_MODULES} modules")));
         }
+        self.check_heads(&model, arguments)?;
         let job = FcJob::new(&name, &model, tp, self.lm_head, arguments.seed);
         Ok(FcJob { io_buffers: arguments.io_buffers(), ..job })
+    }
+
+    fn config(&self) -> Option<&Path> {
+        self.shapes.config()
     }
 
     fn words(&self, job: &FcJob) -> String {

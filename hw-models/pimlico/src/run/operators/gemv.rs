@@ -31,7 +31,7 @@ groups! { OnRanks:
 }
 
 groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform,
+    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
 }
 
 impl Face for Gemv {
@@ -64,7 +64,7 @@ Examples:
     }
 
     fn text(own: &GemvReport, report: &Report) -> OwnText {
-        let GemvReport { rows, columns, io_buffers } = own;
+        let GemvReport { rows, columns, io_buffers, .. } = own;
         let what = format!("matrix of {rows} x {columns} times a vector on {}", report.system);
         let how = report.module.map_or(format!("I/O buffers {io_buffers}"), |_| {
             "normally distributed elements".to_owned()

@@ -3,41 +3,44 @@
 
 use super::Face;
 use crate::failure::Failure;
+use crate::output::decimal;
 use crate::run::arguments::{RunArguments, System};
 use crate::run::groups::{
-    AimDevice, DEFAULT_CONTEXT, Dram, Execution, HowMany, RankDevice, Sample, Scores, Seed, Shapes,
-    SharedBuffers, Softmax, Spread, Waveform, groups,
+    AimDevice, DEFAULT_CONTEXT, Dram, Execution, HowMany, Picture, RankDevice, Sample, Scores,
+    Seed, Shapes, SharedBuffers, Softmax, Spread, Waveform, groups,
 };
-use crate::run::text::OwnText;
+use crate::run::text::{OwnText, own_buffers};
 use clap::Args;
 use pimlico_workload::layer::{DecoderReport, LayerJob};
 use pimlico_workload::report::{APPEND, LayersReport, Report, RollUp};
 use std::fmt::Write;
+use std::path::Path;
 
 /// How much of the model a layer is.
 #[derive(Args)]
 #[command(next_help_heading = "Layer")]
 pub(super) struct Layer {
-    #[command(flatten)]
-    shapes: Shapes,
     /// Tokens whose K and V are in the device
     #[arg(long, default_value_t = DEFAULT_CONTEXT, value_name = "N")]
     context: usize,
     /// Layers for which there must be room; they are alike, and one runs [default: 1]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
+    // Behind the options of its own: a heading goes on until the next.
+    #[command(flatten)]
+    shapes: Shapes,
     #[command(flatten)]
     scores: Scores,
 }
 
 groups! { OnRanks:
     seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, buffers: SharedBuffers,
-    many: HowMany, spread: Spread, execution: Execution,
+    many: HowMany, spread: Spread, execution: Execution, picture: Picture,
 }
 
 groups! { OnModule:
     seed: Seed, device: AimDevice, dram: Dram, sample: Sample, execution: Execution,
-    waveform: Waveform,
+    waveform: Waveform, picture: Picture,
 }
 
 impl Face for Layer {
@@ -80,6 +83,10 @@ Examples:
         })
     }
 
+    fn config(&self) -> Option<&Path> {
+        self.shapes.config()
+    }
+
     fn words(&self, _: &LayerJob) -> String {
         let Self { shapes, context, layers, scores } = self;
         let layers = layers.map(|layers| format!(" --layers {layers}")).unwrap_or_default();
@@ -88,14 +95,15 @@ Examples:
 
     fn text(own: &DecoderReport, report: &Report) -> OwnText {
         let DecoderReport { model, heads, head_dim, group, hidden, ffn, .. } = own;
-        let DecoderReport { context, distribution, io_buffers, roll_up, .. } = own;
+        let DecoderReport { contexts, distribution, io_buffers, roll_up, .. } = own;
+        let context = contexts.first().copied().unwrap_or(0);
         let Report { system, normalise, .. } = report;
         let what = format!(
             "a layer of {model} on {system}: {hidden} elements, {heads} heads of {head_dim}, {group} \
              to a K and V, feed-forward {ffn}, context {context}"
         );
-        let how =
-            format!("{distribution} scores, I/O buffers {io_buffers}, normalisation {normalise}");
+        let buffers = own_buffers(report, io_buffers);
+        let how = format!("{distribution} scores, {buffers}normalisation {normalise}");
         OwnText { what, how, closing: rolled_up(roll_up, report), ..OwnText::default() }
     }
 }
@@ -107,8 +115,8 @@ fn rolled_up(roll_up: &RollUp, report: &Report) -> String {
     let append = 100.0 * report.share_of(APPEND);
     let _ = writeln!(
         text,
-        "a layer: {:.1} us, of which {append:.1} % are for adding K and V of the token",
-        layer.ns / 1000.0
+        "a layer: {} us, of which {append:.1} % are for adding K and V of the token",
+        decimal(layer.ns / 1000.0, 1)
     );
     let several = [token, model].into_iter().filter(|layers| layers.layers > 1);
     let mut several: Vec<_> = several.collect();
@@ -117,9 +125,10 @@ fn rolled_up(roll_up: &RollUp, report: &Report) -> String {
         let room = if *fits { "" } else { ", more than it has" };
         let _ = writeln!(
             text,
-            "{layers} such layers, one after the other: {:.1} us for a token, {tokens_per_s:.1} tokens/s; \
-             {:.2} GB of the fullest rank{room}",
-            ns / 1000.0,
+            "{layers} such layers, one after the other: {} us for a token, {} tokens/s; {:.2} GB of the \
+             fullest rank{room}",
+            decimal(ns / 1000.0, 1),
+            decimal(*tokens_per_s, 1),
             *bytes_per_rank as f64 / 1e9
         );
     }

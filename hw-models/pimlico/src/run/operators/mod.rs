@@ -2,7 +2,7 @@
 //! The systems and operators of `pimlico run`.
 //!
 //! An operator is a file here, which implements [`Face`], and a line of [`OPERATORS`]; what it computes is an
-//! [`Operator`](pimlico_workload::operator::Operator) of `pimlico_workload`.
+//! [`Operator`] of `pimlico_workload`.
 
 mod attention;
 mod decode;
@@ -19,6 +19,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use pimlico_workload::operator::Operator;
 use pimlico_workload::report::Report;
+use std::path::Path;
 
 /// The operators, in the order of the help.
 const OPERATORS: [Entry; 5] = [
@@ -55,6 +56,11 @@ pub(super) trait Face: Args + 'static {
     /// What to run.
     fn job(&self, arguments: &RunArguments) -> Result<Self::Job, Failure>;
 
+    /// The config.json that its shapes come from, if they do.
+    fn config(&self) -> Option<&Path> {
+        None
+    }
+
     /// The options of its own that ask for the same job.
     fn words(&self, job: &Self::Job) -> String;
 
@@ -75,7 +81,8 @@ impl<F: Face> Asked for F {
     fn make(&self, arguments: &RunArguments) -> Result<Job, Failure> {
         let job = self.job(arguments)?;
         let words = self.words(&job);
-        Ok(Job { operator: Box::new(job), unit: F::UNIT, words })
+        let config = self.config().map(Path::to_owned);
+        Ok(Job { operator: Box::new(job), unit: F::UNIT, words, config })
     }
 
     fn told(&self, report: &Report) -> OwnText {
@@ -211,7 +218,7 @@ mod tests {
             (System::L3, "layer", "layers", "vcd"),
             (System::L3, "decode", "prompt", "model"),
             (System::Aim, "attention", "mode-change", "sums"),
-            (System::Aim, "gemv", "vcd", "plot"),
+            (System::Aim, "gemv", "plot", "tp"),
             (System::Aim, "fc", "lm-head", "ranks"),
             (System::Aim, "layer", "timing-only", "threads"),
             (System::Aim, "decode", "channels", "poll"),
@@ -234,7 +241,7 @@ mod tests {
     #[test]
     fn the_command_that_does_the_same_again_is_understood() {
         for line in [
-            "run l3 attention --program x --context-max 9 --gear 4 --rl-mac 8 --poll 9",
+            "run l3 attention --program x --context 9 --context-max 9 --gear 4 --rl-mac 8 --poll 9",
             "run l3 gemv --rows 9 --cols 9 --channels 2 --ranks 2 --mdq shared --timing-only",
             "run l3 fc --model llama-3.2-1b --tp 8 --lm-head --sums binary32",
             "run l3 layer --model llama-3.2-1b --layers 2 --distribution peaked --refresh off",
@@ -242,6 +249,7 @@ mod tests {
             "run aim attention --io-buffers single --mode-change off --channels 3",
             "run aim layer --model llama-3.2-1b --channels 8 --groups 4",
             "run aim gemv --rows 9 --cols 9 --faw-banks 4",
+            "run aim gemv --rows 9 --cols 9 --io-buffers single --pu-clocks 1",
             "run aim fc --model llama-3.2-1b",
             "run aim layer --model llama-3.2-1b --layers 2 --timing-only",
             "run l3 decode --tokens 3 --prompt a --channels 2 --ranks 2 --mdq shared",

@@ -3,7 +3,7 @@
 
 mod chunk;
 
-use crate::judge::{Products, Reference};
+use crate::judge::{ProductOrder, Products, Reference};
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
@@ -164,6 +164,7 @@ pub(crate) struct Block {
 }
 
 /// Writes synthetic rows and multiplies, perhaps with a program of its own. The host has the rows of one chunk at a time.
+/// `progress` is told of the elements that are written.
 pub(crate) fn block(
     rank: &mut dyn RankDevice,
     host: &mut HostPort,
@@ -171,16 +172,23 @@ pub(crate) fn block(
     mut data: Synthetic,
     io_buffers: IoBuffers,
     program: Option<&[u64]>,
+    progress: &dyn Fn(u64),
 ) -> Result<Block, GemvError> {
-    let mut reference = Reference::of(data.vector(), layout.rows);
+    let order = ProductOrder::on_rank(rank.config(), rank.options().sums);
+    let mut reference = Reference::of(order, data.vector(), layout.rows);
     let mut writes = chunk::ChunkWrites::new(layout, |row| {
         data.next_row(row);
         reference.see(row);
     })
     .peekable();
     let mut load = Statistics::default();
+    let all = (layout.rows * layout.columns) as u64;
+    let per_queue = all / (layout.rows * layout.columns.div_ceil(BURST)).div_ceil(QUEUE) as u64;
+    let mut written = 0;
     while writes.peek().is_some() {
         load = load.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+        written = all.min(written + per_queue);
+        progress(written);
     }
     drop(writes);
     let mut driver = Driver::new();

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+//! Orders of summation on the machine's own binary32: the same bits as [`reduction`](crate::reduction) and
+//! [`dot`](crate::dot), fast enough for every result of a run.
+//!
+//! A binary16 number is one of binary32. The product of two is exact in binary32, 22 bits of 24. Their sum is rounded
+//! there to 24 bits, and rounding it again to binary16 gives the same as one rounding, as 24 >= 2 * 11 + 2 (Figueroa,
+//! "When is double rounding innocuous?", 1995). Numbers stay in binary32 all the way; [`nearest`] rounds them where the
+//! contract does. Sums of 32 bits are the machine's own. `tests/native.rs` holds all of it against [`crate::exact`].
+//!
+//! Subnormal numbers are numbers like others.
+
+/// Chips of a rank, and the elements of a burst.
+const CHIPS: usize = 8;
+const BURST: usize = 32;
+/// Groups of banks that share a context's tokens.
+const GROUPS: usize = 4;
+/// Multipliers of a PU that has a whole column, and its partial sums.
+const MULTIPLIERS: usize = 16;
+const PARTIALS: usize = 4;
+
+/// What is below this is rounded to multiples of 2^-24: 2^-14.
+const MIN_NORMAL: u32 = 0x3880_0000;
+/// 2^16, which rounds to an infinity.
+const BEYOND: u32 = 0x4780_0000;
+const INFINITY: u32 = 0x7F80_0000;
+const SIGN: u32 = 0x8000_0000;
+/// Bits of a significand of binary32 that binary16 has not.
+const DROPPED: u32 = 13;
+/// What the exponents' biases differ by.
+const BIASES: u32 = 127 - 15;
+
+/// How a dot product is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DotOrder {
+    /// Over the chips of a rank ([`reduction`](crate::reduction)), tile by tile: what the tiles before came to, an
+    /// element, is added to each.
+    Chips {
+        /// Sums are of 32 bits.
+        wide: bool,
+        /// Elements of a tile.
+        tile: usize,
+    },
+    /// By a PU of 16 multipliers that has a whole column ([`dot`](crate::dot)).
+    Beats {
+        /// Elements of a part.
+        part: usize,
+    },
+}
+
+/// How a weighted sum of tokens is summed up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextOrder {
+    /// Over the bank groups of a rank ([`reduction`](crate::reduction)).
+    Groups {
+        /// Sums are of 32 bits.
+        wide: bool,
+        /// Tokens after which the banks' sums leave, a multiple of [`CHUNK`](crate::reduction::CHUNK), or all.
+        tokens: usize,
+    },
+    /// By a PU of 16 multipliers for each element ([`dot`](crate::dot)).
+    Beats {
+        /// Tokens of a part.
+        part: usize,
+    },
+}
+
+/// binary16 numbers in binary32.
+pub fn numbers(bits: &[u16], out: &mut [f32]) {
+    for (bits, out) in bits.iter().zip(out) {
+        *out = number(*bits);
+    }
+}
+
+/// A binary16 number in binary32.
+#[inline(always)]
+pub fn number(bits: u16) -> f32 {
+    let magnitude = u32::from(bits & 0x7FFF);
+    let subnormal = (magnitude as f32 * (1.0 / (1 << 24) as f32)).to_bits();
+    let wide = magnitude << DROPPED;
+    let finite = if magnitude < 1 << 10 { subnormal } else { wide + (BIASES << 23) };
+    let magnitude = if magnitude < 0x7C00 { finite } else { wide | INFINITY };
+    f32::from_bits(magnitude | u32::from(bits & 0x8000) << 16)
+}
+
+/// The binary16 number nearest to `x`, of two the even one.
+#[inline(always)]
+pub fn nearest(x: f32) -> f32 {
+    let bits = x.to_bits();
+    let magnitude = bits & !SIGN;
+    let odd = magnitude >> DROPPED & 1;
+    let normal = (magnitude + (1 << (DROPPED - 1)) - 1 + odd) & !((1 << DROPPED) - 1);
+    // From 1/2 to 1 binary32 has the multiples of 2^-24.
+    let subnormal = ((f32::from_bits(magnitude) + 0.5) - 0.5).to_bits();
+    let finite = if magnitude < MIN_NORMAL { subnormal } else { normal };
+    let special = if magnitude > INFINITY { magnitude } else { INFINITY };
+    let rounded = if finite >= BEYOND { special } else { finite };
+    f32::from_bits(rounded | bits & SIGN)
+}
+
+/// The encoding of a number of binary16. NaN is the canonical one.
+#[inline]
+pub fn bits(x: f32) -> u16 {
+    let magnitude = x.to_bits() & !SIGN;
+    let sign = (x.to_bits() >> 16 & 0x8000) as u16;
+    match magnitude {
+        _ if x.is_nan() => 0x7E00,
+        INFINITY => sign | 0x7C00,
+        0..MIN_NORMAL => sign | (x.abs() * (1 << 24) as f32) as u16,
+        _ => sign | ((magnitude >> DROPPED) - (BIASES << 10)) as u16,
+    }
+}
+
+/// The sum of two sums.
+#[inline(always)]
+fn add<const WIDE: bool>(a: f32, b: f32) -> f32 {
+    if WIDE { a + b } else { nearest(a + b) }
+}
+
+/// A whole array of the elements from the front, filled up with +0.
+#[inline(always)]
+fn padded<const N: usize>(part: &[f32]) -> [f32; N] {
+    let mut whole = [0.0; N];
+    whole[..part.len()].copy_from_slice(part);
+    whole
+}
+
+impl DotOrder {
+    /// The dot product of binary16 numbers, an element.
+    pub fn dot(&self, a: &[f32], b: &[f32]) -> u16 {
+        match *self {
+            Self::Chips { wide: false, tile } => bits(chips::<false>(tile, a, b)),
+            Self::Chips { wide: true, tile } => bits(chips::<true>(tile, a, b)),
+            Self::Beats { part } => {
+                let parts = a.chunks(part).zip(b.chunks(part)).map(|(a, b)| beats(a, b));
+                let sum = parts.reduce(|sum, part| nearest(part + nearest(sum + 0.0)));
+                bits(sum.unwrap_or(0.0))
+            }
+        }
+    }
+}
+
+fn chips<const WIDE: bool>(tile: usize, a: &[f32], b: &[f32]) -> f32 {
+    let tiles = a.chunks(tile).zip(b.chunks(tile));
+    tiles.fold(0.0, |before, (a, b)| {
+        let chips = chip_sums::<WIDE>(a, b).map(nearest);
+        let pairs: [f32; 4] = std::array::from_fn(|n| add::<WIDE>(chips[2 * n], chips[2 * n + 1]));
+        let sum = add::<WIDE>(add::<WIDE>(pairs[0], pairs[1]), add::<WIDE>(pairs[2], pairs[3]));
+        nearest(add::<WIDE>(sum, before))
+    })
+}
+
+/// What each chip comes to.
+#[inline]
+fn chip_sums<const WIDE: bool>(a: &[f32], b: &[f32]) -> [f32; CHIPS] {
+    let mut sums = [0.0; CHIPS];
+    let mut burst = |a: &[f32; BURST], b: &[f32; BURST]| {
+        let p: [f32; BURST] = std::array::from_fn(|e| nearest(a[e] * b[e]));
+        for (c, sum) in sums.iter_mut().enumerate() {
+            let [p0, p1, p2, p3] = [p[c], p[c + CHIPS], p[c + 2 * CHIPS], p[c + 3 * CHIPS]];
+            let lanes = add::<WIDE>(add::<WIDE>(p0, p1), add::<WIDE>(p2, p3));
+            *sum = add::<WIDE>(lanes, *sum);
+        }
+    };
+    let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks(), b.as_chunks());
+    whole_a.iter().zip(whole_b).for_each(|(a, b)| burst(a, b));
+    if !rest_a.is_empty() {
+        burst(&padded(rest_a), &padded(rest_b));
+    }
+    sums
+}
+
+fn beats(a: &[f32], b: &[f32]) -> f32 {
+    let mut sums = [0.0; PARTIALS];
+    let beat = |a: &[f32; MULTIPLIERS], b: &[f32; MULTIPLIERS]| {
+        let p: [f32; MULTIPLIERS] = std::array::from_fn(|e| nearest(a[e] * b[e]));
+        let p: [f32; 8] = std::array::from_fn(|n| nearest(p[2 * n] + p[2 * n + 1]));
+        let p: [f32; 4] = std::array::from_fn(|n| nearest(p[2 * n] + p[2 * n + 1]));
+        nearest(nearest(p[0] + p[1]) + nearest(p[2] + p[3]))
+    };
+    let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks(), b.as_chunks());
+    for (n, (a, b)) in whole_a.iter().zip(whole_b).enumerate() {
+        sums[n % PARTIALS] = nearest(beat(a, b) + sums[n % PARTIALS]);
+    }
+    if !rest_a.is_empty() {
+        let sum = &mut sums[whole_a.len() % PARTIALS];
+        *sum = nearest(beat(&padded(rest_a), &padded(rest_b)) + *sum);
+    }
+    nearest(nearest(sums[0] + sums[1]) + nearest(sums[2] + sums[3]))
+}
+
+/// A weighted sum of tokens that come one by one.
+pub struct ContextSums {
+    order: ContextOrder,
+    /// Tokens so far.
+    tokens: usize,
+    /// Of each group or partial sum, its elements; of beats, behind these the products of a beat.
+    sums: Vec<Vec<f32>>,
+    /// What the parts before came to.
+    before: Option<Vec<f32>>,
+}
+
+impl ContextSums {
+    /// Of vectors of so many elements.
+    pub fn new(order: ContextOrder, elements: usize) -> Self {
+        let rows = match order {
+            ContextOrder::Groups { .. } => GROUPS,
+            ContextOrder::Beats { .. } => PARTIALS + MULTIPLIERS,
+        };
+        Self { order, tokens: 0, sums: vec![vec![0.0; elements]; rows], before: None }
+    }
+
+    /// The next token: its weight and vector.
+    pub fn see(&mut self, weight: f32, vector: &[f32]) {
+        match self.order {
+            ContextOrder::Groups { wide, tokens } => {
+                let sums = &mut self.sums[self.tokens % GROUPS];
+                if wide {
+                    accumulate::<true>(weight, vector, sums);
+                } else {
+                    accumulate::<false>(weight, vector, sums);
+                }
+                self.tokens += 1;
+                if self.tokens.is_multiple_of(tokens) {
+                    self.leave();
+                }
+            }
+            ContextOrder::Beats { part } => {
+                let place = self.tokens % part % MULTIPLIERS;
+                for (product, v) in self.sums[PARTIALS + place].iter_mut().zip(vector) {
+                    *product = nearest(weight * v);
+                }
+                self.tokens += 1;
+                if (self.tokens % part).is_multiple_of(MULTIPLIERS) {
+                    self.beat((self.tokens - 1) % part / MULTIPLIERS);
+                }
+                if self.tokens.is_multiple_of(part) {
+                    self.leave();
+                }
+            }
+        }
+    }
+
+    /// The sums, in their format.
+    pub fn finish(mut self) -> Vec<f32> {
+        let part = match self.order {
+            ContextOrder::Groups { tokens, .. } => tokens,
+            ContextOrder::Beats { part } => {
+                let of_part = self.tokens % part;
+                if !of_part.is_multiple_of(MULTIPLIERS) {
+                    self.beat(of_part / MULTIPLIERS);
+                }
+                part
+            }
+        };
+        if !self.tokens.is_multiple_of(part) || self.tokens == 0 {
+            self.leave();
+        }
+        self.before.unwrap_or_default()
+    }
+
+    /// The products of beat `number` of a part are added to their partial sum. Those that are not there are +0.
+    fn beat(&mut self, number: usize) {
+        let (partials, products) = self.sums.split_at_mut(PARTIALS);
+        for (e, sum) in partials[number % PARTIALS].iter_mut().enumerate() {
+            let mut p: [f32; MULTIPLIERS] = std::array::from_fn(|n| products[n][e]);
+            for width in [8, 4, 2, 1] {
+                for n in 0..width {
+                    p[n] = nearest(p[2 * n] + p[2 * n + 1]);
+                }
+            }
+            *sum = nearest(p[0] + *sum);
+        }
+        products.iter_mut().for_each(|row| row.fill(0.0));
+    }
+
+    /// A part ends: its sums go to those of the parts before, and begin anew.
+    fn leave(&mut self) {
+        let s = &self.sums;
+        let of = |e: usize| [s[0][e], s[1][e], s[2][e], s[3][e]];
+        let (order, before) = (self.order, self.before.as_ref());
+        let whole = |e: usize| match order {
+            ContextOrder::Groups { wide, .. } => {
+                let add = if wide { add::<true> } else { add::<false> };
+                let before = add(before.map_or(0.0, |before| before[e]), 0.0);
+                of(e).into_iter().fold(before, |sum, group| add(group, sum))
+            }
+            ContextOrder::Beats { .. } => {
+                let [a, b, c, d] = of(e);
+                let part = nearest(nearest(a + b) + nearest(c + d));
+                before.map_or(part, |before| nearest(part + nearest(before[e] + 0.0)))
+            }
+        };
+        let whole = (0..self.sums[0].len()).map(whole).collect();
+        self.before = Some(whole);
+        self.sums.iter_mut().for_each(|row| row.fill(0.0));
+    }
+}
+
+#[inline]
+fn accumulate<const WIDE: bool>(weight: f32, vector: &[f32], sums: &mut [f32]) {
+    for (sum, v) in sums.iter_mut().zip(vector) {
+        *sum = add::<WIDE>(nearest(weight * v), *sum);
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+//! Runs are judged: what is wrong ends with status 1, whatever the program.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn pimlico(arguments: &str, folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(arguments.split_whitespace())
+        .current_dir(folder)
+        .output()
+        .expect("the command runs")
+}
+
+/// Builds a program, changes words of its text, and runs it; returns its report and what is said of it.
+fn changed(build: &str, (from, to): (&str, &str), run: &str) -> (serde_json::Value, String) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let built = pimlico(&format!("dpa build {build} --text -o p.txt"), folder.path());
+    assert_eq!(built.status.code(), Some(0), "{build}");
+    let text = fs::read_to_string(folder.path().join("p.txt")).expect("a program");
+    assert!(text.contains(from), "{text}");
+    fs::write(folder.path().join("q.txt"), text.replacen(from, to, 1)).expect("written");
+    let run = |file: &str| pimlico(&format!("run l3 {run} --json --program {file}"), folder.path());
+    assert_eq!(run("p.txt").status.code(), Some(0), "{build}");
+    let output = run("q.txt");
+    assert_eq!(output.status.code(), Some(1), "{build}");
+    let message = String::from_utf8(output.stderr).expect("text");
+    (common::document(&output.stdout), message)
+}
+
+#[test]
+fn a_program_with_one_number_changed_ends_with_status_1() {
+    let (report, message) = changed(
+        "--op attention --model llama-3.1-8b --context-max 4096",
+        ("word=0+1@1", "word=1+1@1"),
+        "attention --model llama-3.1-8b --heads 4 --context 700 --context-max 4096",
+    );
+    let wrong = "pimlico: q.txt: attention: score 0 of query head 0 is ";
+    assert!(message.starts_with(wrong) && message.lines().count() == 1, "{message}");
+    let judged = &report["judged"];
+    assert_eq!((&judged["results"], &judged["compared"]), (&6112.into(), &6112.into()));
+    assert!(
+        judged["differing"].as_u64() > Some(1000) && judged["beyond_bound"].as_u64() > Some(1000)
+    );
+    assert!(judged["first_wrong"][0].as_str().is_some_and(|first| message.contains(first)));
+
+    let (_, message) = changed(
+        "--op gemv --rows 64 --cols 512",
+        ("column=16+16@2", "column=26+16@2"),
+        "gemv --rows 64 --cols 512",
+    );
+    assert!(message.starts_with("pimlico: q.txt: gemv: output 16 is "), "{message}");
+    assert!(message.contains("expected ") && message.contains(", bound 0; of 64 results 48"));
+}
+
+#[test]
+fn every_result_that_runs_is_judged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (arguments, all) in [
+        ("l3 attention --context 100 --heads 2", true),
+        ("l3 attention --context 100 --normalise late --sums binary32", true),
+        ("l3 gemv --rows 70 --cols 5000", true),
+        ("l3 gemv --rows 70 --cols 500 --ranks 2", true),
+        ("l3 attention --context 100 --heads 2 --timing-only", false),
+        ("l3 decode --tokens 2", true),
+        ("aim attention --context 100 --channels 2", true),
+        ("aim gemv --rows 70 --cols 5000", true),
+        ("aim decode --tokens 2 --channels 2", true),
+    ] {
+        let output = pimlico(&format!("run {arguments} --json"), folder.path());
+        assert_eq!(output.status.code(), Some(0), "{arguments}");
+        let report = common::document(&output.stdout);
+        let judged = &report["judged"];
+        assert!(judged["compared"].as_u64() > Some(0), "{arguments}");
+        assert_eq!(judged["compared"] == judged["results"], all, "{arguments}");
+        for wrong in ["differing", "beyond_bound"] {
+            assert_eq!(judged[wrong], 0, "{arguments}");
+        }
+        for operator in report["operators"].as_array().expect("a list") {
+            let error = &operator["error"];
+            let [max, bound] = ["max_relative", "bound"].map(|key| error[key].as_f64());
+            assert!(max <= bound, "{arguments}: {error}");
+        }
+    }
+}
