@@ -87,6 +87,25 @@ pub struct LogicEnergy {
     pub score_buffer_64: f64,
 }
 
+/// Peak current of a chip from VDD, in mA: that of rows that open at once, all of whose charge flows until a column may
+/// be read (tRCD), and standby. What VPP gives the word lines is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Banks in a tFAW: sixteen are an ACT_ALL.
+    pub banks: u64,
+    /// Of rows in so many banks.
+    pub open_ma: f64,
+    /// Of rows in [`Self::JEDEC_BANKS`].
+    pub jedec_ma: f64,
+    /// The mean of a REF (IDD5B), for what a chip's supply bears.
+    pub refresh_ma: f64,
+}
+
+impl Peak {
+    /// Banks that JESD79-4 lets open in a tFAW.
+    pub const JEDEC_BANKS: u64 = 4;
+}
+
 /// Energy by what takes it, in pJ.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
@@ -162,6 +181,29 @@ impl Power {
         Some(toml::from_str(text).expect("tested below"))
     }
 
+    /// What opening and closing a row takes from VDD of one chip above standby, in mA x ns.
+    fn row_charge(&self, config: &Config) -> f64 {
+        let timing = &config.timing;
+        let tck_ns = config.tck_ps as f64 / 1000.0;
+        let of_tck = |current: f64, tck: u64| current * tck as f64 * tck_ns;
+        of_tck(self.idd0, timing.rc_tck)
+            - of_tck(self.idd3n, timing.ras_tck)
+            - of_tck(self.idd2n, timing.rc_tck - timing.ras_tck)
+    }
+
+    /// What one chip draws while rows open as fast as the configuration lets them.
+    pub fn peak(&self, config: &Config) -> Peak {
+        let rcd_ns = config.timing.rcd_tck as f64 * config.tck_ps as f64 / 1000.0;
+        let of_rows = |banks: u64| self.idd3n + banks as f64 * self.row_charge(config) / rcd_ns;
+        let banks = config.timing.faw_banks.min(config.banks() as u64);
+        Peak {
+            banks,
+            open_ma: of_rows(banks),
+            jedec_ma: of_rows(Peak::JEDEC_BANKS),
+            refresh_ma: self.idd5b,
+        }
+    }
+
     /// The energy of an operator, of all chips of the rank.
     pub fn energy(&self, config: &Config, statistics: &Statistics) -> Energy {
         let timing = &config.timing;
@@ -172,9 +214,7 @@ impl Power {
         let of_tck = |current: f64, tck: u64| self.vdd * current * tck as f64 * tck_ns * chips;
         let above_standby = |current: f64, tck: u64| of_tck(current - self.idd3n, tck);
 
-        let activate = of_tck(self.idd0, timing.rc_tck)
-            - of_tck(self.idd3n, timing.ras_tck)
-            - of_tck(self.idd2n, timing.rc_tck - timing.ras_tck);
+        let activate = self.vdd * self.row_charge(config) * chips;
         let read = above_standby(self.idd4r, timing.burst_tck);
         let write = above_standby(self.idd4w, timing.burst_tck);
         let refresh = above_standby(self.idd5b, timing.rfc_tck);
@@ -238,6 +278,21 @@ mod tests {
         assert!(near(energy_of(PinCommand::RdAll, 0).all_bank_read, 16.0 * 2784.0));
         assert!(near(energy_of(PinCommand::WrShared, 0).bursts, 2352.0)); // 1.2 x 98 x 4 x 0.625 x 8
         assert!(near(energy_of(PinCommand::Ref, 0).refresh, 665_280.0)); // 1.2 x 198 x 560 x 0.625 x 8
+    }
+
+    /// 9.6 mA are above standby for a tRC of 45.625 ns: sixteen times as much charge comes in a tRCD of 13.75 ns.
+    #[test]
+    fn sixteen_rows_at_once_draw_four_times_the_current_of_four() {
+        let mut config = Config::ddr4_3200();
+        let power = Power::of(&config).expect("the preset");
+        let charge = 57.0 * 45.625 - 52.0 * 32.5 - 37.0 * 13.125;
+        let peak = power.peak(&config);
+        assert!(near(peak.open_ma, 52.0 + 16.0 * charge / 13.75), "{peak:?}");
+        assert!(near(peak.open_ma - 52.0, 4.0 * (peak.jedec_ma - 52.0)), "{peak:?}");
+        assert_eq!((peak.banks, peak.refresh_ma), (16, 250.0));
+        config.timing.faw_banks = Peak::JEDEC_BANKS;
+        let staggered = power.peak(&config);
+        assert!(near(staggered.open_ma, peak.jedec_ma), "{staggered:?}");
     }
 
     #[test]

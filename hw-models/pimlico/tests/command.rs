@@ -49,7 +49,7 @@ fn run_prints_the_stable_keys() {
     for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
         assert!(attention["slots"]["lost"][lost].is_u64(), "{lost}");
     }
-    for share in ["bank_pu", "bus", "adder_unit", "softmax_unit"] {
+    for share in ["bank_read", "bank_pu", "bus", "adder_unit", "softmax_unit"] {
         let value = attention["utilisation"][share].as_f64().expect("a number");
         assert!(value > 0.1 && value < 1.0, "{share} {value}");
     }
@@ -84,7 +84,10 @@ fn what_is_read_is_not_what_is_of_use() {
         let share = |of: &str| number(&report, &format!("total.{of}_gb_per_s")) / 204.8;
         let of_row = number(&report["operators"][0], "utilisation.bank_pu");
         assert!((share("use") - of_row).abs() < 1e-9, "the total and the row agree");
+        let read_of_row = number(&report["operators"][0], "utilisation.bank_read");
+        assert!((share("read") - read_of_row).abs() < 1e-9, "the total and the row agree");
         let text = String::from_utf8(pimlico(&line).stdout).expect("text");
+        assert!(text.contains(" banks read, % | of use, % |") && !text.contains("bank PUs, %"));
         let notes = report["notes"].to_string();
         assert_eq!(notes.contains("padding"), head_dim != 128, "{notes}");
         for (of, words) in [("read", "bank PUs read"), ("use", "of use are")] {
@@ -115,8 +118,14 @@ fn power_is_energy_over_time_beside_what_the_paper_grants() {
         assert!((rank - watts).abs() < 1e-9 && (dimm - 2.0 * watts).abs() < 1e-9, "{watts}");
     }
     assert!(number(&report, "total.energy_least_pj") < 0.8 * number(&report, "total.energy_pj"));
+    let peak = |of| number(&report, &format!("total.power.chip_peak.{of}"));
+    assert_eq!((peak("banks"), peak("jedec_banks")), (16.0, 4.0));
+    assert!(((peak("open_a") - 0.052) / (peak("jedec_a") - 0.052) - 4.0).abs() < 1e-9);
+    let four = json(&format!("{line} --faw-banks 4 --json"));
+    assert_eq!(number(&four, "total.power.chip_peak.open_a"), peak("jedec_a"));
     let text = String::from_utf8(pimlico(line).stdout).expect("text");
     assert!(text.contains("L3 grants a DIMM 10 W"), "{text}");
+    assert!(text.contains("peak current of a chip: rows of 16 banks"), "{text}");
     // Two ranks take as much as two.
     let two = json("run l3 attention --context 1024 --heads 2 --ranks 2 --json");
     let of = |report: &serde_json::Value| number(report, "total.power.rank_w.most");

@@ -52,7 +52,7 @@ fn the_stable_keys_are_there() {
         for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
             assert!(operator["slots"]["lost"][lost].is_u64(), "{lost}");
         }
-        for share in ["bank_pu", "bus", "adder_unit", "softmax_unit"] {
+        for share in ["bank_read", "bank_pu", "bus", "adder_unit", "softmax_unit"] {
             assert!(operator["utilisation"][share].is_f64(), "{share}");
         }
         assert!(operator["commands"]["RD_ALL_BANK"].is_u64());

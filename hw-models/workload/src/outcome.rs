@@ -7,6 +7,7 @@ use crate::report::{
     APPEND, ELEMENT_BYTES, HostPins, JobReport, Judged, Load, Operator, PowerReport, RanksReport,
     Report, SetUpReport, Stages, System, Total, ns,
 };
+use pimlico_device::energy::Power;
 use pimlico_device::{Gear, SetUp};
 
 /// What became of tasks: costs, and how far the results are from the reference's. The results themselves are gone.
@@ -54,10 +55,10 @@ impl Outcome {
             operators.iter().map(|operator| operator.energy_least_pj).sum();
         let ranks = topology.map(|topology| topology.count());
         let total_ns = ns(config, cycles.max(1));
-        let power = energy_least_pj
-            .zip(energy_pj)
-            .zip(ranks)
-            .map(|((least, most), ranks)| PowerReport::new(ranks, least, most, total_ns));
+        let peak = Power::of(config).map(|power| power.peak(config));
+        let power = energy_least_pj.zip(energy_pj).zip(ranks).zip(peak).map(
+            |(((least, most), ranks), peak)| PowerReport::new(ranks, [least, most], total_ns, peak),
+        );
         let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
         let read_bytes = reads * config.all_bank_bytes() as u64;
         let macs: u64 = operators.iter().map(|operator| operator.macs).sum();

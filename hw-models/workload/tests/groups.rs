@@ -141,7 +141,7 @@ fn a_report_is_of_the_whole_module() {
         assert_eq!((&all.commands, all.slots.used), (&alone.commands, alone.slots.used));
         let shares = |of: &pimlico_workload::report::Operator| {
             let shares = &of.utilisation;
-            [shares.bank_pu, shares.bus, shares.adder_unit, shares.softmax_unit]
+            [shares.bank_read, shares.bank_pu, shares.bus, shares.adder_unit, shares.softmax_unit]
         };
         for (all, alone) in shares(all).into_iter().zip(shares(alone)) {
             assert!((all - alone).abs() < 1e-9, "{all} {alone}");
@@ -167,6 +167,7 @@ fn groups_without_a_head_are_idle_and_told_so() {
         assert_eq!(all.reads, 5 * alone.reads);
         let (all, alone) = (&all.utilisation, &alone.utilisation);
         for (all, alone) in [
+            (all.bank_read, alone.bank_read),
             (all.bank_pu, alone.bank_pu),
             (all.adder_unit, alone.adder_unit),
             (all.softmax_unit, alone.softmax_unit),

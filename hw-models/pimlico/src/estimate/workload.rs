@@ -24,8 +24,9 @@ use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::operator;
-use pimlico_workload::report::Operator;
+use pimlico_workload::report::{ELEMENT_BYTES, Operator, Report};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Of each phase so many times as many clocks are recorded as are counted: those before fill the unit.
@@ -42,8 +43,24 @@ pub struct Workload {
     pub layers: usize,
     /// Duration of score, softmax and context in ns.
     pub ns: f64,
+    /// Elements that a unit takes of the head, by module: of keys and values, partial sums, or scores.
+    pub elements: BTreeMap<&'static str, u64>,
     /// Energy of bank PUs and rank PU in pJ, by L3's Table 5 and the time that they work.
     pub table5_pj: Option<[f64; 2]>,
+}
+
+/// Elements that one unit of each kind takes of a head: K and V, what a bank PU multiplies, the partial sums of eight
+/// chips in each tCK with an input, and the scores.
+fn elements(config: &Config, context: usize, report: &Report) -> BTreeMap<&'static str, u64> {
+    let operator = &report.operators[0];
+    let sums_tck = (operator.utilisation.adder_unit * operator.cycles as f64).round() as u64;
+    let of_column = config.all_bank_bytes() / config.banks() / config.organisation.chips;
+    BTreeMap::from([
+        ("relayout_unit", report.load.bytes / ELEMENT_BYTES),
+        ("bank_pu", operator.slots.used * of_column as u64 / ELEMENT_BYTES),
+        ("adder_unit", sums_tck * config.organisation.chips as u64),
+        ("softmax_unit", context as u64),
+    ])
 }
 
 /// What bank PUs and rank PU would take in an operator by the mW of L3's Table 5, in pJ.
@@ -220,6 +237,7 @@ impl Workload {
             heads: model.heads,
             layers: model.layers,
             ns: operator.ns,
+            elements: elements(config, what.context, &report),
             table5_pj: Some(table5(config, operator)),
         })
     }
@@ -252,6 +270,7 @@ impl Workload {
             heads: model.heads,
             layers: model.layers,
             ns: report.operators.iter().map(|operator| operator.ns).sum(),
+            elements: BTreeMap::new(),
             table5_pj: None,
         })
     }
@@ -329,6 +348,11 @@ mod tests {
         let table5_pj = workload.table5_pj.expect("of a rank");
         assert!((table5_pj[0] - 32.0 * 5.0 * 128.0 * 1.129).abs() < 1e-6, "{table5_pj:?}");
         assert!(table5_pj[1] > 0.0);
+        // K and V of 64 tokens, four elements a slot, a score each; partial sums of eight chips for each score.
+        assert_eq!(workload.elements["relayout_unit"], 2 * 64 * 128);
+        assert_eq!(workload.elements["bank_pu"], 32 * 4);
+        assert_eq!(workload.elements["softmax_unit"], 64);
+        assert!(workload.elements["adder_unit"] >= 64 * 8, "{:?}", workload.elements);
         let [load, score, context, idle] = clocks("bank_pu");
         assert_eq!((load, idle), (0, 0));
         assert!((16..32).contains(&score), "{score}");

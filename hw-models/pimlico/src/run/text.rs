@@ -6,8 +6,8 @@ use super::ranks;
 use crate::output::{self, Page, Table, decimal, grouped};
 use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, PowerReport,
-    RanksReport, Report, SentReport, SetUpReport, Slots, Watts,
+    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, PeakCurrent,
+    PowerReport, RanksReport, Report, SentReport, SetUpReport, Slots, Watts,
 };
 use std::fmt::Write;
 
@@ -271,10 +271,13 @@ fn set_up(report: &Report) -> Page {
 
 /// Power of a rank and a DIMM, for people.
 fn watts(power: &PowerReport) -> String {
-    let PowerReport { rank_w, dimm_w, dimm_ranks, l3_dimm_w } = *power;
+    let PowerReport { rank_w, dimm_w, dimm_ranks, l3_dimm_w, chip_peak } = *power;
+    let PeakCurrent { banks, open_a, jedec_banks, jedec_a, refresh_a } = chip_peak;
     let range = |Watts { least, most }: Watts| format!("{least:.2} to {most:.2} W");
     format!(
-        "power: a rank {}, a DIMM of {dimm_ranks} such ranks {}; L3 grants a DIMM {l3_dimm_w} W\n",
+        "power: a rank {}, a DIMM of {dimm_ranks} such ranks {}; L3 grants a DIMM {l3_dimm_w} W\n\
+         peak current of a chip: rows of {banks} banks in a tFAW draw {open_a:.2} A for tRCD, of the {jedec_banks} of \
+         JESD79-4 {jedec_a:.2} A; a REF draws {refresh_a:.2} A\n",
         range(rank_w),
         range(dimm_w)
     )
@@ -282,14 +285,22 @@ fn watts(power: &PowerReport) -> String {
 
 /// What operators cost, with the time on a module's link where it is known.
 fn costs(report: &Report) -> Table {
-    let columns =
-        ["operator", "tCK", "ns", "bank PUs, %", "data bus, %", "adder unit, %", "softmax unit, %"];
+    let columns = [
+        "operator",
+        "tCK",
+        "ns",
+        "banks read, %",
+        "of use, %",
+        "data bus, %",
+        "adder unit, %",
+        "softmax unit, %",
+    ];
     let has_link = report.operators.iter().any(|operator| operator.link.is_some());
     // A unit that none of the operators uses has no column.
     let works = |share: fn(&Operator) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
     let unused = [
-        (columns[5], works(|operator| operator.utilisation.adder_unit)),
-        (columns[6], works(|operator| operator.utilisation.softmax_unit)),
+        (columns[6], works(|operator| operator.utilisation.adder_unit)),
+        (columns[7], works(|operator| operator.utilisation.softmax_unit)),
     ];
     let is_shown = |name: &str| unused.iter().all(|(unit, works)| *works || *unit != name);
     let columns = columns.into_iter().chain(has_link.then_some("on the link, ns"));
@@ -324,6 +335,7 @@ fn cost_row(operator: &Operator) -> Vec<String> {
         operator.operator.to_owned(),
         grouped(operator.cycles),
         format!("{:.1}", operator.ns),
+        percent(shares.bank_read),
         percent(shares.bank_pu),
         percent(shares.bus),
         percent(shares.adder_unit),

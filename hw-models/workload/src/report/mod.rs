@@ -18,7 +18,7 @@ use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, SetUp, Statistics};
 use pimlico_dpa::types::PinCommand;
-pub use power::{DIMM_RANKS, L3_DIMM_W, PowerReport, Watts};
+pub use power::{DIMM_RANKS, L3_DIMM_W, PeakCurrent, PowerReport, Watts};
 pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
 use serde::Serialize;
 pub use set_up::{SentReport, SetUpReport};
@@ -393,7 +393,9 @@ pub struct Lost {
 /// Shares from 0 to 1.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Utilisation {
-    /// Multiply-accumulates of the peak of all bank PUs.
+    /// Slots in which all banks are read, padding included.
+    pub bank_read: f64,
+    /// Multiply-accumulates that the operator needs, of the peak of all bank PUs.
     pub bank_pu: f64,
     /// Time in which the data bus moves data.
     pub bus: f64,
@@ -503,6 +505,7 @@ impl Operator {
             set_up: statistics.set_up,
             slots: Slots::new(config, statistics, macs.div_ceil(channels as u64)),
             utilisation: Utilisation {
+                bank_read: of_time(statistics.used * config.timing.ccd_l_tck),
                 bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
                 bus: of_time(bus_cycles),
                 adder_unit: of_time(statistics.adder_unit_cycles),
