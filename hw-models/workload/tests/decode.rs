@@ -221,6 +221,9 @@ fn costs_add_up() {
     let appended: u64 = decode.tokens.iter().map(|token| token.append_cycles).sum();
     assert_eq!(appended, decode.append.cycles);
     assert_eq!((appended, operators[1].slots.used), (operators[1].cycles, 0));
+    // A token is a few columns of each layer: no tRFC is waited for where no REF was.
+    let rfc_tck = Config::ddr4_3200().timing.rfc_tck;
+    assert!(appended > 0 && appended < layers * 6 * rfc_tck / 2, "{appended}");
     // K: one burst of 64 bytes. V: the same, and four at tokens 0 and 4.
     assert_eq!(decode.append.bytes, layers * 2 * 64 * (6 + 4 + 2 * 4));
     for (name, operator) in names.iter().zip(operators).filter(|(name, _)| **name != "append") {

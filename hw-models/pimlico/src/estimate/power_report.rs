@@ -561,7 +561,8 @@ impl PowerReport {
 }
 
 impl PowerReport {
-    /// Power of each unit while it works and phase by phase; scaled to 28 nm, the paper's below it.
+    /// Power of each unit while it works and phase by phase; at its clock in the device and scaled to 28 nm, the paper's
+    /// below it.
     pub(super) fn picture(&self) -> Picture {
         let paper = 3;
         let bar = |label: String, of: &PowerBreakdown| Bar {
@@ -577,6 +578,7 @@ impl PowerReport {
         let mut scaled = Vec::new();
         for (unit, factor) in self.units.iter().filter_map(|unit| Some((unit, self.scale_28nm?))) {
             let PowerBreakdown { internal, switching, .. } = unit.power_mw;
+            let factor = factor * self.clock_ns / unit.device_clock_ns;
             let total = (internal + switching) * factor;
             scaled.push(Bar {
                 label: unit.unit.clone(),
@@ -597,7 +599,7 @@ impl PowerReport {
         let panels = [
             panel("while it works, mW", working.collect()),
             panel("by phase, mW", phases.collect()),
-            panel("while it works, scaled to 28 nm, mW", scaled),
+            panel("while it works, at its clock in the device, scaled to 28 nm, mW", scaled),
         ];
         Picture {
             title: format!(
