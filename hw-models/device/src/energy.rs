@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Energy of an operator: of the DRAM from its commands and standby currents, of the units from how long
-//! they worked.
+//! Energy of an operator: of the DRAM from its commands and standby currents, of the logic from our netlists and
+//! how long its parts worked.
 //!
 //! The DRAM's part follows Micron's TN-40-07: a command takes what its IDD current is above the
 //! standby current, for as long as that current is measured with one command.
@@ -15,8 +15,11 @@
 //! The commands of processing in memory have no current of their own in any data sheet. An ACT_ALL is
 //! counted as an ACT of each bank, an all-bank RD as an RD of each bank, RD_RESULT and WR_SHARED as RD
 //! and WR: upper bounds, as an all-bank RD drives no data across the chip, and the others open no
-//! column. So is the standby current, which is less while all banks are closed. VPP is left out, as is
-//! the data bus's termination, which belongs to the board.
+//! column. So is the standby current, which is less while all banks are closed. At the least, an all-bank RD takes
+//! what stays in the banks of an RD. VPP is left out, as is the data bus's termination, which belongs to the board.
+//!
+//! The logic's part is no bound: it has no wires and no clock tree, and what is taken by area is taken as busy as the
+//! rank controller.
 
 use crate::config::Config;
 use crate::config::Currents;
@@ -49,20 +52,58 @@ pub struct Power {
     /// Refreshes without a gap.
     #[serde(rename = "IDD5B")]
     pub idd5b: f64,
-    /// The units.
-    pub units: UnitPower,
+    /// Share of an RD's current above standby that stays in the bank: what a bank takes of an all-bank RD at the least.
+    #[serde(rename = "RD_in_bank")]
+    pub rd_in_bank: f64,
+    /// The logic.
+    pub logic: LogicEnergy,
 }
 
-/// What the units draw at full activity, in mW.
+/// What the logic takes, in pJ: netlists of ours, scaled to 28 nm. The preset says which are simulated.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct UnitPower {
-    /// A bank PU.
+pub struct LogicEnergy {
+    /// A bank PU, in a clock in which a column comes.
     pub bank_pu: f64,
-    /// The adder unit.
-    pub adder_unit: f64,
-    /// The softmax unit.
-    pub softmax_unit: f64,
+    /// The same in a clock in which none does.
+    pub bank_pu_idle: f64,
+    /// The rank PU in a tCK, with adder and softmax unit at rest, as far as it is simulated.
+    pub rank_pu_tck: f64,
+    /// The rest of it, by area.
+    pub rank_pu_rest_tck: f64,
+    /// The adder unit beyond that, in a tCK in which it takes an input.
+    pub adder_unit_tck: f64,
+    /// The same of the softmax unit.
+    pub softmax_unit_tck: f64,
+    /// The re-layout unit in a tCK, at rest.
+    pub relayout_tck: f64,
+    /// The same beyond that, for a burst.
+    pub relayout_burst: f64,
+    /// All chips of a rank in a tCK, without bank PUs, by area.
+    pub chips_tck: f64,
+    /// 64 bits of a small memory.
+    pub memory_64: f64,
+    /// 64 bits of the score buffer.
+    pub score_buffer_64: f64,
+}
+
+/// Peak current of a chip from VDD, in mA: that of rows that open at once, all of whose charge flows until a column may
+/// be read (tRCD), and standby. What VPP gives the word lines is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// Banks in a tFAW: sixteen are an ACT_ALL.
+    pub banks: u64,
+    /// Of rows in so many banks.
+    pub open_ma: f64,
+    /// Of rows in [`Self::JEDEC_BANKS`].
+    pub jedec_ma: f64,
+    /// The mean of a REF (IDD5B), for what a chip's supply bears.
+    pub refresh_ma: f64,
+}
+
+impl Peak {
+    /// Banks that JESD79-4 lets open in a tFAW.
+    pub const JEDEC_BANKS: u64 = 4;
 }
 
 /// Energy by what takes it, in pJ.
@@ -70,8 +111,10 @@ pub struct UnitPower {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs.
+    /// All-bank RDs, at the most: as an RD of each bank.
     pub all_bank_read: f64,
+    /// The same at the least: what stays in the banks.
+    pub all_bank_read_least: f64,
     /// Bursts between the data bus and a bank, the shared buffers or the result registers.
     pub bursts: f64,
     /// Refreshes.
@@ -80,15 +123,35 @@ pub struct Energy {
     pub standby: f64,
     /// The bank PUs.
     pub bank_pus: f64,
-    /// Adder unit and softmax unit.
+    /// The rest of the chips' logic.
+    pub chips: f64,
+    /// The rank PU, with the host's side and the dispatcher.
     pub rank_pu: f64,
+    /// Shared buffers and score buffer.
+    pub memories: f64,
 }
 
 impl Energy {
-    /// All of it.
+    /// What the DRAM takes, at the most.
+    pub fn dram(&self) -> f64 {
+        let Self { activate, all_bank_read, bursts, refresh, standby, .. } = self;
+        activate + all_bank_read + bursts + refresh + standby
+    }
+
+    /// What the logic takes.
+    pub fn logic(&self) -> f64 {
+        let Self { bank_pus, chips, rank_pu, memories, .. } = self;
+        bank_pus + chips + rank_pu + memories
+    }
+
+    /// All of it, the DRAM's part at the most.
     pub fn total(&self) -> f64 {
-        let Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } = self;
-        activate + all_bank_read + bursts + refresh + standby + bank_pus + rank_pu
+        self.dram() + self.logic()
+    }
+
+    /// All of it, the DRAM's part at the least.
+    pub fn least(&self) -> f64 {
+        self.total() - self.all_bank_read + self.all_bank_read_least
     }
 
     /// Of two.
@@ -96,11 +159,14 @@ impl Energy {
         Self {
             activate: self.activate + other.activate,
             all_bank_read: self.all_bank_read + other.all_bank_read,
+            all_bank_read_least: self.all_bank_read_least + other.all_bank_read_least,
             bursts: self.bursts + other.bursts,
             refresh: self.refresh + other.refresh,
             standby: self.standby + other.standby,
             bank_pus: self.bank_pus + other.bank_pus,
+            chips: self.chips + other.chips,
             rank_pu: self.rank_pu + other.rank_pu,
+            memories: self.memories + other.memories,
         }
     }
 }
@@ -115,6 +181,29 @@ impl Power {
         Some(toml::from_str(text).expect("tested below"))
     }
 
+    /// What opening and closing a row takes from VDD of one chip above standby, in mA x ns.
+    fn row_charge(&self, config: &Config) -> f64 {
+        let timing = &config.timing;
+        let tck_ns = config.tck_ps as f64 / 1000.0;
+        let of_tck = |current: f64, tck: u64| current * tck as f64 * tck_ns;
+        of_tck(self.idd0, timing.rc_tck)
+            - of_tck(self.idd3n, timing.ras_tck)
+            - of_tck(self.idd2n, timing.rc_tck - timing.ras_tck)
+    }
+
+    /// What one chip draws while rows open as fast as the configuration lets them.
+    pub fn peak(&self, config: &Config) -> Peak {
+        let rcd_ns = config.timing.rcd_tck as f64 * config.tck_ps as f64 / 1000.0;
+        let of_rows = |banks: u64| self.idd3n + banks as f64 * self.row_charge(config) / rcd_ns;
+        let banks = config.timing.faw_banks.min(config.banks() as u64);
+        Peak {
+            banks,
+            open_ma: of_rows(banks),
+            jedec_ma: of_rows(Peak::JEDEC_BANKS),
+            refresh_ma: self.idd5b,
+        }
+    }
+
     /// The energy of an operator, of all chips of the rank.
     pub fn energy(&self, config: &Config, statistics: &Statistics) -> Energy {
         let timing = &config.timing;
@@ -125,26 +214,38 @@ impl Power {
         let of_tck = |current: f64, tck: u64| self.vdd * current * tck as f64 * tck_ns * chips;
         let above_standby = |current: f64, tck: u64| of_tck(current - self.idd3n, tck);
 
-        let activate = of_tck(self.idd0, timing.rc_tck)
-            - of_tck(self.idd3n, timing.ras_tck)
-            - of_tck(self.idd2n, timing.rc_tck - timing.ras_tck);
+        let activate = self.vdd * self.row_charge(config) * chips;
         let read = above_standby(self.idd4r, timing.burst_tck);
         let write = above_standby(self.idd4w, timing.burst_tck);
         let refresh = above_standby(self.idd5b, timing.rfc_tck);
 
         let count = |command: PinCommand| statistics.commands[command as usize] as f64;
-        let mw = |power: f64, tck: u64| power * tck as f64 * tck_ns;
-        let pu_tck = statistics.used * timing.ccd_l_tck;
+        let times = |pj: f64, count: u64| pj * count as f64;
+        let logic = &self.logic;
+        let all_bank_read = read * banks * count(PinCommand::RdAll);
+        let idle_clocks = (statistics.cycles / timing.ccd_l_tck).saturating_sub(statistics.used);
+        let of_bank_pu =
+            times(logic.bank_pu, statistics.used) + times(logic.bank_pu_idle, idle_clocks);
+        let written = count(PinCommand::WrShared);
+        let relayed = written + count(PinCommand::Rd) + count(PinCommand::Wr);
+        let each_tck = logic.rank_pu_tck + logic.rank_pu_rest_tck + logic.relayout_tck;
         Energy {
             activate: activate * (count(PinCommand::Act) + opened * count(PinCommand::ActAll)),
-            all_bank_read: read * banks * count(PinCommand::RdAll),
+            all_bank_read,
+            all_bank_read_least: self.rd_in_bank * all_bank_read,
             bursts: read * (count(PinCommand::Rd) + count(PinCommand::RdResult))
                 + write * (count(PinCommand::Wr) + count(PinCommand::WrShared)),
             refresh: refresh * count(PinCommand::Ref),
             standby: of_tck(self.idd3n, statistics.cycles),
-            bank_pus: mw(self.units.bank_pu, pu_tck) * banks * chips,
-            rank_pu: mw(self.units.adder_unit, statistics.adder_unit_cycles)
-                + mw(self.units.softmax_unit, statistics.softmax_unit_cycles),
+            bank_pus: of_bank_pu * banks * chips,
+            chips: times(logic.chips_tck, statistics.cycles),
+            rank_pu: times(each_tck, statistics.cycles)
+                + times(logic.adder_unit_tck, statistics.adder_unit_cycles)
+                + times(logic.softmax_unit_tck, statistics.softmax_unit_cycles)
+                + logic.relayout_burst * relayed,
+            // A burst is a word for each chip, as an all-bank RD takes one.
+            memories: logic.memory_64 * chips * (written + count(PinCommand::RdAll))
+                + times(logic.score_buffer_64, statistics.softmax_unit_cycles),
         }
     }
 }
@@ -179,19 +280,43 @@ mod tests {
         assert!(near(energy_of(PinCommand::Ref, 0).refresh, 665_280.0)); // 1.2 x 198 x 560 x 0.625 x 8
     }
 
+    /// 9.6 mA are above standby for a tRC of 45.625 ns: sixteen times as much charge comes in a tRCD of 13.75 ns.
+    #[test]
+    fn sixteen_rows_at_once_draw_four_times_the_current_of_four() {
+        let mut config = Config::ddr4_3200();
+        let power = Power::of(&config).expect("the preset");
+        let charge = 57.0 * 45.625 - 52.0 * 32.5 - 37.0 * 13.125;
+        let peak = power.peak(&config);
+        assert!(near(peak.open_ma, 52.0 + 16.0 * charge / 13.75), "{peak:?}");
+        assert!(near(peak.open_ma - 52.0, 4.0 * (peak.jedec_ma - 52.0)), "{peak:?}");
+        assert_eq!((peak.banks, peak.refresh_ma), (16, 250.0));
+        config.timing.faw_banks = Peak::JEDEC_BANKS;
+        let staggered = power.peak(&config);
+        assert!(near(staggered.open_ma, peak.jedec_ma), "{staggered:?}");
+    }
+
     #[test]
     fn standby_and_units_take_time() {
-        assert!(near(energy_of(PinCommand::PreAll, 1000).total(), 1.2 * 52.0 * 8.0 * 625.0));
+        assert!(near(energy_of(PinCommand::PreAll, 1000).dram(), 1.2 * 52.0 * 8.0 * 625.0));
         let config = Config::ddr4_3200();
         let statistics = Statistics {
+            cycles: 80,
             used: 2,
             adder_unit_cycles: 16,
             softmax_unit_cycles: 32,
             ..Default::default()
         };
         let energy = Power::of(&config).expect("the preset").energy(&config, &statistics);
-        assert!(near(energy.bank_pus, 128.0 * 1.129 * 10.0));
-        assert!(near(energy.rank_pu, 1.812 * 10.0 + 4.345 * 20.0));
+        assert!(near(energy.bank_pus, 128.0 * (2.0 * 18.74 + 8.0 * 0.675)));
+        let each_tck = 80.0 * (20.6 + 34.1 + 2.59);
+        assert!(near(energy.rank_pu, each_tck + 15.4 * 16.0 + 13.8 * 32.0));
+        assert!(near(energy.chips, 80.0 * 187.0));
+        assert!(near(energy.memories, 12.4 * 32.0));
+        assert!(near(energy.logic() + energy.dram(), energy.total()));
+        let read = energy_of(PinCommand::RdAll, 0);
+        assert!(near(read.all_bank_read_least, 0.4 * read.all_bank_read));
+        assert!(near(read.total() - read.least(), 0.6 * read.all_bank_read));
+        assert!(near(read.memories, 8.0 * 6.2));
     }
 
     #[test]

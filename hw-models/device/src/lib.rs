@@ -35,6 +35,7 @@
 //! | `timeline` | [`Timeline`]: what a device did over time |
 //! | `accounts` | which slots were used, and why the others were not |
 //! | `statistics` | [`Statistics`]: slots used and lost, and how busy the units were |
+//! | `set_up` | [`SetUp`]: what the host writes so that programs can run |
 //! | `options` | [`Options`]: how a rank works |
 //! | `pins` | [`PinWatch`]: watches the pins of chips and host |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
@@ -66,6 +67,7 @@ mod port_wave;
 mod rank;
 mod ranks;
 mod record;
+mod set_up;
 mod sizes;
 pub mod spd;
 pub mod spec;
@@ -89,6 +91,7 @@ pub use pimlico_ports::Mismatch;
 pub use pins::{BusDriver, PinWatch};
 pub use rank::{Rank, UnitInput, UnitWatch};
 pub use ranks::{RankRun, Ranks, Together};
+pub use set_up::{Sent, SetUp};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};
 pub use spec::{DeviceSpec, SystemKind};
 pub use statistics::{Lost, Statistics};

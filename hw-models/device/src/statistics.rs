@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What an operator cost: slots used and lost, and how busy the parts of the rank were.
 
+use crate::set_up::SetUp;
 use pimlico_dpa::types::PinCommand;
 use pimlico_ports::Enumerated;
 
@@ -58,6 +59,10 @@ pub struct Statistics {
     pub adder_unit_cycles: u64,
     /// tCK in which the softmax unit took a score, a weight or a sum.
     pub softmax_unit_cycles: u64,
+    /// Multiply-accumulates that were asked for, without padding: no port shows them, so whoever runs an operator says so.
+    pub macs: u64,
+    /// What the host wrote so that the operator could run.
+    pub set_up: SetUp,
 }
 
 impl Statistics {
@@ -71,6 +76,8 @@ impl Statistics {
             bus_cycles: self.bus_cycles + other.bus_cycles,
             adder_unit_cycles: self.adder_unit_cycles + other.adder_unit_cycles,
             softmax_unit_cycles: self.softmax_unit_cycles + other.softmax_unit_cycles,
+            macs: self.macs + other.macs,
+            set_up: self.set_up.and(other.set_up),
         }
     }
 

@@ -11,6 +11,7 @@
 //! * [`device`]: what a DIMM adds up to.
 //! * [`memory`]: memories, which no library of standard cells has, by models of area and access time.
 //! * [`paper`]: what the papers say.
+//! * [`throughput`]: elements that a unit takes in a clock, ours and the paper's.
 //! * [`power`]: what the netlists take, by simulation.
 //!
 //! The RTL is part of the program. Results are kept by the content of RTL, parameters, library and flow,
@@ -29,6 +30,7 @@ pub mod memory;
 pub mod paper;
 pub mod power;
 pub mod rtl;
+pub mod throughput;
 mod timing;
 pub mod tools;
 mod yosys;

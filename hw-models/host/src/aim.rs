@@ -4,14 +4,14 @@
 //! What the module needs is loaded before an operator starts, and is not counted with it. Where the command buffer has no
 //! room for the program of an operator, that is cut into several, which run one after the other.
 
-use crate::driver::{Driver, DriverError};
+use crate::driver::{Driver, DriverError, Writes};
 use crate::program::aim::{self as program, REST_REQUEST};
 use crate::program::{Builder, Program, ProgramError, Template};
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
     Module, Write,
 };
-use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Statistics};
+use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Sent, SetUp, Statistics};
 use pimlico_dpa::{ENTRIES, Opcode};
 use pimlico_ports::{Instances, Unit};
 use pimlico_units::module::{AimHubIn, AimHubOut};
@@ -174,10 +174,12 @@ impl AimHost {
 
     /// Runs a program; what is not there is written before.
     fn run(&mut self, words: &[u64], run: &Run<'_>) -> Result<Statistics, DeviceError> {
+        let before = self.driver.writes();
         let address = self.load(words, run)?;
+        let set_up = set_up(&self.driver.writes().since(&before));
         self.device.begin();
         self.device.run(AimStart { request: REQUEST, address, operands: run.operands })?;
-        Ok(self.device.end())
+        Ok(Statistics { set_up, ..self.device.end() })
     }
 
     /// Sees that what a run needs is in the module. Returns the program's first word.
@@ -279,6 +281,18 @@ fn programs(
             Ok(all)
         }
         words => Ok(vec![(parts, words?)]),
+    }
+}
+
+/// What the host has written, over the link: no bursts of a bank's bus.
+fn set_up(writes: &Writes) -> SetUp {
+    let sent = |bytes| Sent { bursts: 0, bytes };
+    let Writes { commands, entries, tokens, segments, layers } = *writes;
+    SetUp {
+        programs: sent(8 * commands),
+        rows: sent(2 * entries),
+        requests: sent(4 * (tokens + segments + layers)),
+        ..SetUp::default()
     }
 }
 

@@ -18,7 +18,7 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
-    RankDevice, Statistics, Timeline,
+    RankDevice, Sent, SetUp, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -30,6 +30,10 @@ use std::path::Path;
 const EARLY_OPERANDS: usize = 16;
 /// Transactions that wait for the controller, at the most.
 const WAITING: usize = 16;
+/// Bytes of a START that mean something.
+const START_BYTES: u64 = 16;
+/// A burst of operands.
+const OPERAND: Sent = Sent { bursts: 1, bytes: size_of::<Beats>() as u64 };
 
 /// A module and its host.
 pub struct Attached<D> {
@@ -49,6 +53,8 @@ pub struct Attached<D> {
     read: [u16; 2],
     /// Those of them that were when the status was looked at before the last time.
     read_before: [u16; 2],
+    /// What was sent for the operator.
+    set_up: SetUp,
 }
 
 impl Attached<Rank> {
@@ -83,6 +89,7 @@ impl<D: Dimm> Attached<D> {
             taken: 0,
             read: [0; 2],
             read_before: [0; 2],
+            set_up: SetUp::default(),
         }
     }
 
@@ -190,9 +197,11 @@ impl HostRun<'_> {
 impl<D: Dimm> Attached<D> {
     fn start_run<'a>(&mut self, start: Start<'a>) -> HostRun<'a> {
         let loads = std::mem::take(&mut self.loads);
-        let mut messages: VecDeque<_> = message::loads(&loads).collect();
+        message::parts(&loads).for_each(|part| self.set_up.load(part));
+        let mut messages: VecDeque<_> = message::parts(&loads).map(message::load).collect();
         let Start { request, address, operands, .. } = start;
         messages.push_back(message::start(request, address, self.scale, operands.len()));
+        self.set_up.starts = self.set_up.starts.and(Sent { bursts: 1, bytes: START_BYTES });
         self.controller.take_pins(self.dimm.tck(), self.refreshed_tck);
         self.read_before = self.read;
         HostRun {
@@ -227,6 +236,7 @@ impl<D: Dimm> Attached<D> {
                 let operand = run.start.operands[run.sent];
                 self.push(Transaction::Write(message::operands(self.operands), operand));
                 self.operands += 1;
+                self.set_up.operands = self.set_up.operands.and(OPERAND);
                 run.sent += 1;
             } else {
                 return;
@@ -376,11 +386,12 @@ impl<D: Dimm> Device for Attached<D> {
     }
 
     fn begin(&mut self) {
+        self.set_up = SetUp::default();
         self.dimm.begin();
     }
 
     fn end(&mut self) -> Statistics {
-        self.dimm.end()
+        Statistics { set_up: std::mem::take(&mut self.set_up), ..self.dimm.end() }
     }
 
     fn watch(&mut self, watch: Box<dyn PinWatch>) {

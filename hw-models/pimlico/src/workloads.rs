@@ -81,7 +81,7 @@ impl MdqRun {
 impl Run {
     fn of(workload: String, report: &Report) -> Self {
         let total = &report.total;
-        let share = total.gb_per_s / total.peak_gb_per_s;
+        let share = total.use_share();
         Self { workload, tck: total.cycles, ns: total.ns, share, bubbles: None }
     }
 }

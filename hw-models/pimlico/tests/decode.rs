@@ -39,8 +39,12 @@ fn the_stable_keys_are_there() {
     assert!(text.starts_with("in a small town ") && text.len() > 17, "{text}");
     let operators = report["operators"].as_array().expect("a list");
     let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
-    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2", "lm_head"]);
-    for operator in operators {
+    assert_eq!(names, ["qkv", "append", "attention", "projection", "ffn1", "ffn2", "lm_head"]);
+    // Adding K and V computes nothing.
+    let append = &operators[1];
+    assert_eq!((&append["macs"], &append["slots"]["used"]), (&0.into(), &0.into()));
+    assert_eq!(append["cycles"], report["append"]["cycles"]);
+    for operator in operators.iter().filter(|operator| operator["operator"] != "append") {
         for key in ["cycles", "ns", "macs", "energy_pj"] {
             assert!(operator[key].as_f64().expect("a number") > 0.0, "{key}");
         }
@@ -48,7 +52,7 @@ fn the_stable_keys_are_there() {
         for lost in ["row_switch", "refresh", "fill_drain", "bubble"] {
             assert!(operator["slots"]["lost"][lost].is_u64(), "{lost}");
         }
-        for share in ["bank_pu", "bus", "adder_unit", "softmax_unit"] {
+        for share in ["bank_read", "bank_pu", "bus", "adder_unit", "softmax_unit"] {
             assert!(operator["utilisation"][share].is_f64(), "{share}");
         }
         assert!(operator["commands"]["RD_ALL_BANK"].is_u64());
@@ -163,8 +167,8 @@ fn a_layer_runs_on_any_number_of_threads() {
     assert_eq!(run("4"), report);
     let operators = report["operators"].as_array().expect("a list");
     let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
-    assert_eq!(names, ["qkv", "attention", "projection", "ffn1", "ffn2"]);
-    assert_eq!(operators[3]["macs"], 2 * 130 * 96);
+    assert_eq!(names, ["qkv", "append", "attention", "projection", "ffn1", "ffn2"]);
+    assert_eq!(operators[4]["macs"], 2 * 130 * 96);
     assert_eq!((&report["heads"], &report["hidden"]), (&6.into(), &96.into()));
     for wrong in ["--batch 2", "--context 5,6", "--vcd a.vcd", "--group 2", "--rows 3"] {
         let wrong: Vec<_> = wrong.split(' ').collect();
@@ -209,7 +213,8 @@ fn every_operator_runs_on_every_system() {
     let layer = of(layer);
     let operators = layer["operators"].as_array().expect("a list");
     let names: Vec<_> = operators.iter().map(|operator| &operator["operator"]).collect();
-    assert_eq!(names, ["qkv", "score", "softmax", "context", "projection", "ffn1", "ffn2"]);
+    let expected = ["qkv", "append", "score", "softmax", "context", "projection", "ffn1", "ffn2"];
+    assert_eq!(names, expected);
     assert_eq!(layer["roll_up"]["model"]["layers"], 16);
     let attention = of("aim attention --context 40 --heads 3 --group 1 --timing-only --json");
     let notes = attention["notes"].to_string();

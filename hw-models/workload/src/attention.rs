@@ -57,7 +57,8 @@ pub struct AttentionReport {
 impl AttentionJob {
     fn task(&self) -> AttentionTask {
         let Self { head_dim, heads, group, ref contexts, distribution, seed, .. } = *self;
-        AttentionTask { head_dim, heads, group, contexts: contexts.clone(), distribution, seed }
+        let contexts = contexts.clone();
+        AttentionTask { head_dim, heads, group, contexts, distribution, seed, appends: false }
     }
 }
 

@@ -78,6 +78,7 @@ impl LayerJob {
                 contexts: vec![*context],
                 distribution: *distribution,
                 seed: *seed,
+                appends: true,
             }),
         };
         let of_layer = Kind::ALL.into_iter().filter(|&kind| kind != Kind::LmHead);

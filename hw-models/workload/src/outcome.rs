@@ -4,10 +4,11 @@
 use crate::judge::Findings;
 use crate::report::link;
 use crate::report::{
-    APPEND, HostPins, JobReport, Judged, Load, Operator, RanksReport, Report, Stages, System,
-    Total, ns,
+    APPEND, ELEMENT_BYTES, HostPins, JobReport, Judged, Load, Operator, PowerReport, RanksReport,
+    Report, SetUpReport, Stages, System, Total, ns,
 };
-use pimlico_device::Gear;
+use pimlico_device::energy::Power;
+use pimlico_device::{Gear, SetUp};
 
 /// What became of tasks: costs, and how far the results are from the reference's. The results themselves are gone.
 #[derive(Clone, Debug)]
@@ -29,8 +30,8 @@ pub struct Outcome {
 /// What every report says of its total.
 const NOTE: &str = "the total is without the time in which the banks were written";
 /// The same where K and V of tokens are added in an operator.
-const NOTE_WITH_APPEND: &str = "the total is without the time in which the matrices were written; K and V of each token are \
-                                in it, as `append`";
+const NOTE_WITH_APPEND: &str = "the total is without the time in which the banks were loaded; writing K and V of a new \
+                                token is in it, as `append`";
 
 /// What one says whose DRAM has no currents.
 const NO_ENERGY: &str =
@@ -50,8 +51,18 @@ impl Outcome {
         let energy_pj: Option<f64> = operators.iter().map(|operator| operator.energy_pj).sum();
         let no_energy = energy_pj.is_none().then(|| NO_ENERGY.to_owned());
         let cycles: u64 = operators.iter().map(|operator| operator.cycles).sum();
+        let energy_least_pj: Option<f64> =
+            operators.iter().map(|operator| operator.energy_least_pj).sum();
+        let ranks = topology.map(|topology| topology.count());
+        let total_ns = ns(config, cycles.max(1));
+        let peak = Power::of(config).map(|power| power.peak(config));
+        let power = energy_least_pj.zip(energy_pj).zip(ranks).zip(peak).map(
+            |(((least, most), ranks), peak)| PowerReport::new(ranks, [least, most], total_ns, peak),
+        );
         let reads: u64 = operators.iter().map(|operator| operator.reads).sum();
-        let bytes = reads * config.all_bank_bytes() as u64;
+        let read_bytes = reads * config.all_bank_bytes() as u64;
+        let macs: u64 = operators.iter().map(|operator| operator.macs).sum();
+        let set_up = operators.iter().fold(SetUp::default(), |all, of| all.and(of.set_up));
         Report {
             system: name.to_owned(),
             job,
@@ -74,12 +85,16 @@ impl Outcome {
             first_violations: violations.1.iter().map(ToString::to_string).collect(),
             host_pins: findings.host.map(HostPins::from),
             load,
+            set_up: SetUpReport::new(config, &set_up),
             judged: Judged::of(&operators),
             total: Total {
                 cycles,
                 ns: ns(config, cycles),
                 energy_pj,
-                gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
+                energy_least_pj,
+                power,
+                read_gb_per_s: read_bytes as f64 / total_ns,
+                use_gb_per_s: (ELEMENT_BYTES * macs) as f64 / total_ns,
                 peak_gb_per_s: config.peak_gb_per_s() * devices as f64,
             },
             notes: [total_note(&operators).to_owned()]

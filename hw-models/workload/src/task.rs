@@ -32,6 +32,8 @@ pub struct AttentionTask {
     pub distribution: Distribution,
     /// Seed of the data.
     pub seed: u64,
+    /// Whether writing K and V of each request's last token counts, as an operator of its own.
+    pub appends: bool,
 }
 
 impl AttentionTask {

@@ -208,7 +208,7 @@ fn short_last_rows_of_several_heads_lose_what_their_results_take() {
 fn a_long_context_has_nine_tenths_of_the_bandwidth() {
     let job = AttentionJob { contexts: vec![16 * 1024], ..job(128, 1) };
     let report = operator::on_rank(&mut rank(), &job).expect("it fits");
-    let share = report.total.gb_per_s / report.total.peak_gb_per_s;
+    let share = report.total.read_share();
     assert_eq!(report.total.peak_gb_per_s, 204.8);
     assert!((0.90..0.95).contains(&share), "{share}");
     assert_eq!(report.pin_violations, 0);

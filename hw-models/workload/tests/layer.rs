@@ -4,12 +4,12 @@
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, HostTransfer, Mdq, Options, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;
-use pimlico_model::Model;
 use pimlico_model::data::Distribution;
+use pimlico_model::{Model, presets};
 use pimlico_workload::attention::AttentionReport;
 use pimlico_workload::layer::{DecoderReport, LayerJob};
 use pimlico_workload::operator;
-use pimlico_workload::report::Report;
+use pimlico_workload::report::{self, Report};
 use pimlico_workload::{attention, fc, gemv};
 use pimlico_workload::{error::WorkloadError, system::How};
 
@@ -143,7 +143,7 @@ fn ranks_with_as_much_to_do_take_as_long_as_one() {
     let (one, four) = (gemv_on((1, 1, 1), 64, 300), gemv_on((4, 1, 1), 256, 300));
     assert_eq!(four.total.cycles, one.total.cycles);
     assert_eq!(four.total.peak_gb_per_s, 4.0 * one.total.peak_gb_per_s);
-    assert!((four.total.gb_per_s - 4.0 * one.total.gb_per_s).abs() < 1e-9);
+    assert!((four.total.read_gb_per_s - 4.0 * one.total.read_gb_per_s).abs() < 1e-9);
     assert_eq!(four.load.cycles, one.load.cycles);
     assert_eq!(four.load.bytes, 4 * one.load.bytes);
     let (of_one, of_four) = (&one.operators[0], &four.operators[0]);
@@ -279,4 +279,25 @@ fn layers_roll_up() {
     assert!((roll_up.token.tokens_per_s * roll_up.token.ns / 1e9 - 1.0).abs() < 1e-12);
     assert_eq!(roll_up.model.bytes_per_rank, 4 * roll_up.layer.bytes_per_rank);
     assert!(roll_up.model.fits);
+}
+
+/// Pieces of work begin at any phase of tREFI: over a layer no refresh is left out.
+#[test]
+fn a_layer_on_many_ranks_is_charged_the_refs_that_are_due() {
+    let shape = presets()["llama-3.1-8b"].clone();
+    let job = LayerJob { context: 1024, shape, ..job() };
+    let how = How { threads: 2, timing_only: true };
+    let config = Config::ddr4_3200();
+    let report = on((16, 2, 2), |ranks| operator::on_ranks(ranks, Options::default(), how, &job));
+    let report = report.expect("it runs");
+    for operator in report.operators.iter().filter(|o| o.operator != report::APPEND) {
+        let ranks = operator.ranks.expect("several ranks");
+        let of_rank = |count: u64| count as f64 / ranks.used as f64;
+        let issued = of_rank(operator.commands.get("REF").copied().unwrap_or(0));
+        let of_time = ranks.busiest_tck as f64 / config.timing.refi_tck as f64;
+        assert!((issued - of_time).abs() <= 1.0, "{}: {issued} {of_time}", operator.operator);
+        let slots = operator.slots.lost.refresh as f64;
+        let of_ref = (config.timing.rfc_tck / config.timing.ccd_l_tck) as f64;
+        assert!((slots / of_ref - of_time).abs() <= 1.2, "{}: {slots}", operator.operator);
+    }
 }

@@ -67,14 +67,15 @@ pub fn results(stream: Stream, number: u16) -> Place {
     place(Window::Results, of_stream + number % 2, number / 2)
 }
 
-/// The LOADs that hold some writes, in their order: writes of a kind to addresses that follow each other share one.
-pub fn loads(writes: &[Load]) -> impl Iterator<Item = Beats> + '_ {
+/// The writes that a LOAD each holds, in their order: those of a kind to addresses that follow each other share one.
+pub fn parts(writes: &[Load]) -> impl Iterator<Item = &[Load]> {
     let follows =
         |a: &Load, b: &Load| b.kind == a.kind && a.address.checked_add(1) == Some(b.address);
-    writes.chunk_by(follows).flat_map(|run| run.chunks(WORDS)).map(load)
+    writes.chunk_by(follows).flat_map(|run| run.chunks(WORDS))
 }
 
-fn load(words: &[Load]) -> Beats {
+/// The LOAD of a part.
+pub fn load(words: &[Load]) -> Beats {
     let Load { kind, address, .. } = words[0];
     let mut beats = [0; BEATS];
     beats[0] = LOAD | kind.code() << 4 | (words.len() as u64) << 8 | u64::from(address) << 16;

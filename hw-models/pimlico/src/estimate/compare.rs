@@ -17,7 +17,8 @@ use pimlico_dpa::clock::{Domain, Gear};
 use pimlico_estimate::device::{Buffers, Cost, Level};
 use pimlico_estimate::hierarchy::Part;
 use pimlico_estimate::paper::{self, lol_pim};
-use pimlico_estimate::{Area, UnitSpec, memory};
+use pimlico_estimate::throughput::{self, PAPER_CLOCK_NS};
+use pimlico_estimate::{Area, UnitSpec, clock, memory};
 use serde::Serialize;
 
 /// The units that L3's Table 5 has, ours in the sets of parameters that come near.
@@ -66,6 +67,32 @@ struct UnitReport {
     paper_um2_28nm: f64,
     paper_ge: Range,
     ratio: Range,
+    /// Where ours is in the rank.
+    throughput: Option<ThroughputReport>,
+}
+
+/// What a unit does in a time, and the area that takes.
+#[derive(Serialize)]
+struct ThroughputReport {
+    /// The unit's clock in the device.
+    device_clock_ns: f64,
+    /// Elements in a clock, at the most.
+    elements: u64,
+    elements_per_ns: f64,
+    /// Area of an element in a ns.
+    ge: f64,
+    /// L3's, where it names how many elements its unit takes in a clock.
+    paper: Option<PaperThroughput>,
+}
+
+/// The same of L3's unit, if its clock is that of the bank PUs.
+#[derive(Serialize)]
+struct PaperThroughput {
+    elements: u64,
+    elements_per_ns: f64,
+    ge: Range,
+    /// Our area of the same throughput, as a part of L3's.
+    ratio: Range,
 }
 
 #[derive(Serialize)]
@@ -95,17 +122,18 @@ pub fn run(arguments: &CompareArguments) -> Result<(), Failure> {
     let taken: Vec<_> = of_parts.iter().map(|area| (area.ge, area.memories.as_slice())).collect();
     let of_dispatcher = parts.iter().zip(&of_parts).find(|(part, _)| part.module == "dispatcher");
     let dispatcher_ge = of_dispatcher.map_or(0.0, |(_, area)| area.ge);
+    let of_units = units.iter().zip(&areas);
     let report = CompareReport {
         liberty: flow.library.name.clone(),
         nand2_um2: flow.library.nand2_um2,
         clock_ns: flow.clock_ns,
         nand2_28nm_um2: paper::NAND2_28NM_UM2,
         bank_pu: arguments.bank_pu.clone(),
-        units: units.iter().zip(&areas).filter_map(|(spec, area)| unit(spec, area)).collect(),
+        units: of_units.filter_map(|(spec, area)| unit(spec, area, &devices)).collect(),
         lol_pim: lol_pim(dispatcher_ge, ping_pong(&flow, &devices)?),
         rank: DesignReport::new(rank, &parts, &taken),
     };
-    let mut sheets = vec![units_sheet(&report)];
+    let mut sheets = vec![units_sheet(&report), throughput_sheet(&report)];
     sheets.extend(report.rank.sheets(&format!(" with {}", report.bank_pu)));
     sheets.push(dispatcher_sheet(&report));
     sheets.extend(report.lol_pim.ping_pong.sheets());
@@ -131,18 +159,40 @@ fn ping_pong(flow: &Flow, devices: &Devices) -> Result<PingPongReport, Failure> 
     Ok(PingPongReport::new((&parts, &costs), (&parts_of_two, &costs_of_two)))
 }
 
-fn unit(spec: &UnitSpec, area: &Area) -> Option<UnitReport> {
+fn unit(spec: &UnitSpec, area: &Area, devices: &Devices) -> Option<UnitReport> {
     let paper = paper::figure(&spec.module)?;
     let area_um2_28nm = um2_28nm(area.ge);
+    let paper_ge = paper::NAND2_28NM_UM2.map(|nand2| paper.um2 / nand2);
     Some(UnitReport {
         unit: spec.unit.clone(),
         flip_flops: area.flip_flops,
         area_ge: area.ge,
         area_um2_28nm,
         paper_um2_28nm: paper.um2,
-        paper_ge: paper::NAND2_28NM_UM2.map(|nand2| paper.um2 / nand2),
+        paper_ge,
         ratio: area_um2_28nm.map(|um2| um2 / paper.um2),
+        throughput: at_throughput(spec, area.ge, paper_ge, devices),
     })
+}
+
+/// The areas of a unit by what it does in a ns.
+fn at_throughput(
+    spec: &UnitSpec,
+    area_ge: f64,
+    paper_ge: Range,
+    devices: &Devices,
+) -> Option<ThroughputReport> {
+    let device_clock_ns = devices.period_ns(clock::of_unit(spec)?, Gear::DEFAULT);
+    let elements = throughput::of_ours(&spec.module, Gear::DEFAULT)?;
+    let elements_per_ns = throughput::per_ns(elements, device_clock_ns);
+    let ge = area_ge / elements_per_ns;
+    let paper = throughput::of_paper(&spec.module).map(|elements| {
+        let elements_per_ns = throughput::per_ns(elements, PAPER_CLOCK_NS);
+        let of_paper = paper_ge.map(|ge| ge / elements_per_ns);
+        let ratio = of_paper.map(|of_paper| ge / of_paper);
+        PaperThroughput { elements, elements_per_ns, ge: of_paper, ratio }
+    });
+    Some(ThroughputReport { device_clock_ns, elements, elements_per_ns, ge, paper })
 }
 
 fn lol_pim(dispatcher_ge: f64, ping_pong: PingPongReport) -> LolPim {
@@ -181,6 +231,43 @@ fn units_sheet(report: &CompareReport) -> Sheet {
     }
 }
 
+fn throughput_sheet(report: &CompareReport) -> Sheet {
+    let rows = report.units.iter().filter_map(|unit| {
+        let ThroughputReport { device_clock_ns, elements, elements_per_ns, ge, paper } =
+            unit.throughput.as_ref()?;
+        let of_paper =
+            |cell: fn(&PaperThroughput) -> String| paper.as_ref().map_or_else(String::new, cell);
+        Some(vec![
+            unit.unit.clone(),
+            format!("{device_clock_ns}"),
+            elements.to_string(),
+            format!("{elements_per_ns:.1}"),
+            of_paper(|paper| format!("{:.1}", paper.elements_per_ns)),
+            format!("{ge:.0}"),
+            of_paper(|paper| range(paper.ge, 0)),
+            of_paper(|paper| format!("{:.2}", paper.ratio[1])),
+        ])
+    });
+    Sheet {
+        title: "the same at equal throughput: area of an element in a ns".to_owned(),
+        columns: vec![
+            "unit",
+            "clock, ns",
+            "elements in a clock",
+            "elements per ns",
+            "L3's",
+            "GE",
+            "L3's, GE",
+            "of L3's",
+        ],
+        rows: rows.collect(),
+        notes: vec![format!(
+            "Table 5 names no clock. Here L3's units have the {PAPER_CLOCK_NS} ns of its bank PUs; if they keep up with \
+             the data bus, as ours do, the ratios are those of the table above. L3 names no rate of its softmax unit."
+        )],
+    }
+}
+
 fn dispatcher_sheet(report: &CompareReport) -> Sheet {
     let LolPim {
         dispatcher_ge,
@@ -204,5 +291,26 @@ fn dispatcher_sheet(report: &CompareReport) -> Sheet {
              for the dispatcher, so that only the logic beside the tables says something"
                 .to_owned(),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of units as large as L3's, those that do sixteen or eight times as much in a ns have a part of the area.
+    #[test]
+    fn areas_are_compared_at_equal_throughput() {
+        let devices = Devices::default();
+        for (name, times) in [("relayout_unit", 16.0), ("adder_unit", 8.0), ("bank_pu", 1.0)] {
+            let ge = paper::figure(name).expect("of Table 5").ge();
+            let throughput =
+                at_throughput(&flow::spec(name).expect("a unit"), ge, [ge; 3], &devices);
+            let paper = throughput.and_then(|of| of.paper).expect("a rate");
+            assert!((paper.ratio[1] * times - 1.0).abs() < 1e-9, "{name} {:?}", paper.ratio);
+        }
+        let softmax = flow::spec("softmax_unit").expect("a unit");
+        let of_softmax = at_throughput(&softmax, 1.0, [1.0; 3], &devices).expect("in the rank");
+        assert!(of_softmax.paper.is_none() && of_softmax.elements_per_ns == 1.6);
     }
 }

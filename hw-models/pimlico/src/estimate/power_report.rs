@@ -10,8 +10,10 @@
 use super::picture::{Bar, BarPanel, Picture, Scale};
 use super::sheet::Sheet;
 use super::workload::Workload;
+use crate::output::grouped;
 use pimlico_device::SystemKind;
 use pimlico_estimate::power::{Delays, Options, Phase, PhasePower, Power, UnitPower};
+use pimlico_estimate::throughput::{self, PAPER_CLOCK_NS};
 use pimlico_estimate::{Library, UnitSpec, paper};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,13 +22,11 @@ use std::collections::BTreeMap;
 const PAPER_NM: f64 = 28.0;
 /// Nominal supply of 28 nm in V.
 const PAPER_V: f64 = 0.9;
-/// Clock of L3's units in ns, taken from its bank PU: Table 5 names none.
-const PAPER_CLOCK_NS: f64 = 5.0;
 /// Bank PUs of a rank.
 const BANK_PUS: u64 = 128;
 /// Ranks of a DIMM.
 const RANKS: u64 = 2;
-/// Power of a DIMM's buffer chip in W (L3 section 6.4).
+/// Power of a whole DIMM in W (L3 section 6.4).
 const DIMM_W: f64 = 10.0;
 
 /// What `--json` prints.
@@ -63,7 +63,9 @@ pub(super) struct WorkloadReport {
     layers: usize,
     /// Score, softmax and context of a head.
     head_ns: f64,
-    /// Energy of a head's units by L3's Table 5, as `pimlico run` counts it.
+    /// Elements that a unit takes of a head, by module.
+    elements: BTreeMap<&'static str, u64>,
+    /// Energy of a head's units by L3's Table 5 and the time that they work.
     table5_pj: Option<Table5>,
 }
 
@@ -82,11 +84,19 @@ impl WorkloadReport {
         window: usize,
     ) -> Self {
         let Workload { head_dim, heads, layers, ns, .. } = *workload;
-        let table5_pj = workload
-            .energy
-            .map(|energy| Table5 { bank_pus: energy.bank_pus, rank_pu: energy.rank_pu });
-        let model = model.to_owned();
-        Self { model, head_dim, context, seed, window, heads, layers, head_ns: ns, table5_pj }
+        let table5_pj = workload.table5_pj.map(|[bank_pus, rank_pu]| Table5 { bank_pus, rank_pu });
+        Self {
+            model: model.to_owned(),
+            head_dim,
+            context,
+            seed,
+            window,
+            heads,
+            layers,
+            head_ns: ns,
+            elements: workload.elements.clone(),
+            table5_pj,
+        }
     }
 }
 
@@ -122,6 +132,12 @@ pub(super) struct UnitReport {
     nw_per_ge_mhz: f64,
     /// Scaled, without leakage.
     power_mw_28nm: Option<f64>,
+    /// The same at the unit's clock in the device, in place of the report's.
+    device_mw_28nm: Option<f64>,
+    /// Energy of a clock at 28 nm, at any clock.
+    pj_per_clock_28nm: Option<f64>,
+    /// What it takes of a head at 28 nm, while it works, for each element: at equal throughput.
+    pj_per_element_28nm: Option<f64>,
     phases: Vec<PhaseReport>,
     /// The unit's clock in the device.
     device_clock_ns: f64,
@@ -166,6 +182,8 @@ impl From<&PhasePower> for PhaseReport {
 struct PaperReport {
     power_mw: f64,
     nw_per_ge_mhz: f64,
+    /// If its clock is that of the bank PUs, where it names how many elements its unit takes in one.
+    pj_per_element: Option<f64>,
 }
 
 /// A rank at work, scaled.
@@ -266,12 +284,10 @@ impl PowerReport {
 impl UnitReport {
     pub(super) fn new(spec: &UnitSpec, power: UnitPower, report: &PowerReport) -> Self {
         let mean = working(&power);
-        let of_head = [Phase::Score, Phase::Context].into_iter().filter_map(|p| power.phase(p));
-        // mW x ns = pJ
-        let dynamic_pj: f64 =
-            of_head.map(|of| of.power.dynamic() * report.clock_ns * of.clocks as f64).sum();
+        let dynamic_pj = phases_pj(&power, &[Phase::Score, Phase::Context], report.clock_ns);
         let head_pj = dynamic_pj + mean.leakage * report.workload.head_ns;
         let paper = paper::figure(&spec.module).filter(|_| !spec.unit.contains("x16"));
+        let clock_pj_28nm = report.scale_28nm.map(|scale| mean.dynamic() * report.clock_ns * scale);
         let nw_per_ge_mhz = |mw: f64, clock_ns: f64, ge: f64| 1e6 * mw / (1e3 / clock_ns) / ge;
         Self {
             unit: power.unit.clone(),
@@ -284,6 +300,12 @@ impl UnitReport {
             pj_per_clock: mean.total() * report.clock_ns,
             nw_per_ge_mhz: nw_per_ge_mhz(mean.total(), report.clock_ns, power.ge),
             power_mw_28nm: report.scale_28nm.map(|scale| mean.dynamic() * scale),
+            device_mw_28nm: clock_pj_28nm.map(|pj| pj / power.device_clock_ns),
+            pj_per_clock_28nm: clock_pj_28nm,
+            pj_per_element_28nm: report
+                .scale_28nm
+                .zip(report.workload.elements.get(spec.module.as_str()))
+                .map(|(scale, &elements)| scale * per_element(&power, report.clock_ns, elements)),
             phases: power.phases.iter().map(PhaseReport::from).collect(),
             device_clock_ns: power.device_clock_ns,
             head_pj,
@@ -291,6 +313,8 @@ impl UnitReport {
             paper: paper.map(|figure| PaperReport {
                 power_mw: figure.mw,
                 nw_per_ge_mhz: nw_per_ge_mhz(figure.mw, PAPER_CLOCK_NS, figure.ge()),
+                pj_per_element: throughput::of_paper(&spec.module)
+                    .map(|elements| figure.mw * PAPER_CLOCK_NS / elements as f64),
             }),
         }
     }
@@ -310,11 +334,25 @@ pub(super) fn working(power: &UnitPower) -> Power {
         .unwrap_or_default()
 }
 
+/// Energy in phases without leakage, in pJ, of a unit whose power is at a clock of `clock_ns`.
+fn phases_pj(power: &UnitPower, phases: &[Phase], clock_ns: f64) -> f64 {
+    let phases = phases.iter().filter_map(|&phase| power.phase(phase));
+    // mW x ns = pJ
+    phases.map(|of| of.power.dynamic() * clock_ns * of.clocks as f64).sum()
+}
+
+/// The same for each element that it takes while it works: of all clocks of that time, with an element or without.
+fn per_element(power: &UnitPower, clock_ns: f64, elements: u64) -> f64 {
+    let of_head = phases_pj(power, &[Phase::Score, Phase::Context], clock_ns);
+    let works = if of_head > 0.0 { of_head } else { phases_pj(power, &[Phase::Load], clock_ns) };
+    works / elements.max(1) as f64
+}
+
 /// What is not in the figures of a module of AiMs.
 const OF_AIM: &str = "AiM: no power of its memories (global buffers, GPR, tables), as no library has their currents, \
                       none of the DRAM, as none are published for GDDR6-AiM, and no total of the module";
 
-const COLUMNS: [&str; 11] = [
+const COLUMNS: [&str; 12] = [
     "unit",
     "phase",
     "internal, mW",
@@ -325,6 +363,7 @@ const COLUMNS: [&str; 11] = [
     "glitches, %",
     "nW/GE/MHz",
     "28 nm, mW",
+    "28 nm, device's clock, mW",
     "L3's, mW",
 ];
 
@@ -350,6 +389,7 @@ impl PowerReport {
                 String::new(),
                 format!("{:.2}", unit.nw_per_ge_mhz),
                 option(unit.power_mw_28nm),
+                option(unit.device_mw_28nm),
                 option(unit.paper.as_ref().map(|paper| paper.power_mw)),
             ]);
             rows.push(row);
@@ -383,12 +423,62 @@ impl PowerReport {
                 self.volts
             ));
         }
-        notes.push("L3's: Table 5, TSMC 28 nm".to_owned());
+        notes.push(format!(
+            "L3's: Table 5, TSMC 28 nm; it names no clock, {PAPER_CLOCK_NS} ns is that of its bank PUs. What units \
+             take at their clocks in the device is below"
+        ));
         if self.system == SystemKind::Aim {
             notes.push(OF_AIM.to_owned());
         }
         let units = Sheet { title, columns: COLUMNS.to_vec(), rows: self.rows(), notes };
-        std::iter::once(units).chain(self.rank.as_ref().map(|rank| self.energy(rank))).collect()
+        let beside = [self.at_equal_throughput(), self.rank.as_ref().map(|rank| self.energy(rank))];
+        std::iter::once(units).chain(beside.into_iter().flatten()).collect()
+    }
+
+    /// The units that L3 has beside its Table 5, whatever its clock is.
+    fn at_equal_throughput(&self) -> Option<Sheet> {
+        let row = |unit: &UnitReport| {
+            let (paper, here) = (unit.paper.as_ref()?, unit.pj_per_element_28nm?);
+            let mw = unit.device_mw_28nm?;
+            let elements = *self.workload.elements.get(unit.module.as_str())?;
+            let of_paper =
+                |cell: &dyn Fn(f64) -> String| paper.pj_per_element.map_or_else(String::new, cell);
+            Some(vec![
+                unit.unit.clone(),
+                format!("{}", unit.device_clock_ns),
+                format!("{mw:.2}"),
+                format!("{:.3}", paper.power_mw),
+                format!("{:.1}", mw / paper.power_mw),
+                grouped(elements),
+                format!("{here:.2}"),
+                of_paper(&|pj| format!("{pj:.2}")),
+                of_paper(&|pj| format!("{:.1}", here / pj)),
+            ])
+        };
+        let rows: Vec<_> = self.units.iter().filter_map(row).collect();
+        (!rows.is_empty()).then(|| Sheet {
+            title: "beside L3's Table 5 at equal throughput, at 28 nm".to_owned(),
+            columns: vec![
+                "unit",
+                "clock, ns",
+                "mW",
+                "L3's",
+                "of L3's",
+                "elements of a head",
+                "pJ per element",
+                "if L3's clock is 5 ns",
+                "of L3's",
+            ],
+            rows,
+            notes: vec![
+                "mW at the unit's clock in the device, in score and context (the re-layout unit while K and V come), \
+                 beside those of Table 5 as of units that keep up with the data bus"
+                    .to_owned(),
+                "pJ per element: what the unit takes in that time over the elements that it takes in; L3's are the mW \
+                 of a clock of 5 ns over all elements that one can have. Of its softmax unit L3 names no rate"
+                    .to_owned(),
+            ],
+        })
     }
 
     /// Power at a clock that a unit does not keep is energy per clock over the clock.
@@ -457,7 +547,7 @@ impl PowerReport {
         let mut notes = vec![format!("a token: {heads} heads of {layers} layers")];
         notes.extend(rank.dimm_share_28nm.map(|share| {
             format!(
-                "the rank PUs of a DIMM's {RANKS} ranks: {:.2} % of the {DIMM_W} W of its buffer chip",
+                "the rank PUs of a DIMM's {RANKS} ranks: {:.2} % of the {DIMM_W} W of the DIMM",
                 100.0 * share
             )
         }));
@@ -471,7 +561,8 @@ impl PowerReport {
 }
 
 impl PowerReport {
-    /// Power of each unit while it works and phase by phase; scaled to 28 nm, the paper's below it.
+    /// Power of each unit while it works and phase by phase; at its clock in the device and scaled to 28 nm, the paper's
+    /// below it.
     pub(super) fn picture(&self) -> Picture {
         let paper = 3;
         let bar = |label: String, of: &PowerBreakdown| Bar {
@@ -487,6 +578,7 @@ impl PowerReport {
         let mut scaled = Vec::new();
         for (unit, factor) in self.units.iter().filter_map(|unit| Some((unit, self.scale_28nm?))) {
             let PowerBreakdown { internal, switching, .. } = unit.power_mw;
+            let factor = factor * self.clock_ns / unit.device_clock_ns;
             let total = (internal + switching) * factor;
             scaled.push(Bar {
                 label: unit.unit.clone(),
@@ -507,7 +599,7 @@ impl PowerReport {
         let panels = [
             panel("while it works, mW", working.collect()),
             panel("by phase, mW", phases.collect()),
-            panel("while it works, scaled to 28 nm, mW", scaled),
+            panel("while it works, at its clock in the device, scaled to 28 nm, mW", scaled),
         ];
         Picture {
             title: format!(
@@ -517,5 +609,42 @@ impl PowerReport {
             key: vec!["internal", "switching", "leakage", "L3, Table 5"],
             panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit(phases: &[(Phase, u64, f64)]) -> UnitPower {
+        let of = |&(phase, clocks, mw): &(Phase, u64, f64)| PhasePower {
+            phase,
+            clocks,
+            counted: clocks,
+            power: Power { internal: mw, ..Power::default() },
+            pj_per_clock: 5.0 * mw,
+            toggles_per_clock: 0.0,
+            glitches: 0.0,
+            still_ns: 0.0,
+        };
+        UnitPower {
+            unit: "adder_unit".to_owned(),
+            ge: 1.0,
+            cells: 1,
+            device_clock_ns: 1.25,
+            compared: 0,
+            phases: phases.iter().map(of).collect(),
+        }
+    }
+
+    #[test]
+    fn energy_of_an_element_counts_the_clocks_without_one() {
+        // 10 mW of 5 ns are 50 pJ a clock: 100 clocks for 400 elements.
+        let works = [(Phase::Score, 60, 10.0), (Phase::Context, 40, 10.0)];
+        assert_eq!(per_element(&unit(&works), 5.0, 400), 12.5);
+        let waits = [(Phase::Load, 9, 7.0), (Phase::Score, 60, 10.0), (Phase::Context, 140, 10.0)];
+        assert_eq!(per_element(&unit(&waits), 5.0, 400), 25.0);
+        // What has no clocks in score and context works while K and V come.
+        assert_eq!(per_element(&unit(&[(Phase::Load, 8, 2.0)]), 5.0, 32), 2.5);
     }
 }

@@ -11,6 +11,7 @@ use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{
     Config, Gear, Normalise, Options, SumFormat, SystemKind, UnitInput, UnitWatch,
 };
+use pimlico_estimate::paper;
 use pimlico_estimate::power::{Recorder, Stimulus, Tape, Track};
 use pimlico_host::aim::AimHost;
 use pimlico_host::attached::Attached;
@@ -23,8 +24,9 @@ use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::operator;
-use pimlico_workload::report::Energy;
+use pimlico_workload::report::{ELEMENT_BYTES, Operator, Report};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 /// Of each phase so many times as many clocks are recorded as are counted: those before fill the unit.
@@ -41,8 +43,37 @@ pub struct Workload {
     pub layers: usize,
     /// Duration of score, softmax and context in ns.
     pub ns: f64,
-    /// Energy as `pimlico run` has it.
-    pub energy: Option<Energy>,
+    /// Elements that a unit takes of the head, by module: of keys and values, partial sums, or scores.
+    pub elements: BTreeMap<&'static str, u64>,
+    /// Energy of bank PUs and rank PU in pJ, by L3's Table 5 and the time that they work.
+    pub table5_pj: Option<[f64; 2]>,
+}
+
+/// Elements that one unit of each kind takes of a head: K and V, what a bank PU multiplies, the partial sums of eight
+/// chips in each tCK with an input, and the scores.
+fn elements(config: &Config, context: usize, report: &Report) -> BTreeMap<&'static str, u64> {
+    let operator = &report.operators[0];
+    let sums_tck = (operator.utilisation.adder_unit * operator.cycles as f64).round() as u64;
+    let of_column = config.all_bank_bytes() / config.banks() / config.organisation.chips;
+    BTreeMap::from([
+        ("relayout_unit", report.load.bytes / ELEMENT_BYTES),
+        ("bank_pu", operator.slots.used * of_column as u64 / ELEMENT_BYTES),
+        ("adder_unit", sums_tck * config.organisation.chips as u64),
+        ("softmax_unit", context as u64),
+    ])
+}
+
+/// What bank PUs and rank PU would take in an operator by the mW of L3's Table 5, in pJ.
+fn table5(config: &Config, operator: &Operator) -> [f64; 2] {
+    let mw = |unit| paper::figure(unit).map_or(0.0, |figure| figure.mw);
+    let slot_ns = (config.timing.ccd_l_tck * config.tck_ps) as f64 / 1000.0;
+    let bank_pus = (config.banks() * config.organisation.chips) as f64;
+    // mW x ns = pJ
+    let works_ns = operator.slots.used as f64 * slot_ns;
+    let shares = &operator.utilisation;
+    let of_rank_pu =
+        mw("adder_unit") * shares.adder_unit + mw("softmax_unit") * shares.softmax_unit;
+    [bank_pus * mw("bank_pu") * works_ns, of_rank_pu * operator.ns]
 }
 
 /// What is run.
@@ -206,7 +237,8 @@ impl Workload {
             heads: model.heads,
             layers: model.layers,
             ns: operator.ns,
-            energy: operator.energy,
+            elements: elements(config, what.context, &report),
+            table5_pj: Some(table5(config, operator)),
         })
     }
 
@@ -238,7 +270,8 @@ impl Workload {
             heads: model.heads,
             layers: model.layers,
             ns: report.operators.iter().map(|operator| operator.ns).sum(),
-            energy: None,
+            elements: BTreeMap::new(),
+            table5_pj: None,
         })
     }
 
@@ -311,6 +344,15 @@ mod tests {
         let clock_ps = |unit| workload.stimulus(unit, 100).expect(unit).clock_ps;
         // 64 tokens are four chunks of four all-bank RDs in the score, and 16 groups of four tokens in
         // the context, with an RD for each four elements of sixteen banks; then the pipeline empties.
+        // 32 slots of 5 ns of 128 bank PUs at 1.129 mW.
+        let table5_pj = workload.table5_pj.expect("of a rank");
+        assert!((table5_pj[0] - 32.0 * 5.0 * 128.0 * 1.129).abs() < 1e-6, "{table5_pj:?}");
+        assert!(table5_pj[1] > 0.0);
+        // K and V of 64 tokens, four elements a slot, a score each; partial sums of eight chips for each score.
+        assert_eq!(workload.elements["relayout_unit"], 2 * 64 * 128);
+        assert_eq!(workload.elements["bank_pu"], 32 * 4);
+        assert_eq!(workload.elements["softmax_unit"], 64);
+        assert!(workload.elements["adder_unit"] >= 64 * 8, "{:?}", workload.elements);
         let [load, score, context, idle] = clocks("bank_pu");
         assert_eq!((load, idle), (0, 0));
         assert!((16..32).contains(&score), "{score}");

@@ -8,18 +8,27 @@ use pimlico_workload::report::{OnRanks, Operator, Report};
 pub(super) fn table(report: &Report) -> Page {
     let Some(all) = report.ranks.filter(|ranks| ranks.count() > 1) else { return Page::default() };
     let row = |operator: &Operator| {
-        let OnRanks { used, imbalance, waited_tck, channel, gb_per_s, .. } = operator.ranks?;
+        let OnRanks { used, imbalance, waited_tck, channel, .. } = operator.ranks?;
+        let OnRanks { read_gb_per_s, use_gb_per_s, .. } = operator.ranks?;
         Some(vec![
             operator.operator.to_owned(),
             format!("{used} of {}", all.count()),
             format!("{imbalance:.3}"),
             grouped(waited_tck),
             format!("{:.1}", 100.0 * channel),
-            format!("{gb_per_s:.1}"),
+            format!("{read_gb_per_s:.1}"),
+            format!("{use_gb_per_s:.1}"),
         ])
     };
-    let header =
-        ["operator", "ranks", "busiest / mean", "waited, tCK", "busiest channel, %", "GB/s"];
+    let header = [
+        "operator",
+        "ranks",
+        "busiest / mean",
+        "waited, tCK",
+        "busiest channel, %",
+        "read, GB/s",
+        "of use, GB/s",
+    ];
     let rows = report.operators.iter().filter_map(row);
     let table = Page::from("\n") + output::table(&header, rows);
     if all.share_mdq() { table + mdq_table(report) } else { table }

@@ -6,8 +6,8 @@ use super::ranks;
 use crate::output::{self, Page, Table, decimal, grouped};
 use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, RanksReport,
-    Report, Slots,
+    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, PeakCurrent,
+    PowerReport, RanksReport, Report, SentReport, SetUpReport, Slots, Watts,
 };
 use std::fmt::Write;
 
@@ -117,31 +117,61 @@ fn exact(report: &Report) -> Page {
 
 /// Energy by what takes it, for people, where it is known.
 fn energy(report: &Report) -> Page {
-    let row = |operator: &Operator| {
-        let energy = operator.energy?;
-        let Energy { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu } =
-            energy;
-        let parts = [activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu];
-        let values = operator.energy_pj.into_iter().chain(parts);
-        let cells = values.map(|pj| format!("{:.3}", pj / 1e6));
-        Some(std::iter::once(operator.operator.to_owned()).chain(cells).collect())
-    };
-    let rows: Vec<Vec<String>> = report.operators.iter().filter_map(row).collect();
-    if rows.is_empty() {
+    let known = || report.operators.iter().filter_map(|o| Some((o.operator, o.energy?)));
+    if known().next().is_none() {
         return Page::default();
     }
-    let columns =
-        ["total", "activate", "RD_ALL", "bursts", "refresh", "standby", "bank PUs", "rank PU"];
-    let header: Vec<_> = std::iter::once("operator").chain(columns).collect();
-    Page::from("\nEnergy in uJ, an upper bound\n\n") + output::table(&header, rows).in_unit("uJ")
+    let row = |name: &str, parts: &[f64]| {
+        let cells = parts.iter().map(|pj| format!("{:.3}", pj / 1e6));
+        std::iter::once(name.to_owned()).chain(cells).collect::<Vec<_>>()
+    };
+    let dram = known().map(|(name, energy)| {
+        let Energy { activate, all_bank_read, all_bank_read_least, .. } = energy;
+        let Energy { bursts, refresh, standby, .. } = energy;
+        let reads = [all_bank_read_least, all_bank_read];
+        let both = reads.map(|reads| activate + reads + bursts + refresh + standby);
+        let parts = [activate, reads[0], reads[1], bursts, refresh, standby];
+        row(name, &[both.as_slice(), &parts].concat())
+    });
+    let of_dram = [
+        "operator",
+        "at least",
+        "at most",
+        "activate",
+        "RD_ALL, least",
+        "RD_ALL, most",
+        "bursts",
+        "refresh",
+        "standby",
+    ];
+    let logic = known().map(|(name, energy)| {
+        let Energy { bank_pus, chips, rank_pu, memories, .. } = energy;
+        let parts = [bank_pus, chips, rank_pu, memories];
+        row(name, &[&[parts.iter().sum()], parts.as_slice()].concat())
+    });
+    let of_logic =
+        ["operator", "logic", "bank PUs", "chips, by area", "rank PU, dispatcher", "memories"];
+    Page::from("\nEnergy of the DRAM in uJ, by IDD, without VPP\n\n")
+        + output::table(&of_dram, dram).in_unit("uJ")
+        + "\nEnergy of the logic in uJ, by our netlists at 28 nm, without wires\n\n"
+        + output::table(&of_logic, logic).in_unit("uJ")
 }
 
 /// From how many ULP on the largest error is explained.
 const LARGE_ULP: f64 = 16.0;
 
 /// Header of the slots.
-const SLOTS: [&str; 8] =
-    ["operator", "used", "row switch", "refresh", "fill/drain", "bubble", "I/O", "host"];
+const SLOTS: [&str; 9] = [
+    "operator",
+    "of use",
+    "padding",
+    "row switch",
+    "refresh",
+    "fill/drain",
+    "bubble",
+    "I/O",
+    "host",
+];
 
 /// The report for people.
 pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> Page {
@@ -172,16 +202,20 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
     text += ulps(report, own);
     text += exact(report);
     text += energy(report);
+    text += set_up(report);
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,
-        "\ntotal: {} tCK = {} ns; bank PUs took {} GB/s, {:.1} % of {}",
+        "\ntotal: {} tCK = {} ns; bank PUs read {} GB/s, {:.1} % of {}; of use are {} GB/s, {:.1} %",
         grouped(total.cycles),
         decimal(total.ns, 1),
-        decimal(total.gb_per_s, 1),
-        100.0 * total.gb_per_s / total.peak_gb_per_s,
-        decimal(total.peak_gb_per_s, 1)
+        decimal(total.read_gb_per_s, 1),
+        100.0 * total.read_share(),
+        decimal(total.peak_gb_per_s, 1),
+        decimal(total.use_gb_per_s, 1),
+        100.0 * total.use_share()
     );
+    text += total.power.map(|power| watts(&power)).unwrap_or_default().as_str();
     let _ = writeln!(
         text,
         "the host wrote {1} bytes to the banks in {0} tCK, data bus {2:.1} % busy{3}",
@@ -209,16 +243,64 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
     text
 }
 
+/// What the host wrote so that programs could run, for people.
+fn set_up(report: &Report) -> Page {
+    let SetUpReport { in_total, link_ns, .. } = report.set_up;
+    let kinds = report.set_up.kinds();
+    let row = |(name, sent): &(&str, SentReport)| {
+        let SentReport { bursts, bytes, cycles } = *sent;
+        let counts = match in_total {
+            true => vec![bytes, bursts, cycles],
+            false => vec![bytes],
+        };
+        std::iter::once((*name).to_owned()).chain(counts.into_iter().map(grouped)).collect()
+    };
+    let there = kinds.iter().filter(|(_, sent)| sent.bytes + sent.bursts > 0).map(row);
+    let rows: Vec<Vec<String>> = there.collect();
+    if in_total {
+        let header = ["written", "bytes", "bursts", "tCK on the host's bus"];
+        return Page::from(
+            "\nWhat the host wrote so that the programs could run; it is in the total\n\n",
+        ) + output::table(&header, rows);
+    }
+    let link = link_ns.map(|ns| format!(", {} ns on the link", decimal(ns, 1))).unwrap_or_default();
+    Page::from(format!(
+        "\nWhat the host wrote so that the programs could run; not in the total{link}\n\n"
+    )) + output::table(&["written", "bytes"], rows)
+}
+
+/// Power of a rank and a DIMM, for people.
+fn watts(power: &PowerReport) -> String {
+    let PowerReport { rank_w, dimm_w, dimm_ranks, l3_dimm_w, chip_peak } = *power;
+    let PeakCurrent { banks, open_a, jedec_banks, jedec_a, refresh_a } = chip_peak;
+    let range = |Watts { least, most }: Watts| format!("{least:.2} to {most:.2} W");
+    format!(
+        "power: a rank {}, a DIMM of {dimm_ranks} such ranks {}; L3 grants a DIMM {l3_dimm_w} W\n\
+         peak current of a chip: rows of {banks} banks in a tFAW draw {open_a:.2} A for tRCD, of the {jedec_banks} of \
+         JESD79-4 {jedec_a:.2} A; a REF draws {refresh_a:.2} A\n",
+        range(rank_w),
+        range(dimm_w)
+    )
+}
+
 /// What operators cost, with the time on a module's link where it is known.
 fn costs(report: &Report) -> Table {
-    let columns =
-        ["operator", "tCK", "ns", "bank PUs, %", "data bus, %", "adder unit, %", "softmax unit, %"];
+    let columns = [
+        "operator",
+        "tCK",
+        "ns",
+        "banks read, %",
+        "of use, %",
+        "data bus, %",
+        "adder unit, %",
+        "softmax unit, %",
+    ];
     let has_link = report.operators.iter().any(|operator| operator.link.is_some());
     // A unit that none of the operators uses has no column.
     let works = |share: fn(&Operator) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
     let unused = [
-        (columns[5], works(|operator| operator.utilisation.adder_unit)),
-        (columns[6], works(|operator| operator.utilisation.softmax_unit)),
+        (columns[6], works(|operator| operator.utilisation.adder_unit)),
+        (columns[7], works(|operator| operator.utilisation.softmax_unit)),
     ];
     let is_shown = |name: &str| unused.iter().all(|(unit, works)| *works || *unit != name);
     let columns = columns.into_iter().chain(has_link.then_some("on the link, ns"));
@@ -253,6 +335,7 @@ fn cost_row(operator: &Operator) -> Vec<String> {
         operator.operator.to_owned(),
         grouped(operator.cycles),
         format!("{:.1}", operator.ns),
+        percent(shares.bank_read),
         percent(shares.bank_pu),
         percent(shares.bus),
         percent(shares.adder_unit),
@@ -261,9 +344,9 @@ fn cost_row(operator: &Operator) -> Vec<String> {
 }
 
 fn slot_row(operator: &Operator) -> Vec<String> {
-    let Slots { used, lost } = &operator.slots;
-    let Lost { row_switch, refresh, fill_drain, bubble, io, host } = *lost;
-    let counts = [*used, row_switch, refresh, fill_drain, bubble, io, host];
+    let Slots { of_use, lost, .. } = &operator.slots;
+    let Lost { padding, row_switch, refresh, fill_drain, bubble, io, host } = *lost;
+    let counts = [*of_use, padding, row_switch, refresh, fill_drain, bubble, io, host];
     std::iter::once(operator.operator.to_owned()).chain(counts.map(grouped)).collect()
 }
 

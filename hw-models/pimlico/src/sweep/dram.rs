@@ -163,7 +163,7 @@ pub(super) type Columns<'a> = Vec<(String, &'a [Run])>;
 pub(super) fn tables(by: &str, columns: &[(String, &[Run])]) -> Page {
     Page::from(format!("tCK by {by}\n\n"))
         + table(columns, |run| grouped(run.tck)).in_unit("tCK")
-        + format!("\nShare of the bank PUs' bandwidth in % by {by}\n\n")
+        + format!("\nShare of the bank PUs' bandwidth that is of use, in %, by {by}\n\n")
         + table(columns, |run| format!("{:.1}", 100.0 * run.share)).in_unit("%")
 }
 

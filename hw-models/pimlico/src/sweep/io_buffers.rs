@@ -245,7 +245,8 @@ fn text(comparison: &BufferComparison) -> Page {
             "operator",
             "of",
             "buffers",
-            "used",
+            "of use",
+            "padding",
             "row switch",
             "refresh",
             "fill/drain",
@@ -268,9 +269,9 @@ fn of(row: &BufferRow) -> String {
 }
 
 fn slots(row: &BufferRow, buffers: &str, side: &Side) -> Vec<String> {
-    let Slots { used, lost } = &side.slots;
-    let Lost { row_switch, refresh, fill_drain, bubble, io, .. } = *lost;
-    let counts = [*used, row_switch, refresh, fill_drain, bubble, io];
+    let Slots { of_use, lost, .. } = &side.slots;
+    let Lost { padding, row_switch, refresh, fill_drain, bubble, io, .. } = *lost;
+    let counts = [*of_use, padding, row_switch, refresh, fill_drain, bubble, io];
     let names = [row.operator.to_owned(), of(row), buffers.to_owned()];
     names.into_iter().chain(counts.map(grouped)).collect()
 }

@@ -136,7 +136,7 @@ impl Choice {
             faw_banks: self.config.timing.faw_banks,
             mdq: self.mdq.name(),
             tck: Work::tck(report),
-            share: report.total.gb_per_s / report.total.peak_gb_per_s,
+            share: report.total.use_share(),
             least_tck: (self.mdq == Mdq::Shared && on_ranks().next().is_some())
                 .then_some(least_tck),
             slots: report
@@ -162,7 +162,9 @@ fn sum(one: &Slots, other: &Slots) -> Slots {
     let (a, b) = (&one.lost, &other.lost);
     Slots {
         used: one.used + other.used,
+        of_use: one.of_use + other.of_use,
         lost: Lost {
+            padding: a.padding + b.padding,
             row_switch: a.row_switch + b.row_switch,
             refresh: a.refresh + b.refresh,
             fill_drain: a.fill_drain + b.fill_drain,
@@ -238,10 +240,10 @@ fn text(report: &VendorReport) -> Page {
         report.seed
     ));
     text += table(report, |cell| grouped(cell.tck)).in_unit("tCK");
-    text += "\nShare of the bank PUs' bandwidth in %\n\n";
+    text += "\nShare of the bank PUs' bandwidth that is of use, in %\n\n";
     text += table(report, |cell| format!("{:.1}", 100.0 * cell.share)).in_unit("%");
-    text += "\nSlots of an all-bank RD that are lost, in %: to row switches, refresh, fill and drain, bubbles, \
-             waiting\n\n";
+    text += "\nSlots of an all-bank RD that are lost, in %: to padding, row switches, refresh, fill and drain, \
+             bubbles, waiting\n\n";
     text += table(report, |cell| lost(&cell.slots)).in_unit("%");
     text += "\nnote: 16 banks in a tFAW is what L3 assumes, 4 what JESD79-4 allows\n\
              note: MDQ, the data lines between buffer chip and chips, are each rank's or one set for both ranks of a \
@@ -278,9 +280,9 @@ fn table(report: &VendorReport, cell: impl Fn(&Cell) -> String) -> Table {
 
 /// Slots that are lost, by cause, as shares of all; 0 is none.
 fn lost(slots: &Slots) -> String {
-    let Lost { row_switch, refresh, fill_drain, bubble, io, host } = slots.lost;
-    let causes = [row_switch, refresh, fill_drain, bubble, io + host];
-    let all = slots.used + causes.iter().sum::<u64>();
+    let Lost { padding, row_switch, refresh, fill_drain, bubble, io, host } = slots.lost;
+    let causes = [padding, row_switch, refresh, fill_drain, bubble, io + host];
+    let all = slots.all();
     let share = |&count: &u64| match count {
         0 => "0".to_owned(),
         _ => format!("{:.1}", 100.0 * count as f64 / all as f64),
@@ -356,7 +358,11 @@ mod tests {
 
     #[test]
     fn lost_slots_are_shares_of_all() {
-        let lost_slots = Lost { row_switch: 5, refresh: 10, io: 1, host: 1, ..Lost::default() };
-        assert_eq!(lost(&Slots { used: 83, lost: lost_slots }), "5.0  10.0  0  0  2.0");
+        let lost_slots =
+            Lost { padding: 4, row_switch: 5, refresh: 10, io: 1, host: 1, ..Lost::default() };
+        assert_eq!(
+            lost(&Slots { used: 83, of_use: 79, lost: lost_slots }),
+            "4.0  5.0  10.0  0  0  2.0"
+        );
     }
 }

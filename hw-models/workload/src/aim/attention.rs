@@ -7,14 +7,15 @@ use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::heads::{self, HeadJudgement};
 use crate::report::link::Crossing;
-use crate::report::{Operator, Stages, Together, Written};
+use crate::report::{APPEND, Operator, Stages, Together, Verdict, Written};
 use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
 use pimlico_device::Statistics;
-use pimlico_device::aim::{AimHead, AimOptions, LayoutError};
+use pimlico_device::aim::{AimHead, AimOptions, LayoutError, Word, Write};
 use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
+use std::cell::Cell;
 
 /// Where the K and V of each request lie in a group, one behind the other.
 pub fn layouts(module: &Groups<'_>, task: &AttentionTask) -> Result<Vec<AimHead>, LayoutError> {
@@ -91,6 +92,8 @@ struct OfHeads {
     costs: [Together; 3],
     judged: HeadJudgement,
     written: Written,
+    /// Writing K and V of the last token once more, where that counts.
+    appended: Written,
     reopened: Reopened,
 }
 
@@ -100,6 +103,7 @@ impl OfHeads {
             costs: std::array::from_fn(|n| self.costs[n].and(other.costs[n])),
             judged: self.judged.and(other.judged),
             written: self.written.and(other.written),
+            appended: self.appended.and(other.appended),
             reopened: self.reopened.and(other.reopened),
         }
     }
@@ -107,6 +111,8 @@ impl OfHeads {
 
 /// What became of a task.
 pub struct Heads {
+    /// Adding K and V, where it counts.
+    pub append: Option<Operator>,
     /// Score, softmax and context.
     pub operators: [Operator; 3],
     /// Where their errors come from.
@@ -151,7 +157,7 @@ pub fn run(
                     };
                     let heads: Vec<Head> = kv_heads.clone().map(synthetic).collect();
                     ran += heads.len();
-                    run_heads(module, layout, &heads)?
+                    run_heads(module, task, layout, &heads)?
                 }
             };
             if timing_only && known.is_none() {
@@ -164,11 +170,12 @@ pub fn run(
         }
     }
     let heads = task.kv_heads() * layouts.len();
-    let OfHeads { costs, judged, written, reopened } = all;
+    let OfHeads { costs, judged, written, appended, reopened } = all;
     let tokens: usize = task.contexts.iter().sum();
     let macs = (task.heads * tokens * task.head_dim) as u64;
     let operator =
         |name, cost: usize, macs, judged| module.operator(name, &costs[cost], macs, judged);
+    let append = task.appends.then(|| append_operator(module, &appended));
     let config = module.config();
     // A query in for the scores, its context out.
     let of_queries = task.heads * layouts.len() * task.head_dim;
@@ -176,6 +183,7 @@ pub fn run(
         .map(|(operands, outputs)| Crossing::elements(operands, outputs));
     let [of_scores, of_softmax, of_context] = judged.operators();
     Ok(Heads {
+        append,
         operators: [
             operator("score", 0, macs, of_scores).on_link(config, query),
             operator("softmax", 1, 0, of_softmax),
@@ -192,6 +200,7 @@ pub fn run(
 /// Runs heads of a layout side by side, each in a group.
 fn run_heads(
     module: &mut Groups<'_>,
+    task: &AttentionTask,
     layout: &AimHead,
     heads: &[Head],
 ) -> Result<OfHeads, WorkloadError> {
@@ -199,8 +208,12 @@ fn run_heads(
     module.each(|group, device| load(device, layout, heads.get(group).unwrap_or(&heads[0])))?;
     let AimHead { k, v } = layout;
     let bytes = bytes(k.rows, k.columns) + bytes(v.rows, v.columns);
-    let written = Written { cost: module.end(), bytes: bytes * heads.len() as u64 };
-    let mut of_heads = OfHeads { written, ..OfHeads::default() };
+    let written = Written::new(module.end(), bytes * heads.len() as u64);
+    let appended = match task.appends {
+        true => append(module, layout, heads)?,
+        false => Written::default(),
+    };
+    let mut of_heads = OfHeads { written, appended, ..OfHeads::default() };
     for number in 0..heads[0].queries.len() {
         let SideBySide { results, costs } = run_queries(module, layout, heads, number)?;
         let [score, _, context] = costs.map(|cost| cost.of_group());
@@ -212,6 +225,35 @@ fn run_heads(
         }
     }
     Ok(of_heads)
+}
+
+/// Writes K and V of the last token of heads side by side. A group without a head keeps step, which counts for no bytes.
+fn append(
+    module: &mut Groups<'_>,
+    layout: &AimHead,
+    heads: &[Head],
+) -> Result<Written, WorkloadError> {
+    let words = Cell::new(0);
+    let count = |own: bool, write: &Write| {
+        words.set(words.get() + if own { write.taken().count() } else { 0 });
+    };
+    module.begin();
+    module.write(|group| {
+        let head = heads.get(group).unwrap_or(&heads[0]);
+        let last = head.k.len() - 1;
+        let of_k = layout.k.row_writes(last, |token, element| head.k[token][element]);
+        let of_v = layout.v.column_writes(last, |element, token| head.v[token][element]);
+        of_k.chain(of_v).inspect(move |write| count(group < heads.len(), write))
+    })?;
+    Ok(Written::new(module.end(), (words.get() * size_of::<Word>()) as u64))
+}
+
+/// Adding K and V of a token, of so much that was written.
+pub fn append_operator(module: &Groups<'_>, written: &Written) -> Operator {
+    let Written { cost, bytes, .. } = *written;
+    let together = Together::of_all(module.count(), cost);
+    let operator = module.operator(APPEND, &together, 0, Verdict::default());
+    operator.on_link(module.config(), Crossing { to_hub: bytes, to_host: 0 })
 }
 
 /// Judges what the attention of a head's query `number` gave.

@@ -47,7 +47,7 @@ pub fn product(
         }
         progress((reference.rows() * columns) as u64);
     }
-    let written = Written { cost: module.end(), bytes: bytes(rows, columns) };
+    let written = Written::new(module.end(), bytes(rows, columns));
     let (outputs, together) = module.product(&layout, rows, &vector)?;
 
     let judged = reference.beside(outputs).judgement();

@@ -127,8 +127,8 @@ impl Operator for DecodeJob {
             append: tally.append(&*machine),
             append_columns: tally.append_columns(&config),
             agreement: text.agreement(),
-            layers: tally.layers(&*machine, &config),
-            tokens: tally.tokens(&*machine, &config, |token| self.tokenizer.decode(&[token])),
+            layers: tally.layers(&config),
+            tokens: tally.tokens(&config, |token| self.tokenizer.decode(&[token])),
         };
         let outcome = Outcome {
             operators: tally.operators(&*machine),

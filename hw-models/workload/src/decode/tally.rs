@@ -91,11 +91,6 @@ impl Tally {
         self.append.bytes / (chips * column_bytes) as u64
     }
 
-    /// The same as an operator, where the time of tokens counts it.
-    fn append_operator(&self, machine: &dyn Machine) -> Option<Operator> {
-        machine.append_operator(&self.append)
-    }
-
     /// Each operator, summed up over layers and tokens, in the order in which they run.
     pub fn operators(&self, machine: &dyn Machine) -> Vec<Operator> {
         let operator = |kind: Kind| {
@@ -104,19 +99,18 @@ impl Tally {
             machine.operator(kind, &ran, macs, judged)
         };
         let mut operators = Kind::ALL.map(operator).to_vec();
-        operators.splice(1..1, self.append_operator(machine));
+        operators.insert(1, machine.append_operator(&self.append));
         operators
     }
 
     /// Each layer, summed up over tokens.
-    pub fn layers(&self, machine: &dyn Machine, config: &Config) -> Vec<LayerReport> {
-        let counts = self.append_operator(machine).is_some();
+    pub fn layers(&self, config: &Config) -> Vec<LayerReport> {
         let layers = &self.layers[..self.layers.len() - 1];
         let report = |(layer, costs): (usize, &[Cost; Kind::ALL.len()])| {
             let all = costs.iter().copied().fold(Cost::default(), Cost::and);
             let with_cycles = Kind::ALL.into_iter().filter(|&kind| kind != Kind::LmHead);
-            let append = counts.then_some((APPEND, self.append_cycles[layer]));
-            let cycles = all.ran.cycles() + append.map_or(0, |(_, cycles)| cycles);
+            let append = self.append_cycles[layer];
+            let cycles = all.ran.cycles() + append;
             LayerReport {
                 layer,
                 cycles,
@@ -124,7 +118,7 @@ impl Tally {
                 macs: all.macs,
                 operator_cycles: with_cycles
                     .map(|kind| (kind.name(), costs[kind as usize].ran.cycles()))
-                    .chain(append)
+                    .chain([(APPEND, append)])
                     .collect(),
                 error: all.judged.error,
             }
@@ -133,16 +127,9 @@ impl Tally {
     }
 
     /// Each token, its text by `text`.
-    pub fn tokens(
-        &self,
-        machine: &dyn Machine,
-        config: &Config,
-        text: impl Fn(usize) -> String,
-    ) -> Vec<TokenReport> {
-        let counts = self.append_operator(machine).is_some();
+    pub fn tokens(&self, config: &Config, text: impl Fn(usize) -> String) -> Vec<TokenReport> {
         let report = |token: &Token| {
-            let append = if counts { token.append_cycles } else { 0 };
-            let cycles = token.cost.ran.cycles() + append;
+            let cycles = token.cost.ran.cycles() + token.append_cycles;
             TokenReport {
                 position: token.position,
                 token: token.token,

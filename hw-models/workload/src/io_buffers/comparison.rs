@@ -228,10 +228,13 @@ fn run(
 ) -> Result<Vec<Part>, WorkloadError> {
     let mut module = AimHost::engine(config, options);
     let pins = PinLog::of_module(&mut module);
-    let side = |statistics: &Statistics, differing, module: &AimHost| Side {
+    let side = |statistics: &Statistics,
+                [rows, columns]: [usize; 2],
+                differing,
+                module: &AimHost| Side {
         cycles: statistics.cycles,
         ns: report::ns(config, statistics.cycles),
-        slots: Slots::new(config, statistics),
+        slots: Slots::new(config, statistics, (rows * columns).div_ceil(options.channels) as u64),
         pin_violations: pins.violations(module.tck()).0,
         differing,
     };
@@ -241,8 +244,9 @@ fn run(
             let task = MatrixTask { operator, rows, columns, seed };
             let product = matrix::product(&mut Groups::of(&mut module), &task, |_| {})?;
             let differing = product.operator.exact.map_or(0, |exact| exact.differing);
-            let side = side(&product.cost, differing, &module);
-            Ok(vec![Part { operator, matrix: [rows, columns], side }])
+            let matrix = [rows, columns];
+            let side = side(&product.cost, matrix, differing, &module);
+            Ok(vec![Part { operator, matrix, side }])
         }
         Task::Attention { head_dim, context } => {
             let distribution = Distribution::Random;
@@ -259,7 +263,7 @@ fn run(
             ];
             let part = |((operator, matrix, step), differing): (_, u64)| {
                 let step: &Step = step;
-                let side = side(&step.statistics, differing, &module);
+                let side = side(&step.statistics, matrix, differing, &module);
                 Part { operator, matrix, side }
             };
             Ok(steps.into_iter().zip([of_score, of_context]).map(part).collect())

@@ -71,6 +71,23 @@ pub fn layouts(
     contexts.iter().map(&mut next).collect()
 }
 
+/// What a report says of banks and lanes that are read though they hold nothing of a head of this dimension.
+pub fn padding_notes(config: &Config, head_dim: usize) -> Vec<String> {
+    let Ok(layout) = HeadLayout::new(config, head_dim, 1, 0) else { return Vec::new() };
+    let (bursts, elements) = (layout.bursts(), layout.bursts() * mapping::BURST);
+    let places = layout.parts() * layout.banks() / layout.groups();
+    let idle = (bursts < places).then(|| {
+        format!(
+            "d_h {head_dim}: V of a token takes {bursts} of the {places} places that it has in the banks of a group; the \
+             others hold no V, and what is read of them is padding"
+        )
+    });
+    let filled = (head_dim < elements).then(|| {
+        format!("d_h {head_dim}: vectors are filled up to {elements} elements, which is padding")
+    });
+    idle.into_iter().chain(filled).collect()
+}
+
 /// Runs the query heads that share K and V, which are in the device already, in the rows of the layout.
 pub fn run_head(
     rank: &mut dyn RankDevice,

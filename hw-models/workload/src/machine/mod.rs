@@ -119,10 +119,8 @@ pub trait Machine {
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
 
-    /// What adding K and V cost, as an operator of its own, where a token's time counts it; else it is outside.
-    fn append_operator(&self, _: &Written) -> Option<Operator> {
-        None
-    }
+    /// What adding K and V cost, as an operator of its own.
+    fn append_operator(&self, written: &Written) -> Operator;
 
     /// What is to know of an operator that ran here.
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator;

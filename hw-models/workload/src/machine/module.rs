@@ -4,16 +4,15 @@
 //! it.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
-use crate::aim::attention::{SideBySide, run_queries, summed};
+use crate::aim::attention::{SideBySide, append_operator, run_queries, summed};
 use crate::aim::{Groups, idle_note};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::pins::PinLog;
 use crate::judge::{Findings, ProductOrder};
 use crate::placement::NoRows;
-use crate::report;
 use crate::report::link::Crossing;
-use crate::report::{Load, Operator, Together, Verdict, Written};
+use crate::report::{Load, Operator, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
@@ -86,7 +85,7 @@ impl<'a> OnModule<'a> {
             words.set(words.get() + if *own { write.taken().count() } else { 0 });
         };
         self.module.write(|group| writes(group).inspect(count).map(|(_, write)| write))?;
-        Ok(Written { cost: self.module.end(), bytes: (words.get() * size_of::<Word>()) as u64 })
+        Ok(Written::new(self.module.end(), (words.get() * size_of::<Word>()) as u64))
     }
 }
 
@@ -203,11 +202,8 @@ impl Machine for OnModule<'_> {
         Ok((results, cost))
     }
 
-    fn append_operator(&self, written: &Written) -> Option<Operator> {
-        let Written { cost, bytes } = *written;
-        let together = Together::of_all(self.module.count(), cost);
-        let operator = self.module.operator(report::APPEND, &together, 0, Verdict::default());
-        Some(operator.on_link(self.module.config(), Crossing { to_hub: bytes, to_host: 0 }))
+    fn append_operator(&self, written: &Written) -> Operator {
+        append_operator(&self.module, written)
     }
 
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {

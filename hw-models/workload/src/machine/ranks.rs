@@ -8,10 +8,10 @@ use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
 use crate::judge::pins::PinLog;
 use crate::judge::{Findings, ProductOrder};
-use crate::l3::attention::{AttentionError, Part, Requests};
+use crate::l3::attention::{AttentionError, Part, Requests, padding_notes};
 use crate::l3::gemv;
 use crate::placement::Placement;
-use crate::report::{Load, Operator, Spread, Verdict, Written};
+use crate::report::{self, Load, Operator, Spread, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -177,10 +177,10 @@ impl<'a> OnRanks<'a> {
     /// What writes cost, of which each occupies the channel of its rank.
     fn written(&self, writes: &[(usize, Statistics)], bytes: u64) -> Written {
         let cost = writes.iter().fold(Statistics::default(), |all, (_, cost)| all.and(*cost));
-        let Some(ranks) = self.together else { return Written { cost, bytes } };
-        let accesses = writes.iter().map(|(rank, cost)| (*rank, cost.cycles));
-        let cycles = ranks.one_after_the_other(accesses);
-        Written { cost: Statistics { cycles, ..cost }, bytes }
+        let Some(ranks) = self.together else { return Written::new(cost, bytes) };
+        let spread = Spread::of_writes(ranks, writes);
+        let cost = Statistics { cycles: spread.cycles, ..cost };
+        Written { cost, bytes, spread: Some(spread) }
     }
 }
 
@@ -256,7 +256,8 @@ impl Machine for OnRanks<'_> {
             let (of_block, cost) =
                 product.map_err(|error| WorkloadError::matrix(kind.name(), error))?;
             outputs.extend(of_block);
-            runs.push(member.run(rank, cost));
+            let macs = (layout.rows * layout.columns) as u64;
+            runs.push(member.run(rank, Statistics { macs, ..cost }));
         }
         Ok((outputs, self.side_by_side(&runs)))
     }
@@ -294,7 +295,9 @@ impl Machine for OnRanks<'_> {
             let mut result = requests.run(*device, part, &layout, &rows, &head.queries)?;
             let mdq = pins.bursts(device.tck() - result.statistics.cycles);
             let transfers = std::mem::take(&mut result.transfers);
-            let run = RankRun { rank, statistics: result.statistics, transfers, mdq };
+            let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
+            let statistics = Statistics { macs, ..result.statistics };
+            let run = RankRun { rank, statistics, transfers, mdq };
             match runs.iter_mut().find(|earlier| earlier.rank == rank) {
                 Some(earlier) => earlier.then(run),
                 None => runs.push(run),
@@ -302,6 +305,15 @@ impl Machine for OnRanks<'_> {
             results.push(result);
         }
         Ok((results, self.side_by_side(&runs)))
+    }
+
+    fn append_operator(&self, written: &Written) -> Operator {
+        match (self.together, &written.spread) {
+            (Some(ranks), Some(spread)) => {
+                Operator::on_ranks(report::APPEND, ranks, spread, 0, Verdict::default())
+            }
+            _ => Operator::written(&self.config, &written.cost),
+        }
     }
 
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {
@@ -322,5 +334,9 @@ impl Machine for OnRanks<'_> {
     fn findings(&self) -> Findings {
         let of = |member: &Member<'_>| member.pins.findings(member.rank.tck());
         self.members.iter().map(of).fold(Findings::default(), Findings::and)
+    }
+    fn notes(&self) -> Vec<String> {
+        let layout = self.layers.first().and_then(|layer| layer.caches.first());
+        layout.map_or(Vec::new(), |(_, layout)| padding_notes(&self.config, layout.head_dim))
     }
 }

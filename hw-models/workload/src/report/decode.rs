@@ -25,8 +25,8 @@ pub struct DecodeReport {
     pub temperature: f64,
     /// How the vector comes to the shared buffers: `ping-pong` or `single`.
     pub io_buffers: &'static str,
-    /// Writing K and V of the tokens, one by one: whole columns, of those banks alone that hold a part of the token. On a
-    /// module of AiM channels it is in the tokens' time, and an operator of its own.
+    /// Writing K and V of the tokens, one by one: whole columns, of those banks alone that hold a part of the token. It is
+    /// in the tokens' time, and an operator of its own.
     pub append: Load,
     /// Columns that this wrote.
     pub append_columns: u64,
@@ -64,7 +64,7 @@ pub struct TokenReport {
     pub token: usize,
     /// Its text.
     pub text: String,
-    /// Duration in tCK of all operators; on a module of AiM channels with that of writing its K and V.
+    /// Duration in tCK of all operators, with that of writing its K and V.
     pub cycles: u64,
     /// Duration in ns.
     pub ns: f64,

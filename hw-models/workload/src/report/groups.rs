@@ -59,7 +59,8 @@ impl Operator {
         Self {
             cycles,
             ns: ns(config, cycles),
-            slots: Slots::new(config, &of_group),
+            set_up: of_group.set_up,
+            slots: Slots::new(config, &of_group, macs.div_ceil((groups * channels).max(1) as u64)),
             commands: commands(&of_group),
             ..Self::new(operator, config, channels, &of_all, macs, judgement)
         }

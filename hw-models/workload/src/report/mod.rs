@@ -6,7 +6,9 @@ mod groups;
 mod job;
 mod judgement;
 pub mod link;
+mod power;
 mod ranks;
+mod set_up;
 mod system;
 
 pub use groups::Together;
@@ -14,15 +16,20 @@ pub use job::{JobPart, JobReport};
 pub use judgement::{Exact, Judged, Verdict, Wrong};
 use link::{Crossing, OnLink};
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, Statistics};
+use pimlico_device::{Config, SetUp, Statistics};
 use pimlico_dpa::types::PinCommand;
+pub use power::{DIMM_RANKS, L3_DIMM_W, PeakCurrent, PowerReport, Watts};
 pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
 use serde::Serialize;
+pub use set_up::{SentReport, SetUpReport};
 use std::collections::BTreeMap;
 pub use system::{ModuleReport, System};
 
 /// The name of adding K and V of a token, where it is an operator.
 pub const APPEND: &str = "append";
+
+/// Bytes of an element, which is binary16.
+pub const ELEMENT_BYTES: u64 = 2;
 
 /// Result of a run; serialises to the document that `--json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -75,6 +82,8 @@ pub struct Report {
     pub host_pins: Option<HostPins>,
     /// Writing K and V of all heads, or the weights.
     pub load: Load,
+    /// What the host wrote so that programs could run.
+    pub set_up: SetUpReport,
     /// What of the results was judged, and how.
     pub judged: Judged,
     /// Differences between model and RTL; only in lockstep.
@@ -99,6 +108,13 @@ impl Report {
             Some(format!("{count} violations at the {whose} pins, the first: {}", first?))
         });
         Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+    }
+
+    /// Share of the total that an operator takes.
+    pub fn share_of(&self, name: &str) -> f64 {
+        let of_name = self.operators.iter().filter(|operator| operator.operator == name);
+        let cycles: u64 = of_name.map(|operator| operator.cycles).sum();
+        cycles as f64 / self.total.cycles.max(1) as f64
     }
 
     /// The operator's own part, if it is of this type.
@@ -143,12 +159,23 @@ pub struct Written {
     pub cost: Statistics,
     /// The bytes.
     pub bytes: u64,
+    /// On several ranks, what it cost on all of them.
+    pub spread: Option<Spread>,
 }
 
 impl Written {
+    /// Of one device.
+    pub fn new(cost: Statistics, bytes: u64) -> Self {
+        Self { cost, bytes, spread: None }
+    }
+
     /// One behind the other.
     pub fn and(self, other: Self) -> Self {
-        Self { cost: self.cost.and(other.cost), bytes: self.bytes + other.bytes }
+        let spread = match (self.spread, other.spread) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        };
+        Self { cost: self.cost.and(other.cost), bytes: self.bytes + other.bytes, spread }
     }
 }
 
@@ -188,12 +215,30 @@ pub struct Total {
     pub cycles: u64,
     /// Duration in ns.
     pub ns: f64,
-    /// Energy, where the currents of the device are known.
+    /// Energy at the most, where the currents of the device are known.
     pub energy_pj: Option<f64>,
-    /// What the bank PUs took from the row buffers in that time, in GB/s (10^9 bytes).
-    pub gb_per_s: f64,
-    /// The same with an all-bank RD in every slot.
+    /// The same at the least: with all-bank RDs of array and column alone.
+    pub energy_least_pj: Option<f64>,
+    /// Power, where the energy of ranks is known.
+    pub power: Option<PowerReport>,
+    /// What the bank PUs read from the row buffers in that time, padding included, in GB/s (10^9 bytes).
+    pub read_gb_per_s: f64,
+    /// What the operators needed of it: an element for each multiply-accumulate, in GB/s.
+    pub use_gb_per_s: f64,
+    /// What is read with an all-bank RD in every slot, in GB/s.
     pub peak_gb_per_s: f64,
+}
+
+impl Total {
+    /// Share of the peak that was read.
+    pub fn read_share(&self) -> f64 {
+        self.read_gb_per_s / self.peak_gb_per_s
+    }
+
+    /// Share of the peak that the operators needed.
+    pub fn use_share(&self) -> f64 {
+        self.use_gb_per_s / self.peak_gb_per_s
+    }
 }
 
 /// Errors of the stages of attention against float64.
@@ -241,6 +286,9 @@ pub struct Operator {
     /// All-bank RDs of all ranks or channels.
     #[serde(skip)]
     pub reads: u64,
+    /// What the host wrote for it.
+    #[serde(skip)]
+    pub set_up: SetUp,
     /// All-bank RD slots; of several ranks, those of the one that is done last.
     pub slots: Slots,
     /// Share of the time, or of the peak, that the parts of the rank are used.
@@ -250,8 +298,10 @@ pub struct Operator {
     /// Operands and outputs on the link between host and hub, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<OnLink>,
-    /// Energy, where the currents of the device are known; see [`pimlico_device::energy`].
+    /// Energy at the most, where the currents of the device are known; see [`pimlico_device::energy`].
     pub energy_pj: Option<f64>,
+    /// The same at the least.
+    pub energy_least_pj: Option<f64>,
     /// The same by what takes it.
     pub energy: Option<Energy>,
     /// The result against float64 of this operator on the same binary16 inputs.
@@ -269,8 +319,10 @@ pub struct Operator {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs.
+    /// All-bank RDs: at the most, as sixteen RDs.
     pub all_bank_read: f64,
+    /// The same at the least, of array and column alone.
+    pub all_bank_read_least: f64,
     /// Bursts between the data bus and a bank, the shared buffers or the result registers.
     pub bursts: f64,
     /// Refreshes.
@@ -279,30 +331,50 @@ pub struct Energy {
     pub standby: f64,
     /// The bank PUs.
     pub bank_pus: f64,
-    /// Adder unit and softmax unit.
+    /// The rest of the chips' logic.
+    pub chips: f64,
+    /// The rank PU, with the host's side and the dispatcher.
     pub rank_pu: f64,
+    /// Shared buffers and score buffer.
+    pub memories: f64,
 }
 
 impl From<energy::Energy> for Energy {
     fn from(energy: energy::Energy) -> Self {
-        let energy::Energy { activate, all_bank_read, bursts, refresh, .. } = energy;
-        let energy::Energy { standby, bank_pus, rank_pu, .. } = energy;
-        Self { activate, all_bank_read, bursts, refresh, standby, bank_pus, rank_pu }
+        let energy::Energy { activate, all_bank_read, all_bank_read_least, .. } = energy;
+        let energy::Energy { bursts, refresh, standby, .. } = energy;
+        let energy::Energy { bank_pus, chips, rank_pu, memories, .. } = energy;
+        Self {
+            activate,
+            all_bank_read,
+            all_bank_read_least,
+            bursts,
+            refresh,
+            standby,
+            bank_pus,
+            chips,
+            rank_pu,
+            memories,
+        }
     }
 }
 
 /// All-bank RD slots, one per tCCD_L.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Slots {
-    /// With an RD.
+    /// With an RD: those of use, and padding.
     pub used: u64,
-    /// Without one.
+    /// As many as bring what the operator needs; with those that are lost, all slots.
+    pub of_use: u64,
+    /// The others, by cause.
     pub lost: Lost,
 }
 
-/// Slots without an RD, by cause.
+/// Slots that bring nothing that the operator needs, by cause.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lost {
+    /// Read, but of banks, lanes and tokens that hold nothing of the operator, or again in a further pass.
+    pub padding: u64,
     /// Another row had to be opened.
     pub row_switch: u64,
     /// A refresh was under way.
@@ -321,7 +393,9 @@ pub struct Lost {
 /// Shares from 0 to 1.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Utilisation {
-    /// Multiply-accumulates of the peak of all bank PUs.
+    /// Slots in which all banks are read, padding included.
+    pub bank_read: f64,
+    /// Multiply-accumulates that the operator needs, of the peak of all bank PUs.
     pub bank_pu: f64,
     /// Time in which the data bus moves data.
     pub bus: f64,
@@ -358,12 +432,21 @@ impl Error {
 }
 
 impl Slots {
-    /// Of so long an operator.
-    pub fn new(config: &Config, statistics: &Statistics) -> Self {
+    /// Of a rank or channel, of whose multiply-accumulates the operator asks for so many.
+    pub fn new(config: &Config, statistics: &Statistics, macs: u64) -> Self {
         let lost = statistics.lost_slots(config.timing.ccd_l_tck);
         let pimlico_device::Lost { row_switch, refresh, fill_drain, bubble, io, host } = lost;
-        let lost = Lost { row_switch, refresh, fill_drain, bubble, io, host };
-        Self { used: statistics.used, lost }
+        let of_use = macs.div_ceil(config.all_bank_bytes() as u64 / ELEMENT_BYTES);
+        let of_use = of_use.min(statistics.used);
+        let padding = statistics.used - of_use;
+        let lost = Lost { padding, row_switch, refresh, fill_drain, bubble, io, host };
+        Self { used: statistics.used, of_use, lost }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        let Lost { padding, row_switch, refresh, fill_drain, bubble, io, host } = self.lost;
+        self.of_use + padding + row_switch + refresh + fill_drain + bubble + io + host
     }
 }
 
@@ -380,6 +463,11 @@ impl Operator {
         Self::new(operator, config, 1, statistics, macs, judgement).with_energy(energy)
     }
 
+    /// Adding K and V of a token on a rank.
+    pub fn written(config: &Config, cost: &Statistics) -> Self {
+        Self::on_device(APPEND, config, cost, 0, Verdict::default())
+    }
+
     /// With what crosses the link, where there is one.
     pub fn on_link(self, config: &Config, crossing: Crossing) -> Self {
         Self { link: OnLink::new(config, crossing, self.ns), ..self }
@@ -388,6 +476,7 @@ impl Operator {
     pub(crate) fn with_energy(self, energy: Option<energy::Energy>) -> Self {
         Self {
             energy_pj: energy.map(|energy| energy.total()),
+            energy_least_pj: energy.map(|energy| energy.least()),
             energy: energy.map(Energy::from),
             ..self
         }
@@ -413,8 +502,10 @@ impl Operator {
             macs,
             ranks: None,
             reads: statistics.used * channels as u64,
-            slots: Slots::new(config, statistics),
+            set_up: statistics.set_up,
+            slots: Slots::new(config, statistics, macs.div_ceil(channels as u64)),
             utilisation: Utilisation {
+                bank_read: of_time(statistics.used * config.timing.ccd_l_tck),
                 bank_pu: macs as f64 / (peak_macs_per_tck * cycles.max(1) as f64),
                 bus: of_time(bus_cycles),
                 adder_unit: of_time(statistics.adder_unit_cycles),
@@ -423,6 +514,7 @@ impl Operator {
             commands: commands(statistics),
             link: None,
             energy_pj: None,
+            energy_least_pj: None,
             energy: None,
             error: judgement.error,
             exact: Some(judgement.exact).filter(|exact| exact.outputs > 0),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of operators that are spread over the ranks of a device.
 
-use super::{Load, Operator, Slots, Verdict, ns};
+use super::{ELEMENT_BYTES, Load, Operator, Slots, Verdict, ns};
 use crate::placement;
 use pimlico_device::energy::{self, Power};
-use pimlico_device::{Config, Mdq, RankRun, Ranks, Statistics, Topology};
+use pimlico_device::{Config, Lost, Mdq, RankRun, Ranks, Statistics, Topology};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The ranks of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -71,8 +72,10 @@ pub struct OnRanks {
     pub mdq: f64,
     /// tCK that any order of the bursts on shared data lines takes, at the least; the operator's are at the most.
     pub mdq_least_tck: u64,
-    /// What the bank PUs of all ranks took from the row buffers in that time, in GB/s (10^9 bytes).
-    pub gb_per_s: f64,
+    /// What the bank PUs of all ranks read from the row buffers in that time, padding included, in GB/s (10^9 bytes).
+    pub read_gb_per_s: f64,
+    /// What the operator needed of it, in GB/s.
+    pub use_gb_per_s: f64,
 }
 
 /// What an operator on several ranks costs, or several one behind the other.
@@ -131,6 +134,41 @@ impl Spread {
         }
     }
 
+    /// Of writes of the host, of which each occupies the channel of its rank: (rank, what it cost).
+    pub fn of_writes(ranks: &Ranks, writes: &[(usize, Statistics)]) -> Self {
+        let (config, count) = (ranks.config(), ranks.topology().count());
+        let mut of_ranks = BTreeMap::<usize, Statistics>::new();
+        for (rank, cost) in writes {
+            let of_rank = of_ranks.entry(*rank).or_default();
+            *of_rank = of_rank.and(*cost);
+        }
+        let occupied = of_ranks.iter().map(|(rank, cost)| (*rank, cost.cycles));
+        let cycles = ranks.one_after_the_other(occupied);
+        let on_bus = of_ranks.iter().map(|(rank, cost)| (*rank, cost.bus_cycles));
+        let sum = of_ranks.values().fold(Statistics::default(), |all, cost| all.and(*cost));
+        // All ranks stand by in all of the time.
+        let all = Statistics { cycles: count as u64 * cycles, ..sum };
+        let busiest = || of_ranks.values().copied();
+        Self {
+            cycles,
+            of_last: Statistics {
+                cycles,
+                lost_tck: Lost { host: cycles, ..Lost::default() },
+                ..Statistics::default()
+            },
+            sum,
+            energy: Power::of(config).map(|power| power.energy(config, &all)),
+            used: of_ranks.len(),
+            busiest_tck: busiest().map(|cost| cost.cycles).max().unwrap_or(0),
+            mean_tck: sum.cycles as f64 / count as f64,
+            waited_tck: 0,
+            channel_tck: ranks.one_after_the_other(on_bus),
+            mdq_waited_tck: 0,
+            mdq_tck: busiest().map(|cost| cost.bus_cycles).max().unwrap_or(0),
+            mdq_least_tck: cycles,
+        }
+    }
+
     /// Another operator behind this one.
     pub fn and(self, other: Self) -> Self {
         let energy = |a: energy::Energy, b| a.and(b);
@@ -158,7 +196,7 @@ impl Spread {
         self.of_last
     }
 
-    fn report(&self, config: &Config) -> OnRanks {
+    fn report(&self, config: &Config, macs: u64) -> OnRanks {
         let Self { cycles, mean_tck, busiest_tck, .. } = *self;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let bytes = self.sum.used * config.all_bank_bytes() as u64;
@@ -172,7 +210,8 @@ impl Spread {
             mdq_waited_tck: self.mdq_waited_tck,
             mdq: of_time(self.mdq_tck),
             mdq_least_tck: self.mdq_least_tck,
-            gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
+            read_gb_per_s: bytes as f64 / ns(config, cycles.max(1)),
+            use_gb_per_s: (ELEMENT_BYTES * macs) as f64 / ns(config, cycles.max(1)),
         }
     }
 }
@@ -193,8 +232,8 @@ impl Operator {
         Self {
             cycles,
             ns: ns(config, cycles),
-            ranks: (count > 1).then_some(spread.report(config)),
-            slots: Slots::new(config, &spread.of_last),
+            ranks: (count > 1).then_some(spread.report(config, macs)),
+            slots: Slots::new(config, &spread.of_last, spread.of_last.macs),
             ..operator.with_energy(spread.energy)
         }
     }

@@ -128,6 +128,7 @@ impl System for Module<'_> {
                     let heads = attention::run(&mut self.module, task, self.timing_only, |done| {
                         progress(elements + done, all);
                     })?;
+                    operators.extend(heads.append);
                     operators.extend(heads.operators);
                     stages = stages.worse(heads.stages);
                     written = written.and(heads.written);

@@ -132,6 +132,7 @@ impl<'a> Rank<'a> {
             requests.set_program(program.clone());
         }
         let (mut cost, mut judged) = (Statistics::default(), HeadJudgement::default());
+        let mut append = Statistics::default();
         for kv_head in 0..task.kv_heads() {
             let group = task.group_of(kv_head);
             let head = |(request, layout): (usize, &HeadLayout)| {
@@ -143,6 +144,10 @@ impl<'a> Rank<'a> {
                 let (_, load) = host.transfer(self.rank, kv_cache::writes(layout, head))?;
                 so_far.load = so_far.load.and(load);
                 so_far.load_bytes += kv_cache::bytes(layout);
+                if task.appends {
+                    let (_, cost) = host.transfer(self.rank, kv_cache::appends(layout, head))?;
+                    append = append.and(cost);
+                }
             }
             for (n, (layout, head)) in layouts.iter().zip(&of_requests).enumerate() {
                 let part = match layouts.len() {
@@ -160,10 +165,27 @@ impl<'a> Rank<'a> {
         let macs = Task::Attention(task.clone()).macs();
         let operator =
             Operator::on_device("attention", self.rank.config(), &cost, macs, judged.whole());
+        if task.appends {
+            so_far.operators.push(Operator::written(self.rank.config(), &append));
+        }
         so_far.operators.push(operator);
         so_far.stages = so_far.stages.worse(judged.stages);
         Ok(())
     }
+}
+
+/// What a report says of what is read and not needed.
+pub(super) fn padding_notes(config: &Config, plan: &TaskPlan) -> Vec<String> {
+    let of_task = |task: &Task| {
+        let Task::Attention(task) = task else { return Vec::new() };
+        let passes = score_buffer(config, task).passes;
+        let again = (passes > 1).then(|| {
+            format!("K is read in each of {passes} passes: what is read again counts as padding")
+        });
+        let of_layout = attention::padding_notes(config, task.head_dim);
+        of_layout.into_iter().chain(again).collect()
+    };
+    plan.tasks.iter().flat_map(of_task).collect()
 }
 
 /// How full the score buffer of a rank is, in the longest of the contexts that can be laid out.
@@ -244,7 +266,7 @@ impl System for Rank<'_> {
             load: Load::new(config, &load, load_bytes),
             findings: self.pins.findings(tck),
             bytes_per_rank: bank_rows * placement::row_bytes(config),
-            notes: Vec::new(),
+            notes: padding_notes(config, plan),
         })
     }
 

@@ -11,7 +11,7 @@
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
 
 use super::System;
-use super::rank::score_buffer;
+use super::rank::{padding_notes, score_buffer};
 use crate::error::WorkloadError;
 use crate::host_memory;
 use crate::judge::Findings;
@@ -110,6 +110,8 @@ struct Done {
     /// When data were between buffer chip and chips, where ranks share the lines.
     mdq: Vec<Range<u64>>,
     load: (Statistics, u64),
+    /// Writing K and V of the last token once more, where that counts.
+    append: Option<Statistics>,
     findings: Findings,
     result: Judged,
 }
@@ -219,6 +221,14 @@ impl<'a> ManyRanks<'a> {
         Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
     }
 
+    /// Adding K and V of a task's last tokens, where it counts.
+    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<Operator> {
+        let writes = done.iter().filter_map(|(piece, done, _)| Some((piece.rank, done.append?)));
+        let writes: Vec<_> = writes.collect();
+        let spread = (!writes.is_empty()).then(|| Spread::of_writes(self.ranks, &writes))?;
+        Some(Operator::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
+    }
+
     /// Writing all pieces, on all channels.
     fn load(&self, pieces: &[Piece], done: &[&Done]) -> Load {
         let loads = pieces.iter().zip(done).map(|(piece, done)| (piece.rank, done.load.0));
@@ -226,8 +236,8 @@ impl<'a> ManyRanks<'a> {
         Load::on_ranks(self.ranks, loads, bytes)
     }
 
-    fn notes(&self, sample: Option<(usize, usize)>) -> Vec<String> {
-        let mut notes = Vec::new();
+    fn notes(&self, plan: &TaskPlan, sample: Option<(usize, usize)>) -> Vec<String> {
+        let mut notes = padding_notes(self.ranks.config(), plan);
         if self.ranks.topology().count() > 1 && self.ranks.topology().mdq() == Mdq::Shared {
             notes.push(format!(
                 "MDQ shared: bursts of a DIMM's ranks take turns, {} tCK (RTW_GAP) from rank to rank, and hold up what \
@@ -312,16 +322,17 @@ impl System for ManyRanks<'_> {
             let of_task = pieces.iter().zip(done.iter().copied()).zip(&was_run);
             let of_task = of_task.map(|((piece, done), was_run)| (piece, done, *was_run));
             let of_task = of_task.filter(|(piece, ..)| piece.task == number);
-            self.operator(task, &of_task.collect::<Vec<_>>())
+            let of_task = of_task.collect::<Vec<_>>();
+            self.append(&of_task).into_iter().chain([self.operator(task, &of_task)])
         };
         Ok(Outcome {
-            operators: plan.tasks.iter().enumerate().map(operator).collect(),
+            operators: plan.tasks.iter().enumerate().flat_map(operator).collect(),
             stages,
             load: self.load(&pieces, &done),
             findings: done.iter().fold(Findings::default(), findings),
             bytes_per_rank: self.bank_rows(&pieces).into_iter().max().unwrap_or(0)
                 * placement::row_bytes(self.ranks.config()),
-            notes: self.notes(sample),
+            notes: self.notes(plan, sample),
         })
     }
 
@@ -354,7 +365,8 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
         Work::Head { task, number, group, layout } => {
             let shape = task.head_shape(*group, layout.context);
             let first = number / task.contexts.len() * task.group;
-            Ok(run_head(watched, layout, &Head::synthetic(shape, task.seed, *number), first)?)
+            let head = Head::synthetic(shape, task.seed, *number);
+            Ok(run_head(watched, task, layout, &head, first)?)
         }
     }
 }
@@ -371,10 +383,11 @@ fn run_rows(
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None, &|_| {})?;
     Ok(Done {
-        statistics: block.cost,
+        statistics: Statistics { macs: (layout.rows * layout.columns) as u64, ..block.cost },
         transfers: rank.take_transfers(),
         mdq: pins.bursts(rank.tck() - block.cost.cycles),
         load: (block.load, gemv::bytes(layout)),
+        append: None,
         findings: pins.findings(rank.tck()),
         result: Judged::Rows(block.judged),
     })
@@ -383,19 +396,26 @@ fn run_rows(
 /// Runs query heads, the first of which has the number `first`.
 fn run_head(
     (mut rank, pins): Watched,
+    task: &AttentionTask,
     layout: &HeadLayout,
     head: &Head,
     first: usize,
 ) -> Result<Done, AttentionError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
+    let append = match task.appends {
+        true => Some(host.transfer(&mut *rank, kv_cache::appends(layout, head))?.1),
+        false => None,
+    };
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let judged = heads::judge(head, &result).from(first);
+    let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
     Ok(Done {
-        statistics: result.statistics,
+        statistics: Statistics { macs, ..result.statistics },
         transfers: result.transfers,
         mdq: pins.bursts(rank.tck() - result.statistics.cycles),
         load: (load, kv_cache::bytes(layout)),
+        append,
         findings: pins.findings(rank.tck()),
         result: Judged::Head(Box::new(judged)),
     })

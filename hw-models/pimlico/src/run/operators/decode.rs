@@ -228,17 +228,14 @@ fn rolled_up(decode: &DecodeReport, report: &Report) -> String {
         let (first, last) = (grouped(first.cycles), grouped(last.cycles));
         let _ = write!(text, " (the first {first} tCK, the last {last})");
     }
-    let is_inside = report.operators.iter().any(|operator| operator.operator == APPEND);
-    let inside = if is_inside {
-        format!(", in the total: {} columns{}", grouped(*append_columns), on_link(append))
-    } else {
-        String::new()
-    };
     let _ = writeln!(
         text,
-        "\nthe host added K and V of the tokens, {} bytes, in {} tCK{inside}",
+        "\nthe host added K and V of the tokens, {} bytes, in {} tCK, {:.1} % of the total: {} columns{}",
         grouped(append.bytes),
-        grouped(append.cycles)
+        grouped(append.cycles),
+        100.0 * report.share_of(APPEND),
+        grouped(*append_columns),
+        on_link(append)
     );
     text
 }

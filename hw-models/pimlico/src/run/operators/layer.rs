@@ -12,7 +12,7 @@ use crate::run::groups::{
 use crate::run::text::{OwnText, own_buffers};
 use clap::Args;
 use pimlico_workload::layer::{DecoderReport, LayerJob};
-use pimlico_workload::report::{LayersReport, Report, RollUp};
+use pimlico_workload::report::{APPEND, LayersReport, Report, RollUp};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -104,15 +104,20 @@ Examples:
         );
         let buffers = own_buffers(report, io_buffers);
         let how = format!("{distribution} scores, {buffers}normalisation {normalise}");
-        OwnText { what, how, closing: rolled_up(roll_up), ..OwnText::default() }
+        OwnText { what, how, closing: rolled_up(roll_up, report), ..OwnText::default() }
     }
 }
 
 /// What a layer's cost comes to.
-fn rolled_up(roll_up: &RollUp) -> String {
+fn rolled_up(roll_up: &RollUp, report: &Report) -> String {
     let mut text = String::new();
     let RollUp { layer, token, model } = roll_up;
-    let _ = writeln!(text, "a layer: {} us", decimal(layer.ns / 1000.0, 1));
+    let append = 100.0 * report.share_of(APPEND);
+    let _ = writeln!(
+        text,
+        "a layer: {} us, of which {append:.1} % are for adding K and V of the token",
+        decimal(layer.ns / 1000.0, 1)
+    );
     let several = [token, model].into_iter().filter(|layers| layers.layers > 1);
     let mut several: Vec<_> = several.collect();
     several.dedup_by_key(|layers| layers.layers);

@@ -4,7 +4,7 @@
 use super::{LEFT, MARGIN, RIGHT};
 use crate::output::drawing::{self, Anchor, Area, Drawn, TEXT};
 use crate::output::grouped;
-use pimlico_workload::report::{Lost, Operator, Report, Slots};
+use pimlico_workload::report::{Operator, Report, Slots};
 use plotters::prelude::*;
 
 /// Height of the title, of the key, of a bar with what is around it.
@@ -21,8 +21,9 @@ pub const HOST: RGBColor = RGBColor(161, 136, 127);
 /// What becomes of a slot: its name, its colour, and how many there are.
 type Cause = (&'static str, RGBColor, fn(&Slots) -> u64);
 
-const CAUSES: [Cause; 7] = [
-    ("used", USED, |slots| slots.used),
+const CAUSES: [Cause; 8] = [
+    ("of use", USED, |slots| slots.of_use),
+    ("padding", RGBColor(165, 214, 167), |slots| slots.lost.padding),
     ("row switch", ROW_SWITCH, |slots| slots.lost.row_switch),
     ("refresh", REFRESH, |slots| slots.lost.refresh),
     ("fill/drain", RGBColor(176, 190, 197), |slots| slots.lost.fill_drain),
@@ -30,12 +31,6 @@ const CAUSES: [Cause; 7] = [
     ("bubble", RGBColor(239, 83, 80), |slots| slots.lost.bubble),
     ("host", HOST, |slots| slots.lost.host),
 ];
-
-fn sum(slots: &Slots) -> u64 {
-    let Slots { used, lost } = slots;
-    let Lost { row_switch, refresh, fill_drain, io, bubble, host } = *lost;
-    used + row_switch + refresh + fill_drain + io + bubble + host
-}
 
 /// Height of all bars.
 pub fn height(report: &Report) -> i32 {
@@ -57,7 +52,7 @@ pub fn draw(area: &Area<'_>, report: &Report, top: i32) -> Drawn {
     let present = CAUSES.iter().filter(|(_, _, of)| operators.iter().any(|o| of(&o.slots) > 0));
     let key = present.map(|&(name, colour, _)| (name, colour));
     drawing::key(area, key, (LEFT, top + TITLE + KEY / 2 - 3))?;
-    let longest = operators.iter().map(|operator| sum(&operator.slots)).max().unwrap_or(0).max(1);
+    let longest = operators.iter().map(|operator| operator.slots.all()).max().unwrap_or(0).max(1);
     for (n, operator) in (0..).zip(operators) {
         draw_bar(area, operator, longest, top + TITLE + KEY + BAR * n)?;
     }
@@ -67,7 +62,7 @@ pub fn draw(area: &Area<'_>, report: &Report, top: i32) -> Drawn {
 fn draw_bar(area: &Area<'_>, operator: &Operator, longest: u64, top: i32) -> Drawn {
     let middle = top + BAR / 2 - 3;
     drawing::write(area, operator.operator, (MARGIN, middle), TEXT, Anchor::Left)?;
-    let all = sum(&operator.slots);
+    let all = operator.slots.all();
     let x = |slots: u64| {
         LEFT + (slots as f64 / longest as f64 * f64::from(RIGHT - LEFT)).round() as i32
     };
