@@ -10,6 +10,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`spec`] | [`DeviceSpec`]: a device, from a file |
+//! | `kinds` | [`SystemKind`]: the kinds of devices, and what a file may say of each |
 //! | `ranks` | [`Ranks`]: a device of many, behind the host's channels |
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
@@ -57,6 +58,7 @@ mod dram;
 pub mod energy;
 mod error;
 pub mod gemv;
+mod kinds;
 pub mod mapping;
 mod mdq;
 mod memories;
@@ -85,6 +87,7 @@ pub use device::{Device, Loads, RankDevice};
 pub use dimm::Dimm;
 pub use dram::{Cells, Dram};
 pub use error::{DeviceError, Hazard};
+pub use kinds::SystemKind;
 pub use module::ModuleDevice;
 pub use options::{Gear, Normalise, Options, SumFormat};
 pub use pimlico_ports::Mismatch;
@@ -93,7 +96,7 @@ pub use rank::{Rank, UnitInput, UnitWatch};
 pub use ranks::{RankRun, Ranks, Together};
 pub use set_up::{Sent, SetUp};
 pub use sizes::{Burst, CHIPS, HEADS, LANES, PARTIAL_SUMS, SCORE_BUFFER, SHARED_WORDS};
-pub use spec::{DeviceSpec, SystemKind};
+pub use spec::DeviceSpec;
 pub use statistics::{Lost, Statistics};
 pub use timeline::{Activity, ProgramRun, Reads, STRETCHES, Timeline};
 pub use topology::{Address, Mdq, Topology, TopologyError};

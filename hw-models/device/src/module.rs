@@ -13,13 +13,10 @@ use crate::dram::Dram;
 use crate::error::DeviceError;
 use crate::memories::{Accesses, Memories};
 use crate::options::Options;
-use crate::pins::{BusDriver, PinWatch};
+use crate::pins::BusDriver;
 use crate::port_wave::PortWave;
-use crate::record::Record;
+use crate::record::{Record, recorded};
 use crate::sizes::{Burst, CHIPS};
-use crate::statistics::Statistics;
-use crate::timeline::Timeline;
-use crate::traffic::HostTransfer;
 use pimlico_dpa::types::{self, BANKS, CellWrite, PinCommand, Pins, RankEvents, RankResults};
 use pimlico_ports::{Instances, Unit};
 use pimlico_units::module::{PimDimmIn, PimDimmOut};
@@ -322,37 +319,7 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> Dimm for ModuleDevice<M> {
         self.step_tck(pins, driven, made)
     }
 
-    fn begin(&mut self) {
-        self.record.start(self.tck);
-    }
-
-    fn end(&mut self) -> Statistics {
-        self.record.end(self.tck)
-    }
-
-    fn take_transfers(&mut self) -> Vec<HostTransfer> {
-        self.record.take_transfers()
-    }
-
-    fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.record.watch(watch);
-    }
-
-    fn start_timeline(&mut self) {
-        self.record.start_timeline();
-    }
-
-    fn label(&mut self, operator: &'static str, part: String) {
-        self.record.label(operator, part);
-    }
-
-    fn leave_out(&mut self) {
-        self.record.leave_out();
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        self.record.timeline()
-    }
+    recorded!(tck);
 
     fn trace(&mut self, file: &Path) -> io::Result<()> {
         self.wave = Some(PortWave::create::<M>(file, self.config.tck_ps / 2)?);

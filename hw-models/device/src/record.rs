@@ -12,6 +12,44 @@ use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use pimlico_dpa::types::{PinCommand, Pins};
 
+/// What a module in its channel has of its `record`; its tCK since the reset is in the field that is named.
+macro_rules! recorded {
+    ($tck:ident) => {
+        fn begin(&mut self) {
+            self.record.start(self.$tck);
+        }
+
+        fn end(&mut self) -> crate::statistics::Statistics {
+            self.record.end(self.$tck)
+        }
+
+        fn take_transfers(&mut self) -> Vec<crate::traffic::HostTransfer> {
+            self.record.take_transfers()
+        }
+
+        fn watch(&mut self, watch: Box<dyn crate::pins::PinWatch>) {
+            self.record.watch(watch);
+        }
+
+        fn start_timeline(&mut self) {
+            self.record.start_timeline();
+        }
+
+        fn label(&mut self, operator: &'static str, part: String) {
+            self.record.label(operator, part);
+        }
+
+        fn leave_out(&mut self) {
+            self.record.leave_out();
+        }
+
+        fn timeline(&self) -> Option<&crate::timeline::Timeline> {
+            self.record.timeline()
+        }
+    };
+}
+pub(crate) use recorded;
+
 /// The record of a device.
 pub struct Record {
     slot_tck: u64,

@@ -134,11 +134,7 @@ pub fn find(device: &str) -> Result<DeviceSpec, Failure> {
 
 /// The built-in device of a kind that is taken where none is named.
 pub fn of_system(system: SystemKind) -> DeviceSpec {
-    let name = match system {
-        SystemKind::L3 => "ddr4-3200",
-        SystemKind::Aim => "gddr6-aim",
-    };
-    DeviceSpec::built_in(name).expect("it is built in")
+    DeviceSpec::built_in(system.default_device()).expect("it is built in")
 }
 
 fn read(file: &str) -> Result<DeviceSpec, Failure> {
@@ -174,11 +170,7 @@ fn listed(spec: &DeviceSpec) -> Listed {
 
 /// Beats on a data line in a tCK: those of a column in a burst of BL.
 fn data_rate(spec: &DeviceSpec) -> u64 {
-    let lines = match spec.system {
-        SystemKind::L3 => 8,
-        SystemKind::Aim => 16,
-    };
-    8 * spec.organisation.column_bytes as u64 / lines / spec.timing.burst_tck
+    8 * spec.organisation.column_bytes as u64 / spec.system.lines() / spec.timing.burst_tck
 }
 
 fn list(format: FormatArguments) -> Result<(), Failure> {

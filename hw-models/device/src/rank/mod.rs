@@ -43,10 +43,7 @@ use crate::dimm::Dimm;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
 use crate::options::Options;
-use crate::pins::PinWatch;
-use crate::statistics::Statistics;
-use crate::timeline::Timeline;
-use crate::traffic::HostTransfer;
+use crate::record::recorded;
 use pimlico_dpa::types::Pins;
 use std::io;
 use std::path::Path;
@@ -75,37 +72,7 @@ impl Dimm for Rank {
         self.step_tck(pins, driven, made)
     }
 
-    fn begin(&mut self) {
-        self.record.start(self.now);
-    }
-
-    fn end(&mut self) -> Statistics {
-        self.record.end(self.now)
-    }
-
-    fn take_transfers(&mut self) -> Vec<HostTransfer> {
-        self.record.take_transfers()
-    }
-
-    fn watch(&mut self, watch: Box<dyn PinWatch>) {
-        self.record.watch(watch);
-    }
-
-    fn start_timeline(&mut self) {
-        self.record.start_timeline();
-    }
-
-    fn label(&mut self, operator: &'static str, part: String) {
-        self.record.label(operator, part);
-    }
-
-    fn leave_out(&mut self) {
-        self.record.leave_out();
-    }
-
-    fn timeline(&self) -> Option<&Timeline> {
-        self.record.timeline()
-    }
+    recorded!(now);
 
     fn trace(&mut self, file: &Path) -> io::Result<()> {
         let cycle_ps = self.options.gear.tck() as u64 * self.config.tck_ps;

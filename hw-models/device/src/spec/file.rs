@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The file of a device, table by table.
 
-use super::tables::{BufferTable, SystemKind, TopologyTable, UnitTable};
-use super::{built_in, overlay};
+use super::overlay;
 use crate::aim::AimOptions;
 use crate::config::{Config, ConfigError, Currents, Organisation, Timing};
+use crate::kinds::{self, BufferTable, Parts, SystemKind, TopologyTable, UnitTable};
 use crate::options::{Gear, Options};
 use crate::topology::{Topology, TopologyError};
 use serde::{Deserialize, Serialize};
@@ -41,12 +41,12 @@ pub struct DeviceSpec {
 impl DeviceSpec {
     /// Names of the built-in devices.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        built_in::names()
+        kinds::built_in().map(|(name, _)| name)
     }
 
     /// A built-in device, by its name.
     pub fn built_in(name: &str) -> Option<Self> {
-        built_in::text(name).map(|text| Self::read(text).expect("tested below"))
+        kinds::built_in_file(name).map(|text| Self::read(text).expect("tested below"))
     }
 
     /// Reads a file, and checks that there is such a device.
@@ -65,6 +65,23 @@ impl DeviceSpec {
         };
         spec.config().check()?;
         Ok(spec)
+    }
+
+    /// Whether there is such a device.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let config = &self.config();
+        config.check()?;
+        self.check_source()?;
+        let Self { units, buffers, topology, .. } = self;
+        self.system.check(&Parts { config, units, buffers, topology })
+    }
+
+    fn check_source(&self) -> Result<(), ConfigError> {
+        let is_line = !self.source.chars().any(char::is_control);
+        if is_line && (1..=200).contains(&self.source.chars().count()) {
+            return Ok(());
+        }
+        Err(ConfigError::key(&"source: expected a line of 1 to 200 characters"))
     }
 
     /// The file of it, whole: read again, it is the same.

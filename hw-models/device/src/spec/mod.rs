@@ -14,24 +14,18 @@
 //! RCD_MAC = 20
 //! ```
 //!
-//! * `file`: its tables.
-//! * `built_in`: the files that come with the crate.
-//! * `check`: whether there is such a device.
+//! * `file`: its tables, and what its kind holds them to ([`SystemKind`]).
 //! * `overlay`: a file over its base.
 //! * `presets`: its DRAM alone, by the name of the device.
-//! * `tables`: what is not the DRAM's.
 //! * `sweep`: the same with another timing.
 
-mod built_in;
-mod check;
 mod file;
 mod overlay;
 mod presets;
 mod sweep;
-mod tables;
 #[cfg(test)]
 mod tests;
 
+pub use crate::kinds::{BufferTable, SystemKind, TopologyTable, UnitTable};
 pub use file::DeviceSpec;
 pub use sweep::Sweep;
-pub use tables::{BufferTable, SystemKind, TopologyTable, UnitTable};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! A file over the built-in device that it names as its base.
 
-use super::built_in;
 use crate::config::ConfigError;
+use crate::kinds;
 use toml::{Table, Value};
 
 /// Characters of a source, at the most.
@@ -11,7 +11,7 @@ const SOURCE: usize = 200;
 /// The table of a file that has a base, with what the base has; none without one.
 pub fn over_base(mut file: Table) -> Result<Option<Table>, ConfigError> {
     let Some(base) = file.remove("base") else { return Ok(None) };
-    let text = base.as_str().and_then(built_in::text).ok_or_else(|| no_base(&base))?;
+    let text = base.as_str().and_then(kinds::built_in_file).ok_or_else(|| no_base(&base))?;
     if !file.contains_key("name") {
         return Err(ConfigError::key(&"missing field `name`: it is not its base's"));
     }
@@ -24,7 +24,7 @@ pub fn over_base(mut file: Table) -> Result<Option<Table>, ConfigError> {
 }
 
 fn no_base(base: &Value) -> ConfigError {
-    let names: Vec<_> = built_in::names().collect();
+    let names: Vec<_> = kinds::built_in().map(|(name, _)| name).collect();
     ConfigError::key(&format!("base = {base}: expected one of {}", names.join(", ")))
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-use super::built_in::BUILT_IN;
 use super::{DeviceSpec, Sweep};
 use crate::aim::AimOptions;
 use crate::config::Config;
+use crate::kinds;
 use crate::options::Options;
 use crate::spd::{Description, SpdTiming};
 use crate::topology::Topology;
@@ -21,7 +21,7 @@ fn toy(lines: &str) -> String {
 
 #[test]
 fn a_built_in_device_is_what_its_file_says() {
-    for (name, text) in BUILT_IN {
+    for (name, text) in kinds::built_in() {
         let spec = DeviceSpec::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(spec.name, name);
         assert_eq!(spec, DeviceSpec::parse(&spec.to_toml()).expect("it is whole"));
@@ -36,7 +36,7 @@ fn a_built_in_device_is_what_its_file_says() {
 
 #[test]
 fn a_file_without_a_base_has_every_key() {
-    for (name, text) in BUILT_IN {
+    for (name, text) in kinds::built_in() {
         let whole: Table = text.parse().expect("TOML");
         for (key, value) in &whole {
             let within = value.as_table().into_iter().flat_map(Table::keys).map(Some);

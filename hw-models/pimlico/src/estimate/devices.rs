@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The devices that estimates are of: the built-in ones, and in place of one the device that is named.
 
+use super::system::SystemArgument;
 use crate::device::{DeviceFlag, of_system};
 use crate::failure::Failure;
 use pimlico_device::gemv::IoBuffers;
@@ -16,7 +17,7 @@ pub struct Devices {
     l3: DeviceSpec,
     aim: DeviceSpec,
     /// The system of the device that was named.
-    pub named: Option<SystemKind>,
+    pub named: Option<SystemArgument>,
 }
 
 impl Default for Devices {
@@ -31,10 +32,11 @@ impl Devices {
     pub fn new(flag: &DeviceFlag) -> Result<Self, Failure> {
         let mut devices = Self::default();
         if let Some(spec) = flag.given()? {
-            devices.named = Some(spec.system);
-            match spec.system {
-                SystemKind::L3 => devices.l3 = spec,
-                SystemKind::Aim => devices.aim = spec,
+            let system = SystemArgument::of(spec.system).ok_or_else(|| unknown(&spec))?;
+            devices.named = Some(system);
+            match system {
+                SystemArgument::L3 => devices.l3 = spec,
+                SystemArgument::Aim => devices.aim = spec,
             }
         }
         devices.check()?;
@@ -53,10 +55,10 @@ impl Devices {
     }
 
     /// The device of a system.
-    pub fn of(&self, system: SystemKind) -> &DeviceSpec {
+    pub fn of(&self, system: SystemArgument) -> &DeviceSpec {
         match system {
-            SystemKind::L3 => &self.l3,
-            SystemKind::Aim => &self.aim,
+            SystemArgument::L3 => &self.l3,
+            SystemArgument::Aim => &self.aim,
         }
     }
 
@@ -108,6 +110,12 @@ impl Devices {
     pub fn period_ns(&self, domain: Domain, gear: Gear) -> f64 {
         domain.period_ns(&self.rates(), gear)
     }
+}
+
+/// What is said of a device whose units there are no netlists of.
+fn unknown(spec: &DeviceSpec) -> Failure {
+    let (device, system) = (&spec.name, spec.system.name());
+    Failure::Input(format!("--device {device}: system = \"{system}\": there is no estimate of it"))
 }
 
 #[cfg(test)]

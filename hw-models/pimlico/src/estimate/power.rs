@@ -17,7 +17,6 @@ use crate::output;
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
-use pimlico_device::SystemKind;
 use pimlico_estimate::device::Buffers;
 use pimlico_estimate::power::cells::Cells;
 use pimlico_estimate::power::netlist::Netlist;
@@ -168,12 +167,11 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     arguments.plot.check()?;
     let export = arguments.export.as_deref().map(OutputFolder::open).transpose()?;
     let devices = Devices::new(&arguments.device)?;
-    let system = arguments.system.map(SystemKind::from).or(devices.named);
-    let system = system.unwrap_or(SystemKind::L3);
+    let system = arguments.system.or(devices.named).unwrap_or(SystemArgument::L3);
     system::check(system, &devices)?;
     let names = match (arguments.units.as_slice(), system) {
-        ([], SystemKind::L3) => UNITS.map(str::to_owned).to_vec(),
-        ([], SystemKind::Aim) => {
+        ([], SystemArgument::L3) => UNITS.map(str::to_owned).to_vec(),
+        ([], SystemArgument::Aim) => {
             let results = result_registers(devices.buffers());
             AIM_UNITS.into_iter().chain([results]).map(str::to_owned).collect()
         }
@@ -187,8 +185,8 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let PowerArguments { context, seed, window, .. } = *arguments;
     let workload = workload(arguments, &devices, system)?;
     let of = match system {
-        SystemKind::L3 => "an L3 rank",
-        SystemKind::Aim => "a module of AiMs, without memories",
+        SystemArgument::L3 => "an L3 rank",
+        SystemArgument::Aim => "a module of AiMs, without memories",
     };
     let stimulus = |spec: &UnitSpec| {
         let message = || format!("{}: expected a unit of {of}, in binary16", spec.unit);
@@ -216,7 +214,7 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
     let node_nm = arguments.node.or(is_default.then_some(DEFAULT_NODE_NM));
     let workload = WorkloadReport::new(&workload, &arguments.model, context, seed, window);
     let report = PowerReport::new(&library, cells.volts, node_nm, arguments.options(), workload);
-    let report = report.of(system, &devices.of(system).name);
+    let report = report.of(system.into(), &devices.of(system).name);
     let units = specs.iter().zip(powers).map(|(spec, power)| UnitReport::new(spec, power, &report));
     let units: Vec<_> = units.collect();
     let report = report.with(units);
@@ -228,16 +226,16 @@ pub(super) fn run(arguments: &PowerArguments) -> Result<(), Failure> {
 fn workload(
     arguments: &PowerArguments,
     devices: &Devices,
-    system: SystemKind,
+    system: SystemArgument,
 ) -> Result<Workload, Failure> {
     let PowerArguments { model, context, seed, window, .. } = arguments;
     let (context, seed, window, spec) = (*context, *seed, *window, devices.of(system));
     match system {
-        SystemKind::L3 => {
+        SystemArgument::L3 => {
             let options = spec.options();
             Workload::run_on(&spec.config(), What { model, context, options, seed, window })
         }
-        SystemKind::Aim => {
+        SystemArgument::Aim => {
             let options = spec.aim_options();
             let io_buffers = options.io_buffers;
             let what = AimWhat { model, context, io_buffers, seed, window };

@@ -18,8 +18,8 @@ use pimlico_estimate::{DEFAULT_LIBRARY, UnitSpec};
 use serde::Serialize;
 use std::path::Path;
 
-/// A system.
-#[derive(Clone, Copy, ValueEnum)]
+/// A system whose units are estimated.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum SystemArgument {
     /// L3's bank, chip, rank and DIMM
     L3,
@@ -36,6 +36,13 @@ impl From<SystemArgument> for SystemKind {
     }
 }
 
+impl SystemArgument {
+    /// Of a kind of device; none of one whose units there are no netlists of.
+    pub fn of(kind: SystemKind) -> Option<Self> {
+        [Self::L3, Self::Aim].into_iter().find(|&system| SystemKind::from(system) == kind)
+    }
+}
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct SystemReport {
@@ -49,12 +56,12 @@ struct SystemReport {
 }
 
 /// Refuses a device of another system than the one that is asked for.
-pub fn check(system: SystemKind, devices: &Devices) -> Result<(), Failure> {
+pub fn check(system: SystemArgument, devices: &Devices) -> Result<(), Failure> {
     match devices.named {
         Some(named) if named != system => {
-            let (name, expected) = (&devices.of(named).name, system.name());
-            let message =
-                format!("--device {name}: system = \"{}\", expected \"{expected}\"", named.name());
+            let device = &devices.of(named).name;
+            let [is, expected] = [named, system].map(|system| SystemKind::from(system).name());
+            let message = format!("--device {device}: system = \"{is}\", expected \"{expected}\"");
             Err(Failure::Input(message))
         }
         _ => Ok(()),
@@ -68,12 +75,11 @@ pub fn run(
     tools: &ToolArguments,
     (format, plot): (FormatArguments, &PlotArgument),
 ) -> Result<(), Failure> {
-    let system = SystemKind::from(system);
     check(system, devices)?;
     plot.check()?;
     let design = match system {
-        SystemKind::L3 => devices.l3(Gear::DEFAULT),
-        SystemKind::Aim => devices.aim(devices.buffers()),
+        SystemArgument::L3 => devices.l3(Gear::DEFAULT),
+        SystemArgument::Aim => devices.aim(devices.buffers()),
     };
     let maker = Maker::new(tools, None)?;
     let parts = maker.parts(design)?;
@@ -87,7 +93,7 @@ pub fn run(
         .map(|netlist| (netlist.ge, netlist.memories.as_slice()))
         .collect();
     let report = SystemReport {
-        system,
+        system: system.into(),
         device: devices.of(system).name.clone(),
         liberty: netlists.library.clone(),
         nand2_28nm_um2: paper::NAND2_28NM_UM2,

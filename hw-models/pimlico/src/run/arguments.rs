@@ -2,20 +2,18 @@
 //! The arguments of `pimlico run` that are no operator's own.
 
 use super::backend::Backend;
+use super::systems::{Asked, Entry};
 use crate::device;
 use crate::dpa;
 use crate::failure::Failure;
 use crate::files;
-use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
 use crate::output::FormatArguments;
 use clap::ValueEnum;
-use pimlico_device::aim::{AimOptions, MOST_CHANNELS, Pu};
+use pimlico_device::aim::MOST_CHANNELS;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
-use pimlico_device::{
-    Config, DeviceSpec, Gear, Mdq, Normalise, Options, SumFormat, SystemKind, Topology,
-};
+use pimlico_device::{Config, DeviceSpec, Mdq, Normalise, Options, SumFormat, Topology};
 use pimlico_model::checkpoint::config::Config as ModelConfig;
 use pimlico_workload::system::{AttentionSetup, How};
 use std::num::NonZero;
@@ -30,7 +28,10 @@ pub(super) const DEFAULT_REPORT: &str = "pimlico-report";
 /// The arguments of a run, without the operator's own. What means nothing to an operator has its default; `groups`
 /// documents each.
 pub struct RunArguments {
-    pub(super) system: System,
+    /// The system
+    pub(super) system: Entry,
+    /// The options that are its own
+    pub(super) own: Box<dyn Asked>,
     /// Name of the operator
     pub(super) op: &'static str,
     /// Whether the operator runs in pieces on one rank as well
@@ -39,20 +40,12 @@ pub struct RunArguments {
     /// What that is
     spec: Option<DeviceSpec>,
     pub(super) normalise: Option<When>,
-    pub(super) sums: Option<Sums>,
-    pub(super) gear: Option<GearArgument>,
-    pub(super) poll: Option<u64>,
+    pub(super) sums: Option<SumsFormat>,
     pub(super) faw_banks: Option<String>,
-    pub(super) ccd_result: Option<u64>,
-    pub(super) wtr_shared: Option<u64>,
-    pub(super) rl_mac: Option<String>,
     pub(super) refresh: Switch,
     pub(super) backend: Backend,
     pub(super) io_buffers: Option<Buffers>,
-    pub(super) mode_change: Switch,
-    pub(super) pu_clocks: Option<u64>,
     pub(super) channels: Option<usize>,
-    pub(super) groups: Option<usize>,
     pub(super) dimms: Option<usize>,
     pub(super) ranks: Option<usize>,
     pub(super) mdq: Option<MdqArgument>,
@@ -65,14 +58,6 @@ pub struct RunArguments {
     pub(super) plot: Option<PathBuf>,
     pub(super) report: PathBuf,
     pub(super) format: FormatArguments,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum System {
-    /// L3's DIMM-PIM: a rank of DDR4-3200
-    L3,
-    /// LoL-PIM's module: channels of GDDR6-AiM behind a hub
-    Aim,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -92,7 +77,7 @@ pub(super) enum When {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Sums {
+pub(super) enum SumsFormat {
     /// That of the elements
     Binary16,
     /// A wider one
@@ -107,59 +92,37 @@ pub enum Switch {
     Off,
 }
 
-impl System {
-    /// All of them, in the order of the help.
-    pub(super) const ALL: [Self; 2] = [Self::L3, Self::Aim];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::L3 => "l3",
-            Self::Aim => "aim",
-        }
-    }
-
-    /// What it is, for the help.
-    pub(super) fn about(self) -> &'static str {
-        match self {
-            Self::L3 => "L3's DIMM-PIM, ranks of DDR4-3200",
-            Self::Aim => "LoL-PIM's module, channels of GDDR6-AiM behind a hub",
-        }
-    }
-}
-
-impl From<System> for SystemKind {
-    fn from(system: System) -> Self {
-        match system {
-            System::L3 => Self::L3,
-            System::Aim => Self::Aim,
+impl From<Buffers> for IoBuffers {
+    fn from(buffers: Buffers) -> Self {
+        match buffers {
+            Buffers::PingPong => Self::PingPong,
+            Buffers::Single => Self::Single,
         }
     }
 }
 
 impl RunArguments {
-    /// Those of an operator of which nothing is said.
-    pub(super) fn new(system: System, op: &'static str, in_pieces: bool) -> Self {
+    /// Those of an operator on a system of which nothing is said but what is the system's own.
+    pub(super) fn new(
+        system: Entry,
+        own: Box<dyn Asked>,
+        op: &'static str,
+        in_pieces: bool,
+    ) -> Self {
         Self {
             system,
+            own,
             op,
             in_pieces,
             device: None,
             spec: None,
             normalise: None,
             sums: None,
-            gear: None,
-            poll: None,
             faw_banks: None,
-            ccd_result: None,
-            wtr_shared: None,
-            rl_mac: None,
             refresh: Switch::On,
             backend: Backend::Fast,
             io_buffers: None,
-            mode_change: Switch::On,
-            pu_clocks: None,
             channels: None,
-            groups: None,
             dimms: None,
             ranks: None,
             mdq: None,
@@ -179,7 +142,7 @@ impl RunArguments {
     pub(super) fn with_device(mut self) -> Result<Self, Failure> {
         let Some(device) = &self.device else { return Ok(self) };
         let spec = device::find(device)?;
-        if SystemKind::from(self.system) != spec.system {
+        if self.system.kind != spec.system {
             let (given, is) = (self.system.name(), spec.system.name());
             let message = format!("--device {device}: of `run {is}`, not of `run {given}`");
             return Err(Failure::Input(message));
@@ -188,14 +151,9 @@ impl RunArguments {
         Ok(self)
     }
 
-    /// The kind of device.
-    pub(super) fn system(&self) -> System {
-        self.system
-    }
-
     /// The device, without what options say of it.
-    fn spec(&self) -> DeviceSpec {
-        self.spec.clone().unwrap_or_else(|| device::of_system(self.system().into()))
+    pub(super) fn spec(&self) -> DeviceSpec {
+        self.spec.clone().unwrap_or_else(|| device::of_system(self.system.kind))
     }
 
     /// How many ranks there are.
@@ -238,8 +196,8 @@ impl RunArguments {
     }
 
     fn on_ranks(&self, flag: &str, ranks: &str) -> Failure {
-        let flags = "--channels, --dimms, --ranks";
-        Failure::Input(format!("{flag}: with `run l3 {}`, it goes with {ranks} ({flags})", self.op))
+        let (system, op, flags) = (self.system.name(), self.op, "--channels, --dimms, --ranks");
+        Failure::Input(format!("{flag}: with `run {system} {op}`, it goes with {ranks} ({flags})"))
     }
 
     /// How pieces of work are run.
@@ -255,30 +213,18 @@ impl RunArguments {
         if let Some(banks) = &self.faw_banks {
             config.timing.faw_banks = banks.parse().expect("checked by the parser");
         }
-        let timing = &mut config.timing;
-        timing.ccd_result_tck = self.ccd_result.unwrap_or(timing.ccd_result_tck);
-        timing.wtr_shared_tck = self.wtr_shared.unwrap_or(timing.wtr_shared_tck);
-        if let Some(rl_mac) = &self.rl_mac {
-            timing.rl_mac_tck = rl_mac.parse().expect("checked by the parser");
-        }
         config
     }
 
     /// The flags that name the DRAM, for a command line.
     pub(super) fn dram_flags(&self) -> String {
-        let tck = |value: Option<u64>| value.map(|tck| tck.to_string());
-        [
+        flags([
             ("device", self.device.as_deref().map(quoted)),
             ("faw-banks", self.faw_banks.clone()),
-            ("ccd-result", tck(self.ccd_result)),
-            ("wtr-shared", tck(self.wtr_shared)),
-            ("rl-mac", self.rl_mac.clone()),
-        ]
-        .into_iter()
-        .filter_map(|(name, value)| value.map(|value| format!(" --{name} {value}")))
-        .collect()
+        ])
     }
 
+    /// How a rank works, but for what its system's own options say.
     pub(super) fn options(&self) -> Options {
         let Options { normalise, sums, gear, poll_tck, .. } = self.spec().options();
         Options {
@@ -288,11 +234,11 @@ impl RunArguments {
                 When::Late => Normalise::Late,
             }),
             sums: self.sums.map_or(sums, |sums| match sums {
-                Sums::Binary16 => SumFormat::Binary16,
-                Sums::Binary32 => SumFormat::Binary32,
+                SumsFormat::Binary16 => SumFormat::Binary16,
+                SumsFormat::Binary32 => SumFormat::Binary32,
             }),
-            gear: self.gear.map_or(gear, Gear::from),
-            poll_tck: self.poll.unwrap_or(poll_tck),
+            gear,
+            poll_tck,
         }
     }
 
@@ -302,38 +248,17 @@ impl RunArguments {
         Ok(AttentionSetup { longest: self.context_max, program })
     }
 
+    /// How vectors come to the PUs.
     pub(super) fn io_buffers(&self) -> IoBuffers {
-        self.io_buffers.map_or_else(
-            || self.spec().buffers.io,
-            |buffers| match buffers {
-                Buffers::PingPong => IoBuffers::PingPong,
-                Buffers::Single => IoBuffers::Single,
-            },
-        )
+        let given = self.own.io_buffers().or(self.io_buffers.map(IoBuffers::from));
+        given.unwrap_or_else(|| self.spec().buffers.io)
     }
+}
 
-    /// Groups of channels of a module, and how one of them works.
-    pub(super) fn aim_groups(&self) -> Result<(usize, AimOptions), Failure> {
-        let TopologyTable { channels, groups, .. } = self.spec().topology;
-        let channels = self.channels.unwrap_or(channels);
-        let groups = self.groups.unwrap_or(groups);
-        if !channels.is_multiple_of(groups) {
-            let message =
-                format!("--groups {groups}: expected a number that divides {channels} channels");
-            return Err(Failure::Input(message));
-        }
-        Ok((groups, self.aim_options(channels / groups)))
-    }
-
-    /// How so many channels work.
-    fn aim_options(&self, channels: usize) -> AimOptions {
-        let refresh = self.refresh == Switch::On;
-        let mode_change = self.mode_change == Switch::On;
-        let io_buffers = self.io_buffers();
-        let pu_clocks = self.pu_clocks.unwrap_or(Pu::LATENCY);
-        let options = AimOptions::default();
-        AimOptions { channels, io_buffers, refresh, mode_change, pu_clocks, ..options }
-    }
+/// The flags that are given, for a command line, with a space before each.
+pub(super) fn flags<const N: usize>(values: [(&str, Option<String>); N]) -> String {
+    let given = values.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    given.map(|(name, value)| format!(" --{name} {value}")).collect()
 }
 
 /// A `config.json`, at most of a size that no such file has.

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: MIT
-//! Options that operators have in common, in groups: an operator has the groups that mean something to it.
+//! Options that operators and systems have in common, in groups: a run has the groups that mean something to both.
 
 use super::arguments::{
-    Buffers, DEFAULT_REPORT, RunArguments, Sums, Switch, When, channels, read_config,
+    Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, Switch, When, channels, read_config,
 };
 use super::backend::Backend;
 use crate::failure::Failure;
-use crate::gear::GearArgument;
 use crate::mdq::MdqArgument;
 use crate::models::{find_model, model_name};
 use crate::output::FormatArguments;
-use clap::{Args, ValueEnum};
-use pimlico_device::aim::Pu;
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
-
-/// tCK from one look at the status to the next, at the most.
-const MOST_POLL_TCK: u64 = 65536;
 
 /// The language model whose shapes are used, unless it is said.
 const DEFAULT_MODEL: &str = "gpt-175b";
@@ -32,23 +27,52 @@ pub(super) trait Group: Args {
     fn put(self, to: &mut RunArguments);
 }
 
-/// The options of an operator on a system: groups, one after the other.
-macro_rules! groups {
-    ($(#[$what:meta])* $name:ident: $($field:ident: $group:ty),* $(,)?) => {
-        $(#[$what])*
-        #[derive(clap::Args)]
-        pub(super) struct $name {
-            $(#[command(flatten)] $field: $group,)*
+/// Makes a list of groups one that can be chosen from.
+macro_rules! common {
+    ($($group:ident),* $(,)?) => {
+        /// Groups that operators and systems have in common, in the order of the help. An operator and a system each have a
+        /// list of those that mean something to them; a run has what is in both, and [`EVERY`](Self::EVERY).
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Common {
+            $($group,)*
         }
 
-        impl $crate::run::groups::Group for $name {
-            fn put(self, to: &mut $crate::run::arguments::RunArguments) {
-                $($crate::run::groups::Group::put(self.$field, to);)*
+        impl Common {
+            /// All of them.
+            pub(super) const ALL: &[Self] = &[$(Self::$group),*];
+
+            /// Puts its options behind those of a command.
+            pub(super) fn augment(self, command: Command) -> Command {
+                match self {
+                    $(Self::$group => $group::augment_args(command),)*
+                }
+            }
+
+            /// Writes what was given of it to the arguments of a run.
+            pub(super) fn put(
+                self,
+                given: &ArgMatches,
+                to: &mut RunArguments,
+            ) -> Result<(), clap::Error> {
+                match self {
+                    $(Self::$group => $group::from_arg_matches(given)?.put(to),)*
+                }
+                Ok(())
             }
         }
     };
 }
-pub(super) use groups;
+
+common! {
+    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, Spread, Sample, Program, Longest, Execution,
+    Waveform, Picture,
+}
+
+impl Common {
+    /// Those that every run has.
+    pub(super) const EVERY: [Self; 4] =
+        [Self::Seed, Self::WhichDevice, Self::Dram, Self::Execution];
+}
 
 /// The language model.
 #[derive(Args)]
@@ -147,71 +171,33 @@ impl Group for Softmax {
     }
 }
 
-/// A rank of DDR4 and its units.
+/// The format of sums.
 #[derive(Args)]
-#[command(next_help_heading = "Device")]
-pub(super) struct RankDevice {
+#[command(next_help_heading = "Numerics")]
+pub(super) struct Sums {
     /// Format of sums in bank PUs and adder unit [default: the device's, binary16]
-    #[arg(long, value_enum, help_heading = "Numerics")]
-    sums: Option<Sums>,
-    /// The device: a built-in one by its name, or a file; see `pimlico device` [default: ddr4-3200]
-    #[arg(long, value_name = "NAME|FILE.toml", alias = "dram")]
-    device: Option<String>,
-    /// tCK in a cycle of the rank PU's core [default: the device's, 2]
     #[arg(long, value_enum)]
-    gear: Option<GearArgument>,
-    /// tCK from one look of the host at the status of a run to the next [default: 64]
-    #[arg(long, value_name = "TCK", value_parser = clap::value_parser!(u64).range(1..=MOST_POLL_TCK))]
-    poll: Option<u64>,
-    /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the device's: 8 if the bank groups share a trunk
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(4..=64))]
-    ccd_result: Option<u64>,
-    /// tCK from the end of WR_SHARED's data to an RD_ALL or RD_RESULT, in place of the device's: 4 if the shared
-    /// buffers turn from write to read as the banks do
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=64))]
-    wtr_shared: Option<u64>,
-    /// tCK from an RD_ALL to its columns at the PUs, in place of the preset's
-    #[arg(long, value_name = "N", value_parser = ["0", "4", "8", "12"])]
-    rl_mac: Option<String>,
+    sums: Option<SumsFormat>,
 }
 
-impl Group for RankDevice {
+impl Group for Sums {
     fn put(self, to: &mut RunArguments) {
-        let Self { sums, device, gear, poll, ccd_result, wtr_shared, rl_mac } = self;
-        (to.sums, to.device, to.gear, to.poll) = (sums, device, gear, poll);
-        (to.ccd_result, to.wtr_shared, to.rl_mac) = (ccd_result, wtr_shared, rl_mac);
+        to.sums = self.sums;
     }
 }
 
-/// A module of AiM channels.
+/// The device. Its system's own options are the next.
 #[derive(Args)]
 #[command(next_help_heading = "Device")]
-pub(super) struct AimDevice {
-    /// The device: a built-in one by its name, or a file; see `pimlico device` [default: gddr6-aim]
+pub(super) struct WhichDevice {
+    /// The device: a built-in one by its name, or a file; see `pimlico device`
     #[arg(long, value_name = "NAME|FILE.toml", alias = "dram")]
     device: Option<String>,
-    /// Channels of the module [default: the device's, 16]
-    #[arg(long, value_name = "N", value_parser = channels)]
-    channels: Option<usize>,
-    /// Groups of channels, each with a head of attention and a softmax unit [default: the device's, 1]
-    #[arg(long, value_name = "N")]
-    groups: Option<usize>,
-    /// How vectors come to the global buffer, and how results leave [default: the device's, ping-pong]
-    #[arg(long, value_enum)]
-    io_buffers: Option<Buffers>,
-    /// Whether single buffers pay MODCH between words or results and columns
-    #[arg(long, value_enum, default_value_t = Switch::On)]
-    mode_change: Switch,
-    /// Clocks from a beat of a PU to its result, with --backend fast; no PU has fewer than the RTL's [default: 26]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Pu::LATENCY))]
-    pu_clocks: Option<u64>,
 }
 
-impl Group for AimDevice {
+impl Group for WhichDevice {
     fn put(self, to: &mut RunArguments) {
-        (to.device, to.channels, to.groups) = (self.device, self.channels, self.groups);
-        (to.io_buffers, to.mode_change) = (self.io_buffers, self.mode_change);
-        to.pu_clocks = self.pu_clocks;
+        to.device = self.device;
     }
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico run`: an operator of a language model on the device.
 //!
-//! * [`operators`]: systems and operators; a file for each operator, with its own options and its own part of the report.
-//! * [`groups`]: options that operators have in common.
+//! * [`operators`]: a file for each operator, with its own options and its own part of the report.
+//! * [`systems`]: a file for each system, with its own options; it makes the device.
+//! * [`groups`]: options that operators and systems have in common.
 //! * [`arguments`]: what is asked for by these.
-//! * [`l3`]: on ranks; [`aim`]: on a module of AiM channels.
 //! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
@@ -13,18 +13,17 @@
 //! * [`plot`]: a picture of it.
 //! * [`text`](mod@text): the report for people.
 
-mod aim;
 mod arguments;
 mod backend;
 mod checkpoint;
 mod folder;
 mod former;
 mod groups;
-mod l3;
 mod operators;
 mod plot;
 mod ranks;
 mod shapes;
+mod systems;
 mod text;
 
 pub use crate::models::find_model;
@@ -37,7 +36,7 @@ use crate::failure::Failure;
 use crate::files::{Output, OutputFolder};
 use crate::output;
 use crate::schema::Kind;
-use arguments::RunArguments;
+use arguments::{RunArguments, flags};
 use backend::Backend;
 use pimlico_device::{DeviceError, Mdq, Mismatch, Options};
 #[cfg(feature = "rtl")]
@@ -111,10 +110,7 @@ pub fn run(command: RunCommand) -> Result<(), Failure> {
     let arguments = &arguments.with_device()?;
     let outputs = Outputs::open(arguments)?;
     let job = operator.make(arguments)?;
-    let (report, timeline) = match arguments.system() {
-        arguments::System::L3 => l3::run(&job, arguments, outputs.vcd)?,
-        arguments::System::Aim => (aim::run(&job, arguments, outputs.vcd)?, None),
-    };
+    let (report, timeline) = arguments.own.run(&job, arguments, outputs.vcd)?;
     let own = operator.told(&report);
     if let Some(output) = outputs.plot {
         plot::write(output, &report, &text::what(&report, &own), timeline.as_ref())?;
@@ -186,47 +182,39 @@ fn shown(written: std::io::Result<(Waveforms, ())>, arguments: &RunArguments) ->
 
 /// The command that does the same again.
 fn again(job: &Job, arguments: &RunArguments) -> String {
-    let Options { refresh, normalise, sums, gear, poll_tck } = arguments.options();
-    let mut what = format!("{} {}", arguments.op, job.words);
+    let RunArguments { system, own, op, .. } = arguments;
+    let (system, op) = (system.name(), *op);
+    let Options { refresh, normalise, sums, .. } = arguments.options();
+    let mut what = format!("{op} {}", job.words);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
     }
     if let Some(context) = arguments.context_max {
         what += &format!(" --context-max {context}");
     }
-    let takes = |flag| operators::takes(arguments.system(), arguments.op, flag);
     for (flag, value) in [
         ("io-buffers", arguments.io_buffers().name()),
-        ("mode-change", if arguments.mode_change == Switch::On { "on" } else { "off" }),
         ("normalise", normalise.name()),
         ("sums", sums.name()),
-        ("gear", gear.name()),
     ] {
-        if takes(flag) {
+        if operators::takes(system, op, flag) {
             what += &format!(" --{flag} {value}");
         }
     }
-    let RunArguments { channels, groups, dimms, ranks, .. } = arguments;
-    for (flag, value) in
-        [("channels", *channels), ("groups", *groups), ("dimms", *dimms), ("ranks", *ranks)]
-    {
-        what += &value.map(|value| format!(" --{flag} {value}")).unwrap_or_default();
-    }
-    if let Some(mdq) = arguments.mdq {
-        what += &format!(" --mdq {}", Mdq::from(mdq).name());
-    }
-    if let Some(clocks) = arguments.pu_clocks {
-        what += &format!(" --pu-clocks {clocks}");
-    }
-    if arguments.poll.is_some() {
-        what += &format!(" --poll {poll_tck}");
-    }
+    what += &own.words(arguments);
+    let RunArguments { channels, dimms, ranks, mdq, .. } = arguments;
+    let number = |value: &Option<usize>| value.map(|number| number.to_string());
+    what += &flags([
+        ("channels", number(channels)),
+        ("dimms", number(dimms)),
+        ("ranks", number(ranks)),
+        ("mdq", mdq.map(|mdq| Mdq::from(mdq).name().to_owned())),
+    ]);
     if arguments.timing_only {
         what += " --timing-only";
     }
     format!(
-        "pimlico run {} {what}{} --refresh {} --backend {} --seed {}",
-        arguments.system().name(),
+        "pimlico run {system} {what}{} --refresh {} --backend {} --seed {}",
         arguments.dram_flags(),
         if refresh { "on" } else { "off" },
         arguments.backend.name(),

@@ -216,6 +216,7 @@ fn read_device(text: &[u8]) -> Result<bool, String> {
     match spec.system {
         SystemKind::L3 => drop(Description::of(&config).image(Values::Spoofed)),
         SystemKind::Aim => drop(spec.aim_options()),
+        _ => {}
     }
     Ok(true)
 }

@@ -38,23 +38,7 @@ pub enum AttentionError {
     Rank(#[from] DeviceError),
 }
 
-impl From<TransferError> for AttentionError {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::Rank(error) => Self::Rank(error),
-            error => Self::Transfer(error),
-        }
-    }
-}
-
-impl From<DriverError> for AttentionError {
-    fn from(error: DriverError) -> Self {
-        match error {
-            DriverError::Rank(error) => Self::Rank(error),
-            error => Self::Driver(error),
-        }
-    }
-}
+from_host!(AttentionError);
 
 /// Where the K and V of each request lie, one behind the other.
 pub fn layouts(

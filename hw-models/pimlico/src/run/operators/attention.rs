@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run l3|aim attention`: the attention of a layer's heads.
+//! `pimlico run SYSTEM attention`: the attention of a layer's heads.
 
 use super::Face;
 use crate::failure::Failure;
 use crate::output::grouped;
-use crate::run::arguments::{RunArguments, System};
-use crate::run::groups::{
-    AimDevice, DEFAULT_CONTEXT, Dram, Execution, HowMany, Longest, Picture, Program, RankDevice,
-    Sample, Scores, Seed, Shapes, Softmax, Spread, Waveform, groups,
-};
+use crate::run::arguments::RunArguments;
+use crate::run::groups::{Common, DEFAULT_CONTEXT, Scores, Shapes};
 use crate::run::text::OwnText;
 use clap::Args;
 use pimlico_workload::attention::{AttentionJob, AttentionReport};
@@ -44,44 +41,32 @@ pub(super) struct Attention {
     scores: Scores,
 }
 
-groups! { OnRanks:
-    seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, many: HowMany, spread: Spread,
-    program: Program, longest: Longest, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
-groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, sample: Sample, execution: Execution,
-    waveform: Waveform, picture: Picture,
-}
-
 impl Face for Attention {
     const NAME: &'static str = "attention";
     const ABOUT: &'static str =
         "Score, softmax and context of a layer's heads, for one token that is being generated";
-    type L3 = OnRanks;
-    type Aim = OnModule;
+    const OPTIONS: &'static [Common] = &[
+        Common::Softmax,
+        Common::Sums,
+        Common::HowMany,
+        Common::Spread,
+        Common::Sample,
+        Common::Program,
+        Common::Longest,
+        Common::Waveform,
+        Common::Picture,
+    ];
+    const EXAMPLES: &'static [&'static str] = &[
+        "l3 attention --model llama-3.1-8b --heads 4 --context 8192",
+        "l3 attention --context 100,2000 --normalise late --sums binary32",
+        "l3 attention --heads 96 --channels 4 --ranks 2 --timing-only",
+        "l3 attention --backend lockstep --plot attention.svg",
+        "aim attention --model qwen1.5-7b --context 4096 --channels 2",
+        "aim attention --model qwen1.5-7b --heads 32 --groups 8 --timing-only",
+        "aim attention --io-buffers single --mode-change off",
+    ];
     type Job = AttentionJob;
     type Report = AttentionReport;
-
-    fn examples(system: System) -> &'static str {
-        match system {
-            System::L3 => {
-                "\
-Examples:
-  pimlico run l3 attention --model llama-3.1-8b --heads 4 --context 8192
-  pimlico run l3 attention --context 100,2000 --normalise late --sums binary32
-  pimlico run l3 attention --heads 96 --channels 4 --ranks 2 --timing-only
-  pimlico run l3 attention --backend lockstep --plot attention.svg"
-            }
-            System::Aim => {
-                "\
-Examples:
-  pimlico run aim attention --model qwen1.5-7b --context 4096 --channels 2
-  pimlico run aim attention --model qwen1.5-7b --heads 32 --groups 8 --timing-only
-  pimlico run aim attention --io-buffers single --mode-change off"
-            }
-        }
-    }
 
     fn job(&self, arguments: &RunArguments) -> Result<AttentionJob, Failure> {
         let (name, model) = self.shapes.model()?;

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run l3|aim decode`: text, token by token, with a whole language model.
+//! `pimlico run SYSTEM decode`: text, token by token, with a whole language model.
 
 use super::Face;
 use crate::failure::Failure;
 use crate::output::grouped;
-use crate::run::arguments::{RunArguments, System};
+use crate::run::arguments::RunArguments;
 use crate::run::checkpoint::{read_tokenizer, read_weights, tiny_job};
 use crate::run::folder;
-use crate::run::groups::{
-    AimDevice, Dram, Execution, HowMany, Picture, RankDevice, Seed, SharedBuffers, Softmax,
-    Waveform, groups,
-};
+use crate::run::groups::Common;
 use crate::run::text::{OwnText, on_link, own_buffers};
 use clap::Args;
 use pimlico_model::checkpoint::tiny;
@@ -50,35 +47,25 @@ pub(super) struct Decode {
     config: Option<PathBuf>,
 }
 
-groups! { OnRanks:
-    seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, buffers: SharedBuffers,
-    many: HowMany, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
-groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
 impl Face for Decode {
     const NAME: &'static str = "decode";
     const ABOUT: &'static str = "Text, token by token, with a whole language model";
     const UNIT: &'static str = "tokens";
-    type L3 = OnRanks;
-    type Aim = OnModule;
+    const OPTIONS: &'static [Common] = &[
+        Common::Softmax,
+        Common::Sums,
+        Common::SharedBuffers,
+        Common::HowMany,
+        Common::Waveform,
+        Common::Picture,
+    ];
+    const EXAMPLES: &'static [&'static str] = &[
+        "l3 decode --tokens 20 --prompt 'in a small town'",
+        "l3 decode --weights stories260K.bin --tokenizer tok512.bin",
+        "aim decode --tokens 20",
+    ];
     type Job = DecodeJob;
     type Report = DecodeReport;
-
-    fn examples(system: System) -> &'static str {
-        match system {
-            System::L3 => {
-                "\
-Examples:
-  pimlico run l3 decode --tokens 20 --prompt 'in a small town'
-  pimlico run l3 decode --weights stories260K.bin --tokenizer tok512.bin"
-            }
-            System::Aim => "Example:\n  pimlico run aim decode --tokens 20",
-        }
-    }
 
     fn job(&self, arguments: &RunArguments) -> Result<DecodeJob, Failure> {
         let config = self.config.as_deref();

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run l3|aim fc`: the fully-connected operators of a decoder layer.
+//! `pimlico run SYSTEM fc`: the fully-connected operators of a decoder layer.
 
 use super::Face;
 use crate::failure::Failure;
-use crate::run::arguments::{MOST_MODULES, RunArguments, System};
-use crate::run::groups::{
-    AimDevice, Dram, Execution, HowMany, Picture, RankDevice, Seed, Shapes, SharedBuffers, Spread,
-    Waveform, groups,
-};
+use crate::run::arguments::{MOST_MODULES, RunArguments};
+use crate::run::groups::{Common, Shapes};
 use crate::run::text::OwnText;
 use clap::Args;
-use pimlico_device::aim::GPR;
-use pimlico_device::mapping::MOST_HEAD_DIM;
 use pimlico_model::Model;
 use pimlico_workload::fc::{FcJob, FcReport};
 use pimlico_workload::report::Report;
@@ -31,22 +26,10 @@ pub(super) struct Fc {
     shapes: Shapes,
 }
 
-groups! { OnRanks:
-    seed: Seed, device: RankDevice, dram: Dram, buffers: SharedBuffers, many: HowMany,
-    spread: Spread, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
-groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
 impl Fc {
     /// Refuses heads that the device has no attention for: no matrix of a layer is asked for whose heads cannot run.
     fn check_heads(&self, model: &Model, arguments: &RunArguments) -> Result<(), Failure> {
-        let most = match arguments.system() {
-            System::L3 => MOST_HEAD_DIM,
-            System::Aim => GPR,
-        };
+        let most = arguments.system.most_head_dim;
         if model.head_dim <= most {
             return Ok(());
         }
@@ -59,22 +42,21 @@ impl Fc {
 impl Face for Fc {
     const NAME: &'static str = "fc";
     const ABOUT: &'static str = "The fully-connected operators of a decoder layer";
-    type L3 = OnRanks;
-    type Aim = OnModule;
+    const OPTIONS: &'static [Common] = &[
+        Common::Sums,
+        Common::SharedBuffers,
+        Common::HowMany,
+        Common::Spread,
+        Common::Waveform,
+        Common::Picture,
+    ];
+    const EXAMPLES: &'static [&'static str] = &[
+        "l3 fc --model llama-3.2-1b --tp 8",
+        "l3 fc --config config.json --lm-head --json",
+        "aim fc --model llama-3.2-1b --tp 8",
+    ];
     type Job = FcJob;
     type Report = FcReport;
-
-    fn examples(system: System) -> &'static str {
-        match system {
-            System::L3 => {
-                "\
-Examples:
-  pimlico run l3 fc --model llama-3.2-1b --tp 8
-  pimlico run l3 fc --config config.json --lm-head --json"
-            }
-            System::Aim => "Example:\n  pimlico run aim fc --model llama-3.2-1b --tp 8",
-        }
-    }
 
     fn job(&self, arguments: &RunArguments) -> Result<FcJob, Failure> {
         let (name, model) = self.shapes.model()?;

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run l3|aim gemv`: a matrix times a vector.
+//! `pimlico run SYSTEM gemv`: a matrix times a vector.
 
 use super::Face;
 use crate::failure::Failure;
-use crate::run::arguments::{RunArguments, System};
-use crate::run::groups::{
-    AimDevice, Dram, Execution, HowMany, Picture, Program, RankDevice, Seed, SharedBuffers, Spread,
-    Waveform, groups,
-};
+use crate::run::arguments::RunArguments;
+use crate::run::groups::Common;
 use crate::run::text::OwnText;
 use clap::Args;
 use pimlico_workload::gemv::{GemvJob, GemvReport};
@@ -25,34 +22,26 @@ pub(super) struct Gemv {
     cols: usize,
 }
 
-groups! { OnRanks:
-    seed: Seed, device: RankDevice, dram: Dram, buffers: SharedBuffers, many: HowMany,
-    spread: Spread, program: Program, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
-groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, execution: Execution, waveform: Waveform, picture: Picture,
-}
-
 impl Face for Gemv {
     const NAME: &'static str = "gemv";
     const ABOUT: &'static str = "A matrix times a vector, of which fully-connected layers are made";
-    type L3 = OnRanks;
-    type Aim = OnModule;
+    const OPTIONS: &'static [Common] = &[
+        Common::Sums,
+        Common::SharedBuffers,
+        Common::HowMany,
+        Common::Spread,
+        Common::Program,
+        Common::Waveform,
+        Common::Picture,
+    ];
+    const EXAMPLES: &'static [&'static str] = &[
+        "l3 gemv --rows 4096 --cols 4096",
+        "l3 gemv --rows 64 --cols 40 --channels 2 --io-buffers single",
+        "aim gemv --rows 4096 --cols 4096",
+    ];
+    const EXAMPLE: &'static str = "--rows 4096 --cols 4096";
     type Job = GemvJob;
     type Report = GemvReport;
-
-    fn examples(system: System) -> &'static str {
-        match system {
-            System::L3 => {
-                "\
-Examples:
-  pimlico run l3 gemv --rows 4096 --cols 4096
-  pimlico run l3 gemv --rows 64 --cols 40 --channels 2 --io-buffers single"
-            }
-            System::Aim => "Example:\n  pimlico run aim gemv --rows 4096 --cols 4096",
-        }
-    }
 
     fn job(&self, arguments: &RunArguments) -> Result<GemvJob, Failure> {
         let Self { rows, cols: columns } = *self;

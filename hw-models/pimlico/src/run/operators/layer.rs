@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run l3|aim layer`: a decoder layer.
+//! `pimlico run SYSTEM layer`: a decoder layer.
 
 use super::Face;
 use crate::failure::Failure;
 use crate::output::decimal;
-use crate::run::arguments::{RunArguments, System};
-use crate::run::groups::{
-    AimDevice, DEFAULT_CONTEXT, Dram, Execution, HowMany, Picture, RankDevice, Sample, Scores,
-    Seed, Shapes, SharedBuffers, Softmax, Spread, Waveform, groups,
-};
+use crate::run::arguments::RunArguments;
+use crate::run::groups::{Common, DEFAULT_CONTEXT, Scores, Shapes};
 use crate::run::text::{OwnText, own_buffers};
 use clap::Args;
 use pimlico_workload::layer::{DecoderReport, LayerJob};
@@ -33,37 +30,28 @@ pub(super) struct Layer {
     scores: Scores,
 }
 
-groups! { OnRanks:
-    seed: Seed, softmax: Softmax, device: RankDevice, dram: Dram, buffers: SharedBuffers,
-    many: HowMany, spread: Spread, execution: Execution, picture: Picture,
-}
-
-groups! { OnModule:
-    seed: Seed, device: AimDevice, dram: Dram, sample: Sample, execution: Execution,
-    waveform: Waveform, picture: Picture,
-}
-
 impl Face for Layer {
     const NAME: &'static str = "layer";
     const ABOUT: &'static str =
         "A decoder layer, for one token that is being generated: all heads and all matrices";
     const IN_PIECES: bool = true;
-    type L3 = OnRanks;
-    type Aim = OnModule;
+    const OPTIONS: &'static [Common] = &[
+        Common::Softmax,
+        Common::Sums,
+        Common::SharedBuffers,
+        Common::HowMany,
+        Common::Spread,
+        Common::Sample,
+        Common::Waveform,
+        Common::Picture,
+    ];
+    const EXAMPLES: &'static [&'static str] = &[
+        "l3 layer --model llama-3.2-1b --context 2048",
+        "l3 layer --channels 16 --dimms 2 --ranks 2 --layers 96 --timing-only",
+        "aim layer --model qwen1.5-7b --timing-only",
+    ];
     type Job = LayerJob;
     type Report = DecoderReport;
-
-    fn examples(system: System) -> &'static str {
-        match system {
-            System::L3 => {
-                "\
-Examples:
-  pimlico run l3 layer --model llama-3.2-1b --context 2048
-  pimlico run l3 layer --channels 16 --dimms 2 --ranks 2 --layers 96 --timing-only"
-            }
-            System::Aim => "Example:\n  pimlico run aim layer --model qwen1.5-7b --timing-only",
-        }
-    }
 
     fn job(&self, arguments: &RunArguments) -> Result<LayerJob, Failure> {
         let (model, shape) = self.shapes.model()?;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The systems and operators of `pimlico run`.
+//! The operators of `pimlico run`, each on every system.
 //!
 //! An operator is a file here, which implements [`Face`], and a line of [`OPERATORS`]; what it computes is an
 //! [`Operator`] of `pimlico_workload`.
@@ -11,8 +11,9 @@ mod gemv;
 mod layer;
 
 use super::Job;
-use super::arguments::{RunArguments, System};
-use super::groups::Group;
+use super::arguments::RunArguments;
+use super::groups::Common;
+use super::systems::{self, SYSTEMS};
 use super::text::OwnText;
 use crate::failure::Failure;
 use clap::error::ErrorKind;
@@ -41,17 +42,16 @@ pub(super) trait Face: Args + 'static {
     const UNIT: &'static str = "elements";
     /// Whether it runs in pieces on one rank as well as on several.
     const IN_PIECES: bool = false;
-    /// The common options that mean something to it on ranks.
-    type L3: Group;
-    /// The same on a module of AiM channels.
-    type Aim: Group;
+    /// The common options that mean something to it, beside those that every run has.
+    const OPTIONS: &'static [Common];
+    /// The end of its help: what follows `pimlico run`, on some of the systems.
+    const EXAMPLES: &'static [&'static str];
+    /// What follows its name in the example for the others.
+    const EXAMPLE: &'static str = "";
     /// What is run.
     type Job: Operator + 'static;
     /// Its own part of the report.
     type Report: 'static;
-
-    /// The end of its help.
-    fn examples(system: System) -> &'static str;
 
     /// What to run.
     fn job(&self, arguments: &RunArguments) -> Result<Self::Job, Failure>;
@@ -94,9 +94,9 @@ impl<F: Face> Asked for F {
 struct Entry {
     name: &'static str,
     /// Its command on a system.
-    command: fn(System) -> Command,
+    command: fn(&systems::Entry) -> Command,
     /// What was given to that.
-    read: fn(System, &ArgMatches) -> Result<RunCommand, clap::Error>,
+    read: fn(&systems::Entry, &ArgMatches) -> Result<RunCommand, clap::Error>,
 }
 
 impl Entry {
@@ -105,22 +105,42 @@ impl Entry {
     }
 }
 
-fn command<F: Face>(system: System) -> Command {
-    let command = F::augment_args(Command::new(F::NAME));
-    let command = match system {
-        System::L3 => F::L3::augment_args(command),
-        System::Aim => F::Aim::augment_args(command),
-    };
-    command.about(F::ABOUT).after_help(F::examples(system))
+/// The common options of an operator on a system, in the order of the help. What runs in pieces has no waveform.
+fn common<F: Face>(system: &systems::Entry) -> impl Iterator<Item = Common> {
+    let options = system.options;
+    let in_pieces = F::IN_PIECES && options.contains(&Common::Spread);
+    let is_in_both = move |group: &Common| F::OPTIONS.contains(group) && options.contains(group);
+    Common::ALL.iter().copied().filter(move |group| {
+        let is_left_out = in_pieces && *group == Common::Waveform;
+        Common::EVERY.contains(group) || is_in_both(group) && !is_left_out
+    })
 }
 
-fn read<F: Face>(system: System, matches: &ArgMatches) -> Result<RunCommand, clap::Error> {
-    let mut arguments = Box::new(RunArguments::new(system, F::NAME, F::IN_PIECES));
-    match system {
-        System::L3 => F::L3::from_arg_matches(matches)?.put(&mut arguments),
-        System::Aim => F::Aim::from_arg_matches(matches)?.put(&mut arguments),
+fn command<F: Face>(system: &systems::Entry) -> Command {
+    let command = F::augment_args(Command::new(F::NAME));
+    let command = system.command(command, common::<F>(system));
+    command.about(F::ABOUT).after_help(examples::<F>(system.name()))
+}
+
+/// The end of an operator's help on a system.
+fn examples<F: Face>(system: &str) -> String {
+    let is_on_it = |words: &&str| words.split(' ').next() == Some(system);
+    let mut lines: Vec<_> =
+        F::EXAMPLES.iter().copied().filter(is_on_it).map(str::to_owned).collect();
+    if lines.is_empty() {
+        lines.push(format!("{system} {} {}", F::NAME, F::EXAMPLE).trim_end().to_owned());
     }
-    let operator = Box::new(F::from_arg_matches(matches)?);
+    let title = if lines.len() == 1 { "Example:" } else { "Examples:" };
+    lines.iter().fold(title.to_owned(), |text, words| text + "\n  pimlico run " + words)
+}
+
+fn read<F: Face>(system: &systems::Entry, given: &ArgMatches) -> Result<RunCommand, clap::Error> {
+    let own = (system.read)(given)?;
+    let mut arguments = Box::new(RunArguments::new(*system, own, F::NAME, F::IN_PIECES));
+    for group in common::<F>(system) {
+        group.put(given, &mut arguments)?;
+    }
+    let operator = Box::new(F::from_arg_matches(given)?);
     Ok(RunCommand { arguments, operator })
 }
 
@@ -143,18 +163,18 @@ Examples:
 impl Args for RunCommand {
     fn augment_args(command: Command) -> Command {
         let names = OPERATORS.map(|operator| operator.name).join(", ");
-        let of_system = |system: System| {
+        let of_system = |system: systems::Entry| {
             Command::new(system.name())
-                .about(format!("{}: {names}", system.about()))
+                .about(format!("{}: {names}", system.about))
                 .subcommand_required(true)
                 .arg_required_else_help(true)
-                .subcommands(OPERATORS.map(|operator| (operator.command)(system)))
+                .subcommands(OPERATORS.map(|operator| (operator.command)(&system)))
         };
         command
             .after_help(EXAMPLES)
             .subcommand_required(true)
             .arg_required_else_help(true)
-            .subcommands(System::ALL.map(of_system))
+            .subcommands(SYSTEMS.map(of_system))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -167,9 +187,9 @@ impl FromArgMatches for RunCommand {
         let of = |matches: &ArgMatches| {
             let (system, matches) = matches.subcommand()?;
             let (operator, matches) = matches.subcommand()?;
-            let system = System::ALL.into_iter().find(|other| other.name() == system)?;
+            let system = SYSTEMS.into_iter().find(|other| other.name() == system)?;
             let operator = OPERATORS.into_iter().find(|other| other.name == operator)?;
-            Some((operator.read)(system, matches))
+            Some((operator.read)(&system, matches))
         };
         let missing = || clap::Error::raw(ErrorKind::MissingSubcommand, "no system and operator");
         of(matches).unwrap_or_else(|| Err(missing()))
@@ -182,9 +202,9 @@ impl FromArgMatches for RunCommand {
 }
 
 /// Whether an operator on a system has a flag.
-pub(super) fn takes(system: System, op: &str, flag: &str) -> bool {
+pub(super) fn takes(system: &str, op: &str, flag: &str) -> bool {
     let command = RunCommand::augment_args(Command::new("run"));
-    let system = command.find_subcommand(system.name());
+    let system = command.find_subcommand(system);
     let operator = system.and_then(|system| system.find_subcommand(op));
     operator.is_some_and(|operator| has(operator, flag))
 }
@@ -207,28 +227,28 @@ pub fn with_flag(flag: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::arguments::Switch;
+    use pimlico_device::SystemKind;
 
     #[test]
     fn an_operator_has_what_means_something_to_it() {
         for (system, op, has, lacks) in [
-            (System::L3, "attention", "context", "rows"),
-            (System::L3, "gemv", "rows", "heads"),
-            (System::L3, "fc", "tp", "normalise"),
-            (System::L3, "layer", "layers", "vcd"),
-            (System::L3, "decode", "prompt", "model"),
-            (System::Aim, "attention", "mode-change", "sums"),
-            (System::Aim, "gemv", "plot", "tp"),
-            (System::Aim, "fc", "lm-head", "ranks"),
-            (System::Aim, "layer", "timing-only", "threads"),
-            (System::Aim, "decode", "channels", "poll"),
+            ("l3", "attention", "context", "rows"),
+            ("l3", "gemv", "rows", "heads"),
+            ("l3", "fc", "tp", "normalise"),
+            ("l3", "layer", "layers", "vcd"),
+            ("l3", "decode", "prompt", "model"),
+            ("aim", "attention", "mode-change", "sums"),
+            ("aim", "gemv", "plot", "tp"),
+            ("aim", "fc", "lm-head", "ranks"),
+            ("aim", "layer", "timing-only", "threads"),
+            ("aim", "decode", "channels", "poll"),
         ] {
-            assert!(takes(system, op, has), "{} {}: {has}", system.name(), op);
-            assert!(!takes(system, op, lacks), "{} {}: {lacks}", system.name(), op);
+            assert!(takes(system, op, has), "{system} {op}: {has}");
+            assert!(!takes(system, op, lacks), "{system} {op}: {lacks}");
         }
         assert_eq!(with_flag("rows"), ["l3 gemv", "aim gemv"]);
         assert_eq!(with_flag("context-max"), ["l3 attention"]);
-        assert_eq!(with_flag("seed").len(), 10);
+        assert_eq!(with_flag("seed").len(), SYSTEMS.len() * OPERATORS.len());
     }
 
     /// The arguments of a line from `run` on.
@@ -275,7 +295,7 @@ mod tests {
         };
         let of = |line: &str| parsed(line).arguments;
         let [attention, gemv] = ["run l3 attention", "run aim gemv --rows 1 --cols 1"].map(of);
-        let new = RunArguments::new(System::L3, "attention", false);
+        let new = RunArguments::new("l3", "attention", false);
         for given in [&attention, &gemv] {
             assert!(given.refresh == new.refresh && given.backend == new.backend);
             assert!(given.mode_change == Switch::On && new.mode_change == Switch::On);
@@ -288,6 +308,6 @@ mod tests {
             assert!(attention.contains(flag), "{attention}");
         }
         assert_eq!(words("run l3 layer --context 9"), default.replace("2048", "9"));
-        assert!(gemv.system() == System::Aim);
+        assert_eq!(gemv.system.kind, SystemKind::Aim);
     }
 }

@@ -41,23 +41,7 @@ pub enum GemvError {
     Rank(#[from] DeviceError),
 }
 
-impl From<TransferError> for GemvError {
-    fn from(error: TransferError) -> Self {
-        match error {
-            TransferError::Rank(error) => Self::Rank(error),
-            error => Self::Transfer(error),
-        }
-    }
-}
-
-impl From<DriverError> for GemvError {
-    fn from(error: DriverError) -> Self {
-        match error {
-            DriverError::Rank(error) => Self::Rank(error),
-            error => Self::Driver(error),
-        }
-    }
-}
+from_host!(GemvError);
 
 /// Writes of a matrix: burst by burst over the rows of a chunk, each in another bank group than the one
 /// before.

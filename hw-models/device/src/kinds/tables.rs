@@ -6,26 +6,6 @@ use crate::options::{Normalise, SumFormat};
 use crate::topology::Mdq;
 use serde::{Deserialize, Serialize};
 
-/// What kind of device it is: which units are at its DRAM.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub enum SystemKind {
-    /// L3's DIMM-PIM: ranks of DDR4.
-    L3,
-    /// LoL-PIM's module: channels of GDDR6-AiM behind a hub.
-    Aim,
-}
-
-impl SystemKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::L3 => "l3",
-            Self::Aim => "aim",
-        }
-    }
-}
-
 /// The processing units: how wide they are, and how they work where no option says otherwise.
 #[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
