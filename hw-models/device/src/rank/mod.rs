@@ -75,6 +75,10 @@ impl Dimm for Rank {
         self.step_tck(pins, driven, made)
     }
 
+    fn leave_data_out(&mut self) {
+        self.leave_data_out();
+    }
+
     fn begin(&mut self) {
         self.record.start(self.now);
     }

@@ -41,6 +41,16 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
     Ok(())
 }
 
+/// The same of a head without data.
+fn load_zeros(module: &mut AimHost, layout: &AimHead) -> Result<(), WorkloadError> {
+    for matrix in [&layout.k, &layout.v] {
+        for group in 0..matrix.groups() {
+            module.write(&mut matrix.writes(group, |_, _| 0))?;
+        }
+    }
+    Ok(())
+}
+
 /// Computes the attention of a query to a head that is in the banks of a group.
 pub fn run_query(
     module: &mut AimHost,
@@ -115,14 +125,14 @@ pub struct Heads {
     pub written: Written,
     /// Rows that queries opened again.
     pub reopened: Reopened,
-    /// How many heads were run, and how many there are, if not all were.
+    /// How many heads were run, and how many there are, where only the cost was asked for.
     pub sample: Option<(usize, usize)>,
     /// Places of queries in groups that had no head, and all places.
     pub idle: (usize, usize),
 }
 
-/// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others.
-/// `progress` is told of the elements of K and V that are done.
+/// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others, and
+/// without data. `progress` is told of the elements of K and V that are done.
 pub fn run(
     module: &mut Groups<'_>,
     task: &AttentionTask,
@@ -142,16 +152,20 @@ pub fn run(
             let known = kinds.iter().find(|kind| (&kind.0, kind.1) == (&queries, context));
             let known = known.map(|kind| kind.2);
             let of_heads = match known {
-                // They cost as much, and nothing of them was compared.
-                Some(of_heads) => OfHeads { judged: of_heads.judged.not_run(), ..of_heads },
+                Some(of_heads) => of_heads,
                 None => {
-                    let synthetic = |kv_head| {
+                    let head = |kv_head| {
                         let shape = task.head_shape(task.group_of(kv_head), context);
-                        Head::synthetic(shape, task.seed, task.number(kv_head, request))
+                        match timing_only {
+                            true => Head::without_data(shape),
+                            false => {
+                                Head::synthetic(shape, task.seed, task.number(kv_head, request))
+                            }
+                        }
                     };
-                    let heads: Vec<Head> = kv_heads.clone().map(synthetic).collect();
+                    let heads: Vec<Head> = kv_heads.clone().map(head).collect();
                     ran += heads.len();
-                    run_heads(module, layout, &heads)?
+                    run_heads(module, layout, &heads, timing_only)?
                 }
             };
             if timing_only && known.is_none() {
@@ -184,19 +198,23 @@ pub fn run(
         stages: judged.stages,
         written,
         reopened,
-        sample: (ran < heads).then_some((ran, heads)),
+        sample: timing_only.then_some((ran, heads)),
         idle: (places - task.heads * layouts.len(), places),
     })
 }
 
-/// Runs heads of a layout side by side, each in a group.
+/// Runs heads of a layout side by side, each in a group; with `timing_only` they have no data, and are not judged.
 fn run_heads(
     module: &mut Groups<'_>,
     layout: &AimHead,
     heads: &[Head],
+    timing_only: bool,
 ) -> Result<OfHeads, WorkloadError> {
     module.begin();
-    module.each(|group, device| load(device, layout, heads.get(group).unwrap_or(&heads[0])))?;
+    module.each(|group, device| match timing_only {
+        true => load_zeros(device, layout),
+        false => load(device, layout, heads.get(group).unwrap_or(&heads[0])),
+    })?;
     let AimHead { k, v } = layout;
     let bytes = bytes(k.rows, k.columns) + bytes(v.rows, v.columns);
     let written = Written { cost: module.end(), bytes: bytes * heads.len() as u64 };
@@ -207,7 +225,10 @@ fn run_heads(
         let reopened = Reopened::of(number, [&score, &context]);
         of_heads = of_heads.and(OfHeads { costs, reopened, ..OfHeads::default() });
         for (head, result) in heads.iter().zip(results) {
-            let judged = judge(&module.options(), layout, head, number, result);
+            let judged = match timing_only {
+                true => HeadJudgement::not_run(1, layout.context(), layout.head_dim()),
+                false => judge(&module.options(), layout, head, number, result),
+            };
             of_heads = of_heads.and(OfHeads { judged, ..OfHeads::default() });
         }
     }
