@@ -358,8 +358,8 @@ fn add_products(sums: &mut [f64], factors: &[f64], vectors: &[Vec<f64>; AT_ONCE]
     };
     let vectors = vectors.each_ref().map(|vector| &vector[..sums.len()]);
     for (e, sum) in sums.iter_mut().enumerate() {
-        for n in 0..AT_ONCE {
-            *sum += factors[n] * vectors[n][e];
+        for (factor, vector) in factors.iter().zip(&vectors) {
+            *sum += factor * vector[e];
         }
     }
 }
