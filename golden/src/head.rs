@@ -32,7 +32,9 @@ use crate::error::distance;
 use crate::exact;
 use crate::exponential::exp;
 use crate::format::{Format, Subnormals};
-use crate::native::{ContextOrder, ContextSums, DotOrder, bits, nearest, number, numbers};
+use crate::native::{
+    ContextOrder, ContextSums, DotOrder, bits, nearest, nearest_of_real, number, numbers,
+};
 use crate::product::{Output, Vector};
 use crate::real;
 use crate::softmax::{self, CHUNK, Exponential, FixedSum, HeadSum};
@@ -164,9 +166,12 @@ impl Softmax {
             scores.iter().map(|&score| nearest(number(score) * factor)).collect();
         let (max, sum) = maximum_and_sum(&scaled);
         let reciprocal = softmax::reciprocal(sum);
+        let factor = f64::from(f32::from_bits(reciprocal));
         let weight = |&x: &f32| {
             let exp = exp_of(x, max);
-            if late { exp } else { softmax::weight(H, GRADUAL, exp.into(), reciprocal) as u16 }
+            // The product is exact: 11 and 14 bits.
+            let weight = || bits(nearest_of_real(f64::from(number(exp)) * factor));
+            if late { exp } else { weight() }
         };
         let bits = scaled.iter().map(weight).collect();
         let exact: Vec<f64> =
@@ -206,12 +211,17 @@ fn maximum_and_sum(scaled: &[f32]) -> (f32, FixedSum) {
     let (mut max, mut sum) = (f32::NEG_INFINITY, Some(0));
     for chunk in scaled.chunks(CHUNK) {
         let higher = chunk.iter().copied().fold(max, larger);
-        let exps: Vec<u32> = chunk.iter().map(|&x| exp_of(x, higher).into()).collect();
+        let of_chunk = chunk.iter().map(|&x| units(number(exp_of(x, higher)))).sum();
         let factor = exp_of(max, higher);
-        sum = softmax::combine(H, sum, factor.into(), softmax::chunk_sum(H, &exps));
+        sum = softmax::combine(H, sum, factor.into(), of_chunk);
         max = higher;
     }
     (max, sum)
+}
+
+/// An exponential in units of the sum, which binary16 has nothing below.
+fn units(exp: f32) -> FixedSum {
+    (!exp.is_nan()).then_some((exp * (1 << 24) as f32) as u64)
 }
 
 /// By how much each weight may be off, and the relative errors of the unit's sum and of that of its exponentials. `exact`
@@ -260,25 +270,31 @@ impl Sums {
         let elements = v.first().map_or(0, |v| v.as_ref().len());
         let mut sums = ContextSums::new(order, elements);
         let mut vector = vec![0.0; elements];
-        let mut all = vec![[0.0; 6]; elements];
-        for (token, v) in v.iter().enumerate() {
-            assert_eq!(v.as_ref().len(), elements, "rows of one length");
-            numbers(v.as_ref(), &mut vector);
-            let weight = number(weights[token]);
-            sums.see(weight, &vector);
-            let (exact, bound) = (exact[token], bounds[token]);
-            let signed = [exact, from_scores[token], f64::from(weight)];
-            let unsigned = [exact, bound, f64::from(weight.abs())];
-            for (all, v) in all.iter_mut().zip(&vector) {
-                let v = f64::from(*v);
-                for n in 0..3 {
-                    all[n] += signed[n] * v;
-                    all[n + 3] += unsigned[n] * v.abs();
-                }
+        let [mut real, mut magnitudes] = [(); 2].map(|()| [(); 3].map(|()| vec![0.0; elements]));
+        let mut wide = [(); AT_ONCE].map(|()| vec![0.0; elements]);
+        for (first, v) in v.chunks(AT_ONCE).enumerate().map(|(n, v)| (n * AT_ONCE, v)) {
+            let (mut signed, mut unsigned) = ([[0.0; AT_ONCE]; 3], [[0.0; AT_ONCE]; 3]);
+            for (n, v) in v.iter().enumerate() {
+                let (token, v) = (first + n, v.as_ref());
+                assert_eq!(v.len(), elements, "rows of one length");
+                numbers(v, &mut vector);
+                let weight = number(weights[token]);
+                sums.see(weight, &vector);
+                wide[n].iter_mut().zip(&vector).for_each(|(wide, v)| *wide = f64::from(*v));
+                let (exact, weight) = (exact[token], f64::from(weight));
+                let factors = [exact, from_scores[token], weight];
+                signed.iter_mut().zip(factors).for_each(|(all, factor)| all[n] = factor);
+                let factors = [exact, bounds[token], weight.abs()];
+                unsigned.iter_mut().zip(factors).for_each(|(all, factor)| all[n] = factor);
+            }
+            for (sums, factors) in real.iter_mut().zip(&signed) {
+                add_products(sums, &factors[..v.len()], &wide);
+            }
+            wide.iter_mut().flatten().for_each(|v| *v = v.abs());
+            for (sums, factors) in magnitudes.iter_mut().zip(&unsigned) {
+                add_products(sums, &factors[..v.len()], &wide);
             }
         }
-        let column = |n: usize| all.iter().map(|sums| sums[n]).collect::<Vec<f64>>();
-        let [real, magnitudes] = [0, 3].map(|from| [0, 1, 2].map(|n| column(from + n)));
         Self { sums: sums.finish(), real, magnitudes }
     }
 
@@ -326,6 +342,25 @@ impl Sums {
             stage(Vec::new(), from_scores, of_weights),
             stage(Vec::new(), output, of_all),
         )
+    }
+}
+
+/// Tokens whose products are added to a sum before it is put back.
+const AT_ONCE: usize = 4;
+
+/// Adds the vectors, each times its factor, one after the other.
+fn add_products(sums: &mut [f64], factors: &[f64], vectors: &[Vec<f64>; AT_ONCE]) {
+    let Ok(factors) = <[f64; AT_ONCE]>::try_from(factors) else {
+        for (factor, vector) in factors.iter().zip(vectors) {
+            sums.iter_mut().zip(vector).for_each(|(sum, v)| *sum += factor * v);
+        }
+        return;
+    };
+    let vectors = vectors.each_ref().map(|vector| &vector[..sums.len()]);
+    for (e, sum) in sums.iter_mut().enumerate() {
+        for (factor, vector) in factors.iter().zip(&vectors) {
+            *sum += factor * vector[e];
+        }
     }
 }
 

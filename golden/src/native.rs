@@ -20,8 +20,6 @@ const PARTIALS: usize = 4;
 
 /// What is below this is rounded to multiples of 2^-24: 2^-14.
 const MIN_NORMAL: u32 = 0x3880_0000;
-/// 2^16, which rounds to an infinity.
-const BEYOND: u32 = 0x4780_0000;
 const INFINITY: u32 = 0x7F80_0000;
 const SIGN: u32 = 0x8000_0000;
 /// Bits of a significand of binary32 that binary16 has not.
@@ -83,18 +81,37 @@ pub fn number(bits: u16) -> f32 {
 }
 
 /// The binary16 number nearest to `x`, of two the even one.
+///
+/// Where `x` is below 2^(e + 1), binary32 has the multiples of 2^(e - 10) about 1.5 * 2^(e + 13): adding that rounds as
+/// binary16 does. A sum of 2^16 and more is an infinity of binary32 once it is multiplied by 2^112.
 #[inline(always)]
 pub fn nearest(x: f32) -> f32 {
-    let bits = x.to_bits();
-    let magnitude = bits & !SIGN;
-    let odd = magnitude >> DROPPED & 1;
-    let normal = (magnitude + (1 << (DROPPED - 1)) - 1 + odd) & !((1 << DROPPED) - 1);
-    // From 1/2 to 1 binary32 has the multiples of 2^-24.
-    let subnormal = ((f32::from_bits(magnitude) + 0.5) - 0.5).to_bits();
-    let finite = if magnitude < MIN_NORMAL { subnormal } else { normal };
-    let special = if magnitude > INFINITY { magnitude } else { INFINITY };
-    let rounded = if finite >= BEYOND { special } else { finite };
-    f32::from_bits(rounded | bits & SIGN)
+    const BEYOND: f32 = (1u32 << 16) as f32;
+    const SMALLEST: f32 = 1.0 / (1u32 << 14) as f32;
+    const TO_INFINITY: f32 = (1u128 << 112) as f32;
+    let sign = x.to_bits() & SIGN;
+    // The power of two below, as far as binary16 has numbers there.
+    let power = f32::from_bits(x.to_bits() & INFINITY);
+    let power = if power < BEYOND { power } else { BEYOND };
+    let power = if power > SMALLEST { power } else { SMALLEST };
+    let about = 1.5 * (1 << DROPPED) as f32 * power;
+    let rounded = ((x + about) - about) * TO_INFINITY * (1.0 / TO_INFINITY);
+    // A zero has lost its sign.
+    f32::from_bits(rounded.to_bits() | sign)
+}
+
+/// The same of a number of binary64, which has 42 bits more than binary16.
+#[inline]
+pub fn nearest_of_real(x: f64) -> f32 {
+    const INFINITY: u64 = 0x7FF0_0000_0000_0000;
+    const DROPPED: u32 = 42;
+    let power = f64::from_bits(x.to_bits() & INFINITY);
+    let power = if power < 65536.0 { power } else { 65536.0 };
+    let power = if power > 1.0 / 16384.0 { power } else { 1.0 / 16384.0 };
+    let about = 1.5 * (1u64 << DROPPED) as f64 * power;
+    let rounded = (x + about) - about;
+    let finite = if rounded.abs() >= 65536.0 { f32::INFINITY } else { rounded.abs() as f32 };
+    finite.copysign(x as f32)
 }
 
 /// The encoding of a number of binary16. NaN is the canonical one.
@@ -169,23 +186,44 @@ fn chip_sums<const WIDE: bool>(a: &[f32], b: &[f32]) -> [f32; CHIPS] {
     sums
 }
 
+/// Elements of a beat for each partial sum.
+const ROUND: usize = PARTIALS * MULTIPLIERS;
+
 fn beats(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; PARTIALS];
-    let beat = |a: &[f32; MULTIPLIERS], b: &[f32; MULTIPLIERS]| {
-        let p: [f32; MULTIPLIERS] = std::array::from_fn(|e| nearest(a[e] * b[e]));
-        let p: [f32; 8] = std::array::from_fn(|n| nearest(p[2 * n] + p[2 * n + 1]));
-        let p: [f32; 4] = std::array::from_fn(|n| nearest(p[2 * n] + p[2 * n + 1]));
-        nearest(nearest(p[0] + p[1]) + nearest(p[2] + p[3]))
+    let mut round = |a: &[f32; ROUND], b: &[f32; ROUND], beats: usize| {
+        for (sum, beat) in sums.iter_mut().zip(beat_sums(a, b)).take(beats) {
+            *sum = nearest(beat + *sum);
+        }
     };
     let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks(), b.as_chunks());
-    for (n, (a, b)) in whole_a.iter().zip(whole_b).enumerate() {
-        sums[n % PARTIALS] = nearest(beat(a, b) + sums[n % PARTIALS]);
-    }
+    whole_a.iter().zip(whole_b).for_each(|(a, b)| round(a, b, PARTIALS));
     if !rest_a.is_empty() {
-        let sum = &mut sums[whole_a.len() % PARTIALS];
-        *sum = nearest(beat(&padded(rest_a), &padded(rest_b)) + *sum);
+        round(&padded(rest_a), &padded(rest_b), rest_a.len().div_ceil(MULTIPLIERS));
     }
     nearest(nearest(sums[0] + sums[1]) + nearest(sums[2] + sums[3]))
+}
+
+/// What each beat of a round comes to. The beats' trees are one: their neighbours are neighbours in it.
+fn beat_sums(a: &[f32; ROUND], b: &[f32; ROUND]) -> [f32; PARTIALS] {
+    let mut sums = [0.0; ROUND];
+    for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+        *sum = nearest(a * b);
+    }
+    let (mut two, mut four, mut eight) = ([0.0; ROUND / 2], [0.0; ROUND / 4], [0.0; ROUND / 8]);
+    let mut whole = [0.0; PARTIALS];
+    add_neighbours(&sums, &mut two);
+    add_neighbours(&two, &mut four);
+    add_neighbours(&four, &mut eight);
+    add_neighbours(&eight, &mut whole);
+    whole
+}
+
+#[inline(always)]
+fn add_neighbours(numbers: &[f32], sums: &mut [f32]) {
+    for (sum, [left, right]) in sums.iter_mut().zip(numbers.as_chunks().0) {
+        *sum = nearest(left + right);
+    }
 }
 
 /// A weighted sum of tokens that come one by one.
@@ -261,15 +299,19 @@ impl ContextSums {
     /// The products of beat `number` of a part are added to their partial sum. Those that are not there are +0.
     fn beat(&mut self, number: usize) {
         let (partials, products) = self.sums.split_at_mut(PARTIALS);
-        for (e, sum) in partials[number % PARTIALS].iter_mut().enumerate() {
-            let mut p: [f32; MULTIPLIERS] = std::array::from_fn(|n| products[n][e]);
-            for width in [8, 4, 2, 1] {
-                for n in 0..width {
-                    p[n] = nearest(p[2 * n] + p[2 * n + 1]);
+        for width in [8, 4, 2, 1] {
+            for n in 0..width {
+                // Sum n takes the place of a product that is in no later one.
+                let mut sum = std::mem::take(&mut products[n]);
+                let (left, right) = (&products[2 * n], &products[2 * n + 1]);
+                if n > 0 {
+                    sum.copy_from_slice(left);
                 }
+                add_to(&mut sum, right);
+                products[n] = sum;
             }
-            *sum = nearest(p[0] + *sum);
         }
+        add_to(&mut partials[number % PARTIALS], &products[0]);
         products.iter_mut().for_each(|row| row.fill(0.0));
     }
 
@@ -293,6 +335,12 @@ impl ContextSums {
         let whole = (0..self.sums[0].len()).map(whole).collect();
         self.before = Some(whole);
         self.sums.iter_mut().for_each(|row| row.fill(0.0));
+    }
+}
+
+fn add_to(sums: &mut [f32], others: &[f32]) {
+    for (sum, other) in sums.iter_mut().zip(others) {
+        *sum = nearest(*sum + *other);
     }
 }
 

@@ -7,6 +7,7 @@
 
 use crate::exact;
 use crate::format::{Format, Subnormals};
+use std::sync::LazyLock;
 
 /// Scores of a chunk.
 pub const CHUNK: usize = 16;
@@ -121,13 +122,22 @@ impl Exponential {
         let smallest = exact::power_of_two(self.format.min_quantum());
         // The exponent field of a number of the format in f64 is floor(log2 |d|) + 1023.
         let binade = (d.to_bits() >> 52 & 0x7FF) as i32 - 1023;
-        let of_difference = exact::power_of_two(binade - precision).exp_m1();
+        let of_difference = exp_m1_of_power(binade - precision);
         let exp = d.exp();
         let unit = exp * (1.0 + of_difference) * exact::power_of_two(1 - precision);
         let unit = self.ulps * unit.max(smallest);
         let vanishes = if exp < 2.0 * self.flushed() { self.flushed() } else { 0.0 };
         (exp, exp * of_difference + unit + vanishes)
     }
+}
+
+/// e^x - 1 of 2^`exponent`.
+fn exp_m1_of_power(exponent: i32) -> f64 {
+    const FIRST: i32 = -64;
+    static TABLE: LazyLock<[f64; 128]> =
+        LazyLock::new(|| std::array::from_fn(|n| exact::power_of_two(FIRST + n as i32).exp_m1()));
+    let kept = usize::try_from(exponent - FIRST).ok().and_then(|n| TABLE.get(n));
+    kept.copied().unwrap_or_else(|| exact::power_of_two(exponent).exp_m1())
 }
 
 /// Maximum and sum of a head's exponentials in `f64`, and how far off the sum may be.

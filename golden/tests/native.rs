@@ -9,7 +9,9 @@ use pimlico_golden::exact;
 use pimlico_golden::exponential;
 use pimlico_golden::format::{Format, Subnormals::Gradual};
 use pimlico_golden::head::{HeadMade, HeadOrder, stages};
-use pimlico_golden::native::{ContextOrder, ContextSums, DotOrder, bits, nearest, number};
+use pimlico_golden::native::{
+    ContextOrder, ContextSums, DotOrder, bits, nearest, nearest_of_real, number,
+};
 use pimlico_golden::product::Vector;
 use pimlico_golden::reduction::Precision;
 use pimlico_golden::softmax;
@@ -51,6 +53,23 @@ fn binary32_is_rounded_to_the_nearest() {
             let expected = exact::convert(Format::BINARY32, H, Gradual, x);
             assert_eq!(u32::from(bits(nearest(f32::from_bits(x)))), expected, "{x:#010x}");
         }
+    }
+}
+
+#[test]
+fn binary64_is_rounded_to_the_nearest() {
+    // The upper bits of all numbers of binary32, with ties and their neighbours further down.
+    for upper in 0..=u16::MAX {
+        for lower in [0, 1, 0x0FFF, 0x1000, 0x1001, 0x2FFF, 0x3000, 0x3001, 0xFFFF] {
+            let x = f64::from(f32::from_bits(u32::from(upper) << 16 | lower));
+            for x in [x, x.next_up(), x.next_down()] {
+                let expected = exact::from_f64(H, Gradual, x);
+                assert_eq!(u32::from(bits(nearest_of_real(x))), expected, "{x:e}");
+            }
+        }
+    }
+    for x in [f64::MAX, f64::MIN, f64::MIN_POSITIVE, -1e-300, f64::INFINITY, f64::NAN] {
+        assert_eq!(u32::from(bits(nearest_of_real(x))), exact::from_f64(H, Gradual, x), "{x:e}");
     }
 }
 

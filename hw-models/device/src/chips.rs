@@ -45,6 +45,11 @@ impl Chips {
         &self.dram
     }
 
+    /// Nothing that is written is kept.
+    pub fn leave_data_out(&mut self) {
+        self.dram.keep_nothing();
+    }
+
     /// What a column of the open row holds in each bank, the row being the same in all.
     ///
     /// # Panics

@@ -79,6 +79,10 @@ pub trait RankDevice: Device {
         driven: [Option<u64>; 2],
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
+    /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
+    /// What happens, and when, stays as it is.
+    fn leave_data_out(&mut self) {}
+
     /// What crossed the host's channel for the operator that has ended, as if the device had the channel to
     /// itself. It is forgotten with that.
     fn take_transfers(&mut self) -> Vec<HostTransfer>;

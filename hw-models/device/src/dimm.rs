@@ -40,6 +40,10 @@ pub trait Dimm {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
+    /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
+    /// What happens, and when, stays as it is.
+    fn leave_data_out(&mut self) {}
+
     /// Starts an operator: statistics count from here.
     fn begin(&mut self);
 

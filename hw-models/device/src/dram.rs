@@ -38,6 +38,11 @@ impl<B: Copy + Default> Cells<B> {
         }
     }
 
+    /// All rows are as those beyond the last.
+    pub fn keep_nothing(&mut self) {
+        self.rows = Vec::new();
+    }
+
     /// Writes a column of a bank.
     ///
     /// # Panics

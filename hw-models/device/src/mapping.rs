@@ -183,6 +183,9 @@ impl HeadLayout {
 /// Burst `burst` of a vector as it is on the host's data bus, padded with zeros: element after
 /// element, which [`burst_of`] re-lays out.
 pub fn beats_of(vector: &[u16], burst: usize) -> Beats {
+    if vector.len() <= BURST * burst {
+        return Default::default();
+    }
     let word = |four: &[u16]| four.iter().rev().fold(0, |word, &e| word << 16 | u64::from(e));
     if let Some(whole) = vector.get(BURST * burst..BURST * (burst + 1)) {
         return std::array::from_fn(|beat| word(&whole[4 * beat..4 * beat + 4]));

@@ -106,6 +106,11 @@ impl AimHost {
         &self.driver
     }
 
+    /// From the reset on, data are of no account: see [`AimDevice::leave_data_out`].
+    pub fn leave_data_out(&mut self) {
+        self.device.leave_data_out();
+    }
+
     /// Starts a measurement: statistics count from here. Operators measure themselves.
     pub fn begin(&mut self) {
         self.device.begin();

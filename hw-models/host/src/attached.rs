@@ -442,6 +442,10 @@ impl<D: Dimm> RankDevice for Attached<D> {
         self.step(pins, driven, &mut |_| {})
     }
 
+    fn leave_data_out(&mut self) {
+        self.dimm.leave_data_out();
+    }
+
     fn take_transfers(&mut self) -> Vec<HostTransfer> {
         self.dimm.take_transfers()
     }

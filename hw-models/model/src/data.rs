@@ -73,6 +73,14 @@ impl Head {
         let (k, v) = (0..context).map(|_| (vector(1.0), vector(1.0))).unzip();
         Self { k, v, queries }
     }
+
+    /// A head of that shape without data: for each token of K and V a vector without elements, which is written as
+    /// zeros.
+    pub fn without_data(shape: HeadShape) -> Self {
+        let HeadShape { head_dim, context, group, .. } = shape;
+        let none = vec![Vec::new(); context];
+        Self { k: none.clone(), v: none, queries: vec![vec![0; head_dim]; group] }
+    }
 }
 
 /// The random generator of a seed.

@@ -268,7 +268,7 @@ pub fn tokens_of(report: &Report) -> usize {
 /// The cost alone, on all cores.
 fn all_cores() -> How {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    How { threads, timing_only: true }
+    How { threads, timing_only: true, with_data: false }
 }
 
 fn layer_name(ranks: Topology) -> String {

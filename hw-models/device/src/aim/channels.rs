@@ -120,6 +120,15 @@ impl Channels {
         }
     }
 
+    /// From the reset on no data are of account: vectors compute the PUs of the first channel for all.
+    pub fn leave_data_out(&mut self, options: &AimOptions) {
+        if let Some(vectors) = vectors_mut(&mut *self.pus, self.shows_ports) {
+            *vectors = TreePus::of_latency(BANKS, options.pu_clocks as usize);
+            self.column = vec![Word::default(); BANKS].into();
+            self.words = self.column.clone();
+        }
+    }
+
     /// One clock. Returns the results that were read in the last, a word of each channel.
     pub fn clock(&mut self, arriving: &Arriving<'_>) -> Result<Option<Box<[Word]>>, DeviceError> {
         let Arriving { column, word, take_results } = arriving;
@@ -173,7 +182,7 @@ impl Channels {
             self.new_results = vectors.step_alike(beat);
             self.beat = column.map(|(beat, _)| beat);
             if let Some((_, words)) = column {
-                self.column.copy_from_slice(words);
+                self.column.copy_from_slice(&words[..self.column.len()]);
             }
             return Ok(());
         }
@@ -225,7 +234,8 @@ impl Channels {
         let vectors = vectors(&*self.pus, self.shows_ports);
         let bits = |bank: usize| {
             let pu = BANKS * channel + bank;
-            let score = vectors.map_or_else(|| self.pu_out[pu].result_o, |pus| pus.result(pu));
+            let of_vectors = |pus: &TreePus<Binary16>| pus.result(pu % self.column.len());
+            let score = vectors.map_or_else(|| self.pu_out[pu].result_o, of_vectors);
             u64::from(score.to_bits())
         };
         std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())

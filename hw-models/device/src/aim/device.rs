@@ -30,6 +30,10 @@ pub trait AimDevice: Device {
     /// again.
     fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError>;
 
+    /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
+    /// What happens, and when, stays as it is.
+    fn leave_data_out(&mut self) {}
+
     /// Elements of the GPR from a place on.
     ///
     /// # Panics

@@ -120,6 +120,12 @@ impl Module {
         }
     }
 
+    /// Arrays keep nothing, and the PUs of the first channel stand for those of all.
+    pub(super) fn leave_data_out(&mut self) {
+        self.cells.keep_nothing();
+        self.channels.leave_data_out(&self.options);
+    }
+
     /// Puts an element into the GPR.
     ///
     /// # Panics

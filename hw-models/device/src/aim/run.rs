@@ -23,6 +23,10 @@ impl AimDevice for Module {
         self.options
     }
 
+    fn leave_data_out(&mut self) {
+        self.leave_data_out();
+    }
+
     fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
         for write in writes {
             let array = Some(ArrayRequest::Write(write));

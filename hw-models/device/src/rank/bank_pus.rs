@@ -118,6 +118,8 @@ impl<A: Format> Pus<A> for OneByOne<A> {
 /// The PUs of a rank, whose sums are of format `A`.
 pub struct BankPus<A: SumElement> {
     pus: A::Pus,
+    /// Banks at which there are PUs: all, or the first for all.
+    banks: usize,
     shared: Box<[Burst]>,
     /// What the columns are multiplied with.
     factors: Box<[Burst]>,
@@ -140,6 +142,7 @@ impl<A: SumElement> BankPus<A> {
     pub fn new(config: &Config) -> Self {
         Self {
             pus: A::Pus::of(CHIPS * config.banks()),
+            banks: config.banks(),
             shared: vec![[0; CHIPS]; SHARED_WORDS].into(),
             factors: vec![[0; CHIPS]; config.banks()].into(),
             banks_per_group: config.organisation.banks_per_group,
@@ -153,6 +156,12 @@ impl<A: SumElement> BankPus<A> {
         }
     }
 
+    /// From the reset on no data are of account: the PUs at the first bank stand for all.
+    pub fn leave_data_out(&mut self) {
+        self.banks = 1;
+        self.pus = A::Pus::of(CHIPS);
+    }
+
     /// Writes a word of the shared buffers.
     pub fn write_shared(&mut self, word: usize, burst: Burst) {
         self.shared[word] = burst;
@@ -163,7 +172,7 @@ impl<A: SumElement> BankPus<A> {
     pub fn step(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
         if let Some((mac, read)) = read {
             let mut bursts = self.spare.pop().expect("RD_ALLs are a burst apart or more");
-            bursts.copy_from_slice(read);
+            bursts[..self.banks].copy_from_slice(&read[..self.banks]);
             self.pending.push_back(Pending { at_tck: at_tck + self.rl_mac_tck, mac, bursts });
         }
         let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == at_tck);
@@ -183,13 +192,14 @@ impl<A: SumElement> BankPus<A> {
         self.next_slot_tck = at_tck + self.slot_tck;
         let beat = read.map(|(mac, bursts)| {
             let shared = &self.shared[usize::from(mac.word)];
-            factors(mac.accumulate, shared, self.banks_per_group, &mut self.factors);
+            let factors_of_banks = &mut self.factors[..self.banks];
+            factors(mac.accumulate, shared, self.banks_per_group, factors_of_banks);
             Beat {
                 accumulate: mac.accumulate,
                 first: mac.first,
                 last: mac.last,
-                rows: bursts.as_flattened(),
-                factors: self.factors.as_flattened(),
+                rows: bursts[..self.banks].as_flattened(),
+                factors: factors_of_banks.as_flattened(),
             }
         });
         let is_new = self.pus.step(beat);
@@ -245,6 +255,7 @@ impl<A: SumElement> BankPus<A> {
 
     /// An element of the result registers of a logic bank, from each chip.
     pub fn sum(&self, bank: usize, lane: usize) -> [Fp<A>; CHIPS] {
+        let bank = bank.min(self.banks - 1);
         std::array::from_fn(|chip| self.pus.result(CHIPS * bank + chip, lane))
     }
 }

@@ -112,6 +112,12 @@ impl Rank {
         self.watch = Some(watch);
     }
 
+    /// Arrays keep nothing, and of the PUs at the banks only those at the first are there.
+    pub(super) fn leave_data_out(&mut self) {
+        self.chips.leave_data_out();
+        self.sums.leave_data_out();
+    }
+
     /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the pins, where
     /// the sequencer has nothing left to request. The last REF may still be going on.
     pub(super) fn is_settled(&self) -> bool {

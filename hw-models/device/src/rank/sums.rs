@@ -48,6 +48,9 @@ pub trait SumWay {
     /// The bank PUs in the first tCK of a cycle; see [`BankPus::step`].
     fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool);
 
+    /// No sum is of account: see [`BankPus::leave_data_out`].
+    fn leave_data_out(&mut self);
+
     /// An RD_RESULT of this cycle: its data come from `from_tck` on.
     fn read_results(&mut self, from_tck: u64, request: BusRequest);
 
@@ -198,6 +201,10 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
 
     fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
         self.bank_pus.step(at_tck, read)
+    }
+
+    fn leave_data_out(&mut self) {
+        self.bank_pus.leave_data_out();
     }
 
     fn read_results(&mut self, from_tck: u64, request: BusRequest) {

@@ -204,7 +204,7 @@ impl RunArguments {
     pub(super) fn how(&self) -> How {
         let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
         let threads = self.threads.map_or_else(cores, NonZero::get);
-        How { threads, timing_only: self.timing_only }
+        How { threads, timing_only: self.timing_only, with_data: false }
     }
 
     /// Organisation and timing of the DRAM.

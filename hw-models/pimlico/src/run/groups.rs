@@ -266,7 +266,7 @@ impl Group for HowMany {
 #[command(next_help_heading = "Ranks")]
 pub(super) struct Spread {
     /// Of pieces of work that are alike (heads, blocks of a matrix) run one, each on a rank that has just
-    /// been reset: the costs of all of them; the errors are those of what was run
+    /// been reset, and without data: the costs of all of them, and no results
     #[arg(long)]
     timing_only: bool,
     /// Threads of this machine, for several ranks or a layer; results do not depend on it [default: all cores]
@@ -283,7 +283,7 @@ impl Group for Spread {
 /// How much of the work on a module is run.
 #[derive(Args)]
 pub(super) struct Sample {
-    /// Of K and V heads that are alike run one: the costs of all of them; the errors are those of what was run
+    /// Of K and V heads that are alike run one, and all without data: the costs, and no results
     #[arg(long)]
     timing_only: bool,
 }

@@ -197,10 +197,13 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
         report.operators.iter().map(|operator| of_device(slot_row(operator))),
     )
     .in_unit("slots");
-    text += "\nError against float64, relative to the largest element of the reference\n\n";
-    text += errors(report, own);
-    text += ulps(report, own);
-    text += exact(report);
+    // Where only the time was asked for, there are no results.
+    if report.judged.compared > 0 || report.judged.results == 0 {
+        text += "\nError against float64, relative to the largest element of the reference\n\n";
+        text += errors(report, own);
+        text += ulps(report, own);
+        text += exact(report);
+    }
     text += energy(report);
     text += set_up(report);
     let (total, load) = (&report.total, &report.load);

@@ -42,6 +42,16 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
     Ok(())
 }
 
+/// The same of a head without data.
+fn load_zeros(module: &mut AimHost, layout: &AimHead) -> Result<(), WorkloadError> {
+    for matrix in [&layout.k, &layout.v] {
+        for group in 0..matrix.groups() {
+            module.write(&mut matrix.writes(group, |_, _| 0))?;
+        }
+    }
+    Ok(())
+}
+
 /// Computes the attention of a query to a head that is in the banks of a group.
 pub fn run_query(
     module: &mut AimHost,
@@ -121,14 +131,14 @@ pub struct Heads {
     pub written: Written,
     /// Rows that queries opened again.
     pub reopened: Reopened,
-    /// How many heads were run, and how many there are, if not all were.
+    /// How many heads were run, and how many there are, where only the cost was asked for.
     pub sample: Option<(usize, usize)>,
     /// Places of queries in groups that had no head, and all places.
     pub idle: (usize, usize),
 }
 
-/// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others.
-/// `progress` is told of the elements of K and V that are done.
+/// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others, and
+/// without data. `progress` is told of the elements of K and V that are done.
 pub fn run(
     module: &mut Groups<'_>,
     task: &AttentionTask,
@@ -148,16 +158,20 @@ pub fn run(
             let known = kinds.iter().find(|kind| (&kind.0, kind.1) == (&queries, context));
             let known = known.map(|kind| kind.2);
             let of_heads = match known {
-                // They cost as much, and nothing of them was compared.
-                Some(of_heads) => OfHeads { judged: of_heads.judged.not_run(), ..of_heads },
+                Some(of_heads) => of_heads,
                 None => {
-                    let synthetic = |kv_head| {
+                    let head = |kv_head| {
                         let shape = task.head_shape(task.group_of(kv_head), context);
-                        Head::synthetic(shape, task.seed, task.number(kv_head, request))
+                        match timing_only {
+                            true => Head::without_data(shape),
+                            false => {
+                                Head::synthetic(shape, task.seed, task.number(kv_head, request))
+                            }
+                        }
                     };
-                    let heads: Vec<Head> = kv_heads.clone().map(synthetic).collect();
+                    let heads: Vec<Head> = kv_heads.clone().map(head).collect();
                     ran += heads.len();
-                    run_heads(module, task, layout, &heads)?
+                    run_heads(module, task, layout, &heads, timing_only)?
                 }
             };
             if timing_only && known.is_none() {
@@ -192,20 +206,24 @@ pub fn run(
         stages: judged.stages,
         written,
         reopened,
-        sample: (ran < heads).then_some((ran, heads)),
+        sample: timing_only.then_some((ran, heads)),
         idle: (places - task.heads * layouts.len(), places),
     })
 }
 
-/// Runs heads of a layout side by side, each in a group.
+/// Runs heads of a layout side by side, each in a group; with `timing_only` they have no data, and are not judged.
 fn run_heads(
     module: &mut Groups<'_>,
     task: &AttentionTask,
     layout: &AimHead,
     heads: &[Head],
+    timing_only: bool,
 ) -> Result<OfHeads, WorkloadError> {
     module.begin();
-    module.each(|group, device| load(device, layout, heads.get(group).unwrap_or(&heads[0])))?;
+    module.each(|group, device| match timing_only {
+        true => load_zeros(device, layout),
+        false => load(device, layout, heads.get(group).unwrap_or(&heads[0])),
+    })?;
     let AimHead { k, v } = layout;
     let bytes = bytes(k.rows, k.columns) + bytes(v.rows, v.columns);
     let written = Written::new(module.end(), bytes * heads.len() as u64);
@@ -220,14 +238,18 @@ fn run_heads(
         let reopened = Reopened::of(number, [&score, &context]);
         of_heads = of_heads.and(OfHeads { costs, reopened, ..OfHeads::default() });
         for (head, result) in heads.iter().zip(results) {
-            let judged = judge(&module.options(), layout, head, number, result);
+            let judged = match timing_only {
+                true => HeadJudgement::not_run(1, layout.context(), layout.head_dim()),
+                false => judge(&module.options(), layout, head, number, result),
+            };
             of_heads = of_heads.and(OfHeads { judged, ..OfHeads::default() });
         }
     }
     Ok(of_heads)
 }
 
-/// Writes K and V of the last token of heads side by side. A group without a head keeps step, which counts for no bytes.
+/// Writes K and V of the last token of heads side by side, zeros for heads without data. A group without a head keeps step,
+/// which counts for no bytes.
 fn append(
     module: &mut Groups<'_>,
     layout: &AimHead,
@@ -240,9 +262,12 @@ fn append(
     module.begin();
     module.write(|group| {
         let head = heads.get(group).unwrap_or(&heads[0]);
-        let last = head.k.len() - 1;
-        let of_k = layout.k.row_writes(last, |token, element| head.k[token][element]);
-        let of_v = layout.v.column_writes(last, |element, token| head.v[token][element]);
+        let last = layout.context() - 1;
+        let element = |of: &[Vec<u16>], token: usize, element: usize| {
+            of[token].get(element).copied().unwrap_or(0)
+        };
+        let of_k = layout.k.row_writes(last, move |token, of_k| element(&head.k, token, of_k));
+        let of_v = layout.v.column_writes(last, move |of_v, token| element(&head.v, token, of_v));
         of_k.chain(of_v).inspect(move |write| count(group < heads.len(), write))
     })?;
     Ok(Written::new(module.end(), (words.get() * size_of::<Word>()) as u64))

@@ -111,6 +111,11 @@ impl<'a> Groups<'a> {
         GPR / self.count()
     }
 
+    /// From the reset on, data are of no account.
+    pub fn leave_data_out(&mut self) {
+        self.groups.iter_mut().for_each(AimHost::leave_data_out);
+    }
+
     /// Starts a measurement.
     pub fn begin(&mut self) {
         self.groups.iter_mut().for_each(AimHost::begin);

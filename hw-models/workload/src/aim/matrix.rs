@@ -5,9 +5,10 @@ use super::{Groups, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{ProductOrder, Reference};
 use crate::report::link::Crossing;
-use crate::report::{Operator, Written};
+use crate::report::{Operator, Together, Verdict, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
+use pimlico_device::aim::AimLayout;
 use pimlico_model::data::Operands;
 
 /// A product, and what it took to write the matrix.
@@ -20,16 +21,54 @@ pub struct Product {
     pub written: Written,
 }
 
-/// Writes a matrix from row 0 of the banks on, and multiplies. The host has the rows of one group of PUs at a
-/// time. `progress` is told of the elements that are written.
+/// What became of a matrix.
+type Ran = (Written, Together, Verdict);
+
+/// Writes a matrix from row 0 of the banks on, and multiplies; with `timing_only` without data. `progress` is told of the
+/// elements that are written.
 pub fn product(
     module: &mut Groups<'_>,
     task: &MatrixTask,
+    timing_only: bool,
     progress: impl Fn(u64),
 ) -> Result<Product, WorkloadError> {
-    let MatrixTask { operator, rows, columns, seed } = *task;
-    let options = module.module_options();
+    let MatrixTask { operator, rows, columns, .. } = *task;
     let layout = module.matrix(rows, columns, 0)?;
+    let (written, together, judged) = match timing_only {
+        true => without_data(module, task, &layout)?,
+        false => with_data(module, task, &layout, progress)?,
+    };
+    let macs = (rows * columns) as u64;
+    let operator = module.operator(operator, &together, macs, judged);
+    let operator = operator.on_link(module.config(), Crossing::elements(columns, rows));
+    Ok(Product { operator, cost: together.of_group(), written })
+}
+
+/// For the cost alone.
+fn without_data(
+    module: &mut Groups<'_>,
+    task: &MatrixTask,
+    layout: &AimLayout,
+) -> Result<Ran, WorkloadError> {
+    let MatrixTask { rows, columns, .. } = *task;
+    module.begin();
+    for number in 0..layout.groups() {
+        module.write(|_| layout.writes(number, |_, _| 0))?;
+    }
+    let written = Written::new(module.end(), bytes(rows, columns));
+    let (_, together) = module.product(layout, rows, &vec![0; columns])?;
+    Ok((written, together, Verdict::not_run(rows)))
+}
+
+/// With synthetic data, of which the host has the rows of one group of PUs at a time.
+fn with_data(
+    module: &mut Groups<'_>,
+    task: &MatrixTask,
+    layout: &AimLayout,
+    progress: impl Fn(u64),
+) -> Result<Ran, WorkloadError> {
+    let MatrixTask { rows, columns, seed, .. } = *task;
+    let options = module.module_options();
     let (vector, mut matrix) = Operands::one_by_one(columns, seed);
     let order = ProductOrder::on_module(&options, rows);
     let mut reference = Reference::of(order, &vector, rows);
@@ -48,11 +87,6 @@ pub fn product(
         progress((reference.rows() * columns) as u64);
     }
     let written = Written::new(module.end(), bytes(rows, columns));
-    let (outputs, together) = module.product(&layout, rows, &vector)?;
-
-    let judged = reference.beside(outputs).judgement();
-    let macs = (rows * columns) as u64;
-    let operator = module.operator(operator, &together, macs, judged);
-    let operator = operator.on_link(module.config(), Crossing::elements(columns, rows));
-    Ok(Product { operator, cost: together.of_group(), written })
+    let (outputs, together) = module.product(layout, rows, &vector)?;
+    Ok((written, together, reference.beside(outputs).judgement()))
 }

@@ -242,7 +242,7 @@ fn run(
         Task::Product { shape, .. } => {
             let fc::MatrixShape { operator, rows, columns } = shape;
             let task = MatrixTask { operator, rows, columns, seed };
-            let product = matrix::product(&mut Groups::of(&mut module), &task, |_| {})?;
+            let product = matrix::product(&mut Groups::of(&mut module), &task, false, |_| {})?;
             let differing = product.operator.exact.map_or(0, |exact| exact.differing);
             let matrix = [rows, columns];
             let side = side(&product.cost, matrix, differing, &module);

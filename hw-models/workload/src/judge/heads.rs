@@ -56,9 +56,10 @@ impl HeadJudgement {
         self
     }
 
-    /// Of as many heads like these that were not run.
-    pub fn not_run(self) -> Self {
-        Self { parts: self.parts.map(Verdict::not_run), ..Self::default() }
+    /// Of so many queries over a context whose results were not computed.
+    pub fn not_run(queries: usize, context: usize, head_dim: usize) -> Self {
+        let parts = [context, context, head_dim].map(|outputs| Verdict::not_run(queries * outputs));
+        Self { parts, ..Self::default() }
     }
 }
 

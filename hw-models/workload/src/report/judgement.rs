@@ -79,9 +79,9 @@ impl Verdict {
         }
     }
 
-    /// Of as many results that were not run.
-    pub fn not_run(self) -> Self {
-        let exact = Exact { outputs: self.exact.outputs, ..Exact::default() };
+    /// Of so many results that were not computed.
+    pub fn not_run(outputs: usize) -> Self {
+        let exact = Exact { outputs: outputs as u64, ..Exact::default() };
         Self { exact, ..Self::default() }
     }
 }
@@ -160,8 +160,8 @@ mod tests {
     fn what_was_not_run_is_not_compared() {
         let exact = Exact { outputs: 5, checked: 5, differing: 1 };
         let judgement = Verdict { exact, beyond: 1, ..Verdict::default() };
-        let all = judgement.not_run().and(Verdict { exact, ..Verdict::default() });
-        assert_eq!(all.exact, Exact { outputs: 10, checked: 5, differing: 1 });
-        assert_eq!(all.beyond, 0);
+        let all = Verdict::not_run(7).and(judgement);
+        assert_eq!(all.exact, Exact { outputs: 12, checked: 5, differing: 1 });
+        assert_eq!(all.beyond, 1);
     }
 }

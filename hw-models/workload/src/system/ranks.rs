@@ -5,7 +5,8 @@
 //! request ([`crate::placement`]). A piece is made, written into a rank that has just been reset, run, judged
 //! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
 //! What it costs and gives depends on nothing but the piece, and what it costs not even on its data: where
-//! only the cost is asked for ([`How::timing_only`]), one of those that are alike is run for all of them.
+//! only the cost is asked for ([`How::timing_only`]), one of those that are alike is run for all of them, without
+//! data unless these are wanted ([`How::with_data`]).
 //!
 //! Pieces of a rank run one behind the other, ranks side by side ([`Ranks`]), tasks one behind the other:
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
@@ -39,14 +40,31 @@ use std::ops::Range;
 pub struct How {
     /// Threads of the host; results do not depend on them.
     pub threads: usize,
-    /// Of pieces that are alike one is run: the same costs, and the errors of what was run.
+    /// Of pieces that are alike one is run, and without data: the same costs, and no results.
     pub timing_only: bool,
+    /// What is run with `timing_only` has data all the same, and is judged.
+    pub with_data: bool,
+}
+
+impl How {
+    /// What is told of what was not judged, where so many of all pieces were run.
+    fn note(self, run: usize, all: usize) -> Option<String> {
+        let pieces =
+            format!("timing only: {run} of {all} pieces of work were run, one of each kind");
+        match (self.timing_only, self.with_data) {
+            (true, false) => Some(format!("{pieces}, and without data: no result is judged")),
+            (true, true) if run < all => Some(format!(
+                "{pieces}; the errors are theirs, and no result of the others is judged"
+            )),
+            _ => None,
+        }
+    }
 }
 
 /// On so many threads, all of it.
 impl From<usize> for How {
     fn from(threads: usize) -> Self {
-        Self { threads, timing_only: false }
+        Self { threads, timing_only: false, with_data: true }
     }
 }
 
@@ -101,6 +119,17 @@ impl Work {
             Self::Head { layout, .. } => layout.end_row() as u64,
         }
     }
+
+    /// Results that it makes and nobody computes.
+    fn not_run(&self) -> Judged {
+        match self {
+            Self::Rows { layout, .. } => Judged::Nothing(Verdict::not_run(layout.rows)),
+            Self::Head { layout, group, .. } => {
+                let HeadLayout { context, head_dim, .. } = *layout;
+                Judged::Head(Box::new(HeadJudgement::not_run(*group, context, head_dim)))
+            }
+        }
+    }
 }
 
 /// What a piece did.
@@ -120,6 +149,8 @@ struct Done {
 enum Judged {
     Rows(Products),
     Head(Box<HeadJudgement>),
+    /// Of a matrix of which only the cost was asked for.
+    Nothing(Verdict),
 }
 
 impl<'a> ManyRanks<'a> {
@@ -236,7 +267,7 @@ impl<'a> ManyRanks<'a> {
         Load::on_ranks(self.ranks, loads, bytes)
     }
 
-    fn notes(&self, plan: &TaskPlan, sample: Option<(usize, usize)>) -> Vec<String> {
+    fn notes(&self, plan: &TaskPlan, run: usize, all: usize) -> Vec<String> {
         let mut notes = padding_notes(self.ranks.config(), plan);
         if self.ranks.topology().count() > 1 && self.ranks.topology().mdq() == Mdq::Shared {
             notes.push(format!(
@@ -245,11 +276,7 @@ impl<'a> ManyRanks<'a> {
                 self.ranks.config().timing.rtw_gap_tck
             ));
         }
-        notes.extend(sample.map(|(run, all)| {
-            format!(
-                "timing only: {run} of {all} pieces of work were run, one of each kind; the errors are theirs, and no result of the others is judged"
-            )
-        }));
+        notes.extend(self.how.note(run, all));
         notes
     }
 }
@@ -300,13 +327,16 @@ impl System for ManyRanks<'_> {
 
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError> {
         let pieces = self.pieces(plan)?;
-        let How { threads, timing_only } = self.how;
+        let How { threads, timing_only, with_data } = self.how;
         let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
         let elements = |piece: &&Piece| piece.work.elements();
         let ranks = self.ranks;
-        let work = |piece: &&Piece| run_piece(ranks, piece, plan.io_buffers);
+        let work = |piece: &&Piece| match timing_only && !with_data {
+            true => time_piece(ranks, piece, plan.io_buffers),
+            false => run_piece(ranks, piece, plan.io_buffers),
+        };
         let done = parallel::map(&to_run, threads, elements, work, progress)?;
-        let sample = (to_run.len() < pieces.len()).then_some((to_run.len(), pieces.len()));
+        let notes = self.notes(plan, to_run.len(), pieces.len());
         let is_run = |(piece, n): (&Piece, &usize)| std::ptr::eq(piece, to_run[*n]);
         let was_run: Vec<bool> = pieces.iter().zip(&of_piece).map(is_run).collect();
         let done: Vec<&Done> = of_piece.into_iter().map(|n| &done[n]).collect();
@@ -332,7 +362,7 @@ impl System for ManyRanks<'_> {
             findings: done.iter().fold(Findings::default(), findings),
             bytes_per_rank: self.bank_rows(&pieces).into_iter().max().unwrap_or(0)
                 * placement::row_bytes(self.ranks.config()),
-            notes: self.notes(plan, sample),
+            notes,
         })
     }
 
@@ -350,12 +380,7 @@ impl System for ManyRanks<'_> {
 
 /// Makes a piece, runs it on a rank that has just been reset, and judges it.
 fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done, WorkloadError> {
-    let mut rank = ranks.rank(piece.rank);
-    let pins = PinLog::of(&mut *rank);
-    if ranks.topology().mdq() == Mdq::Shared {
-        pins.keep_bursts();
-    }
-    let watched = (rank, pins);
+    let watched = watched(ranks, piece);
     match &piece.work {
         Work::Rows { operator, seed, block, layout } => {
             let data = Synthetic::block(layout.columns, *seed, *block);
@@ -371,8 +396,48 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
     }
 }
 
+/// Runs a piece on a rank that has just been reset, for its cost alone: without data.
+fn time_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done, WorkloadError> {
+    let (mut rank, pins) = watched(ranks, piece);
+    rank.leave_data_out();
+    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+    let (statistics, transfers, load, append) = match &piece.work {
+        Work::Rows { operator, layout, .. } => {
+            let run = gemv::timing(&mut *rank, &mut host, layout, io_buffers);
+            let [cost, load] = run.map_err(|error| WorkloadError::matrix(operator, error))?;
+            (cost, rank.take_transfers(), (load, gemv::bytes(layout)), None)
+        }
+        Work::Head { task, group, layout, .. } => {
+            let head = Head::without_data(task.head_shape(*group, layout.context));
+            let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, &head))?;
+            let append = append_last(&mut host, &mut *rank, task, layout, &head)?;
+            let result = attention::run_head(&mut *rank, layout, &head.queries)?;
+            (result.statistics, result.transfers, (load, kv_cache::bytes(layout)), append)
+        }
+    };
+    Ok(Done {
+        statistics,
+        transfers,
+        mdq: pins.bursts(rank.tck() - statistics.cycles),
+        load,
+        append,
+        findings: pins.findings(rank.tck()),
+        result: piece.work.not_run(),
+    })
+}
+
 /// A rank that has just been reset, and the checker at its pins.
 type Watched = (Box<dyn RankDevice>, PinLog);
+
+/// That of a piece.
+fn watched(ranks: &Ranks, piece: &Piece) -> Watched {
+    let mut rank = ranks.rank(piece.rank);
+    let pins = PinLog::of(&mut *rank);
+    if ranks.topology().mdq() == Mdq::Shared {
+        pins.keep_bursts();
+    }
+    (rank, pins)
+}
 
 fn run_rows(
     (mut rank, pins): Watched,
@@ -403,10 +468,7 @@ fn run_head(
 ) -> Result<Done, AttentionError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
-    let append = match task.appends {
-        true => Some(host.transfer(&mut *rank, kv_cache::appends(layout, head))?.1),
-        false => None,
-    };
+    let append = append_last(&mut host, &mut *rank, task, layout, head)?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let judged = heads::judge(head, &result).from(first);
     let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
@@ -419,6 +481,18 @@ fn run_head(
         findings: pins.findings(rank.tck()),
         result: Judged::Head(Box::new(judged)),
     })
+}
+
+/// Adds K and V of a head's last token, where that counts: what it cost.
+fn append_last(
+    host: &mut HostPort,
+    rank: &mut dyn RankDevice,
+    task: &AttentionTask,
+    layout: &HeadLayout,
+    head: &Head,
+) -> Result<Option<Statistics>, TransferError> {
+    let add = || Ok(host.transfer(rank, kv_cache::appends(layout, head))?.1);
+    task.appends.then(add).transpose()
 }
 
 /// All pieces, and of each piece its place among them.
@@ -444,12 +518,12 @@ fn kinds(pieces: &[Piece]) -> (Vec<&Piece>, Vec<usize>) {
 fn judgement(done: &[(&Piece, &Done, bool)]) -> Verdict {
     let (mut products, mut others) = (Products::default(), Verdict::default());
     let mut heads = HeadJudgement::default();
-    for (_, done, was_run) in done {
-        match &done.result {
-            Judged::Rows(of_block) if *was_run => products.extend(of_block),
-            Judged::Rows(of_block) => others = others.and(of_block.judgement().not_run()),
-            Judged::Head(of_head) if *was_run => heads = heads.and(**of_head),
-            Judged::Head(of_head) => heads = heads.and(of_head.not_run()),
+    for (piece, done, was_run) in done {
+        let not_run = piece.work.not_run();
+        match if *was_run { &done.result } else { &not_run } {
+            Judged::Rows(of_block) => products.extend(of_block),
+            Judged::Nothing(of_block) => others = others.and(*of_block),
+            Judged::Head(of_head) => heads = heads.and(**of_head),
         }
     }
     let heads = heads.whole();

@@ -55,6 +55,12 @@ pub fn writes<'a>(
     })
 }
 
+/// The same of a matrix without data.
+fn empty_writes(layout: &MatrixLayout) -> impl Iterator<Item = Transaction> + '_ {
+    let rows = (0..layout.chunks()).flat_map(|chunk| chunk::places(layout, chunk));
+    rows.map(|(row, burst)| Transaction::Write(layout.place(row, burst), Default::default()))
+}
+
 /// Multiplies a matrix that is in the banks with a vector.
 ///
 /// # Panics
@@ -129,7 +135,16 @@ pub fn load(
     layout: &MatrixLayout,
     matrix: &[Vec<u16>],
 ) -> Result<Statistics, TransferError> {
-    let mut writes = writes(layout, matrix).peekable();
+    transfer(rank, host, writes(layout, matrix))
+}
+
+/// Has the host write, as many at a time as it takes.
+fn transfer(
+    rank: &mut dyn RankDevice,
+    host: &mut HostPort,
+    writes: impl Iterator<Item = Transaction>,
+) -> Result<Statistics, TransferError> {
+    let mut writes = writes.peekable();
     let mut cost = Statistics::default();
     while writes.peek().is_some() {
         cost = cost.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
@@ -183,6 +198,19 @@ pub(crate) fn block(
         None => multiply(&mut driver, rank, layout, data.vector(), io_buffers)?,
     };
     Ok(Block { judged: reference.beside(outputs), cost, load })
+}
+
+/// The cost of a product and of writing its matrix, without data.
+pub(crate) fn timing(
+    rank: &mut dyn RankDevice,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+    io_buffers: IoBuffers,
+) -> Result<[Statistics; 2], GemvError> {
+    let load = transfer(rank, host, empty_writes(layout))?;
+    let vector = vec![0; layout.columns];
+    let (_, cost) = multiply(&mut Driver::new(), rank, layout, &vector, io_buffers)?;
+    Ok([cost, load])
 }
 
 /// Bytes that writing a matrix moves.
