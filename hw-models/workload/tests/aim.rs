@@ -465,8 +465,10 @@ fn what_crosses_the_link_is_in_the_account() {
     let of = |operands: u64, outputs: u64| Some((2 * operands, 2 * outputs));
     // Scores and weights stay in the hub.
     let heads = [of(4 * 32, 0), None, of(0, 4 * 32)];
+    // K and V of two heads: whole columns of 32 bytes, of K with elements, and of V with an element for each of 16 tokens.
+    let append = of(2 * (32 + 32 * 16), 0);
     let [qkv, projection, ffn1, ffn2] = [of(128, 256), of(128, 128), of(128, 100), of(100, 128)];
-    assert_eq!(bytes, [qkv, heads[0], heads[1], heads[2], projection, ffn1, ffn2]);
+    assert_eq!(bytes, [qkv, append, heads[0], heads[1], heads[2], projection, ffn1, ffn2]);
     let load = report.load.link.as_ref().expect("the preset has one");
     assert_eq!((load.gb_per_s, load.to_hub_bytes), (64, report.load.bytes));
     assert_eq!(load.ns, report.load.bytes as f64 / 64.0);
