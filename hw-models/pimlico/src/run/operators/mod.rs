@@ -295,10 +295,11 @@ mod tests {
         };
         let of = |line: &str| parsed(line).arguments;
         let [attention, gemv] = ["run l3 attention", "run aim gemv --rows 1 --cols 1"].map(of);
-        let new = RunArguments::new("l3", "attention", false);
+        let own = parsed("run l3 attention").arguments.own;
+        let new = RunArguments::new(attention.system, own, "attention", false);
+        assert_eq!(gemv.own.words(&gemv), " --mode-change on");
         for given in [&attention, &gemv] {
             assert!(given.refresh == new.refresh && given.backend == new.backend);
-            assert!(given.mode_change == Switch::On && new.mode_change == Switch::On);
             assert_eq!((given.seed, &given.report), (new.seed, &new.report));
         }
         let default = "--model gpt-175b --context 2048 --distribution random";
