@@ -286,7 +286,7 @@ fn layers_roll_up() {
 fn a_layer_on_many_ranks_is_charged_the_refs_that_are_due() {
     let shape = presets()["llama-3.1-8b"].clone();
     let job = LayerJob { context: 1024, shape, ..job() };
-    let how = How { threads: 2, timing_only: true };
+    let how = How { timing_only: true, ..How::from(2) };
     let config = Config::ddr4_3200();
     let report = on((16, 2, 2), |ranks| operator::on_ranks(ranks, Options::default(), how, &job));
     let report = report.expect("it runs");
