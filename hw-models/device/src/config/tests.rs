@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-use super::{Config, ConfigError};
+use super::Config;
 use toml::{Table, Value};
 
 const DDR4: &str = include_str!("../../presets/ddr4-3200.toml");
