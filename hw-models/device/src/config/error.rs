@@ -4,7 +4,7 @@
 /// Why a preset is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    /// It is not the TOML of a [`Config`].
+    /// It is not the TOML of a [`Config`](super::Config).
     #[error("preset, line {line}: {message}")]
     Syntax {
         /// Line, counted from 1; of a missing key, that of the table that lacks it.

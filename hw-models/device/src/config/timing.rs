@@ -112,7 +112,7 @@ impl Timing {
     ///
     /// # Panics
     ///
-    /// If one does not fit: see [`Config::check_rank`].
+    /// If one does not fit: see [`Config::check_rank`](super::Config::check_rank).
     pub fn ports(&self) -> types::Timing {
         let byte = |tck: u64| tck.try_into().expect("checked with the configuration");
         types::Timing {
