@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How Rust sees a Verilated unit: a table of functions, and ports as 32-bit words.
+// How Rust sees a Verilated unit: a constant with functions, and ports as 32-bit words.
 //
 // Inputs and outputs are each one array of words. A port begins at a word of its own, its bit 0 being
 // bit 0 of that word; the ports stand in the order of the unit's declaration, probed registers
@@ -18,8 +18,10 @@
 #include "verilated_cov.h"
 #endif
 
+// What a library shows: everything else is its own.
+#define PIMLICO_SHOWN extern "C" __attribute__((visibility("default")))
+
 struct PimlicoUnit {
-  const char* name;
   // A new instance whose registers hold random bits.
   void* (*create)(uint64_t seed);
   void (*destroy)(void* instance);
@@ -38,7 +40,6 @@ struct PimlicoUnit {
 
 // A unit with two 16-bit operands and no registers, as several lanes in one module.
 struct PimlicoLanes {
-  const char* name;
   void* (*create)();
   void (*destroy)(void* instance);
   // results[i] becomes the result of a and b[i]. The count is a multiple of the number of lanes.
@@ -120,9 +121,8 @@ struct Instance {
 };
 
 template <typename Ports>
-constexpr PimlicoUnit unit(const char* name) {
+constexpr PimlicoUnit unit() {
   return {
-      name,
       [](uint64_t seed) -> void* { return new Instance<Ports>(seed); },
       [](void* instance) { delete static_cast<Instance<Ports>*>(instance); },
       [](void* instance, int active) {
@@ -180,9 +180,8 @@ struct LanesInstance {
 };
 
 template <typename Model>
-constexpr PimlicoLanes lanes(const char* name) {
+constexpr PimlicoLanes lanes() {
   return {
-      name,
       []() -> void* { return new LanesInstance<Model>; },
       [](void* instance) {
         delete static_cast<LanesInstance<Model>*>(instance);

@@ -4,7 +4,8 @@
 
 use crate::Function;
 use crate::arith::Golden;
-use crate::ffi::{self, LANES, PimlicoLanes};
+use crate::build;
+use crate::ffi::{LANES, PimlicoLanes};
 use pimlico_ports::Unit;
 use pimlico_units::arith::fast::{self, Level};
 use pimlico_units::arith::{
@@ -192,11 +193,19 @@ pub struct ExhaustiveOutcome {
 /// `progress` is told of each part of 1 that has been compared. A difference ends the run.
 ///
 /// None if the unit has registers, or operands of more than 16 bits.
+///
+/// # Panics
+///
+/// If the RTL cannot be made; see [`build::prepare`].
 pub fn run<B: Binary + Unit>(
     operands: Operands,
     progress: impl Fn(f64) + Sync,
 ) -> Option<ExhaustiveOutcome> {
-    let lanes = ffi::lanes(&B::name())?;
+    let unit = B::info();
+    if !build::has_lanes(&unit) {
+        return None;
+    }
+    let lanes = build::load_lanes(&unit).unwrap_or_else(|error| panic!("{error}"));
     let progress = |pairs| progress(pairs as f64 / operands.pairs() as f64);
     let subjects = || {
         let rtl: Subject = ("rtl", Box::new(Lanes::new(lanes)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! An arithmetic unit's RTL as a function of one or two 16-bit operands, chosen by name at run time.
 
-use crate::ffi::{self, PimlicoUnit};
+use crate::build;
+use crate::ffi::PimlicoUnit;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -17,7 +18,7 @@ impl Function {
     ///
     /// # Panics
     ///
-    /// If it was not Verilated, or has other ports.
+    /// If there is no such unit, its RTL cannot be made, or it has other ports.
     pub fn new(module: &str, variant: &str) -> Self {
         let units = pimlico_units::units();
         let name =
@@ -27,7 +28,7 @@ impl Function {
         assert!(declared.inputs.len() <= 2 && declared.inputs.iter().all(|port| port.width == 16));
         assert!(matches!(declared.outputs, [port] if port.width <= 32));
         assert!(declared.probes.is_empty());
-        let unit = ffi::unit(&name).expect("what is declared is Verilated");
+        let unit = build::load(declared).unwrap_or_else(|error| panic!("{error}")).unit;
         // SAFETY: `create` returns a new instance.
         let instance = NonNull::new(unsafe { (unit.create)(0) }).expect("`new` is never null");
         Self { unit, instance }

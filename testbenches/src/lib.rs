@@ -3,6 +3,7 @@
 //! port, every cycle, every bit; and both against the references of `golden`.
 //!
 //! * [`Rtl`]: Verilated instances of a unit, behind the interface that its models have.
+//! * [`build`]: the RTL of a unit, Verilated when it is first wanted.
 //! * [`Lockstep`]: model and RTL together; stops at the first difference.
 //! * [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model.
 //! * [`benches`](benches()): those of all units.
@@ -20,6 +21,7 @@ pub mod arith;
 pub mod bank;
 mod bench;
 mod benches;
+pub mod build;
 pub mod channel;
 pub mod cosim;
 pub mod coverage;

@@ -15,7 +15,7 @@ const HISTORY: usize = InputHistory::CYCLES;
 /// Instances of a unit, each as model and as RTL.
 ///
 /// In every cycle every bit of every output port and every probed register of every instance is compared,
-/// but for what [`Model::mark_open`] leaves open; the first difference is the error of
+/// but for what [`Model::mark_open`] leaves open, and registers that RTL of a user's own does not have; the first difference is the error of
 /// [`step`](Instances::step).
 pub struct Lockstep<M: Model> {
     models: Vec<M>,
@@ -105,6 +105,9 @@ impl<M: Model> Lockstep<M> {
     /// Takes what model `i` shows: its probes, and what is open before its edge.
     fn observe(&mut self, i: usize) {
         self.models[i].mark_open(&mut Open::none::<M>(&mut self.open));
+        if !self.rtl.has_probes() {
+            self.open[M::Out::WORDS..].fill(u32::MAX);
+        }
         self.models[i].probe().write(&mut self.observed[M::Out::WORDS..]);
     }
 

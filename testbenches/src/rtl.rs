@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Verilated instances of a unit.
 
+use crate::build::{self, Loaded};
 use crate::coverage::points::{self, Point};
-use crate::ffi::{self, PimlicoUnit};
 use crate::spool::Spool;
 use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
 use std::ffi::{CString, c_void};
@@ -15,7 +15,7 @@ use verilated::vcd::Vcd;
 
 /// Verilated instances of unit `U` that step together.
 pub struct Rtl<U: Unit> {
-    unit: &'static PimlicoUnit,
+    unit: Loaded,
     instances: Vec<NonNull<c_void>>,
     inputs: Vec<u32>,
     /// Ports and probes that the instances put out last, one instance after the other.
@@ -52,13 +52,12 @@ impl<U: Unit> Rtl<U> {
     ///
     /// # Panics
     ///
-    /// If the unit was not Verilated, that is, not listed in `pimlico_units::for_each_unit`.
+    /// If the RTL cannot be made; see [`build::prepare`].
     pub fn new(count: usize, seed: u64) -> Self {
-        let unit = ffi::unit(&U::name());
-        let unit = unit.unwrap_or_else(|| panic!("{} is not in the list of units", U::name()));
+        let unit = build::load(&U::info()).unwrap_or_else(|error| panic!("{error}"));
         let instances = (0..count as u64).map(|i| {
             // SAFETY: `create` returns a new instance.
-            let instance = unsafe { (unit.create)(seed.wrapping_add(i)) };
+            let instance = unsafe { (unit.unit.create)(seed.wrapping_add(i)) };
             NonNull::new(instance).expect("`new` does not return null")
         });
         let instances = instances.collect();
@@ -76,7 +75,7 @@ impl<U: Unit> Rtl<U> {
         let spool = Spool::create(file)?;
         let mut vcd = Vcd::default();
         // SAFETY: instance and waveform are live; the waveform is dropped before the instance.
-        unsafe { (self.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
+        unsafe { (self.unit.unit.trace)(self.instances[i].as_ptr(), vcd.0) };
         vcd.open(spool.path())?;
         self.tracing = Some(Tracing { vcd, file: spool, instance: i, window, cycle: 0 });
         Ok(())
@@ -95,7 +94,7 @@ impl<U: Unit> Rtl<U> {
     ///
     /// If the RTL was not built for it; see [`coverage::AVAILABLE`](crate::coverage::AVAILABLE).
     pub fn coverage(&self) -> io::Result<Vec<Point>> {
-        let write = self.unit.coverage.expect("a build with the feature `coverage`");
+        let write = self.unit.unit.coverage.expect("a build with the feature `coverage`");
         let file = tempfile::NamedTempFile::new()?;
         let name = CString::new(file.path().as_os_str().as_bytes())?;
         // SAFETY: the instance is live, the name ends with a zero byte.
@@ -112,7 +111,7 @@ impl<U: Unit> Rtl<U> {
         // the same declaration, reads and writes.
         unsafe {
             let instance = self.instances[i].as_ptr();
-            (self.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
+            (self.unit.unit.settle)(instance, self.inputs.as_ptr(), outputs.as_mut_ptr());
         }
     }
 
@@ -129,7 +128,7 @@ impl<U: Unit> Rtl<U> {
     /// The second half: the rising edge of the clock. Whether all assertions in the RTL hold.
     fn edge(&mut self, i: usize) -> bool {
         // SAFETY: the instance is live.
-        unsafe { (self.unit.edge)(self.instances[i].as_ptr()) == 0 }
+        unsafe { (self.unit.unit.edge)(self.instances[i].as_ptr()) == 0 }
     }
 
     /// What an assertion in instance `i` that fails is reported as. Verilator has written its name to
@@ -145,6 +144,11 @@ impl<U: Unit> Rtl<U> {
             rtl: "failed; see standard error for its file and name".to_owned(),
             ..Default::default()
         })
+    }
+
+    /// Whether it has the probed registers. RTL of a user's own need not; they are 0 then.
+    pub(crate) fn has_probes(&self) -> bool {
+        self.unit.has_probes
     }
 
     /// The probed registers of instance `i`, as they stood before the last edge.
@@ -195,8 +199,8 @@ impl<U: Unit> Instances<U> for Rtl<U> {
         for instance in &self.instances {
             // SAFETY: the instance is live.
             unsafe {
-                (self.unit.reset)(instance.as_ptr(), 1);
-                (self.unit.reset)(instance.as_ptr(), 0);
+                (self.unit.unit.reset)(instance.as_ptr(), 1);
+                (self.unit.unit.reset)(instance.as_ptr(), 0);
             }
         }
         self.cycle = 0;
@@ -220,7 +224,7 @@ impl<U: Unit> Drop for Rtl<U> {
         let _ = self.finish_trace(); // the waveform refers to an instance
         for instance in &self.instances {
             // SAFETY: the instance is live, and not used again.
-            unsafe { (self.unit.destroy)(instance.as_ptr()) };
+            unsafe { (self.unit.unit.destroy)(instance.as_ptr()) };
         }
     }
 }

@@ -25,6 +25,8 @@ mod schema;
 mod spd;
 mod sweep;
 mod usage;
+#[cfg(feature = "rtl")]
+mod verilated;
 mod workloads;
 
 use clap::error::ErrorKind;

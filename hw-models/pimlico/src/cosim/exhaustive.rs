@@ -2,7 +2,7 @@
 //! All operands of arithmetic units: oracle against model against RTL.
 
 use super::CosimArguments;
-use super::duts::{self, Dut};
+use super::duts::Dut;
 use crate::failure::Failure;
 use crate::output::{self, Page, grouped};
 use crate::schema::Kind;
@@ -45,11 +45,11 @@ struct DifferenceDocument {
 }
 
 /// Compares the chosen units, one after the other, each on all cores.
-pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
+pub fn compare(arguments: &CosimArguments, duts: Vec<Dut>) -> Result<(), Failure> {
     let operands = if arguments.exhaustive { Operands::All } else { Operands::Stratified };
     let mut outcomes = Vec::new();
     let mut left_out = Vec::new();
-    for dut in duts::chosen(arguments) {
+    for dut in duts {
         let bar = output::progress(PARTS, &dut.name);
         match (dut.bench.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
             Some(outcome) => outcomes.push((dut, outcome)),

@@ -7,6 +7,7 @@ mod coverage;
 mod duts;
 #[cfg(feature = "rtl")]
 mod exhaustive;
+mod own;
 #[cfg(feature = "rtl")]
 mod random;
 
@@ -24,6 +25,7 @@ Examples:
   pimlico cosim bank_pu: --cycles 100000 --vcd waves
   pimlico cosim --all --cycles 20000
   pimlico cosim fp_add: --exhaustive
+  pimlico cosim fp_mul: --rtl my --module my_mul    your own RTL of the same ports
   pimlico cosim --list                              units, parameters, ports"))]
 #[cfg_attr(not(feature = "rtl"), allow(dead_code))]
 pub struct CosimArguments {
@@ -57,6 +59,8 @@ pub struct CosimArguments {
     /// build for it, see `scripts/coverage`
     #[arg(long, conflicts_with_all = ["exhaustive", "stratified"])]
     coverage: bool,
+    #[command(flatten)]
+    own: own::OwnArguments,
     /// Folder for the waveforms of a failure, and for what `--coverage` has not seen reached
     #[arg(long, default_value = "pimlico-report", value_name = "DIR")]
     report: PathBuf,
@@ -104,10 +108,12 @@ fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
                 .to_owned(),
         ));
     }
+    let duts = duts::chosen(arguments);
+    arguments.own.choose(duts.len())?;
     if arguments.exhaustive || arguments.stratified {
-        exhaustive::compare(arguments)
+        exhaustive::compare(arguments, duts)
     } else {
-        random::compare(arguments)
+        random::compare(arguments, &duts)
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::CosimArguments;
 use super::coverage::{self, CoverageDocument};
-use super::duts::{self, Dut};
+use super::duts::Dut;
 use crate::failure::Failure;
 use crate::files::OutputFolder;
 use crate::output::{self, Table, grouped};
 use crate::schema::Kind;
+use crate::verilated;
 use pimlico_testbenches::cosim::{CosimOutcome, Failure as CosimFailure, MismatchReport};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -49,13 +50,13 @@ struct MismatchDocument {
 }
 
 /// Compares the chosen units, on all cores.
-pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
-    let duts = duts::chosen(arguments);
+pub fn compare(arguments: &CosimArguments, duts: &[Dut]) -> Result<(), Failure> {
     if arguments.cycles == 0 {
         return Err(Failure::Input("--cycles 0: nothing would be compared".to_owned()));
     }
     let waves = arguments.vcd.as_deref().map(OutputFolder::open).transpose()?;
     OutputFolder::open(&arguments.report)?; // where a mismatch is shown
+    verilated::prepare(&duts.iter().map(|dut| &dut.bench.unit).collect::<Vec<_>>())?;
     write_waves(duts.iter().map(|dut| (dut, None)).collect(), arguments, waves.as_ref())?;
     let bar = output::progress(arguments.cycles * duts.len() as u64, "cycles");
     let progress = |cycles, failed: Option<String>| {
@@ -73,9 +74,9 @@ pub fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     let failed = duts.iter().zip(cycles).filter(|(_, cycle)| cycle.is_some());
     write_waves(failed.collect(), arguments, waves.as_ref())?;
     waves.map_or(Ok(()), OutputFolder::whole)?;
-    coverage::write_missing(&duts, &outcomes, &arguments.report)?;
-    let document = document(&duts, &outcomes, arguments);
-    output::report(arguments.format, (Kind::Cosim, &document), &table(&duts, &outcomes).into())?;
+    coverage::write_missing(duts, &outcomes, &arguments.report)?;
+    let document = document(duts, &outcomes, arguments);
+    output::report(arguments.format, (Kind::Cosim, &document), &table(duts, &outcomes).into())?;
     let failures: Vec<_> = duts
         .iter()
         .zip(&outcomes)
@@ -158,7 +159,8 @@ fn mismatch(report: &MismatchReport, again: String) -> MismatchDocument {
 
 /// The command that fails in the same way, and no later.
 fn again(dut: &Dut, outcome: &CosimOutcome, arguments: &CosimArguments) -> String {
-    format!("pimlico cosim {} --seed {} --cycles {}", dut.name, arguments.seed, outcome.cycles)
+    let CosimArguments { seed, own, .. } = arguments;
+    format!("pimlico cosim {} --seed {seed} --cycles {}{}", dut.name, outcome.cycles, own.words())
 }
 
 fn describe(report: &MismatchReport, again: &str) -> String {

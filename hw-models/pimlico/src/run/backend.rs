@@ -39,6 +39,9 @@ impl Backend {
     #[cfg(feature = "rtl")]
     pub(super) fn instances<M: Model>(self, seed: u64) -> Result<Box<dyn Instances<M>>, Failure> {
         use pimlico_testbenches::{Lockstep, Rtl};
+        if matches!(self, Self::Rtl | Self::Lockstep) {
+            crate::verilated::prepare(&[&M::info()])?;
+        }
         Ok(match self {
             Self::Fast | Self::Model => Box::new(Models::new(1)),
             Self::Rtl => Box::new(Rtl::new(1, seed)),

@@ -5,13 +5,17 @@
 //! from Verilator, which elaborates a module that prints them, so that whatever the package computes them
 //! from is the same as in the RTL.
 
-use crate::source::{self, Typedef};
+use super::source::{self, Typedef};
 use pimlico_ports::{PortInfo, Shape, UnitInfo};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, iter};
+
+#[cfg(test)]
+#[path = "package_tests.rs"]
+mod tests;
 
 /// File of the package.
 const FILE: &str = "pimlico_pkg.sv";

@@ -8,9 +8,10 @@
 //! The design sees a module of the same name, in place of the one in the RTL, that chooses a library by its
 //! parameters. A library's ports are vectors: the wrapper that Verilator makes has no types of a package.
 
-use crate::binding::{self, identifier};
-use crate::inputs::Sources;
-use crate::verilate::Module;
+use super::BuildError;
+use super::binding::{self, identifier};
+use super::inputs::Sources;
+use super::verilate::Module;
 use pimlico_ports::{PortInfo, Unit, UnitInfo};
 use pimlico_units::arith::{Binary16, Binary32};
 use pimlico_units::bank::TreePu;
@@ -34,53 +35,45 @@ tracing_off -file "*/arith/*.sv"
 "#;
 
 /// Of a module that has others many times: they are compiled once each.
-const CONFIGURATION: &str = r#"`verilator_config
-no_inline -module "bank_pu"
-tracing_off -file "*"
-"#;
-/// Of one that has not.
-const PLAIN: &str = "`verilator_config\ntracing_off -file \"*\"\n";
+const NO_INLINE: &str = "no_inline -module \"bank_pu\"\n";
 
 /// A library: a set of parameters of the module.
 pub struct Library {
     unit: UnitInfo,
-    /// Its name, and that of its folder.
+    /// Its name, and that of its wrapper, `NAME.sv`.
     pub name: String,
-    /// The module with flat ports around the one of the RTL, and its file.
+    /// The module with flat ports around the one of the RTL.
     top: String,
-    flat: PathBuf,
 }
 
-/// The libraries that designs use: chips with each format of sums, PUs of an AiM.
-pub fn libraries(designs: &[UnitInfo], out: &Path) -> Vec<Library> {
+/// The libraries that `design` uses: chips with each format of sums, PUs of an AiM.
+pub fn libraries(design: &str) -> Vec<Library> {
     let units =
         [PimChip::<Binary16>::info(), PimChip::<Binary32>::info(), TreePu::<Binary16>::info()];
-    let is_used = |unit: &UnitInfo| designs.iter().any(|it| of(it.module) == Some(unit.module));
+    let is_used = |unit: &UnitInfo| of(design) == Some(unit.module);
     let library = |unit: UnitInfo| {
         // Verilator refuses two underscores in a row.
         let name = format!("{}_library", identifier(&unit).replace("__", "_"));
-        let top = format!("{name}_flat");
-        let flat = out.join(format!("{top}.sv"));
-        Library { unit, name, top, flat }
+        Library { unit, top: format!("{name}_flat"), name }
     };
     units.into_iter().filter(is_used).map(library).collect()
 }
 
 impl Library {
-    /// How Verilator makes it, and in which folder.
-    pub fn job(&self, sources: &Sources) -> Result<(Module<'_>, String), String> {
-        crate::write(&self.flat, self.flat());
-        let mut sources = sources.of(self.unit.module)?;
-        sources.push(self.flat.clone());
-        let module = Module {
+    /// How Verilator makes it.
+    pub fn module(&self, sources: &Sources) -> Result<Module<'_>, BuildError> {
+        let repeats = if self.repeats() { NO_INLINE } else { "" };
+        Ok(Module {
             name: self.top.clone(),
-            configuration: if self.repeats() { CONFIGURATION } else { PLAIN }.to_owned(),
+            prefix: self.name.clone(),
+            configuration: format!("{repeats}tracing_off -file \"*\"\n"),
             repeats: self.repeats(),
             library: Some(&self.name),
-            sources,
+            sources: sources.of(self.unit.module)?,
+            generated: vec![(format!("{}.sv", self.top), self.flat())],
+            is_own: sources.has_own(),
             ..Default::default()
-        };
-        Ok((module, self.name.clone()))
+        })
     }
 
     /// Whether it has another module many times.
@@ -100,30 +93,25 @@ impl Library {
         )
     }
 
-    /// One translation unit: what Verilator has made.
-    pub fn translation_unit(&self, dir: &Path) -> String {
-        format!("{}#include \"{}.cpp\"\n", binding::includes(dir), self.name)
+    /// One translation unit: what Verilator has made in `folder`.
+    pub fn translation_unit(&self, folder: &Path) -> Result<String, BuildError> {
+        Ok(format!("{}#include \"{}.cpp\"\n", binding::includes(folder)?, self.name))
     }
 }
 
-/// The sources of the design `top` that uses `libraries`, in place of those of the module.
-pub fn sources(
-    top: &str,
-    sources: &Sources,
-    libraries: &[Library],
-    out: &Path,
-) -> Result<Vec<PathBuf>, String> {
-    let module = of(top).unwrap_or_default();
-    let libraries: Vec<_> = libraries.iter().filter(|it| it.unit.module == module).collect();
-    let chooser = out.join(format!("{module}_chosen_library.sv"));
-    crate::write(&chooser, choose(&libraries));
-    let wrappers = libraries.iter().map(|it| out.join(&it.name).join(format!("{}.sv", it.name)));
-    let own = sources.of_without(top, module)?;
-    Ok(own.into_iter().chain(wrappers).chain([chooser]).collect())
+/// The sources of the design `top`, but for the module of which it uses libraries.
+pub fn sources_of(top: &str, sources: &Sources) -> Result<Vec<PathBuf>, BuildError> {
+    sources.of_without(top, of(top).unwrap_or_default())
+}
+
+/// What stands in place of that module, with the name of its file.
+pub fn chooser(libraries: &[Library]) -> Option<(String, String)> {
+    let module = libraries.first()?.unit.module;
+    Some((format!("{module}_chosen_library.sv"), choose(libraries)))
 }
 
 /// The module in place of the RTL's.
-fn choose(libraries: &[&Library]) -> String {
+fn choose(libraries: &[Library]) -> String {
     let Some(Library { unit, .. }) = libraries.first() else { return String::new() };
     let module = unit.module;
     let parameters: Vec<String> =

@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! The build's comparison of the structs and enums of the RTL's package with those of `hw-models`.
-#![cfg(feature = "rtl")]
-
-#[path = "../build/package.rs"]
-mod package;
-#[path = "../build/source.rs"]
-mod source;
-
+//! The comparison of the structs and enums of the RTL's package with those of `hw-models`.
 use pimlico_dpa::clock::Gear;
 use pimlico_ports::{PortInfo, Shape, Signal, U, UnitInfo};
 use std::fs;
@@ -108,7 +101,7 @@ fn compare(texts: &[(&str, String)], units: &[UnitInfo], others: &[Shape]) -> Ve
         file
     };
     let sources: Vec<PathBuf> = texts.iter().map(write).collect();
-    package::differences(units, others, &sources, folder.path()).expect("verilator accepts it")
+    super::differences(units, others, &sources, folder.path()).expect("verilator accepts it")
 }
 
 #[test]

@@ -4,9 +4,10 @@
 //! The arithmetic has benches of its own, so that it does not count in the units that use it: what a
 //! multiplier has seen inside a bank PU says little beside what its own bench puts through it.
 
-use crate::verilate::has_rank;
+use super::inputs::Sources;
+use super::verilate::has_rank;
 use pimlico_ports::UnitInfo;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Whether coverage was asked for.
 pub const COUNTED: bool = cfg!(feature = "coverage");
@@ -33,8 +34,11 @@ const UNREACHABLE: &[Unreachable] = &[
 /// # Panics
 ///
 /// If a branch that is known as unreachable has gone from its file.
-pub fn left_out(unit: &UnitInfo, sources: &[PathBuf]) -> String {
-    let own = sources.iter().find(|file| file.file_stem().is_some_and(|stem| stem == unit.module));
+pub fn left_out(unit: &UnitInfo, sources: &Sources) -> String {
+    let own = sources
+        .files()
+        .iter()
+        .find(|file| file.file_stem().is_some_and(|stem| stem == unit.module));
     let is_arithmetic = own.and_then(|file| file.parent()).is_some_and(is_arithmetic);
     if !COUNTED {
         return String::new();
@@ -49,9 +53,8 @@ pub fn left_out(unit: &UnitInfo, sources: &[PathBuf]) -> String {
     checkers + &off("*/arith/*.sv") + &off("*/prim/pipe.sv")
 }
 
-fn line_off(sources: &[PathBuf], file: &str, text: &str) -> String {
-    let path = sources.iter().find(|path| path.ends_with(file));
-    let source = path.map(|path| std::fs::read_to_string(path).expect("just found"));
+fn line_off(sources: &Sources, file: &str, text: &str) -> String {
+    let source = sources.text(file);
     let line = source.and_then(|source| source.lines().position(|line| line.trim() == text));
     let line = line.unwrap_or_else(|| panic!("{file} has no line \"{text}\"")) + 1;
     format!("coverage_off -file \"*/{file}\" -lines {line}-{line}\n")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The C++ that binds a Verilated module: see `shim/pimlico.h` for what it implements.
 
+use super::BuildError;
+use super::verilate::has_rank;
 use pimlico_ports::{PortInfo, UnitInfo};
 use std::fmt::Write;
 use std::path::Path;
@@ -10,11 +12,11 @@ pub fn identifier(unit: &UnitInfo) -> String {
     unit.name.replace(':', "__")
 }
 
-/// What stands before the names of the probed registers in Verilator's root class.
-pub fn scope(unit: &UnitInfo) -> String {
+/// What stands before the names of the probed registers in Verilator's root class; `top` is the module.
+pub fn scope(unit: &UnitInfo, top: &str) -> String {
     match unit.probed.1 {
-        "" => format!("{}__DOT__", unit.module),
-        path => format!("{}__DOT__{path}__DOT__", unit.module),
+        "" => format!("{top}__DOT__"),
+        path => format!("{top}__DOT__{path}__DOT__"),
     }
 }
 
@@ -23,10 +25,16 @@ fn is_clock(port: &PortInfo) -> bool {
     port.name.starts_with("clk_") && port.name.ends_with("_i")
 }
 
-/// One translation unit: Verilator's output for the unit and its binding.
-pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
+/// One translation unit: Verilator's output for module `top` in `folder`, and the binding as a unit; without registers
+/// to probe their words are 0.
+pub fn translation_unit(
+    unit: &UnitInfo,
+    top: &str,
+    has_probes: bool,
+    folder: &Path,
+) -> Result<String, BuildError> {
     let name = identifier(unit);
-    let mut text = includes(dir);
+    let mut text = includes(folder)?;
     let class = format!("V{name}");
     let ports = |ports: &[PortInfo], call: &str, of: &str| {
         ports
@@ -48,9 +56,10 @@ pub fn translation_unit(unit: &UnitInfo, dir: &Path) -> String {
     let clocks = each_clock(&|clock| format!("    CData {clock} = 0;\n"));
     let lower = each_clock(&|clock| format!("    top.{clock} = 0;\n"));
     let raise = each_clock(&|clock| format!("    top.{clock} = clocks.{clock};\n"));
-    let memories = crate::verilate::has_rank(unit.module);
+    let memories = has_rank(unit.module);
     let outputs = ports(unit.outputs, "pimlico::put", "");
-    let probes = ports(unit.probes, "pimlico::put", &format!("rootp->{}", scope(unit)));
+    let probes = if has_probes { unit.probes } else { &[] };
+    let probes = ports(probes, "pimlico::put", &format!("rootp->{}", scope(unit, top)));
     let _ = write!(
         text,
         r#"#include "pimlico.h"
@@ -73,39 +82,20 @@ struct Ports {{
 }};
 }}  // namespace
 
-extern "C" const PimlicoUnit pimlico_unit_{name} = pimlico::unit<Ports>("{}");
-"#,
-        unit.name
-    );
-    text
-}
-
-/// Includes what Verilator generated in `dir`.
-pub fn includes(dir: &Path) -> String {
-    let mut generated: Vec<String> = std::fs::read_dir(dir)
-        .expect("verilator wrote there")
-        .map(|entry| entry.expect("a readable folder").file_name().to_string_lossy().into_owned())
-        .filter(|file| file.starts_with('V') && file.ends_with(".cpp"))
-        .collect();
-    generated.sort();
-    generated.iter().map(|file| format!("#include \"{file}\"\n")).collect()
-}
-
-/// The table of all units.
-pub fn table(units: &[UnitInfo]) -> String {
-    let names: Vec<String> = units.iter().map(identifier).collect();
-    let declarations: String = names
-        .iter()
-        .map(|n| format!("extern \"C\" const PimlicoUnit pimlico_unit_{n};\n"))
-        .collect();
-    let entries: String = names.iter().map(|n| format!("    &pimlico_unit_{n},\n")).collect();
-    format!(
-        r#"#include "pimlico.h"
-
-{declarations}
-extern "C" const PimlicoUnit* const pimlico_units[] = {{
-{entries}    nullptr,
-}};
+PIMLICO_SHOWN const PimlicoUnit pimlico_unit = pimlico::unit<Ports>();
 "#
-    )
+    );
+    Ok(text)
+}
+
+/// Includes what Verilator generated in `folder`.
+pub fn includes(folder: &Path) -> Result<String, BuildError> {
+    let failed = BuildError::file(folder);
+    let entries = std::fs::read_dir(folder).map_err(&failed)?;
+    let names =
+        entries.map(|entry| Ok(entry.map_err(&failed)?.file_name().to_string_lossy().into_owned()));
+    let mut generated = names.collect::<Result<Vec<String>, BuildError>>()?;
+    generated.retain(|file| file.starts_with('V') && file.ends_with(".cpp"));
+    generated.sort();
+    Ok(generated.iter().map(|file| format!("#include \"{file}\"\n")).collect())
 }

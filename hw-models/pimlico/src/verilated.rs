@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+//! The RTL that a command wants, made before it begins.
+
+use crate::failure::Failure;
+use crate::output;
+use pimlico_ports::UnitInfo;
+use pimlico_testbenches::build::{self, BuildError};
+use rayon::prelude::*;
+
+/// Makes the RTL of units that has not been made before, on all cores.
+pub fn prepare(units: &[&UnitInfo]) -> Result<(), Failure> {
+    let wanted: Vec<_> = units.iter().filter(|unit| !build::is_made(unit)).collect();
+    let bar = output::progress(wanted.len() as u64, "Verilating, once for this RTL:");
+    let made = wanted.par_iter().try_for_each(|unit| {
+        bar.set_message(format!("Verilating {}, once for this RTL:", unit.name));
+        build::prepare(unit).map(|()| bar.inc(1))
+    });
+    bar.finish_and_clear();
+    // What is there has to be loaded.
+    made.and_then(|()| units.iter().try_for_each(|unit| build::prepare(unit)))?;
+    Ok(())
+}
+
+impl From<BuildError> for Failure {
+    fn from(error: BuildError) -> Self {
+        Self::Input(error.to_string())
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//! The C++ compiler.
+
+use super::BuildError;
+use super::cache::Digest;
+use super::coverage;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// What Verilated code includes of ours.
+const SHIM: (&str, &str) = ("pimlico.h", include_str!("../../shim/pimlico.h"));
+
+/// Verilator's sources for the time of the run, beside those of coverage.
+const RUNTIME: [&str; 4] =
+    ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"];
+
+/// The compiler that `CXX` names, or `c++`, with the flags of `CXXFLAGS` before its own.
+pub struct Compiler {
+    program: OsString,
+    version: String,
+    flags: Vec<String>,
+    /// Verilator's headers and sources.
+    include: PathBuf,
+}
+
+impl Compiler {
+    /// Finds it.
+    pub fn find(include: &Path) -> Result<Self, BuildError> {
+        let program = env::var_os("CXX").unwrap_or_else(|| "c++".into());
+        let output = Command::new(&program).arg("--version").output();
+        let output = output.map_err(|e| {
+            let name = program.to_string_lossy();
+            BuildError::Tool(format!(
+                "cannot run {name} ({e}): install a C++ compiler with `apt-get install g++`"
+            ))
+        })?;
+        let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        // A debug build simulates less than is compiled for it: at -O1 that takes half the time. So does the C++ that
+        // counts, which is the larger by far.
+        let is_quick = cfg!(debug_assertions) || coverage::COUNTED;
+        let own = env::var("CXXFLAGS").unwrap_or_default();
+        let mut flags: Vec<String> = own.split_whitespace().map(str::to_owned).collect();
+        flags.push(if is_quick { "-O1" } else { "-O2" }.to_owned());
+        let fixed = ["-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-DVM_TRACE=1"];
+        flags.extend(fixed.map(str::to_owned));
+        // What Verilated code prints, a failed assertion for instance, goes to standard error.
+        flags.push("-DVL_PRINTF(...)=fprintf(stderr,__VA_ARGS__)".to_owned());
+        if coverage::COUNTED {
+            flags.push("-DVM_COVERAGE=1".to_owned());
+        }
+        Ok(Self { program, version, flags, include: include.to_owned() })
+    }
+
+    /// What its output depends on beside its input.
+    pub fn add_to(&self, digest: Digest) -> Digest {
+        let digest = digest.add(self.program.as_encoded_bytes()).add(&self.version);
+        self.flags.iter().fold(digest, Digest::add).add(SHIM.1)
+    }
+
+    /// Verilator's run time, as objects in `folder`.
+    pub fn runtime(&self, folder: &Path) -> Result<(), BuildError> {
+        let counts = coverage::COUNTED.then_some("verilated_cov.cpp");
+        for source in RUNTIME.into_iter().chain(counts) {
+            let object = folder.join(source).with_extension("o");
+            self.object(&self.include.join(source), &object, "Verilator's run time")?;
+        }
+        Ok(())
+    }
+
+    /// An object of a source, which may include the files beside it.
+    pub fn object(&self, source: &Path, object: &Path, name: &str) -> Result<(), BuildError> {
+        let mut command = self.command(source)?;
+        command.arg("-c").arg(source).arg("-o").arg(object);
+        run(command, name)
+    }
+
+    /// A shared library of a source and objects.
+    pub fn library(
+        &self,
+        source: &Path,
+        objects: &[PathBuf],
+        library: &Path,
+        name: &str,
+    ) -> Result<(), BuildError> {
+        let mut command = self.command(source)?;
+        command.args(["-shared", "-pthread", "-Wl,-Bsymbolic"]);
+        command.arg(source).args(objects).arg("-o").arg(library);
+        run(command, name)
+    }
+
+    fn command(&self, source: &Path) -> Result<Command, BuildError> {
+        let mut command = Command::new(&self.program);
+        command.args(&self.flags).arg("-I").arg(&self.include);
+        command.arg("-I").arg(self.include.join("vltstd"));
+        if let Some(folder) = source.parent().filter(|folder| **folder != self.include) {
+            let shim = folder.join(SHIM.0);
+            fs::write(&shim, SHIM.1).map_err(BuildError::file(&shim))?;
+            command.arg("-I").arg(folder);
+        }
+        Ok(command)
+    }
+}
+
+/// The objects in a folder.
+pub fn objects(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+    let failed = BuildError::file(folder);
+    let entries = fs::read_dir(folder).map_err(&failed)?;
+    let files = entries.map(|entry| Ok(entry.map_err(&failed)?.path()));
+    let mut files = files.collect::<Result<Vec<PathBuf>, BuildError>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "o"));
+    files.sort();
+    Ok(files)
+}
+
+fn run(mut command: Command, name: &str) -> Result<(), BuildError> {
+    let tool = command.get_program().to_string_lossy().into_owned();
+    let output = command.output();
+    let output = output.map_err(|error| BuildError::Tool(format!("cannot run {tool}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let first = text.lines().find(|line| line.contains("error")).or(text.lines().next());
+    let message = first.unwrap_or("it says nothing").to_owned();
+    Err(BuildError::Refused { tool, name: name.to_owned(), message })
+}

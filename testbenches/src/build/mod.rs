@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+//! The RTL of a unit as a shared library, made when it is first wanted, and kept.
+//!
+//! ```text
+//! sources, parameters ──▶ Verilator ──▶ C++ ──┬──▶ compiler ──▶ unit.so ──▶ loaded
+//! declaration of the unit ──▶ binding ────────┘
+//! ```
+//!
+//! The structs and enums of the models are checked against the RTL's package, and a unit's ports and probed registers
+//! against its declaration; the binding moves all of them at once. What is made stands in a [`cache`] under a digest of
+//! all that it was made from, so that every program and every checkout with the same RTL shares it.
+
+mod binding;
+mod cache;
+mod compiler;
+mod coverage;
+mod error;
+mod header;
+mod inputs;
+mod lanes;
+mod library;
+mod own;
+mod package;
+mod source;
+mod verilate;
+mod workshop;
+
+pub use error::BuildError;
+pub use own::Own;
+
+use crate::ffi::{PimlicoLanes, PimlicoUnit};
+use pimlico_ports::UnitInfo;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use workshop::Workshop;
+
+/// A unit whose library is loaded.
+#[derive(Clone, Copy)]
+pub(crate) struct Loaded {
+    pub unit: &'static PimlicoUnit,
+    /// Whether it has the registers that the model's are compared with. A user's own RTL need not have them.
+    pub has_probes: bool,
+}
+
+/// Lets the units be made of RTL of the user's own, in place of the built-in one.
+///
+/// # Errors
+///
+/// If one has been made, or been asked for, before.
+pub fn use_own(own: Own) -> Result<(), BuildError> {
+    OWN.set(own).map_err(|_| BuildError::Late)
+}
+
+/// Makes the RTL of a unit, if it is not there, and loads it.
+///
+/// # Errors
+///
+/// If a tool is missing or refuses the RTL, if the RTL has other ports than the model, or if the cache cannot be written.
+pub fn prepare(unit: &UnitInfo) -> Result<(), BuildError> {
+    load(unit).map(drop)
+}
+
+/// Whether [`prepare`] has nothing to make. What is in the way of making it is no error here.
+pub fn is_made(unit: &UnitInfo) -> bool {
+    workshop().is_ok_and(|workshop| workshop.has(unit))
+}
+
+/// Whether there is the RTL of several lanes of a unit side by side.
+pub(crate) fn has_lanes(unit: &UnitInfo) -> bool {
+    lanes::has(unit)
+}
+
+static OWN: OnceLock<Own> = OnceLock::new();
+
+fn workshop() -> Result<&'static Workshop, BuildError> {
+    static WORKSHOP: OnceLock<Result<Workshop, BuildError>> = OnceLock::new();
+    WORKSHOP.get_or_init(|| Workshop::open(OWN.get())).as_ref().map_err(Clone::clone)
+}
+
+/// What is made once for each name in a process, whoever asks first.
+struct Once<T: 'static>(Mutex<Option<Made<T>>>);
+
+type Made<T> = HashMap<String, Arc<OnceLock<Result<T, BuildError>>>>;
+
+impl<T: Copy> Once<T> {
+    fn get(
+        &self,
+        name: &str,
+        make: impl FnOnce() -> Result<T, BuildError>,
+    ) -> Result<T, BuildError> {
+        let place = {
+            let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            made.get_or_insert_default().entry(name.to_owned()).or_default().clone()
+        };
+        place.get_or_init(make).clone()
+    }
+}
+
+/// The RTL of a unit.
+pub(crate) fn load(unit: &UnitInfo) -> Result<Loaded, BuildError> {
+    static UNITS: Once<Loaded> = Once(Mutex::new(None));
+    UNITS.get(&unit.name, || {
+        let (library, has_probes) = workshop()?.unit(unit)?;
+        // SAFETY: the library was made for this declaration, with the binding's types.
+        let unit = unsafe { symbol::<PimlicoUnit>(&library, b"pimlico_unit\0") }?;
+        Ok(Loaded { unit, has_probes })
+    })
+}
+
+/// Lanes of a unit that [has](has_lanes) them.
+pub(crate) fn load_lanes(unit: &UnitInfo) -> Result<&'static PimlicoLanes, BuildError> {
+    static LANES: Once<&'static PimlicoLanes> = Once(Mutex::new(None));
+    LANES.get(&unit.name, || {
+        let library = workshop()?.lanes(unit)?;
+        // SAFETY: as above.
+        unsafe { symbol(&library, b"pimlico_lanes\0") }
+    })
+}
+
+/// A constant of a library, which stays loaded.
+///
+/// # Safety
+///
+/// The library has a constant of that name and type; what it runs when it is loaded is sound.
+unsafe fn symbol<T>(library: &Path, name: &[u8]) -> Result<&'static T, BuildError> {
+    let failed = |error: libloading::Error| BuildError::Load {
+        library: library.to_owned(),
+        message: error.to_string(),
+    };
+    // SAFETY: as the caller promises.
+    unsafe {
+        let opened = libloading::Library::new(library).map_err(failed)?;
+        let constant: *const T = *opened.get::<*const T>(name).map_err(failed)?;
+        std::mem::forget(opened);
+        Ok(&*constant)
+    }
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+//! Where libraries are made: tools, sources and cache together.
+
+use super::cache::{Cache, Digest};
+use super::compiler::{self, Compiler};
+use super::header::Verilated;
+use super::inputs::Sources;
+use super::library::Library;
+use super::own::Own;
+use super::verilate::{self, Module, Verilator};
+use super::{BuildError, binding, coverage, lanes, library, package};
+use pimlico_ports::UnitInfo;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The built-in RTL.
+const BUILT_IN: pimlico_rtl::Sources = pimlico_rtl::sources!();
+
+/// What has a say in the C++ that is compiled, beside its inputs: our generators.
+const GENERATORS: [&str; 6] = [
+    include_str!("binding.rs"),
+    include_str!("compiler.rs"),
+    include_str!("lanes.rs"),
+    include_str!("library.rs"),
+    include_str!("verilate.rs"),
+    include_str!("workshop.rs"),
+];
+
+/// The one file that is compiled. It includes the others.
+const SOURCE: &str = "all.cpp";
+/// A unit's library in its folder.
+const LIBRARY: &str = "unit.so";
+/// There if a unit has its probed registers.
+const PROBES: &str = "probes";
+
+/// Tools, sources and cache.
+pub struct Workshop {
+    verilator: Verilator,
+    compiler: Compiler,
+    sources: Sources,
+    cache: Cache,
+    own: Option<Own>,
+    /// Verilator's run time, compiled.
+    runtime: PathBuf,
+}
+
+impl Workshop {
+    /// With the built-in RTL, or the user's own. The types of its package are those of the models.
+    pub fn open(own: Option<&Own>) -> Result<Self, BuildError> {
+        let verilator = Verilator::find()?;
+        let compiler = Compiler::find(&verilator.include())?;
+        let cache = Cache::open()?;
+        let sources = match own {
+            Some(own) if own.is_tree() => {
+                let root = own.root()?;
+                Sources::read(&root, Sources::listed(&root)?, &[])?
+            }
+            own => {
+                let folder = built_in(&cache)?;
+                let files = own.map(Own::files).transpose()?.unwrap_or_default();
+                Sources::read(&folder, Sources::listed(&folder)?, &files)?
+            }
+        };
+        let digest = compiler.add_to(verilator.add_to(Digest::default())).add(GENERATORS[1]);
+        let runtime = cache.product("verilated", &digest, |folder| compiler.runtime(folder))?;
+        let own = own.cloned();
+        let workshop = Self { verilator, compiler, sources, cache, own, runtime };
+        workshop.check_types()?;
+        Ok(workshop)
+    }
+
+    /// Compares the structs and enums of the package with those of the models. Once for what is the same.
+    fn check_types(&self) -> Result<(), BuildError> {
+        if self.sources.has_own() {
+            return Ok(()); // a port's width is compared in any case
+        }
+        let units = pimlico_units::units();
+        let declared = format!("{units:?} {:?}", pimlico_units::TYPES);
+        let files = self.sources.files();
+        let digest = self.verilator.add_to(Digest::default()).add(declared);
+        let digest = files.iter().fold(digest, |digest, file| self.sources.add_to(digest, file));
+        self.cache.product("types", &digest, |folder| {
+            let paths: Vec<_> = files.iter().map(|file| self.sources.folder().join(file)).collect();
+            let differences = package::differences(&units, pimlico_units::TYPES, &paths, folder);
+            match differences.map_err(BuildError::Tool)? {
+                none if none.is_empty() => Ok(()),
+                some => Err(BuildError::Types(some)),
+            }
+        })?;
+        Ok(())
+    }
+
+    /// Whether the library of a unit is there.
+    pub fn has(&self, unit: &UnitInfo) -> bool {
+        let made = self.unit_module(unit).and_then(|(module, parts)| self.digest(&module, &parts));
+        made.is_ok_and(|digest| self.cache.place(&binding::identifier(unit), &digest).is_dir())
+    }
+
+    /// The library of a unit, and whether it has the registers to probe.
+    pub fn unit(&self, unit: &UnitInfo) -> Result<(PathBuf, bool), BuildError> {
+        let (module, libraries) = self.unit_module(unit)?;
+        let digest = self.digest(&module, &libraries)?;
+        let name = binding::identifier(unit);
+        let made = self.cache.product(&name, &digest, |folder| {
+            let parts = libraries.iter().map(|library| self.library(library));
+            let parts = parts.collect::<Result<Vec<_>, _>>()?;
+            self.make_unit(unit, module, &parts, folder)
+        })?;
+        Ok((made.join(LIBRARY), made.join(PROBES).exists()))
+    }
+
+    /// The library of several lanes of a unit.
+    pub fn lanes(&self, unit: &UnitInfo) -> Result<PathBuf, BuildError> {
+        let (top, parameters) = self.top(unit);
+        let module = lanes::module(unit, &top, &parameters, &self.sources)?;
+        let digest = self.digest(&module, &[])?;
+        let made = self.cache.product(&module.prefix, &digest, |folder| {
+            let generated = self.verilate(&module, folder)?;
+            let text = lanes::translation_unit(unit, &generated)?;
+            self.link(&text, &generated, &[], folder, &unit.name)
+        })?;
+        Ok(made.join(LIBRARY))
+    }
+
+    /// The module that is simulated for a unit, and its parameters.
+    fn top(&self, unit: &UnitInfo) -> (String, Vec<(String, i64)>) {
+        let named = self.own.as_ref().and_then(|own| own.module.clone());
+        let declared = if named.is_some() { &[] } else { unit.parameters };
+        let mut parameters: Vec<(String, i64)> =
+            declared.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+        for (name, value) in self.own.iter().flat_map(|own| &own.parameters) {
+            parameters.retain(|(other, _)| other != name);
+            parameters.push((name.clone(), *value));
+        }
+        (named.unwrap_or_else(|| unit.module.to_owned()), parameters)
+    }
+
+    /// How Verilator makes a unit, and what libraries it uses.
+    fn unit_module(&self, unit: &UnitInfo) -> Result<(Module<'static>, Vec<Library>), BuildError> {
+        let (name, parameters) = self.top(unit);
+        let libraries = library::libraries(&name);
+        let sources = library::sources_of(&name, &self.sources).map_err(|error| {
+            match (error, &self.own) {
+                (BuildError::NoModule { module, .. }, Some(own)) => {
+                    BuildError::NoModule { module, folder: own.folder.clone() }
+                }
+                (error, _) => error,
+            }
+        })?;
+        let module = Module {
+            sources,
+            name,
+            prefix: binding::identifier(unit),
+            parameters,
+            configuration: verilate::probe_configuration(unit)
+                + &coverage::left_out(unit, &self.sources),
+            options: coverage::options(unit),
+            repeats: unit.module == verilate::REPEATING,
+            is_own: self.sources.has_own(),
+            ..Default::default()
+        };
+        Ok((module, libraries))
+    }
+
+    /// Of all that a library is made from; `libraries` are part of it.
+    fn digest(&self, module: &Module<'_>, libraries: &[Library]) -> Result<Digest, BuildError> {
+        let digest = self.compiler.add_to(self.verilator.add_to(Digest::default()));
+        let digest = GENERATORS.iter().fold(digest, Digest::add);
+        let digest = module.add_to(digest, &self.sources);
+        libraries.iter().try_fold(digest, |digest, library| {
+            Ok(library.module(&self.sources)?.add_to(digest, &self.sources))
+        })
+    }
+
+    /// The folder of a library that designs use: its wrapper, and an object.
+    fn library(&self, library: &Library) -> Result<PathBuf, BuildError> {
+        let module = library.module(&self.sources)?;
+        let digest = self.digest(&module, &[])?;
+        self.cache.product(&library.name, &digest, |folder| {
+            let generated = self.verilate(&module, folder)?;
+            let source = generated.join(SOURCE);
+            write(&source, &library.translation_unit(&generated)?)?;
+            let object = folder.join("library.o");
+            self.compiler.object(&source, &object, &library.name)?;
+            let wrapper = format!("{}.sv", library.name);
+            let from = generated.join(&wrapper);
+            fs::rename(&from, folder.join(&wrapper)).map_err(BuildError::file(&from))?;
+            remove(&generated)
+        })
+    }
+
+    /// Makes the library of a unit in `folder`; `parts` are the folders of the libraries that it uses.
+    fn make_unit(
+        &self,
+        unit: &UnitInfo,
+        mut module: Module<'_>,
+        parts: &[PathBuf],
+        folder: &Path,
+    ) -> Result<(), BuildError> {
+        let libraries = library::libraries(&module.name);
+        for (library, part) in libraries.iter().zip(parts) {
+            module.sources.push(part.join(format!("{}.sv", library.name)));
+        }
+        module.generated.extend(library::chooser(&libraries));
+        let generated = self.verilate(&module, folder)?;
+
+        let scope = binding::scope(unit, &module.name);
+        let verilated = Verilated::read(&generated, &module.prefix, &scope)?;
+        let has_probes = verilated.has_probes(unit);
+        let mut differences = verilated.ports_that_differ(unit);
+        if self.own.is_none() {
+            differences.extend(verilated.registers_that_differ(unit));
+        }
+        if !differences.is_empty() {
+            return Err(BuildError::Ports { unit: unit.name.clone(), differences });
+        }
+        if has_probes {
+            write(&folder.join(PROBES), "")?;
+        }
+        let text = binding::translation_unit(unit, &module.name, has_probes, &generated)?;
+        let objects = parts.iter().map(|part| compiler::objects(part));
+        let objects = objects.collect::<Result<Vec<_>, _>>()?.concat();
+        self.link(&text, &generated, &objects, folder, &unit.name)
+    }
+
+    /// Makes C++ of a module in a folder below `folder`.
+    fn verilate(&self, module: &Module<'_>, folder: &Path) -> Result<PathBuf, BuildError> {
+        let generated = folder.join("cpp");
+        fs::create_dir(&generated).map_err(BuildError::file(&generated))?;
+        self.verilator.run(module, &self.sources, &generated)?;
+        Ok(generated)
+    }
+
+    /// Makes a shared library in `folder` of a text and what it includes.
+    fn link(
+        &self,
+        text: &str,
+        generated: &Path,
+        objects: &[PathBuf],
+        folder: &Path,
+        name: &str,
+    ) -> Result<(), BuildError> {
+        let source = generated.join(SOURCE);
+        write(&source, text)?;
+        let objects = [objects, &compiler::objects(&self.runtime)?].concat();
+        self.compiler.library(&source, &objects, &folder.join(LIBRARY), name)?;
+        remove(generated)
+    }
+}
+
+/// The folder of the built-in RTL's files.
+fn built_in(cache: &Cache) -> Result<PathBuf, BuildError> {
+    let digest =
+        BUILT_IN.iter().fold(Digest::default(), |digest, (path, text)| digest.add(path).add(text));
+    cache.product("sources", &digest, |folder| {
+        for (path, text) in BUILT_IN {
+            let file = folder.join(path);
+            let parent = file.parent().unwrap_or(folder);
+            fs::create_dir_all(parent).map_err(BuildError::file(parent))?;
+            write(&file, text)?;
+        }
+        Ok(())
+    })
+}
+
+fn write(file: &Path, text: &str) -> Result<(), BuildError> {
+    fs::write(file, text).map_err(BuildError::file(file))
+}
+
+fn remove(folder: &Path) -> Result<(), BuildError> {
+    fs::remove_dir_all(folder).map_err(BuildError::file(folder))
+}
