@@ -12,7 +12,7 @@
 use crate::l3::attention::{AttentionError, Part, Requests};
 use pimlico_device::aim::{AimLayout, AimOptions};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
-use pimlico_device::mapping::{HeadLayout, LayoutError};
+use pimlico_device::mapping::{HeadLayout, HeadLayoutError};
 use pimlico_device::{Config, LANES, Options, SumFormat};
 use pimlico_dpa::{COMMANDS, Dispatch, ENTRIES, Opcode, REQUESTS};
 use pimlico_host::allocator::{Allocator, AllocatorError, Policy, RequestId};
@@ -42,7 +42,7 @@ const REQUEST: usize = 0;
 pub enum StudyError {
     /// A head does not fit.
     #[error(transparent)]
-    Layout(#[from] LayoutError),
+    Layout(#[from] HeadLayoutError),
     /// A matrix does not fit.
     #[error(transparent)]
     Matrix(#[from] MatrixError),

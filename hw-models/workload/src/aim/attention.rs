@@ -7,7 +7,7 @@ use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::heads::{self, HeadJudgement};
 use crate::report::link::Crossing;
-use crate::report::{APPEND, Operator, Stages, Together, Verdict, Written};
+use crate::report::{APPEND, OperatorReport, Stages, Together, Verdict, Written};
 use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
@@ -122,9 +122,9 @@ impl OfHeads {
 /// What became of a task.
 pub struct Heads {
     /// Adding K and V, where it counts.
-    pub append: Option<Operator>,
+    pub append: Option<OperatorReport>,
     /// Score, softmax and context.
-    pub operators: [Operator; 3],
+    pub operators: [OperatorReport; 3],
     /// Where their errors come from.
     pub stages: Stages,
     /// Writing K and V.
@@ -274,7 +274,7 @@ fn append(
 }
 
 /// Adding K and V of a token, of so much that was written.
-pub fn append_operator(module: &Groups<'_>, written: &Written) -> Operator {
+pub fn append_operator(module: &Groups<'_>, written: &Written) -> OperatorReport {
     let Written { cost, bytes, .. } = *written;
     let together = Together::of_all(module.count(), cost);
     let operator = module.operator(APPEND, &together, 0, Verdict::default());

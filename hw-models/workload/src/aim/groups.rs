@@ -14,7 +14,7 @@
 //! lies as it does without groups, and all groups have the same vector: its cost does not depend on them.
 
 use crate::error::WorkloadError;
-use crate::report::{Operator, Together, Verdict};
+use crate::report::{OperatorReport, Together, Verdict};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_host::aim::AimHost;
@@ -208,9 +208,9 @@ impl<'a> Groups<'a> {
         together: &Together,
         macs: u64,
         judgement: Verdict,
-    ) -> Operator {
+    ) -> OperatorReport {
         let channels = self.options().channels;
-        Operator::on_groups(operator, self.config(), channels, together, macs, judgement)
+        OperatorReport::on_groups(operator, self.config(), channels, together, macs, judgement)
     }
 
     /// Lays out a head in a group, whose part of the GPR has its scores or weights and its outputs.

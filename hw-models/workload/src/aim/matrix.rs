@@ -5,7 +5,7 @@ use super::{Groups, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{ProductOrder, Reference};
 use crate::report::link::Crossing;
-use crate::report::{Operator, Together, Verdict, Written};
+use crate::report::{OperatorReport, Together, Verdict, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
 use pimlico_device::aim::AimLayout;
@@ -14,7 +14,7 @@ use pimlico_model::data::Operands;
 /// A product, and what it took to write the matrix.
 pub struct Product {
     /// The operator.
-    pub operator: Operator,
+    pub operator: OperatorReport,
     /// What it cost.
     pub cost: Statistics,
     /// Writing the matrix.

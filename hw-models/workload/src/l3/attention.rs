@@ -6,7 +6,7 @@ use crate::placement::NoRoom;
 use crate::results::{Attention, Summed, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
-use pimlico_device::mapping::{self, HeadLayout, LayoutError};
+use pimlico_device::mapping::{self, HeadLayout, HeadLayoutError};
 use pimlico_device::{Config, DeviceError, Options, RankDevice};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
@@ -20,7 +20,7 @@ use pimlico_host::program::attention::{
 pub enum AttentionError {
     /// A head does not fit.
     #[error(transparent)]
-    Layout(#[from] LayoutError),
+    Layout(#[from] HeadLayoutError),
     /// There is no room for the K and V of all heads.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
@@ -45,7 +45,7 @@ pub fn layouts(
     config: &Config,
     head_dim: usize,
     contexts: &[usize],
-) -> Result<Vec<HeadLayout>, LayoutError> {
+) -> Result<Vec<HeadLayout>, HeadLayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
         let layout = HeadLayout::new(config, head_dim, context, row)?;

@@ -17,7 +17,7 @@ pub use weights::{Matrix, Weights};
 use crate::error::WorkloadError;
 use crate::judge::{Findings, ProductOrder};
 use crate::report::link::Crossing;
-use crate::report::{Load, Operator, Spread, Together, Verdict, Written};
+use crate::report::{Load, OperatorReport, Spread, Together, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
@@ -120,10 +120,10 @@ pub trait Machine {
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
 
     /// What adding K and V cost, as an operator of its own.
-    fn append_operator(&self, written: &Written) -> Operator;
+    fn append_operator(&self, written: &Written) -> OperatorReport;
 
     /// What is to know of an operator that ran here.
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator;
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> OperatorReport;
 
     /// What is to know of what was written here.
     fn load_report(&self, written: &Written) -> Load;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of operators that groups of channels run side by side, told the same.
 
-use super::{Operator, Slots, Verdict, commands, ns};
+use super::{OperatorReport, Slots, Verdict, commands, ns};
 use pimlico_device::energy::{Energy, Power};
 use pimlico_device::{Config, Statistics};
 
@@ -42,7 +42,7 @@ impl Together {
     }
 }
 
-impl Operator {
+impl OperatorReport {
     /// An operator on groups of so many channels. Duration, slots and commands are those of one group; its utilisation is
     /// that of all, of which those that had nothing of their own to do count as idle.
     pub fn on_groups(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What is to know of operators that are spread over the ranks of a device.
 
-use super::{ELEMENT_BYTES, Load, Operator, Slots, Verdict, ns};
+use super::{ELEMENT_BYTES, Load, OperatorReport, Slots, Verdict, ns};
 use crate::placement;
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Lost, Mdq, RankRun, Ranks, Statistics, Topology};
@@ -26,7 +26,7 @@ pub struct RanksReport {
 }
 
 impl RanksReport {
-    pub(crate) fn new(topology: Topology, operators: &[Operator]) -> Self {
+    pub(crate) fn new(topology: Topology, operators: &[OperatorReport]) -> Self {
         let on_ranks = || operators.iter().filter_map(|operator| operator.ranks);
         let busiest: f64 = on_ranks().map(|ranks| ranks.busiest_tck as f64).sum();
         let mean: f64 = on_ranks().map(|ranks| ranks.mean_tck).sum();
@@ -53,7 +53,7 @@ impl RanksReport {
 
 /// How an operator is spread over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OnRanks {
+pub struct SpreadReport {
     /// Ranks that had something to do.
     pub used: usize,
     /// The busiest rank beside the mean of all: 1 where all have as much to do.
@@ -196,11 +196,11 @@ impl Spread {
         self.of_last
     }
 
-    fn report(&self, config: &Config, macs: u64) -> OnRanks {
+    fn report(&self, config: &Config, macs: u64) -> SpreadReport {
         let Self { cycles, mean_tck, busiest_tck, .. } = *self;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let bytes = self.sum.used * config.all_bank_bytes() as u64;
-        OnRanks {
+        SpreadReport {
             used: self.used,
             imbalance: if mean_tck > 0.0 { busiest_tck as f64 / mean_tck } else { 1.0 },
             busiest_tck,
@@ -216,7 +216,7 @@ impl Spread {
     }
 }
 
-impl Operator {
+impl OperatorReport {
     /// An operator on several ranks that work side by side.
     pub fn on_ranks(
         operator: &'static str,
@@ -290,7 +290,7 @@ impl LayersReport {
     pub fn new(
         config: &Config,
         layers: usize,
-        operators: &[Operator],
+        operators: &[OperatorReport],
         bytes_per_rank: u64,
     ) -> Self {
         let cycles = operators.iter().map(|operator| operator.cycles).sum::<u64>() * layers as u64;

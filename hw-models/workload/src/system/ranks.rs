@@ -25,7 +25,7 @@ use crate::machine::{Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
-use crate::report::{self, Load, Operator, ScoreBuffer, Spread, Stages, Verdict};
+use crate::report::{self, Load, OperatorReport, ScoreBuffer, Spread, Stages, Verdict};
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -234,7 +234,7 @@ impl<'a> ManyRanks<'a> {
     }
 
     /// A task, of what its pieces did, which are in the order of their ranks, and whether these were run themselves.
-    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> Operator {
+    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> OperatorReport {
         let mut runs: Vec<RankRun> = Vec::new();
         for (piece, done, _) in done {
             let next = RankRun {
@@ -249,15 +249,15 @@ impl<'a> ManyRanks<'a> {
             }
         }
         let spread = Spread::new(self.ranks, &runs);
-        Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
+        OperatorReport::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
     }
 
     /// Adding K and V of a task's last tokens, where it counts.
-    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<Operator> {
+    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<OperatorReport> {
         let writes = done.iter().filter_map(|(piece, done, _)| Some((piece.rank, done.append?)));
         let writes: Vec<_> = writes.collect();
         let spread = (!writes.is_empty()).then(|| Spread::of_writes(self.ranks, &writes))?;
-        Some(Operator::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
+        Some(OperatorReport::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
     }
 
     /// Writing all pieces, on all channels.
@@ -282,8 +282,8 @@ impl<'a> ManyRanks<'a> {
 }
 
 impl System for ManyRanks<'_> {
-    fn about(&self) -> report::System<'_> {
-        report::System::ranks(self.ranks.config(), self.options, self.ranks.topology())
+    fn about(&self) -> report::SystemDescription<'_> {
+        report::SystemDescription::ranks(self.ranks.config(), self.options, self.ranks.topology())
     }
 
     fn config(&self) -> &Config {
