@@ -36,10 +36,10 @@ pub enum HeadLayoutError {
     },
 }
 
-/// Parts of a V vector, at the most: the rank PU keeps the partial sums of so many.
+/// Parts of a V vector, at most: the rank PU keeps the partial sums of so many.
 const PARTS: usize = 2;
 
-/// Elements of a head's vectors, at the most.
+/// Elements of a head's vectors, at most.
 pub const MOST_HEAD_DIM: usize = 256;
 
 /// Where the K and V vectors of one head lie: V in the rows behind K.

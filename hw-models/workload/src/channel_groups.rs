@@ -196,7 +196,7 @@ impl GroupStudy {
     }
 }
 
-/// Compares. `progress` is told after each case.
+/// Compares. `progress` is called after each case.
 ///
 /// # Panics
 ///

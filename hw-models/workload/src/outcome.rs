@@ -23,7 +23,7 @@ pub struct Outcome {
     pub findings: Findings,
     /// Bytes of the fullest rank or channel that a layer takes, in whole rows of all banks.
     pub bytes_per_rank: u64,
-    /// What is to know about the figures.
+    /// Notes on the figures.
     pub notes: Vec<String>,
 }
 

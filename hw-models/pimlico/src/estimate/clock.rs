@@ -39,7 +39,8 @@ pub struct ClockArguments {
     /// FO4 in ps of the process that the clocks are meant for
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
     fo4: f64,
-    /// FO4 in ps of the DRAM chips' process, in which what is on them is listed once more; it decides of no status
+    /// FO4 in ps of the DRAM chips' process, in which their units are listed once more; it does not affect the
+    /// status
     #[arg(long, default_value_t = DRAM_FO4_PS, value_name = "PS")]
     dram_fo4: f64,
     /// Percent of a period that is kept for set-up, skew and wires
@@ -48,7 +49,7 @@ pub struct ClockArguments {
     /// RTL in place of the tree's: a folder with a pimlico.f; what differs from the tree's is synthesised
     #[arg(long, value_name = "FOLDER")]
     rtl: Option<PathBuf>,
-    /// Write what the units take to the source tree, so that nothing is synthesised where the RTL is the same
+    /// Write the results to the source tree, so that nothing is synthesised while the RTL is the same
     #[arg(long, conflicts_with = "rtl")]
     keep: bool,
     #[command(flatten)]

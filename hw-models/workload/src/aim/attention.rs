@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! Attention of heads on a module: K and V heads of a request side by side, as many as there are groups of channels, then
-//! those of the next request.
+//! Attention of heads on a module: K and V heads of a request side by side, one in each group of channels, then those of
+//! the next request.
 
 use super::groups::alike;
 use super::{Groups, Reopened, bytes};
@@ -17,7 +17,7 @@ use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
 use std::cell::Cell;
 
-/// Where the K and V of each request lie in a group, one behind the other.
+/// Where the K and V of each request lie in a group, one after the other.
 pub fn layouts(module: &Groups<'_>, task: &AttentionTask) -> Result<Vec<AimHead>, LayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
@@ -138,7 +138,7 @@ pub struct Heads {
 }
 
 /// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others, and
-/// without data. `progress` is told of the elements of K and V that are done.
+/// without data. `progress` receives the elements of K and V that are done.
 pub fn run(
     module: &mut Groups<'_>,
     task: &AttentionTask,

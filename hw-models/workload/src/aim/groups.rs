@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A module's channels in groups, which are told the same commands at the same time with operands of their own.
+//! A module's channels in groups, which receive the same commands at the same time with operands of their own.
 //!
 //! ```text
 //!   HUB    controller ─── commands: the same to all channels
@@ -126,7 +126,7 @@ impl<'a> Groups<'a> {
         alike(self.groups.iter_mut().map(AimHost::end))
     }
 
-    /// Has each group do its part of what all are told.
+    /// Makes each group do its part of a command to all.
     ///
     /// # Panics
     ///
@@ -201,7 +201,7 @@ impl<'a> Groups<'a> {
         Ok((outputs, Together::of_all(self.count(), alike(parts.iter().map(|part| part.1)))))
     }
 
-    /// What is to know of an operator.
+    /// The report of an operator.
     pub fn operator(
         &self,
         operator: &'static str,
@@ -252,7 +252,7 @@ fn gpr_of(head: &AimHead) -> usize {
     score.max(context)
 }
 
-/// The statistics of groups that were told the same.
+/// The statistics of groups that received the same commands.
 ///
 /// # Panics
 ///

@@ -24,7 +24,7 @@ pub struct Product {
 /// What became of a matrix.
 type Ran = (Written, Together, Verdict);
 
-/// Writes a matrix from row 0 of the banks on, and multiplies; with `timing_only` without data. `progress` is told of the
+/// Writes a matrix from row 0 of the banks on, and multiplies; with `timing_only` without data. `progress` receives the
 /// elements that are written.
 pub fn product(
     module: &mut Groups<'_>,

@@ -40,7 +40,7 @@ pub struct Resident<'a> {
 /// What an operator cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// On the device; of several ranks, on the one that was done last; of groups of channels, on each.
+    /// On the device; of several ranks, on the last to finish; of groups of channels, on each.
     pub statistics: Statistics,
     /// On several ranks, on all of them.
     pub spread: Option<Spread>,
@@ -122,16 +122,16 @@ pub trait Machine {
     /// What adding K and V cost, as an operator of its own.
     fn append_operator(&self, written: &Written) -> OperatorReport;
 
-    /// What is to know of an operator that ran here.
+    /// The report of an operator that ran here.
     fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> OperatorReport;
 
-    /// What is to know of what was written here.
+    /// The report of what was written here.
     fn load_report(&self, written: &Written) -> Load;
 
     /// What was found at the pins.
     fn findings(&self) -> Findings;
 
-    /// What is to know about the figures.
+    /// Notes on the figures.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A model on a module of AiM channels: matrices one behind the other, layer after layer, and K and V of each layer's
+//! A model on a module of AiM channels: matrices one after the other, layer after layer, and K and V of each layer's
 //! heads behind its matrices. Head `h` is in group `h mod G` of the channels' `G`, with those of the other groups beside
 //! it.
 

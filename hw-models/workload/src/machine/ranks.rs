@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A model on the ranks of a device: of each matrix a block of its rows in every rank, of each K and V head all tokens
-//! in one ([`crate::placement`]). In a rank they lie one behind the other, layer after layer, with the rows that are
+//! in one ([`crate::placement`]). In a rank they lie one after the other, layer after layer, with the rows that are
 //! kept for a layer's K and V behind its matrices.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};

@@ -289,7 +289,7 @@ pub struct OperatorReport {
     /// What the host wrote for it.
     #[serde(skip)]
     pub set_up: SetUp,
-    /// All-bank RD slots; of several ranks, those of the one that is done last.
+    /// All-bank RD slots; of several ranks, those of the last to finish.
     pub slots: Slots,
     /// Share of the time, or of the peak, that the parts of the rank are used.
     pub utilisation: Utilisation,
@@ -319,7 +319,7 @@ pub struct OperatorReport {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs: at the most, as sixteen RDs.
+    /// All-bank RDs: at most, as sixteen RDs.
     pub all_bank_read: f64,
     /// The same at the least, of array and column alone.
     pub all_bank_read_least: f64,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What is to know of operators that are spread over the ranks of a device.
+//! Reports of operators that are spread over the ranks of a device.
 
 use super::{ELEMENT_BYTES, Load, OperatorReport, Slots, Verdict, ns};
 use crate::placement;
@@ -17,9 +17,9 @@ pub struct RanksReport {
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
-    /// Whose the data lines between buffer chip and chips are: `private`, each rank's, or `shared` by those of a DIMM.
+    /// Data lines between buffer chip and chips: `private` to each rank, or `shared` by the ranks of a DIMM.
     pub mdq: &'static str,
-    /// Ranks that had something to do, in the operator that has most of them.
+    /// Ranks with work, in the operator that has most of them.
     pub used: usize,
     /// The busiest rank of each operator, beside the mean of all ranks, summed up over the operators.
     pub imbalance: f64,
@@ -54,23 +54,24 @@ impl RanksReport {
 /// How an operator is spread over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SpreadReport {
-    /// Ranks that had something to do.
+    /// Ranks with work.
     pub used: usize,
-    /// The busiest rank beside the mean of all: 1 where all have as much to do.
+    /// Work of the busiest rank over the mean of all: 1 where all have equal work.
     pub imbalance: f64,
     /// tCK of the busiest rank, with its channel to itself.
     pub busiest_tck: u64,
-    /// tCK of a rank on average, those that had nothing to do among them.
+    /// tCK of a rank on average, idle ranks included.
     pub mean_tck: f64,
-    /// tCK for which the rank that was done last waited for its channel.
+    /// tCK for which the last rank to finish waited for its channel.
     pub waited_tck: u64,
     /// Share of the time in which data were on the pins of the busiest channel.
     pub channel: f64,
-    /// tCK for which the rank that was done last waited for the data lines of its DIMM: an upper bound.
+    /// tCK for which the last rank to finish waited for the data lines of its DIMM: an upper bound.
     pub mdq_waited_tck: u64,
     /// Share of the time in which data were on the busiest data lines between a buffer chip and its chips.
     pub mdq: f64,
-    /// tCK that any order of the bursts on shared data lines takes, at the least; the operator's are at the most.
+    /// Lower bound in tCK for any order of the bursts on shared data lines; the operator's own tCK are the upper
+    /// bound.
     pub mdq_least_tck: u64,
     /// What the bank PUs of all ranks read from the row buffers in that time, padding included, in GB/s (10^9 bytes).
     pub read_gb_per_s: f64,
@@ -78,7 +79,7 @@ pub struct SpreadReport {
     pub use_gb_per_s: f64,
 }
 
-/// What an operator on several ranks costs, or several one behind the other.
+/// What an operator on several ranks costs, or several one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spread {
     /// Duration in tCK.
@@ -254,7 +255,7 @@ impl Load {
     }
 }
 
-/// What a layer's cost comes to, all layers being alike and one behind the other. The language-model head, and
+/// What a layer's cost comes to, all layers being alike and one after the other. The language-model head, and
 /// what the host does between operators, is not in it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RollUp {

@@ -22,7 +22,7 @@ use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention as program;
 use pimlico_model::data::{Head, Synthetic};
 
-/// What the dispatcher is set up with, where it is not what the operator needs.
+/// What the dispatcher is set up with, where that differs from what the operator needs.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionSetup {
     /// The longest context that program and Va2Pa table provide for; by default that of the operator.

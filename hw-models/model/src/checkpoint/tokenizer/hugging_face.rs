@@ -48,7 +48,7 @@ impl SpecialTokens {
         Ok(Self { begin, ends, adds_begin: adds_begin.unwrap_or(false) })
     }
 
-    /// What these have not is taken of others.
+    /// Takes from others what these lack.
     pub fn or(self, others: Self) -> Self {
         Self {
             begin: self.begin.or(others.begin),
@@ -92,7 +92,7 @@ struct File {
     added_tokens: Vec<Added>,
 }
 
-/// A token that is taken as one wherever it stands.
+/// A text that is always one token.
 #[derive(Deserialize)]
 struct Added {
     id: u32,
