@@ -4,7 +4,7 @@
 //! * [`report`]: keys and figures of `run`'s report.
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
-//! * [`sweeps`]: comparisons.
+//! * [`sweeps`]: comparisons by `sweep`.
 //! * [`refusals`]: wrong input.
 //! * [`fp`]: single operations.
 //! * [`with_rtl`]: what needs the RTL.
