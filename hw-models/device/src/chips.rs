@@ -2,8 +2,8 @@
 //! The chips of a rank at their pins, as memory: commands in, data in and out beat by beat at the
 //! chips' own CL and CWL.
 //!
-//! They do what they are told when they are told it, take whatever is on the bus when written data are
-//! due, and judge nothing: that is for who watches the pins.
+//! They obey each command when it comes, take whatever is on the bus when written data are due, and
+//! judge nothing: that is for who watches the pins.
 
 use crate::config::{Config, ConfigError};
 use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};

@@ -53,7 +53,7 @@ pub enum DispatchError {
         /// Because of [`Overwritten`](Self::Overwritten).
         overwritten: bool,
     },
-    /// What the host has read in place of the status is none. The rank cannot be used again, nor behind what follows.
+    /// The burst that the host has read as the status is not one. The rank cannot be used again.
     #[error("the module does not answer: what the host has read is no status")]
     NoStatus,
     /// The module's queue had no room for a burst.
@@ -112,8 +112,7 @@ pub struct Start<'a> {
     pub outputs: usize,
 }
 
-/// What became of a run, as the status of the module tells it: the fault that the rank found, of which the first counts, and
-/// how the program ended.
+/// How a run ended, according to the status of the module: the first fault that the rank found, and how the program ended.
 pub fn outcome(request: u8, fault: Fault, end: RunEnd) -> Result<(), DispatchError> {
     if let Some(error) = error(fault) {
         return Err(error);

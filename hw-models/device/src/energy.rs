@@ -52,7 +52,7 @@ pub struct Power {
     /// Refreshes without a gap.
     #[serde(rename = "IDD5B")]
     pub idd5b: f64,
-    /// Share of an RD's current above standby that stays in the bank: what a bank takes of an all-bank RD at the least.
+    /// Share of an RD's current above standby that stays in the bank: the least that a bank takes of an all-bank RD.
     #[serde(rename = "RD_in_bank")]
     pub rd_in_bank: f64,
     /// The logic.
@@ -111,7 +111,7 @@ impl Peak {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs, at the most: as an RD of each bank.
+    /// All-bank RDs, at most: as an RD of each bank.
     pub all_bank_read: f64,
     /// The same at the least: what stays in the banks.
     pub all_bank_read_least: f64,
@@ -132,7 +132,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// What the DRAM takes, at the most.
+    /// What the DRAM takes, at most.
     pub fn dram(&self) -> f64 {
         let Self { activate, all_bank_read, bursts, refresh, standby, .. } = self;
         activate + all_bank_read + bursts + refresh + standby
@@ -172,8 +172,8 @@ impl Energy {
 }
 
 impl Power {
-    /// What is known of the chips of a configuration: nothing, unless it names their currents. (For
-    /// GDDR6-AiM none are published.)
+    /// Currents of the chips of a configuration, if it names them. (For GDDR6-AiM none are
+    /// published.)
     pub fn of(config: &Config) -> Option<Self> {
         let text = match config.power? {
             Currents::Ddr4x3200 => include_str!("../presets/ddr4-3200-power.toml"),

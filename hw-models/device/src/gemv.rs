@@ -20,7 +20,7 @@ use crate::mapping::{BURST, Place};
 use crate::sizes::{SCORE_BUFFER, SHARED_WORDS};
 use serde::{Deserialize, Serialize};
 
-/// Words of a tile, at the most: half of a shared buffer.
+/// Words of a tile, at most: half of a shared buffer.
 pub const TILE_WORDS: usize = SHARED_WORDS / 2;
 
 /// Words of a tile that is not the last, in banks whose rows have so many columns: a chunk of it fits a row.

@@ -22,7 +22,7 @@
 //! | `memories` | command buffer and Va2Pa table, beside the dispatcher |
 //! | `buffer_chip` | [`BufferChip`]: what data pass on their way to the chips, with re-layout or without |
 //! | `chips` | [`Chips`]: the chips at their pins, as memory |
-//! | `record` | what the tCK of a device add up to, and what those who watch its pins are told |
+//! | `record` | sums over the tCK of a device, and the events for observers of its pins |
 //! | `mdq` | the data lines between buffer chip and chips, where the ranks of a DIMM share them |
 //! | `channel` | the host's channel, whose pins several ranks share |
 //! | `error` | [`DeviceError`]: what ends a run |

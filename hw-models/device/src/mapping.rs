@@ -22,7 +22,7 @@ pub const BURST: usize = CHIPS * LANES;
 
 /// Why a head cannot be laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LayoutError {
+pub enum HeadLayoutError {
     /// The head dimension.
     #[error("head dimension {0}: this rank takes 1 to 256")]
     HeadDim(usize),
@@ -36,10 +36,10 @@ pub enum LayoutError {
     },
 }
 
-/// Parts of a V vector, at the most: the rank PU keeps the partial sums of so many.
+/// Parts of a V vector, at most: the rank PU keeps the partial sums of so many.
 const PARTS: usize = 2;
 
-/// Elements of a head's vectors, at the most.
+/// Elements of a head's vectors, at most.
 pub const MOST_HEAD_DIM: usize = 256;
 
 /// Where the K and V vectors of one head lie: V in the rows behind K.
@@ -74,11 +74,11 @@ impl HeadLayout {
         head_dim: usize,
         context: usize,
         first_row: usize,
-    ) -> Result<Self, LayoutError> {
+    ) -> Result<Self, HeadLayoutError> {
         let groups = config.organisation.bank_groups;
         let (banks, columns) = (config.banks(), config.columns());
         if head_dim == 0 || head_dim.div_ceil(BURST) > PARTS * banks / groups {
-            return Err(LayoutError::HeadDim(head_dim));
+            return Err(HeadLayoutError::HeadDim(head_dim));
         }
         let bursts = head_dim.div_ceil(BURST);
         // Rows that K and V take, and the most tokens for which these are there: K has `banks` tokens
@@ -97,7 +97,7 @@ impl HeadLayout {
             }
             // What has room is no context yet: T_cur counts its tokens.
             let limit = limit.min((1 << TOKEN_BITS) - 1);
-            return Err(LayoutError::Context { context, limit });
+            return Err(HeadLayoutError::Context { context, limit });
         }
         let v_row = first_row + context.div_ceil(k_tokens);
         Ok(Self { head_dim, context, banks, groups, columns, first_row, v_row })
@@ -280,8 +280,8 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         let config = Config::ddr4_3200();
-        assert_eq!(HeadLayout::new(&config, 0, 1, 0), Err(LayoutError::HeadDim(0)));
-        assert_eq!(HeadLayout::new(&config, 257, 1, 0), Err(LayoutError::HeadDim(257)));
+        assert_eq!(HeadLayout::new(&config, 0, 1, 0), Err(HeadLayoutError::HeadDim(0)));
+        assert_eq!(HeadLayout::new(&config, 257, 1, 0), Err(HeadLayoutError::HeadDim(257)));
         // 512 tokens in a row of K and in one of V.
         let limit = 32768 * 512;
         let context = limit + 1;
@@ -289,12 +289,12 @@ mod tests {
         let error = HeadLayout::new(&config, 128, context, 0);
         // T_cur ends before the rows do.
         let limit = (1 << TOKEN_BITS) - 1;
-        assert_eq!(error, Err(LayoutError::Context { context, limit }));
+        assert_eq!(error, Err(HeadLayoutError::Context { context, limit }));
         let context = usize::MAX;
         let error = HeadLayout::new(&config, 64, context, 65536);
-        assert_eq!(error, Err(LayoutError::Context { context, limit: 0 }));
+        assert_eq!(error, Err(HeadLayoutError::Context { context, limit: 0 }));
         for head_dim in [1, 32, 64, 80, 200, 256] {
-            let Err(LayoutError::Context { limit, .. }) =
+            let Err(HeadLayoutError::Context { limit, .. }) =
                 HeadLayout::new(&config, head_dim, context, 65000)
             else {
                 panic!("no rank is so large");

@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     pub waited_tck: Vec<u64>,
     /// tCK in which data are on the lines.
     pub busy_tck: u64,
-    /// What any order takes, at the least.
+    /// Lower bound for any order.
     pub least_tck: u64,
 }
 

@@ -20,7 +20,7 @@ pub trait PinWatch {
     /// Data were on the bus, from one tCK until before another.
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver);
 
-    /// A command on the host's pins. It is told before what is on the chips' pins in this tCK.
+    /// A command on the host's pins, reported before those on the chips' pins in the same tCK.
     fn host_command(&mut self, _at_tck: u64, _pins: Pins) {}
 
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for

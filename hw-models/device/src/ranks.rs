@@ -5,7 +5,7 @@
 //! with the ranks beside them, and the data lines between buffer chip and chips if their DIMM has only one set
 //! of them ([`Mdq::Shared`]). So each rank is run by itself, with the channel and the lines to itself;
 //! [`Ranks::together`] then puts the runs of an operator side by side and lets what crosses the channels and
-//! the lines take turns (see `channel.rs` and `mdq.rs`). Memory is needed for those ranks alone that are being
+//! the lines take turns (see `channel.rs` and `mdq.rs`). Memory is needed only for the ranks that are being
 //! run.
 //!
 //! * **Computing**, all ranks of a channel work at once. Only operands and results cross the channel.
@@ -53,7 +53,7 @@ impl RankRun {
         self.statistics = self.statistics.and(next.statistics);
     }
 
-    /// What it does on the data lines of its DIMM, where it is as late as it waited for the channel.
+    /// Its bursts on the data lines of its DIMM, delayed by its wait for the channel.
     fn on_lines(&self, late: &Late) -> mdq::User {
         let later = |burst: &Range<u64>| {
             let waited_tck = late.at(burst.start);
@@ -81,7 +81,7 @@ pub struct Together {
     pub mdq_waited_tck: u64,
     /// tCK in which data are on the busiest data lines between a buffer chip and its chips.
     pub mdq_tck: u64,
-    /// What any order of the bursts on shared data lines takes, at the least: `cycles` is at the most.
+    /// Lower bound for any order of the bursts on shared data lines; `cycles` is the upper bound.
     pub mdq_least_tck: u64,
     /// tCK of the busiest rank, with its channel to itself.
     pub busiest_tck: u64,

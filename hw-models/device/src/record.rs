@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! What the tCK of a device add up to: statistics, transfers on the host's channel, a timeline; and what
-//! those who watch the chips' pins are told.
+//! Sums over the tCK of a device: statistics, transfers on the host's channel, a timeline; and the
+//! events for observers of the chips' pins.
 //!
 //! In a tCK a device says first that it [begins](Record::begin_tck), then what is on the pins and what works.
 
@@ -145,7 +145,7 @@ impl Record {
         self.traffic.finish()
     }
 
-    /// A tCK begins: a burst that is over is told.
+    /// A tCK begins: observers receive a burst that is over.
     pub fn begin_tck(&mut self, tck: u64) {
         self.tck = tck;
         let burst_tck = self.burst_tck;

@@ -4,7 +4,7 @@
 
 use crate::statistics::Statistics;
 
-/// Stretches, at the most; there are at least half as many once a run is that long.
+/// Stretches, at most; there are at least half as many once a run is that long.
 pub const STRETCHES: usize = 1024;
 
 /// What was done in a stretch, in tCK.

@@ -5,9 +5,9 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Channels, at the most.
+/// Channels, at most.
 const MOST_CHANNELS: usize = 64;
-/// DIMMs of a channel, and ranks of a DIMM, at the most: the four chip selects that a DDR4 slot has, and as
+/// DIMMs of a channel, and ranks of a DIMM, at most: the four chip selects that a DDR4 slot has, and as
 /// many slots as a channel is ever given.
 const MOST_DIMMS: usize = 4;
 const MOST_RANKS: usize = 4;
@@ -21,7 +21,7 @@ pub struct Topology {
     mdq: Mdq,
 }
 
-/// Whose the data lines between buffer chip and chips are.
+/// Which ranks share the data lines between buffer chip and chips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mdq {
@@ -46,7 +46,7 @@ impl Mdq {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{value} {what}: expected 1 to {limit}")]
 pub struct TopologyError {
-    /// What there are too many of, or none.
+    /// The part whose number is 0 or too large.
     pub what: &'static str,
     /// How many.
     pub value: usize,
@@ -110,7 +110,7 @@ impl Topology {
         self.ranks
     }
 
-    /// Whose the data lines on a DIMM are.
+    /// Which ranks share the data lines on a DIMM.
     pub fn mdq(&self) -> Mdq {
         self.mdq
     }

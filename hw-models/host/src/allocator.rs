@@ -59,11 +59,11 @@ pub enum Policy {
 /// An entry of the Va2Pa table changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Update {
-    /// Whose entry.
+    /// The request whose entry this is.
     pub request: RequestId,
     /// Which of its rows.
     pub virtual_row: u32,
-    /// Where that row lies from now on; `None`: it has no place any more, and a look-up is a fault.
+    /// The new place of that row; `None`: it has none any more, and a look-up is a fault.
     pub physical_row: Option<u32>,
 }
 

@@ -28,7 +28,7 @@ use std::path::Path;
 /// Operands that are sent before the host gives the pins away. More of them would keep the banks waiting; fewer would
 /// have the host open its windows anew before the first is there.
 const EARLY_OPERANDS: usize = 16;
-/// Transactions that wait for the controller, at the most.
+/// Transactions that wait for the controller, at most.
 const WAITING: usize = 16;
 /// Bytes of a START that mean something.
 const START_BYTES: u64 = 16;

@@ -288,7 +288,7 @@ pub struct KvRows {
 }
 
 impl KvRows {
-    /// The rows of a layout, one behind the other.
+    /// The rows of a layout, one after the other.
     pub fn adjacent(layout: &HeadLayout) -> Result<Self, DriverError> {
         let first = layout.k_column(0, 0).0;
         let mut rows = Self::default();

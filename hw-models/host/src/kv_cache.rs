@@ -27,7 +27,7 @@ pub enum TransferError {
     Rank(#[from] DeviceError),
 }
 
-/// Transactions that wait for the memory controller, at the most: more than it looks ahead.
+/// Transactions that wait for the memory controller, at most: more than it looks ahead.
 const WAITING: usize = 4 * LOOK_AHEAD;
 
 /// The host's side of a rank's pins.

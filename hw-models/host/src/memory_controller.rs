@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A host's DDR4 memory controller for one rank. All it knows of the module is what the SPD image
+//! A host's DDR4 memory controller for one rank. It knows only what the SPD image of the module
 //! tells; of re-layout it knows nothing.
 //!
 //! Transactions are served in order, each with one column command at the earliest tCK that the
@@ -175,7 +175,7 @@ impl MemoryController {
         Self { delay, ..self }
     }
 
-    /// The same with REFs at least so often: what a firmware tells it of chips that want more of them than the
+    /// The same with REFs at least this often, as firmware sets it for chips that need more of them than the
     /// standard says.
     pub fn refreshing(self, refi_tck: u64) -> Self {
         let refi_tck = self.refi_tck.min(refi_tck);

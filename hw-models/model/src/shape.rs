@@ -12,7 +12,8 @@ pub struct Model {
     pub layers: usize,
     /// Query heads of a layer.
     pub heads: usize,
-    /// K and V heads of a layer, each shared by as many query heads; absent where none is shared.
+    /// K and V heads of a layer, each shared by the same number of query heads; absent where none
+    /// is shared.
     pub kv_heads: Option<usize>,
     /// Elements of a head's vectors.
     pub head_dim: usize,

@@ -47,7 +47,7 @@ enum Action {
     Assemble {
         /// The text
         input: PathBuf,
-        /// The file of the words, eight bytes each, lowest first; one that is there is replaced, `-` is standard output
+        /// The file of the words, eight bytes each, lowest first; an existing file is replaced, `-` is standard output
         output: PathBuf,
     },
     /// Write the program of an operator: one for every context, as `pimlico run` runs it

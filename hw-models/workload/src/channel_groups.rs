@@ -6,7 +6,7 @@ use crate::aim::in_part;
 use crate::attention::AttentionJob;
 use crate::error::WorkloadError;
 use crate::operator;
-use crate::report::{Operator, Report};
+use crate::report::{OperatorReport, Report};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, LayoutError};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Organisation};
@@ -146,7 +146,8 @@ impl GroupStudy {
         let percent = |part: f64, of: f64| 100.0 * part / of;
         let v_rows = v.end_row() - v.first_row();
         let both = || [&single, &ping_pong].into_iter();
-        let differing = |operator: &Operator| operator.exact.map_or(0, |exact| exact.differing);
+        let differing =
+            |operator: &OperatorReport| operator.exact.map_or(0, |exact| exact.differing);
         Ok(GroupCost {
             score: step(0),
             softmax: step(1),
@@ -195,7 +196,7 @@ impl GroupStudy {
     }
 }
 
-/// Compares. `progress` is told after each case.
+/// Compares. `progress` is called after each case.
 ///
 /// # Panics
 ///

@@ -144,7 +144,7 @@ pub enum Room {
     /// A matrix, on a rank.
     Matrix(MatrixError),
     /// K and V, on a rank.
-    Head(mapping::LayoutError),
+    Head(mapping::HeadLayoutError),
     /// Either, on a module of AiM channels.
     Module(aim::LayoutError),
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What an operator is: planned on a system, run there, and judged.
 //!
-//! An operator is a file that implements [`Operator`]. It says of which tasks it is made ([`Operator::plan`]) and
+//! An operator is a file that implements [`Operator`]. It says which tasks it consists of ([`Operator::plan`]) and
 //! what its report has beside costs and errors ([`Operator::judge`]); systems run tasks, all operators alike. Whoever
 //! has operators of several kinds has them as [`AnyOperator`]s.
 
@@ -21,7 +21,7 @@ pub trait Operator {
     /// What became of it.
     type Outcome;
 
-    /// What it is made of on a system. What does not fit is found here.
+    /// Its tasks on a system. An operator that does not fit is refused here.
     fn plan(&self, system: &dyn System) -> Result<Self::Plan, WorkloadError>;
 
     /// Makes its data or takes them, writes them into the banks, and runs.
@@ -93,7 +93,7 @@ pub fn on_module(
     execute(operator, &mut Module::new(std::slice::from_mut(module)), SILENT)
 }
 
-/// An operator that is nothing but tasks on synthetic data. It is an [`Operator`].
+/// An operator that consists only of tasks on synthetic data. It is an [`Operator`].
 pub trait Tasks {
     /// Seed of the data.
     fn seed(&self) -> u64;
@@ -101,7 +101,7 @@ pub trait Tasks {
     /// The tasks.
     fn tasks(&self) -> TaskPlan;
 
-    /// What is to know of this operator alone.
+    /// What only this operator reports.
     fn about(&self, system: &dyn System, outcome: &Outcome) -> JobReport;
 }
 

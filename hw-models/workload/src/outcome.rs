@@ -4,8 +4,8 @@
 use crate::judge::Findings;
 use crate::report::link;
 use crate::report::{
-    APPEND, ELEMENT_BYTES, HostPins, JobReport, Judged, Load, Operator, PowerReport, RanksReport,
-    Report, SetUpReport, Stages, System, Total, ns,
+    APPEND, ELEMENT_BYTES, HostPins, JobReport, Judged, Load, OperatorReport, PowerReport,
+    RanksReport, Report, SetUpReport, Stages, SystemDescription, Total, ns,
 };
 use pimlico_device::energy::Power;
 use pimlico_device::{Gear, SetUp};
@@ -14,7 +14,7 @@ use pimlico_device::{Gear, SetUp};
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Each task, or each step of it that the system reports by itself.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<OperatorReport>,
     /// Where the error of attention comes from; the worst of all heads.
     pub stages: Stages,
     /// Writing K, V and weights.
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub findings: Findings,
     /// Bytes of the fullest rank or channel that a layer takes, in whole rows of all banks.
     pub bytes_per_rank: u64,
-    /// What is to know about the figures.
+    /// Notes on the figures.
     pub notes: Vec<String>,
 }
 
@@ -39,11 +39,11 @@ const NO_ENERGY: &str =
 
 impl Outcome {
     /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.
-    pub fn report(self, system: &System<'_>, job: JobReport, seed: u64) -> Report {
+    pub fn report(self, system: &SystemDescription<'_>, job: JobReport, seed: u64) -> Report {
         let Self { operators, load, findings, notes, .. } = self;
         let violations = findings.violations;
-        let System { name, config, module, topology, .. } = *system;
-        let System { refresh, normalise, sums, gear, .. } = *system;
+        let SystemDescription { name, config, module, topology, .. } = *system;
+        let SystemDescription { refresh, normalise, sums, gear, .. } = *system;
         let timing = &config.timing;
         let longer = |tck: u64, least: u64| Some(tck).filter(|&tck| tck > least);
         let devices =
@@ -109,7 +109,7 @@ impl Outcome {
 }
 
 /// What a report says of its total.
-fn total_note(operators: &[Operator]) -> &'static str {
+fn total_note(operators: &[OperatorReport]) -> &'static str {
     let appends = operators.iter().any(|operator| operator.operator == APPEND);
     if appends { NOTE_WITH_APPEND } else { NOTE }
 }

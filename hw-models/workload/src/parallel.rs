@@ -7,7 +7,7 @@ use std::thread;
 
 /// Does the work of all items on so many threads, those of the largest `weight` first; of equal ones, in their
 /// order. Returns the results in the order of the items, so that they do not depend on the threads.
-/// `progress` is told of the weight that is done, and of all.
+/// `progress` receives the weight that is done, and of all.
 ///
 /// After an error nothing more is begun; the first item's that failed is returned.
 pub fn map<T: Sync, R: Send, E: Send>(

@@ -3,7 +3,7 @@
 
 use pimlico_device::{HostTransfer, Normalise, Statistics, SumFormat};
 
-/// What the device made of the query heads that share K and V.
+/// Results of the device for the query heads that share K and V.
 #[derive(Clone, Debug, Default)]
 pub struct Attention {
     /// Of each head, each token's score before scaling.

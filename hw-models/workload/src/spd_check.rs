@@ -69,7 +69,7 @@ pub const HONEST: SpdSetup =
 /// A module with re-layout whose image makes up for it.
 pub const SPOOFED: SpdSetup =
     SpdSetup { values: Values::Spoofed, path: DataPath::Relayout, host: Host::Own };
-/// The same with a host of JEDEC's kind. (What an honest image tells it is what it tells any.)
+/// The same with a host of JEDEC's kind. (An honest image tells every host the same.)
 pub const SPOOFED_JEDEC: SpdSetup = SpdSetup { host: Host::Jedec, ..SPOOFED };
 /// A module with re-layout that tells the truth, and a host that trains.
 pub const HONEST_TRAINED: SpdSetup = SpdSetup { host: Host::Trained, ..HONEST };
@@ -109,7 +109,7 @@ pub struct Measured {
     pub trained: Delay,
     /// Violations at the chips' pins, of their own timing, by rule.
     pub chip_violations: BTreeMap<&'static str, u64>,
-    /// Violations at the host's pins, of the timing that it was told, by rule.
+    /// Violations at the host's pins of the timing in the image, by rule.
     pub host_violations: BTreeMap<&'static str, u64>,
     /// Whether all data lie in the chips as they should.
     pub stored_right: bool,
@@ -117,7 +117,7 @@ pub struct Measured {
     pub read_right: bool,
     /// Latencies of single bursts.
     pub latency_tck: Latency,
-    /// From one command to the next, at the least.
+    /// The least time from one command to the next.
     pub commands_tck: Spacing,
     /// Share of the time from the first to the last beat in which the host's data bus moves data.
     pub utilisation: BusUtilisation,
@@ -240,7 +240,7 @@ fn failures(configurations: &[Measured; 6]) -> Vec<String> {
 pub struct Judgement {
     /// Violations at the chips' pins, of their own timing.
     pub chip_violations: Vec<Violation>,
-    /// Violations at the host's pins, of the timing that it was told.
+    /// Violations at the host's pins of the timing in the image.
     pub host_violations: Vec<Violation>,
     /// Whether all data lie in the chips as they should.
     pub stored_right: bool,
@@ -508,7 +508,7 @@ fn last_before(outcome: &PathOutcome, tck: u64, is_it: fn(Pins) -> bool) -> u64 
     last.expect("the transactions ask for it").at_tck
 }
 
-/// From the last of the one kind before the first of the other to that.
+/// tCK from the last command of one kind to the first of the other kind after it.
 fn spacing(outcome: &PathOutcome, earlier: fn(Pins) -> bool, later: fn(Pins) -> bool) -> u64 {
     let mut commands = outcome.commands.iter();
     let event = commands.find(|event| later(event.pins)).expect("the transactions ask for it");

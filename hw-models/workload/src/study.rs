@@ -12,7 +12,7 @@
 use crate::l3::attention::{AttentionError, Part, Requests};
 use pimlico_device::aim::{AimLayout, AimOptions};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
-use pimlico_device::mapping::{HeadLayout, LayoutError};
+use pimlico_device::mapping::{HeadLayout, HeadLayoutError};
 use pimlico_device::{Config, LANES, Options, SumFormat};
 use pimlico_dpa::{COMMANDS, Dispatch, ENTRIES, Opcode, REQUESTS};
 use pimlico_host::allocator::{Allocator, AllocatorError, Policy, RequestId};
@@ -30,7 +30,7 @@ use serde::Serialize;
 const WINDOW: usize = 2048;
 /// Tokens over which the rewriting of a static program is averaged: a chunk.
 const STATIC_WINDOW: usize = 16;
-/// Columns or words that a command of AiM goes over, at the most.
+/// Columns or words that a command of AiM goes over, at most.
 const OPERATION_SIZE: usize = 64;
 /// Channels of the AiM module that FC is spelled for.
 const CHANNELS: usize = 32;
@@ -42,7 +42,7 @@ const REQUEST: usize = 0;
 pub enum StudyError {
     /// A head does not fit.
     #[error(transparent)]
-    Layout(#[from] LayoutError),
+    Layout(#[from] HeadLayoutError),
     /// A matrix does not fit.
     #[error(transparent)]
     Matrix(#[from] MatrixError),
@@ -89,7 +89,7 @@ pub struct AttentionCost {
     pub all_layers: Option<LayersCost>,
 }
 
-/// What the host does for a token more of a request in all its layers, but for rows that become needed.
+/// What the host does for one more token of a request in all its layers, except for new rows.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct LayersCost {
     /// Layers of the model.
@@ -140,7 +140,7 @@ pub struct AimCost {
     pub static_sized_bytes: u64,
 }
 
-/// Studies attention in each of the contexts. `progress` is told after each.
+/// Studies attention in each of the contexts. `progress` is called after each.
 pub fn attention(
     config: &Config,
     model: &Model,
@@ -382,7 +382,7 @@ fn static_program(program: &Program, tokens: &[u32; REQUESTS]) -> Vec<(u64, u8)>
     words
 }
 
-/// What the host writes for a token more, in bytes.
+/// What the host writes for one more token, in bytes.
 struct Work {
     configuration: f64,
     va2pa: f64,

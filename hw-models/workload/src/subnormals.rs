@@ -18,7 +18,7 @@ use pimlico_units::arith::{Binary16, Binary16Flush, Fp};
 const FORMAT: Format = Format::BINARY16;
 
 /// Runs a head of each context and distribution on the device, and computes it with subnormal numbers
-/// flushed: a row for each, in this order. `progress` is told after each head.
+/// flushed: a row for each, in this order. `progress` is called after each head.
 pub fn compare(
     head_dim: usize,
     contexts: &[usize],

@@ -139,7 +139,7 @@ fn a_report_is_of_the_whole_module() {
             (alone.cycles, 4 * alone.macs, 4 * alone.reads)
         );
         assert_eq!((&all.commands, all.slots.used), (&alone.commands, alone.slots.used));
-        let shares = |of: &pimlico_workload::report::Operator| {
+        let shares = |of: &pimlico_workload::report::OperatorReport| {
             let shares = &of.utilisation;
             [shares.bank_read, shares.bank_pu, shares.bus, shares.adder_unit, shares.softmax_unit]
         };
@@ -212,7 +212,8 @@ fn a_layer_runs_on_groups_with_refresh() {
     assert!(sample.total.cycles.abs_diff(all.total.cycles) < 2000);
     let whole = run(&layer, &mut engines(1, options(4)), true);
     let cycles = |report: &Report, name: &str| {
-        let is_it = |operator: &&pimlico_workload::report::Operator| operator.operator == name;
+        let is_it =
+            |operator: &&pimlico_workload::report::OperatorReport| operator.operator == name;
         report.operators.iter().find(is_it).expect(name).cycles
     };
     assert!(cycles(&all, "softmax") < cycles(&whole, "softmax") * 7 / 10);

@@ -241,8 +241,8 @@ impl Channels {
         std::array::from_fn(|part| (0..4).map(|n| bits(4 * part + n) << (16 * n)).sum())
     }
 
-    /// Has [`pu`](Self::pu) show what the PUs are told, from the next column on. To be called where nothing
-    /// is under way.
+    /// Makes [`pu`](Self::pu) show the PUs' inputs, from the next column on. To be called where nothing is
+    /// under way.
     pub fn show_ports(&mut self) {
         self.shows_ports = true;
     }

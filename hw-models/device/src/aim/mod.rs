@@ -11,10 +11,10 @@
 //!            └──────────────────────────────────────────────
 //! ```
 //!
-//! All channels are told the same, so that they stay in lockstep: one rank controller and one refresh
-//! manager serve them all, and one global buffer stands for that of each channel. Written data and
-//! results differ, and are on each channel's own lines. (The link between host and hub, 64 GB/s, is not
-//! modelled: the time in which banks are written is that of the channels.)
+//! All channels receive the same commands, so that they stay in lockstep: one rank controller and one
+//! refresh manager serve them all, and one global buffer stands for that of each channel. Written data
+//! and results differ, and are on each channel's own lines. (The link between host and hub, 64 GB/s, is
+//! not modelled: the time in which banks are written is that of the channels.)
 //!
 //! * [`AimDevice`]: what its host needs of it. It runs programs, whose commands are those of `aim_hub`'s contract.
 //! * [`AimUnits`]: the units, as models, as RTL, or as both in lockstep.

@@ -63,7 +63,7 @@ const TO_COLUMN_TCK: u64 = SLOTS as u64 * RankController::LATENCY;
 const TO_BUS_TCK: u64 = TO_COLUMN_TCK + BUS_SLOT;
 const BUS_SLOT: u64 = 1;
 
-/// tCK that RD_RESULT may come late where nothing but columns is before it: behind another RD_RESULT.
+/// tCK that RD_RESULT may be late where only columns are before it: behind another RD_RESULT.
 const LATE_TCK: u64 = 8;
 
 /// What is still to be asked for, and what it waits for.

@@ -27,7 +27,7 @@ pub const BANKS: usize = 16;
 /// Words in a side of the global buffer: 2 KB (LoL-PIM Table 5).
 pub const GLOBAL_WORDS: usize = 64;
 
-/// Channels of a module, at the most: four times LoL-PIM's.
+/// Channels of a module, at most: four times LoL-PIM's.
 pub const MOST_CHANNELS: usize = 64;
 
 /// tCK from RD_RESULT to the output of the result registers: it is in a second slot, and they are read in the PUs' next
@@ -53,10 +53,10 @@ pub type RankController = pimlico_units::rank::RankController<SLOTS>;
 /// In which order a matrix of several groups of rows and several tiles of the vector is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Of a tile in the global buffer all groups; the EPU adds up their sums.
+    /// All groups for the tile in the global buffer; the EPU adds up their sums.
     #[default]
     InputStationary,
-    /// Of a group all tiles, which come again for each; its sums stay in the PUs.
+    /// All tiles for a group, which come again for each group; its sums stay in the PUs.
     OutputStationary,
 }
 

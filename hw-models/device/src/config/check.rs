@@ -51,7 +51,7 @@ impl Timing {
         ]
     }
 
-    /// What the rank controller counts: key, and the longest wait that comes of it.
+    /// What the rank controller counts: key, and the longest wait that results.
     fn counted(&self) -> [(&'static str, u64); 18] {
         [
             ("CCD_S", self.ccd_s_tck),

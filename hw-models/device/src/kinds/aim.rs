@@ -10,7 +10,7 @@ use crate::topology::Mdq;
 
 /// tCCD_RESULT up to which the result registers are read before the next results are there.
 const MOST_CCD_RESULT_TCK: u64 = 4;
-/// GB/s of a link between host and hub, at the most.
+/// GB/s of a link between host and hub, at most.
 const MOST_LINK_GB_PER_S: u64 = 65536;
 
 pub const RULES: Rules = Rules {

@@ -94,8 +94,9 @@ fn check_gear(config: &Config, gear: u64) -> Result<(), ConfigError> {
     })
 }
 
-/// What of the host's commands must be over when the module takes the pins, as its timers know nothing of them: the
-/// host's last rows are opened for a WR, closed behind it, and tRP goes by. See `rtl/module/host_port.md`.
+/// The effects of the host's commands that must be over when the module takes the pins, as its timers do not see
+/// those commands: the host's last rows are opened for a WR, closed behind it, and tRP goes by. See
+/// `rtl/module/host_port.md`.
 fn of_handover(config: &Config) -> [Held; 4] {
     let Timing { rcd_wr_tck, rcd_mac_tck, wr_tck, rp_tck, .. } = config.timing;
     let Timing { rc_tck, faw_tck, wtr_l_tck, ccd_l_tck, .. } = config.timing;

@@ -48,7 +48,7 @@ impl SystemKind {
         self.rules().name
     }
 
-    /// The built-in device that is taken where none is named: the first of its own.
+    /// The default device of the system: its first built-in one.
     pub fn default_device(self) -> &'static str {
         self.rules().presets[0].0
     }

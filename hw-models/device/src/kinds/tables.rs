@@ -47,7 +47,7 @@ pub struct TopologyTable {
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
-    /// Whose the data lines between buffer chip and chips are.
+    /// Which ranks share the data lines between buffer chip and chips.
     pub mdq: Mdq,
     /// GB/s (10^9 bytes) of the link between the host and the hub of an AiM's module, both directions together; without
     /// it there is no limit. It slows down no model: reports set its time beside that of the banks.

@@ -24,7 +24,7 @@ use std::collections::VecDeque;
 /// Slots without an RD_ALL after which no PU has anything left to do.
 const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
 
-/// RD_ALLs on their way at once, at the most: they are a burst of 4 tCK apart, and RL_MAC is 12 at most.
+/// RD_ALLs on their way at once, at most: they are a burst of 4 tCK apart, and RL_MAC is 12 at most.
 const PENDING: usize = 4;
 
 /// An RD_ALL on the way of its columns.
@@ -52,7 +52,7 @@ impl SumElement for Binary32 {
     type Pus = OneByOne<Binary32>;
 }
 
-/// Bank PUs that are told the same: that of chip `c` at logic bank `b` is number `8 b + c`.
+/// Bank PUs that receive the same commands: that of chip `c` at logic bank `b` is number `8 b + c`.
 pub trait Pus<A: Format> {
     /// So many, reset.
     fn of(count: usize) -> Self;

@@ -10,7 +10,7 @@ use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
 use pimlico_units::module::DispatcherOut;
 use pimlico_units::rank::{SequencerIn, SequencerOut};
 
-/// The most bursts of the host that the sequencer is told of.
+/// The largest number of the host's bursts that the sequencer counts.
 const MOST_OPERANDS: usize = 127;
 
 /// A sequencer of any gear.

@@ -101,7 +101,7 @@ const BUS_BITS: u64 = 64;
 /// The fewest bits of a row's and of a column's address that an image can tell.
 const LEAST_ROW_BITS: u64 = 12;
 const LEAST_COLUMN_BITS: u64 = 9;
-/// Characters of a part number, at the most.
+/// Characters of a part number, at most.
 const PART_NUMBER: usize = 20;
 
 /// Timing parameters (JESD79-4 section 13), in tCK.

@@ -5,7 +5,7 @@ use crate::config::ConfigError;
 use crate::kinds;
 use toml::{Table, Value};
 
-/// Characters of a source, at the most.
+/// Characters of a source, at most.
 const SOURCE: usize = 200;
 
 /// The table of a file that has a base, with what the base has; none without one.
@@ -57,7 +57,7 @@ fn put_over(base: &mut Table, file: Table) {
     }
 }
 
-/// What is said of the source where the file says nothing: the keys that are not the base's.
+/// The source of a file that names none: the keys that differ from the base's.
 fn source(base: &Value, file: &Table) -> String {
     let mut keys = Vec::new();
     for (key, value) in file.iter().filter(|(key, _)| *key != "name") {

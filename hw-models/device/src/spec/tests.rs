@@ -8,7 +8,7 @@ use crate::spd::{Description, SpdTiming};
 use crate::topology::Topology;
 use toml::Table;
 
-/// What is said of a file that is refused: a line.
+/// The one-line error for a file that is refused.
 fn refusal(text: &str) -> String {
     let error = DeviceSpec::parse(text).expect_err(text).to_string();
     assert!(!error.contains('\n') && error.len() < 500, "{error}");

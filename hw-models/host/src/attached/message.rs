@@ -16,7 +16,7 @@ pub const RESULTS: u16 = 64;
 /// Banks of a bank group, and bank groups.
 const BANKS: usize = 4;
 const GROUPS: usize = 4;
-/// Words of a LOAD, at the most.
+/// Words of a LOAD, at most.
 const WORDS: usize = BEATS - 1;
 
 const LOAD: u64 = 1;

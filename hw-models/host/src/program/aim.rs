@@ -158,7 +158,7 @@ pub fn tail(head: &AimHead) -> (Tail, usize) {
     (Tail::Rest, head.v.columns - last * whole.tile_room(0) * MULTIPLIERS)
 }
 
-/// The parts that a context is made of, one behind the other: each group of elements, where its sums stay in the PUs.
+/// The parts that a context is made of, one after the other: each group of elements, where its sums stay in the PUs.
 pub fn context_parts(head: &AimHead, options: &AimOptions) -> usize {
     let layout = head.v.whole();
     if options.sums_stay(layout.rows) { layout.groups() } else { 1 }

@@ -67,7 +67,7 @@ use pimlico_dpa::{Opcode, TOKEN_BITS};
 const CHUNK: usize = 16;
 /// The number whose T_cur is the first block, in a program of several passes.
 pub const BLOCK_REQUEST: u8 = 15;
-/// Tokens of a context, at the most: T_cur has so many bits.
+/// Tokens of a context, at most: T_cur has so many bits.
 pub const MAX_CONTEXT: usize = (1 << TOKEN_BITS) - 1;
 /// A place of the score buffer that there is not: what goes there is not kept.
 const NOWHERE: u32 = Opcode::RdResult.max_place();

@@ -200,7 +200,7 @@ pub struct Layer {
     pub k: Vec<f32>,
     /// `kv_heads * head_dim` x `dim`.
     pub v: Vec<f32>,
-    /// Added to q, k and v, one behind the other; empty where there is none.
+    /// Added to q, k and v, one after the other; empty where there is none.
     pub bias: Vec<f32>,
     /// Of RMSNorm of each head's q, before RoPE: `head_dim`; empty where there is none.
     pub q_norm: Vec<f32>,

@@ -8,5 +8,5 @@ pub const WEIGHTS: &[u8] = include_bytes!("../../models/tiny/weights.bin");
 pub const TOKENIZER: &[u8] = include_bytes!("../../models/tiny/tokenizer.bin");
 /// Its name in reports.
 pub const NAME: &str = "tiny";
-/// What it goes on from, unless it is told.
+/// The default prompt.
 pub const PROMPT: &str = "in a small town";

@@ -100,7 +100,7 @@ enum Sums {
 enum Buffers {
     /// Into one half while the other is in use
     PingPong,
-    /// Into the one half that there is
+    /// Into the only half
     Single,
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate clock`: whether every unit and memory makes the clock that it has in the devices.
 
+mod sheets;
+
 use super::area::check_fo4;
 use super::devices::Devices;
 use super::flow::ToolArguments;
 use super::netlists::Maker;
-use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale};
-use super::sheet::{self, FormatArguments, Sheet};
+use super::picture::PlotArgument;
+use super::sheet::{self, FormatArguments};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::gear::GearArgument;
@@ -20,6 +22,7 @@ use pimlico_estimate::kept::{LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::memory::{Memory, SETUP_FO4};
 use pimlico_estimate::rtl::Sources;
 use serde::Serialize;
+use sheets::{dram_sheet, memories_sheet, picture, units_sheet};
 use std::path::{Path, PathBuf};
 
 /// FO4 of logic in a DRAM's process: two to three times that of a logic process.
@@ -39,7 +42,8 @@ pub struct ClockArguments {
     /// FO4 in ps of the process that the clocks are meant for
     #[arg(long, default_value_t = fo4::NODE_28NM_PS, value_name = "PS")]
     fo4: f64,
-    /// FO4 in ps of the DRAM chips' process, in which what is on them is listed once more; it decides of no status
+    /// FO4 in ps of the DRAM chips' process, in which their units are listed once more; it does not affect the
+    /// status
     #[arg(long, default_value_t = DRAM_FO4_PS, value_name = "PS")]
     dram_fo4: f64,
     /// Percent of a period that is kept for set-up, skew and wires
@@ -48,7 +52,7 @@ pub struct ClockArguments {
     /// RTL in place of the tree's: a folder with a pimlico.f; what differs from the tree's is synthesised
     #[arg(long, value_name = "FOLDER")]
     rtl: Option<PathBuf>,
-    /// Write what the units take to the source tree, so that nothing is synthesised where the RTL is the same
+    /// Write the results to the source tree, so that nothing is synthesised while the RTL is the same
     #[arg(long, conflicts_with = "rtl")]
     keep: bool,
     #[command(flatten)]
@@ -361,132 +365,6 @@ fn miss(name: &str, libraries: &[InLibrary]) -> Option<String> {
         0 => None,
         count if count == libraries.len() => Some(name.to_owned()),
         _ => Some(format!("{name} in {}", missed.join(", "))),
-    }
-}
-
-/// Columns of a slack.
-const SLACK: [&str; 5] = ["clock", "period, ns", "shortest, ns", "slack, ns", ""];
-
-fn slack_cells(slack: &Slack) -> [String; 5] {
-    let Slack { clock, clock_ns, period_ns, slack_ns, is_met } = slack;
-    [
-        (*clock).to_owned(),
-        format!("{clock_ns:.4}"),
-        format!("{period_ns:.3}"),
-        format!("{slack_ns:.3}"),
-        if *is_met { "met" } else { "missed" }.to_owned(),
-    ]
-}
-
-fn units_sheet(report: &ClockReport) -> Sheet {
-    let ClockReport { liberties, fo4_ps, gear, reserve_percent, units, memories, misses, .. } =
-        report;
-    let rows = units.iter().map(|unit| {
-        let UnitReport { system, unit, count, area_ge, flip_flops, slack, libraries, .. } = unit;
-        let mut row = vec![
-            system.name().to_owned(),
-            unit.clone(),
-            count.to_string(),
-            format!("{area_ge:.0}"),
-            flip_flops.to_string(),
-        ];
-        row.extend(libraries.iter().map(|library| format!("{:.0}", library.period_fo4)));
-        row.extend(slack_cells(slack));
-        row
-    });
-    let columns = ["system", "unit", "instances", "sized, GE", "flip-flops"];
-    let fo4 = ["FO4", "FO4, second"].into_iter().take(liberties.len());
-    Sheet {
-        title: format!(
-            "clocks in {}, cells sized; node: an FO4 of {fo4_ps} ps; the rank PU's core at gear {gear}",
-            liberties.join(", and a second library, ")
-        ),
-        columns: columns.into_iter().chain(fo4).chain(SLACK).collect(),
-        rows: rows.collect(),
-        notes: vec![
-            format!(
-                "instances: in a rank with its dispatcher, or in a module of AiMs; single: what a module has in \
-                 place of others with single buffers; slack: of the period less {reserve_percent} % for set-up, \
-                 skew and wires"
-            ),
-            "each unit by itself: from register to register, and from and to its ports, which come and go \
-             with the clock"
-                .to_owned(),
-            format!("{} of {} units and memories miss their clock", misses.len(), units.len() + memories.len()),
-        ],
-    }
-}
-
-/// What is on the DRAM chips, in their process.
-fn dram_sheet(report: &ClockReport) -> Sheet {
-    let ClockReport { dram_fo4_ps, in_dram, reserve_percent, .. } = report;
-    let left = 1.0 - reserve_percent / 100.0;
-    let rows = in_dram.iter().map(|DramReport { system, unit, slack }| {
-        let mut row = vec![system.name().to_owned(), unit.clone()];
-        row.extend(slack_cells(slack));
-        // A unit without a path has no limit.
-        let mhz = left * 1e3 / slack.period_ns;
-        row.push(if mhz.is_finite() { format!("{mhz:.0}") } else { "-".to_owned() });
-        row
-    });
-    let missed = in_dram.iter().filter(|unit| !unit.slack.is_met).count();
-    Sheet {
-        title: format!("what is on the DRAM chips, in a process with an FO4 of {dram_fo4_ps} ps"),
-        columns: ["system", "unit"].into_iter().chain(SLACK).chain(["makes, MHz"]).collect(),
-        rows: rows.collect(),
-        notes: vec![format!(
-            "{missed} of {} would miss their clock; the status does not count them, as no vendor has told us his FO4",
-            in_dram.len()
-        )],
-    }
-}
-
-fn memories_sheet(report: &ClockReport) -> Sheet {
-    let rows = report.memories.iter().map(|report| {
-        let MemoryReport { unit, memory, area_mm2_28nm, access_fo4, slack, .. } = report;
-        let mut row = vec![report.system.name().to_owned(), unit.clone()];
-        row.extend(sheet::memory_cells(memory, *area_mm2_28nm));
-        row.push(format!("{access_fo4:.0}"));
-        row.extend(slack_cells(slack));
-        row
-    });
-    let columns = ["system", "unit"].into_iter().chain(sheet::MEMORY).chain(["access, FO4"]);
-    Sheet {
-        title: "memories of more than 16 words, by models of SRAM".to_owned(),
-        columns: columns.chain(SLACK).collect(),
-        rows: rows.collect(),
-        notes: vec![format!(
-            "shortest: access and a set-up of {SETUP_FO4} FO4; what is read in the cycle that asks misses \
-             whatever its access time"
-        )],
-    }
-}
-
-/// The shortest period of each unit, as a share of the one that it has.
-fn picture(report: &ClockReport) -> Picture {
-    let bar = |label: String, slack: &Slack| Bar {
-        label,
-        parts: vec![(slack.period_ns / slack.clock_ns, usize::from(!slack.is_met))],
-        text: format!("{:.2} of {:.3} ns", slack.period_ns, slack.clock_ns),
-    };
-    let units = report.units.iter().map(|unit| (unit.system, unit.unit.clone(), &unit.slack));
-    let units = units.map(|(system, unit, slack)| bar(format!("{}: {unit}", system.name()), slack));
-    let memories = report.memories.iter();
-    let memories = memories.map(|m| bar(format!("{}: {}", m.unit, m.memory.name), &m.slack));
-    let panel = |title: &str, bars: Vec<Bar>| BarPanel {
-        title: title.to_owned(),
-        bars,
-        scale: Scale::Linear,
-    };
-    let title = "shortest period over the device's";
-    let panels = [
-        panel(&format!("units: {title}"), units.collect()),
-        panel(&format!("memories: {title}"), memories.collect()),
-    ];
-    Picture {
-        title: format!("clocks at {} ps an FO4, gear {}", report.fo4_ps, report.gear),
-        key: vec!["met", "missed"],
-        panels: panels.into_iter().filter(|panel| !panel.bars.is_empty()).collect(),
     }
 }
 

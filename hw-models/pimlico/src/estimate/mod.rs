@@ -33,7 +33,7 @@ pub struct EstimateArguments {
 enum What {
     /// Area, flip-flops and slack of units, synthesised with Yosys, beside the papers' figures; or a whole system
     Area(area::AreaArguments),
-    /// Clocks that units and memories make beside those that they have in the devices
+    /// Clocks that units and memories reach, beside those that they have in the devices
     Clock(clock::ClockArguments),
     /// Units, totals of bank, chip, rank and DIMM, and ping-pong buffers beside the papers', scaled to 28 nm
     Compare(compare::CompareArguments),

@@ -44,7 +44,7 @@ fn result_registers(buffers: Buffers) -> &'static str {
     }
 }
 
-/// Clocks of a phase that are counted, at the most.
+/// Clocks of a phase that are counted, at most.
 const MOST_WINDOW: usize = 1 << 16;
 
 /// Clocks of each phase that are counted, unless told otherwise.
@@ -89,7 +89,7 @@ pub(super) struct PowerArguments {
     /// Seed of the data
     #[arg(long, default_value_t = 0, value_name = "S")]
     seed: u64,
-    /// Clocks of each phase that are simulated with delays and counted, at the most: the second half of
+    /// Clocks of each phase that are simulated with delays and counted, at most: the second half of
     /// the phase's first 2 N clocks
     #[arg(long, default_value_t = WINDOW, value_name = "N")]
     window: usize,

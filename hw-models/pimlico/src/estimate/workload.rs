@@ -24,7 +24,7 @@ use pimlico_units::module::Dispatcher;
 use pimlico_units::rank::{AdderUnit, RankController, RefreshManager, RelayoutUnit, SoftmaxUnit};
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::operator;
-use pimlico_workload::report::{ELEMENT_BYTES, Operator, Report};
+use pimlico_workload::report::{ELEMENT_BYTES, OperatorReport, Report};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -64,7 +64,7 @@ fn elements(config: &Config, context: usize, report: &Report) -> BTreeMap<&'stat
 }
 
 /// What bank PUs and rank PU would take in an operator by the mW of L3's Table 5, in pJ.
-fn table5(config: &Config, operator: &Operator) -> [f64; 2] {
+fn table5(config: &Config, operator: &OperatorReport) -> [f64; 2] {
     let mw = |unit| paper::figure(unit).map_or(0.0, |figure| figure.mw);
     let slot_ns = (config.timing.ccd_l_tck * config.tck_ps) as f64 / 1000.0;
     let bank_pus = (config.banks() * config.organisation.chips) as f64;

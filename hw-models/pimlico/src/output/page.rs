@@ -18,8 +18,8 @@ pub struct FormatArguments {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// One table alone of a result that has several, counted from 1; for what reads --format csv and expects the same
-    /// columns in every line
+    /// Only this table of a result that has several, counted from 1; for programs that read --format csv and expect
+    /// the same columns in every line
     #[arg(long, value_name = "N", conflicts_with = "json")]
     table: Option<NonZero<usize>>,
 }
@@ -62,7 +62,7 @@ pub enum Format {
     Csv,
 }
 
-/// Text and tables, one behind the other.
+/// Text and tables, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Page(Vec<Part>);
 

@@ -64,7 +64,7 @@ pub struct RunArguments {
 pub(super) enum Buffers {
     /// Into one half while the other is in use
     PingPong,
-    /// Into the one half that there is, when it is no longer in use
+    /// Into the only half, when it is no longer in use
     Single,
 }
 

@@ -53,7 +53,7 @@ fn shards(folder: &Path, file: &Path, config: &Config) -> Result<Checkpoint, Fai
 pub fn tokenizer(folder: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
     use super::checkpoint::LARGEST_TOKENIZER;
     use crate::output;
-    use pimlico_model::checkpoint::tokenizer::hugging_face::{self, SpecialTokens};
+    use pimlico_model::checkpoint::tokenizer::hugging_face::{HuggingFaceTokenizer, SpecialTokens};
 
     let mut special = SpecialTokens::default();
     for name in ["generation_config.json", "config.json", "tokenizer_config.json"] {
@@ -65,7 +65,7 @@ pub fn tokenizer(folder: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
     }
     let file = folder.join("tokenizer.json");
     let text = files::read(&file, LARGEST_TOKENIZER)?;
-    let tokenizer = hugging_face::Tokenizer::read(&text, &special, vocab);
+    let tokenizer = HuggingFaceTokenizer::read(&text, &special, vocab);
     let tokenizer = tokenizer.map_err(|e| malformed(&file, &e))?;
     if tokenizer.tokens() < vocab {
         let (file, tokens) = (file.display(), tokenizer.tokens());

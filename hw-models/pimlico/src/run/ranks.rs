@@ -2,14 +2,14 @@
 //! What a report says of several ranks.
 
 use crate::output::{self, Page, grouped};
-use pimlico_workload::report::{OnRanks, Operator, Report};
+use pimlico_workload::report::{OperatorReport, Report, SpreadReport};
 
 /// How the operators are spread, for people; nothing of a rank alone.
 pub(super) fn table(report: &Report) -> Page {
     let Some(all) = report.ranks.filter(|ranks| ranks.count() > 1) else { return Page::default() };
-    let row = |operator: &Operator| {
-        let OnRanks { used, imbalance, waited_tck, channel, .. } = operator.ranks?;
-        let OnRanks { read_gb_per_s, use_gb_per_s, .. } = operator.ranks?;
+    let row = |operator: &OperatorReport| {
+        let SpreadReport { used, imbalance, waited_tck, channel, .. } = operator.ranks?;
+        let SpreadReport { read_gb_per_s, use_gb_per_s, .. } = operator.ranks?;
         Some(vec![
             operator.operator.to_owned(),
             format!("{used} of {}", all.count()),
@@ -36,8 +36,8 @@ pub(super) fn table(report: &Report) -> Page {
 
 /// What ranks that share the data lines of their DIMM cost each other, for people.
 fn mdq_table(report: &Report) -> Page {
-    let row = |operator: &Operator| {
-        let OnRanks { mdq_waited_tck, mdq, mdq_least_tck, .. } = operator.ranks?;
+    let row = |operator: &OperatorReport| {
+        let SpreadReport { mdq_waited_tck, mdq, mdq_least_tck, .. } = operator.ranks?;
         Some(vec![
             operator.operator.to_owned(),
             grouped(mdq_waited_tck),

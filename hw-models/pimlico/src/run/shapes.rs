@@ -10,7 +10,7 @@ use pimlico_workload::l3::gemv::GemvError;
 pub(super) fn keys(error: &WorkloadError) -> Option<&'static str> {
     match error {
         WorkloadError::Matrix { operator, error: GemvError::Matrix(_) } => Some(of(operator)),
-        WorkloadError::Attention(AttentionError::Layout(mapping::LayoutError::HeadDim(_)))
+        WorkloadError::Attention(AttentionError::Layout(mapping::HeadLayoutError::HeadDim(_)))
         | WorkloadError::Layout(aim::LayoutError::HeadDim(_)) => Some("head_dim"),
         WorkloadError::Layout(aim::LayoutError::Context { .. }) => None,
         WorkloadError::Layout(_)

@@ -6,7 +6,7 @@ use super::ranks;
 use crate::output::{self, Page, Table, decimal, grouped};
 use pimlico_workload::report::link::OnLink;
 use pimlico_workload::report::{
-    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, Operator, PeakCurrent,
+    APPEND, Energy, Error, Exact, HostPins, Load, Lost, ModuleReport, OperatorReport, PeakCurrent,
     PowerReport, RanksReport, Report, SentReport, SetUpReport, Slots, Watts,
 };
 use std::fmt::Write;
@@ -82,7 +82,7 @@ fn errors(report: &Report, own: &OwnText) -> Table {
 
 fn error_rows(report: &Report, own: &OwnText) -> Vec<(&'static str, Error)> {
     // What adds K and V computes nothing.
-    let computes = |operator: &&Operator| operator.operator != APPEND;
+    let computes = |operator: &&OperatorReport| operator.operator != APPEND;
     let all = report.operators.iter().filter(computes);
     let all = all.map(|operator| (operator.operator, operator.error));
     own.errors.clone().unwrap_or_else(|| all.collect())
@@ -101,7 +101,7 @@ fn ulps(report: &Report, own: &OwnText) -> &'static str {
 
 /// Results against golden's, for people.
 fn exact(report: &Report) -> Page {
-    let row = |operator: &Operator| {
+    let row = |operator: &OperatorReport| {
         let Exact { outputs, checked, differing } = operator.exact?;
         let cells = [outputs, checked, differing].map(grouped);
         Some(std::iter::once(operator.operator.to_owned()).chain(cells).collect())
@@ -300,14 +300,15 @@ fn costs(report: &Report) -> Table {
     ];
     let has_link = report.operators.iter().any(|operator| operator.link.is_some());
     // A unit that none of the operators uses has no column.
-    let works = |share: fn(&Operator) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
+    let works =
+        |share: fn(&OperatorReport) -> f64| report.operators.iter().any(|of| share(of) > 0.0);
     let unused = [
         (columns[6], works(|operator| operator.utilisation.adder_unit)),
         (columns[7], works(|operator| operator.utilisation.softmax_unit)),
     ];
     let is_shown = |name: &str| unused.iter().all(|(unit, works)| *works || *unit != name);
     let columns = columns.into_iter().chain(has_link.then_some("on the link, ns"));
-    let row = |operator: &Operator| {
+    let row = |operator: &OperatorReport| {
         let on_link =
             operator.link.as_ref().map_or(String::new(), |link| format!("{:.1}", link.ns));
         let cells = cost_row(operator).into_iter().chain(has_link.then_some(on_link));
@@ -331,7 +332,7 @@ pub(super) fn on_link(load: &Load) -> String {
     })
 }
 
-fn cost_row(operator: &Operator) -> Vec<String> {
+fn cost_row(operator: &OperatorReport) -> Vec<String> {
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let shares = &operator.utilisation;
     vec![
@@ -346,7 +347,7 @@ fn cost_row(operator: &Operator) -> Vec<String> {
     ]
 }
 
-fn slot_row(operator: &Operator) -> Vec<String> {
+fn slot_row(operator: &OperatorReport) -> Vec<String> {
     let Slots { of_use, lost, .. } = &operator.slots;
     let Lost { padding, row_switch, refresh, fill_drain, bubble, io, host } = *lost;
     let counts = [*of_use, padding, row_switch, refresh, fill_drain, bubble, io, host];

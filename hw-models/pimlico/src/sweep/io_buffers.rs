@@ -86,9 +86,9 @@ pub struct IoBuffersArguments {
 /// Order of a matrix of several groups of rows and tiles of the vector.
 #[derive(Clone, Copy, ValueEnum)]
 enum OrderArgument {
-    /// Of a tile in the global buffer all groups
+    /// All groups for the tile in the global buffer
     InputStationary,
-    /// Of a group all tiles, which come again for each
+    /// All tiles for a group; they come again for each group
     OutputStationary,
 }
 

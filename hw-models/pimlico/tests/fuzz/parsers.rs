@@ -194,11 +194,11 @@ fn uses(tokenizer: &Tokenizer) -> bool {
 
 #[cfg(feature = "hf-tokenizers")]
 fn read_hugging_face(text: &[u8]) -> Result<bool, String> {
-    use pimlico_model::checkpoint::tokenizer::hugging_face::{self, SpecialTokens};
+    use pimlico_model::checkpoint::tokenizer::hugging_face::{HuggingFaceTokenizer, SpecialTokens};
     let _ = SpecialTokens::read(text);
     let special = SpecialTokens::read(br#"{"bos_token_id": 0, "eos_token_id": 1}"#);
     let special = special.map_err(|error| error.to_string())?;
-    let tokenizer = hugging_face::Tokenizer::read(text, &special, 10);
+    let tokenizer = HuggingFaceTokenizer::read(text, &special, 10);
     Ok(tokenizer.is_ok_and(|tokenizer| uses(&Tokenizer::HuggingFace(Box::new(tokenizer)))))
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! Attention of heads on a module: K and V heads of a request side by side, as many as there are groups of channels, then
-//! those of the next request.
+//! Attention of heads on a module: K and V heads of a request side by side, one in each group of channels, then those of
+//! the next request.
 
 use super::groups::alike;
 use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::heads::{self, HeadJudgement};
 use crate::report::link::Crossing;
-use crate::report::{APPEND, Operator, Stages, Together, Verdict, Written};
+use crate::report::{APPEND, OperatorReport, Stages, Together, Verdict, Written};
 use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
@@ -17,7 +17,7 @@ use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_model::data::Head;
 use std::cell::Cell;
 
-/// Where the K and V of each request lie in a group, one behind the other.
+/// Where the K and V of each request lie in a group, one after the other.
 pub fn layouts(module: &Groups<'_>, task: &AttentionTask) -> Result<Vec<AimHead>, LayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
@@ -122,9 +122,9 @@ impl OfHeads {
 /// What became of a task.
 pub struct Heads {
     /// Adding K and V, where it counts.
-    pub append: Option<Operator>,
+    pub append: Option<OperatorReport>,
     /// Score, softmax and context.
-    pub operators: [Operator; 3],
+    pub operators: [OperatorReport; 3],
     /// Where their errors come from.
     pub stages: Stages,
     /// Writing K and V.
@@ -138,7 +138,7 @@ pub struct Heads {
 }
 
 /// Runs a task; with `timing_only` of the sets of K and V heads that are alike one, which costs as much as the others, and
-/// without data. `progress` is told of the elements of K and V that are done.
+/// without data. `progress` receives the elements of K and V that are done.
 pub fn run(
     module: &mut Groups<'_>,
     task: &AttentionTask,
@@ -274,7 +274,7 @@ fn append(
 }
 
 /// Adding K and V of a token, of so much that was written.
-pub fn append_operator(module: &Groups<'_>, written: &Written) -> Operator {
+pub fn append_operator(module: &Groups<'_>, written: &Written) -> OperatorReport {
     let Written { cost, bytes, .. } = *written;
     let together = Together::of_all(module.count(), cost);
     let operator = module.operator(APPEND, &together, 0, Verdict::default());

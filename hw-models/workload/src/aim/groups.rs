@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A module's channels in groups, which are told the same commands at the same time with operands of their own.
+//! A module's channels in groups, which receive the same commands at the same time with operands of their own.
 //!
 //! ```text
 //!   HUB    controller ─── commands: the same to all channels
@@ -14,7 +14,7 @@
 //! lies as it does without groups, and all groups have the same vector: its cost does not depend on them.
 
 use crate::error::WorkloadError;
-use crate::report::{Operator, Together, Verdict};
+use crate::report::{OperatorReport, Together, Verdict};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_host::aim::AimHost;
@@ -126,7 +126,7 @@ impl<'a> Groups<'a> {
         alike(self.groups.iter_mut().map(AimHost::end))
     }
 
-    /// Has each group do its part of what all are told.
+    /// Makes each group do its part of a command to all.
     ///
     /// # Panics
     ///
@@ -201,16 +201,16 @@ impl<'a> Groups<'a> {
         Ok((outputs, Together::of_all(self.count(), alike(parts.iter().map(|part| part.1)))))
     }
 
-    /// What is to know of an operator.
+    /// The report of an operator.
     pub fn operator(
         &self,
         operator: &'static str,
         together: &Together,
         macs: u64,
         judgement: Verdict,
-    ) -> Operator {
+    ) -> OperatorReport {
         let channels = self.options().channels;
-        Operator::on_groups(operator, self.config(), channels, together, macs, judgement)
+        OperatorReport::on_groups(operator, self.config(), channels, together, macs, judgement)
     }
 
     /// Lays out a head in a group, whose part of the GPR has its scores or weights and its outputs.
@@ -252,7 +252,7 @@ fn gpr_of(head: &AimHead) -> usize {
     score.max(context)
 }
 
-/// The statistics of groups that were told the same.
+/// The statistics of groups that received the same commands.
 ///
 /// # Panics
 ///

@@ -5,7 +5,7 @@ use super::{Groups, bytes};
 use crate::error::WorkloadError;
 use crate::judge::{ProductOrder, Reference};
 use crate::report::link::Crossing;
-use crate::report::{Operator, Together, Verdict, Written};
+use crate::report::{OperatorReport, Together, Verdict, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
 use pimlico_device::aim::AimLayout;
@@ -14,7 +14,7 @@ use pimlico_model::data::Operands;
 /// A product, and what it took to write the matrix.
 pub struct Product {
     /// The operator.
-    pub operator: Operator,
+    pub operator: OperatorReport,
     /// What it cost.
     pub cost: Statistics,
     /// Writing the matrix.
@@ -24,7 +24,7 @@ pub struct Product {
 /// What became of a matrix.
 type Ran = (Written, Together, Verdict);
 
-/// Writes a matrix from row 0 of the banks on, and multiplies; with `timing_only` without data. `progress` is told of the
+/// Writes a matrix from row 0 of the banks on, and multiplies; with `timing_only` without data. `progress` receives the
 /// elements that are written.
 pub fn product(
     module: &mut Groups<'_>,

@@ -2,7 +2,7 @@
 //! How many requests fit: the average batch size under static and under lazy allocation (LoL-PIM
 //! section 5.4).
 //!
-//! What is simulated is memory, step by step, with the [`allocator`](pimlico_host::allocator); no time.
+//! Memory is simulated, step by step, with the [`allocator`](pimlico_host::allocator); time is not.
 //!
 //! * **Rows.** Where K and V lie is a [`KvSpread`]: that of the layout which runs, or LoL-PIM's. K and V heads are spread
 //!   evenly, so that one rank, channel or module, the fullest, tells of all. Weights lie in the same banks and come off

@@ -48,7 +48,7 @@ pub struct DecodeJob {
     pub tokenizer: Tokenizer,
     /// What to go on from.
     pub prompt: String,
-    /// Tokens to decode, at the most.
+    /// Tokens to decode, at most.
     pub tokens: usize,
     /// Temperature of sampling; 0 chooses the largest logit.
     pub temperature: f64,

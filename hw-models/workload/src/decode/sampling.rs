@@ -23,7 +23,7 @@ impl Sampler {
     }
 
     /// The token that a number draws: the first of the largest logits, or at a temperature that token
-    /// in whose part of the chances, one behind the other, the number lies. A NaN is never chosen,
+    /// in whose part of the chances, one after the other, the number lies. A NaN is never chosen,
     /// unless it is the first of nothing else.
     ///
     /// # Panics

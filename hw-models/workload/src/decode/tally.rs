@@ -3,7 +3,7 @@
 
 use crate::machine::{Kind, Machine, Ran};
 use crate::report::decode::{LayerReport, TokenReport};
-use crate::report::{APPEND, Load, Operator, Verdict, Written, ns};
+use crate::report::{APPEND, Load, OperatorReport, Verdict, Written, ns};
 use pimlico_device::{Config, Organisation};
 
 /// What an operator cost, and how far it was from float64 of what it was given.
@@ -92,7 +92,7 @@ impl Tally {
     }
 
     /// Each operator, summed up over layers and tokens, in the order in which they run.
-    pub fn operators(&self, machine: &dyn Machine) -> Vec<Operator> {
+    pub fn operators(&self, machine: &dyn Machine) -> Vec<OperatorReport> {
         let operator = |kind: Kind| {
             let of_kind = self.layers.iter().map(|layer| layer[kind as usize]);
             let Cost { ran, macs, judged } = of_kind.fold(Cost::default(), Cost::and);

@@ -151,7 +151,7 @@ impl Study {
     }
 }
 
-/// Compares. `progress` is told after each pair of runs.
+/// Compares. `progress` is called after each pair of runs.
 pub fn compare(
     study: &Study,
     mut progress: impl FnMut(),

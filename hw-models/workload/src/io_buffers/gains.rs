@@ -84,7 +84,7 @@ pub fn runs(study: &Study) -> usize {
     sets().len() * study.len()
 }
 
-/// The four gains of a context and a number of modules, under every set of assumptions. `progress` is told after each
+/// The four gains of a context and a number of modules, under every set of assumptions. `progress` is called after each
 /// pair of runs.
 ///
 /// # Panics

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What the checker of pins is told: the rules of a preset, and those that a host programs; and the
+//! Inputs of the checker of pins: the rules of a preset, and those that a host programs; and the
 //! checker at the pins of a rank.
 
 use super::Findings;

@@ -6,7 +6,7 @@ use crate::placement::NoRoom;
 use crate::results::{Attention, Summed, scale};
 use half::f16;
 use pimlico_device::dispatch::{Made, Start};
-use pimlico_device::mapping::{self, HeadLayout, LayoutError};
+use pimlico_device::mapping::{self, HeadLayout, HeadLayoutError};
 use pimlico_device::{Config, DeviceError, Options, RankDevice};
 use pimlico_dpa::{ENTRIES, REQUESTS};
 use pimlico_host::driver::{Driver, DriverError, KvRows, Results};
@@ -20,7 +20,7 @@ use pimlico_host::program::attention::{
 pub enum AttentionError {
     /// A head does not fit.
     #[error(transparent)]
-    Layout(#[from] LayoutError),
+    Layout(#[from] HeadLayoutError),
     /// There is no room for the K and V of all heads.
     #[error(transparent)]
     NoRoom(#[from] NoRoom),
@@ -40,12 +40,12 @@ pub enum AttentionError {
 
 from_host!(AttentionError);
 
-/// Where the K and V of each request lie, one behind the other.
+/// Where the K and V of each request lie, one after the other.
 pub fn layouts(
     config: &Config,
     head_dim: usize,
     contexts: &[usize],
-) -> Result<Vec<HeadLayout>, LayoutError> {
+) -> Result<Vec<HeadLayout>, HeadLayoutError> {
     let mut row = 0;
     let mut next = |&context: &usize| {
         let layout = HeadLayout::new(config, head_dim, context, row)?;
@@ -55,7 +55,7 @@ pub fn layouts(
     contexts.iter().map(&mut next).collect()
 }
 
-/// What a report says of banks and lanes that are read though they hold nothing of a head of this dimension.
+/// The report's note on banks and lanes that are read but hold no data of a head of this dimension.
 pub fn padding_notes(config: &Config, head_dim: usize) -> Vec<String> {
     let Ok(layout) = HeadLayout::new(config, head_dim, 1, 0) else { return Vec::new() };
     let (bursts, elements) = (layout.bursts(), layout.bursts() * mapping::BURST);
@@ -146,7 +146,7 @@ impl Requests {
         Ok(Self { driver: Driver::new(), longest, entries, layers, current, program: None })
     }
 
-    /// Has a program run in place of the one that would be built.
+    /// Runs a program in place of the one that would be built.
     pub fn set_program(&mut self, words: Vec<u64>) {
         self.program = Some(words);
     }

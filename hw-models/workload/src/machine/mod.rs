@@ -17,7 +17,7 @@ pub use weights::{Matrix, Weights};
 use crate::error::WorkloadError;
 use crate::judge::{Findings, ProductOrder};
 use crate::report::link::Crossing;
-use crate::report::{Load, Operator, Spread, Together, Verdict, Written};
+use crate::report::{Load, OperatorReport, Spread, Together, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
@@ -40,7 +40,7 @@ pub struct Resident<'a> {
 /// What an operator cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ran {
-    /// On the device; of several ranks, on the one that was done last; of groups of channels, on each.
+    /// On the device; of several ranks, on the last to finish; of groups of channels, on each.
     pub statistics: Statistics,
     /// On several ranks, on all of them.
     pub spread: Option<Spread>,
@@ -120,18 +120,18 @@ pub trait Machine {
     ) -> Result<(Vec<Attention>, Ran), WorkloadError>;
 
     /// What adding K and V cost, as an operator of its own.
-    fn append_operator(&self, written: &Written) -> Operator;
+    fn append_operator(&self, written: &Written) -> OperatorReport;
 
-    /// What is to know of an operator that ran here.
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator;
+    /// The report of an operator that ran here.
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> OperatorReport;
 
-    /// What is to know of what was written here.
+    /// The report of what was written here.
     fn load_report(&self, written: &Written) -> Load;
 
     /// What was found at the pins.
     fn findings(&self) -> Findings;
 
-    /// What is to know about the figures.
+    /// Notes on the figures.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! A model on a module of AiM channels: matrices one behind the other, layer after layer, and K and V of each layer's
+//! A model on a module of AiM channels: matrices one after the other, layer after layer, and K and V of each layer's
 //! heads behind its matrices. Head `h` is in group `h mod G` of the channels' `G`, with those of the other groups beside
 //! it.
 
@@ -12,7 +12,7 @@ use crate::judge::pins::PinLog;
 use crate::judge::{Findings, ProductOrder};
 use crate::placement::NoRows;
 use crate::report::link::Crossing;
-use crate::report::{Load, Operator, Verdict, Written};
+use crate::report::{Load, OperatorReport, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
@@ -202,11 +202,11 @@ impl Machine for OnModule<'_> {
         Ok((results, cost))
     }
 
-    fn append_operator(&self, written: &Written) -> Operator {
+    fn append_operator(&self, written: &Written) -> OperatorReport {
         append_operator(&self.module, written)
     }
 
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> OperatorReport {
         let together = ran.together.unwrap_or_default();
         let operator = self.module.operator(kind.name(), &together, macs, judged);
         operator.on_link(self.module.config(), ran.link)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! A model on the ranks of a device: of each matrix a block of its rows in every rank, of each K and V head all tokens
-//! in one ([`crate::placement`]). In a rank they lie one behind the other, layer after layer, with the rows that are
+//! in one ([`crate::placement`]). In a rank they lie one after the other, layer after layer, with the rows that are
 //! kept for a layer's K and V behind its matrices.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
@@ -11,7 +11,7 @@ use crate::judge::{Findings, ProductOrder};
 use crate::l3::attention::{AttentionError, Part, Requests, padding_notes};
 use crate::l3::gemv;
 use crate::placement::Placement;
-use crate::report::{self, Load, Operator, Spread, Verdict, Written};
+use crate::report::{self, Load, OperatorReport, Spread, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -307,21 +307,23 @@ impl Machine for OnRanks<'_> {
         Ok((results, self.side_by_side(&runs)))
     }
 
-    fn append_operator(&self, written: &Written) -> Operator {
+    fn append_operator(&self, written: &Written) -> OperatorReport {
         match (self.together, &written.spread) {
             (Some(ranks), Some(spread)) => {
-                Operator::on_ranks(report::APPEND, ranks, spread, 0, Verdict::default())
+                OperatorReport::on_ranks(report::APPEND, ranks, spread, 0, Verdict::default())
             }
-            _ => Operator::written(&self.config, &written.cost),
+            _ => OperatorReport::written(&self.config, &written.cost),
         }
     }
 
-    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> Operator {
+    fn operator(&self, kind: Kind, ran: &Ran, macs: u64, judged: Verdict) -> OperatorReport {
         match (self.together, &ran.spread) {
             (Some(ranks), Some(spread)) => {
-                Operator::on_ranks(kind.name(), ranks, spread, macs, judged)
+                OperatorReport::on_ranks(kind.name(), ranks, spread, macs, judged)
             }
-            _ => Operator::on_device(kind.name(), &self.config, &ran.statistics, macs, judged),
+            _ => {
+                OperatorReport::on_device(kind.name(), &self.config, &ran.statistics, macs, judged)
+            }
         }
     }
 

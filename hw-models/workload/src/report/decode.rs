@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! What is to know of a text that was decoded.
+//! Report of a text that was decoded.
 
 use super::{Error, Load};
 use pimlico_model::checkpoint::CheckpointShape;

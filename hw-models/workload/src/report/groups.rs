@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-//! What is to know of operators that groups of channels run side by side, told the same.
+//! Reports of operators that groups of channels run side by side, with the same commands.
 
-use super::{Operator, Slots, Verdict, commands, ns};
+use super::{OperatorReport, Slots, Verdict, commands, ns};
 use pimlico_device::energy::{Energy, Power};
 use pimlico_device::{Config, Statistics};
 
-/// What groups of channels did side by side, or several things one behind the other.
+/// What groups of channels did side by side, or several things one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Together {
     groups: usize,
     /// What each of them did.
     of_group: Statistics,
-    /// What those did that had something to do of their own.
+    /// What the groups with work of their own did.
     busy: Statistics,
 }
 
@@ -22,7 +22,7 @@ impl Together {
         Self { groups, of_group, busy: of_busy }
     }
 
-    /// Of groups that all had something to do.
+    /// Of groups that all had work.
     pub fn of_all(groups: usize, of_group: Statistics) -> Self {
         Self::new(groups, groups, of_group)
     }
@@ -36,13 +36,13 @@ impl Together {
         }
     }
 
-    /// What each group did: the module's duration, and the commands that all were told.
+    /// What each group did: the module's duration, and the commands that all received.
     pub fn of_group(&self) -> Statistics {
         self.of_group
     }
 }
 
-impl Operator {
+impl OperatorReport {
     /// An operator on groups of so many channels. Duration, slots and commands are those of one group; its utilisation is
     /// that of all, of which those that had nothing of their own to do count as idle.
     pub fn on_groups(

@@ -7,12 +7,12 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What there is to know of an operator alone: a type of the operator's own, an object of a document.
+/// What only one operator reports: a type of the operator's own, an object of a document.
 pub trait JobPart: Any + AnySerialize + Debug + Send + Sync {}
 
 impl<T: Any + AnySerialize + Debug + Send + Sync> JobPart for T {}
 
-/// What was run, and what is to know of it alone. Its keys stand among the report's.
+/// What was run, and what only this operator reports. Its keys are among the report's.
 #[derive(Clone, Debug)]
 pub struct JobReport(Arc<dyn JobPart>);
 

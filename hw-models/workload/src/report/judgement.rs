@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What results are beside what they have to be.
 
-use super::{Error, Operator};
+use super::{Error, OperatorReport};
 use serde::Serialize;
 use std::fmt;
 
@@ -103,9 +103,9 @@ pub struct Judged {
 
 impl Judged {
     /// Of operators.
-    pub fn of(operators: &[Operator]) -> Self {
+    pub fn of(operators: &[OperatorReport]) -> Self {
         let mut judged = Self::default();
-        for Operator { operator, judgement, .. } in operators {
+        for OperatorReport { operator, judgement, .. } in operators {
             let Verdict { exact, beyond, first, .. } = judgement;
             judged.results += exact.outputs;
             judged.compared += exact.checked;

@@ -5,7 +5,7 @@
 //! outputs on their way back. Scores, weights of softmax and partial sums stay in the hub. Assumed is that both
 //! directions share the link, that it has its full rate, and that a vector crosses it once for all channels.
 
-use super::Operator;
+use super::OperatorReport;
 use pimlico_device::Config;
 use serde::Serialize;
 
@@ -71,8 +71,8 @@ impl OnLink {
 }
 
 /// What a report says of the link, where operators cross one.
-pub fn note(operators: &[Operator]) -> Option<String> {
-    let of = |operator: &Operator| Some((operator.operator, operator.link.clone()?));
+pub fn note(operators: &[OperatorReport]) -> Option<String> {
+    let of = |operator: &OperatorReport| Some((operator.operator, operator.link.clone()?));
     let links: Vec<_> = operators.iter().filter_map(of).collect();
     let gb_per_s = links.first()?.1.gb_per_s;
     let bound: Vec<_> = links.iter().filter(|(_, link)| link.binds()).map(|of| of.0).collect();

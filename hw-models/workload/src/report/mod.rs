@@ -19,11 +19,11 @@ use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, SetUp, Statistics};
 use pimlico_dpa::types::PinCommand;
 pub use power::{DIMM_RANKS, L3_DIMM_W, PeakCurrent, PowerReport, Watts};
-pub use ranks::{LayersReport, OnRanks, RanksReport, RollUp, Spread};
+pub use ranks::{LayersReport, RanksReport, RollUp, Spread, SpreadReport};
 use serde::Serialize;
 pub use set_up::{SentReport, SetUpReport};
 use std::collections::BTreeMap;
-pub use system::{ModuleReport, System};
+pub use system::{ModuleReport, SystemDescription};
 
 /// The name of adding K and V of a token, where it is an operator.
 pub const APPEND: &str = "append";
@@ -92,7 +92,7 @@ pub struct Report {
     /// All operators together.
     pub total: Total,
     /// Each operator, summed up over the heads.
-    pub operators: Vec<Operator>,
+    pub operators: Vec<OperatorReport>,
     /// What is to know about the figures.
     pub notes: Vec<String>,
 }
@@ -269,9 +269,9 @@ impl Stages {
     }
 }
 
-/// One operator.
+/// What a report says of one operator.
 #[derive(Clone, Debug, Serialize)]
-pub struct Operator {
+pub struct OperatorReport {
     /// Name of the operator.
     pub operator: &'static str,
     /// Duration in tCK.
@@ -282,14 +282,14 @@ pub struct Operator {
     pub macs: u64,
     /// How it is spread over ranks, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ranks: Option<OnRanks>,
+    pub ranks: Option<SpreadReport>,
     /// All-bank RDs of all ranks or channels.
     #[serde(skip)]
     pub reads: u64,
     /// What the host wrote for it.
     #[serde(skip)]
     pub set_up: SetUp,
-    /// All-bank RD slots; of several ranks, those of the one that is done last.
+    /// All-bank RD slots; of several ranks, those of the last to finish.
     pub slots: Slots,
     /// Share of the time, or of the peak, that the parts of the rank are used.
     pub utilisation: Utilisation,
@@ -319,7 +319,7 @@ pub struct Operator {
 pub struct Energy {
     /// Rows opened and closed.
     pub activate: f64,
-    /// All-bank RDs: at the most, as sixteen RDs.
+    /// All-bank RDs: at most, as sixteen RDs.
     pub all_bank_read: f64,
     /// The same at the least, of array and column alone.
     pub all_bank_read_least: f64,
@@ -450,7 +450,7 @@ impl Slots {
     }
 }
 
-impl Operator {
+impl OperatorReport {
     /// An operator on a rank.
     pub fn on_device(
         operator: &'static str,

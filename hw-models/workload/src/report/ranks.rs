@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! What is to know of operators that are spread over the ranks of a device.
+//! Reports of operators that are spread over the ranks of a device.
 
-use super::{ELEMENT_BYTES, Load, Operator, Slots, Verdict, ns};
+use super::{ELEMENT_BYTES, Load, OperatorReport, Slots, Verdict, ns};
 use crate::placement;
 use pimlico_device::energy::{self, Power};
 use pimlico_device::{Config, Lost, Mdq, RankRun, Ranks, Statistics, Topology};
@@ -17,16 +17,16 @@ pub struct RanksReport {
     pub dimms: usize,
     /// Ranks on a DIMM.
     pub ranks: usize,
-    /// Whose the data lines between buffer chip and chips are: `private`, each rank's, or `shared` by those of a DIMM.
+    /// Data lines between buffer chip and chips: `private` to each rank, or `shared` by the ranks of a DIMM.
     pub mdq: &'static str,
-    /// Ranks that had something to do, in the operator that has most of them.
+    /// Ranks with work, in the operator that has most of them.
     pub used: usize,
     /// The busiest rank of each operator, beside the mean of all ranks, summed up over the operators.
     pub imbalance: f64,
 }
 
 impl RanksReport {
-    pub(crate) fn new(topology: Topology, operators: &[Operator]) -> Self {
+    pub(crate) fn new(topology: Topology, operators: &[OperatorReport]) -> Self {
         let on_ranks = || operators.iter().filter_map(|operator| operator.ranks);
         let busiest: f64 = on_ranks().map(|ranks| ranks.busiest_tck as f64).sum();
         let mean: f64 = on_ranks().map(|ranks| ranks.mean_tck).sum();
@@ -53,24 +53,25 @@ impl RanksReport {
 
 /// How an operator is spread over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct OnRanks {
-    /// Ranks that had something to do.
+pub struct SpreadReport {
+    /// Ranks with work.
     pub used: usize,
-    /// The busiest rank beside the mean of all: 1 where all have as much to do.
+    /// Work of the busiest rank over the mean of all: 1 where all have equal work.
     pub imbalance: f64,
     /// tCK of the busiest rank, with its channel to itself.
     pub busiest_tck: u64,
-    /// tCK of a rank on average, those that had nothing to do among them.
+    /// tCK of a rank on average, idle ranks included.
     pub mean_tck: f64,
-    /// tCK for which the rank that was done last waited for its channel.
+    /// tCK for which the last rank to finish waited for its channel.
     pub waited_tck: u64,
     /// Share of the time in which data were on the pins of the busiest channel.
     pub channel: f64,
-    /// tCK for which the rank that was done last waited for the data lines of its DIMM: an upper bound.
+    /// tCK for which the last rank to finish waited for the data lines of its DIMM: an upper bound.
     pub mdq_waited_tck: u64,
     /// Share of the time in which data were on the busiest data lines between a buffer chip and its chips.
     pub mdq: f64,
-    /// tCK that any order of the bursts on shared data lines takes, at the least; the operator's are at the most.
+    /// Lower bound in tCK for any order of the bursts on shared data lines; the operator's own tCK are the upper
+    /// bound.
     pub mdq_least_tck: u64,
     /// What the bank PUs of all ranks read from the row buffers in that time, padding included, in GB/s (10^9 bytes).
     pub read_gb_per_s: f64,
@@ -78,7 +79,7 @@ pub struct OnRanks {
     pub use_gb_per_s: f64,
 }
 
-/// What an operator on several ranks costs, or several one behind the other.
+/// What an operator on several ranks costs, or several one after the other.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spread {
     /// Duration in tCK.
@@ -196,11 +197,11 @@ impl Spread {
         self.of_last
     }
 
-    fn report(&self, config: &Config, macs: u64) -> OnRanks {
+    fn report(&self, config: &Config, macs: u64) -> SpreadReport {
         let Self { cycles, mean_tck, busiest_tck, .. } = *self;
         let of_time = |part: u64| part as f64 / cycles.max(1) as f64;
         let bytes = self.sum.used * config.all_bank_bytes() as u64;
-        OnRanks {
+        SpreadReport {
             used: self.used,
             imbalance: if mean_tck > 0.0 { busiest_tck as f64 / mean_tck } else { 1.0 },
             busiest_tck,
@@ -216,7 +217,7 @@ impl Spread {
     }
 }
 
-impl Operator {
+impl OperatorReport {
     /// An operator on several ranks that work side by side.
     pub fn on_ranks(
         operator: &'static str,
@@ -254,7 +255,7 @@ impl Load {
     }
 }
 
-/// What a layer's cost comes to, all layers being alike and one behind the other. The language-model head, and
+/// What a layer's cost comes to, all layers being alike and one after the other. The language-model head, and
 /// what the host does between operators, is not in it.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RollUp {
@@ -290,7 +291,7 @@ impl LayersReport {
     pub fn new(
         config: &Config,
         layers: usize,
-        operators: &[Operator],
+        operators: &[OperatorReport],
         bytes_per_rank: u64,
     ) -> Self {
         let cycles = operators.iter().map(|operator| operator.cycles).sum::<u64>() * layers as u64;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// What ran a job, for its report.
 #[derive(Clone, Copy, Debug)]
-pub struct System<'a> {
+pub struct SystemDescription<'a> {
     /// Its name on the command line.
     pub name: &'static str,
     /// Organisation and timing of a rank or a channel.
@@ -25,7 +25,7 @@ pub struct System<'a> {
     pub gear: Option<Gear>,
 }
 
-impl<'a> System<'a> {
+impl<'a> SystemDescription<'a> {
     /// L3's rank.
     pub fn rank(config: &'a Config, options: Options) -> Self {
         Self::ranks(config, options, Topology::ONE)

@@ -25,7 +25,7 @@ use pimlico_device::gemv::IoBuffers;
 /// A device with its host.
 pub trait System {
     /// What it is, for reports.
-    fn about(&self) -> report::System<'_>;
+    fn about(&self) -> report::SystemDescription<'_>;
 
     /// Organisation and timing of a rank or a channel.
     fn config(&self) -> &Config;

@@ -54,9 +54,9 @@ impl<'a> Module<'a> {
 }
 
 impl System for Module<'_> {
-    fn about(&self) -> report::System<'_> {
+    fn about(&self) -> report::SystemDescription<'_> {
         let options = self.module.module_options();
-        report::System {
+        report::SystemDescription {
             name: "aim",
             config: self.module.config(),
             module: Some(ModuleReport {

@@ -11,7 +11,7 @@ use crate::l3::gemv;
 use crate::machine::{Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::placement::{self, Placement};
-use crate::report::{self, Load, Operator, ScoreBuffer, Stages};
+use crate::report::{self, Load, OperatorReport, ScoreBuffer, Stages};
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -22,7 +22,7 @@ use pimlico_host::kv_cache::{self, HostPort};
 use pimlico_host::program::attention as program;
 use pimlico_model::data::{Head, Synthetic};
 
-/// What the dispatcher is set up with, where it is not what the operator needs.
+/// What the dispatcher is set up with, where that differs from what the operator needs.
 #[derive(Clone, Debug, Default)]
 pub struct AttentionSetup {
     /// The longest context that program and Va2Pa table provide for; by default that of the operator.
@@ -41,7 +41,7 @@ pub struct Rank<'a> {
 /// What has been done of tasks so far.
 #[derive(Default)]
 struct SoFar {
-    operators: Vec<Operator>,
+    operators: Vec<OperatorReport>,
     stages: Stages,
     load: Statistics,
     load_bytes: u64,
@@ -103,7 +103,13 @@ impl<'a> Rank<'a> {
         let block = block.map_err(of_matrix)?;
         let (config, macs) = (self.rank.config(), (rows * columns) as u64);
         let judged = block.judged.judgement();
-        so_far.operators.push(Operator::on_device(operator, config, &block.cost, macs, judged));
+        so_far.operators.push(OperatorReport::on_device(
+            operator,
+            config,
+            &block.cost,
+            macs,
+            judged,
+        ));
         so_far.load = so_far.load.and(block.load);
         so_far.load_bytes += gemv::bytes(&layout);
         so_far.elements += macs;
@@ -164,9 +170,9 @@ impl<'a> Rank<'a> {
         }
         let macs = Task::Attention(task.clone()).macs();
         let operator =
-            Operator::on_device("attention", self.rank.config(), &cost, macs, judged.whole());
+            OperatorReport::on_device("attention", self.rank.config(), &cost, macs, judged.whole());
         if task.appends {
-            so_far.operators.push(Operator::written(self.rank.config(), &append));
+            so_far.operators.push(OperatorReport::written(self.rank.config(), &append));
         }
         so_far.operators.push(operator);
         so_far.stages = so_far.stages.worse(judged.stages);
@@ -201,8 +207,8 @@ pub(super) fn score_buffer(config: &Config, task: &AttentionTask) -> ScoreBuffer
 }
 
 impl System for Rank<'_> {
-    fn about(&self) -> report::System<'_> {
-        report::System::rank(self.rank.config(), self.rank.options())
+    fn about(&self) -> report::SystemDescription<'_> {
+        report::SystemDescription::rank(self.rank.config(), self.rank.options())
     }
 
     fn config(&self) -> &Config {

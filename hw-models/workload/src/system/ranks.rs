@@ -4,11 +4,11 @@
 //! What a rank does of a task are its *pieces*: a block of a matrix's rows, or a K and V head of a
 //! request ([`crate::placement`]). A piece is made, written into a rank that has just been reset, run, judged
 //! and dropped before the thread takes the next, so that there are never more data than threads have ranks.
-//! What it costs and gives depends on nothing but the piece, and what it costs not even on its data: where
-//! only the cost is asked for ([`How::timing_only`]), one of those that are alike is run for all of them, without
-//! data unless these are wanted ([`How::with_data`]).
+//! Its results depend only on the piece, and its cost not even on the piece's data: where only the cost is asked
+//! for ([`How::timing_only`]), one of those that are alike is run for all of them, without data unless these are
+//! wanted ([`How::with_data`]).
 //!
-//! Pieces of a rank run one behind the other, ranks side by side ([`Ranks`]), tasks one behind the other:
+//! Pieces of a rank run one after the other, ranks side by side ([`Ranks`]), tasks one after the other:
 //! the next one needs the results of all ranks. A task takes as long as its last rank.
 
 use super::System;
@@ -25,7 +25,7 @@ use crate::machine::{Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
-use crate::report::{self, Load, Operator, ScoreBuffer, Spread, Stages, Verdict};
+use crate::report::{self, Load, OperatorReport, ScoreBuffer, Spread, Stages, Verdict};
 use crate::task::Progress;
 use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
@@ -47,7 +47,7 @@ pub struct How {
 }
 
 impl How {
-    /// What is told of what was not judged, where so many of all pieces were run.
+    /// The note on results that were not judged, where only some of all pieces were run.
     fn note(self, run: usize, all: usize) -> Option<String> {
         let pieces =
             format!("timing only: {run} of {all} pieces of work were run, one of each kind");
@@ -145,7 +145,7 @@ struct Done {
     result: Judged,
 }
 
-/// What it made, beside what is right.
+/// Its results, beside the right ones.
 enum Judged {
     Rows(Products),
     Head(Box<HeadJudgement>),
@@ -216,7 +216,7 @@ impl<'a> ManyRanks<'a> {
         Ok(work)
     }
 
-    /// Whether heads have room, if none is in the way of another: before there is a list of them.
+    /// Whether each head would have room by itself: checked before there is a list of them.
     fn check_heads(&self, kv_heads: usize, layouts: &[HeadLayout]) -> Result<(), WorkloadError> {
         let rows: u64 = layouts.iter().map(|layout| layout.end_row() as u64).sum();
         let ranks = self.ranks.topology().count();
@@ -234,7 +234,7 @@ impl<'a> ManyRanks<'a> {
     }
 
     /// A task, of what its pieces did, which are in the order of their ranks, and whether these were run themselves.
-    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> Operator {
+    fn operator(&self, task: &Task, done: &[(&Piece, &Done, bool)]) -> OperatorReport {
         let mut runs: Vec<RankRun> = Vec::new();
         for (piece, done, _) in done {
             let next = RankRun {
@@ -249,15 +249,15 @@ impl<'a> ManyRanks<'a> {
             }
         }
         let spread = Spread::new(self.ranks, &runs);
-        Operator::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
+        OperatorReport::on_ranks(task.name(), self.ranks, &spread, task.macs(), judgement(done))
     }
 
     /// Adding K and V of a task's last tokens, where it counts.
-    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<Operator> {
+    fn append(&self, done: &[(&Piece, &Done, bool)]) -> Option<OperatorReport> {
         let writes = done.iter().filter_map(|(piece, done, _)| Some((piece.rank, done.append?)));
         let writes: Vec<_> = writes.collect();
         let spread = (!writes.is_empty()).then(|| Spread::of_writes(self.ranks, &writes))?;
-        Some(Operator::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
+        Some(OperatorReport::on_ranks(report::APPEND, self.ranks, &spread, 0, Verdict::default()))
     }
 
     /// Writing all pieces, on all channels.
@@ -282,8 +282,8 @@ impl<'a> ManyRanks<'a> {
 }
 
 impl System for ManyRanks<'_> {
-    fn about(&self) -> report::System<'_> {
-        report::System::ranks(self.ranks.config(), self.options, self.ranks.topology())
+    fn about(&self) -> report::SystemDescription<'_> {
+        report::SystemDescription::ranks(self.ranks.config(), self.options, self.ranks.topology())
     }
 
     fn config(&self) -> &Config {

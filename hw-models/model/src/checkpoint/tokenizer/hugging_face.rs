@@ -48,7 +48,7 @@ impl SpecialTokens {
         Ok(Self { begin, ends, adds_begin: adds_begin.unwrap_or(false) })
     }
 
-    /// What these have not is taken of others.
+    /// Takes from others what these lack.
     pub fn or(self, others: Self) -> Self {
         Self {
             begin: self.begin.or(others.begin),
@@ -92,16 +92,16 @@ struct File {
     added_tokens: Vec<Added>,
 }
 
-/// A token that is taken as one wherever it stands.
+/// A text that is always one token.
 #[derive(Deserialize)]
 struct Added {
     id: u32,
     content: String,
 }
 
-/// A tokenizer of Hugging Face.
+/// A tokenizer read from a `tokenizer.json` of Hugging Face.
 #[derive(Clone, Debug)]
-pub struct Tokenizer {
+pub struct HuggingFaceTokenizer {
     tokenizer: tokenizers::Tokenizer,
     tokens: usize,
     begin: Option<usize>,
@@ -109,7 +109,7 @@ pub struct Tokenizer {
     adds_begin: bool,
 }
 
-impl Tokenizer {
+impl HuggingFaceTokenizer {
     /// Reads the text of a `tokenizer.json` for a model of so many tokens. It may have fewer: models pad
     /// their vocabularies.
     pub fn read(text: &[u8], special: &SpecialTokens, vocab: usize) -> Result<Self, Malformed> {
@@ -227,9 +227,9 @@ mod tests {
             "vocab": {"<s>": 0, "a": 1, "b": 2, "c": 3, "Ġ": 4, "Ã": 5, "ab": 6, "©": 7},
             "merges": ["a b"]}}"#;
 
-    fn tokenizer(special: &str, vocab: usize) -> Result<Tokenizer, Malformed> {
+    fn tokenizer(special: &str, vocab: usize) -> Result<HuggingFaceTokenizer, Malformed> {
         let special = SpecialTokens::read(special.as_bytes()).expect("special tokens");
-        Tokenizer::read(SMALL.as_bytes(), &special, vocab)
+        HuggingFaceTokenizer::read(SMALL.as_bytes(), &special, vocab)
     }
 
     #[test]
@@ -259,7 +259,8 @@ mod tests {
         let [first, second] =
             [r#"{"eos_token_id": 2}"#, r#"{"eos_token_id": 3, "bos_token_id": 0}"#]
                 .map(|text| SpecialTokens::read(text.as_bytes()).expect("special tokens"));
-        let both = Tokenizer::read(SMALL.as_bytes(), &first.or(second), 8).expect("it fits");
+        let both =
+            HuggingFaceTokenizer::read(SMALL.as_bytes(), &first.or(second), 8).expect("it fits");
         assert_eq!((both.ends(), both.begin), (&[2][..], Some(0)));
     }
 
@@ -271,7 +272,7 @@ mod tests {
             "model.vocab: token 7, \"©\", expected less than 7, the tokens that the model has"
         );
         let other = SMALL.replace("{\"id\": 0,", "{\"id\": 3,");
-        let other = Tokenizer::read(other.as_bytes(), &SpecialTokens::default(), 8);
+        let other = HuggingFaceTokenizer::read(other.as_bytes(), &SpecialTokens::default(), 8);
         let other = other.expect_err("refused").to_string();
         assert!(other.starts_with("added_tokens, \"<s>\": 3, expected the number"), "{other}");
         assert!(refused(r#"{"eos_token_id": 8}"#, 8).starts_with("eos_token_id: 8, expected"));
@@ -298,7 +299,7 @@ mod tests {
                     _ => bytes.truncate(at.max(1)),
                 }
             }
-            match Tokenizer::read(&bytes, &SpecialTokens::default(), 8) {
+            match HuggingFaceTokenizer::read(&bytes, &SpecialTokens::default(), 8) {
                 Ok(tokenizer) => drop(tokenizer.encode("ab cé").map(|t| tokenizer.decode(&t))),
                 Err(error) => {
                     refused += 1;

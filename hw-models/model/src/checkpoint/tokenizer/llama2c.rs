@@ -19,13 +19,13 @@ pub const BEGIN: usize = 1;
 pub const END: usize = 2;
 /// The first of the 256 tokens of one byte.
 const FIRST_BYTE: usize = 3;
-/// Bytes of a text that is encoded, at the most: each step looks at all of them.
+/// Bytes of a text that is encoded, at most: each step looks at all of them.
 pub const LONGEST_TEXT: usize = 16 * 1024;
 
 /// A tokenizer of llama2.c.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Llama2cTokenizer {
-    /// Texts of the tokens, one behind the other.
+    /// Texts of the tokens, one after the other.
     texts: Vec<u8>,
     /// Where the text of each token ends.
     ends: Vec<usize>,

@@ -18,7 +18,7 @@ pub enum Tokenizer {
     Llama2c(llama2c::Llama2cTokenizer),
     /// Of Hugging Face.
     #[cfg(feature = "hf-tokenizers")]
-    HuggingFace(Box<hugging_face::Tokenizer>),
+    HuggingFace(Box<hugging_face::HuggingFaceTokenizer>),
 }
 
 /// Why a text cannot be encoded.

@@ -22,7 +22,7 @@ pub(super) struct Attention {
     /// Tokens whose K and V are in the device, of each request if there are several
     #[arg(long, default_values_t = [DEFAULT_CONTEXT], value_delimiter = ',', value_name = "N,...")]
     context: Vec<usize>,
-    /// Requests, where they are all of one context
+    /// Requests, if all have the same context
     #[arg(long, default_value_t = 1, value_name = "N")]
     batch: usize,
     /// Query heads to run

@@ -33,7 +33,7 @@ pub(super) struct Decode {
     /// A model's folder as Hugging Face lays it out, with its tokenizer.json or --tokenizer
     #[arg(long, value_name = "DIR")]
     model_dir: Option<PathBuf>,
-    /// What to go on from [default for the tiny model: "in a small town"]
+    /// Text to continue [default for the tiny model: "in a small town"]
     #[arg(long, value_name = "TEXT")]
     prompt: Option<String>,
     /// Tokens to decode, at the most [default: 40]

@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Args)]
 #[command(next_help_heading = "Matrices")]
 pub(super) struct Fc {
-    /// Modules that share the layer out among them: one's share is run
+    /// Modules among which the layer is divided; the share of one is run
     #[arg(long, value_name = "N")]
     tp: Option<usize>,
     /// The language-model head as well

@@ -20,7 +20,7 @@ pub(super) struct Layer {
     /// Tokens whose K and V are in the device
     #[arg(long, default_value_t = DEFAULT_CONTEXT, value_name = "N")]
     context: usize,
-    /// Layers for which there must be room; they are alike, and one runs [default: 1]
+    /// Layers that must fit; all have the same shape, and one is run [default: 1]
     #[arg(long, value_name = "N")]
     layers: Option<usize>,
     // Behind the options of its own: a heading goes on until the next.

@@ -4,7 +4,7 @@
 use super::{LEFT, MARGIN, RIGHT};
 use crate::output::drawing::{self, Anchor, Area, Drawn, TEXT};
 use crate::output::grouped;
-use pimlico_workload::report::{Operator, Report, Slots};
+use pimlico_workload::report::{OperatorReport, Report, Slots};
 use plotters::prelude::*;
 
 /// Height of the title, of the key, of a bar with what is around it.
@@ -59,7 +59,7 @@ pub fn draw(area: &Area<'_>, report: &Report, top: i32) -> Drawn {
     Ok(())
 }
 
-fn draw_bar(area: &Area<'_>, operator: &Operator, longest: u64, top: i32) -> Drawn {
+fn draw_bar(area: &Area<'_>, operator: &OperatorReport, longest: u64, top: i32) -> Drawn {
     let middle = top + BAR / 2 - 3;
     drawing::write(area, operator.operator, (MARGIN, middle), TEXT, Anchor::Left)?;
     let all = operator.slots.all();

@@ -39,7 +39,7 @@ pub(super) struct L3 {
     /// tCK in a cycle of the rank PU's core [default: the device's, 2]
     #[arg(long, value_enum)]
     gear: Option<GearArgument>,
-    /// tCK from one look of the host at the status of a run to the next [default: 64]
+    /// tCK from one poll of a run's status by the host to the next [default: 64]
     #[arg(long, value_name = "TCK", value_parser = clap::value_parser!(u64).range(1..=MOST_POLL_TCK))]
     poll: Option<u64>,
     /// tCK from one RD_RESULT or WR_SHARED to the next, in place of the device's: 8 if the bank groups share a trunk

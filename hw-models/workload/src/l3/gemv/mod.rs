@@ -125,7 +125,7 @@ fn multiply_with(
     Ok((outputs, statistics))
 }
 
-/// Transactions that wait for the host's memory controller, at the most.
+/// Transactions that wait for the host's memory controller, at most.
 const QUEUE: usize = 1 << 18;
 
 /// Writes a matrix into the banks.
@@ -163,7 +163,7 @@ pub(crate) struct Block {
 }
 
 /// Writes synthetic rows and multiplies, perhaps with a program of its own. The host has the rows of one chunk at a time.
-/// `progress` is told of the elements that are written.
+/// `progress` receives the elements that are written.
 pub(crate) fn block(
     rank: &mut dyn RankDevice,
     host: &mut HostPort,

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+//! The command as a user meets it: documents, messages, exit status.
+//!
+//! * [`report`]: keys and figures of `run`'s report.
+//! * [`options`]: options of `run` and what they change.
+//! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
+//! * [`sweeps`]: comparisons by `sweep`.
+//! * [`refusals`]: wrong input.
+//! * [`fp`]: single operations.
+//! * [`with_rtl`]: what needs the RTL.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod fp;
+mod options;
+mod refusals;
+mod report;
+mod sweeps;
+mod systems;
+#[cfg(feature = "rtl")]
+mod with_rtl;
+
+use std::process::{Command, Output};
+
+fn pimlico(arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_pimlico"))
+        .args(arguments.split_whitespace())
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the command runs")
+}
+
+fn json(arguments: &str) -> serde_json::Value {
+    let output = pimlico(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments}");
+    common::document(&output.stdout)
+}
+
+/// The one line that a wrong call gives; clap's own messages have more.
+fn refused(arguments: &str) -> String {
+    let output = pimlico(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    String::from_utf8(output.stderr).expect("text")
+}
+
+/// The number at a path of keys.
+fn number(of: &serde_json::Value, path: &str) -> f64 {
+    let value = path.split('.').fold(of, |value, key| &value[key]);
+    value.as_f64().unwrap_or_else(|| panic!("{path}: a number"))
+}
+
+fn stdout(output: &Output) -> &str {
+    str::from_utf8(&output.stdout).expect("text")
+}

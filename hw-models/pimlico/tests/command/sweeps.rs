@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+//! Comparisons: `sweep`, and an AiM beside the public simulator.
+
+use crate::{json, refused};
+
+#[test]
+fn io_buffers_are_compared() {
+    let comparison =
+        json("sweep io-buffers --contexts 1024 --channels 2 --tp 64 --refresh off --json");
+    let rows = comparison["rows"].as_array().expect("a list");
+    let names: Vec<_> = rows.iter().map(|row| &row["operator"]).collect();
+    assert_eq!(names, ["score", "context", "ffn1", "ffn2"]);
+    for row in rows {
+        let reduction = row["reduction_percent"].as_f64().expect("a number");
+        assert!(reduction > 0.0 && reduction < 80.0, "{row}");
+        assert!(row["paper_percent"].is_f64());
+        assert_eq!(row["ping_pong"]["slots"]["lost"]["io"], 0);
+    }
+}
+
+#[test]
+fn gains_of_io_buffers_are_compared_by_what_is_assumed() {
+    let small = "sweep io-buffers --contexts 64,1024 --channels 2 --tp 512,1024 --refresh off";
+    let gains = json(&format!("{small} --assumptions --json"));
+    assert_eq!((&gains["context"], &gains["tp"]), (&1024.into(), &512.into()));
+    let rows = gains["rows"].as_array().expect("a list");
+    let single = |row: &serde_json::Value| row["operators"][0]["single"]["cycles"].as_u64();
+    let named = |name: &str| rows.iter().find(|row| row["name"] == name).expect(name);
+    let papers = named("mode change, a token of K in a row");
+    assert_eq!(papers["assumptions"]["k_row_tokens"], 1);
+    assert!(single(papers) > single(named("but no mode change")));
+    for row in rows {
+        let operators = row["operators"].as_array().expect("a list");
+        assert_eq!(operators.len(), 4, "{row}");
+    }
+    let off = "--mode-change off --k-row-tokens 1 --order output-stationary --tile 512";
+    let comparison = json(&format!("{small} {off} --page-bytes 1024 --pu-clocks 8 --json"));
+    let assumed = &comparison["assumptions"];
+    assert_eq!((&assumed["order"], &assumed["tile"]), (&"output-stationary".into(), &512.into()));
+    assert_eq!((&assumed["page_bytes"], &assumed["pu_clocks"]), (&1024.into(), &8.into()));
+    refused("sweep io-buffers --assumptions --tile 512");
+    refused("sweep io-buffers --pu-clocks 27");
+}
+
+#[test]
+fn single_buffers_of_an_aim_pay_for_mode_changes() {
+    let cycles = |flags: &str| {
+        let line = "run aim gemv --rows 64 --cols 300 --channels 1 --refresh off";
+        json(&format!("{line} {flags} --json"))["total"]["cycles"].as_u64().expect("a number")
+    };
+    let [off, on] = ["off", "on"].map(|on| format!("--io-buffers single --mode-change {on}"));
+    assert!(cycles(&on) > cycles(&off));
+    assert_eq!(cycles("--mode-change on"), cycles("--mode-change off"));
+}
+
+/// SK hynix' public AiM simulator takes 414 and 18 432 tCK.
+#[test]
+fn without_the_pus_pipeline_an_aim_takes_what_the_public_simulator_takes() {
+    for (rows, tck) in [(16, 418), (1024, 18_436)] {
+        let matrix = format!("run aim gemv --rows {rows} --cols 1024 --channels 1");
+        let buffers = "--io-buffers single --refresh off --pu-clocks 1";
+        let report = json(&format!("{matrix} {buffers} --json"));
+        assert_eq!(report["total"]["cycles"], tck);
+        assert_eq!(report["module"]["pu_clocks"], 1);
+    }
+    refused("run aim gemv --rows 9 --cols 9 --pu-clocks 27");
+    refused("run aim gemv --rows 9 --cols 9 --channels 2 --pu-clocks 1 --backend model");
+}
+
+#[test]
+fn numerics_are_compared() {
+    let comparison = json("sweep numerics --head-dim 128 --context 64,2000 --json");
+    let rows = comparison["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 2 * 2 * 4);
+    assert!(rows.iter().all(|row| row["bubble"] == 0 && row["pin_violations"] == 0));
+    refused("sweep numerics --head-dim 0");
+    refused("sweep numerics --context 0");
+}
+
+#[test]
+fn a_vendors_choices_are_compared() {
+    let report = json("sweep vendor --quick --tokens 2 --json");
+    let rows = report["rows"].as_array().expect("a list");
+    let left_out = report["left_out"].as_array().expect("a list");
+    assert_eq!((rows.len() + left_out.len(), &report["sweep"]), (9, &"vendor".into()));
+    for row in rows {
+        let cells = row["cells"].as_array().expect("a list");
+        let choice = |cell: &serde_json::Value| {
+            ["chip_gbit", "faw_banks", "mdq"].map(|key| cell[key].to_string()).join(" ")
+        };
+        let choices: Vec<_> = cells.iter().map(choice).collect();
+        let expected = ["8 16", "8 4", "16 16", "16 4"]
+            .into_iter()
+            .flat_map(|chips| ["private", "shared"].map(|mdq| format!("{chips} \"{mdq}\"")));
+        assert_eq!(choices, expected.collect::<Vec<_>>());
+        let tck = |cell: usize| cells[cell]["tck"].as_u64().expect("a number");
+        assert!(tck(0) < tck(2) && tck(0) <= tck(1), "{row}");
+        assert!(cells[1]["least_tck"].is_u64() == row["on_both_ranks"].as_bool().expect("one"));
+        assert!(cells[0]["slots"]["lost"]["bubble"].is_u64());
+    }
+    refused("sweep vendor --quick --tokens 0");
+    refused("sweep vendor --quick --weights nowhere");
+}
+
+#[test]
+fn batches_grow_with_lazy_allocation() {
+    let report = json("sweep batch --memory 128 --max-context 32768 --requests 100 --json");
+    assert_eq!(report["paper_increase_percent"], 380.0);
+    let points = report["points"].as_array().expect("a list");
+    let tasks: Vec<_> =
+        points.iter().map(|point| point["task"].as_str().expect("a name")).collect();
+    assert_eq!(tasks, ["qmsum", "hotpotqa", "musique"]);
+    for point in points {
+        assert_eq!(point["ranks"], 256);
+        assert_eq!(point["static"]["batch"], 7.0); // (128 GiB - 15.4 GB) / 16 GiB
+        // The layout that runs has three rows where the other has two.
+        let (streams, module) = (&point["max_rows"], &point["module"]["max_rows"]);
+        assert_eq!((streams, module), (&2048.into(), &3072.into()));
+        assert_eq!(point["module"]["static"]["batch"], 4.0);
+        let [increase, lengths] = ["increase_percent", "lengths_percent"]
+            .map(|key| point[key].as_f64().expect("a number"));
+        assert!(0.0 < increase && increase <= lengths, "{increase} {lengths}");
+    }
+}
