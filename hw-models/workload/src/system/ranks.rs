@@ -100,6 +100,16 @@ impl Work {
         }
     }
 
+    /// Multiply-accumulates that it asks for, without padding.
+    fn macs(&self) -> u64 {
+        match self {
+            Self::Rows { layout, .. } => (layout.rows * layout.columns) as u64,
+            Self::Head { layout, group, .. } => {
+                (2 * group * layout.context * layout.head_dim) as u64
+            }
+        }
+    }
+
     /// Whether it costs the same as another.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
@@ -143,6 +153,13 @@ struct Done {
     append: Option<Statistics>,
     findings: Findings,
     result: Judged,
+}
+
+impl Done {
+    /// The same with the multiply-accumulates of its piece, which no port shows.
+    fn asking_for(self, macs: u64) -> Self {
+        Self { statistics: Statistics { macs, ..self.statistics }, ..self }
+    }
 }
 
 /// Its results, beside the right ones.
@@ -331,9 +348,12 @@ impl System for ManyRanks<'_> {
         let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
         let elements = |piece: &&Piece| piece.work.elements();
         let ranks = self.ranks;
-        let work = |piece: &&Piece| match timing_only && !with_data {
-            true => time_piece(ranks, piece, plan.io_buffers),
-            false => run_piece(ranks, piece, plan.io_buffers),
+        let work = |piece: &&Piece| {
+            let done = match timing_only && !with_data {
+                true => time_piece(ranks, piece, plan.io_buffers),
+                false => run_piece(ranks, piece, plan.io_buffers),
+            };
+            done.map(|done| done.asking_for(piece.work.macs()))
         };
         let done = parallel::map(&to_run, threads, elements, work, progress)?;
         let notes = self.notes(plan, to_run.len(), pieces.len());
@@ -448,7 +468,7 @@ fn run_rows(
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
     let block = gemv::block(&mut *rank, &mut host, layout, data, io_buffers, None, &|_| {})?;
     Ok(Done {
-        statistics: Statistics { macs: (layout.rows * layout.columns) as u64, ..block.cost },
+        statistics: block.cost,
         transfers: rank.take_transfers(),
         mdq: pins.bursts(rank.tck() - block.cost.cycles),
         load: (block.load, gemv::bytes(layout)),
@@ -471,9 +491,8 @@ fn run_head(
     let append = append_last(&mut host, &mut *rank, task, layout, head)?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let judged = heads::judge(head, &result).from(first);
-    let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
     Ok(Done {
-        statistics: Statistics { macs, ..result.statistics },
+        statistics: result.statistics,
         transfers: result.transfers,
         mdq: pins.bursts(rank.tck() - result.statistics.cycles),
         load: (load, kv_cache::bytes(layout)),
