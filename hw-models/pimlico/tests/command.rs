@@ -436,6 +436,10 @@ fn heads_of_an_aim_may_share_rows_and_run_beside_softmax() {
         assert!(number(&report, "total.cycles") < number(&off, "total.cycles"), "{flags}");
         assert_eq!(report["judged"]["differing"], 0, "{flags}");
     }
+    // Of two K and V heads side by side one has fewer queries: they run as the other's do.
+    let uneven = "run aim attention --heads 5 --group 4 --groups 2 --channels 4 --context 1100";
+    let uneven = json(&format!("{uneven} --shared-rows on --json"));
+    assert_eq!(uneven["judged"]["differing"], 0);
     let hub = of("--shared-rows on --backend model");
     assert_eq!((&hub["judged"]["differing"], &hub["pin_violations"]), (&0.into(), &0.into()));
     let on_hub = "run aim attention --channels 2 --backend model";

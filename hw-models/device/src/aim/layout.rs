@@ -80,6 +80,14 @@ pub enum LayoutError {
         /// Columns.
         columns: usize,
     },
+    /// A query that runs side by side with others is longer than a tile.
+    #[error("head dimension {head_dim}: with shared rows or a head pipeline 1 to {most}, a tile")]
+    Tiles {
+        /// Elements of a vector.
+        head_dim: usize,
+        /// What there is room for.
+        most: usize,
+    },
     /// Queries that share K and V are not in the global buffers together.
     #[error(
         "shared rows: {queries} queries of head dimension {head_dim} share K and V, the global buffers \

@@ -46,11 +46,12 @@ pub fn check_room(
         there if wanted > there => Err(LayoutError::GprQueries { what, wanted, there }),
         _ => Ok(()),
     };
+    let most_elements = module.options().tile();
     if let Some(head) = layouts.iter().find(|head| head.k.tiles() > 1)
-        && (head_pipeline || shared_rows)
+        && (head_pipeline || shared_rows && queries > 1)
     {
-        let (head_dim, most) = (head.head_dim(), 0);
-        return Err(LayoutError::Queries { queries, head_dim, most });
+        let head_dim = head.head_dim();
+        return Err(LayoutError::Tiles { head_dim, most: most_elements });
     }
     if shared_rows && queries > 1 {
         for head_dim in layouts.iter().map(AimHead::head_dim) {
@@ -479,6 +480,7 @@ fn judge_heads(
     timing_only: bool,
 ) -> OfHeads {
     let mut of_heads = OfHeads::default();
+    let (options, queries) = (module.options(), of_set.len());
     for (number, SideBySide { results, costs }) in of_set.into_iter().enumerate() {
         let [score, _, context] = costs.map(|cost| cost.of_group());
         let reopened = Reopened::of(number, [&score, &context]);
@@ -486,7 +488,10 @@ fn judge_heads(
         for (head, result) in heads.iter().zip(results) {
             let judged = match timing_only {
                 true => HeadJudgement::not_run(1, layout.context(), layout.head_dim()),
-                false => judge(&module.options(), layout, head, number, result),
+                false => {
+                    let values = values(&options, layout, queries, result);
+                    heads::judge_query(number, 0, head, &values)
+                }
             };
             of_heads = of_heads.and(OfHeads { judged, ..OfHeads::default() });
         }
