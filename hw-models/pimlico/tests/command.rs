@@ -437,7 +437,7 @@ fn heads_of_an_aim_may_share_rows_and_run_beside_softmax() {
         assert_eq!(report["judged"]["differing"], 0, "{flags}");
     }
     // Of two K and V heads side by side one has fewer queries: they run as the other's do.
-    let uneven = "run aim attention --heads 5 --group 4 --groups 2 --channels 4 --context 1100";
+    let uneven = "run aim attention --heads 5 --group 4 --groups 2 --channels 16 --context 1100";
     let uneven = json(&format!("{uneven} --shared-rows on --json"));
     assert_eq!(uneven["judged"]["differing"], 0);
     let hub = of("--shared-rows on --backend model");
