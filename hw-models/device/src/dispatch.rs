@@ -44,6 +44,11 @@ pub enum DispatchError {
          before a close_all or the end, one wr_weights; at most 16 words may wait for theirs"
     )]
     Unpaired,
+    /// A program beside another, where it is no softmax or the module runs one after the other.
+    #[error(
+        "a program beside another: the module has room for the softmax of a head alone, if any"
+    )]
+    NotBeside,
     /// Nothing happens any more. The rank cannot be used again.
     #[error(
         "the program waits for what does not come{}",

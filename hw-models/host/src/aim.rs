@@ -5,7 +5,7 @@
 //! room for the program of an operator, that is cut into several, which run one after the other.
 
 use crate::driver::{Driver, DriverError, Writes};
-use crate::program::aim::{self as program, REST_REQUEST};
+use crate::program::aim::{self as program, Queries, REST_REQUEST};
 use crate::program::{Builder, Program, ProgramError, Template};
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
@@ -40,6 +40,26 @@ pub struct AimAttention {
     pub softmax: Step,
     /// The context.
     pub context: Step,
+}
+
+/// A query of a head, and the factor of its scores in binary16.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadQuery<'a> {
+    /// Its head.
+    pub head: AimHead,
+    /// The query.
+    pub query: &'a [u16],
+    /// The factor.
+    pub scale: u16,
+}
+
+/// The attention of queries of which the softmax of one is beside score and context of others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PipedAttention {
+    /// Of each query its results. The cost of its softmax is what the channels waited for it.
+    pub results: Vec<AimAttention>,
+    /// tCK from the beginning to the end of each softmax, of all.
+    pub softmax_tck: u64,
 }
 
 /// A module with its host. What writes or computes ends with all banks closed and no REF owed.
@@ -171,10 +191,107 @@ impl AimHost {
         query: &[u16],
         scale: u16,
     ) -> Result<AimAttention, DeviceError> {
-        let score = self.score(head, query)?;
-        let softmax = self.softmax(head.context(), scale)?;
-        let context = self.context(head)?;
+        let queries = &Queries::ONE;
+        let score = self.score(head, &[query], queries)?;
+        let softmax = self.softmax(head.context(), scale, queries)?;
+        let context = self.context(head, queries)?;
         Ok(AimAttention { score, softmax, context })
+    }
+
+    /// The same of queries that share K and V, which all run on a row while it is open. The first has the costs of all.
+    ///
+    /// # Panics
+    ///
+    /// If a query has not as many elements as the head's vectors, or the queries have no room: see
+    /// [`most_queries`](program::most_queries), [`room`](program::room) and [`outputs`](program::outputs).
+    pub fn shared_attention(
+        &mut self,
+        head: &AimHead,
+        operands: &[&[u16]],
+        scale: u16,
+    ) -> Result<Vec<AimAttention>, DeviceError> {
+        let queries = &Queries::of(head, operands.len(), 0);
+        let (tokens, elements) = (head.context(), head.head_dim());
+        let mut all = vec![AimAttention::default(); operands.len()];
+        all[0].score.statistics = self.run_score(head, operands, queries)?;
+        for (n, of_query) in all.iter_mut().enumerate() {
+            of_query.score.values = self.kept(queries.place_of(n), tokens);
+        }
+        all[0].softmax.statistics = self.run_softmax(tokens, scale, queries)?;
+        for (n, of_query) in all.iter_mut().enumerate() {
+            of_query.softmax.values = self.kept(queries.place_of(n), tokens);
+        }
+        all[0].context.statistics = self.run_context(head, queries)?;
+        for (n, of_query) in all.iter_mut().enumerate() {
+            of_query.context.values = self.kept(queries.context_place(head, n), elements);
+        }
+        Ok(all)
+    }
+
+    /// The same of queries of any heads: while the EPU makes weights of the scores of one, the channels compute the
+    /// context of the one before it and the scores of the next.
+    ///
+    /// # Panics
+    ///
+    /// If a query has not as many elements as its head's vectors, or two have no room in the GPR: see
+    /// [`room`](program::room) and [`outputs`](program::outputs).
+    pub fn piped_attention(
+        &mut self,
+        queries: &[HeadQuery<'_>],
+    ) -> Result<PipedAttention, DeviceError> {
+        let apart = queries.iter().map(|query| program::room(&query.head)).max().unwrap_or(0);
+        let place = |n: usize| Queries { count: 1, place: n % 2 * apart, room: apart };
+        let mut piped = PipedAttention::default();
+        piped.results.resize(queries.len(), AimAttention::default());
+        let results = &mut piped.results;
+        for n in 0..=queries.len() {
+            // The softmax of the query before is beside the context of the one before that, and these scores.
+            let from_tck = self.tck();
+            let mut set_up = None;
+            if let Some(of) = n.checked_sub(1) {
+                set_up = Some(self.begin_softmax(&queries[of], &place(of))?);
+            }
+            if let Some(of) = n.checked_sub(2) {
+                results[of].context = self.context(&queries[of].head, &place(of))?;
+            }
+            if let Some(HeadQuery { head, query, .. }) = queries.get(n) {
+                results[n].score = self.score(head, &[query], &place(n))?;
+            }
+            if let Some(of) = n.checked_sub(1) {
+                self.device.begin();
+                self.device.finish_softmax()?;
+                let set_up = set_up.unwrap_or_default();
+                let statistics = Statistics { set_up, ..self.device.end() };
+                piped.softmax_tck += self.tck() - from_tck;
+                let values = self.kept(place(of).place, queries[of].head.context());
+                results[of].softmax = Step { values, statistics };
+            }
+        }
+        if let Some(last) = queries.len().checked_sub(1) {
+            results[last].context = self.context(&queries[last].head, &place(last))?;
+        }
+        Ok(piped)
+    }
+
+    /// Begins the softmax of a query, beside what else runs. Returns what was written before.
+    fn begin_softmax(
+        &mut self,
+        query: &HeadQuery<'_>,
+        queries: &Queries,
+    ) -> Result<SetUp, DeviceError> {
+        self.device.set_scale(query.scale);
+        let words = program::softmax(queries).words().map_err(no_program)?;
+        let before = self.driver.writes();
+        let run = Run { tokens: query.head.context(), ..Run::default() };
+        let address = self.load(&words, &run)?;
+        let set_up = set_up(&self.driver.writes().since(&before));
+        self.device.begin_softmax(AimStart { request: REQUEST, address, operands: &[] })?;
+        Ok(set_up)
+    }
+
+    /// Elements of the GPR.
+    fn kept(&self, place: usize, count: usize) -> Vec<u16> {
+        self.device.gpr(place, count).to_vec()
     }
 
     /// Runs a program; what is not there is written before.
@@ -228,45 +345,84 @@ impl AimHost {
         Ok(Step { values: self.device.gpr(0, layout.rows).to_vec(), statistics })
     }
 
-    fn score(&mut self, head: &AimHead, query: &[u16]) -> Result<Step, DeviceError> {
+    /// The scores of a query.
+    fn score(
+        &mut self,
+        head: &AimHead,
+        query: &[&[u16]; 1],
+        queries: &Queries,
+    ) -> Result<Step, DeviceError> {
         if head.k.tiles() > 1 {
-            return self.multiply(&head.k, query);
+            return self.multiply(&head.k, query[0]);
         }
-        assert_eq!(query.len(), head.head_dim(), "an element for each of the vectors");
+        let statistics = self.run_score(head, query, queries)?;
+        Ok(Step { values: self.kept(queries.place, head.context()), statistics })
+    }
+
+    fn softmax(
+        &mut self,
+        tokens: usize,
+        scale: u16,
+        queries: &Queries,
+    ) -> Result<Step, DeviceError> {
+        let statistics = self.run_softmax(tokens, scale, queries)?;
+        Ok(Step { values: self.kept(queries.place, tokens), statistics })
+    }
+
+    fn context(&mut self, head: &AimHead, queries: &Queries) -> Result<Step, DeviceError> {
+        let statistics = self.run_context(head, queries)?;
+        let values = self.kept(queries.context_place(head, 0), head.head_dim());
+        Ok(Step { values, statistics })
+    }
+
+    /// Computes the scores of a head's queries, whose vectors have one tile.
+    fn run_score(
+        &mut self,
+        head: &AimHead,
+        operands: &[&[u16]],
+        queries: &Queries,
+    ) -> Result<Statistics, DeviceError> {
+        let fits = operands.iter().all(|query| query.len() == head.head_dim());
+        assert!(fits, "an element for each of the vectors");
         let options = self.device.options();
-        let words = 0..head.head_dim().div_ceil(MULTIPLIERS);
-        let words: Vec<_> = words.map(|word| word_of(query, word)).collect();
+        let words = program::query_operands(operands);
         let run = Run {
             layout: Some(&head.k.whole()),
             tokens: head.context(),
             rest: 0,
             operands: &words.repeat(program::score_fillings(head, &options)),
         };
-        let program = program::score(head, &options).words().map_err(no_program)?;
-        let statistics = self.run(&program, &run)?;
-        Ok(Step { values: self.device.gpr(0, head.context()).to_vec(), statistics })
+        let program = program::score(head, &options, queries).words().map_err(no_program)?;
+        self.run(&program, &run)
     }
 
-    fn softmax(&mut self, tokens: usize, scale: u16) -> Result<Step, DeviceError> {
+    fn run_softmax(
+        &mut self,
+        tokens: usize,
+        scale: u16,
+        queries: &Queries,
+    ) -> Result<Statistics, DeviceError> {
         self.device.set_scale(scale);
-        let words = program::softmax().words().map_err(no_program)?;
-        let statistics = self.run(&words, &Run { tokens, ..Run::default() })?;
-        Ok(Step { values: self.device.gpr(0, tokens).to_vec(), statistics })
+        let words = program::softmax(queries).words().map_err(no_program)?;
+        self.run(&words, &Run { tokens, ..Run::default() })
     }
 
-    fn context(&mut self, head: &AimHead) -> Result<Step, DeviceError> {
+    fn run_context(
+        &mut self,
+        head: &AimHead,
+        queries: &Queries,
+    ) -> Result<Statistics, DeviceError> {
         let options = self.device.options();
         let (tail, rest) = program::tail(head);
         let layout = head.v.whole();
         let run = Run { layout: Some(&layout), tokens: head.context(), rest, ..Run::default() };
-        let program = |parts| program::context(head, &options, tail, parts);
+        let program = |parts| program::context(head, &options, queries, tail, parts);
         let mut statistics = Statistics::default();
-        let parts = 0..program::context_parts(head, &options);
+        let parts = 0..program::context_parts(head, &options, queries);
         for (_, words) in programs(parts, &program).map_err(no_program)? {
             statistics = statistics.and(self.run(&words, &run)?);
         }
-        let values = self.device.gpr(program::context_place(head), head.head_dim()).to_vec();
-        Ok(Step { values, statistics })
+        Ok(statistics)
     }
 }
 

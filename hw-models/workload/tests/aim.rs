@@ -98,7 +98,8 @@ fn shapes() -> impl Strategy<Value = (AimOptions, usize, usize, u64)> {
     let options =
         options.prop_map(|(channels, [single, refresh, mode_change], mapping, clocks)| {
             let io_buffers = if single { IoBuffers::Single } else { IoBuffers::PingPong };
-            AimOptions { channels, io_buffers, refresh, mode_change, mapping, pu_clocks: clocks }
+            let options = AimOptions { mapping, pu_clocks: clocks, ..AimOptions::default() };
+            AimOptions { channels, io_buffers, refresh, mode_change, ..options }
         });
     // Few rows of many elements, or many of few.
     let matrix = prop_oneof![(1..=40usize, 1..=5000usize), (1..=400usize, 1..=300usize)];

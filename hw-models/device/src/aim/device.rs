@@ -4,6 +4,7 @@
 use super::layout::Write;
 use super::units::{AimOptions, Elements};
 use crate::device::Device;
+use crate::dispatch::DispatchError;
 use crate::error::DeviceError;
 
 /// A run of a program: see `aim_hub`'s contract for what its commands do.
@@ -29,6 +30,17 @@ pub trait AimDevice: Device {
     /// Runs a program that closes all banks at its end. Ends with no REF owed; after an error the module cannot be used
     /// again.
     fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError>;
+
+    /// Begins a program that is the softmax of a head. It goes on beside what runs until
+    /// [`finish_softmax`](Self::finish_softmax), which is not a softmax. What has no EPU beside the channels cannot.
+    fn begin_softmax(&mut self, _: AimStart<'_>) -> Result<(), DeviceError> {
+        Err(DispatchError::NotBeside.into())
+    }
+
+    /// Waits for the softmax that was begun, if it is not over.
+    fn finish_softmax(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
 
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
     /// What happens, and when, stays as it is.

@@ -11,11 +11,11 @@
 //!
 //! An adder unit for each channel adds eight elements, half a burst, in each clock. What there was comes a clock
 //! ahead of what is new, and the sums come out two clocks behind that. LoL-PIM gives no width; with this one,
-//! partial sums of four columns or more keep up with the PUs. The softmax unit has two lanes, so that it takes a
-//! score in each tCCD.
+//! partial sums of four columns or more keep up with the PUs. The softmax unit has two lanes by
+//! default, so that it takes a score in each tCCD.
 
 use super::layout::{self, GPR};
-use super::softmax::{self, Given, Scores, Softmax, Weigh, Weighed};
+use super::softmax::{Given, Scores, Softmax, SoftmaxUnits, Weigh, Weighed};
 use super::units::{Adder, Word};
 use pimlico_ports::{Instances, Mismatch};
 use pimlico_units::arith::{Binary16, Fp};
@@ -71,7 +71,7 @@ impl Epu {
     /// Units that have been reset.
     pub fn new(
         adder_units: Box<dyn Instances<Adder>>,
-        softmax_unit: Box<dyn Instances<softmax::Unit>>,
+        softmax_unit: SoftmaxUnits,
         channels: usize,
     ) -> Self {
         Self {

@@ -7,6 +7,7 @@
 
 use super::device::{AimDevice, AimStart};
 use super::layout::{GPR, Write, elements};
+use super::softmax::RTL_LANES;
 use super::units::{AimOptions, BANKS, EPU_CYCLES, Elements, MULTIPLIERS, Pu, SLOTS, check};
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::config::{Config, ConfigError};
@@ -90,6 +91,18 @@ pub fn check_hub(config: &Config, options: &AimOptions) -> Result<(), ConfigErro
             options.channels as u64,
             options.channels == HUB_CHANNELS,
             "2: those of the hub",
+        ),
+        (
+            "softmax_lanes",
+            options.softmax_lanes as u64,
+            options.softmax_lanes == RTL_LANES,
+            "2: those of the RTL",
+        ),
+        (
+            "head_pipeline",
+            options.head_pipeline.into(),
+            !options.head_pipeline,
+            "0: the RTL's softmax is not beside other programs",
         ),
         ("clocks of a PU", options.pu_clocks, options.pu_clocks == Pu::LATENCY, "those of the RTL"),
         ("BL", timing.burst_tck, timing.burst_tck == slots, "2"),

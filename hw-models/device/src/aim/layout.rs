@@ -80,6 +80,37 @@ pub enum LayoutError {
         /// Columns.
         columns: usize,
     },
+    /// A query that runs side by side with others is longer than a tile.
+    #[error("head dimension {head_dim}: with shared rows or a head pipeline 1 to {most}, a tile")]
+    Tiles {
+        /// Elements of a vector.
+        head_dim: usize,
+        /// What there is room for.
+        most: usize,
+    },
+    /// Queries that share K and V are not in the global buffers together.
+    #[error(
+        "shared rows: {queries} queries of head dimension {head_dim} share K and V, the global buffers \
+         hold {most} at once"
+    )]
+    Queries {
+        /// Queries.
+        queries: usize,
+        /// Elements of a vector.
+        head_dim: usize,
+        /// What there is room for.
+        most: usize,
+    },
+    /// The scores of queries that run side by side do not fit the GPR with what becomes of them.
+    #[error("{what}: scores and outputs take {wanted} elements of the GPR, there are {there}")]
+    GprQueries {
+        /// Who runs side by side.
+        what: &'static str,
+        /// Elements that they take.
+        wanted: usize,
+        /// Elements that there are.
+        there: usize,
+    },
     /// A head's scores or its weights and outputs do not fit a group's part of the GPR.
     #[error(
         "{wanted} elements for a head's scores: of the {GPR} of the GPR each of {groups} groups of \

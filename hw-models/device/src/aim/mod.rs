@@ -53,7 +53,7 @@ pub use hub::{HUB_CHANNELS, Hub, check_hub};
 pub use layout::{AimLayout, GPR, LayoutError, Write, elements, word_of};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
-pub use softmax::{Scores, Weigh, Weighed};
+pub use softmax::{RTL_LANES, Scores, SoftmaxUnits, Weigh, Weighed, may_have_lanes};
 pub use units::{
     AimMapping, AimOptions, AimUnits, BANKS, EPU_CYCLES, Elements, GLOBAL_WORDS, IoBufferUnits,
     MOST_CHANNELS, MULTIPLIERS, Order, Pu, RankController, SLOTS, Word, check,

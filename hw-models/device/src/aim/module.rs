@@ -10,6 +10,7 @@ use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
 use super::units::{AimOptions, AimUnits, BANKS, EPU_CYCLES, MOST_CHANNELS, SLOTS, Word, check};
 use super::wave::AimWave;
+use super::weigh::Weighing;
 use crate::accounts::{Accounts, Cause};
 use crate::config::Config;
 use crate::device::{Device, Loads};
@@ -66,6 +67,8 @@ pub struct Module {
     /// Results that were read and are on their way to the hub.
     results: VecDeque<Box<[Word]>>,
     pub(super) epu: Epu,
+    /// The softmax that is under way, whatever the channels do.
+    pub(super) weighing: Option<Weighing>,
     accounts: Accounts,
     /// The end of the last REF.
     refreshed_tck: u64,
@@ -111,6 +114,7 @@ impl Module {
             ),
             results: VecDeque::with_capacity(32),
             epu: Epu::new(units.adder_units, units.softmax_unit, channels),
+            weighing: None,
             accounts: Accounts::new(config.timing.ccd_l_tck),
             refreshed_tck: 0,
             watch: None,
@@ -124,15 +128,6 @@ impl Module {
     pub(super) fn leave_data_out(&mut self) {
         self.cells.keep_nothing();
         self.channels.leave_data_out(&self.options);
-    }
-
-    /// Puts an element into the GPR.
-    ///
-    /// # Panics
-    ///
-    /// If there is no such place.
-    pub(super) fn keep(&mut self, place: usize, bits: u16) {
-        self.epu.keep(place, bits);
     }
 
     /// Whether nothing is under way, no row is open and no REF owed.
@@ -328,7 +323,13 @@ impl Module {
         let statistics = &mut self.accounts.statistics;
         let tck = EPU_CYCLES * SLOTS as u64;
         statistics.adder_unit_cycles += tck * u64::from(self.epu.add()?);
-        let made = self.epu.softmax(softmax)?;
+        let softmax = self.weighing.as_ref().map_or(*softmax, Weighing::request);
+        let made = self.epu.softmax(&softmax)?;
+        let Self { weighing, epu, .. } = self;
+        if let Some(under_way) = weighing {
+            under_way.see(&made, |place, bits| epu.keep(place, bits));
+        }
+        weighing.take_if(|it| it.is_over());
         let busy = softmax.scores.is_some() || made.weigh_taken;
         statistics.softmax_unit_cycles += tck * u64::from(busy);
         Ok(made)

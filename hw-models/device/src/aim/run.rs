@@ -13,7 +13,7 @@ use super::program::{Phase, Work, phases};
 use super::queues::Queues;
 use super::requests::{ArrayRequest, Events, Requests};
 use super::units::{AimOptions, Elements};
-use super::weigh::weigh;
+use super::weigh::Weighing;
 use crate::device::Device;
 use crate::dispatch::{DispatchError, PATIENCE_TCK};
 use crate::error::DeviceError;
@@ -38,12 +38,8 @@ impl AimDevice for Module {
 
     /// A program that is wrong anywhere is not begun.
     fn run(&mut self, start: AimStart<'_>) -> Result<(), DeviceError> {
-        let AimStart { request, address, operands } = start;
-        let fault = |status| DispatchError::Fault { request, status, address };
-        let mut commands = self.loaded.commands(request, address).map_err(fault)?;
-        let (words, pus) = (operands.len(), self.options.pus());
-        let phases = phases(&mut commands, request, words, &self.config, pus)?;
-        let ends_layer = commands.ends_layer();
+        let AimStart { request, operands, .. } = start;
+        let (phases, ends_layer) = self.phases(start)?;
         let mut opens = true;
         for phase in &phases {
             match phase {
@@ -54,7 +50,7 @@ impl AimDevice for Module {
                 }
                 Phase::Weigh { head, place, tokens } => {
                     self.step_until(Requests::default(), Self::is_idle)?;
-                    weigh(self, *head, *place, *tokens)?;
+                    self.weigh(Weighing::new(*head, *place, *tokens, self.options.softmax_lanes))?;
                 }
                 Phase::Close => {
                     let array = Some(ArrayRequest::CloseAll);
@@ -70,12 +66,42 @@ impl AimDevice for Module {
         Ok(())
     }
 
+    fn begin_softmax(&mut self, start: AimStart<'_>) -> Result<(), DeviceError> {
+        self.finish_softmax()?;
+        match self.phases(start)?.0[..] {
+            [Phase::Weigh { place, tokens, head }, Phase::Close] => {
+                self.step_until(Requests::default(), Self::is_idle)?;
+                self.weighing =
+                    Some(Weighing::new(head, place, tokens, self.options.softmax_lanes));
+                Ok(())
+            }
+            _ => Err(DispatchError::NotBeside.into()),
+        }
+    }
+
+    fn finish_softmax(&mut self) -> Result<(), DeviceError> {
+        while self.weighing.is_some() {
+            self.step(&mut Requests::default())?;
+        }
+        Ok(())
+    }
+
     fn gpr(&self, place: usize, count: usize) -> &[u16] {
         self.epu.gpr(place, count)
     }
 }
 
 impl Module {
+    /// The phases of a program, and whether it ends a layer.
+    fn phases(&self, start: AimStart<'_>) -> Result<(Vec<Phase>, bool), DeviceError> {
+        let AimStart { request, address, operands } = start;
+        let fault = |status| DispatchError::Fault { request, status, address };
+        let mut commands = self.loaded.commands(request, address).map_err(fault)?;
+        let (words, pus) = (operands.len(), self.options.pus());
+        let phases = phases(&mut commands, request, words, &self.config, pus)?;
+        Ok((phases, commands.ends_layer()))
+    }
+
     /// Works through the commands of a phase; `opens`: there was no column before it in the run.
     fn work(&mut self, work: &Work, operands: &[Elements], opens: bool) -> Result<(), DeviceError> {
         let mut queues = Queues::new(self, work, operands, opens);
@@ -92,6 +118,13 @@ impl Module {
             be_patient(last_event_tck, now)?;
         }
         Ok(())
+    }
+
+    /// Makes weights of scores.
+    fn weigh(&mut self, weighing: Weighing) -> Result<(), DeviceError> {
+        self.finish_softmax()?;
+        self.weighing = Some(weighing);
+        self.finish_softmax()
     }
 
     /// Asks for something, which may be nothing, until it was taken and `done` holds.

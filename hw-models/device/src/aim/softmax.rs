@@ -8,17 +8,136 @@
 //!                 └────────────────┘
 //! ```
 
+use super::back_end::BackEnd;
+use super::units::MULTIPLIERS;
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Fp};
-use pimlico_units::gear::Gear2;
+use pimlico_units::gear::{Gear2, Gear4, Lanes8, Lanes16, Width};
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
 
-/// The unit: weights are normalised before they are used.
-pub type Unit = SoftmaxUnit<Binary16, false, Gear2>;
+/// A unit: weights are normalised before they are used.
+type Unit<G> = SoftmaxUnit<Binary16, false, G>;
 
-/// Scores and weights of a cycle: places that follow each other.
-pub const LANES: usize = 2;
+/// Lanes of the hub's RTL.
+pub const RTL_LANES: usize = 2;
+
+/// Whether a softmax unit can have so many lanes: at most a word of the GPR, which is the chunk that has one maximum.
+pub fn may_have_lanes(lanes: usize) -> bool {
+    lanes.is_power_of_two() && (RTL_LANES..=MULTIPLIERS).contains(&lanes)
+}
+
+/// A unit with the lanes that an option asks for: of two and of four there is RTL. Whatever they are, the unit takes
+/// scores in chunks of 16, so that they change no result.
+pub enum SoftmaxUnits {
+    /// Two.
+    Two(Box<dyn Instances<Unit<Gear2>>>),
+    /// Four.
+    Four(Box<dyn Instances<Unit<Gear4>>>),
+    /// Eight.
+    Eight(Box<dyn Instances<Unit<Lanes8>>>),
+    /// Sixteen.
+    Sixteen(Box<dyn Instances<Unit<Lanes16>>>),
+}
+
+impl SoftmaxUnits {
+    /// A unit of a back end.
+    ///
+    /// # Panics
+    ///
+    /// If there is none with so many lanes: see [`may_have_lanes`].
+    pub fn new<B: BackEnd>(
+        lanes: usize,
+        cycle_ps: u64,
+        back_end: &mut B,
+    ) -> Result<Self, B::Error> {
+        Ok(match lanes {
+            2 => Self::Two(back_end.instances(1, cycle_ps)?),
+            4 => Self::Four(back_end.instances(1, cycle_ps)?),
+            8 => Self::Eight(back_end.instances(1, cycle_ps)?),
+            16 => Self::Sixteen(back_end.instances(1, cycle_ps)?),
+            _ => panic!("{lanes} lanes of a softmax unit"),
+        })
+    }
+
+    /// Scores and weights of a cycle: places that follow each other.
+    fn lanes(&self) -> usize {
+        match self {
+            Self::Two(_) => 2,
+            Self::Four(_) => 4,
+            Self::Eight(_) => 8,
+            Self::Sixteen(_) => 16,
+        }
+    }
+
+    fn step(&mut self, input: &Input) -> Result<Made, Box<Mismatch>> {
+        match self {
+            Self::Two(unit) => step(&mut **unit, input),
+            Self::Four(unit) => step(&mut **unit, input),
+            Self::Eight(unit) => step(&mut **unit, input),
+            Self::Sixteen(unit) => step(&mut **unit, input),
+        }
+    }
+}
+
+/// Elements of all lanes that there can be, of which those of the unit count.
+type Lanes = [u16; MULTIPLIERS];
+
+/// What a unit of any width is given in a cycle.
+#[derive(Default)]
+struct Input {
+    scale: Fp<Binary16>,
+    /// Scores: of so many lanes, of a head, in its first chunk.
+    scores: Option<(Lanes, usize, usize, bool)>,
+    finish: Option<usize>,
+    /// Scaled scores of a head.
+    weigh: Option<(Lanes, usize)>,
+}
+
+/// What it makes in a cycle.
+struct Made {
+    scaled: Option<Lanes>,
+    finish_ready: bool,
+    finished: bool,
+    weigh_ready: bool,
+    weights: Option<Lanes>,
+}
+
+fn step<G: Width>(unit: &mut dyn Instances<Unit<G>>, given: &Input) -> Result<Made, Box<Mismatch>> {
+    let numbers = |of: &Lanes| {
+        pimlico_units::gear::lanes::<G, _>(|lane| Fp::<Binary16>::from_bits(of[lane].into()))
+    };
+    let mut input = SoftmaxUnitIn::<Binary16, G> { scale_i: given.scale, ..Default::default() };
+    if let Some((scores, count, head, first)) = &given.scores {
+        input.score_valid_i = true;
+        input.score_i = numbers(scores);
+        input.mask_i = pimlico_units::gear::lanes::<G, _>(|lane| lane >= *count);
+        input.head_i = U::new(*head as u64);
+        input.first_i = *first;
+    }
+    if let Some(head) = given.finish {
+        input.finish_i = true;
+        input.finish_head_i = U::new(head as u64);
+    }
+    if let Some((scaled, head)) = &given.weigh {
+        input.weigh_valid_i = true;
+        input.weigh_i = numbers(scaled);
+        input.weigh_head_i = U::new(*head as u64);
+    }
+    let mut output = SoftmaxUnitOut::default();
+    unit.step(std::slice::from_ref(&input), std::slice::from_mut(&mut output))?;
+    let bits = |of: &G::Lanes<Fp<Binary16>>| {
+        let of = of.as_ref();
+        std::array::from_fn(|lane| of.get(lane).map_or(0, |element| element.to_bits() as u16))
+    };
+    Ok(Made {
+        scaled: output.scaled_valid_o.then(|| bits(&output.scaled_o)),
+        finish_ready: output.finish_ready_o,
+        finished: output.finished_o,
+        weigh_ready: output.weigh_ready_o,
+        weights: output.weight_valid_o.then(|| bits(&output.weight_o)),
+    })
+}
 
 /// Scores in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +148,7 @@ pub struct Scores {
     pub first: bool,
     /// Place of the first.
     pub place: usize,
-    /// How many there are, up to `LANES`: the others have no token.
+    /// How many there are, up to the lanes: the others have no token.
     pub count: usize,
 }
 
@@ -64,13 +183,13 @@ pub struct Weighed {
     pub finished: bool,
     /// The weigh is taken.
     pub weigh_taken: bool,
-    /// Weights come out.
-    pub weights: Option<[u16; LANES]>,
+    /// Weights come out: of as many lanes as the unit has.
+    pub weights: Option<[u16; MULTIPLIERS]>,
 }
 
 /// The softmax unit with its buffer.
 pub struct Softmax {
-    unit: Box<dyn Instances<Unit>>,
+    unit: SoftmaxUnits,
     scale: Fp<Binary16>,
     buffer: Box<[u16]>,
     /// The scores that are being scaled: the first's place, and how many there are.
@@ -79,7 +198,7 @@ pub struct Softmax {
 
 impl Softmax {
     /// A unit that has been reset, with room for so many scores.
-    pub fn new(unit: Box<dyn Instances<Unit>>, scores: usize) -> Self {
+    pub fn new(unit: SoftmaxUnits, scores: usize) -> Self {
         Self {
             unit,
             scale: Fp::ZERO,
@@ -109,40 +228,28 @@ impl Softmax {
     ///
     /// If a place in the buffer does not exist.
     pub fn step(&mut self, given: &Given) -> Result<Weighed, Box<Mismatch>> {
-        let mut input = SoftmaxUnitIn { scale_i: self.scale, ..Default::default() };
-        let head_i = |head: usize| U::new(head as u64);
-        let of = |kept: &[u16]| std::array::from_fn(|lane| Fp::from_bits(kept[lane].into()));
+        let mut input = Input { scale: self.scale, finish: given.finish, ..Input::default() };
+        let lanes = self.unit.lanes();
+        let of = |kept: &[u16]| std::array::from_fn(|lane| kept.get(lane).copied().unwrap_or(0));
         if let Some(Scores { head, first, place, count }) = given.scores {
-            input.score_valid_i = true;
-            input.score_i = of(self.kept(place, LANES));
-            input.mask_i = std::array::from_fn(|lane| lane >= count);
-            input.head_i = head_i(head);
-            input.first_i = first;
+            input.scores = Some((of(self.kept(place, lanes)), count, head, first));
             self.scaling.push_back((place, count));
         }
-        if let Some(head) = given.finish {
-            input.finish_i = true;
-            input.finish_head_i = head_i(head);
-        }
         if let Some(weigh) = given.weigh {
-            input.weigh_valid_i = true;
-            input.weigh_i = of(self.kept(weigh.place, LANES));
-            input.weigh_head_i = head_i(weigh.head);
+            input.weigh = Some((of(self.kept(weigh.place, lanes)), weigh.head));
         }
-        let mut output = SoftmaxUnitOut::default();
-        self.unit.step(std::slice::from_ref(&input), std::slice::from_mut(&mut output))?;
-        let bits = |of: [Fp<Binary16>; LANES]| of.map(|element| element.to_bits() as u16);
-        if output.scaled_valid_o
+        let made = self.unit.step(&input)?;
+        if let Some(scaled) = made.scaled
             && let Some((place, count)) = self.scaling.pop_front()
         {
-            self.buffer[place..][..count].copy_from_slice(&bits(output.scaled_o)[..count]);
+            self.buffer[place..][..count].copy_from_slice(&scaled[..count]);
         }
         Ok(Weighed {
-            scaled: output.scaled_valid_o,
-            finish_taken: input.finish_i && output.finish_ready_o,
-            finished: output.finished_o,
-            weigh_taken: input.weigh_valid_i && output.weigh_ready_o,
-            weights: output.weight_valid_o.then(|| bits(output.weight_o)),
+            scaled: made.scaled.is_some(),
+            finish_taken: given.finish.is_some() && made.finish_ready,
+            finished: made.finished,
+            weigh_taken: given.weigh.is_some() && made.weigh_ready,
+            weights: made.weights,
         })
     }
 }

@@ -2,7 +2,7 @@
 //! What executes the units of a module, and how it works.
 
 use super::back_end::{BackEnd, ModelBackEnd};
-use super::softmax;
+use super::softmax::{RTL_LANES, SoftmaxUnits};
 use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
 use pimlico_ports::{Instances, Mismatch};
@@ -102,6 +102,12 @@ pub struct AimOptions {
     pub mapping: AimMapping,
     /// Clocks from a beat of a PU to its result, 1 to [`Pu::LATENCY`], which is the RTL's: fewer are for models alone.
     pub pu_clocks: u64,
+    /// Lanes of the softmax unit, 2, 4, 8 or 16: the RTL's are 2, and others are for the engine alone.
+    pub softmax_lanes: usize,
+    /// Whether softmax is beside score and context of other queries: the RTL's is not.
+    pub head_pipeline: bool,
+    /// Whether all queries that share K and V run on a row while it is open.
+    pub shared_rows: bool,
 }
 
 impl Default for AimOptions {
@@ -113,6 +119,9 @@ impl Default for AimOptions {
             mode_change: true,
             mapping: AimMapping::default(),
             pu_clocks: Pu::LATENCY,
+            softmax_lanes: RTL_LANES,
+            head_pipeline: false,
+            shared_rows: false,
         }
     }
 }
@@ -183,7 +192,7 @@ pub struct AimUnits {
     /// Element-wise addition, one for each channel.
     pub adder_units: Box<dyn Instances<Adder>>,
     /// The softmax unit.
-    pub softmax_unit: Box<dyn Instances<softmax::Unit>>,
+    pub softmax_unit: SoftmaxUnits,
     /// The one controller of all channels.
     pub rank_controller: Box<dyn Instances<RankController>>,
     /// Its refresh manager.
@@ -204,7 +213,7 @@ impl AimUnits {
             global_buffer: IoBufferUnits::new(io_buffers, 1, slot_ps, back_end)?,
             result_registers: IoBufferUnits::new(io_buffers, channels, slot_ps, back_end)?,
             adder_units: back_end.instances(channels, EPU_CYCLES * slot_ps)?,
-            softmax_unit: back_end.instances(1, EPU_CYCLES * slot_ps)?,
+            softmax_unit: SoftmaxUnits::new(options.softmax_lanes, EPU_CYCLES * slot_ps, back_end)?,
             rank_controller: back_end.instances(1, slot_ps)?,
             refresh_manager: back_end.instances(1, slot_ps)?,
         })

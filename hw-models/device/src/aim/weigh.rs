@@ -1,73 +1,97 @@
 // SPDX-License-Identifier: MIT
 //! Softmax of a head in the GPR, in place.
 //!
-//! The EPU's softmax unit takes the scores in chunks of 16, two in each of its clocks, and scales them; then it takes them
-//! again and gives weights, normalised.
+//! The EPU's softmax unit takes the scores in chunks of 16, as many in each of its clocks as it has lanes, and scales them;
+//! then it takes them again and gives weights, normalised.
 
 use super::epu::SoftmaxRequest;
-use super::module::Module;
-use super::requests::Requests;
-use super::softmax::{LANES, Scores, Weigh, Weighed};
-use crate::error::DeviceError;
+use super::softmax::{Scores, Weigh, Weighed};
 
 /// Scores that the softmax unit takes as one chunk.
 const CHUNK: usize = 16;
 
-/// Makes weights of a head's scores, which are in the GPR from a place on.
-pub fn weigh(
-    module: &mut Module,
+/// What is done with the scores.
+#[derive(Clone, Copy, PartialEq)]
+enum Pass {
+    /// They are scaled, and the unit sees them.
+    Scale,
+    /// All were seen; whether the unit has taken note of it.
+    Finish { taken: bool },
+    /// They become weights.
+    Weigh,
+}
+
+/// The softmax of a head.
+pub struct Weighing {
     head: usize,
     place: usize,
     tokens: usize,
-) -> Result<(), DeviceError> {
-    scale(module, head, place, tokens)?;
-    finish(module, head)?;
-    let (mut taken, mut weighed) = (0, 0);
-    while weighed < tokens {
-        let weigh = (taken < tokens).then_some(Weigh { place: place + taken, head });
-        if let Some(made) = step(module, SoftmaxRequest { weigh, ..Default::default() })? {
-            taken += LANES * usize::from(made.weigh_taken);
-            for weight in made.weights.into_iter().flatten().take(tokens - weighed) {
-                module.keep(place + weighed, weight);
-                weighed += 1;
+    lanes: usize,
+    pass: Pass,
+    /// Scores that the pass has taken, and made.
+    taken: usize,
+    made: usize,
+}
+
+impl Weighing {
+    /// That of scores that are in the GPR from a place on, with so many lanes.
+    pub fn new(head: usize, place: usize, tokens: usize, lanes: usize) -> Self {
+        Self { head, place, tokens, lanes, pass: Pass::Scale, taken: 0, made: 0 }
+    }
+
+    /// Whether all weights are in the GPR.
+    pub fn is_over(&self) -> bool {
+        self.pass == Pass::Weigh && self.made >= self.tokens
+    }
+
+    /// What the unit is asked for in its next clock.
+    pub fn request(&self) -> SoftmaxRequest {
+        let Self { head, place, tokens, taken, .. } = *self;
+        let mut request = SoftmaxRequest::default();
+        match self.pass {
+            Pass::Scale if taken < self.all() => {
+                let count = tokens.saturating_sub(taken).min(self.lanes);
+                let first = taken < CHUNK;
+                request.scores = Some(Scores { head, first, place: place + taken, count });
+            }
+            Pass::Finish { taken: false } => request.finish = Some(head),
+            Pass::Weigh if taken < tokens => {
+                request.weigh = Some(Weigh { place: place + taken, head });
+            }
+            _ => {}
+        }
+        request
+    }
+
+    /// What the unit did with the request. Weights go to the GPR with `keep`.
+    pub fn see(&mut self, made: &Weighed, mut keep: impl FnMut(usize, u16)) {
+        match self.pass {
+            Pass::Scale => {
+                self.taken += if self.taken < self.all() { self.lanes } else { 0 };
+                self.made += self.lanes * usize::from(made.scaled);
+                if self.made >= self.all() {
+                    self.pass = Pass::Finish { taken: false };
+                }
+            }
+            Pass::Finish { taken } => {
+                self.pass = Pass::Finish { taken: taken || made.finish_taken };
+                if made.finished {
+                    (self.pass, self.taken, self.made) = (Pass::Weigh, 0, 0);
+                }
+            }
+            Pass::Weigh => {
+                self.taken += self.lanes * usize::from(made.weigh_taken);
+                let weights = made.weights.iter().flat_map(|weights| &weights[..self.lanes]);
+                for weight in weights.take(self.tokens - self.made) {
+                    keep(self.place + self.made, *weight);
+                    self.made += 1;
+                }
             }
         }
     }
-    Ok(())
-}
 
-/// Scales the scores, and lets the unit see them.
-fn scale(module: &mut Module, head: usize, place: usize, tokens: usize) -> Result<(), DeviceError> {
-    let (mut taken, mut scaled) = (0, 0);
-    let all = tokens.next_multiple_of(CHUNK);
-    while scaled < all {
-        let count = tokens.saturating_sub(taken).min(LANES);
-        let scores = Scores { head, first: taken < CHUNK, place: place + taken, count };
-        let scores = (taken < all).then_some(scores);
-        if let Some(made) = step(module, SoftmaxRequest { scores, ..Default::default() })? {
-            taken += LANES * usize::from(scores.is_some());
-            scaled += LANES * usize::from(made.scaled);
-        }
+    /// Scores of whole chunks.
+    fn all(&self) -> usize {
+        self.tokens.next_multiple_of(CHUNK)
     }
-    Ok(())
-}
-
-/// The scores of the head are complete.
-fn finish(module: &mut Module, head: usize) -> Result<(), DeviceError> {
-    let mut finish = Some(head);
-    loop {
-        let made = step(module, SoftmaxRequest { finish, ..Default::default() })?;
-        if made.is_some_and(|made| made.finish_taken) {
-            finish = None;
-        }
-        if made.is_some_and(|made| made.finished) {
-            return Ok(());
-        }
-    }
-}
-
-/// One cycle. What the softmax unit did, if it had a clock.
-fn step(module: &mut Module, softmax: SoftmaxRequest) -> Result<Option<Weighed>, DeviceError> {
-    let mut requests = Requests { softmax, ..Default::default() };
-    Ok(module.step(&mut requests)?.softmax)
 }

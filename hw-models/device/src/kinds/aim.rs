@@ -3,7 +3,7 @@
 
 use super::rules::{Parts, Rules};
 use super::tables::{TopologyTable, UnitTable};
-use crate::aim::{self, GLOBAL_WORDS, MOST_CHANNELS, MULTIPLIERS};
+use crate::aim::{self, GLOBAL_WORDS, MOST_CHANNELS, MULTIPLIERS, RTL_LANES, may_have_lanes};
 use crate::config::ConfigError;
 use crate::options::{Normalise, SumFormat};
 use crate::topology::Mdq;
@@ -25,7 +25,9 @@ fn check(parts: &Parts<'_>) -> Result<(), ConfigError> {
     aim::check(config)?;
     let TopologyTable { channels, groups, dimms, ranks, mdq, link_gb_per_s } = **topology;
     let divide = channels.is_multiple_of(groups);
-    let UnitTable { multipliers, sums, normalise, gear } = **units;
+    let UnitTable { multipliers, sums, normalise, gear, softmax_lanes } = **units;
+    let softmax_lanes = softmax_lanes.unwrap_or(RTL_LANES);
+    let is_wide = may_have_lanes(softmax_lanes);
     let shared_bytes = buffers.shared_bytes;
     let column_bytes = config.organisation.column_bytes;
     let global = shared_bytes == GLOBAL_WORDS * column_bytes;
@@ -34,6 +36,7 @@ fn check(parts: &Parts<'_>) -> Result<(), ConfigError> {
     let (lanes, results_tck) = (multipliers as u64, config.timing.ccd_result_tck);
     parts.require_all(&[
         ("multipliers", lanes, multipliers == MULTIPLIERS, "16, the width of a bank PU"),
+        ("softmax_lanes", softmax_lanes as u64, is_wide, "2, 4, 8 or 16"),
         ("shared_bytes", shared_bytes as u64, global, "2048, the RTL's"),
         ("CCD_RESULT", results_tck, results_tck <= MOST_CCD_RESULT_TCK, "at most 4"),
         ("channels", channels as u64, (1..=MOST_CHANNELS).contains(&channels), "1 to 64"),

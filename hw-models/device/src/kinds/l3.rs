@@ -31,6 +31,9 @@ pub const RULES: Rules = Rules {
 fn check(parts: &Parts<'_>) -> Result<(), ConfigError> {
     let config = parts.config;
     config.check_rank()?;
+    if parts.units.softmax_lanes.is_some() {
+        return Err(ConfigError::key(&"softmax_lanes: with system aim only, not with l3"));
+    }
     let gear = parts.units.gear.ok_or_else(|| missing("units.gear"))?;
     let scores = parts.buffers.scores.ok_or_else(|| missing("buffers.scores"))?;
     parts.require_all(&of_units(parts, gear, scores))?;

@@ -19,6 +19,9 @@ pub struct UnitTable {
     /// tCK in a cycle of the rank PU's core; an AiM has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gear: Option<u64>,
+    /// Lanes of an AiM's softmax unit: 2, those of the RTL, where it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub softmax_lanes: Option<usize>,
 }
 
 /// The buffers of the processing units.

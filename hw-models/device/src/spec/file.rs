@@ -2,7 +2,7 @@
 //! The file of a device, table by table.
 
 use super::overlay;
-use crate::aim::AimOptions;
+use crate::aim::{AimOptions, RTL_LANES};
 use crate::config::{Config, ConfigError, Currents, Organisation, Timing};
 use crate::kinds::{self, BufferTable, Parts, SystemKind, TopologyTable, UnitTable};
 use crate::options::{Gear, Options};
@@ -116,7 +116,8 @@ impl DeviceSpec {
     /// How a module of AiM channels works where no option says otherwise.
     pub fn aim_options(&self) -> AimOptions {
         let (channels, io_buffers) = (self.topology.channels, self.buffers.io);
-        AimOptions { channels, io_buffers, ..AimOptions::default() }
+        let softmax_lanes = self.units.softmax_lanes.unwrap_or(RTL_LANES);
+        AimOptions { channels, io_buffers, softmax_lanes, ..AimOptions::default() }
     }
 
     /// Where its ranks are.

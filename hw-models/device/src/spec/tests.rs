@@ -31,6 +31,10 @@ fn a_built_in_device_is_what_its_file_says() {
     assert_eq!((rank.options(), rank.topology()), (Options::default(), Ok(Topology::ONE)));
     let module = DeviceSpec::built_in("gddr6-aim").expect("a module");
     assert_eq!(module.aim_options(), AimOptions::default());
+    let wide = "base = \"gddr6-aim\"\nname = \"a\"\n[units]\nsoftmax_lanes = 8";
+    let wide = DeviceSpec::parse(wide).expect("a module");
+    assert_eq!(wide.aim_options().softmax_lanes, 8);
+    assert_eq!(wide, DeviceSpec::parse(&wide.to_toml()).expect("it is whole"));
     assert_eq!(DeviceSpec::built_in("ddr5"), None);
 }
 
@@ -140,6 +144,14 @@ fn what_is_no_device_is_refused_with_its_key() {
             "CCD_RESULT = 5, expected at most 4",
         ),
         ("base = \"gddr6-aim\"\nname = \"a\"\n[topology]\ndimms = 2", "dimms = 2, expected 1"),
+        (
+            "base = \"gddr6-aim\"\nname = \"a\"\n[units]\nsoftmax_lanes = 32",
+            "softmax_lanes = 32, expected 2, 4, 8 or 16",
+        ),
+        (
+            "base = \"ddr4-3200\"\nname = \"a\"\n[units]\nsoftmax_lanes = 2",
+            "softmax_lanes: with system aim only",
+        ),
         (
             "base = \"gddr6-aim\"\nname = \"a\"\n[topology]\nlink_gb_per_s = 0",
             "link_gb_per_s = 0, expected 1 to 65536",

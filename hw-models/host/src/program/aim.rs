@@ -16,6 +16,16 @@
 //!
 //! Rows are virtual: row 0 is the first of the matrix.
 //!
+//! Query heads that share K and V may run on a row while it is open ([`Queries`]): their words lie behind each other in the
+//! global buffers, and each MAC is followed by those of the others; of the context each of their tiles has a filling of its
+//! own, and its sums leave with it.
+//!
+//! ```text
+//! score     WR_SHARED queries          rows of K { groups { queries { MAC, RD_RESULT } } }
+//! softmax   queries { WEIGH }
+//! context   tiles of tokens { groups { queries { WR_WEIGHTS, MAC, RD_RESULT } } }
+//! ```
+//!
 //! # Requests that grow
 //!
 //! Score, softmax and context depend on the room that a head was laid out with, not on its tokens: these stand in T_cur. Where
@@ -27,8 +37,12 @@
 //! The hub takes commands in order, and a channel's queues hold them until their time. With two sides in the global
 //! buffers a tile is asked for before the MACs of the one before it, so that its words come as soon as there is a side.
 
+pub use super::queries::{Queries, most_queries, outputs, query_operands, room};
+
+use super::queries::{QUERY_WORDS, query_words};
 use super::{Builder, Field, Index, Over, Program, Template};
-use pimlico_device::aim::{AimHead, AimLayout, AimOptions, GPR, MULTIPLIERS, Order};
+use pimlico_device::HEADS;
+use pimlico_device::aim::{AimHead, AimLayout, AimOptions, MULTIPLIERS, Order};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_dpa::Opcode;
 use std::ops::Range;
@@ -43,11 +57,6 @@ pub enum Tail {
     No,
     /// It has.
     Rest,
-}
-
-/// Where the context of a head goes in the GPR: to its end.
-pub fn context_place(head: &AimHead) -> usize {
-    GPR - head.v.rows.next_multiple_of(head.v.pus())
 }
 
 /// A filling of the global buffers for a product.
@@ -121,28 +130,34 @@ pub fn score_fillings(head: &AimHead, options: &AimOptions) -> usize {
     if options.mapping.order == Order::OutputStationary { head.k.groups() } else { 1 }
 }
 
-/// The program of a head's scores; they are in the GPR from place 0 on. The vectors have one tile.
-pub fn score(head: &AimHead, options: &AimOptions) -> Program {
+/// The program of the scores of a head's queries. The vectors have one tile.
+pub fn score(head: &AimHead, options: &AimOptions, queries: &Queries) -> Program {
     let layout = &head.k.whole();
     let refills = options.mapping.order == Order::OutputStationary;
     Program::new(|program| {
         let words = layout.tile_words(0);
+        let all =
+            if queries.count > 1 { queries.count * query_words(layout.columns) } else { words };
         if !refills {
-            program.command(shared(words));
+            program.command(shared(all));
         }
-        let fill = refills.then_some(words);
+        let fill = refills.then_some(all);
         let words = Words::Count(words);
         let sums = Sums { first: Some(vec![]), last: Some(vec![]) };
         let part = Part { layout, tile: 0, words, sums, row: Field::default() };
-        part.token_groups(program, fill);
+        part.token_groups(program, fill, queries);
         program.command(Template::new(Opcode::CloseAll));
     })
 }
 
-/// The program that makes weights of scores.
-pub fn softmax() -> Program {
+/// The program that makes weights of the scores of queries.
+pub fn softmax(queries: &Queries) -> Program {
     Program::new(|program| {
-        program.command(Template::new(Opcode::Weigh));
+        for query in 0..queries.count {
+            let head = number_of(query % HEADS);
+            let place = number_of(queries.place_of(query));
+            program.command(Template::new(Opcode::Weigh).head(head).place(place));
+        }
         program.command(Template::new(Opcode::CloseAll));
     })
 }
@@ -159,21 +174,33 @@ pub fn tail(head: &AimHead) -> (Tail, usize) {
 }
 
 /// The parts that a context is made of, one after the other: each group of elements, where its sums stay in the PUs.
-pub fn context_parts(head: &AimHead, options: &AimOptions) -> usize {
+pub fn context_parts(head: &AimHead, options: &AimOptions, queries: &Queries) -> usize {
     let layout = head.v.whole();
-    if options.sums_stay(layout.rows) { layout.groups() } else { 1 }
+    if stays(head, options, queries) { layout.groups() } else { 1 }
 }
 
-/// The program of a head's context, or of some parts of it that follow each other, of weights that are in the GPR from
-/// place 0 on.
-pub fn context(head: &AimHead, options: &AimOptions, tail: Tail, parts: Range<usize>) -> Program {
+/// Whether the sums of the context stay in the PUs over all tokens: not those of queries that take turns in them.
+fn stays(head: &AimHead, options: &AimOptions, queries: &Queries) -> bool {
+    options.sums_stay(head.v.whole().rows) && queries.count == 1
+}
+
+/// The program of the context of a head's queries, or of some parts of it that follow each other.
+pub fn context(
+    head: &AimHead,
+    options: &AimOptions,
+    queries: &Queries,
+    tail: Tail,
+    parts: Range<usize>,
+) -> Program {
     let layout = &head.v.whole();
-    let outputs = number_of(context_place(head));
-    let stays = options.sums_stay(layout.rows);
+    let outputs = number_of(queries.context_place(head, 0));
+    let stays = stays(head, options, queries);
     Program::new(|program| {
         for part in parts.clone() {
             let group = stays.then_some(part);
-            let context = Context { layout, outputs, tail, group, waits: part == parts.start };
+            let waits = part == parts.start;
+            let apart = number_of(self::outputs(head));
+            let context = Context { layout, queries, outputs, apart, tail, group, waits };
             context.whole_tiles(program);
             if tail == Tail::Rest {
                 context.last_tile(program);
@@ -190,8 +217,10 @@ pub fn context(head: &AimHead, options: &AimOptions, tail: Tail, parts: Range<us
 /// A part of a context.
 struct Context<'a> {
     layout: &'a AimLayout,
-    /// Where the context goes in the GPR.
+    queries: &'a Queries,
+    /// Where the context of the first query goes in the GPR, and how far behind it that of the next.
     outputs: u32,
+    apart: u32,
     tail: Tail,
     /// The group that it is of, if not of all.
     group: Option<usize>,
@@ -216,7 +245,13 @@ impl Context<'_> {
             }
         };
         program.repeat(over, |program, t| {
-            let weights = weights(&words).place(t.times(tokens));
+            if self.queries.count > 1 {
+                let row = t.times(number_of(layout.rows_of_tile(0)));
+                let waits = self.waits.then_some(t);
+                self.tile_of_queries(program, (0, words, row), t.times(tokens), (waits, Some(t)));
+                return;
+            }
+            let weights = weights(&words).place(t.times(tokens) + number_of(self.queries.place));
             program.command(if self.waits { weights.first(&[t]) } else { weights });
             let last = (self.tail == Tail::No).then(|| vec![t]);
             let row = t.times(number_of(layout.rows_of_tile(0)));
@@ -230,8 +265,43 @@ impl Context<'_> {
         let over = Over::All(Some(REST_REQUEST), number_of(self.tokens()));
         program.repeat(over, |program, _| {
             let words = Words::Tokens;
-            program.command(weights(&words).place(number_of(tile * self.tokens())));
+            let from = number_of(tile * self.tokens());
+            if self.queries.count > 1 {
+                let tile = (tile, words, Field::default());
+                self.tile_of_queries(program, tile, from.into(), (None, None));
+                return;
+            }
+            program.command(weights(&words).place(from + number_of(self.queries.place)));
             self.tile(program, (tile, words, Field::default()), (None, Some(vec![])));
+        });
+    }
+
+    /// What is done with a tile of several queries, whose weights stand so far behind their first: of each group all of
+    /// them, one after the other. In the first repetition of these loops the first weights wait for the EPU, and sums
+    /// begin.
+    fn tile_of_queries(
+        &self,
+        program: &mut Builder,
+        (tile, words, row): (usize, Words, Field),
+        from: Field,
+        (waits, begins): (Option<Index>, Option<Index>),
+    ) {
+        let begins = begins.map(|begins| vec![begins]);
+        let sums = Sums { first: Some(vec![]), last: Some(vec![]) };
+        let part = Part { layout: self.layout, tile, words, sums, row };
+        part.each_group(program, &|program, at, opens, place| {
+            for query in 0..self.queries.count {
+                let weights = weights(&words);
+                let weights = weights.place(from.clone() + number_of(self.queries.place_of(query)));
+                let waits = waits.filter(|_| query == 0).zip(opens);
+                program.command(match waits {
+                    Some((waits, opens)) => weights.first(&[opens, &[waits]].concat()),
+                    None => weights,
+                });
+                part.columns(program, at.clone(), 0, Some(&[]));
+                let outputs = self.outputs + number_of(query) * self.apart;
+                program.command(results(place.clone() + outputs, &begins));
+            }
         });
     }
 
@@ -319,6 +389,10 @@ struct Part<'a> {
 /// What follows the columns of a group, whose results begin at a place.
 type Then<'a> = &'a dyn Fn(&mut Builder, Field);
 
+/// What is done with a group from a row and column on, the first of the tile's in the first repetition of some loops, whose
+/// results begin at a place.
+type Each<'a> = &'a dyn Fn(&mut Builder, (Field, Field), Option<&[Index]>, Field);
+
 impl Part<'_> {
     /// The virtual row of the tile's first.
     fn first_row(&self) -> Field {
@@ -328,23 +402,31 @@ impl Part<'_> {
 
     /// All groups, as many as the matrix has.
     fn groups(&self, program: &mut Builder, then: Then) {
+        self.each_group(program, &|program, at, opens, place| {
+            self.columns(program, at, 0, opens);
+            then(program, place);
+        });
+    }
+
+    /// Something of all groups, as many as the matrix has.
+    fn each_group(&self, program: &mut Builder, each: Each) {
         let per_row = self.layout.groups_per_row(self.tile);
         let groups = self.layout.groups();
         if per_row == 0 {
             let rows = number_of(self.layout.rows_per_group(self.tile));
             let pus = number_of(self.layout.pus());
             program.times(groups, |program, group| {
-                self.columns(program, (group.times(rows), Field::default()), Some(&[group]));
-                then(program, group.times(pus));
+                let at = (group.times(rows), Field::default());
+                each(program, at, Some(&[group]), group.times(pus));
             });
             return;
         }
         let (rows, left) = (groups / per_row, groups % per_row);
         program.times(rows, |program, row| {
-            self.groups_of_row(program, per_row, (row.times(1), row), rows > 0, then);
+            self.groups_of_row(program, per_row, (row.times(1), row), rows > 0, each);
         });
         let row = (number_of(rows).into(), Index::NONE);
-        self.groups_of_row(program, left, row, rows == 0, then);
+        self.groups_of_row(program, left, row, rows == 0, each);
     }
 
     /// So many groups of a row, the first of which begins the tile's columns where `opens` holds.
@@ -354,30 +436,36 @@ impl Part<'_> {
         count: usize,
         (row, index): (Field, Index),
         opens: bool,
-        then: Then,
+        each: Each,
     ) {
         let (pus, per_row) = (self.layout.pus(), self.layout.groups_per_row(self.tile));
         program.times(count, |program, group| {
             let column = group.times(number_of(self.layout.tile_room(self.tile)));
             let opens = opens.then_some([index, group]);
             let opens = opens.as_ref().map(<[_; 2]>::as_slice);
-            self.columns(program, (row.clone(), column), opens);
             let place = row.clone() * number_of(per_row * pus);
-            then(program, place + group.times(number_of(pus)));
+            each(program, (row.clone(), column), opens, place + group.times(number_of(pus)));
         });
     }
 
-    /// All groups of the tokens that there are; `fill`: for each the global buffers are filled with so many words.
-    fn token_groups(&self, program: &mut Builder, fill: Option<usize>) {
+    /// All groups of the tokens that there are, for each query; `fill`: for each group the global buffers are filled with
+    /// so many words.
+    fn token_groups(&self, program: &mut Builder, fill: Option<usize>, queries: &Queries) {
+        let head = number_of(query_words(self.layout.columns) / QUERY_WORDS);
         let (pus, per_row) = (number_of(self.layout.pus()), self.layout.groups_per_row(self.tile));
-        let group_of = |program: &mut Builder, at: (Field, Field), loops: &[Index], place| {
-            if let Some(words) = fill {
-                program.command(shared(words));
-            }
-            let opens = if fill.is_some() { &[] } else { loops };
-            self.columns(program, at, Some(opens));
-            program.command(results(place, &Some(vec![])));
-        };
+        let group_of =
+            |program: &mut Builder, at: (Field, Field), loops: &[Index], place: Field| {
+                if let Some(words) = fill {
+                    program.command(shared(words));
+                }
+                let opens = if fill.is_some() { &[] } else { loops };
+                for query in 0..queries.count {
+                    let opens = (query == 0).then_some(opens);
+                    self.columns(program, at.clone(), head * number_of(query), opens);
+                    let place = place.clone() + number_of(queries.place_of(query));
+                    program.command(results(place, &Some(vec![])));
+                }
+            };
         if per_row == 0 {
             let rows = number_of(self.layout.rows_per_group(self.tile));
             program.repeat(Over::All(None, pus), |program, group| {
@@ -401,22 +489,24 @@ impl Part<'_> {
         let (row, column) = self.layout.place(self.tile, group, 0);
         let (first, _) = self.layout.place(self.tile, 0, 0);
         let at = (number_of(row - first).into(), number_of(column).into());
-        self.columns(program, at, Some(&[]));
+        self.columns(program, at, 0, Some(&[]));
     }
 
-    /// The columns of a group, from a row and column on: a MAC in each row. `opens`: they are the first of the tile, in
-    /// the first repetition of these loops.
+    /// The columns of a group, from a row and column on: a MAC in each row. `head`: its words of the global buffers are
+    /// those of so many heads behind the first. `opens`: they are the first of the tile, in the first repetition of these
+    /// loops.
     fn columns(
         &self,
         program: &mut Builder,
         (row, column): (Field, Field),
+        head: u32,
         opens: Option<&[Index]>,
     ) {
         let page = self.layout.page();
         let read =
             Template::new(Opcode::MacScore).row(self.first_row() + row.clone()).column(column);
         if self.layout.tile_room(self.tile) <= page {
-            let read = read.word(self.words.field());
+            let read = read.word(self.words.field()).head(head);
             program.command(self.with_flags(read, (opens, Some(&[])), Some(&[])));
             return;
         }

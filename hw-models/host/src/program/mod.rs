@@ -17,6 +17,7 @@ pub mod aim;
 pub mod attention;
 mod builder;
 pub mod gemv;
+mod queries;
 mod spell;
 
 pub use builder::{Builder, Field, Index, Template};

@@ -30,12 +30,22 @@ pub(super) struct OwnText {
 pub(super) fn what(report: &Report, own: &OwnText) -> String {
     let OwnText { what, .. } = own;
     let what = match report.module {
-        Some(ModuleReport { channels, groups, io_buffers, mode_change, pu_clocks }) => {
+        Some(module) => {
+            let ModuleReport { channels, groups, io_buffers, mode_change, .. } = module;
             let modes = if mode_change { " with mode changes" } else { "" };
             let groups = groups.map(|groups| format!(" in {groups} groups")).unwrap_or_default();
-            let clocks =
-                pu_clocks.map_or(String::new(), |clocks| format!(", PUs of {clocks} clocks"));
-            format!("{what}\n{channels} channels{groups}, I/O buffers {io_buffers}{modes}{clocks}")
+            let clocks = module
+                .pu_clocks
+                .map_or(String::new(), |clocks| format!(", PUs of {clocks} clocks"));
+            let lanes = module
+                .softmax_lanes
+                .map_or(String::new(), |lanes| format!(", softmax unit of {lanes} lanes"));
+            let shared = if module.shared_rows { ", shared rows" } else { "" };
+            let pipeline = if module.head_pipeline { ", head pipeline" } else { "" };
+            format!(
+                "{what}\n{channels} channels{groups}, I/O buffers \
+                 {io_buffers}{modes}{clocks}{lanes}{shared}{pipeline}"
+            )
         }
         None => what.clone(),
     };

@@ -3,7 +3,7 @@
 
 use super::softmax_sum::{self, Divider, HeadSum, Word};
 use crate::arith::{Binary32, Format, Fp};
-use crate::gear::{self, DefaultGear, Gear, lanes};
+use crate::gear::{self, DefaultGear, Width, lanes};
 use pimlico_ports::{
     Model, Open, Signal, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -12,7 +12,7 @@ use std::array::from_fn;
 
 ports! {
     /// A softmax unit.
-    unit SoftmaxUnit<F: Format, G: Gear = DefaultGear>: "softmax_unit" {
+    unit SoftmaxUnit<F: Format, G: Width = DefaultGear>: "softmax_unit" {
         inputs SoftmaxUnitIn {
             /// Pass 1: a group of GEAR scores arrives.
             score_valid_i: bool => all_but_one_in(4),
@@ -110,7 +110,7 @@ fn few_heads(entropy: &[u64]) -> U<3> {
 
 /// A group of scores in the multipliers of pass 1.
 #[derive(Clone, Copy)]
-struct Group<F: Format, G: Gear> {
+struct Group<F: Format, G: Width> {
     scaled: G::Lanes<Fp<F>>,
     /// Its index in its chunk.
     place: usize,
@@ -143,7 +143,7 @@ enum Pass {
 
 /// A group on its way through subtractors and exponential units, with what it comes to.
 #[derive(Clone, Copy)]
-struct Stage<F: Format, G: Gear> {
+struct Stage<F: Format, G: Width> {
     pass: Pass,
     head: usize,
     /// Pass 1: the chunk is the head's first.
@@ -163,7 +163,7 @@ const EXP: usize = 6;
 ///
 #[doc = contract!("rank/softmax_unit")]
 #[derive(Clone)]
-pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Gear = DefaultGear> {
+pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Width = DefaultGear> {
     /// Running maxima: NaN, of which nothing comes but NaN, where there is none since the reset.
     maximum: [Fp<F>; HEADS],
     /// Running sums, or their reciprocals.
@@ -206,7 +206,7 @@ const CHUNK: usize = 16;
 /// Cycles for which an input may have something move, the divider apart.
 const BUSY: u8 = 64;
 
-impl<F: Format, const LATE: bool, G: Gear> Unit for SoftmaxUnit<F, LATE, G> {
+impl<F: Format, const LATE: bool, G: Width> Unit for SoftmaxUnit<F, LATE, G> {
     const MODULE: &'static str = "softmax_unit";
     const PARAMETERS: &'static [(&'static str, i64)] = &{
         let [exp_bits, man_bits, subnormals] = F::PARAMETERS;
@@ -226,7 +226,7 @@ impl<F: Format, const LATE: bool, G: Gear> Unit for SoftmaxUnit<F, LATE, G> {
     }
 }
 
-impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
+impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     /// Scores of a chunk.
     pub const CHUNK: usize = CHUNK;
     /// Groups of a chunk.
@@ -258,7 +258,8 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
     /// Registers in the multiplier of sums.
     const MUL: usize = if G::TCK < 4 { 2 } else { 1 };
     /// Cycles from a chunk's last exponentials to the write of the head's sum.
-    const WRITE: u8 = if G::TCK < 4 { 7 } else { 4 };
+    /// There is RTL of up to four lanes. With more, a chunk's sum is combined in the cycles until the next one comes.
+    const WRITE: u8 = if G::TCK < 4 { 7 } else { Self::GROUPS as u8 };
     /// Cycles from a finish that waits for nothing to its division, and cycles of that.
     const DRAIN: u8 = Self::GROUPS as u8 + 17;
     const DIVISION: u8 = if G::TCK < 4 { 14 } else { 7 };
@@ -334,8 +335,8 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
         let takes_digit = self.takes_digit();
         let write = self.sum.step();
 
-        // At the highest gear a word is there in the cycle in which it is written.
-        let early = write.filter(|_| G::TCK == 4);
+        // From four lanes on a word is there in the cycle in which it is written.
+        let early = write.filter(|_| G::TCK >= 4);
         if let Some((head, word)) = early {
             self.total[head] = word;
         }
@@ -522,7 +523,7 @@ impl<F: Format, const LATE: bool, G: Gear> SoftmaxUnit<F, LATE, G> {
     const NORMALISED: usize = Self::MUL + 1;
 }
 
-impl<F: Format, const LATE: bool, G: Gear> Model for SoftmaxUnit<F, LATE, G> {
+impl<F: Format, const LATE: bool, G: Width> Model for SoftmaxUnit<F, LATE, G> {
     fn new() -> Self {
         let chunk = Chunk { head: 0, first: false, peak: None, old: Fp::ZERO, maximum: Fp::ZERO };
         Self {

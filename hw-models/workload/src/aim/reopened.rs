@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Rows that are opened again: query heads that share K and V run one after the other, and each opens all rows of both.
-//! Were the columns of all of them read while a row is open, each row would be opened once. That is not built: it is
-//! counted.
+//! Where the columns of all of them are read while a row is open (`shared_rows`), each row is opened once. Here it is
+//! counted what that saves.
 
 use pimlico_device::Statistics;
 use pimlico_dpa::types::PinCommand;

@@ -36,7 +36,8 @@ impl Assumptions {
     /// How a module works.
     pub fn options(&self, channels: usize, io_buffers: IoBuffers, refresh: bool) -> AimOptions {
         let Self { mode_change, mapping, pu_clocks, .. } = *self;
-        AimOptions { channels, io_buffers, refresh, mode_change, mapping, pu_clocks }
+        let options = AimOptions::default();
+        AimOptions { channels, io_buffers, refresh, mode_change, mapping, pu_clocks, ..options }
     }
 
     /// For the report, of a channel with these DRAM rows.

@@ -4,7 +4,7 @@
 //! it.
 
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
-use crate::aim::attention::{SideBySide, append_operator, run_queries, summed};
+use crate::aim::attention::{Piped, SideBySide, append_operator, check_room, run_sets, summed};
 use crate::aim::{Groups, idle_note};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
@@ -31,6 +31,8 @@ pub struct OnModule<'a> {
     /// Of a layer.
     kv_heads: usize,
     lm_head: AimLayout,
+    /// What the head pipeline came to so far, if there is one.
+    piped: Option<Piped>,
 }
 
 /// Where a layer lies.
@@ -67,11 +69,14 @@ impl<'a> OnModule<'a> {
                 row = cache.v.end_row();
                 caches.push(cache);
             }
+            check_room(&module, &caches, shape.group())
+                .map_err(|error| DecodeError::Layout(Room::Module(error)))?;
             layers.push(ResidentLayer { matrices, caches });
         }
         let lm_head = place(config, &module, &mut row, weights.lm_head())?;
         NoRows::check(module.config(), weights.layers().len(), row as u64)?;
-        Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head })
+        let piped = module.options().head_pipeline.then(Piped::default);
+        Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head, piped })
     }
 
     /// Writes columns, of each group its own, or, to keep step with the others, what counts for no bytes.
@@ -174,16 +179,16 @@ impl Machine for OnModule<'_> {
         layer: usize,
         heads: &[Head],
     ) -> Result<(Vec<Attention>, Ran), WorkloadError> {
+        let caches = self.layers[layer].caches.iter().zip(heads.chunks(self.module.count()));
+        let sets: Vec<_> = caches.map(|(cache, of)| (cache.part(of[0].k.len()), of)).collect();
+        let (of_sets, piped) = run_sets(&mut self.module, &sets)?;
+        self.piped = self.piped.map(|all| all.and(piped.unwrap_or_default()));
         let mut results = Vec::with_capacity(heads.len());
         let mut cost = Ran::default();
-        for (cache, heads) in
-            self.layers[layer].caches.iter().zip(heads.chunks(self.module.count()))
-        {
-            let layout = cache.part(heads[0].k.len());
+        for ((layout, heads), of_set) in sets.into_iter().zip(of_sets) {
+            let queries = of_set.len();
             let mut of_heads = vec![Attention::default(); heads.len()];
-            for query in 0..heads[0].queries.len() {
-                let SideBySide { results, costs } =
-                    run_queries(&mut self.module, &layout, heads, query)?;
+            for SideBySide { results, costs } in of_set {
                 cost = costs.into_iter().fold(cost, |all, step| all.and(step.into()));
                 for (head, result) in of_heads.iter_mut().zip(results) {
                     for step in [&result.score, &result.softmax, &result.context] {
@@ -191,7 +196,7 @@ impl Machine for OnModule<'_> {
                     }
                     let elements = layout.head_dim();
                     cost.link = cost.link.and(Crossing::elements(elements, elements));
-                    head.summed.push(summed(&self.module.options(), &layout));
+                    head.summed.push(summed(&self.module.options(), &layout, queries));
                     head.scores.push(result.score.values);
                     head.weights.push(result.softmax.values);
                     head.context.push(result.context.values);
@@ -223,6 +228,7 @@ impl Machine for OnModule<'_> {
     fn notes(&self) -> Vec<String> {
         let of_layer = self.layers.first().map_or(0, |layer| layer.caches.len());
         let places = of_layer * self.module.count();
-        idle_note(places - self.kv_heads, places, "K and V heads of a layer").into_iter().collect()
+        let idle = idle_note(places - self.kv_heads, places, "K and V heads of a layer");
+        idle.into_iter().chain(self.piped.map(Piped::note)).collect()
     }
 }

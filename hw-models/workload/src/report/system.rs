@@ -61,4 +61,13 @@ pub struct ModuleReport {
     /// Clocks from a beat of a PU to its result, if they are not those of the RTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pu_clocks: Option<u64>,
+    /// Lanes of the softmax unit, if they are not those of the RTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub softmax_lanes: Option<usize>,
+    /// Whether softmax is beside score and context of other queries.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub head_pipeline: bool,
+    /// Whether queries that share K and V run on a row while it is open.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared_rows: bool,
 }

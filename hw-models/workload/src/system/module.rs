@@ -3,6 +3,7 @@
 //! a head of attention in each ([`Groups`]).
 
 use super::System;
+use crate::aim::attention::Piped;
 use crate::aim::{Groups, attention, idle_note, matrix};
 use crate::error::WorkloadError;
 use crate::host_memory;
@@ -12,7 +13,7 @@ use crate::outcome::Outcome;
 use crate::placement::{self, NoRows};
 use crate::report::{self, Load, ModuleReport, ScoreBuffer, Stages, Written};
 use crate::task::{AttentionTask, Progress, Task, TaskPlan};
-use pimlico_device::aim::Pu;
+use pimlico_device::aim::{Pu, RTL_LANES};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise};
 use pimlico_host::aim::AimHost;
@@ -40,6 +41,12 @@ impl<'a> Module<'a> {
         Self { timing_only, ..self }
     }
 
+    /// How many sets of K and V heads are in the banks at once: all of them where softmax is beside other heads.
+    fn sets_at_once(&self, task: &AttentionTask) -> usize {
+        let all = task.kv_heads().div_ceil(self.module.count());
+        if self.module.options().head_pipeline { all } else { 1 }
+    }
+
     /// Rows of the banks that a task takes.
     fn bank_rows(&self, task: &Task) -> Result<u64, WorkloadError> {
         Ok(match task {
@@ -65,6 +72,9 @@ impl System for Module<'_> {
                 io_buffers: options.io_buffers.name(),
                 mode_change: options.changes_mode(),
                 pu_clocks: (options.pu_clocks != Pu::LATENCY).then_some(options.pu_clocks),
+                head_pipeline: options.head_pipeline,
+                shared_rows: options.shared_rows,
+                softmax_lanes: Some(options.softmax_lanes).filter(|&lanes| lanes != RTL_LANES),
             }),
             topology: None,
             refresh: options.refresh,
@@ -102,10 +112,14 @@ impl System for Module<'_> {
                 Task::Matrix(_) => self.bank_rows(task)?,
                 Task::Attention(task) => {
                     let layouts = attention::layouts(&self.module, task)?;
-                    layouts.last().map_or(0, |head| head.v.end_row() as u64)
+                    let rows = layouts.last().map_or(0, |head| head.v.end_row() as u64);
+                    rows * self.sets_at_once(task) as u64
                 }
             });
-            let at_once = if matches!(task, Task::Attention(_)) { self.module.count() } else { 1 };
+            let at_once = match task {
+                Task::Attention(task) => self.module.count() * self.sets_at_once(task),
+                Task::Matrix(_) => 1,
+            };
             host = host.max(at_once as u128 * host_memory::of_task(task, options.pus()));
         }
         let cells = host_memory::of_rows(self.module.config(), rows, options.channels);
@@ -137,6 +151,7 @@ impl System for Module<'_> {
                     stages = stages.worse(heads.stages);
                     written = written.and(heads.written);
                     notes.extend(heads.reopened.note());
+                    notes.extend(heads.piped.map(Piped::note));
                     notes.extend(heads.sample.map(|(run, all)| {
                         format!("timing only: {run} of {all} heads were run, one of each kind")
                     }));

@@ -268,6 +268,8 @@ mod tests {
             "run l3 decode --prompt a --temperature 1 --seed 9 --normalise late",
             "run aim attention --io-buffers single --mode-change off --channels 3",
             "run aim layer --model llama-3.2-1b --channels 8 --groups 4",
+            "run aim attention --softmax-lanes 8 --head-pipeline on",
+            "run aim attention --group 4 --heads 4 --shared-rows on",
             "run aim gemv --rows 9 --cols 9 --faw-banks 4",
             "run aim gemv --rows 9 --cols 9 --io-buffers single --pu-clocks 1",
             "run aim fc --model llama-3.2-1b",

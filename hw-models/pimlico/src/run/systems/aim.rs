@@ -42,6 +42,15 @@ pub(super) struct Aim {
     /// Clocks from a beat of a PU to its result, with --backend fast; no PU has fewer than the RTL's [default: 26]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=Pu::LATENCY))]
     pu_clocks: Option<u64>,
+    /// Lanes of the softmax unit; with other back ends than fast those of the RTL, 2 [default: the device's, 2]
+    #[arg(long, value_name = "N", value_parser = ["2", "4", "8", "16"])]
+    softmax_lanes: Option<String>,
+    /// Whether the channels compute context and scores of other queries beside the softmax of one, with --backend fast
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    head_pipeline: Switch,
+    /// Whether all queries that share K and V run on a row while it is open; not with --head-pipeline on
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    shared_rows: Switch,
 }
 
 impl Face for Aim {
@@ -57,11 +66,15 @@ impl Face for Aim {
     fn words(&self, _: &RunArguments) -> String {
         let number = |value: Option<usize>| value.map(|number| number.to_string());
         let mode_change = if self.mode_change == Switch::On { "on" } else { "off" };
+        let on = |switch| (switch == Switch::On).then(|| "on".to_owned());
         flags([
             ("mode-change", Some(mode_change.to_owned())),
             ("channels", number(self.channels)),
             ("groups", number(self.groups)),
             ("pu-clocks", self.pu_clocks.map(|clocks| clocks.to_string())),
+            ("softmax-lanes", self.softmax_lanes.clone()),
+            ("head-pipeline", on(self.head_pipeline)),
+            ("shared-rows", on(self.shared_rows)),
         ])
     }
 
@@ -94,6 +107,10 @@ impl Aim {
                 format!("--groups {groups}: expected a number that divides {channels} channels");
             return Err(Failure::Input(message));
         }
+        if [self.head_pipeline, self.shared_rows] == [Switch::On; 2] {
+            let message = "--head-pipeline on: not with --shared-rows on".to_owned();
+            return Err(Failure::Input(message));
+        }
         Ok((groups, self.options(channels / groups, arguments)))
     }
 
@@ -103,7 +120,12 @@ impl Aim {
         let mode_change = self.mode_change == Switch::On;
         let io_buffers = arguments.io_buffers();
         let pu_clocks = self.pu_clocks.unwrap_or(Pu::LATENCY);
-        let options = AimOptions::default();
+        let of_device = arguments.spec().aim_options();
+        let lanes = |lanes: &String| lanes.parse().expect("checked by the parser");
+        let softmax_lanes = self.softmax_lanes.as_ref().map_or(of_device.softmax_lanes, lanes);
+        let [head_pipeline, shared_rows] =
+            [self.head_pipeline, self.shared_rows].map(|switch| switch == Switch::On);
+        let options = AimOptions { softmax_lanes, head_pipeline, shared_rows, ..of_device };
         AimOptions { channels, io_buffers, refresh, mode_change, pu_clocks, ..options }
     }
 
