@@ -68,6 +68,31 @@ fn without_the_pus_pipeline_an_aim_takes_what_the_public_simulator_takes() {
 }
 
 #[test]
+fn heads_of_an_aim_may_share_rows_and_run_beside_softmax() {
+    let line = "run aim attention --heads 4 --group 4 --context 300 --channels 2 --json";
+    let of = |flags: &str| json(&format!("{line} {flags}"));
+    let off = of("--head-pipeline off --shared-rows off --softmax-lanes 2");
+    assert_eq!(off["module"], of("")["module"]);
+    for flags in ["--softmax-lanes 16", "--head-pipeline on", "--shared-rows on"] {
+        let report = of(flags);
+        assert!(number(&report, "total.cycles") < number(&off, "total.cycles"), "{flags}");
+        assert_eq!(report["judged"]["differing"], 0, "{flags}");
+    }
+    // Of two K and V heads side by side one has fewer queries: they run as the other's do.
+    let uneven = "run aim attention --heads 5 --group 4 --groups 2 --channels 16 --context 1100";
+    let uneven = json(&format!("{uneven} --shared-rows on --json"));
+    assert_eq!(uneven["judged"]["differing"], 0);
+    let hub = of("--shared-rows on --backend model");
+    assert_eq!((&hub["judged"]["differing"], &hub["pin_violations"]), (&0.into(), &0.into()));
+    let on_hub = "run aim attention --channels 2 --backend model";
+    for flags in ["--softmax-lanes 4", "--head-pipeline on"] {
+        refused(&format!("{on_hub} {flags}"));
+    }
+    refused("run aim attention --head-pipeline on --shared-rows on");
+    refused("run aim attention --softmax-lanes 3");
+}
+
+#[test]
 fn numerics_are_compared() {
     let comparison = json("sweep numerics --head-dim 128 --context 64,2000 --json");
     let rows = comparison["rows"].as_array().expect("a list");
