@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Comparisons: `sweep`, and an AiM beside the public simulator.
 
-use crate::{json, refused};
+use crate::{json, number, refused};
 
 #[test]
 fn io_buffers_are_compared() {
