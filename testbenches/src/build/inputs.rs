@@ -71,6 +71,14 @@ impl Sources {
         &self.folder
     }
 
+    /// What their folder is in, and its name there.
+    pub fn root_and_name(&self) -> (&Path, &Path) {
+        match (self.folder.parent(), self.folder.file_name()) {
+            (Some(root), Some(name)) => (root, Path::new(name)),
+            _ => (&self.folder, Path::new(".")),
+        }
+    }
+
     /// All files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files

@@ -129,13 +129,15 @@ impl Verilator {
         };
         let configuration = format!("`verilator_config\n{}", module.configuration);
         let mut command = Command::new("verilator");
-        // The names of files in messages are those from the folder of the sources.
-        command.current_dir(sources.folder()).arg("+incdir+.").arg("--Mdir").arg(folder);
+        // In messages files are named as `rtl/bank/bank_pu.sv`, wherever the folder is.
+        let (root, name) = sources.root_and_name();
+        command.current_dir(root).arg(format!("+incdir+{}", name.display()));
+        command.arg("--Mdir").arg(folder);
         for own in sources.own_folders() {
             command.arg(format!("+incdir+{}", own.display()));
         }
         command.arg(write("configuration.vlt", &configuration)?).args(module.arguments());
-        command.args(&module.sources);
+        command.args(module.sources.iter().map(|source| name.join(source)));
         for (name, text) in &module.generated {
             command.arg(write(name, text)?);
         }
@@ -145,11 +147,12 @@ impl Verilator {
             return Ok(());
         }
         let messages = String::from_utf8_lossy(&output.stderr);
-        let error = messages.lines().find(|line| line.starts_with("%Error"));
+        // The first of these; a warning ends it as well.
+        let is_complaint = |line: &&str| line.starts_with('%') && !line.contains("Exiting due to");
         Err(BuildError::Refused {
             tool: "verilator".to_owned(),
             name: module.name.clone(),
-            message: error.or(messages.lines().next()).unwrap_or("it says nothing").to_owned(),
+            message: messages.lines().find(is_complaint).unwrap_or("it says nothing").to_owned(),
         })
     }
 }

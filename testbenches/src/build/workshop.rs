@@ -250,17 +250,19 @@ impl Workshop {
 
 /// The folder of the built-in RTL's files.
 fn built_in(cache: &Cache) -> Result<PathBuf, BuildError> {
+    const NAME: &str = "rtl";
     let digest =
         BUILT_IN.iter().fold(Digest::default(), |digest, (path, text)| digest.add(path).add(text));
-    cache.product("sources", &digest, |folder| {
+    let made = cache.product("sources", &digest, |folder| {
         for (path, text) in BUILT_IN {
-            let file = folder.join(path);
+            let file = folder.join(NAME).join(path);
             let parent = file.parent().unwrap_or(folder);
             fs::create_dir_all(parent).map_err(BuildError::file(parent))?;
             write(&file, text)?;
         }
         Ok(())
-    })
+    })?;
+    Ok(made.join(NAME))
 }
 
 fn write(file: &Path, text: &str) -> Result<(), BuildError> {

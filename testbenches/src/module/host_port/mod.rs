@@ -173,7 +173,7 @@ mod tests {
     use super::*;
     use pimlico_dpa::types::{Fault, Status};
     use pimlico_ports::{Model, U};
-    use pimlico_units::gear::{DefaultGear, Gear1, Gear4};
+    use pimlico_units::gear::{DefaultGear, Gear1, Gear4, Width as _};
 
     /// Inputs of an episode.
     fn inputs(random: &mut Random, gear: usize) -> Vec<HostPortIn> {

@@ -96,7 +96,7 @@ mod tests {
     use pimlico_dpa::types::Fault;
     use pimlico_ports::Model;
     use pimlico_units::arith::Binary32;
-    use pimlico_units::gear::{DefaultGear, Gear1};
+    use pimlico_units::gear::{DefaultGear, Gear1, Width as _};
 
     /// An episode with the outputs of the model.
     fn episode<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
