@@ -29,7 +29,7 @@ fn options(channels: usize) -> AimOptions {
 
 fn data(head_dim: usize, context: usize, group: usize, number: usize) -> Head {
     let shape = HeadShape { head_dim, context, group, distribution: Distribution::Random };
-    Head::synthetic(shape, 5, number as u64)
+    Head::synthetic(shape, 5, number)
 }
 
 /// A module with heads in its banks.
