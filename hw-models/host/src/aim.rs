@@ -259,10 +259,10 @@ impl AimHost {
             }
             if let Some(of) = n.checked_sub(1) {
                 self.device.begin();
-                self.device.finish_softmax()?;
+                let over_tck = self.device.finish_softmax()?;
                 let set_up = set_up.unwrap_or_default();
                 let statistics = Statistics { set_up, ..self.device.end() };
-                piped.softmax_tck += self.tck() - from_tck;
+                piped.softmax_tck += over_tck - from_tck;
                 let values = self.kept(place(of).place, queries[of].head.context());
                 results[of].softmax = Step { values, statistics };
             }

@@ -37,9 +37,9 @@ pub trait AimDevice: Device {
         Err(DispatchError::NotBeside.into())
     }
 
-    /// Waits for the softmax that was begun, if it is not over.
-    fn finish_softmax(&mut self) -> Result<(), DeviceError> {
-        Ok(())
+    /// Waits for the softmax that was begun, if it is not over. Returns the tCK at which the last one was.
+    fn finish_softmax(&mut self) -> Result<u64, DeviceError> {
+        Ok(self.tck())
     }
 
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.

@@ -69,6 +69,8 @@ pub struct Module {
     pub(super) epu: Epu,
     /// The softmax that is under way, whatever the channels do.
     pub(super) weighing: Option<Weighing>,
+    /// When the last one was over.
+    pub(super) weighed_tck: u64,
     accounts: Accounts,
     /// The end of the last REF.
     refreshed_tck: u64,
@@ -115,6 +117,7 @@ impl Module {
             results: VecDeque::with_capacity(32),
             epu: Epu::new(units.adder_units, units.softmax_unit, channels),
             weighing: None,
+            weighed_tck: 0,
             accounts: Accounts::new(config.timing.ccd_l_tck),
             refreshed_tck: 0,
             watch: None,
@@ -329,7 +332,9 @@ impl Module {
         if let Some(under_way) = weighing {
             under_way.see(&made, |place, bits| epu.keep(place, bits));
         }
-        weighing.take_if(|it| it.is_over());
+        if weighing.take_if(|it| it.is_over()).is_some() {
+            self.weighed_tck = self.tck + SLOTS as u64;
+        }
         let busy = softmax.scores.is_some() || made.weigh_taken;
         statistics.softmax_unit_cycles += tck * u64::from(busy);
         Ok(made)

@@ -79,11 +79,11 @@ impl AimDevice for Module {
         }
     }
 
-    fn finish_softmax(&mut self) -> Result<(), DeviceError> {
+    fn finish_softmax(&mut self) -> Result<u64, DeviceError> {
         while self.weighing.is_some() {
             self.step(&mut Requests::default())?;
         }
-        Ok(())
+        Ok(self.weighed_tck)
     }
 
     fn gpr(&self, place: usize, count: usize) -> &[u16] {
@@ -124,7 +124,7 @@ impl Module {
     fn weigh(&mut self, weighing: Weighing) -> Result<(), DeviceError> {
         self.finish_softmax()?;
         self.weighing = Some(weighing);
-        self.finish_softmax()
+        self.finish_softmax().map(drop)
     }
 
     /// Asks for something, which may be nothing, until it was taken and `done` holds.
