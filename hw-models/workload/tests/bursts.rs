@@ -20,7 +20,7 @@ use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::operator;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 /// Rows that the tests write, and more.
@@ -45,11 +45,13 @@ struct Log {
     told: Rc<RefCell<Vec<Told>>>,
     /// Beats of the host and of the module that are no burst yet.
     parts: [Vec<u64>; 2],
+    /// Bursts that were told as a whole.
+    whole: Rc<Cell<usize>>,
 }
 
 impl Log {
     fn new(beats: bool) -> Self {
-        Self { beats, told: Rc::default(), parts: [const { Vec::new() }; 2] }
+        Self { beats, told: Rc::default(), parts: [const { Vec::new() }; 2], whole: Rc::default() }
     }
 
     fn tell(&self, told: Told) {
@@ -75,6 +77,7 @@ impl PinWatch for Log {
     }
 
     fn host_burst(&mut self, from_tck: u64, beats: &Beats, read: bool) {
+        self.whole.update(|count| count + 1);
         self.tell(Told::Burst(from_tck, *beats, read));
     }
 
@@ -161,18 +164,23 @@ fn configs() -> impl Strategy<Value = Config> {
     let refresh = prop::option::of((80..600_u64, 2..12_u64));
     let latencies = prop::option::of((10..=24_u64, 9..=20_u64));
     let faw_banks = prop::sample::select(vec![4, 16]);
-    (preset, refresh, latencies, faw_banks).prop_map(|(preset, refresh, latencies, faw_banks)| {
-        let mut config = Config::of_rank(preset).expect("a preset");
-        let timing = &mut config.timing;
-        timing.faw_banks = faw_banks;
-        if let Some((rfc_tck, times)) = refresh {
-            (timing.rfc_tck, timing.refi_tck) = (rfc_tck, times * rfc_tck + 100);
-        }
-        if let Some((cl_tck, cwl_tck)) = latencies {
-            (timing.cl_tck, timing.cwl_tck) = (cl_tck, cwl_tck.min(cl_tck));
-        }
-        config
-    })
+    (preset, refresh, latencies, faw_banks)
+        .prop_map(|(preset, refresh, latencies, faw_banks)| {
+            let mut config = Config::of_rank(preset).expect("a preset");
+            let timing = &mut config.timing;
+            timing.faw_banks = faw_banks;
+            if let Some((rfc_tck, times)) = refresh {
+                (timing.rfc_tck, timing.refi_tck) = (rfc_tck, times * rfc_tck + 100);
+            }
+            if let Some((cl_tck, cwl_tck)) = latencies {
+                (timing.cl_tck, timing.cwl_tck) = (cl_tck, cwl_tck.min(cl_tck));
+                (timing.cl_reg_tck, timing.cwl_gb_tck) = (timing.cl_tck, timing.cwl_tck);
+            }
+            config
+        })
+        .prop_filter("no rank, or no image", |config| {
+            config.check_rank().is_ok() && HostPort::of(config).is_ok()
+        })
 }
 
 fn options() -> impl Strategy<Value = Options> {
@@ -282,6 +290,32 @@ proptest! {
             serde_json::to_string(&report).expect("a report")
         })?;
     }
+}
+
+#[test]
+fn bursts_are_moved_whole_unless_they_must_not_be() {
+    let moved = |beats: bool, config: &Config, beat_by_beat: bool| {
+        let device = Attached::engine(config, Options::default()).expect("an L3 rank");
+        let mut device = if beat_by_beat { device.beat_by_beat() } else { device };
+        let log = Log::new(beats);
+        device.dimm_mut().watch(Box::new(log.clone()));
+        let mut host = HostPort::new().expect("an image");
+        let place = |n| Place { bank: n % 16, row: 3, column: n };
+        let writes = (0..50).map(|n| Transaction::Write(place(n), [n as u64; 8]));
+        let reads = (0..50).map(|n| Transaction::Read(place(n)));
+        let (read, _) = host.transfer(&mut device, writes.chain(reads)).expect("places");
+        let in_time = config.timing.cwl_tck == Config::ddr4_3200().timing.cwl_tck;
+        assert!(!in_time || read.iter().enumerate().all(|(n, beats)| *beats == [n as u64; 8]));
+        log.whole.get()
+    };
+    let config = Config::ddr4_3200();
+    assert_eq!(moved(false, &config, false), 100);
+    assert_eq!(moved(false, &config, true), 0);
+    // Who wants beats is told of beats; data that come when the chips do not take them go beat by beat.
+    assert_eq!(moved(true, &config, false), 0);
+    let mut late = config;
+    (late.timing.cwl_tck, late.timing.cwl_gb_tck) = (14, 14);
+    assert_eq!(moved(false, &late, false), 0);
 }
 
 #[test]
