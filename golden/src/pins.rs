@@ -59,6 +59,7 @@
 mod command;
 mod gates;
 mod key;
+mod steady;
 mod violation;
 
 pub use command::{Driver, Pin, Rules};
@@ -68,6 +69,7 @@ pub use violation::{Event, Legal, Subject, Violation};
 
 use gates::*;
 use std::collections::VecDeque;
+use steady::Steady;
 
 /// Data that a command asks for.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +113,8 @@ pub struct PinChecker {
     due: VecDeque<Due>,
     bus: Option<Transfer>,
     lock: Lock,
+    /// For WRs among their like. None: each is held against all gates.
+    steady: Option<Steady>,
 }
 
 impl PinChecker {
@@ -135,6 +139,7 @@ impl PinChecker {
             due: VecDeque::new(),
             bus: None,
             lock: Lock::new(rules.locked),
+            steady: Some(Steady::new(&rules)),
             rules,
         }
     }
@@ -142,6 +147,13 @@ impl PinChecker {
     /// A command. Call it in the order of time, and before it [`data`](Self::data) for what began
     /// before `at_tck`.
     pub fn command(&mut self, at_tck: u64, pin: Pin) -> Vec<Violation> {
+        let event = Event { at_tck, pin };
+        if self.is_steady(event) {
+            self.last = Some(event);
+            self.forget(at_tck);
+            self.obey(event);
+            return Vec::new();
+        }
         let mut found = Vec::new();
         self.check_missing_data(at_tck.saturating_sub(self.rules.burst), &mut found);
         self.check_refresh(at_tck, &mut found);
@@ -157,7 +169,6 @@ impl PinChecker {
             let next = last.at_tck.saturating_add(1);
             found.push(report(COMMAND_BUS, pin.named_bank(), Some(last), Legal::From(next)));
         }
-        let event = Event { at_tck, pin };
         self.last = Some(event);
         if let Some(rule) = self.has_no(pin) {
             // There is nothing to hold it against.
@@ -165,9 +176,7 @@ impl PinChecker {
             return found;
         }
 
-        while self.history.front().is_some_and(|old| later(old.at_tck, self.reach) <= at_tck) {
-            self.history.pop_front();
-        }
+        self.forget(at_tck);
         self.check_state(pin, &report, &mut found);
         self.check_gates(event, &report, &mut found);
         self.check_faw(event, &report, &mut found);
@@ -183,6 +192,13 @@ impl PinChecker {
         }
         self.obey(event);
         found
+    }
+
+    /// Forgets what binds no command from now on.
+    fn forget(&mut self, at_tck: u64) {
+        while self.history.front().is_some_and(|old| later(old.at_tck, self.reach) <= at_tck) {
+            self.history.pop_front();
+        }
     }
 
     /// What the chips do not have of a command, if it is so.
@@ -273,10 +289,9 @@ impl PinChecker {
     /// pulled in (JESD79-4, Refresh command). REFs beyond that are lost: they are reported once, and
     /// then count as if they had just come.
     fn check_refresh(&mut self, at_tck: u64, found: &mut Vec<Violation>) {
-        let Some(t_refi) = self.rules.t_refi else { return };
-        let Refreshes { credited, since_tck, .. } = self.refreshes;
-        let longest = self.rules.max_postponed.saturating_add(1).saturating_mul(t_refi);
-        let deadline = later(credited.saturating_mul(t_refi).min(since_tck), longest);
+        let (Some(t_refi), Some(deadline)) = (self.rules.t_refi, self.refresh_deadline()) else {
+            return;
+        };
         if at_tck <= deadline {
             return;
         }
@@ -291,6 +306,14 @@ impl PinChecker {
             earlier: self.last_ref,
             legal: Legal::Until(deadline),
         });
+    }
+
+    /// Until when the next REF has to come.
+    fn refresh_deadline(&self) -> Option<u64> {
+        let t_refi = self.rules.t_refi?;
+        let Refreshes { credited, since_tck, .. } = self.refreshes;
+        let longest = self.rules.max_postponed.saturating_add(1).saturating_mul(t_refi);
+        Some(later(credited.saturating_mul(t_refi).min(since_tck), longest))
     }
 
     /// Counts REFs, but no more than `max_postponed` ahead of those that are due.
@@ -371,6 +394,9 @@ impl PinChecker {
     /// What the command does.
     fn obey(&mut self, event: Event) {
         let Event { at_tck, pin } = event;
+        if let Some(steady) = &mut self.steady {
+            steady.see(&self.rules, event);
+        }
         match pin {
             Pin::Act { bank, .. } => self.open[bank] = Some(event),
             Pin::ActAll { .. } => self.open[pin.banks(&self.rules)].fill(Some(event)),

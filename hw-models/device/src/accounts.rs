@@ -2,6 +2,7 @@
 //! Which slots were used, and why the others were not.
 
 use crate::statistics::Statistics;
+use std::ops::Range;
 
 /// Why no all-bank RD could be chosen, as the rank controller knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,17 @@ impl Accounts {
         }
     }
 
+    /// So many tCK without one, from one tCK on, for the same cause.
+    pub fn idle_until(&mut self, tck: Range<u64>, cause: Cause) {
+        let tck = tck.end.saturating_sub(tck.start.max(self.slot_until));
+        let lost = &mut self.statistics.lost_tck;
+        *match cause {
+            Cause::Host => &mut lost.host,
+            Cause::Refresh => &mut lost.refresh,
+            Cause::RowSwitch => &mut lost.row_switch,
+        } += tck;
+    }
+
     /// Ends the operator.
     pub fn finish(&mut self, at_tck: u64) -> Statistics {
         self.statistics.lost_tck.fill_drain += std::mem::take(&mut self.pending);
@@ -109,6 +121,23 @@ mod tests {
             assert_eq!((cycles, used, lost_tck.bubble), (30, 2, gap_tck));
             assert_eq!(lost_tck.row_switch, 130 - next - SLOT_TCK);
             assert_eq!(lost_tck.total(), cycles - used * SLOT_TCK);
+        }
+    }
+
+    #[test]
+    fn many_tck_are_counted_as_one_by_one() {
+        for (from, until) in [(101, 104), (103, 112), (108, 130), (109, 109)] {
+            for cause in [Cause::Host, Cause::Refresh, Cause::RowSwitch] {
+                let [mut all, mut each] = [(), ()].map(|()| {
+                    let mut accounts = Accounts::new(SLOT_TCK);
+                    accounts.restart(100);
+                    accounts.used(100, Gap::Fill);
+                    accounts
+                });
+                all.idle_until(from..until, cause);
+                (from..until).for_each(|tck| each.idle(tck, Some(cause)));
+                assert_eq!(all.finish(until), each.finish(until));
+            }
         }
     }
 

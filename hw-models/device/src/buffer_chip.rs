@@ -61,6 +61,11 @@ impl BufferChip {
         self.input.as_ref()
     }
 
+    /// Whether nothing is under way.
+    pub fn is_idle(&self) -> bool {
+        self.under_way == [None; Unit::GROUP]
+    }
+
     /// One clock: what the two sides drive, and what the buffer chip drives on each of them. The unit
     /// has a clock only while there are data.
     ///

@@ -97,6 +97,30 @@ impl Chips {
         }
     }
 
+    /// The burst of a WR that is on the pins, where data move whole.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank or column.
+    pub fn write_burst(&mut self, pins: Pins, burst: impl FnOnce() -> Burst) {
+        let (bank, column) = (pins.bank(), pins.column());
+        if let Some(row) = self.open[bank]
+            && let Some(cell) = self.dram.cell(bank, row, column)
+        {
+            *cell = burst();
+        }
+    }
+
+    /// The burst of an RD that is on the pins, where data move whole.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank or column.
+    pub fn read_burst(&self, pins: Pins) -> Burst {
+        let bank = pins.bank();
+        self.open[bank].map_or([UNDRIVEN; CHIPS], |row| self.dram.read(bank, row, pins.column()))
+    }
+
     /// What they drive on the data bus in this clock, of which a tCK has two.
     pub fn drive(&mut self, clock: u64) -> Option<u64> {
         self.outgoing.beat(clock)

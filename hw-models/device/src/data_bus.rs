@@ -25,6 +25,22 @@ pub fn burst_of(beats: &Beats) -> Burst {
     transposed(beats)
 }
 
+/// What the chips take of a burst of the host behind the re-layout unit: element `8 p + c` is lane `p` of chip `c`.
+pub fn relaid(host: &Beats) -> Burst {
+    std::array::from_fn(|chip| {
+        let lane = |p: usize| host[2 * p + chip / 4] >> (16 * (chip % 4)) & 0xFFFF;
+        lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
+    })
+}
+
+/// The burst of the host of what the chips give, behind the re-layout unit.
+pub fn unrelaid(chips: &Burst) -> Beats {
+    std::array::from_fn(|beat| {
+        let lane = |e: usize| chips[beat % 2 * 4 + e] >> (16 * (beat / 2)) & 0xFFFF;
+        lane(0) | lane(1) << 16 | lane(2) << 32 | lane(3) << 48
+    })
+}
+
 fn transposed(rows: &[u64; BEATS]) -> [u64; CHIPS] {
     std::array::from_fn(|i| u64::from_le_bytes(rows.map(|row| row.to_le_bytes()[i])))
 }
@@ -37,6 +53,11 @@ impl Outgoing {
     /// Drives a burst from a clock on.
     pub fn push(&mut self, first_clock: u64, beats: Beats) {
         self.0.push_back((first_clock, beats));
+    }
+
+    /// Takes the last burst back, which goes another way.
+    pub fn pop_last(&mut self) -> Option<Beats> {
+        self.0.pop_back().map(|(_, beats)| beats)
     }
 
     /// The beat of this clock.
@@ -72,6 +93,11 @@ impl<T> Incoming<T> {
         self.0.push_back((first_clock, tag, [UNDRIVEN; BEATS]));
     }
 
+    /// Expects the last burst no more, which comes another way.
+    pub fn pop_last(&mut self) -> Option<T> {
+        self.0.pop_back().map(|(_, tag, _)| tag)
+    }
+
     /// Takes what is on the bus in this clock; returns a burst with its last beat.
     pub fn beat(&mut self, clock: u64, on_bus: Option<u64>) -> Option<(T, Beats)> {
         let (first, _, beats) = self.0.front_mut()?;
@@ -94,6 +120,7 @@ impl<T> Incoming<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping;
 
     #[test]
     fn a_chip_has_a_byte_lane() {
@@ -102,6 +129,13 @@ mod tests {
         assert_eq!(burst[0], 0x7060_5040_3020_1000);
         assert_eq!(burst[5], 0x0505_0505_0505_0505);
         assert_eq!(beats_of(&burst), beats);
+    }
+
+    #[test]
+    fn elements_are_whole_in_a_chip() {
+        let vector: Vec<u16> = (0..32).map(|e| 0x0101 * e + 0x40).collect();
+        let (host, chips) = (mapping::beats_of(&vector, 0), mapping::burst_of(&vector, 0));
+        assert_eq!((relaid(&host), unrelaid(&chips)), (chips, host));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! is what all have; [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
 //! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. Whatever ends a run is a [`DeviceError`].
 
+use crate::bursts::BurstHost;
 use crate::config::Config;
 use crate::dispatch::{Made, Start};
 use crate::error::DeviceError;
@@ -78,6 +79,17 @@ pub trait RankDevice: Device {
         pins: Pins,
         driven: [Option<u64>; 2],
     ) -> Result<[Option<u64>; 2], DeviceError>;
+
+    /// What a host does to the memory of the module, whose banks are closed, burst by burst. All that is told, counted
+    /// and kept is as if it had been done beat by beat, with [`step_memory`](Self::step_memory). Returns false, and has done nothing, if
+    /// this module, or as it is now, goes beat by beat only.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank or column.
+    fn move_bursts(&mut self, _host: &mut dyn BurstHost) -> bool {
+        false
+    }
 
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
     /// What happens, and when, stays as it is.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! An L3 module as its channel has it: pins and data, and nothing else.
 
+use crate::bursts::BurstHost;
 use crate::config::Config;
 use crate::dispatch::Made;
 use crate::error::DeviceError;
@@ -39,6 +40,17 @@ pub trait Dimm {
         driven: [Option<u64>; 2],
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
+
+    /// What a host does to the memory of the module, whose banks are closed, burst by burst. All that is told, counted
+    /// and kept is as if it had been done beat by beat, with [`step`](Self::step). Returns false, and has done nothing, if
+    /// this module, or as it is now, goes beat by beat only.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank or column.
+    fn move_bursts(&mut self, _host: &mut dyn BurstHost) -> bool {
+        false
+    }
 
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
     /// What happens, and when, stays as it is.

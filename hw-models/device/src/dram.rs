@@ -49,11 +49,22 @@ impl<B: Copy + Default> Cells<B> {
     ///
     /// If there is no such bank or column.
     pub fn write(&mut self, bank: usize, row: usize, column: usize, burst: B) {
+        if let Some(cell) = self.cell(bank, row, column) {
+            *cell = burst;
+        }
+    }
+
+    /// A column of a bank, to be written; none in a row that keeps nothing.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such bank or column.
+    pub fn cell(&mut self, bank: usize, row: usize, column: usize) -> Option<&mut B> {
         assert!(bank < self.banks && column < self.columns);
         let size = self.banks * self.columns;
-        let Some(row) = self.rows.get_mut(row) else { return };
+        let row = self.rows.get_mut(row)?;
         let cells = row.get_or_insert_with(|| vec![B::default(); size].into());
-        cells[column * self.banks + bank] = burst;
+        Some(&mut cells[column * self.banks + bank])
     }
 
     /// Reads a column of a bank.

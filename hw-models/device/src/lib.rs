@@ -39,6 +39,7 @@
 //! | `set_up` | [`SetUp`]: what the host writes so that programs can run |
 //! | `options` | [`Options`]: how a rank works |
 //! | `pins` | [`PinWatch`]: watches the pins of chips and host |
+//! | `bursts` | [`BurstHost`]: a host that moves bursts whole |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
 //! | `dram` | [`Dram`]: the cell arrays |
 //! | `config` | [`Config`]: organisation and timing of its DRAM |
@@ -47,6 +48,7 @@
 mod accounts;
 pub mod aim;
 mod buffer_chip;
+mod bursts;
 mod channel;
 mod chips;
 mod config;
@@ -81,6 +83,7 @@ mod wave;
 
 pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
+pub use bursts::{BurstHost, HostLatency, HostStep};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
 pub use device::{Device, Loads, RankDevice};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The pins of chips and host, for those who watch them.
 
+use crate::data_bus::Beats;
 use pimlico_dpa::types::Pins;
 
 /// Who drives the chips' data bus.
@@ -23,7 +24,17 @@ pub trait PinWatch {
     /// A command on the host's pins, reported before those on the chips' pins in the same tCK.
     fn host_command(&mut self, _at_tck: u64, _pins: Pins) {}
 
+    /// Whether it is told of the host's data bus beat by beat ([`host_data`](Self::host_data)), whatever that costs.
+    /// Else it may be told of whole bursts ([`host_burst`](Self::host_burst)).
+    fn wants_beats(&self) -> bool {
+        true
+    }
+
+    /// A whole burst on the host's data bus, which the module drives if it is `read`. It is told in its last tCK, in
+    /// place of what [`host_data`](Self::host_data) tells of its beats.
+    fn host_burst(&mut self, _from_tck: u64, _beats: &Beats, _read: bool) {}
+
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
-    /// every tCK, behind its commands.
+    /// every tCK, behind its commands, but for those of [`host_burst`](Self::host_burst) and those without data.
     fn host_data(&mut self, _at_tck: u64, _driven: [Option<u64>; 2], _seen: [Option<u64>; 2]) {}
 }

@@ -6,11 +6,13 @@
 
 use crate::accounts::{Accounts, Cause, Gap};
 use crate::config::Timing;
+use crate::data_bus::Beats;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::Statistics;
 use crate::timeline::Timeline;
 use crate::traffic::{HostTransfer, Traffic};
 use pimlico_dpa::types::{PinCommand, Pins};
+use std::ops::Range;
 
 /// What a module in its channel has of its `record`; its tCK since the reset is in the field that is named.
 macro_rules! recorded {
@@ -203,6 +205,42 @@ impl Record {
     pub fn no_read(&mut self, cause: Option<Cause>) {
         let refreshes = self.tck < self.refreshed_tck;
         self.accounts.idle(self.tck, if refreshes { Some(Cause::Refresh) } else { cause });
+    }
+
+    /// The host has had the pins in these tCK. All of a refresh that goes on in them is known.
+    pub fn host_has(&mut self, tck: Range<u64>) {
+        let refreshed = self.refreshed_tck.clamp(tck.start, tck.end);
+        self.accounts.idle_until(tck.start..refreshed, Cause::Refresh);
+        self.accounts.idle_until(refreshed..tck.end, Cause::Host);
+    }
+
+    /// The end of the last REF.
+    pub fn refreshed_tck(&self) -> u64 {
+        self.refreshed_tck
+    }
+
+    /// Whether what goes on is drawn on a timeline, tCK by tCK.
+    pub fn draws(&self) -> bool {
+        self.runs && self.timeline.is_some()
+    }
+
+    /// Whether somebody wants the beats of the host's data bus.
+    pub fn wants_beats(&self) -> bool {
+        self.watch.as_ref().is_some_and(|watch| watch.wants_beats())
+    }
+
+    /// A burst of the chips' data bus is over that [`data`](Self::data) was not told of.
+    pub fn whole_burst(&mut self, from_tck: u64, driver: BusDriver) {
+        let burst = Burst { from_tck, until_tck: from_tck + self.burst_tck, driver };
+        self.accounts.statistics.bus_cycles += self.burst_tck;
+        self.tell(&burst);
+    }
+
+    /// A burst of the host's data bus ends with this tCK that [`channel_data`](Self::channel_data) was not told of.
+    pub fn host_burst(&mut self, from_tck: u64, beats: &Beats, read: bool) {
+        if let Some(watch) = &mut self.watch {
+            watch.host_burst(from_tck, beats, read);
+        }
     }
 
     /// Whether the adder unit took an element of each chip.

@@ -17,8 +17,8 @@ use pimlico_device::dispatch::{self, DispatchError, Made, PATIENCE_TCK, Start};
 use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
-    Config, ConfigError, Device, DeviceError, Dimm, HostTransfer, Loads, Options, PinWatch, Rank,
-    RankDevice, Sent, SetUp, Statistics, Timeline,
+    BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
+    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -55,6 +55,8 @@ pub struct Attached<D> {
     read_before: [u16; 2],
     /// What was sent for the operator.
     set_up: SetUp,
+    /// The host's bursts go through the pins beat by beat.
+    beat_by_beat: bool,
 }
 
 impl Attached<Rank> {
@@ -90,7 +92,14 @@ impl<D: Dimm> Attached<D> {
             read: [0; 2],
             read_before: [0; 2],
             set_up: SetUp::default(),
+            beat_by_beat: false,
         }
+    }
+
+    /// The same, where all that the host writes and reads goes through the pins beat by beat, whatever the module can
+    /// do: for tests.
+    pub fn beat_by_beat(self) -> Self {
+        Self { beat_by_beat: true, ..self }
     }
 
     /// The module.
@@ -407,6 +416,32 @@ impl<D: Dimm> Device for Attached<D> {
     }
 }
 
+/// A host whose REFs are seen.
+struct SeeRefs<'a> {
+    host: &'a mut dyn BurstHost,
+    rfc_tck: u64,
+    refreshed_tck: &'a mut u64,
+}
+
+impl BurstHost for SeeRefs<'_> {
+    fn latency(&self) -> HostLatency {
+        self.host.latency()
+    }
+
+    fn next(&mut self, from_tck: u64) -> HostStep {
+        let step = self.host.next(from_tck);
+        if let HostStep::Command { at_tck, pins: Pins { command: PinCommand::Ref, .. }, .. } = step
+        {
+            *self.refreshed_tck = at_tck + self.rfc_tck;
+        }
+        step
+    }
+
+    fn read(&mut self, beats: Beats) {
+        self.host.read(beats);
+    }
+}
+
 impl<D: Dimm> RankDevice for Attached<D> {
     fn options(&self) -> Options {
         self.dimm.options()
@@ -440,6 +475,15 @@ impl<D: Dimm> RankDevice for Attached<D> {
         driven: [Option<u64>; 2],
     ) -> Result<[Option<u64>; 2], DeviceError> {
         self.step(pins, driven, &mut |_| {})
+    }
+
+    fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {
+        if self.beat_by_beat {
+            return false;
+        }
+        let rfc_tck = self.dimm.config().timing.rfc_tck;
+        let refreshed_tck = &mut self.refreshed_tck;
+        self.dimm.move_bursts(&mut SeeRefs { host, rfc_tck, refreshed_tck })
     }
 
     fn leave_data_out(&mut self) {

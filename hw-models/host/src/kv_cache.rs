@@ -10,7 +10,10 @@ use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transa
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
-use pimlico_device::{CHIPS, Config, DeviceError, RankDevice, Statistics};
+use pimlico_device::{
+    BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice, Statistics,
+};
+use pimlico_dpa::types::PinCommand;
 use pimlico_model::data::Head;
 
 /// Why data cannot be moved.
@@ -49,7 +52,8 @@ impl HostPort {
 
     fn with(module: &Description) -> Result<Self, SpdError> {
         let image = module.image(Values::Spoofed)?;
-        Ok(Self { controller: MemoryController::from_spd(image.as_bytes())? })
+        let controller = MemoryController::from_spd(image.as_bytes())?;
+        Ok(Self { controller: controller.without_windows() })
     }
 
     /// Does transactions on a rank whose banks are closed, and closes them again. Returns what was
@@ -60,23 +64,56 @@ impl HostPort {
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
         let host = &mut self.controller;
-        let mut transactions = transactions.into_iter();
         rank.leave_out();
         rank.begin();
         host.take_pins(rank.tck(), rank.refreshed_tck());
-        let mut is_all = false;
-        while !is_all || !host.has_left_pins(rank.tck()) {
-            // No more of them wait than the controller looks at.
-            while !is_all && host.waiting() < WAITING {
-                match transactions.next() {
-                    Some(transaction) => host.push(transaction)?,
-                    None => {
-                        is_all = true;
-                        host.leave_pins();
-                    }
+        let mut transfer = Transfer::new(host, transactions.into_iter());
+        if !rank.move_bursts(&mut transfer) {
+            transfer.move_beats(rank)?;
+        }
+        transfer.end()?;
+        Ok((host.take_read(), rank.end()))
+    }
+}
+
+/// Transactions under way.
+struct Transfer<'a, I> {
+    host: &'a mut MemoryController,
+    transactions: I,
+    is_all: bool,
+    /// Why one was refused.
+    refused: Option<NoSuchPlace>,
+}
+
+impl<'a, I: Iterator<Item = Transaction>> Transfer<'a, I> {
+    fn new(host: &'a mut MemoryController, transactions: I) -> Self {
+        Self { host, transactions, is_all: false, refused: None }
+    }
+
+    /// No more of them wait than the controller looks at.
+    fn queue(&mut self) -> Result<(), NoSuchPlace> {
+        while !self.is_all && self.host.waiting() < WAITING {
+            match self.transactions.next() {
+                Some(transaction) => self.host.push(transaction)?,
+                None => {
+                    self.is_all = true;
+                    self.host.leave_pins();
                 }
             }
-            let tck = rank.tck();
+        }
+        Ok(())
+    }
+
+    /// Whether it is over.
+    fn has_ended(&self, at_tck: u64) -> bool {
+        self.is_all && self.host.has_left_pins(at_tck)
+    }
+
+    /// All of it, beat by beat.
+    fn move_beats(&mut self, rank: &mut dyn RankDevice) -> Result<(), TransferError> {
+        while !self.has_ended(rank.tck()) {
+            self.queue()?;
+            let (host, tck) = (&mut *self.host, rank.tck());
             let pins = host.command(tck).unwrap_or_default();
             let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
             let seen = rank.step_memory(pins, driven)?;
@@ -84,7 +121,40 @@ impl HostPort {
                 host.take(clock, on_bus);
             }
         }
-        Ok((host.take_read(), rank.end()))
+        Ok(())
+    }
+
+    fn end(self) -> Result<(), NoSuchPlace> {
+        self.refused.map_or(Ok(()), Err)
+    }
+}
+
+impl<I: Iterator<Item = Transaction>> BurstHost for Transfer<'_, I> {
+    fn latency(&self) -> HostLatency {
+        self.host.latency()
+    }
+
+    fn next(&mut self, from_tck: u64) -> HostStep {
+        let mut at_tck = from_tck;
+        loop {
+            if self.has_ended(at_tck) {
+                return HostStep::End { at_tck };
+            }
+            if let Err(refused) = self.queue() {
+                self.refused = Some(refused);
+                return HostStep::End { at_tck };
+            }
+            if let Some(pins) = self.host.command(at_tck) {
+                let is_write = pins.command == PinCommand::Wr;
+                let written = if is_write { self.host.take_written() } else { None };
+                return HostStep::Command { at_tck, pins, written };
+            }
+            at_tck = self.host.next_tck(at_tck);
+        }
+    }
+
+    fn read(&mut self, beats: Beats) {
+        self.host.give_read(beats);
     }
 }
 

@@ -12,6 +12,7 @@
 //! The controller looks ahead where the pin checker looks back: each command moves on the earliest
 //! times of those that may follow, for its bank, its bank group and the rank.
 
+use pimlico_device::HostLatency;
 use pimlico_device::data_bus::{Beats, Incoming, Outgoing};
 use pimlico_device::mapping::Place;
 use pimlico_device::spd::{Advertised, Spd, SpdError, SpdModule, SpdTiming};
@@ -125,6 +126,10 @@ pub struct MemoryController {
     /// Until then no row can be opened or closed for the next transactions, if nothing is issued and none
     /// comes.
     quiet_until: u64,
+    /// So many of the next transactions have their row open.
+    hits: usize,
+    /// The data of what was done are no longer on the data bus.
+    data_until: u64,
 
     outgoing: Outgoing,
     incoming: Incoming<()>,
@@ -164,6 +169,8 @@ impl MemoryController {
             refreshed: 0,
             leaving: false,
             quiet_until: 0,
+            hits: 0,
+            data_until: 0,
             outgoing: Outgoing::default(),
             incoming: Incoming::default(),
             read: Vec::new(),
@@ -180,6 +187,20 @@ impl MemoryController {
     pub fn refreshing(self, refi_tck: u64) -> Self {
         let refi_tck = self.refi_tck.min(refi_tck);
         Self { refi_tck, next_ref: refi_tck, ..self }
+    }
+
+    /// The same for the rows of memory alone, without the windows of a module.
+    pub fn without_windows(mut self) -> Self {
+        self.size.row = self.size.row.min(ROWS - 1);
+        self
+    }
+
+    /// When its data are on the data bus.
+    pub fn latency(&self) -> HostLatency {
+        HostLatency {
+            write_tck: self.timing.wl_tck.saturating_add_signed(self.delay.write_tck),
+            read_tck: self.timing.cl_tck.saturating_add_signed(self.delay.read_tck),
+        }
     }
 
     /// Queues a transaction.
@@ -236,7 +257,9 @@ impl MemoryController {
     /// Whether all that was asked for has been done, all banks are closed and may be opened again.
     pub fn has_left_pins(&self, at_tck: u64) -> bool {
         let may_open = |bank: &Bank| bank.act_from <= at_tck;
-        self.is_closed() && self.refreshed <= at_tck && self.banks.iter().all(may_open)
+        self.is_closed()
+            && self.refreshed.max(self.data_until) <= at_tck
+            && self.banks.iter().all(may_open)
     }
 
     /// The command of this tCK. To be called for every tCK, before its two clocks of data.
@@ -251,6 +274,52 @@ impl MemoryController {
         }?;
         self.issue(at_tck, command);
         Some(command)
+    }
+
+    /// A tCK before which there is no other command, behind one without: not later than that of the next, or when the
+    /// pins have been left.
+    pub fn next_tck(&self, at_tck: u64) -> u64 {
+        let next_tck = if at_tck >= self.next_ref {
+            self.closed_tck()
+        } else if at_tck < self.refreshed {
+            self.refreshed.min(self.next_ref)
+        } else {
+            let left_tck = self.is_leaving().then(|| self.closed_tck().max(self.data_until));
+            let row_tck = self.quiet_until.min(left_tck.unwrap_or(u64::MAX));
+            self.column_tck().min(row_tck).min(self.next_ref)
+        };
+        next_tck.max(at_tck + 1)
+    }
+
+    /// When all banks may be closed, or, if they are, opened.
+    fn closed_tck(&self) -> u64 {
+        let open = self.banks.iter().filter(|bank| bank.row.is_some()).map(|bank| bank.pre_from);
+        let closed = self.banks.iter().map(|bank| bank.act_from).max().unwrap_or_default();
+        open.max().unwrap_or(closed.max(self.refreshed))
+    }
+
+    /// The earliest tCK for the column command of the first transaction, whose row is open.
+    fn column_tck(&self) -> u64 {
+        let Some(first) = self.queue.front() else { return u64::MAX };
+        let Place { bank, row, .. } = first.place();
+        let (of_bank, of_group) = (&self.banks[bank], &self.groups[bank / self.banks_per_group]);
+        let from = match first {
+            _ if of_bank.row != Some(row) => return u64::MAX,
+            Transaction::Write(..) => of_group.wr_from.max(self.rank.wr_from),
+            Transaction::Read(_) => of_group.rd_from.max(self.rank.rd_from),
+        };
+        from.max(of_bank.column_from)
+    }
+
+    /// The burst of the WR that was issued last, which then is not driven.
+    pub fn take_written(&mut self) -> Option<Beats> {
+        self.outgoing.pop_last()
+    }
+
+    /// The burst of the RD that was issued last, which then is not taken from the data bus.
+    pub fn give_read(&mut self, beats: Beats) {
+        self.incoming.pop_last();
+        self.read.push(beats);
     }
 
     /// What the controller drives on the data bus in this clock, of which a tCK has two.
@@ -285,8 +354,14 @@ impl MemoryController {
         open.all(|bank| bank.pre_from <= at_tck).then_some(Pins::PRE_ALL)
     }
 
+    /// Whether the pins are to be left now, but for data that are on their way.
+    fn is_leaving(&self) -> bool {
+        self.leaving && self.is_idle()
+    }
+
     fn leave(&self, at_tck: u64) -> Option<Pins> {
-        if self.leaving && self.is_idle() { self.close(at_tck) } else { None }
+        let is_over = self.is_leaving() && self.data_until <= at_tck;
+        if is_over { self.close(at_tck) } else { None }
     }
 
     /// On the way to the REF that is due: all banks closed, then the REF.
@@ -301,21 +376,15 @@ impl MemoryController {
 
     /// The column command of the first transaction.
     fn column(&self, at_tck: u64) -> Option<Pins> {
-        let first = self.queue.front()?;
-        let Place { bank, row, column } = first.place();
-        let (of_bank, of_group) = (&self.banks[bank], &self.groups[bank / self.banks_per_group]);
-        if of_bank.row != Some(row) || at_tck < of_bank.column_from {
+        if self.column_tck() > at_tck {
             return None;
         }
-        let (from, command) = match first {
-            Transaction::Write(..) => {
-                (of_group.wr_from.max(self.rank.wr_from), Pins::wr(bank, column))
-            }
-            Transaction::Read(_) => {
-                (of_group.rd_from.max(self.rank.rd_from), Pins::rd(bank, column))
-            }
-        };
-        (from <= at_tck).then_some(command)
+        let first = self.queue.front()?;
+        let Place { bank, column, .. } = first.place();
+        Some(match first {
+            Transaction::Write(..) => Pins::wr(bank, column),
+            Transaction::Read(_) => Pins::rd(bank, column),
+        })
     }
 
     /// A PRE or an ACT for one of the next transactions. In each bank the first of them decides.
@@ -323,9 +392,11 @@ impl MemoryController {
         if at_tck < self.quiet_until {
             return None;
         }
+        self.count_hits();
         let mut decided = 0u64; // a bit for each bank
         let mut next_tck = u64::MAX;
-        for transaction in self.queue.iter().take(LOOK_AHEAD) {
+        let is_all = self.hits == self.queue.len().min(LOOK_AHEAD);
+        for transaction in self.queue.iter().take(if is_all { 0 } else { LOOK_AHEAD }) {
             let Place { bank, row, .. } = transaction.place();
             if decided >> bank & 1 != 0 {
                 continue;
@@ -345,6 +416,13 @@ impl MemoryController {
         None
     }
 
+    /// Counts the next transactions whose rows are open, until one whose is not.
+    fn count_hits(&mut self) {
+        let of_ahead = self.queue.iter().take(LOOK_AHEAD).skip(self.hits);
+        let is_hit = |place: &Place| self.banks[place.bank].row == Some(place.row);
+        self.hits += of_ahead.map(Transaction::place).take_while(is_hit).count();
+    }
+
     fn act_from(&self, bank: usize) -> u64 {
         let window = match self.acts.front() {
             Some(act) if self.acts.len() == ACTS_OF_FAW => act + self.timing.faw_tck,
@@ -361,6 +439,7 @@ impl MemoryController {
         let bank = pins.bank();
         match pins.command {
             PinCommand::Act => {
+                self.hits = 0;
                 let of_bank = &mut self.banks[bank];
                 of_bank.row = Some(pins.row());
                 of_bank.column_from = at + t.rcd_tck;
@@ -373,8 +452,14 @@ impl MemoryController {
                     self.acts.pop_front();
                 }
             }
-            PinCommand::Pre => self.banks[bank].close(at + t.rp_tck),
-            PinCommand::PreAll => self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck)),
+            PinCommand::Pre => {
+                self.hits = 0;
+                self.banks[bank].close(at + t.rp_tck);
+            }
+            PinCommand::PreAll => {
+                self.hits = 0;
+                self.banks.iter_mut().for_each(|bank| bank.close(at + t.rp_tck));
+            }
             PinCommand::Rd => {
                 let from = (at + t.cl_tck).saturating_add_signed(self.delay.read_tck);
                 let bus_free = from + BURST_TCK + TURNAROUND_TCK;
@@ -385,7 +470,9 @@ impl MemoryController {
                 self.rank.column(at + CCD_S_TCK, write_from.max(at + CCD_S_TCK));
                 self.banks[bank].keep(at + t.rtp_tck);
                 self.incoming.expect(2 * from, ());
+                self.data_until = from + BURST_TCK;
                 self.queue.pop_front();
+                self.hits = self.hits.saturating_sub(1);
             }
             PinCommand::Wr => {
                 let end = at + t.wl_tck + BURST_TCK;
@@ -396,6 +483,8 @@ impl MemoryController {
                 if let Some(Transaction::Write(_, beats)) = self.queue.pop_front() {
                     let from = (at + t.wl_tck).saturating_add_signed(self.delay.write_tck);
                     self.outgoing.push(2 * from, beats);
+                    self.data_until = from + BURST_TCK;
+                    self.hits = self.hits.saturating_sub(1);
                 }
             }
             PinCommand::Ref => {
@@ -434,97 +523,4 @@ impl Shared {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use pimlico_device::spd::{Description, Values};
-
-    fn image(values: Values) -> Vec<u8> {
-        Description::ddr4_3200().image(values).expect("it has room").as_bytes().to_vec()
-    }
-
-    /// The commands for these transactions, and when they come.
-    fn commands(image: &[u8], transactions: &[Transaction]) -> Vec<(u64, Pins)> {
-        let mut controller = MemoryController::from_spd(image).expect("its own image");
-        for &transaction in transactions {
-            controller.push(transaction).expect("a place");
-        }
-        (0..1000).filter_map(|tck| controller.command(tck).map(|command| (tck, command))).collect()
-    }
-
-    const fn place(bank: usize, row: usize, column: usize) -> Place {
-        Place { bank, row, column }
-    }
-
-    #[test]
-    fn each_command_comes_at_the_earliest_tck() {
-        let transactions = [
-            Transaction::Write(place(0, 1, 2), [0; 8]),
-            Transaction::Read(place(0, 1, 2)),
-            Transaction::Write(place(4, 1, 3), [0; 8]),
-            Transaction::Write(place(0, 9, 0), [0; 8]),
-        ];
-        let expected = |write: u64, precharge: u64| {
-            let mut commands = [
-                (0, Pins::act(0, 1)),
-                (4, Pins::act(4, 1)),
-                (22, Pins::wr(0, 2)),
-                (22 + 32, Pins::rd(0, 2)), // tWTR_L
-                (write, Pins::wr(4, 3)),
-                (precharge, Pins::pre(0)),
-                (precharge + 22, Pins::act(0, 9)),
-                (precharge + 44, Pins::wr(0, 0)),
-            ];
-            commands.sort_by_key(|&(tck, _)| tck);
-            commands
-        };
-        // From RD to WR it is 12 and spoofed 14 tCK. From WR to PRE it is 44, with either image; with
-        // the honest one the WR has the command bus then.
-        assert_eq!(commands(&image(Values::Honest), &transactions), expected(54 + 12, 22 + 44 + 1));
-        assert_eq!(commands(&image(Values::Spoofed), &transactions), expected(54 + 14, 22 + 44));
-    }
-
-    /// When rows are opened for reads of these banks and rows.
-    fn acts(image: &[u8], reads: &[(usize, usize)]) -> Vec<u64> {
-        let read = |&(bank, row)| Transaction::Read(place(bank, row, 0));
-        let commands = commands(image, &reads.iter().map(read).collect::<Vec<_>>());
-        let acts = commands.iter().filter(|(_, pins)| pins.command == PinCommand::Act);
-        acts.map(|&(tck, _)| tck).collect()
-    }
-
-    #[test]
-    fn rows_are_opened_at_the_earliest_tck() {
-        let honest = image(Values::Honest);
-        // tRRD_S between groups, tRRD_L in a group.
-        assert_eq!(acts(&honest, &[(0, 0), (1, 0), (4, 0)]), [0, 4, 8]);
-        assert_eq!(acts(&honest, &[(0, 0), (1, 0)]), [0, 8]);
-        // Another row of the bank: tRAS and tRP.
-        assert_eq!(acts(&honest, &[(0, 0), (0, 1)]), [0, 74]);
-        // tFAW and tRC where they are longer than what else there is.
-        let mut slow = Description::ddr4_3200();
-        (slow.timing.faw_tck, slow.timing.rc_tck) = (40, 90);
-        let slow = slow.image(Values::Honest).expect("it has room");
-        let slow = slow.as_bytes();
-        assert_eq!(acts(slow, &[(0, 0), (4, 0), (8, 0), (12, 0), (1, 0)]), [0, 4, 8, 12, 40]);
-        assert_eq!(acts(slow, &[(0, 0), (0, 1)]), [0, 90]);
-    }
-
-    #[test]
-    fn what_the_standard_does_not_know_is_not_looked_at() {
-        let spoofed = image(Values::Spoofed);
-        let controller = MemoryController::from_spd(&spoofed).expect("its own image");
-        let Advertised { timing, .. } = Spd::parse(&spoofed).expect("its own image");
-        assert_eq!(controller.timing, timing);
-        assert_eq!((controller.timing.cl_tck, controller.timing.wl_tck), (23, 15));
-        assert_eq!((controller.refi_tck, controller.size), (12480, place(16, 65536, 128)));
-    }
-
-    #[test]
-    fn what_there_is_not_is_refused() {
-        let mut controller = MemoryController::from_spd(&image(Values::Honest)).expect("an image");
-        for wanted in [place(16, 0, 0), place(0, 65536, 0), place(0, 0, 128)] {
-            let error = controller.push(Transaction::Read(wanted)).expect_err("no such place");
-            assert!(error.to_string().ends_with("expected less than 16 65536 128"), "{error}");
-        }
-        assert!(MemoryController::from_spd(&[0; 512]).is_err());
-    }
-}
+mod tests;

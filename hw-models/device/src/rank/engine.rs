@@ -34,7 +34,7 @@ pub struct Rank {
     /// tCK since the reset, as the channel counts them.
     pub(super) now: u64,
     /// The same in the rank, whose cycles of the core are taken as a whole when they begin.
-    tck: u64,
+    pub(super) tck: u64,
 
     pub(super) host: Host,
     /// What the cycle of the core shows to the host's port.
@@ -43,21 +43,21 @@ pub struct Rank {
     pub(super) patience: Patience,
     pub(super) front: Front,
     pub(super) sequencer: Sequencer,
-    control: RankControl,
-    chips: Chips,
+    pub(super) control: RankControl,
+    pub(super) chips: Chips,
     /// Whether they obey the commands of processing in memory.
     pub(super) key: PimKey,
-    operands: Operands,
+    pub(super) operands: Operands,
     pub(super) sums: Box<dyn SumWay>,
     pub(super) softmax: Box<dyn SoftmaxWay>,
 
     pub(super) record: Record,
     pub(super) wave: Option<RankWave>,
-    watch: Option<Box<dyn UnitWatch>>,
+    pub(super) watch: Option<Box<dyn UnitWatch>>,
     /// When the chips begin to drive the bursts of RD_RESULTs.
     chips_drive: VecDeque<u64>,
     /// A REF of the host has been on the pins in this cycle of the core.
-    refreshed: bool,
+    pub(super) refreshed: bool,
     /// The context and the outputs of the cycle of the core.
     results: RankResults,
 }

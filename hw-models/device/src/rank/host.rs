@@ -5,22 +5,33 @@ use crate::config::Config;
 use crate::options::{Gear, Options};
 use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
 use pimlico_ports::Model;
-use pimlico_units::gear::{Gear1, Gear2, Gear4};
+use pimlico_units::gear::{self, Gear1, Gear2, Gear4};
 use pimlico_units::module::{HostPort, HostPortIn, HostPortOut};
+use std::ops::Range;
+
+/// tCK in which the port has seen what the core shows, and the last command: two of the longest cycles.
+const SETTLES_TCK: u64 = 8;
+/// tCK of the longest cycle of the core.
+const CYCLE_TCK: u64 = 4;
 
 /// A port of any gear.
 trait Steps {
     fn settle(&self, input: &HostPortIn) -> HostPortOut;
     fn step(&mut self, input: &HostPortIn) -> HostPortOut;
+    fn is_quiet(&self) -> bool;
 }
 
-impl<M: Model<In = HostPortIn, Out = HostPortOut>> Steps for M {
+impl<G: gear::Gear> Steps for HostPort<G> {
     fn settle(&self, input: &HostPortIn) -> HostPortOut {
         Model::settle(self, input)
     }
 
     fn step(&mut self, input: &HostPortIn) -> HostPortOut {
         Model::step(self, input)
+    }
+
+    fn is_quiet(&self) -> bool {
+        self.is_quiet()
     }
 }
 
@@ -103,5 +114,26 @@ impl Host {
             let output = self.unit.step(&self.input);
             output.host_dq_valid_o.then_some(output.host_dq_o)
         })
+    }
+
+    /// The host owns the pins, and nothing of its windows is under way.
+    pub fn is_quiet(&self) -> bool {
+        self.unit.is_quiet()
+    }
+
+    /// tCK go by in which the port is quiet and the host's commands are for rows alone. What the port keeps of them is how
+    /// much of tRFC is left, so that it is shown no more of them than it takes for that; REFs ended last at these tCK,
+    /// before them and with them.
+    pub fn pass(&mut self, tck: Range<u64>, [before, ended]: [u64; 2], rfc_tck: u64) {
+        let ref_tck = (ended != before).then(|| ended - rfc_tck);
+        let counts = ref_tck.filter(|_| ended >= tck.end).map_or(0, |ref_tck| tck.end - ref_tck);
+        let counts_down = (before + 1).saturating_sub(tck.start);
+        let shown = SETTLES_TCK.max(counts).max(counts_down);
+        let from_tck = tck.end.saturating_sub(shown).max(tck.start);
+        let from_tck = from_tck - (from_tck - tck.start) % CYCLE_TCK;
+        self.input.host_pins_i = Pins::NONE.encode();
+        for tck in from_tck..tck.end {
+            self.step_tck([None; 2], [None; 2], ref_tck == Some(tck));
+        }
     }
 }

@@ -22,6 +22,7 @@
 //! between them.
 
 mod bank_pus;
+mod bursts;
 mod control;
 mod engine;
 mod front;
@@ -38,6 +39,7 @@ mod wave;
 pub use engine::Rank;
 pub use watch::{UnitInput, UnitWatch};
 
+use crate::bursts::BurstHost;
 use crate::config::Config;
 use crate::dimm::Dimm;
 use crate::dispatch::Made;
@@ -70,6 +72,10 @@ impl Dimm for Rank {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError> {
         self.step_tck(pins, driven, made)
+    }
+
+    fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {
+        self.move_bursts(host)
     }
 
     fn leave_data_out(&mut self) {

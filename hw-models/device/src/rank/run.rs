@@ -62,7 +62,7 @@ impl Rank {
     }
 
     /// What the host's port sees of a cycle of the core in which no program has the pins.
-    fn shown_as_memory(&self) -> Shown {
+    pub(super) fn shown_as_memory(&self) -> Shown {
         let (status, overflow) = self.front.status();
         // The fault stands until the next run starts.
         Shown { status, overflow, fault: self.shown.fault, ..Shown::default() }

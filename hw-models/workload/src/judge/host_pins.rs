@@ -81,12 +81,17 @@ impl HostLog {
             let Some(Burst { from_tck, beats }) = take(&mut self.bursts[side], at_tck, pair) else {
                 continue;
             };
-            let found = match side {
-                0 => self.checker.write_data(from_tck, beats),
-                _ => self.checker.read_data(from_tck, beats),
-            };
-            self.add(found);
+            self.burst(from_tck, beats, side == 1);
         }
+    }
+
+    /// A burst on the host's data bus, which the module drives if it is `read`.
+    pub fn burst(&mut self, from_tck: u64, beats: Beats, read: bool) {
+        let found = match read {
+            false => self.checker.write_data(from_tck, beats),
+            true => self.checker.read_data(from_tck, beats),
+        };
+        self.add(found);
     }
 
     /// What was found until `at_tck`.

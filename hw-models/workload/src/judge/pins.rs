@@ -4,6 +4,7 @@
 
 use super::Findings;
 use super::host_pins::{HostFound, HostLog};
+use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing};
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
@@ -128,6 +129,16 @@ impl PinWatch for PinLog {
     fn host_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
         if let Some(host) = &mut self.0.borrow_mut().host {
             host.data(at_tck, driven, seen);
+        }
+    }
+
+    fn wants_beats(&self) -> bool {
+        false
+    }
+
+    fn host_burst(&mut self, from_tck: u64, beats: &Beats, read: bool) {
+        if let Some(host) = &mut self.0.borrow_mut().host {
+            host.burst(from_tck, *beats, read);
         }
     }
 

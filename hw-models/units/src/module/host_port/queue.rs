@@ -40,6 +40,11 @@ impl Receiver {
         self.complete.as_ref()
     }
 
+    /// No burst is on its way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.messages == 0 && self.operands == 0 && self.complete.is_none()
+    }
+
     /// The end of a beat.
     pub(super) fn take(&mut self, beat: Beat) {
         self.beats.copy_within(1.., 0);
@@ -106,6 +111,11 @@ impl Queue {
     /// The burst at the head.
     pub(super) fn head(&self) -> Option<&Entry> {
         self.has_head.then(|| &self.entries[self.oldest])
+    }
+
+    /// It holds no burst.
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
     }
 
     /// A START is in the queue.

@@ -29,6 +29,11 @@ impl Reader {
         Self { asked: [None; Self::LONGEST], now: 0, read: None, driven: None, over: 0 }
     }
 
+    /// Nothing is to be read, and nothing on the bus.
+    pub(super) fn is_idle(&self) -> bool {
+        self.read.is_none() && self.driven.is_none() && self.asked.iter().all(Option::is_none)
+    }
+
     /// The window that is read in this tCK.
     pub(super) fn window(&self) -> Option<Window> {
         self.asked[self.now]

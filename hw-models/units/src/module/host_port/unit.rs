@@ -113,6 +113,18 @@ impl<G: Gear> Model for HostPort<G> {
 }
 
 impl<G: Gear> HostPort<G> {
+    /// The host owns the pins, and nothing of its windows is under way: commands to other rows change nothing then but
+    /// what is left of tRFC.
+    pub fn is_quiet(&self) -> bool {
+        self.owner.state() == State::Host
+            && self.windows.are_closed()
+            && self.receiver.is_idle()
+            && self.queue.is_empty()
+            && self.reader.is_idle()
+            && !self.contexts.packs()
+            && !self.outputs.packs()
+    }
+
     /// This beat is the second of its tCK.
     fn is_second(&self) -> bool {
         self.beat % 2 == 1

@@ -47,6 +47,12 @@ impl Windows {
         self.window(PinCommand::Rd)
     }
 
+    /// No window is open, nor is one being opened.
+    pub(super) fn are_closed(&self) -> bool {
+        let opens = self.command.command == PinCommand::Act && self.command.row == ROW;
+        !opens && self.open == [false; BANKS]
+    }
+
     fn window(&self, command: PinCommand) -> Option<Window> {
         let is_of_window = self.command.command == command && self.open[self.command.bank()];
         is_of_window.then(|| Window::of(&self.command))
