@@ -133,7 +133,7 @@ impl Rank {
     /// Tells of the bursts that are over by then.
     fn tell_bursts(&mut self, until_tck: u64, moving: &mut Moving) {
         while let Some(burst) =
-            moving.on_host_bus.pop_front_if(|burst| burst.last_tck() < until_tck)
+            pop_front_if(&mut moving.on_host_bus, |burst| burst.last_tck() < until_tck)
         {
             self.tell_chips(burst.last_tck(), moving);
             self.record.host_burst(burst.from_tck, &burst.beats, burst.read);
@@ -143,8 +143,8 @@ impl Rank {
 
     /// Tells of the bursts on the chips' data bus that are over when a tCK begins.
     fn tell_chips(&mut self, tck: u64, moving: &mut Moving) {
-        let is_over = |burst: &mut (u64, BusDriver)| burst.0 + BURST_TCK <= tck;
-        while let Some((from_tck, driver)) = moving.on_chip_bus.pop_front_if(is_over) {
+        let is_over = |burst: &(u64, BusDriver)| burst.0 + BURST_TCK <= tck;
+        while let Some((from_tck, driver)) = pop_front_if(&mut moving.on_chip_bus, is_over) {
             self.record.whole_burst(from_tck, driver);
         }
     }
@@ -159,7 +159,7 @@ impl Rank {
             *(if burst.read { &mut seen } else { &mut driven }) = pair;
         }
         self.record.channel_data(tck, driven, seen);
-        moving.on_host_bus.pop_front_if(|burst| burst.last_tck() <= tck);
+        pop_front_if(&mut moving.on_host_bus, |burst| burst.last_tck() <= tck);
     }
 
     /// Nothing is under way in the rank, and nobody watches its units.
@@ -216,4 +216,9 @@ impl Moving {
         let from_tck = chips_tck + RELAYOUT_TCK;
         self.on_host_bus.push_back(OnHostBus { from_tck, beats: *beats, read: true });
     }
+}
+
+/// The first of a queue, if it is one of these.
+fn pop_front_if<T>(queue: &mut VecDeque<T>, is: impl FnOnce(&T) -> bool) -> Option<T> {
+    if queue.front().is_some_and(is) { queue.pop_front() } else { None }
 }
