@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The structs and enums of the models are checked against the RTL's package, and a unit's ports and probed registers
-//! against its declaration; the binding moves all of them at once. What is made stands in a [`cache`] under a digest of
+//! against its declaration; the binding moves all of them at once. What is made stands in a cache under a digest of
 //! all that it was made from, so that every program and every checkout with the same RTL shares it.
 
 mod binding;
