@@ -9,12 +9,14 @@
 //! ```
 
 use super::back_end::BackEnd;
-use super::units::MULTIPLIERS;
 use pimlico_ports::{Instances, Mismatch, U};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::{Gear2, Gear4, Lanes8, Lanes16, Width};
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
+
+/// Scores of a chunk: the widest that the unit may be.
+pub const CHUNK: usize = 16;
 
 /// A unit: weights are normalised before they are used.
 type Unit<G> = SoftmaxUnit<Binary16, false, G>;
@@ -24,7 +26,7 @@ pub const RTL_LANES: usize = 2;
 
 /// Whether a softmax unit can have so many lanes: at most a word of the GPR, which is the chunk that has one maximum.
 pub fn may_have_lanes(lanes: usize) -> bool {
-    lanes.is_power_of_two() && (RTL_LANES..=MULTIPLIERS).contains(&lanes)
+    lanes.is_power_of_two() && (RTL_LANES..=CHUNK).contains(&lanes)
 }
 
 /// A unit with the lanes that an option asks for: of two and of four there is RTL. Whatever they are, the unit takes
@@ -81,7 +83,7 @@ impl SoftmaxUnits {
 }
 
 /// Elements of all lanes that there can be, of which those of the unit count.
-type Lanes = [u16; MULTIPLIERS];
+type Lanes = [u16; CHUNK];
 
 /// What a unit of any width is given in a cycle.
 #[derive(Default)]
@@ -184,7 +186,7 @@ pub struct Weighed {
     /// The weigh is taken.
     pub weigh_taken: bool,
     /// Weights come out: of as many lanes as the unit has.
-    pub weights: Option<[u16; MULTIPLIERS]>,
+    pub weights: Option<[u16; CHUNK]>,
 }
 
 /// The softmax unit with its buffer.

@@ -2,7 +2,7 @@
 //! What executes the units of a module, and how it works.
 
 use super::back_end::{BackEnd, ModelBackEnd};
-use super::softmax::{RTL_LANES, SoftmaxUnits};
+use super::softmax::{CHUNK, RTL_LANES, SoftmaxUnits};
 use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
 use pimlico_ports::{Instances, Mismatch};
@@ -20,6 +20,9 @@ pub const EPU_CYCLES: u64 = 2;
 
 /// Multipliers of a PU: elements of a column.
 pub const MULTIPLIERS: usize = 16;
+
+// A chunk of softmax is a word of the GPR, which is one of the global buffers.
+const _: () = assert!(MULTIPLIERS == CHUNK);
 
 /// Banks, and so PUs, of a channel.
 pub const BANKS: usize = 16;

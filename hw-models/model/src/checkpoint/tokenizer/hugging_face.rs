@@ -7,6 +7,7 @@ use super::super::Malformed;
 use super::super::config::{Keys, of_type, short, text_of};
 use super::super::json::{self, Once, cut};
 use super::EncodeError;
+use super::guard::guarded;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -113,10 +114,12 @@ impl HuggingFaceTokenizer {
     /// Reads the text of a `tokenizer.json` for a model of so many tokens. It may have fewer: models pad
     /// their vocabularies.
     pub fn read(text: &[u8], special: &SpecialTokens, vocab: usize) -> Result<Self, Malformed> {
-        // The crate panics at what is no JSON, and numbers added tokens for itself.
+        // The crate numbers added tokens for itself.
         let file: File = json::read(text)?;
-        let mut tokenizer = tokenizers::Tokenizer::from_bytes(text).map_err(|error| {
-            let found = cut(&error.to_string().replace('\n', " "), 200);
+        let read = guarded(|| tokenizers::Tokenizer::from_bytes(text));
+        let read = read.and_then(|read| read.map_err(|error| error.to_string()));
+        let mut tokenizer = read.map_err(|error| {
+            let found = cut(&error.replace('\n', " "), 200);
             Malformed::new("tokenizer", found, "one that the crate tokenizers reads")
         })?;
         for Added { id, content } in file.added_tokens {
@@ -160,10 +163,10 @@ impl HuggingFaceTokenizer {
     /// The tokens of a text, with those that `tokenizer.json` puts around it. Where it puts none before
     /// it, a text begins with the token that begins one if `add_bos_token` says so, or if it is empty.
     pub fn encode(&self, text: &str) -> Result<Vec<usize>, EncodeError> {
-        let encoding = self
-            .tokenizer
-            .encode(text, true)
-            .map_err(|error| EncodeError::Other(cut(&error.to_string().replace('\n', " "), 200)))?;
+        let encoded = guarded(|| self.tokenizer.encode(text, true));
+        let encoded = encoded.and_then(|encoded| encoded.map_err(|error| error.to_string()));
+        let encoding =
+            encoded.map_err(|error| EncodeError::Other(cut(&error.replace('\n', " "), 200)))?;
         let mut tokens: Vec<_> = encoding.get_ids().iter().map(|&token| token as usize).collect();
         let first = tokens.first().copied();
         if (self.adds_begin || first.is_none()) && first != self.begin {
@@ -176,7 +179,8 @@ impl HuggingFaceTokenizer {
     /// none.
     pub fn decode(&self, tokens: &[usize]) -> String {
         let tokens: Vec<_> = tokens.iter().filter_map(|&token| token.try_into().ok()).collect();
-        self.tokenizer.decode(&tokens, true).unwrap_or_else(|_| "\u{FFFD}".to_owned())
+        let decoded = guarded(|| self.tokenizer.decode(&tokens, true).ok()).ok().flatten();
+        decoded.unwrap_or_else(|| "\u{FFFD}".to_owned())
     }
 }
 
@@ -284,6 +288,26 @@ mod tests {
     }
 
     /// Files with some characters changed.
+    #[test]
+    fn what_the_crate_panics_at_is_refused() {
+        let template = r#""post_processor": {"type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "<other>", "type_id": 0}},
+                {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [0], "tokens": ["<s>"]}}}"#;
+        let unlisted = SMALL.replace(r#""post_processor": null"#, template);
+        let key = r#""add_prefix_space": true"#;
+        let surrogate = SMALL.replace(key, r#""add_prefix\ud800": true"#);
+        let at = SMALL.find(key).expect("the decoder's") + 4;
+        let mut no_text = SMALL.as_bytes().to_vec();
+        no_text[at] = 0xFF;
+        for text in [unlisted.as_bytes(), surrogate.as_bytes(), &no_text] {
+            let read = HuggingFaceTokenizer::read(text, &SpecialTokens::default(), 8);
+            let refused = read.expect_err("refused").to_string();
+            assert!(refused.ends_with("expected one that the crate tokenizers reads"), "{refused}");
+        }
+    }
+
     #[test]
     fn malformed_files_do_no_harm() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

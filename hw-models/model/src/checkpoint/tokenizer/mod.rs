@@ -5,6 +5,8 @@
 //! * `hugging_face`: `tokenizer.json` of Hugging Face, with the feature `hf-tokenizers`.
 
 #[cfg(feature = "hf-tokenizers")]
+mod guard;
+#[cfg(feature = "hf-tokenizers")]
 pub mod hugging_face;
 pub mod llama2c;
 
