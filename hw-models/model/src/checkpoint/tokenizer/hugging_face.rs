@@ -134,6 +134,12 @@ impl HuggingFaceTokenizer {
         let untruncated = tokenizer.with_truncation(None);
         untruncated.map_err(|e| Malformed::new("truncation", e.to_string(), "none"))?;
 
+        // A template may name a special token that there is not.
+        let tried = guarded(|| tokenizer.encode("", true).map_err(|error| error.to_string()));
+        tried.and_then(|tried| tried).map_err(|error| {
+            Malformed::new("post_processor", cut(&error, 200), "one that the crate tokenizers runs")
+        })?;
+
         let last = tokenizer.get_vocab(true).into_iter().max_by_key(|(_, token)| *token);
         let Some((text, last)) = last else {
             return Err(Malformed::new("model.vocab", "no token", "one or more"));
@@ -301,10 +307,15 @@ mod tests {
         let at = SMALL.find(key).expect("the decoder's") + 4;
         let mut no_text = SMALL.as_bytes().to_vec();
         no_text[at] = 0xFF;
-        for text in [unlisted.as_bytes(), surrogate.as_bytes(), &no_text] {
+        for (text, place) in [
+            (unlisted.as_bytes(), "post_processor: "),
+            (surrogate.as_bytes(), "tokenizer: "),
+            (&no_text, "tokenizer: "),
+        ] {
             let read = HuggingFaceTokenizer::read(text, &SpecialTokens::default(), 8);
             let refused = read.expect_err("refused").to_string();
-            assert!(refused.ends_with("expected one that the crate tokenizers reads"), "{refused}");
+            assert!(refused.starts_with(place), "{refused}");
+            assert!(refused.contains("expected one that the crate tokenizers r"), "{refused}");
         }
     }
 
