@@ -28,17 +28,7 @@ use crate::exact;
 use crate::format::Format;
 use crate::real;
 
-/// Attention of one query over all tokens of a head.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Attention<T = f64> {
-    /// Per token, the dot product of query and key, as it is: *not* scaled.
-    pub scores: Vec<T>,
-    /// Per token, the softmax of the scaled scores. They sum to 1, unless they are NaN.
-    pub weights: Vec<T>,
-    /// Per element of the head's dimension, the weighted sum of the values. Empty if there is no
-    /// token.
-    pub context: Vec<T>,
-}
+pub use crate::real::Attention;
 
 /// Attention of the query `q` over the tokens whose keys and values are the rows of `k` and `v`.
 ///

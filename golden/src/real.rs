@@ -8,7 +8,6 @@
 //!
 //! Sums are taken in the order of the index.
 
-use crate::attention::Attention;
 use num_traits::{Float, Num};
 use std::iter::Sum;
 
@@ -58,6 +57,18 @@ where
         }
     }
     sums
+}
+
+/// Attention of one query over all tokens of a head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attention<T = f64> {
+    /// Per token, the dot product of query and key, as it is: *not* scaled.
+    pub scores: Vec<T>,
+    /// Per token, the softmax of the scaled scores. They sum to 1, unless they are NaN.
+    pub weights: Vec<T>,
+    /// Per element of the head's dimension, the weighted sum of the values. Empty if there is no
+    /// token.
+    pub context: Vec<T>,
 }
 
 /// Attention of the query `q` over tokens, whose keys and values are rows: as in

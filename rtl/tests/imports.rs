@@ -142,6 +142,12 @@ fn faults(sources: &Sources, order: &[String], within: bool) -> Vec<String> {
             graph.insert(module.clone(), named);
         }
     }
+    faults.extend(circle(graph));
+    faults
+}
+
+/// What is in a circle of a graph, or above one.
+fn circle(mut graph: BTreeMap<Module, BTreeSet<Module>>) -> Option<String> {
     // What imports from nothing that is left is no part of a circle.
     while let Some(leaf) = graph
         .iter()
@@ -150,11 +156,21 @@ fn faults(sources: &Sources, order: &[String], within: bool) -> Vec<String> {
     {
         graph.remove(&leaf);
     }
-    if !graph.is_empty() {
-        let circle: Vec<_> = graph.keys().map(name).collect();
-        faults.push(format!("in or above a circle: {}", circle.join(", ")));
+    let names: Vec<_> = graph.keys().map(|module| module.join("::")).collect();
+    (!names.is_empty()).then(|| format!("in or above a circle: {}", names.join(", ")))
+}
+
+/// Which of the modules of `lib.rs`, each with what is below it, import from which others.
+fn between(sources: &Sources) -> BTreeMap<Module, BTreeSet<Module>> {
+    let top = |module: &Module| module[..1].to_vec();
+    let mut graph: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for module in sources.keys().filter(|module| !module.is_empty()) {
+        let others = named(module, sources);
+        let others = others.iter().filter(|other| !other.is_empty()).map(top);
+        let own = top(module);
+        graph.entry(own.clone()).or_default().extend(others.filter(|other| *other != own));
     }
-    faults
+    graph
 }
 
 /// The first column of the table of modules in the documentation of `lib.rs`.
@@ -163,6 +179,17 @@ fn documented(lib: &str) -> Vec<String> {
     let names = rows.filter_map(|row| row.split(" |").next());
     let is_name = |name: &&str| name.contains('`');
     names.filter(is_name).map(|name| name.replace(['`', '[', ']'], "")).collect()
+}
+
+#[test]
+fn no_module_reaches_itself_by_way_of_others() {
+    let root = Path::new(pimlico_rtl::FOLDER).parent().expect("the repository");
+    for package in ["golden", "hw-models/dpa", "hw-models/model", "hw-models/ports"] {
+        let mut sources = Sources::new();
+        read(&root.join(package).join("src"), &Module::new(), &mut sources);
+        assert!(sources.len() > 5, "{package}");
+        assert_eq!(circle(between(&sources)), None, "{package}");
+    }
 }
 
 #[test]
