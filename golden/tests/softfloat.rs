@@ -88,14 +88,14 @@ fn conversions() {
 /// All 2^32 pairs of binary16 operands:
 /// `cargo test --release -p pimlico-golden --test softfloat -- --ignored`.
 #[test]
-#[ignore = "takes five minutes on two cores"]
+#[ignore = "takes five minutes on two cores: scripts/prove"]
 fn binary16_exhaustive() {
     exhaustive(Format::BINARY16);
 }
 
 /// All 2^32 pairs of bfloat16 operands, as above.
 #[test]
-#[ignore = "takes five minutes on two cores"]
+#[ignore = "takes five minutes on two cores: scripts/prove"]
 fn bfloat16_exhaustive() {
     exhaustive(Format::BFLOAT16);
 }

@@ -127,7 +127,7 @@ fn no_changed_program_passes_with_wrong_results() {
 }
 
 #[test]
-#[ignore = "minutes"]
+#[ignore = "minutes: scripts/prove"]
 fn none_of_many_changed_programs_passes_with_wrong_results() {
     check(30_000, 2);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Bits that are tied in a unit, whatever its inputs: they do not count. The one branch that a parameter
-//! makes unreachable, and that Verilator cannot tell, is in `build/coverage.rs`.
+//! makes unreachable, and that Verilator cannot tell, is in `src/build/coverage.rs`.
 
 use std::ops::Range;
 
