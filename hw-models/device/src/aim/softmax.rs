@@ -15,7 +15,7 @@ use pimlico_units::gear::{Gear2, Gear4, Lanes8, Lanes16, Width};
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
 use std::collections::VecDeque;
 
-/// Scores of a chunk: the widest that the unit may be.
+/// Scores that the unit takes as one chunk, and so the most lanes that it may have.
 pub const CHUNK: usize = 16;
 
 /// A unit: weights are normalised before they are used.

@@ -5,10 +5,7 @@
 //! then it takes them again and gives weights, normalised.
 
 use super::epu::SoftmaxRequest;
-use super::softmax::{Scores, Weigh, Weighed};
-
-/// Scores that the softmax unit takes as one chunk.
-const CHUNK: usize = 16;
+use super::softmax::{CHUNK, Scores, Weigh, Weighed};
 
 /// What is done with the scores.
 #[derive(Clone, Copy, PartialEq)]
