@@ -117,6 +117,7 @@ fn what_cannot_be_made_is_refused() {
     let none = format!("there is no module nothing among the sources in {}", path.display());
     for (arguments, said) in [
         ("fp_mul: --module nothing", none.as_str()),
+        ("fp_mul: --stratified --module nothing", none.as_str()),
         ("fp_mul --module my_mul", "--module: expected one unit in one set of parameters"),
         ("fp_mul: --module my_mul --parameter STAGE=1", "not found in the design: STAGE"),
         ("fp_mul: --module my_mul --parameter STAGES=9", "expected 0 or 1, 0 to 3"),

@@ -66,6 +66,19 @@ pub fn is_made(unit: &UnitInfo) -> bool {
     workshop().is_ok_and(|workshop| workshop.has(unit))
 }
 
+/// Makes what all operands of a unit without registers are tried on, if it is not there: of one with two operands several
+/// lanes. Its ports are those of [`prepare`]. Of other units it makes nothing.
+///
+/// # Errors
+///
+/// Those of [`prepare`].
+pub fn prepare_operands(unit: &UnitInfo) -> Result<(), BuildError> {
+    if unit.parameters.contains(&("STAGES", 0)) {
+        prepare(unit)?;
+    }
+    if lanes::has(unit) { load_lanes(unit).map(drop) } else { Ok(()) }
+}
+
 /// Whether there is the RTL of several lanes of a unit side by side.
 pub(crate) fn has_lanes(unit: &UnitInfo) -> bool {
     lanes::has(unit)

@@ -6,6 +6,7 @@ use super::duts::Dut;
 use crate::failure::Failure;
 use crate::output::{self, Page, grouped};
 use crate::schema::Kind;
+use pimlico_testbenches::build;
 use pimlico_testbenches::exhaustive::{Difference, ExhaustiveOutcome, Operands};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -50,6 +51,7 @@ pub fn compare(arguments: &CosimArguments, duts: Vec<Dut>) -> Result<(), Failure
     let mut outcomes = Vec::new();
     let mut left_out = Vec::new();
     for dut in duts {
+        build::prepare_operands(&dut.bench.unit)?;
         let bar = output::progress(PARTS, &dut.name);
         match (dut.bench.all_operands)(operands, &|part| bar.inc((part * PARTS as f64) as u64)) {
             Some(outcome) => outcomes.push((dut, outcome)),
