@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The gear of the rank's core: how many tCK its cycle has, and so how many elements of each chip it takes in one.
 
-use crate::rank::{Sequencer, SequencerIn, SequencerOut};
 use pimlico_dpa::clock;
-use pimlico_ports::{Model, Signal};
+use pimlico_ports::Signal;
 use std::fmt::Debug;
 
 /// How many lanes a unit has, as a parameter of its type.
@@ -20,8 +19,6 @@ pub trait Gear: Width {
     const GEAR: clock::Gear;
     /// Cycles of a burst on the data bus, of four tCK.
     const BURST: usize = 4 / Self::TCK;
-    /// The sequencer with the distances between bursts that `rtl/rank/result_path.md` gives.
-    type Sequencer<const SCORES: usize>: Model<In = SequencerIn, Out = SequencerOut> + Clone;
 }
 
 /// Makes a width.
@@ -40,7 +37,7 @@ macro_rules! width {
 
 /// Makes a gear.
 macro_rules! gear {
-    ($(#[$doc:meta])* $name:ident, $gear:ident, $tck:literal, $tree_after_context:literal) => {
+    ($(#[$doc:meta])* $name:ident, $gear:ident, $tck:literal) => {
         width! {
             $(#[$doc])*
             $name, $tck
@@ -50,22 +47,21 @@ macro_rules! gear {
 
         impl Gear for $name {
             const GEAR: clock::Gear = clock::Gear::$gear;
-            type Sequencer<const SCORES: usize> = Sequencer<SCORES, 0, 4, $tree_after_context>;
         }
     };
 }
 
 gear! {
     /// A cycle is one tCK.
-    Gear1, One, 1, 11
+    Gear1, One, 1
 }
 gear! {
     /// A cycle is two tCK.
-    Gear2, Two, 2, 9
+    Gear2, Two, 2
 }
 gear! {
     /// A cycle is four tCK.
-    Gear4, Four, 4, 8
+    Gear4, Four, 4
 }
 width! {
     /// Eight lanes: of no gear.

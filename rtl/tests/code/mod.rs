@@ -88,7 +88,7 @@ pub fn read(folder: &Path, module: &Module, sources: &mut Sources) {
         if stem == "tests" {
             continue;
         }
-        if !["mod", "lib"].contains(&stem.as_str()) {
+        if !["mod", "lib", "main"].contains(&stem.as_str()) {
             of.push(stem);
         }
         sources.insert(of, fs::read_to_string(&path).expect("a source"));

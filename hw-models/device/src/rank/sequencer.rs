@@ -6,9 +6,9 @@ use crate::options::{Gear, Options, SumFormat};
 use crate::sizes::SCORE_BUFFER;
 use pimlico_dpa::types::RankEvents;
 use pimlico_ports::{Model, U};
-use pimlico_units::gear::{Gear as Geared, Gear1, Gear2, Gear4};
+use pimlico_units::gear::{Gear1, Gear2, Gear4};
 use pimlico_units::module::DispatcherOut;
-use pimlico_units::rank::{SequencerIn, SequencerOut};
+use pimlico_units::rank::{SequencedGear, SequencerIn, SequencerOut};
 
 /// The largest number of the host's bursts that the sequencer counts.
 const MOST_OPERANDS: usize = 127;
@@ -30,7 +30,7 @@ impl<M: Model<In = SequencerIn, Out = SequencerOut>> Steps for M {
 }
 
 /// That of this gear, reset.
-fn unit<G: Geared>() -> Box<dyn Steps> {
+fn unit<G: SequencedGear>() -> Box<dyn Steps> {
     Box::new(G::Sequencer::<SCORE_BUFFER>::new())
 }
 

@@ -3,9 +3,9 @@
 
 use super::{HostPort, HostPortIn, HostPortOut, PimModule, PimModuleIn, PimModuleOut};
 use crate::arith::Format;
-use crate::gear::{DefaultGear, Gear};
+use crate::gear::DefaultGear;
 use crate::module::SCORE_BUFFER;
-use crate::rank::CommandPathProbe;
+use crate::rank::{CommandPathProbe, SequencedGear};
 use pimlico_dpa::types::{
     Activity, BankSize, Beat, CellWrite, Columns, DramPins, Load, Options, PinCommand, RankEvents,
     RankResults, Timing,
@@ -85,13 +85,13 @@ pub struct PimDimm<
     A: Format,
     const LATE: bool,
     const SCORES: usize = SCORE_BUFFER,
-    G: Gear = DefaultGear,
+    G: SequencedGear = DefaultGear,
 > {
     host: HostPort<G>,
     module: PimModule<A, LATE, SCORES, G>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Unit
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Unit
     for PimDimm<A, LATE, SCORES, G>
 {
     const MODULE: &'static str = "pim_dimm";
@@ -114,7 +114,7 @@ struct Wires {
     module: (PimModuleIn, PimModuleOut),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Model
     for PimDimm<A, LATE, SCORES, G>
 {
     fn new() -> Self {
@@ -142,7 +142,9 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimDimm<A, LATE, SCORES, G> {
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>
+    PimDimm<A, LATE, SCORES, G>
+{
     /// What stands on the wires under `input`. What the host's side asks of the module depends on the host's pins
     /// alone, and what it drives on the host's data bus on what the module drives there.
     fn wires(&self, input: &PimDimmIn) -> Wires {

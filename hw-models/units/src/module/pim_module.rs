@@ -3,8 +3,10 @@
 
 use super::{Dispatcher, DispatcherIn, DispatcherOut};
 use crate::arith::{Binary16, Format, sum_variant};
-use crate::gear::{self, DefaultGear, Gear};
-use crate::rank::{CommandPathProbe, PimRank, PimRankIn, PimRankOut, SequencerIn, SequencerOut};
+use crate::gear::{self, DefaultGear};
+use crate::rank::{
+    CommandPathProbe, PimRank, PimRankIn, PimRankOut, SequencedGear, SequencerIn, SequencerOut,
+};
 use pimlico_dpa::types::{
     Activity, BankSize, Beat, Burst, CellWrite, Columns, DramPins, Fault, Load, Options, Pins,
     RankEvents, RankResults, RunEnd, Start, Status, Timing,
@@ -117,14 +119,14 @@ pub struct PimModule<
     A: Format,
     const LATE: bool,
     const SCORES: usize = SCORE_BUFFER,
-    G: Gear = DefaultGear,
+    G: SequencedGear = DefaultGear,
 > {
     dispatcher: Dispatcher,
     sequencer: G::Sequencer<SCORES>,
     rank: PimRank<A, LATE, SCORES, G>,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Unit
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Unit
     for PimModule<A, LATE, SCORES, G>
 {
     const MODULE: &'static str = "pim_module";
@@ -151,7 +153,7 @@ struct Wires {
     rank: (PimRankIn, PimRankOut),
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Model
     for PimModule<A, LATE, SCORES, G>
 {
     fn new() -> Self {
@@ -187,7 +189,9 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Model
     }
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> PimModule<A, LATE, SCORES, G> {
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>
+    PimModule<A, LATE, SCORES, G>
+{
     /// What stands on the wires under `input`. Requests come from registers; so each part is settled behind
     /// those whose outputs it depends on.
     fn wires(&self, input: &PimModuleIn) -> Wires {

@@ -12,8 +12,8 @@ use pimlico_dpa::types::{Bank, BankSize, Burst, Load, LoadKind, Options, PinComm
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_ports::{Enumerated, Model, U};
 use pimlico_units::arith::Format;
-use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut};
+use pimlico_units::rank::SequencedGear;
 use std::collections::VecDeque;
 
 /// tCK after which a run is left alone: it waits for what does not come.
@@ -137,7 +137,7 @@ impl Host {
     }
 
     /// The inputs until all is done, or of so many tCK.
-    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
         mut self,
         most: usize,
     ) -> Vec<PimDimmIn> {

@@ -10,13 +10,13 @@ use crate::module::pim_module::{is_wide, judge};
 use pimlico_dpa::types::{Fault, PinCommand, Status};
 use pimlico_ports::Model;
 use pimlico_units::arith::Format;
-use pimlico_units::gear::Gear;
 use pimlico_units::module::{
     HostPortIn, HostPortOut, PimDimmIn, PimDimmOut, PimModule, PimModuleIn, PimModuleOut,
 };
+use pimlico_units::rank::SequencedGear;
 
 /// Both, and what they have seen.
-pub(super) struct Judge<A: Format, const LATE: bool, const SCORES: usize, G: Gear> {
+pub(super) struct Judge<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> {
     port: Port,
     module: PimModule<A, LATE, SCORES, G>,
     of_module: judge::Judge,
@@ -25,7 +25,7 @@ pub(super) struct Judge<A: Format, const LATE: bool, const SCORES: usize, G: Gea
     compared: u64,
 }
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Judge<A, LATE, SCORES, G> {
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Judge<A, LATE, SCORES, G> {
     pub fn new(first: &PimDimmIn) -> Self {
         let of_module = module_in(first, &HostPortOut::default());
         Self {

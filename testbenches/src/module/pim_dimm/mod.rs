@@ -16,8 +16,8 @@ use crate::{Bench, OracleError};
 use host::Host;
 use judge::Judge;
 use pimlico_units::arith::Format;
-use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut};
+use pimlico_units::rank::SequencedGear;
 use proptest::collection::vec;
 use proptest::num::u64::ANY;
 use proptest::strategy::{BoxedStrategy, Strategy};
@@ -27,7 +27,7 @@ const EPISODE: usize = 8_000;
 /// Actions of the host in it, at the most.
 const ACTIONS: usize = 8;
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Bench
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Bench
     for PimDimm<A, LATE, SCORES, G>
 {
     fn episodes() -> BoxedStrategy<Vec<PimDimmIn>> {
@@ -55,7 +55,7 @@ impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Bench
 }
 
 /// The judge behind an episode.
-fn judge<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+fn judge<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
     inputs: &[PimDimmIn],
     outputs: &[PimDimmOut],
 ) -> Result<Judge<A, LATE, SCORES, G>, OracleError> {
@@ -77,7 +77,9 @@ mod tests {
     use pimlico_units::gear::{DefaultGear, Gear1, Gear4};
 
     /// Results of runs that `golden` has judged in the model's episodes.
-    fn judged<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(episodes: u64) -> u64 {
+    fn judged<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
+        episodes: u64,
+    ) -> u64 {
         let mut random = Random(11);
         let episode = |number| {
             let seed = random.next();

@@ -16,8 +16,8 @@ use crate::coverage::Bins;
 use crate::{Bench, OracleError};
 use judge::Judge;
 use pimlico_units::arith::{Binary16, Format};
-use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+use pimlico_units::rank::SequencedGear;
 use proptest::collection::vec;
 use proptest::num::u64::ANY;
 use proptest::strategy::{BoxedStrategy, Strategy};
@@ -33,7 +33,7 @@ const NEVER: u64 = (1 << 20) - 1;
 /// cycle in which the head ends, not too late for it, and too late to come before.
 const BEFORE_PREA: [u64; 4] = [2, 3, 3, 4];
 
-impl<A: Format, const LATE: bool, const SCORES: usize, G: Gear> Bench
+impl<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear> Bench
     for PimModule<A, LATE, SCORES, G>
 {
     fn episodes() -> BoxedStrategy<Vec<PimModuleIn>> {
@@ -76,7 +76,7 @@ pub(super) fn is_wide<A: Format>() -> bool {
 }
 
 /// The judge behind an episode.
-fn judge<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+fn judge<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
     inputs: &[PimModuleIn],
     outputs: &[PimModuleOut],
 ) -> Result<Judge, OracleError> {
@@ -99,7 +99,7 @@ mod tests {
     use pimlico_units::gear::{DefaultGear, Gear1, Width as _};
 
     /// An episode with the outputs of the model.
-    fn episode<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+    fn episode<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
         random: &mut Random,
     ) -> (Vec<PimModuleIn>, Vec<PimModuleOut>) {
         let seed = random.next();
@@ -112,7 +112,9 @@ mod tests {
     }
 
     /// What the judge of the model's runs has checked: results, and programs that it took up.
-    fn judged<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(episodes: u64) -> u64 {
+    fn judged<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
+        episodes: u64,
+    ) -> u64 {
         let mut random = Random(9);
         (0..episodes)
             .map(|number| {

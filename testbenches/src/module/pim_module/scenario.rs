@@ -9,8 +9,8 @@ use pimlico_dpa::types::{BankSize, Burst, Load, LoadKind, Options, PinCommand, P
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_ports::{Model, U};
 use pimlico_units::arith::Format;
-use pimlico_units::gear::Gear;
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};
+use pimlico_units::rank::SequencedGear;
 use std::collections::VecDeque;
 
 /// tCK after which a run is left alone: it waits for what does not come.
@@ -202,7 +202,7 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats.
-    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+    pub fn inputs<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
         self,
         beats: usize,
     ) -> Vec<PimModuleIn> {
@@ -211,7 +211,7 @@ impl Scenario {
 
     /// The first tCK, of those of the rank, with the PREA of a head's end that operands come behind, so many
     /// that the bus is in use longer than tRP.
-    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+    pub fn head_end<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
         self,
         beats: usize,
     ) -> Option<u64> {
@@ -234,7 +234,7 @@ impl Scenario {
     }
 
     /// The inputs until all is done, or of so many beats; `see` is shown what is on the pins in each tCK.
-    fn drive<A: Format, const LATE: bool, const SCORES: usize, G: Gear>(
+    fn drive<A: Format, const LATE: bool, const SCORES: usize, G: SequencedGear>(
         mut self,
         beats: usize,
         mut see: impl FnMut(&PimModuleIn, &Pins),

@@ -3,6 +3,7 @@
 
 mod array;
 mod command;
+mod geared;
 mod model;
 mod ports;
 mod queue;
@@ -10,5 +11,6 @@ mod results;
 mod scoreboard;
 mod softmax;
 
+pub use geared::SequencedGear;
 pub use model::Sequencer;
 pub use ports::{SequencerIn, SequencerOut, SequencerProbe};
