@@ -207,6 +207,7 @@ fn imports_run_strictly_down() {
         ("hw-models/device", 20, true),
         ("hw-models/host", 5, false),
         ("hw-models/workload", 20, false),
+        ("hw-models/estimate", 15, false),
     ] {
         let mut sources = Sources::new();
         read(&root.join(package).join("src"), &Module::new(), &mut sources);

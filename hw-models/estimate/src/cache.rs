@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! Results that have been computed before, by the content of all that they come from.
 
-use crate::timing::Macros;
-use crate::yosys::Sizing;
-use crate::{Area, Inverter, Library, UnitSpec, fo4, rtl, timing, yosys};
+use crate::area::Area;
+use crate::hash::Hash;
+use crate::liberty::{Inverter, Library};
+use crate::timing::{self, Macros};
+use crate::unit::UnitSpec;
+use crate::yosys::{self, Sizing};
+use crate::{fo4, rtl};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -60,23 +63,6 @@ impl Cache {
             Ok::<_, std::io::Error>(())
         };
         let _ = keep();
-    }
-}
-
-/// A hash of parts, each with its length.
-#[derive(Default)]
-pub(crate) struct Hash(Sha256);
-
-impl Hash {
-    /// Adds a part.
-    pub(crate) fn add(&mut self, part: &[u8]) {
-        self.0.update((part.len() as u64).to_le_bytes());
-        self.0.update(part);
-    }
-
-    /// The hash in hexadecimal digits.
-    pub(crate) fn name(self) -> String {
-        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
@@ -139,7 +125,7 @@ fn fo4_key(library: &Library, inverter: &Inverter) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NANGATE45_AREAS;
+    use crate::liberty::NANGATE45_AREAS;
     use std::collections::BTreeMap;
 
     fn spec(module: &str, stages: i64) -> UnitSpec {

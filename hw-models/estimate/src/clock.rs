@@ -2,11 +2,10 @@
 //! Which clock of the plan ([`pimlico_dpa::clock`]) every module in the devices has. A module that has no entry
 //! here has no clock: that is an error, not a default.
 
-use crate::UnitSpec;
-use crate::device::{Design, Level};
+use crate::device::{Design, Level, System};
 use crate::hierarchy::Part;
+use crate::unit::UnitSpec;
 pub use pimlico_dpa::clock::{Domain, Gear, Rates};
-use serde::Serialize;
 
 /// Modules of the rank and what drives it. Where one is taken apart, its clock is that of what it has beside
 /// its instances.
@@ -73,31 +72,6 @@ const AIM: [(&str, Domain); 19] = [
     ("softmax_unit", Domain::AimEpu),
     ("tree_pu", Domain::AimColumn),
 ];
-
-/// A system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum System {
-    /// L3's rank, with what drives it.
-    #[serde(rename = "l3")]
-    L3,
-    /// An AiM module, its buffers ping-pong.
-    #[serde(rename = "aim")]
-    Aim,
-    /// An AiM module with single buffers: what the other has not.
-    #[serde(rename = "aim-single")]
-    AimSingle,
-}
-
-impl System {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::L3 => "L3",
-            Self::Aim => "AiM",
-            Self::AimSingle => "AiM, single",
-        }
-    }
-}
 
 /// A unit with its clock.
 #[derive(Clone, Debug, PartialEq)]

@@ -21,10 +21,10 @@
 //! How many banks, chips, channels and instances there are is the RTL's to say. L3's top has one rank and so a
 //! dispatcher for it: a DIMM has one for both.
 
-use crate::clock::System;
 use crate::hierarchy::Part;
 use crate::memory::{Memory, MemoryPorts};
 use pimlico_dpa::clock::Gear;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::{Add, Mul};
 
@@ -32,6 +32,31 @@ use std::ops::{Add, Mul};
 pub const TOP: &str = "pim_dimm";
 /// The module of the RTL that is a hub with its channels of AiMs.
 pub const AIM_TOP: &str = "aim_hub";
+
+/// A system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum System {
+    /// L3's rank, with what drives it.
+    #[serde(rename = "l3")]
+    L3,
+    /// An AiM module, its buffers ping-pong.
+    #[serde(rename = "aim")]
+    Aim,
+    /// An AiM module with single buffers: what the other has not.
+    #[serde(rename = "aim-single")]
+    AimSingle,
+}
+
+impl System {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::L3 => "L3",
+            Self::Aim => "AiM",
+            Self::AimSingle => "AiM, single",
+        }
+    }
+}
 
 /// What is taken apart: a top of the RTL in a set of parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@
 //! takes in FO4 hardly depends on the process, so that it says what the path takes in another. It is a rule,
 //! not an analysis: cells with many transistors in a row and wires do not shrink alike.
 
+use crate::liberty::{Inverter, Library};
 use crate::tools::{ToolError, Tools};
-use crate::{Inverter, Library};
 use std::fmt::Write;
 use std::path::Path;
 

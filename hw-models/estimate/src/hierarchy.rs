@@ -5,8 +5,9 @@
 //! Any other module is one part with all that is in it. So no list says what there is: an instance that the
 //! RTL gets is a part, and only where it should be taken apart has its module to be named here.
 
+use crate::rtl;
 use crate::tools::{ToolError, Tools};
-use crate::{UnitSpec, rtl};
+use crate::unit::UnitSpec;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;

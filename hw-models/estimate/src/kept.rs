@@ -3,12 +3,16 @@
 //! that has not changed: `hierarchy.json`, the parts of the rank at each gear, and what synthesis makes of them
 //! in two libraries, `netlists.json` and `netlists_osu035.json`. `scripts/estimate clock --keep` writes them.
 
-use crate::cache::{Hash, netlist_scripts};
+use crate::area::Area;
+use crate::cache::netlist_scripts;
 use crate::device::Design;
+use crate::hash::Hash;
 use crate::hierarchy::Part;
+use crate::liberty::Library;
 use crate::memory::Memory;
 use crate::rtl::{self, Sources};
-use crate::{Area, DEFAULT_LIBRARY, Library, PYOSYS, SECOND_LIBRARY, UnitSpec};
+use crate::tools::{DEFAULT_LIBRARY, PYOSYS, SECOND_LIBRARY};
+use crate::unit::UnitSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The RTL that is synthesised: that of the tree from which the program was built, or of a folder.
 
-use crate::cache::Hash;
+use crate::hash::Hash;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;

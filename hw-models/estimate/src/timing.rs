@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Static timing analysis of a netlist.
 
+use crate::liberty::Library;
 use crate::memory::{Memory, MemoryPorts, SETUP_FO4};
 use crate::tools::{ToolError, Tools};
-use crate::{Library, UnitSpec};
+use crate::unit::UnitSpec;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Yosys and OpenSTA on this machine.
 
-use crate::Library;
+use crate::liberty::Library;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::unix::process::CommandExt;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Synthesis: from RTL to a netlist of cells, and its area.
 
+use crate::liberty::{FullAdder, Library};
 use crate::memory::{self, FLIP_FLOP_WORDS, Memory, MemoryPorts};
 use crate::tools::{ToolError, Tools};
-use crate::{FullAdder, Library, UnitSpec, hierarchy, rtl};
+use crate::unit::UnitSpec;
+use crate::{hierarchy, rtl};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write;

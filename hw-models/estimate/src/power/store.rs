@@ -3,10 +3,13 @@
 
 use super::stimulus::Stimulus;
 use super::{Options, UnitPower};
-use crate::cache::{Hash, key};
+use crate::cache::key;
+use crate::hash::Hash;
+use crate::liberty::Library;
+use crate::rtl;
 use crate::tools::{ToolError, Tools};
-use crate::yosys::Sizing;
-use crate::{Library, UnitSpec, rtl, yosys};
+use crate::unit::UnitSpec;
+use crate::yosys::{self, Sizing};
 use std::path::{Path, PathBuf};
 
 /// Changes with what is computed from the same netlist and workload.

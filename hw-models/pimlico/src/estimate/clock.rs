@@ -16,7 +16,7 @@ use crate::schema::Kind;
 use clap::Args;
 use pimlico_dpa::clock::Rates;
 use pimlico_estimate::clock::{self, Clocked, Gear};
-use pimlico_estimate::device::{Design, Outside};
+use pimlico_estimate::device::{Design, Outside, System};
 use pimlico_estimate::fo4;
 use pimlico_estimate::kept::{LIBRARIES, NetlistFigures, Netlists};
 use pimlico_estimate::memory::{Memory, SETUP_FO4};
@@ -85,7 +85,7 @@ struct ClockReport {
 
 #[derive(Serialize)]
 struct DramReport {
-    system: clock::System,
+    system: System,
     unit: String,
     #[serde(flatten)]
     slack: Slack,
@@ -93,7 +93,7 @@ struct DramReport {
 
 #[derive(Serialize)]
 struct UnitReport {
-    system: clock::System,
+    system: System,
     unit: String,
     /// In a rank, or in an AiM module.
     count: u64,
@@ -117,7 +117,7 @@ struct InLibrary {
 
 #[derive(Serialize)]
 struct MemoryReport {
-    system: clock::System,
+    system: System,
     unit: String,
     #[serde(flatten)]
     memory: Memory,
@@ -321,10 +321,10 @@ fn report(
 }
 
 /// A unit's or a memory's name with that of its system.
-fn named(system: clock::System, unit: &str) -> String {
+fn named(system: System, unit: &str) -> String {
     match system {
-        clock::System::L3 => unit.to_owned(),
-        clock::System::Aim | clock::System::AimSingle => format!("{unit} of AiM"),
+        System::L3 => unit.to_owned(),
+        System::Aim | System::AimSingle => format!("{unit} of AiM"),
     }
 }
 

@@ -3,8 +3,7 @@
 
 use super::sheet::{self, Sheet};
 use pimlico_estimate::UnitSpec;
-use pimlico_estimate::clock::System;
-use pimlico_estimate::device::{self, Cost, Design, Level, Outside, Total};
+use pimlico_estimate::device::{self, Cost, Design, Level, Outside, System, Total};
 use pimlico_estimate::hierarchy::Part;
 use pimlico_estimate::memory::Memory;
 use pimlico_estimate::paper::{self, lol_pim};
