@@ -208,6 +208,7 @@ fn imports_run_strictly_down() {
         ("hw-models/host", 5, false),
         ("hw-models/workload", 20, false),
         ("hw-models/estimate", 15, false),
+        ("hw-models/pimlico", 20, false),
     ] {
         let mut sources = Sources::new();
         read(&root.join(package).join("src"), &Module::new(), &mut sources);

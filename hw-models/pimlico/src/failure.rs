@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! How a command fails.
 
-use crate::output;
+use crate::plain::{message, plain};
 use pimlico_device::DeviceError;
 use pimlico_workload::error::WorkloadError;
 
@@ -39,8 +39,8 @@ impl Failure {
     /// What standard error is told: what input is wrong in words that are not long, what was found by a check whole.
     pub fn shown(&self) -> String {
         match self {
-            Self::Check(_) => output::plain(&self.to_string()).into_owned(),
-            Self::Input(_) => output::message(&self.to_string()),
+            Self::Check(_) => plain(&self.to_string()).into_owned(),
+            Self::Input(_) => message(&self.to_string()),
         }
     }
 

@@ -3,6 +3,38 @@
 //!
 //! Results go to standard output, progress to standard error. Exit status: 0 all that was checked
 //! held, 1 a check failed, 2 wrong usage or input.
+//!
+//! # Modules
+//!
+//! The modules from the top down. A module imports only from modules below it (`rtl/tests/imports.rs`).
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `usage` | what is wrong with a command line, in one line |
+//! | `commands` | `pimlico commands`: the commands and their arguments, for tools |
+//! | `pages` | `pimlico completions` and `pimlico man` |
+//! | `cosim` | `pimlico cosim`: RTL against model |
+//! | `estimate` | `pimlico estimate`: area, time and power |
+//! | `sweep` | `pimlico sweep`: choices of the design over a range |
+//! | `fp` | `pimlico fp`: single floating-point operations |
+//! | `spd` | `pimlico spd`: the module's SPD image |
+//! | `workloads` | operators as the sweeps and estimates run them |
+//! | `run` | `pimlico run`: an operator on a device |
+//! | `dpa` | `pimlico dpa`: programs of the dispatcher |
+//! | `device` | `pimlico device`: a device, from a file |
+//! | `verilated` | the RTL that a command wants, made before it begins |
+//! | `models` | names of language models |
+//! | `names` | what may have been meant by a name that there is not |
+//! | `output` | what the commands print |
+//! | `files` | files that the commands read and write |
+//! | `failure` | how a command fails |
+//! | `schema` | `pimlico schema`: kinds of JSON documents |
+//! | `gear` | the flag `--gear` |
+//! | `mdq` | the flag `--mdq` |
+//! | `flags` | what the flags of all commands have in common |
+//! | `plain` | text of input on its way to a terminal |
+//! | `stdout` | standard output, whose reader may go away |
+//! | `allocator` | the end of memory |
 
 mod allocator;
 mod commands;
@@ -20,9 +52,11 @@ mod models;
 mod names;
 mod output;
 mod pages;
+mod plain;
 mod run;
 mod schema;
 mod spd;
+mod stdout;
 mod sweep;
 mod usage;
 #[cfg(feature = "rtl")]
@@ -141,7 +175,7 @@ fn main() -> ExitCode {
         Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
-        Command::Schema(arguments) => schema::run(&arguments),
+        Command::Schema(arguments) => output::print(&schema::text(&arguments)),
         Command::Completions(arguments) => pages::completions(&arguments, command()),
         Command::Man(arguments) => pages::man(&arguments, command()),
         Command::Commands => commands::list(&command()),

@@ -3,19 +3,19 @@
 
 pub mod drawing;
 mod page;
-mod plain;
 mod table;
 
 pub use page::{FormatArguments, Page};
-pub use plain::{message, plain};
 pub use table::{Table, table};
 
 use crate::failure::Failure;
+use crate::plain::{message, plain, plain_json};
 use crate::schema::Kind;
+use crate::stdout;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use page::Format;
 use serde::Serialize;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -64,7 +64,7 @@ pub fn invoked(seed: Option<u64>) {
 
 /// Prints to standard output, with control characters escaped. A reader that has gone away is no error.
 pub fn print(text: &str) -> Result<(), Failure> {
-    write(plain(text).as_bytes()).map_err(|error| unwritten(&error))
+    stdout::write(plain(text).as_bytes()).map_err(|error| unwritten(&error))
 }
 
 /// Prints a message to standard error, with control characters escaped and long words cut.
@@ -72,15 +72,9 @@ pub fn complain(text: &str) {
     eprintln!("pimlico: {}", message(text));
 }
 
-/// Writes bytes to standard output. A reader that has gone away is no error.
-pub fn write(bytes: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    read_or_gone(out.write_all(bytes).and_then(|()| out.flush()))
-}
-
 /// What clap has to say on standard output: help, or the version.
 pub fn print_help(help: &clap::Error) -> Result<(), Failure> {
-    read_or_gone(help.print().and_then(|()| io::stdout().flush()))
+    stdout::read_or_gone(help.print().and_then(|()| io::stdout().flush()))
         .map_err(|error| unwritten(&error))
 }
 
@@ -93,13 +87,6 @@ pub fn tell_written(file: &Path, to_stdout: bool, what: &str) -> Result<(), Fail
     print(&format!("{}: {what}\n", file.display()))
 }
 
-fn read_or_gone(written: io::Result<()>) -> io::Result<()> {
-    written.or_else(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error),
-    })
-}
-
 fn unwritten(error: &io::Error) -> Failure {
     Failure::Input(format!("standard output: {error}"))
 }
@@ -108,7 +95,7 @@ fn unwritten(error: &io::Error) -> Failure {
 pub fn print_json(kind: Kind, document: &impl Serialize) -> Result<(), Failure> {
     let document = Document { pimlico: Origin::of(kind), document };
     let text = serde_json::to_string_pretty(&document).expect("reports are plain data");
-    write(plain::plain_json(&format!("{text}\n")).as_bytes()).map_err(|error| unwritten(&error))
+    stdout::write(plain_json(&format!("{text}\n")).as_bytes()).map_err(|error| unwritten(&error))
 }
 
 /// Prints a report, as one document or for people.

@@ -4,8 +4,6 @@
 //! The tests hold every document that they make to its schema, which knows all keys. Of estimates and of `cosim`,
 //! which need tools that are not everywhere, what made the document is described alone.
 
-use crate::failure::Failure;
-use crate::output;
 use clap::{Args, ValueEnum};
 
 /// Arguments of `pimlico schema`.
@@ -83,14 +81,11 @@ impl Kind {
     }
 }
 
-/// Prints a schema, or the kinds.
-pub fn run(arguments: &SchemaArguments) -> Result<(), Failure> {
+/// A schema, or the kinds: what the command prints.
+pub fn text(arguments: &SchemaArguments) -> String {
     match arguments.document {
-        Some(kind) => output::print(kind.schema()),
-        None => {
-            let names = Kind::value_variants().iter().map(|kind| format!("{}\n", kind.name()));
-            output::print(&names.collect::<String>())
-        }
+        Some(kind) => kind.schema().to_owned(),
+        None => Kind::value_variants().iter().map(|kind| format!("{}\n", kind.name())).collect(),
     }
 }
 

@@ -2,8 +2,9 @@
 //! Work by which designs are compared: heads, a matrix, a decoder layer, text.
 
 use crate::failure::Failure;
+use crate::models::find_model;
 use crate::output::grouped;
-use crate::run::{find_model, tiny_job};
+use crate::run::tiny_job;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Address, Config, Mdq, Options, Rank, RankDevice, Ranks, Topology};
 use pimlico_host::attached::Attached;

@@ -3,9 +3,8 @@
 
 use crate::failure::Failure;
 use crate::files::Output;
-use crate::models::model_name;
+use crate::models::{find_model, model_name};
 use crate::output;
-use crate::run::find_model;
 use clap::{Args, ValueEnum};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;

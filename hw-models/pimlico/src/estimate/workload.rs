@@ -4,7 +4,7 @@
 
 use crate::device::of_system;
 use crate::failure::Failure;
-use crate::run::find_model;
+use crate::models::find_model;
 use pimlico_device::aim::RankController as AimController;
 use pimlico_device::aim::{AimOptions, AimUnits, BackEnd, Module, Pu, Word};
 use pimlico_device::gemv::IoBuffers;

@@ -5,6 +5,7 @@ use super::place::{Place, folder_of};
 use super::temporary::{TemporaryFile, lock};
 use super::{WHOLE, Whole};
 use crate::failure::Failure;
+use crate::stdout;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -77,7 +78,7 @@ impl Output {
     /// Writes it: this is all of it.
     pub fn write(self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &self.to {
-            To::Stdout => crate::output::write(bytes),
+            To::Stdout => stdout::write(bytes),
             To::Through(path) => {
                 let file = File::options().append(true).open(path);
                 file.and_then(|mut file| file.write_all(bytes))

@@ -26,7 +26,6 @@ mod shapes;
 mod systems;
 mod text;
 
-pub use crate::models::find_model;
 pub use arguments::{MOST_MODULES, Switch, channels};
 pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;

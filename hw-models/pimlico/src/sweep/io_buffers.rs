@@ -3,9 +3,9 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::models::model_name;
+use crate::models::{find_model, model_name};
 use crate::output::{self, FormatArguments, Page, grouped};
-use crate::run::{MOST_MODULES, Switch, channels, find_model};
+use crate::run::{MOST_MODULES, Switch, channels};
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;

@@ -3,9 +3,8 @@
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
-use crate::models::model_name;
+use crate::models::{find_model, model_name};
 use crate::output::{self, FormatArguments, Page, grouped};
-use crate::run::find_model;
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::SystemKind;
