@@ -209,6 +209,7 @@ fn imports_run_strictly_down() {
         ("hw-models/workload", 20, false),
         ("hw-models/estimate", 15, false),
         ("hw-models/pimlico", 20, false),
+        ("testbenches", 15, false),
     ] {
         let mut sources = Sources::new();
         read(&root.join(package).join("src"), &Module::new(), &mut sources);

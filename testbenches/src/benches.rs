@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! The benches of all units behind one type, so that whoever runs them need not be compiled for each.
 
+use crate::bench::Bench;
+use crate::cosim;
 use crate::coverage::Bins;
 use crate::exhaustive::{self, Operands};
-use crate::{Bench, cosim};
 use pimlico_ports::UnitInfo;
 use pimlico_units::for_each_unit;
 use std::io;

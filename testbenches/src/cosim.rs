@@ -5,9 +5,11 @@
 //! of it follows from the seed. The first episode that fails is shrunk to the shortest and simplest
 //! input that still fails, and the waveforms of that are written.
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, Coverage, points};
+use crate::lockstep::Lockstep;
 use crate::rtl::Window;
-use crate::{Bench, Lockstep, OracleError, Waveforms};
+use crate::watch::Waveforms;
 use pimlico_ports::{InputHistory, Instances, Mismatch, Model};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -2,20 +2,15 @@
 //! All operands of an arithmetic unit: oracle against model against RTL, and against the fast
 //! arithmetic of the device.
 
-use crate::Function;
-use crate::arith::Golden;
 use crate::build;
 use crate::ffi::{LANES, PimlicoLanes};
+use crate::function::Function;
 use pimlico_ports::Unit;
-use pimlico_units::arith::fast::{self, Level};
-use pimlico_units::arith::{
-    Bfloat16, Bfloat16Flush, Binary16, Binary16Flush, Binary32, Binary32Flush, Format, Fp, FpAdd,
-    FpExp, FpMax, FpMul, FpRecip, FpWiden,
-};
+use pimlico_units::arith::Format;
+use pimlico_units::arith::fast::Level;
 use rayon::prelude::*;
 use std::ffi::c_void;
 use std::iter::once;
-use std::ops::{Add, Mul};
 use std::ptr::NonNull;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -39,46 +34,6 @@ pub trait Binary {
 /// An operation of `pimlico_units::arith::fast`.
 pub type FastOperation = fn(Level, &[u16], &[u16], &mut [u16]);
 
-macro_rules! binary {
-    ($unit:ident$([$other:ident: $sort:ty])?, $format:ident, $operation:expr, $reference:ident, $fast:expr) => {
-        impl<const STAGES: usize $(, const $other: $sort)?> Binary for $unit<$format, STAGES $(, $other)?> {
-            type Format = $format;
-            const FAST: Option<FastOperation> = $fast;
-
-            #[inline]
-            fn model(a: u32, b: u32) -> u32 {
-                $operation(Fp::<$format>::from_bits(a), Fp::from_bits(b)).to_bits()
-            }
-
-            fn oracle(a: u32, b: u32) -> u32 {
-                let golden = Golden::of::<$format>();
-                if $format::SUBNORMALS {
-                    pimlico_golden::softfloat::$reference(golden.format, a, b)
-                } else {
-                    golden.$reference(a, b)
-                }
-            }
-        }
-    };
-}
-
-binary!(FpMul[FAST: u8], Binary16, Fp::mul, mul, Some(fast::mul::<Binary16>));
-binary!(FpMul[FAST: u8], Binary16Flush, Fp::mul, mul, Some(fast::mul::<Binary16Flush>));
-binary!(FpMul[FAST: u8], Bfloat16, Fp::mul, mul, None);
-binary!(FpMul[FAST: u8], Bfloat16Flush, Fp::mul, mul, None);
-binary!(FpMul[FAST: u8], Binary32, Fp::mul, mul, None);
-binary!(FpMul[FAST: u8], Binary32Flush, Fp::mul, mul, None);
-binary!(FpAdd[FAST: bool], Binary16, Fp::add, add, Some(fast::add::<Binary16>));
-binary!(FpAdd[FAST: bool], Binary16Flush, Fp::add, add, Some(fast::add::<Binary16Flush>));
-binary!(FpAdd[FAST: bool], Bfloat16, Fp::add, add, None);
-binary!(FpAdd[FAST: bool], Bfloat16Flush, Fp::add, add, None);
-binary!(FpAdd[FAST: bool], Binary32, Fp::add, add, None);
-binary!(FpAdd[FAST: bool], Binary32Flush, Fp::add, add, None);
-binary!(FpMax, Binary16, Fp::max, max, None);
-binary!(FpMax, Binary16Flush, Fp::max, max, None);
-binary!(FpMax, Bfloat16, Fp::max, max, None);
-binary!(FpMax, Bfloat16Flush, Fp::max, max, None);
-
 /// A unit with one 16-bit operand, apart from its pipeline registers.
 pub trait Unary {
     /// The model's result.
@@ -86,36 +41,6 @@ pub trait Unary {
 
     /// What the reference says, if `result` is not good enough for it.
     fn wrong(a: u32, result: u32) -> Option<u32>;
-}
-
-impl<F: Format, const STAGES: usize> Unary for FpExp<F, STAGES> {
-    fn model(a: u32) -> u32 {
-        Fp::<F>::from_bits(a).exp().to_bits()
-    }
-
-    fn wrong(a: u32, result: u32) -> Option<u32> {
-        Golden::of::<F>().wrong_exp::<F>(a, result)
-    }
-}
-
-impl<F: Format, const STAGES: usize> Unary for FpRecip<F, STAGES> {
-    fn model(a: u32) -> u32 {
-        Fp::<F>::from_bits(a).recip().to_bits()
-    }
-
-    fn wrong(a: u32, result: u32) -> Option<u32> {
-        Some(Golden::of::<F>().recip(a)).filter(|expected| *expected != result)
-    }
-}
-
-impl<F: Format, const STAGES: usize> Unary for FpWiden<F, STAGES> {
-    fn model(a: u32) -> u32 {
-        Fp::<F>::from_bits(a).widen::<Binary32>().to_bits()
-    }
-
-    fn wrong(a: u32, result: u32) -> Option<u32> {
-        Some(Golden::of::<F>().widen(a)).filter(|expected| *expected != result)
-    }
 }
 
 /// Which operands are tried. Two are paired each with each; of a single one, all are.
@@ -358,6 +283,7 @@ impl Drop for Lanes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pimlico_units::arith::{Bfloat16, Binary16, FpMul};
 
     /// Rows by an operation on single values.
     fn by(operation: fn(u32, u32) -> u32) -> Subject {

@@ -2,17 +2,33 @@
 //! Lockstep co-simulation: the RTL, through Verilator, against the models of `hw-models`, every
 //! port, every cycle, every bit; and both against the references of `golden`.
 //!
-//! * [`Rtl`]: Verilated instances of a unit, behind the interface that its models have.
-//! * [`build`]: the RTL of a unit, Verilated when it is first wanted.
-//! * [`Lockstep`]: model and RTL together; stops at the first difference.
-//! * [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model.
-//! * [`benches`](benches()): those of all units.
-//! * [`exhaustive`]: all pairs of operands of an arithmetic unit.
-//! * [`cosim`]: long random runs, shrunk and written down when they fail.
-//! * [`coverage`]: how much of a unit they reach.
+//! # Modules
 //!
-//! The benches themselves stand where their units do: [`arith`], [`bank`], [`rank`], [`channel`],
-//! [`module`].
+//! The modules from the top down. A module imports only from modules below it (`rtl/tests/imports.rs`). The benches
+//! stand where their units do.
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `benches` | [`benches()`]: the benches of all units |
+//! | [`cosim`] | long random runs, shrunk and written down when they fail |
+//! | [`module`] | benches of what is on a module |
+//! | [`channel`] | benches of what is in a channel of an AiM |
+//! | [`rank`] | benches of what is in the rank PU |
+//! | [`bank`] | benches of what is at a bank |
+//! | [`arith`] | benches of the arithmetic units |
+//! | `judge` | comparing outputs of up to 64 bits with what is expected |
+//! | `bench` | [`Bench`]: what is to know of a unit for its test: an oracle that is neither RTL nor model |
+//! | [`exhaustive`] | all pairs of operands of an arithmetic unit |
+//! | `function` | [`Function`]: an arithmetic unit's RTL as a function |
+//! | `lockstep` | [`Lockstep`]: model and RTL together; stops at the first difference |
+//! | `watch` | [`Waveforms`]: waveforms of model and RTL, side by side |
+//! | `rtl` | [`Rtl`]: Verilated instances of a unit, behind the interface that its models have |
+//! | `spool` | a file that Verilated code writes |
+//! | [`coverage`] | how much of a unit a run reaches |
+//! | [`build`] | the RTL of a unit, Verilated when it is first wanted |
+//! | `ffi` | the binding of Verilated units as C sees it |
+//! | `due` | what waits for its time in a queue |
+//! | `random` | random numbers for stimulus |
 //!
 //! Without the feature `rtl` this crate is empty: it needs Verilator.
 #![cfg(feature = "rtl")]
@@ -29,6 +45,7 @@ mod due;
 pub mod exhaustive;
 mod ffi;
 mod function;
+mod judge;
 mod lockstep;
 pub mod module;
 mod random;

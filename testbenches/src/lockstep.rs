@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Model and RTL of a unit, step by step together.
 
-use crate::Rtl;
 use crate::coverage::points::Point;
-use crate::rtl::Window;
+use crate::rtl::{Rtl, Window};
 use crate::watch::{Watch, Waveforms};
 use pimlico_ports::wave::Cycle;
 use pimlico_ports::{Bundle, InputHistory, Instances, Mismatch, Model, Open};

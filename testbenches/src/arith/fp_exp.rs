@@ -4,9 +4,9 @@
 
 use super::Golden;
 use super::plan::{CLASSES, class};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
 use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, Fp, FpExp, FpExpIn, FpExpOut};
 
 /// The largest error in ULP, from the table in `rtl/arith/fp_exp.md`.

@@ -3,9 +3,9 @@
 
 use super::plan::{self, CLASSES, class};
 use super::{Golden, binary_oracle};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
 use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpMax, FpMaxIn, FpMaxOut};
 
 impl<F: Format, const STAGES: usize> Bench for FpMax<F, STAGES>

@@ -3,8 +3,8 @@
 
 use super::plan::{self, CLASSES, class};
 use super::{Golden, unary_oracle};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpNarrow, FpNarrowIn, FpNarrowOut};
 
 impl<F: Format, const STAGES: usize> Bench for FpNarrow<F, STAGES> {

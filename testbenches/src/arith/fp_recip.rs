@@ -3,9 +3,9 @@
 
 use super::plan::{CLASSES, class, plan_results};
 use super::{Golden, unary_oracle};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
 use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
 
 impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {

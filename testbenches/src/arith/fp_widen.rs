@@ -3,9 +3,9 @@
 
 use super::plan::{CLASSES, class};
 use super::{Golden, unary_oracle};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
 use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, FpWiden, FpWidenIn, FpWidenOut};
 
 impl<F: Format, const STAGES: usize> Bench for FpWiden<F, STAGES> {

@@ -8,9 +8,10 @@ mod fp_mul;
 mod fp_narrow;
 mod fp_recip;
 mod fp_widen;
+mod functions;
 pub(crate) mod plan;
 
-use crate::OracleError;
+use crate::bench::OracleError;
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
 use pimlico_golden::reduction::Precision;
 use pimlico_units::arith::{Format, Fp};

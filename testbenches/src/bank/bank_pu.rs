@@ -3,8 +3,8 @@
 
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, beats::Follow};
-use crate::{Bench, OracleError};
 use pimlico_units::arith::{Format, Fp};
 use pimlico_units::bank::{BankPu, BankPuIn, BankPuOut, Lanes};
 

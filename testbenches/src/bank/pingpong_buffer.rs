@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `pingpong_buffer`: what is read is what `golden`'s queue of fillings holds.
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_golden::pingpong::Fillings;
 use pimlico_ports::{BitWriter, Signal};
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut};

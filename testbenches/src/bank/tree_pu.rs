@@ -4,9 +4,9 @@
 use super::bank_pu::FLAGS;
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, beats::Follow};
-use crate::rank::judge::equal;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_golden::reduction::{self, Precision};
 use pimlico_units::arith::{Format, Fp};
 use pimlico_units::bank::{TreePu, TreePuIn, TreePuOut};

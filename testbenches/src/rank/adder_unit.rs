@@ -4,8 +4,8 @@
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::precision;
 use crate::bank::bank_pu::MODES;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_units::arith::Format;
 use pimlico_units::gear::Gear;
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut};

@@ -2,9 +2,9 @@
 //! Bench of `burst_source`: bursts leave in the order in which they came, pair by pair.
 
 use super::burst_timer::BURST;
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_ports::{Signal, U, pack};
 use pimlico_units::rank::{BurstSource, BurstSourceIn, BurstSourceOut};
 use std::collections::VecDeque;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `burst_timer`: the burst of each command is where the latency says, and nothing is between.
 
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_units::rank::{BurstTimer, BurstTimerIn, BurstTimerOut};
 
 /// tCK of a burst.

@@ -2,11 +2,11 @@
 //! Bench of `context_queue`: the sums leave one by one, in their order, each in the right format and with
 //! its head.
 
-use super::judge::equal;
 use crate::arith::plan::{SORTS, sort};
 use crate::arith::{Golden, precision};
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_ports::pack;
 use pimlico_units::arith::{Binary16, Format};
 use pimlico_units::gear::Gear;

@@ -5,7 +5,6 @@ mod adder_unit;
 mod burst_source;
 mod burst_timer;
 mod context_queue;
-pub(crate) mod judge;
 mod operand_path;
 mod pim_chip;
 mod plans;

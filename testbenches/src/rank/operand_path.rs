@@ -3,9 +3,9 @@
 //! `golden` says, and what passes in memory mode comes out on the other side two beats later.
 
 use super::burst_timer::BURST;
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, beats::Follow};
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_golden::relayout::Widths;
 use pimlico_units::rank::{OperandPath, OperandPathIn, OperandPathOut};
 use std::collections::VecDeque;

@@ -3,8 +3,8 @@
 //! refresh is asked for as the policy says. That the REFs then come in time is for the test of manager
 //! and controller together.
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_ports::U;
 use pimlico_units::rank::{RefreshManager, RefreshManagerIn, RefreshManagerOut};
 

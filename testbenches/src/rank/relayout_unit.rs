@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Bench of `relayout_unit`: every bit of a group is where `golden` says, and everything else passes.
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::{Bins, beats::Follow};
-use crate::{Bench, OracleError};
 use pimlico_golden::relayout::Widths;
 use pimlico_units::rank::{RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut};
 

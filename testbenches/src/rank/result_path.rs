@@ -2,10 +2,10 @@
 //! Bench of `result_path`: each element goes into the adder unit where its burst says, and each sum is known
 //! by what its burst said.
 
-use super::judge::equal;
 use crate::arith::Golden;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_dpa::types::{LaneSums, Place, Sum, SumKind, TreeSum};
 use pimlico_ports::{U, pack};
 use pimlico_units::arith::{Binary16, Format};

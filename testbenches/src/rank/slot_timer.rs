@@ -2,9 +2,9 @@
 //! Bench of `slot_timer`: a slot begins RL_MAC after each RD_ALL, and five times after it with the end of the
 //! one before.
 
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_units::rank::{SlotTimer, SlotTimerIn, SlotTimerOut};
 
 /// Slots that follow the one of an RD_ALL.

@@ -4,8 +4,8 @@
 
 use super::plans;
 use crate::arith::Golden;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_golden::softmax::{self, CHUNK, FixedSum};
 use pimlico_units::arith::{Format, Fp};
 use pimlico_units::gear::Gear;

@@ -2,9 +2,9 @@
 //! Bench of `weight_path`: each weigh's scores are asked for in order and shown until they are accepted, and
 //! each word has the weights of its scores.
 
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_dpa::types::Weigh;
 use pimlico_ports::{U, pack};
 use pimlico_units::gear::Gear;

@@ -5,9 +5,9 @@
 //! Commands are kept one by one. A filling is the list of its words, a sum the list of its beats; what waits
 //! for what is a distance between two cycles.
 
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::channel::pins::{CL_REG, CWL_GB, TCK, pin, rules};
-use crate::rank::judge::equal;
+use crate::judge::equal;
 use pimlico_dpa::types::{AimCommand, AimKind, BANKS, PinCommand, Pins, Row, Timing};
 use pimlico_golden::format::{Format, Subnormals};
 use pimlico_golden::pins::{Driver, PinChecker};

@@ -10,8 +10,8 @@ mod plan;
 mod program;
 pub(crate) mod scenario;
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use judge::Judge;
 use pimlico_units::channel::{AimChannel, AimChannelIn, AimChannelOut};
 use proptest::collection::vec;

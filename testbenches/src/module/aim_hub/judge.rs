@@ -4,9 +4,9 @@
 
 use super::CHANNELS;
 use super::memories::{Word, before};
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::channel::aim_channel::judge::Judge as Channel;
-use crate::rank::judge::equal;
+use crate::judge::equal;
 use pimlico_dpa::types::{AimCommand, AimKind, Load, LoadKind, PinCommand};
 use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW};
 use pimlico_golden::dispatch::{self, Dispatched, Machine, Request, Run};

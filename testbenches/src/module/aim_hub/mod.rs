@@ -11,8 +11,8 @@ mod memories;
 mod plan;
 mod program;
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use judge::Judge;
 use pimlico_units::module::{AimHub, AimHubIn, AimHubOut};
 use proptest::collection::vec;

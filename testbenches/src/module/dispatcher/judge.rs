@@ -2,7 +2,7 @@
 //! The judge of a dispatcher: every command of a run, and its end, in the cycle in which they are due.
 
 use super::Sizes;
-use crate::OracleError;
+use crate::bench::OracleError;
 use pimlico_dpa::NO_ROW;
 use pimlico_dpa::types::{Load, LoadKind};
 use pimlico_golden::dispatch::{self, Dispatched, Ending, Machine, Request, Run, status};

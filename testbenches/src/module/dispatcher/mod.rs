@@ -10,8 +10,8 @@ mod host;
 mod judge;
 
 use super::plan;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use host::Host;
 use judge::Judge;
 use pimlico_dpa::NO_ROW;

@@ -12,10 +12,10 @@ mod plan;
 mod queue;
 mod results;
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
+use crate::judge::equal;
 use crate::random::Random;
-use crate::rank::judge::equal;
-use crate::{Bench, OracleError};
 use host::Host;
 use judge::Port;
 use module::Module;

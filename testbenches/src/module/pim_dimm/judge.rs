@@ -3,7 +3,7 @@
 //! wires `golden` judges; what the unit shows has to be what these show.
 
 use super::plan;
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::module::host_port::judge::{Event, Owner, Port};
 use crate::module::host_port::same;
 use crate::module::pim_module::{is_wide, judge};

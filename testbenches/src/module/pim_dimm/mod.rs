@@ -10,9 +10,9 @@ mod host;
 mod judge;
 mod plan;
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
 use crate::module::pim_module::is_wide;
-use crate::{Bench, OracleError};
 use host::Host;
 use judge::Judge;
 use pimlico_units::arith::Format;

@@ -5,7 +5,7 @@
 mod bus;
 mod run;
 
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::rank::known_code;
 use bus::{Transfer, rules};
 use pimlico_dpa::types::{Element, Fault, Load, LoadKind, Row, Timing};

@@ -12,8 +12,8 @@ pub(super) mod programs;
 pub(super) mod scenario;
 mod taken;
 
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use judge::Judge;
 use pimlico_units::arith::{Binary16, Format};
 use pimlico_units::module::{PimModule, PimModuleIn, PimModuleOut};

@@ -7,9 +7,9 @@ mod plan;
 mod reference;
 
 use super::burst_timer::BURST;
-use super::judge::equal;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
+use crate::judge::equal;
 use pimlico_dpa::types::{PinCommand, ResultAddress};
 use pimlico_ports::Enumerated;
 use pimlico_units::arith::Format;

@@ -3,7 +3,7 @@
 
 use super::configuration::{Times, configuration};
 use super::{BANK_GROUPS, BANKS, BANKS_PER_GROUP, QUEUE, WRITES_FIRST};
-use crate::OracleError;
+use crate::bench::OracleError;
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Mac, PinCommand, Pins};
 use pimlico_golden::pins::{Driver, Pin, PinChecker};
 use pimlico_ports::U;

@@ -6,8 +6,8 @@ mod configuration;
 mod judge;
 
 use super::plans;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use configuration::configure;
 use judge::Judge;
 use pimlico_dpa::types::ArrayKind;

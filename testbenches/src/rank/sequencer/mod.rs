@@ -7,8 +7,8 @@ mod programs;
 mod surroundings;
 
 use super::plans;
+use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::{Bench, OracleError};
 use pimlico_dpa::Dispatch;
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, BusRequest, Fault, Mac, Sum, SumKind, Weigh};
 use pimlico_golden::sequencer::{

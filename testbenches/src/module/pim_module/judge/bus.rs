@@ -2,7 +2,7 @@
 //! The DRAM's pins by `golden::pins`, and what is on both data buses.
 
 use super::{BURST, Judge, error};
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::due::pop_due;
 use pimlico_dpa::types::{Burst, Cells, Columns, Options, PinCommand, Pins, Timing};
 use pimlico_golden::dispatch::Dispatched;

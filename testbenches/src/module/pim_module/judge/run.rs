@@ -2,7 +2,7 @@
 //! A run of a program, and what was seen of it.
 
 use super::error;
-use crate::OracleError;
+use crate::bench::OracleError;
 use crate::module::pim_module::taken::Taken;
 use pimlico_dpa::types::{Burst, Columns, Fault, Row};
 use pimlico_golden::dispatch::{self, Dispatched};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Comparing outputs of up to 64 bits with what is expected.
 
-use crate::OracleError;
+use crate::bench::OracleError;
 
 /// Compares a port of a cycle.
 pub(crate) fn equal(
