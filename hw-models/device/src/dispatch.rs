@@ -44,6 +44,12 @@ pub enum DispatchError {
          before a close_all or the end, one wr_weights; at most 16 words may wait for theirs"
     )]
     Unpaired,
+    /// The loops of a program make more commands than a run may have.
+    #[error("more than {most} commands")]
+    TooLong {
+        /// How many there may be.
+        most: usize,
+    },
     /// A program beside another, where it is no softmax or the module runs one after the other.
     #[error(
         "a program beside another: the module has room for the softmax of a head alone, if any"

@@ -13,6 +13,16 @@ pub enum DeviceError {
     /// A program was stopped.
     #[error(transparent)]
     Dispatch(#[from] DispatchError),
+    /// A program of a user's own was stopped.
+    #[error("{program}{}", stopped(*word, error))]
+    OwnProgram {
+        /// What it is of.
+        program: &'static str,
+        /// The word at which the dispatcher found a fault, counted from the first of the file.
+        word: Option<usize>,
+        /// Why.
+        error: DispatchError,
+    },
     /// The host has started a program before the key.
     #[error("a program is started, and the chips have not had the key")]
     Locked,
@@ -25,6 +35,14 @@ pub enum DeviceError {
     /// The waveform cannot be written.
     #[error("waveform: {0}")]
     Wave(#[from] std::io::Error),
+}
+
+/// Where and why a program was stopped.
+fn stopped(word: Option<usize>, error: &DispatchError) -> String {
+    match (word, error) {
+        (Some(word), DispatchError::Fault { status, .. }) => format!(", word {word}: {status}"),
+        _ => format!(": {error}"),
+    }
 }
 
 /// What a sequence of requests would break: nothing of it is done.

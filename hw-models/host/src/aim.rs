@@ -2,15 +2,22 @@
 //! The host of a module of AiM channels: programs, rows and T_cur for what operators ask for.
 //!
 //! What the module needs is loaded before an operator starts, and is not counted with it. Where the command buffer has no
-//! room for the program of an operator, that is cut into several, which run one after the other.
+//! room for the program of an operator, that is cut into several, which run one after the other. Programs of a user's own
+//! ([`OwnPrograms`]) take the places of those that are built.
+
+mod own;
+
+pub use own::{MOST_COMMANDS, OwnPrograms, OwnProgramsError, attention_words, product_words};
 
 use crate::driver::{Driver, DriverError, Writes};
 use crate::program::aim::{self as program, Queries, REST_REQUEST};
 use crate::program::{Builder, Program, ProgramError, Template};
+use own::{CONTEXT, PRODUCT, SCORE, SOFTMAX, Words, is_short};
 use pimlico_device::aim::{
     AimDevice, AimHead, AimLayout, AimOptions, AimStart, AimUnits, Elements, Hub, MULTIPLIERS,
     Module, Write,
 };
+use pimlico_device::dispatch::DispatchError;
 use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Sent, SetUp, Statistics};
 use pimlico_dpa::{ENTRIES, Opcode};
 use pimlico_ports::{Instances, Unit};
@@ -66,6 +73,8 @@ pub struct PipedAttention {
 pub struct AimHost {
     device: Box<dyn AimDevice>,
     driver: Driver,
+    /// What runs in place of the programs that would be built.
+    own: Option<OwnPrograms>,
 }
 
 /// What a program runs on.
@@ -82,7 +91,7 @@ struct Run<'a> {
 impl AimHost {
     /// The host of a module that has just been reset.
     pub fn new(device: impl AimDevice + 'static) -> Self {
-        Self { device: Box::new(device), driver: Driver::new() }
+        Self { device: Box::new(device), driver: Driver::new(), own: None }
     }
 
     /// That of the engine.
@@ -124,6 +133,17 @@ impl AimHost {
     /// What the host has written to the dispatcher.
     pub fn driver(&self) -> &Driver {
         &self.driver
+    }
+
+    /// From here on runs programs in place of those that it would build. They are those of the operators that follow; a
+    /// head pipeline takes none.
+    pub fn set_programs(&mut self, programs: OwnPrograms) {
+        self.own = Some(programs);
+    }
+
+    /// Whether it does.
+    pub fn has_own_programs(&self) -> bool {
+        self.own.is_some()
     }
 
     /// From the reset on, data are of no account: see [`AimDevice::leave_data_out`].
@@ -175,7 +195,7 @@ impl AimHost {
         layout: &AimLayout,
         vector: &[u16],
     ) -> Result<(Vec<u16>, Statistics), DeviceError> {
-        let Step { values, statistics } = self.multiply(layout, vector)?;
+        let Step { values, statistics } = self.multiply(PRODUCT, layout, vector)?;
         Ok((values, statistics))
     }
 
@@ -294,13 +314,56 @@ impl AimHost {
         self.device.gpr(place, count).to_vec()
     }
 
+    /// The user's own program of this, if there are programs of theirs.
+    fn own_program(&self, name: &'static str) -> Result<Option<Words>, DeviceError> {
+        let Some(programs) = &self.own else { return Ok(None) };
+        let own = programs.program(name);
+        let own = own.map_err(|error| DeviceError::NoProgram(Box::new(error)))?;
+        Ok(Some(Words::own(own)))
+    }
+
+    /// The user's own program of this, or the one that is built.
+    fn program(
+        &self,
+        name: &'static str,
+        built: impl FnOnce() -> Program,
+    ) -> Result<Words, DeviceError> {
+        match self.own_program(name)? {
+            Some(own) => Ok(own),
+            None => Ok(Words::built(built().words().map_err(no_program)?)),
+        }
+    }
+
+    /// The same of an operator of so many parts. The built one may be several, each of some of them.
+    fn programs(
+        &self,
+        name: &'static str,
+        parts: Range<usize>,
+        built: &dyn Fn(Range<usize>) -> Program,
+    ) -> Result<Vec<(Range<usize>, Words)>, DeviceError> {
+        if let Some(own) = self.own_program(name)? {
+            return Ok(vec![(parts, own)]);
+        }
+        let of_parts = programs(parts, built).map_err(no_program)?;
+        Ok(of_parts.into_iter().map(|(parts, words)| (parts, Words::built(words))).collect())
+    }
+
     /// Runs a program; what is not there is written before.
-    fn run(&mut self, words: &[u64], run: &Run<'_>) -> Result<Statistics, DeviceError> {
+    fn run(&mut self, program: &Words, run: &Run<'_>) -> Result<Statistics, DeviceError> {
         let before = self.driver.writes();
-        let address = self.load(words, run)?;
+        let address = self.load(&program.words, run)?;
         let set_up = set_up(&self.driver.writes().since(&before));
+        let of_program = |error| program.stopped(error, address);
+        if program.own.is_some() {
+            let (buffer, tables) = self.driver.written();
+            if !is_short(&buffer, &tables, REQUEST, address) {
+                let most = MOST_COMMANDS;
+                return Err(of_program(DispatchError::TooLong { most }.into()));
+            }
+        }
         self.device.begin();
-        self.device.run(AimStart { request: REQUEST, address, operands: run.operands })?;
+        let start = AimStart { request: REQUEST, address, operands: run.operands };
+        self.device.run(start).map_err(of_program)?;
         Ok(Statistics { set_up, ..self.device.end() })
     }
 
@@ -313,7 +376,7 @@ impl AimHost {
     }
 
     fn try_load(&mut self, words: &[u64], run: &Run<'_>) -> Result<u16, DriverError> {
-        let Self { device, driver } = self;
+        let Self { device, driver, .. } = self;
         let address = driver.program(&mut **device, words)?;
         driver.tokens(&mut **device, REQUEST, run.tokens as u32)?;
         if run.rest > 0 {
@@ -330,15 +393,26 @@ impl AimHost {
     }
 
     /// A matrix times a vector of the host, with the program of its shape.
-    fn multiply(&mut self, layout: &AimLayout, vector: &[u16]) -> Result<Step, DeviceError> {
+    fn multiply(
+        &mut self,
+        name: &'static str,
+        layout: &AimLayout,
+        vector: &[u16],
+    ) -> Result<Step, DeviceError> {
         assert_eq!(vector.len(), layout.columns, "an element for each column");
         let options = self.device.options();
         let fillings = program::fillings(layout, &options);
         let program = |part: Range<usize>| program::product(layout, &options, &fillings[part]);
+        // A program of a user's own may take the matrix in either order.
+        let again = match self.own {
+            Some(_) if !options.sums_stay(layout.rows) => layout.groups(),
+            _ => 1,
+        };
         let mut statistics = Statistics::default();
-        for (part, words) in programs(0..fillings.len(), &program).map_err(no_program)? {
+        for (part, words) in self.programs(name, 0..fillings.len(), &program)? {
             let operands = program::product_words(layout, &fillings[part]);
             let operands: Vec<_> = operands.map(|word| word_of(vector, word)).collect();
+            let operands = operands.repeat(again);
             let run = Run { layout: Some(layout), operands: &operands, ..Run::default() };
             statistics = statistics.and(self.run(&words, &run)?);
         }
@@ -353,7 +427,7 @@ impl AimHost {
         queries: &Queries,
     ) -> Result<Step, DeviceError> {
         if head.k.tiles() > 1 {
-            return self.multiply(&head.k, query[0]);
+            return self.multiply(SCORE, &head.k, query[0]);
         }
         let statistics = self.run_score(head, query, queries)?;
         Ok(Step { values: self.kept(queries.place, head.context()), statistics })
@@ -386,13 +460,17 @@ impl AimHost {
         assert!(fits, "an element for each of the vectors");
         let options = self.device.options();
         let words = program::query_operands(operands);
+        let fillings = match self.own {
+            Some(_) => head.k.groups(),
+            None => program::score_fillings(head, &options),
+        };
         let run = Run {
             layout: Some(&head.k.whole()),
             tokens: head.context(),
             rest: 0,
-            operands: &words.repeat(program::score_fillings(head, &options)),
+            operands: &words.repeat(fillings),
         };
-        let program = program::score(head, &options, queries).words().map_err(no_program)?;
+        let program = self.program(SCORE, || program::score(head, &options, queries))?;
         self.run(&program, &run)
     }
 
@@ -403,7 +481,7 @@ impl AimHost {
         queries: &Queries,
     ) -> Result<Statistics, DeviceError> {
         self.device.set_scale(scale);
-        let words = program::softmax(queries).words().map_err(no_program)?;
+        let words = self.program(SOFTMAX, || program::softmax(queries))?;
         self.run(&words, &Run { tokens, ..Run::default() })
     }
 
@@ -419,7 +497,7 @@ impl AimHost {
         let program = |parts| program::context(head, &options, queries, tail, parts);
         let mut statistics = Statistics::default();
         let parts = 0..program::context_parts(head, &options, queries);
-        for (_, words) in programs(parts, &program).map_err(no_program)? {
+        for (_, words) in self.programs(CONTEXT, parts, &program)? {
             statistics = statistics.and(self.run(&words, &run)?);
         }
         Ok(statistics)

@@ -10,7 +10,7 @@ use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{DeviceError, Loads, RankDevice};
 use pimlico_dpa::types::LoadKind;
-use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS};
+use pimlico_dpa::{COMMANDS, ENTRIES, NO_ROW, REQUESTS, Request, Tables};
 
 /// Why a request cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -152,6 +152,23 @@ impl Driver {
     /// What was written so far.
     pub fn writes(&self) -> Writes {
         self.writes
+    }
+
+    /// What the dispatcher has of it: the words of the command buffer, and the tables. A request is at its first layer.
+    pub fn written(&self) -> (Vec<u64>, Tables) {
+        let mut buffer = vec![0; self.free_word];
+        for (words, address) in &self.programs {
+            let at = usize::from(*address);
+            buffer[at..at + words.len()].copy_from_slice(words);
+        }
+        let of_slot = |slot: usize| {
+            let segment = self.segments[slot].unwrap_or(0);
+            let (rows, base) = ((segment >> 16) as u16, segment as u16);
+            Request { tokens: self.tokens[slot].unwrap_or(0), base, rows }
+        };
+        let entries = self.table.iter().map(|entry| entry.unwrap_or(NO_ROW)).collect();
+        let requests = std::array::from_fn(of_slot);
+        (buffer, Tables { requests, va2pa: Some(entries) })
     }
 
     /// Sees that a program is in the command buffer. Returns its first word.

@@ -19,8 +19,8 @@
 //! | `fp` | `pimlico fp`: single floating-point operations |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
-//! | `run` | `pimlico run`: an operator on a device |
 //! | `dpa` | `pimlico dpa`: programs of the dispatcher |
+//! | `run` | `pimlico run`: an operator on a device |
 //! | `device` | `pimlico device`: a device, from a file |
 //! | `verilated` | the RTL that a command wants, made before it begins |
 //! | `models` | names of language models |

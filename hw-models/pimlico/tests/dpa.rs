@@ -173,10 +173,15 @@ fn wrong_input_is_refused_in_one_line() {
     assert!(!folder.join("a.bin").exists(), "no partial output");
 }
 
-/// `pimlico run` with a program; its exit status, what it prints and what it complains of.
+/// `pimlico run l3` with a program; its exit status, what it prints and what it complains of.
 fn run(arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
+    run_on("l3", arguments, folder)
+}
+
+/// The same of a system.
+fn run_on(system: &str, arguments: &[&str], folder: &Path) -> (Option<i32>, Value, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
-        .args(["run", "l3"])
+        .args(["run", system])
         .args(arguments)
         .arg("--json")
         .current_dir(folder)
@@ -251,4 +256,130 @@ fn an_operators_program_is_built_and_run() {
         assert!(errors.contains(expected) && errors.lines().count() == 1, "{errors}");
         assert!(!folder.join("x.bin").exists());
     }
+}
+
+#[test]
+fn programs_of_a_module_are_built_and_run() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let build = ["build", "--system", "aim", "--op", "attention", "--channels", "2"];
+    let build = [&build[..], &["--head-dim", "32", "--context-max", "2048"]].concat();
+    let said = succeeds(&[&build[..], &["-o", "a.bin"]].concat(), folder);
+    assert!(said.ends_with("; 1 query head(s) of 32, 2 channels, contexts up to 2048\n"), "{said}");
+    succeeds(&[&build[..], &["--text", "-o", "a.txt"]].concat(), folder);
+    let text = fs::read_to_string(folder.join("a.txt")).expect("written");
+    assert_eq!(text, succeeds(&["disassemble", "a.bin"], folder));
+    assert_eq!(text.lines().filter(|line| *line == "end").count(), 3, "{text}");
+
+    // One file for every context; it is what is built otherwise, on every back end.
+    let job = ["attention", "--head-dim", "32", "--heads", "2", "--channels", "2"];
+    for (context, backend) in [("1", "fast"), ("1500", "fast"), ("40", "model")] {
+        let of = ["--context", context, "--context-max", "2048", "--backend", backend];
+        let job = [&job[..], &of].concat();
+        let (status, own, errors) =
+            run_on("aim", &[&job[..], &["--program", "a.txt"]].concat(), folder);
+        assert_eq!((status, errors.as_str()), (Some(0), ""));
+        assert_eq!((Some(0), own, errors), run_on("aim", &job, folder), "{context}");
+    }
+    let shape = ["--rows", "40", "--cols", "1100", "--channels", "2"];
+    let single = [&shape[..], &["--io-buffers", "single"]].concat();
+    for (shape, backend) in [(&single, "fast"), (&single, "model")] {
+        let build =
+            [&["build", "--system", "aim", "--op", "gemv", "-o", "m.bin"], &shape[..]].concat();
+        succeeds(&build, folder);
+        let job = [&["gemv", "--backend", backend], &shape[..]].concat();
+        let own = run_on("aim", &[&job[..], &["--program", "m.bin"]].concat(), folder);
+        assert_eq!((own.0, own.2.as_str()), (Some(0), ""));
+        assert_eq!(own, run_on("aim", &job, folder));
+    }
+
+    // A fault has its program and its word of the file, on every back end.
+    let context = ["attention", "--head-dim", "32", "--channels", "2", "--context", "90"];
+    let lines: Vec<_> = text.lines().collect();
+    let ends: Vec<_> = (0..lines.len()).filter(|&n| lines[n] == "end").collect();
+    let mut rowless = lines.clone();
+    rowless.insert(ends[1] + 1, "mac_score row=4000 word=1");
+    fs::write(folder.join("rowless.txt"), rowless.join("\n")).expect("writable");
+    // A `}` is no word, and a command whose fields grow is two.
+    let loops = |line: &&&str| line.trim() != "}";
+    let modified = |line: &&&str| line.contains('+');
+    let before = &lines[..=ends[1]];
+    let word = before.iter().filter(loops).count() + before.iter().filter(modified).count();
+    for backend in ["fast", "model"] {
+        let arguments = ["--backend", backend, "--program", "rowless.txt"];
+        let (status, out, errors) = run_on("aim", &[&context[..], &arguments].concat(), folder);
+        assert_eq!((status, out), (Some(1), Value::Null));
+        let expected = format!("pimlico: rowless.txt: context, word {word}: Va2Pa miss: ");
+        assert!(errors.starts_with(&expected) && errors.lines().count() == 1, "{errors} {text}");
+    }
+    // Four loops in each other are counted and not run.
+    let endless = "loop 65536 {\n".repeat(4) + "close_all\n" + &"}\n".repeat(4) + "end\n";
+    fs::write(folder.join("endless.txt"), endless).expect("writable");
+    let job = ["gemv", "--rows", "9", "--cols", "9", "--program", "endless.txt"];
+    let (status, _, errors) = run_on("aim", &job, folder);
+    assert_eq!(status, Some(1));
+    assert_eq!(errors, "pimlico: endless.txt: product: more than 1048576 commands\n");
+
+    // What are no programs of the operator is wrong input.
+    for (file, text) in [
+        ("two.txt", lines[..=ends[1]].join("\n")),
+        ("more.txt", text.clone() + "nop\n"),
+        ("none.txt", String::new()),
+    ] {
+        fs::write(folder.join(file), text).expect("writable");
+    }
+    fs::write(folder.join("odd.bin"), [0; 9]).expect("writable");
+    for (file, expected) in [
+        (
+            "two.txt",
+            "two.txt: 2 words `end`: expected 3, one behind each program: score, softmax, context",
+        ),
+        ("more.txt", "expected the end of the file behind the last `end`"),
+        ("none.txt", "none.txt: 0 words `end`: expected 3"),
+        ("odd.bin", "odd.bin: 9 bytes, expected words of eight bytes each"),
+        ("missing.txt", "missing.txt: No such file"),
+    ] {
+        let (status, out, errors) =
+            run_on("aim", &[&context[..], &["--program", file]].concat(), folder);
+        assert_eq!((status, out), (Some(2), Value::Null), "{errors}");
+        assert!(errors.contains(expected) && errors.lines().count() == 1, "{errors}");
+    }
+    for (options, expected) in [
+        (["--head-pipeline", "on"].as_slice(), "--program: it does not go with --head-pipeline on"),
+        (&["--timing-only"], "--program: it does not go with --timing-only"),
+        (&["--context-max", "80"], "--context-max 80: expected 90 or more"),
+        (&["--context-max", "9999999"], "context of 9999999 tokens"),
+    ] {
+        let arguments = [&context[..], &["--program", "a.txt"], options].concat();
+        let (status, _, errors) = run_on("aim", &arguments, folder);
+        assert_eq!(status, Some(2), "{errors}");
+        assert!(errors.contains(expected) && errors.lines().count() == 1, "{errors}");
+    }
+    for (arguments, expected) in [
+        (&["--op", "gemv"][..], "expected --rows R and --cols C"),
+        (&["--op", "attention", "--rows", "9"], "they go with --op gemv"),
+        (&["--op", "attention", "--context-max", "0"], "context of 0 tokens"),
+        (&["--op", "attention", "--context-max", "9999999"], "hold 1 to 261888"),
+        (&["--op", "attention", "--group", "2"], "it goes with --shared-rows on"),
+        (&["--op", "attention", "--shared-rows", "on", "--group", "0"], "--group 0: expected 1"),
+        (
+            &["--op", "attention", "--shared-rows", "on", "--group", "9", "--context-max", "64"],
+            "the global buffers hold 8 at once",
+        ),
+        (&["--op", "attention", "--passes", "one"], "--passes: it goes with --system l3"),
+        (&["--op", "attention", "--sums", "binary16"], "--sums: it goes with --system l3"),
+        (&["--op", "gemv", "--rows", "9", "--cols", "9", "--static"], "--static: it goes with"),
+        (&["--op", "attention", "--groups", "3"], "--groups 3: expected a number that divides 16"),
+        (&["--op", "attention", "--groups", "0"], "--groups 0: expected a number that divides 16"),
+        (&["--op", "attention", "--device", "ddr4-3200"], "of --system l3, not of aim"),
+        (&["--op", "attention", "--device", "none.toml"], "none.toml: no such file"),
+        (&["--op", "gemv", "--rows", "300000", "--cols", "9"], "elements of the GPR"),
+    ] {
+        let errors =
+            refused(&[&["build", "--system", "aim", "-o", "x.bin"], arguments].concat(), folder);
+        assert!(errors.contains(expected) && errors.lines().count() == 1, "{errors}");
+        assert!(!folder.join("x.bin").exists());
+    }
+    let errors = refused(&["build", "--op", "attention", "--channels", "2", "-o", "x.bin"], folder);
+    assert!(errors.contains("--channels: it goes with --system aim"), "{errors}");
 }

@@ -66,6 +66,18 @@ fn refused(output: &Output) -> String {
     message[0].to_owned()
 }
 
+/// A safetensors file whose header names a tensor once more.
+fn with_a_tensor_twice(file: &[u8]) -> Vec<u8> {
+    let (length, rest) = file.split_first_chunk().expect("a length");
+    let (header, data) = rest.split_at(u64::from_le_bytes(*length) as usize);
+    let header = std::str::from_utf8(header).expect("text").trim_end();
+    let all: serde_json::Value = serde_json::from_str(header).expect("JSON");
+    let (name, tensor) = all.as_object().expect("an object").iter().next_back().expect("a tensor");
+    let inside = header.strip_suffix('}').expect("an object");
+    let header = format!("{inside}, {name:?}: {tensor}}}");
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
 #[test]
 fn shards_decode_as_one_file_does() {
     for (config, tensors) in
@@ -127,6 +139,13 @@ fn what_is_no_model_s_folder_is_refused() {
     let expected =
         format!("{INDEX}: {first}: tensor model.layers.1.input_layernorm.weight: shape [8]");
     assert!(message.contains(&expected), "{message}");
+
+    let message = spoilt(&|folder| {
+        let shard = std::fs::read(folder.join(second)).expect("a shard");
+        write(folder, second, with_a_tensor_twice(&shard));
+    });
+    let expected = format!("{INDEX}: {second}: header: key \"");
+    assert!(message.contains(&expected) && message.contains("\" twice, expected each tensor once"));
 
     let message = spoilt(&|folder| remove(folder, INDEX));
     assert!(message.contains("expected model.safetensors or model.safetensors.index.json in it"));

@@ -8,6 +8,7 @@ use crate::placement::{NoRoom, NoRows};
 use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
+use pimlico_host::aim::OwnProgramsError;
 use pimlico_host::driver::DriverError;
 use pimlico_host::kv_cache::TransferError;
 use pimlico_model::checkpoint::tokenizer::EncodeError;
@@ -38,6 +39,9 @@ pub enum WorkloadError {
     /// A head or a matrix does not fit a module of AiM channels.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Programs of a user's own are not those of the operator.
+    #[error(transparent)]
+    OwnPrograms(#[from] OwnProgramsError),
     /// Decoding text.
     #[error(transparent)]
     Decode(#[from] DecodeError),

@@ -32,12 +32,12 @@ pub enum Summed {
         /// Tokens of V after which the sums of the banks leave; of a program of its own, one of these.
         tokens: Vec<usize>,
     },
-    /// On a module of AiM channels: in parts of so many elements.
+    /// On a module of AiM channels: in parts of so many elements; of a program of its own, of one of these.
     Module {
         /// Elements of K's vectors.
-        score: usize,
+        score: Vec<usize>,
         /// Tokens of V.
-        context: usize,
+        context: Vec<usize>,
     },
 }
 

@@ -141,6 +141,10 @@ pub enum Phase {
     Close,
 }
 
+/// Commands of a program, at the most: more than one for each word, column and result of a bank of 65 536 rows. A program's
+/// loops make up to 2^64, and all of them are kept while it runs.
+const MOST_COMMANDS: usize = 1 << 24;
+
 /// The phases of a request's program, on a module of so many PUs, where the host has so many words. A program that is
 /// wrong anywhere has none.
 pub fn phases(
@@ -152,7 +156,10 @@ pub fn phases(
 ) -> Result<Vec<Phase>, DispatchError> {
     let (mut phases, mut work) = (Vec::new(), Work::default());
     let mut operands = 0;
-    for command in commands {
+    for (number, command) in commands.enumerate() {
+        if number == MOST_COMMANDS {
+            return Err(DispatchError::TooLong { most: MOST_COMMANDS });
+        }
         let it = command.map_err(|ExpandError { status, address }| DispatchError::Fault {
             request,
             status,

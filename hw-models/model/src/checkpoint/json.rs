@@ -15,11 +15,14 @@ const LONGEST: usize = 120;
 pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, Malformed> {
     serde_json::from_slice(text).map_err(|error| {
         let place = format!("line {} column {}", error.line(), error.column());
-        // The error names its place at the end once more.
-        let found = error.to_string();
-        let found = cut(found.split(" at line").next().unwrap_or_default(), LONGEST);
-        Malformed::new(place, format!("no JSON ({found})"), "one object, each key once")
+        Malformed::new(place, format!("no JSON ({})", found(&error)), "one object, each key once")
     })
+}
+
+/// What is wrong, without the place that the error names at its end.
+pub fn found(error: &serde_json::Error) -> String {
+    let found = error.to_string();
+    cut(found.split(" at line").next().unwrap_or_default(), LONGEST)
 }
 
 /// At most so many characters of a text.

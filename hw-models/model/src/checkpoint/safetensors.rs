@@ -4,10 +4,11 @@
 
 use super::config::Config;
 use super::index::{self, Index};
-use super::json::cut;
+use super::json::{self, Once, cut};
 use super::{Checkpoint, Layer, Malformed, held};
 use half::{bf16, f16};
 use safetensors::{Dtype, SafeTensors};
+use serde::de::IgnoredAny;
 use std::collections::HashMap;
 
 /// Reads a file; its shapes have to be those of `config`.
@@ -53,9 +54,16 @@ fn check_shards(tensors: &[SafeTensors], index: &Index) -> Result<(), Malformed>
 }
 
 fn deserialize<'a>(bytes: &'a [u8], place: &str) -> Result<SafeTensors<'a>, Malformed> {
-    SafeTensors::deserialize(bytes).map_err(|error| {
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| {
         Malformed::new(place, cut(&error.to_string(), 200), "that of a safetensors file")
-    })
+    })?;
+    // The crate takes the last of tensors that have one name.
+    let (length, rest) = bytes.split_first_chunk().expect("the length was read");
+    let header = &rest[..u64::from_le_bytes(*length) as usize];
+    match serde_json::from_slice::<Once<IgnoredAny>>(header) {
+        Ok(_) => Ok(tensors),
+        Err(error) => Err(Malformed::new(place, json::found(&error), "each tensor once")),
+    }
 }
 
 fn checkpoint(files: &Files, config: &Config) -> Result<Checkpoint, Malformed> {

@@ -294,7 +294,7 @@ impl Group for Sample {
     }
 }
 
-/// A program of the dispatcher.
+/// Programs of the dispatcher.
 #[derive(Args)]
 #[command(next_help_heading = "Program")]
 pub(super) struct Program {

@@ -143,6 +143,9 @@ fn ended(
             let file = arguments.vcd.as_deref().unwrap_or(Path::new("waveform"));
             Failure::file(file, &error)
         }
+        WorkloadError::OwnPrograms(error) => {
+            Failure::Input(of_program(arguments, error.to_string()))
+        }
         error => match job.failure(error) {
             Failure::Check(why) => Failure::Check(of_program(arguments, why)),
             failure => failure,

@@ -74,6 +74,8 @@ fn wrong_input_is_refused_in_one_line() {
         ("run aim attention --head-dim 0", "head dimension 0"),
         ("run aim attention --context 99999999999", "hold 1 to 261888 of head dimension 128"),
         ("run aim gemv --rows 300000 --cols 4", "elements of the GPR"),
+        ("run aim layer --program x", "unexpected argument '--program' found"),
+        ("run aim attention --context 9 --context-max 8", "--context-max 8: expected 9 or more"),
         ("sweep io-buffers --tp 0", "--tp 0: expected 1 to 1024 modules"),
         ("sweep io-buffers --contexts 0", "context of 0 tokens"),
         ("run l3 gemv --rows 0 --cols 5", "matrix of 0 x 5"),

@@ -12,7 +12,7 @@ use crate::results::{self, Attention, Summed};
 use crate::task::AttentionTask;
 use half::f16;
 use pimlico_device::Statistics;
-use pimlico_device::aim::{AimHead, AimOptions, LayoutError, Word, Write};
+use pimlico_device::aim::{AimHead, AimOptions, GPR, LayoutError, Word, Write};
 use pimlico_host::aim::{AimAttention, AimHost, HeadQuery};
 use pimlico_host::program::aim as program;
 use pimlico_model::data::Head;
@@ -39,14 +39,24 @@ pub fn check_room(
     layouts: &[AimHead],
     queries: usize,
 ) -> Result<(), LayoutError> {
-    let AimOptions { shared_rows, head_pipeline, .. } = module.options();
+    check_queries(&module.options(), module.count(), layouts, queries)
+}
+
+/// The same of a module of so many groups, each of which works like this.
+pub fn check_queries(
+    options: &AimOptions,
+    groups: usize,
+    layouts: &[AimHead],
+    queries: usize,
+) -> Result<(), LayoutError> {
+    let AimOptions { shared_rows, head_pipeline, .. } = *options;
     let most = |of: fn(&AimHead) -> usize| layouts.iter().map(of).max().unwrap_or(0);
     let (room, outputs) = (most(program::room), most(program::outputs));
-    let fits = |what, wanted| match module.gpr() {
+    let fits = |what, wanted| match GPR / groups {
         there if wanted > there => Err(LayoutError::GprQueries { what, wanted, there }),
         _ => Ok(()),
     };
-    let most_elements = module.options().tile();
+    let most_elements = options.tile();
     if let Some(head) = layouts.iter().find(|head| head.k.tiles() > 1)
         && (head_pipeline || shared_rows && queries > 1)
     {
@@ -489,7 +499,11 @@ fn judge_heads(
             let judged = match timing_only {
                 true => HeadJudgement::not_run(1, layout.context(), layout.head_dim()),
                 false => {
-                    let values = values(&options, layout, queries, result);
+                    let summed = match module.has_own_programs() {
+                        true => summed_anyhow(&options, layout, queries),
+                        false => summed(&options, layout, queries),
+                    };
+                    let values = values(summed, result);
                     heads::judge_query(number, 0, head, &values)
                 }
             };
@@ -540,7 +554,8 @@ pub fn judge(
     number: usize,
     result: AimAttention,
 ) -> HeadJudgement {
-    heads::judge_query(number, 0, head, &values(options, layout, head.queries.len(), result))
+    let summed = summed(options, layout, head.queries.len());
+    heads::judge_query(number, 0, head, &values(summed, result))
 }
 
 /// How the sums of a head with so many queries are formed.
@@ -549,19 +564,28 @@ pub fn summed(options: &AimOptions, layout: &AimHead, queries: usize) -> Summed 
     // Queries that share rows take turns in the PUs, tile by tile.
     let takes_turns = options.shared_rows && queries > 1;
     let context = if takes_turns { options.tile() } else { part(layout.head_dim()) };
-    Summed::Module { score: part(layout.context()), context }
+    Summed::Module { score: vec![part(layout.context())], context: vec![context] }
+}
+
+/// The same of a program of one's own, in which the sums of either may leave with each tile, or stay in the PUs.
+fn summed_anyhow(options: &AimOptions, layout: &AimHead, queries: usize) -> Summed {
+    let either = |built: usize| match built {
+        usize::MAX => vec![built, options.tile()],
+        _ => vec![built, usize::MAX],
+    };
+    match summed(options, layout, queries) {
+        Summed::Module { score, context } => {
+            Summed::Module { score: either(score[0]), context: either(context[0]) }
+        }
+        summed => summed,
+    }
 }
 
 /// What a query's attention gave, as that of one head.
-fn values(
-    options: &AimOptions,
-    layout: &AimHead,
-    queries: usize,
-    result: AimAttention,
-) -> Attention {
+fn values(summed: Summed, result: AimAttention) -> Attention {
     let AimAttention { score, softmax, context } = result;
     Attention {
-        summed: vec![summed(options, layout, queries)],
+        summed: vec![summed],
         scores: vec![score.values],
         weights: vec![softmax.values],
         context: vec![context.values],

@@ -17,11 +17,13 @@ use crate::error::WorkloadError;
 use crate::report::{OperatorReport, Together, Verdict};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
 use pimlico_device::{Config, DeviceError, Statistics};
-use pimlico_host::aim::AimHost;
+use pimlico_host::aim::{AimHost, OwnPrograms};
 
 /// The groups of a module.
 pub struct Groups<'a> {
     groups: &'a mut [AimHost],
+    /// Tokens that every head has room for, if it has no more.
+    longest: usize,
 }
 
 /// How the rows of a matrix are dealt out: as many as a group has PUs to a group, the next ones to the next group.
@@ -62,17 +64,32 @@ impl<'a> Groups<'a> {
             (other.config(), other.options()) == (groups[0].config(), groups[0].options())
         };
         assert!(!groups.is_empty() && groups.iter().all(alike), "groups are alike");
-        Self { groups }
+        Self { groups, longest: 0 }
     }
 
     /// All channels in one group.
     pub fn of(module: &'a mut AimHost) -> Self {
-        Self { groups: std::slice::from_mut(module) }
+        Self { groups: std::slice::from_mut(module), longest: 0 }
     }
 
     /// The same groups, for a while.
     pub fn borrowed(&mut self) -> Groups<'_> {
-        Groups { groups: self.groups }
+        Groups { groups: self.groups, longest: self.longest }
+    }
+
+    /// From here on a head has room for so many tokens, or for its own if they are more.
+    pub fn set_longest(&mut self, longest: usize) {
+        self.longest = longest;
+    }
+
+    /// From here on all groups run programs of a user's own.
+    pub fn set_programs(&mut self, programs: &OwnPrograms) {
+        self.groups.iter_mut().for_each(|group| group.set_programs(programs.clone()));
+    }
+
+    /// Whether they do.
+    pub fn has_own_programs(&self) -> bool {
+        self.groups[0].has_own_programs()
     }
 
     /// How many there are.
@@ -175,9 +192,7 @@ impl<'a> Groups<'a> {
         columns: usize,
         first_row: usize,
     ) -> Result<AimLayout, LayoutError> {
-        AimLayout::new(config, &self.module_options(), rows, columns, first_row)?;
-        let rows = self.rows().of_first(rows);
-        AimLayout::new(config, &self.options(), rows, columns, first_row)
+        matrix_in(config, &self.options(), self.count(), (rows, columns), first_row)
     }
 
     /// How the rows of a matrix are dealt out.
@@ -231,9 +246,37 @@ impl<'a> Groups<'a> {
         tokens: usize,
         first_row: usize,
     ) -> Result<AimHead, LayoutError> {
-        let head = AimHead::new(config, &self.options(), head_dim, tokens, first_row)?;
-        in_part(head, self.count())
+        let room = if tokens > 0 { tokens.max(self.longest) } else { tokens };
+        let head = head_in(config, &self.options(), self.count(), (head_dim, room), first_row)?;
+        Ok(head.part(tokens))
     }
+}
+
+/// Lays out a matrix of so many rows and columns in so many groups of channels, each of which works like this: the part of
+/// the first.
+pub fn matrix_in(
+    config: &Config,
+    options: &AimOptions,
+    groups: usize,
+    (rows, columns): (usize, usize),
+    first_row: usize,
+) -> Result<AimLayout, LayoutError> {
+    let module = AimOptions { channels: options.channels * groups, ..*options };
+    AimLayout::new(config, &module, rows, columns, first_row)?;
+    let rows = Rows { pus: options.pus(), groups }.of_first(rows);
+    AimLayout::new(config, options, rows, columns, first_row)
+}
+
+/// Lays out a head of this dimension and so many tokens in one of so many groups of channels, whose part of the GPR has its
+/// scores or weights and its outputs.
+pub fn head_in(
+    config: &Config,
+    options: &AimOptions,
+    groups: usize,
+    (head_dim, tokens): (usize, usize),
+    first_row: usize,
+) -> Result<AimHead, LayoutError> {
+    in_part(AimHead::new(config, options, head_dim, tokens, first_row)?, groups)
 }
 
 /// A head whose attention has room in the part of the GPR that each of so many groups has.

@@ -72,6 +72,9 @@ fn with_data(
     let (vector, mut matrix) = Operands::one_by_one(columns, seed);
     let order = ProductOrder::on_module(&options, rows);
     let mut reference = Reference::of(order, &vector, rows);
+    if module.has_own_programs() {
+        reference = reference.or(Reference::of(order.other_on_module(&options), &vector, rows));
+    }
     module.begin();
     for number in 0..layout.groups() {
         let there = options.pus().min(rows - reference.rows());

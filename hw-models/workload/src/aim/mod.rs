@@ -13,7 +13,7 @@ mod reopened;
 
 pub use reopened::Reopened;
 
-pub use groups::{Groups, idle_note, in_part};
+pub use groups::{Groups, head_in, idle_note, in_part, matrix_in};
 
 use pimlico_device::aim::{MULTIPLIERS, Word};
 

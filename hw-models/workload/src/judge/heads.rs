@@ -79,10 +79,12 @@ pub fn judge_query(number: usize, n: usize, head: &Head, result: &Attention) -> 
     let mut orders = orders(&result.summed[n]).into_iter();
     let first = of_order(orders.next().expect("a head has an order"));
     // A program of one's own may end its sums where that of another shape does.
-    let is_other = |stages: &golden::Stages| stages.context.bits != *context;
-    let stages = match is_other(&first) {
-        true => orders.map(of_order).find(|stages| !is_other(stages)).unwrap_or(first),
-        false => first,
+    let others = |stages: &golden::Stages| {
+        [stages.score.bits != *scores, stages.context.bits != *context].map(u8::from).iter().sum()
+    };
+    let stages = match others(&first) {
+        0u8 => first,
+        _ => [first].into_iter().chain(orders.map(of_order)).min_by_key(others).expect("the first"),
     };
     let of = |result, got: &[u16], stage| judgement(got, &Beside::stage(result, number, stage));
     let parts = [
@@ -117,10 +119,14 @@ fn orders(summed: &Summed) -> Vec<HeadOrder> {
             };
             tokens.iter().map(order).collect()
         }
-        Summed::Module { score, context } => vec![HeadOrder {
-            score: DotOrder::Beats { part: *score },
-            context: ContextOrder::Beats { part: *context },
-            late: false,
-        }],
+        Summed::Module { score, context } => {
+            let order = |(&score, &context): (&usize, &usize)| HeadOrder {
+                score: DotOrder::Beats { part: score },
+                context: ContextOrder::Beats { part: context },
+                late: false,
+            };
+            let of_score = |score| context.iter().map(move |context| (score, context));
+            score.iter().flat_map(of_score).map(order).collect()
+        }
     }
 }

@@ -26,23 +26,41 @@ impl ProductOrder {
         let part = if options.sums_stay(rows) { usize::MAX } else { options.tile() };
         Self(DotOrder::Beats { part })
     }
+
+    /// That of a program of one's own on a module of AiM channels, where it is not that of the operator: sums leave with
+    /// each tile, or stay in the PUs over all of them.
+    pub fn other_on_module(self, options: &AimOptions) -> Self {
+        let stay = self == Self(DotOrder::Beats { part: usize::MAX });
+        Self(DotOrder::Beats { part: if stay { options.tile() } else { usize::MAX } })
+    }
 }
 
 /// What is right, row by row: rows are seen once and need not be kept.
 pub struct Reference {
     vector: Vector,
     expected: Vec<Output>,
+    /// The same in another order, which the results may have as well.
+    other: Option<Box<Self>>,
 }
 
 impl Reference {
     /// Of a matrix of so many rows and a vector.
     pub fn of(order: ProductOrder, vector: &[u16], rows: usize) -> Self {
-        Self { vector: Vector::new(order.0, vector), expected: Vec::with_capacity(rows) }
+        let expected = Vec::with_capacity(rows);
+        Self { vector: Vector::new(order.0, vector), expected, other: None }
+    }
+
+    /// The same, of which all results may have another order as well.
+    pub fn or(self, other: Self) -> Self {
+        Self { other: Some(Box::new(other)), ..self }
     }
 
     /// The next row of the matrix.
     pub fn see(&mut self, row: &[u16]) {
         self.expected.push(self.vector.times(row));
+        if let Some(other) = &mut self.other {
+            other.see(row);
+        }
     }
 
     /// How many rows were seen.
@@ -52,7 +70,14 @@ impl Reference {
 
     /// The results of all rows, beside what is right.
     pub fn beside(self, outputs: Vec<u16>) -> Products {
-        Products { outputs, expected: self.expected }
+        let Self { expected, other, .. } = self;
+        let is_right =
+            |expected: &[Output]| expected.iter().map(|it| it.bits).eq(outputs.iter().copied());
+        let expected = match other {
+            Some(other) if !is_right(&expected) && is_right(&other.expected) => other.expected,
+            _ => expected,
+        };
+        Products { outputs, expected }
     }
 }
 

@@ -2,7 +2,7 @@
 //! A module of AiM channels: operators one after the other, from row 0 of the banks on. Its channels may be in groups, with
 //! a head of attention in each ([`Groups`]).
 
-use super::System;
+use super::{AttentionSetup, System};
 use crate::aim::attention::Piped;
 use crate::aim::{Groups, attention, idle_note, matrix};
 use crate::error::WorkloadError;
@@ -16,13 +16,15 @@ use crate::task::{AttentionTask, Progress, Task, TaskPlan};
 use pimlico_device::aim::{Pu, RTL_LANES};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise};
-use pimlico_host::aim::AimHost;
+use pimlico_host::aim::{AimHost, OwnPrograms, OwnProgramsError};
 
 /// A module, with the checker at its pins.
 pub struct Module<'a> {
     module: Groups<'a>,
     pins: PinLog,
     timing_only: bool,
+    /// The words of the operator's programs, if they are a user's own.
+    programs: Option<Vec<u64>>,
 }
 
 impl<'a> Module<'a> {
@@ -30,7 +32,14 @@ impl<'a> Module<'a> {
     pub fn new(groups: &'a mut [AimHost]) -> Self {
         let mut module = Groups::new(groups);
         let pins = PinLog::of_module(module.first());
-        Self { module, pins, timing_only: false }
+        Self { module, pins, timing_only: false, programs: None }
+    }
+
+    /// With a dispatcher that is set up otherwise: programs of one's own stand one behind the other, as
+    /// [`OwnPrograms`] has them.
+    pub fn with_setup(mut self, setup: AttentionSetup) -> Self {
+        self.module.set_longest(setup.longest.unwrap_or(0));
+        Self { programs: setup.program, ..self }
     }
 
     /// Of K and V heads that are alike one is run, and all without data: the same costs, and no results.
@@ -45,6 +54,19 @@ impl<'a> Module<'a> {
     fn sets_at_once(&self, task: &AttentionTask) -> usize {
         let all = task.kv_heads().div_ceil(self.module.count());
         if self.module.options().head_pipeline { all } else { 1 }
+    }
+
+    /// The user's own programs of a task.
+    fn own_programs(&self, task: &Task) -> Result<Option<OwnPrograms>, OwnProgramsError> {
+        let Some(words) = &self.programs else { return Ok(None) };
+        if self.module.options().head_pipeline {
+            return Err(OwnProgramsError::HeadPipeline);
+        }
+        let words = words.clone();
+        Ok(Some(match task {
+            Task::Matrix(_) => OwnPrograms::of_product(words)?,
+            Task::Attention(_) => OwnPrograms::of_attention(words)?,
+        }))
     }
 
     /// Rows of the banks that a task takes.
@@ -98,6 +120,9 @@ impl System for Module<'_> {
     }
 
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
+        for task in &plan.tasks {
+            self.own_programs(task)?;
+        }
         let mut rows = plan.tasks.iter().map(|task| self.bank_rows(task));
         let rows = rows.try_fold(0u64, |sum, rows| Ok::<_, WorkloadError>(sum + rows?))?;
         let rows = rows.saturating_mul(plan.layers as u64);
@@ -133,6 +158,9 @@ impl System for Module<'_> {
         let (mut elements, mut bank_rows) = (0, 0);
         for task in &plan.tasks {
             bank_rows += self.bank_rows(task)?;
+            if let Some(programs) = self.own_programs(task)? {
+                self.module.set_programs(&programs);
+            }
             match task {
                 Task::Matrix(task) => {
                     let product =

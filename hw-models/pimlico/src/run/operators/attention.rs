@@ -64,6 +64,7 @@ impl Face for Attention {
         "aim attention --model qwen1.5-7b --context 4096 --channels 2",
         "aim attention --model qwen1.5-7b --heads 32 --groups 8 --timing-only",
         "aim attention --io-buffers single --mode-change off",
+        "aim attention --context 700 --context-max 4096 --program attention.bin",
     ];
     type Job = AttentionJob;
     type Report = AttentionReport;

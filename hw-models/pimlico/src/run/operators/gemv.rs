@@ -38,6 +38,7 @@ impl Face for Gemv {
         "l3 gemv --rows 4096 --cols 4096",
         "l3 gemv --rows 64 --cols 40 --channels 2 --io-buffers single",
         "aim gemv --rows 4096 --cols 4096",
+        "aim gemv --rows 64 --cols 40 --program gemv.txt",
     ];
     const EXAMPLE: &'static str = "--rows 4096 --cols 4096";
     type Job = GemvJob;

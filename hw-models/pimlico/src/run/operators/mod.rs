@@ -247,7 +247,8 @@ mod tests {
             assert!(!takes(system, op, lacks), "{system} {op}: {lacks}");
         }
         assert_eq!(with_flag("rows"), ["l3 gemv", "aim gemv"]);
-        assert_eq!(with_flag("context-max"), ["l3 attention"]);
+        assert_eq!(with_flag("context-max"), ["l3 attention", "aim attention"]);
+        assert_eq!(with_flag("program"), ["l3 attention", "l3 gemv", "aim attention", "aim gemv"]);
         assert_eq!(with_flag("seed").len(), SYSTEMS.len() * OPERATORS.len());
     }
 
@@ -269,6 +270,7 @@ mod tests {
             "run aim attention --io-buffers single --mode-change off --channels 3",
             "run aim layer --model llama-3.2-1b --channels 8 --groups 4",
             "run aim attention --softmax-lanes 8 --head-pipeline on",
+            "run aim attention --program x --context 9 --context-max 99 --channels 2",
             "run aim attention --group 4 --heads 4 --shared-rows on",
             "run aim gemv --rows 9 --cols 9 --faw-banks 4",
             "run aim gemv --rows 9 --cols 9 --io-buffers single --pu-clocks 1",

@@ -56,7 +56,8 @@ pub(super) struct Aim {
 impl Face for Aim {
     const KIND: SystemKind = SystemKind::Aim;
     const ABOUT: &'static str = "LoL-PIM's module, channels of GDDR6-AiM behind a hub";
-    const OPTIONS: &'static [Common] = &[Common::Sample, Common::Waveform, Common::Picture];
+    const OPTIONS: &'static [Common] =
+        &[Common::Sample, Common::Program, Common::Longest, Common::Waveform, Common::Picture];
     const HEAD_DIM: usize = GPR;
 
     fn io_buffers(&self) -> Option<IoBuffers> {
@@ -82,11 +83,13 @@ impl Face for Aim {
     fn run(&self, job: &Job, arguments: &RunArguments, vcd: Option<Output>) -> Ended {
         let config = arguments.dram_config();
         let (groups, options) = self.groups(arguments)?;
+        let setup = arguments.setup()?;
         let mut module = devices(arguments.backend, &config, (groups, options), arguments.seed)?;
         if let Some(vcd) = &vcd {
             module[0].trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
-        let report = job.run(&mut Module::new(&mut module).timing_only(arguments.timing_only));
+        let system = Module::new(&mut module).with_setup(setup);
+        let report = job.run(&mut system.timing_only(arguments.timing_only));
         let report = ended(report, job, arguments, |mismatch| self.show(mismatch, job, arguments))?;
         if let Some(vcd) = vcd {
             module[0].finish_trace().map_err(|e| vcd.failed(&e))?;
@@ -110,6 +113,16 @@ impl Aim {
         if [self.head_pipeline, self.shared_rows] == [Switch::On; 2] {
             let message = "--head-pipeline on: not with --shared-rows on".to_owned();
             return Err(Failure::Input(message));
+        }
+        if arguments.program.is_some() {
+            for (option, given) in [
+                ("--head-pipeline on", self.head_pipeline == Switch::On),
+                ("--timing-only", arguments.timing_only),
+            ] {
+                if given {
+                    return Err(Failure::Input(format!("--program: it does not go with {option}")));
+                }
+            }
         }
         Ok((groups, self.options(channels / groups, arguments)))
     }
@@ -139,7 +152,9 @@ impl Aim {
             let found = (mismatch, again.as_str());
             let hubs = (groups, options);
             let mut module = watched(&config, hubs, arguments.seed, found, files)?;
-            let mut system = Module::new(&mut module).timing_only(arguments.timing_only);
+            let setup = arguments.setup().map_err(io::Error::other)?;
+            let system = Module::new(&mut module).with_setup(setup);
+            let mut system = system.timing_only(arguments.timing_only);
             let _ = job.run(&mut system); // ends in the same mismatch
             Ok(())
         });
