@@ -19,8 +19,8 @@
 //! | `fp` | `pimlico fp`: single floating-point operations |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
-//! | `dpa` | `pimlico dpa`: programs of the dispatcher |
 //! | `run` | `pimlico run`: an operator on a device |
+//! | `dpa` | `pimlico dpa`: programs of the dispatcher |
 //! | `device` | `pimlico device`: a device, from a file |
 //! | `verilated` | the RTL that a command wants, made before it begins |
 //! | `models` | names of language models |
@@ -31,6 +31,7 @@
 //! | `schema` | `pimlico schema`: kinds of JSON documents |
 //! | `gear` | the flag `--gear` |
 //! | `mdq` | the flag `--mdq` |
+//! | `values` | values that flags of several commands take |
 //! | `flags` | what the flags of all commands have in common |
 //! | `plain` | text of input on its way to a terminal |
 //! | `stdout` | standard output, whose reader may go away |
@@ -59,6 +60,7 @@ mod spd;
 mod stdout;
 mod sweep;
 mod usage;
+mod values;
 #[cfg(feature = "rtl")]
 mod verilated;
 mod workloads;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::files::Output;
 use crate::models::{find_model, model_name};
 use crate::output;
-use crate::run::{Switch, channels};
+use crate::values::{Switch, channels};
 use clap::{Args, ValueEnum};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::files;
 use crate::mdq::MdqArgument;
 use crate::output::FormatArguments;
+use crate::values::Switch;
 use clap::ValueEnum;
-use pimlico_device::aim::MOST_CHANNELS;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
 use pimlico_device::{Config, DeviceSpec, Mdq, Normalise, Options, SumFormat, Topology};
@@ -82,14 +82,6 @@ pub(super) enum SumsFormat {
     Binary16,
     /// A wider one
     Binary32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    /// They are
-    On,
-    /// They are not, to compare with models that have no refresh
-    Off,
 }
 
 impl From<Buffers> for IoBuffers {
@@ -274,10 +266,4 @@ pub(super) fn quoted(text: &str) -> String {
         true => text.to_owned(),
         false => format!("'{}'", text.replace('\'', "'\\''")),
     }
-}
-
-/// A number of channels.
-pub fn channels(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_CHANNELS).contains(number));
-    number.ok_or_else(|| format!("expected 1 to {MOST_CHANNELS} channels"))
 }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! Options that operators and systems have in common, in groups: a run has the groups that mean something to both.
 
-use super::arguments::{
-    Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, Switch, When, channels, read_config,
-};
+use super::arguments::{Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, When, read_config};
 use super::backend::Backend;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
 use crate::models::{find_model, model_name};
 use crate::output::FormatArguments;
+use crate::values::{Switch, channels};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use pimlico_model::Model;
 use pimlico_model::data::Distribution;

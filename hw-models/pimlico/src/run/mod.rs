@@ -26,7 +26,7 @@ mod shapes;
 mod systems;
 mod text;
 
-pub use arguments::{MOST_MODULES, Switch, channels};
+pub use arguments::MOST_MODULES;
 pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;
 pub use operators::{RunCommand, with_flag};

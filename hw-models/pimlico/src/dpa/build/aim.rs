@@ -4,7 +4,7 @@
 use super::{BuildArguments, CONTEXT_OF_ONE, Op, Written, wrong};
 use crate::failure::Failure;
 use crate::models::find_model;
-use crate::run::Switch;
+use crate::values::Switch;
 use pimlico_device::aim::{AimHead, AimOptions, MULTIPLIERS};
 use pimlico_device::{Config, DeviceSpec};
 use pimlico_host::aim::{attention_words, product_words};

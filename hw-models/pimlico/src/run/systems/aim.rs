@@ -4,10 +4,11 @@
 use super::{Ended, Face};
 use crate::failure::Failure;
 use crate::files::Output;
-use crate::run::arguments::{Buffers, RunArguments, Switch, channels, flags};
+use crate::run::arguments::{Buffers, RunArguments, flags};
 use crate::run::backend::Backend;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
+use crate::values::{Switch, channels};
 use clap::Args;
 use pimlico_device::aim::{AimOptions, GPR, HUB_CHANNELS, Pu};
 use pimlico_device::gemv::IoBuffers;
