@@ -38,6 +38,7 @@ use crate::native::{
 use crate::product::{Output, Vector};
 use crate::real;
 use crate::softmax::{self, CHUNK, Exponential, FixedSum, HeadSum};
+use crate::vectors::{Work, on_vectors};
 
 const H: Format = Format::BINARY16;
 const GRADUAL: Subnormals = Subnormals::Gradual;
@@ -137,15 +138,29 @@ pub fn stages<K: AsRef<[u16]>, V: AsRef<[u16]>>(
 }
 
 fn of_scores<K: AsRef<[u16]>>(order: DotOrder, query: &[u16], k: &[K]) -> Stage {
-    let mut query = Vector::new(order, query);
-    let mut stage = Stage::default();
-    for k in k {
-        let Output { bits, real, bound } = query.times(k.as_ref());
-        stage.bits.push(bits);
-        stage.real.push(real);
-        stage.bounds.push(bound);
+    on_vectors(Scores { query: Vector::new(order, query), k })
+}
+
+/// Scores of all K of a query.
+struct Scores<'a, K> {
+    query: Vector,
+    k: &'a [K],
+}
+
+impl<K: AsRef<[u16]>> Work for Scores<'_, K> {
+    type Made = Stage;
+
+    #[inline(always)]
+    fn work(mut self) -> Stage {
+        let mut stage = Stage::default();
+        for k in self.k {
+            let Output { bits, real, bound } = self.query.times_here(k.as_ref());
+            stage.bits.push(bits);
+            stage.real.push(real);
+            stage.bounds.push(bound);
+        }
+        stage
     }
-    stage
 }
 
 /// Softmax of a device's scores.
@@ -259,13 +274,21 @@ struct Sums {
     magnitudes: [Vec<f64>; 3],
 }
 
-impl Sums {
-    fn of<V: AsRef<[u16]>>(
-        order: ContextOrder,
-        v: &[V],
-        weights: &[u16],
-        [exact, from_scores, bounds]: [&[f64]; 3],
-    ) -> Self {
+/// Weighted sums of all V.
+struct WeightedSums<'a, V> {
+    order: ContextOrder,
+    v: &'a [V],
+    weights: &'a [u16],
+    /// The real weights of real scores, those of the device's scores, and the bounds of these.
+    factors: [&'a [f64]; 3],
+}
+
+impl<V: AsRef<[u16]>> Work for WeightedSums<'_, V> {
+    type Made = Sums;
+
+    #[inline(always)]
+    fn work(self) -> Sums {
+        let Self { order, v, weights, factors: [exact, from_scores, bounds] } = self;
         assert_eq!(v.len(), weights.len(), "a weight for each token");
         let elements = v.first().map_or(0, |v| v.as_ref().len());
         let mut sums = ContextSums::new(order, elements);
@@ -295,7 +318,18 @@ impl Sums {
                 add_products(sums, &factors[..v.len()], &wide);
             }
         }
-        Self { sums: sums.finish(), real, magnitudes }
+        Sums { sums: sums.finish(), real, magnitudes }
+    }
+}
+
+impl Sums {
+    fn of<V: AsRef<[u16]>>(
+        order: ContextOrder,
+        v: &[V],
+        weights: &[u16],
+        factors: [&[f64]; 3],
+    ) -> Self {
+        on_vectors(WeightedSums { order, v, weights, factors })
     }
 
     /// The context, and the output from scores and from all, whose scores shift weights by a factor of `shift`.
@@ -349,6 +383,7 @@ impl Sums {
 const AT_ONCE: usize = 4;
 
 /// Adds the vectors, each times its factor, one after the other.
+#[inline(always)]
 fn add_products(sums: &mut [f64], factors: &[f64], vectors: &[Vec<f64>; AT_ONCE]) {
     let Ok(factors) = <[f64; AT_ONCE]>::try_from(factors) else {
         for (factor, vector) in factors.iter().zip(vectors) {
@@ -368,4 +403,51 @@ fn add_products(sums: &mut [f64], factors: &[f64], vectors: &[Vec<f64>; AT_ONCE]
 fn finite(mut bounds: Vec<f64>) -> Vec<f64> {
     bounds.iter_mut().filter(|bound| bound.is_nan()).for_each(|bound| *bound = f64::INFINITY);
     bounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Encodings of numbers up to 2 by a linear congruence, all of them finite.
+    fn vectors(count: usize, length: usize, seed: u64) -> Vec<Vec<u16>> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 40) as u16 & 0xBFFF
+        };
+        (0..count).map(|_| (0..length).map(|_| next()).collect()).collect()
+    }
+
+    /// Work on the machine's vectors has the bits of the same work without them.
+    #[test]
+    fn vectors_change_no_bits() {
+        for (length, wide) in [(1, false), (33, true), (64, false), (128, true), (128, false)] {
+            let tokens = 203;
+            let (k, query) = (vectors(tokens, length, 5), vectors(1, length, 6).concat());
+            let weights = vectors(1, tokens, 7).concat();
+            for order in [DotOrder::Chips { wide, tile: 96 }, DotOrder::Beats { part: 64 }] {
+                let scores = || Scores { query: Vector::new(order, &query), k: &k };
+                let (one, other) = (scores().work(), on_vectors(scores()));
+                let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(one.bits, other.bits);
+                assert_eq!(bits(&one.real), bits(&other.real));
+                assert_eq!(bits(&one.bounds), bits(&other.bounds));
+            }
+            let factors: Vec<f64> = (0..tokens).map(|n| (n as f64).sin()).collect();
+            let groups = ContextOrder::Groups { wide, tokens: 64 };
+            for order in [groups, ContextOrder::Beats { part: 48 }] {
+                let sums = || WeightedSums {
+                    order,
+                    v: &k,
+                    weights: &weights,
+                    factors: [&factors, &factors[..], &factors[..]],
+                };
+                let (one, other) = (sums().work(), on_vectors(sums()));
+                assert_eq!(format!("{:?}", one.sums), format!("{:?}", other.sums));
+                assert_eq!(format!("{:?}", one.real), format!("{:?}", other.real));
+                assert_eq!(format!("{:?}", one.magnitudes), format!("{:?}", other.magnitudes));
+            }
+        }
+    }
 }

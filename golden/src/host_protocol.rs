@@ -53,6 +53,7 @@ mod ownership;
 mod queue;
 mod results;
 mod rules;
+mod run;
 mod status;
 mod told;
 mod violation;

@@ -67,3 +67,4 @@ pub mod sequencer;
 pub mod softfloat;
 pub mod softmax;
 pub mod unary;
+mod vectors;

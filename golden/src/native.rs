@@ -63,6 +63,7 @@ pub enum ContextOrder {
 }
 
 /// binary16 numbers in binary32.
+#[inline(always)]
 pub fn numbers(bits: &[u16], out: &mut [f32]) {
     for (bits, out) in bits.iter().zip(out) {
         *out = number(*bits);
@@ -143,6 +144,7 @@ fn padded<const N: usize>(part: &[f32]) -> [f32; N] {
 
 impl DotOrder {
     /// The dot product of binary16 numbers, an element.
+    #[inline(always)]
     pub fn dot(&self, a: &[f32], b: &[f32]) -> u16 {
         match *self {
             Self::Chips { wide: false, tile } => bits(chips::<false>(tile, a, b)),
@@ -156,6 +158,7 @@ impl DotOrder {
     }
 }
 
+#[inline(always)]
 fn chips<const WIDE: bool>(tile: usize, a: &[f32], b: &[f32]) -> f32 {
     let tiles = a.chunks(tile).zip(b.chunks(tile));
     tiles.fold(0.0, |before, (a, b)| {
@@ -167,7 +170,7 @@ fn chips<const WIDE: bool>(tile: usize, a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// What each chip comes to.
-#[inline]
+#[inline(always)]
 fn chip_sums<const WIDE: bool>(a: &[f32], b: &[f32]) -> [f32; CHIPS] {
     let mut sums = [0.0; CHIPS];
     let mut burst = |a: &[f32; BURST], b: &[f32; BURST]| {
@@ -189,6 +192,7 @@ fn chip_sums<const WIDE: bool>(a: &[f32], b: &[f32]) -> [f32; CHIPS] {
 /// Elements of a beat for each partial sum.
 const ROUND: usize = PARTIALS * MULTIPLIERS;
 
+#[inline(always)]
 fn beats(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; PARTIALS];
     let mut round = |a: &[f32; ROUND], b: &[f32; ROUND], beats: usize| {
@@ -205,6 +209,7 @@ fn beats(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// What each beat of a round comes to. The beats' trees are one: their neighbours are neighbours in it.
+#[inline(always)]
 fn beat_sums(a: &[f32; ROUND], b: &[f32; ROUND]) -> [f32; PARTIALS] {
     let mut sums = [0.0; ROUND];
     for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
@@ -248,6 +253,7 @@ impl ContextSums {
     }
 
     /// The next token: its weight and vector.
+    #[inline(always)]
     pub fn see(&mut self, weight: f32, vector: &[f32]) {
         match self.order {
             ContextOrder::Groups { wide, tokens } => {
@@ -338,13 +344,14 @@ impl ContextSums {
     }
 }
 
+#[inline(always)]
 fn add_to(sums: &mut [f32], others: &[f32]) {
     for (sum, other) in sums.iter_mut().zip(others) {
         *sum = nearest(*sum + *other);
     }
 }
 
-#[inline]
+#[inline(always)]
 fn accumulate<const WIDE: bool>(weight: f32, vector: &[f32], sums: &mut [f32]) {
     for (sum, v) in sums.iter_mut().zip(vector) {
         *sum = add::<WIDE>(nearest(weight * v), *sum);

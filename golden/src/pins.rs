@@ -59,12 +59,14 @@
 mod command;
 mod gates;
 mod key;
+mod run;
 mod steady;
 mod violation;
 
 pub use command::{Driver, Pin, Rules};
 pub use gates::rule_names;
 pub use key::Lock;
+pub use run::WriteRun;
 pub use violation::{Event, Legal, Subject, Violation};
 
 use gates::*;

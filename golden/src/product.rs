@@ -3,6 +3,7 @@
 
 use crate::bound::Roundings;
 use crate::native::{DotOrder, number, numbers};
+use crate::vectors::{Work, on_vectors};
 
 /// What an output is, and is near to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,6 +39,12 @@ impl Vector {
     ///
     /// If the two are not of one length.
     pub fn times(&mut self, row: &[u16]) -> Output {
+        on_vectors(Times { vector: self, row })
+    }
+
+    /// The same on the vectors of the caller.
+    #[inline(always)]
+    pub(crate) fn times_here(&mut self, row: &[u16]) -> Output {
         assert_eq!(row.len(), self.elements.len(), "vectors of one length");
         numbers(row, &mut self.row);
         let (real, magnitudes) = real_dot(&self.row, &self.elements);
@@ -46,10 +53,26 @@ impl Vector {
     }
 }
 
+/// A row times a vector.
+struct Times<'a> {
+    vector: &'a mut Vector,
+    row: &'a [u16],
+}
+
+impl Work for Times<'_> {
+    type Made = Output;
+
+    #[inline(always)]
+    fn work(self) -> Output {
+        self.vector.times_here(self.row)
+    }
+}
+
 /// Sums that a dot product is made of, so that no addition waits for the one before.
 const SUMS: usize = 8;
 
 /// The dot product of binary16 numbers in float64, and that of their magnitudes. Products are exact in binary32 already.
+#[inline(always)]
 fn real_dot(a: &[f32], b: &[f32]) -> (f64, f64) {
     let (mut sums, mut magnitudes) = ([0.0; SUMS], [0.0; SUMS]);
     let mut part = |a: &[f32], b: &[f32]| {

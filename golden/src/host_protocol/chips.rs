@@ -36,6 +36,16 @@ impl Chips {
         missed
     }
 
+    /// Whether the host's last command still has to reach the chips.
+    pub(super) fn owes(&self) -> bool {
+        self.owed
+    }
+
+    /// A WR on the host's and on the chips' pins, of a host that owns them.
+    pub(super) fn both(&mut self, at_tck: u64, pin: Pin) {
+        (self.host, self.owed) = (Some((at_tck, pin)), false);
+    }
+
     /// A command on the chips' pins, and what is wrong with it.
     pub(super) fn see(
         &mut self,

@@ -49,6 +49,16 @@ impl Dues {
         self.0.remove(position)
     }
 
+    /// Whether none are those of a window.
+    pub(super) fn are_of_memory(&self) -> bool {
+        self.0.iter().all(|due| due.window().is_none())
+    }
+
+    /// None are to come any more.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+
     /// Data that were due before a tCK and no longer come, one by one.
     pub(super) fn given_up(&mut self, before_tck: u64) -> Option<Due> {
         let late = self.0.front().is_some_and(|due| due.due_tck < before_tck);

@@ -115,6 +115,11 @@ impl Ownership {
         self.replay(tck).0
     }
 
+    /// Whether nothing that the host has done shows later than in a tCK.
+    pub(super) fn is_settled(&self, tck: u64) -> bool {
+        self.steps.iter().all(|(from, _)| *from <= tck)
+    }
+
     /// Whether a run can have been on since the status before, until this tCK.
     pub(super) fn ran_by(&self, tck: u64) -> bool {
         self.replay(tck).1

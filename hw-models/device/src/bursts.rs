@@ -5,6 +5,98 @@
 use crate::data_bus::Beats;
 use pimlico_dpa::types::Pins;
 
+/// tCK of a burst on either data bus.
+pub const BURST_TCK: u64 = crate::data_bus::BEATS as u64 / 2;
+
+/// Banks that an order has, at most.
+const MOST_BANKS: usize = 16;
+
+/// The banks of a rank that are written by turns, each once in a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BankOrder {
+    banks: [u8; MOST_BANKS],
+    count: u8,
+}
+
+impl BankOrder {
+    /// These banks, one after the other.
+    ///
+    /// # Panics
+    ///
+    /// If there are more than 16, or one has a number of more than 8 bits.
+    pub fn new(banks: impl IntoIterator<Item = usize>) -> Self {
+        let mut order = Self::default();
+        for bank in banks {
+            order.banks[usize::from(order.count)] = u8::try_from(bank).expect("a bank of a rank");
+            order.count += 1;
+        }
+        order
+    }
+
+    /// How many banks take turns.
+    pub fn len(&self) -> usize {
+        self.count.into()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The bank at a place of the order.
+    pub fn bank(&self, place: usize) -> usize {
+        self.banks[place].into()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.banks[..self.len()].iter().map(|bank| usize::from(*bank))
+    }
+}
+
+/// WRs to one row, which is open in all banks that they name, each the length of a burst behind the one before, with no
+/// other command between them: column by column, and in a column from bank to bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriteRun {
+    /// The tCK of the first.
+    pub from_tck: u64,
+    /// How many there are, one at least.
+    pub count: u64,
+    /// Their row.
+    pub row: usize,
+    /// The column of the first.
+    pub column: usize,
+    /// The place of its bank in the order.
+    pub place: usize,
+    /// The banks of a column.
+    pub banks: BankOrder,
+}
+
+impl WriteRun {
+    /// The tCK of one of them, by its number.
+    pub fn tck(&self, number: u64) -> u64 {
+        self.from_tck + number * BURST_TCK
+    }
+
+    /// The tCK of the last one.
+    pub fn last_tck(&self) -> u64 {
+        self.tck(self.count - 1)
+    }
+
+    /// Bank and column of each, from the first to the last.
+    pub fn places(&self) -> impl Iterator<Item = (usize, usize)> + use<> {
+        let Self { mut place, mut column, banks, .. } = *self;
+        (0..self.count).map(move |_| {
+            let at = (banks.bank(place), column);
+            place += 1;
+            if place == banks.len() {
+                (place, column) = (0, column + 1);
+            }
+            at
+        })
+    }
+}
+
 /// When the data of a host's commands are on its data bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLatency {
@@ -43,4 +135,14 @@ pub trait BurstHost {
 
     /// What the RD that it did last has read.
     fn read(&mut self, beats: Beats);
+
+    /// Writes that it would do next, from a tCK on, one after the other: none, or all of what [`next`](Self::next) would
+    /// tell of these tCK. It has not done them with that.
+    fn run(&mut self, _from_tck: u64) -> Option<WriteRun> {
+        None
+    }
+
+    /// Does these writes, the last that [`run`](Self::run) told. Their bursts are written one by one, if data are asked
+    /// for.
+    fn take_run(&mut self, _run: &WriteRun, _written: Option<&mut dyn FnMut(&Beats)>) {}
 }

@@ -5,8 +5,9 @@
 //! They obey each command when it comes, take whatever is on the bus when written data are due, and
 //! judge nothing: that is for who watches the pins.
 
+use crate::bursts::WriteRun;
 use crate::config::{Config, ConfigError};
-use crate::data_bus::{Incoming, Outgoing, UNDRIVEN, beats_of, burst_of};
+use crate::data_bus::{Beats, Incoming, Outgoing, UNDRIVEN, beats_of, burst_of, relaid};
 use crate::dram::Dram;
 use crate::mapping::Place;
 use crate::sizes::{Burst, CHIPS};
@@ -111,6 +112,26 @@ impl Chips {
         }
     }
 
+    /// Whether the row of a run of writes is open in all its banks, and all of them are of this rank.
+    pub fn has_open(&self, run: &WriteRun) -> bool {
+        run.banks.iter().all(|bank| self.open.get(bank) == Some(&Some(run.row)))
+    }
+
+    /// Takes the bursts of the host behind the re-layout unit that a run of writes has, one after the other: what writes
+    /// them. None, where nothing is kept.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such column.
+    pub fn writer(&mut self, run: &WriteRun) -> Option<impl FnMut(&Beats)> {
+        let (banks, mut places) = (self.open.len(), run.places());
+        let row = self.dram.row(run.row)?;
+        Some(move |beats: &Beats| {
+            let (bank, column) = places.next().expect("no more bursts than writes");
+            row[column * banks + bank] = relaid(beats);
+        })
+    }
+
     /// The burst of an RD that is on the pins, where data move whole.
     ///
     /// # Panics
@@ -143,7 +164,7 @@ impl Chips {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data_bus::{BEATS, Beats};
+    use crate::data_bus::BEATS;
 
     #[test]
     fn data_come_and_go_at_the_chips_latencies() {

@@ -61,10 +61,15 @@ impl<B: Copy + Default> Cells<B> {
     /// If there is no such bank or column.
     pub fn cell(&mut self, bank: usize, row: usize, column: usize) -> Option<&mut B> {
         assert!(bank < self.banks && column < self.columns);
+        let place = column * self.banks + bank;
+        Some(&mut self.row(row)?[place])
+    }
+
+    /// A row of all banks, to be written: its columns one after the other, in each bank by bank. None, if it keeps nothing.
+    pub fn row(&mut self, row: usize) -> Option<&mut [B]> {
         let size = self.banks * self.columns;
         let row = self.rows.get_mut(row)?;
-        let cells = row.get_or_insert_with(|| vec![B::default(); size].into());
-        Some(&mut cells[column * self.banks + bank])
+        Some(row.get_or_insert_with(|| vec![B::default(); size].into()))
     }
 
     /// Reads a column of a bank.

@@ -198,6 +198,11 @@ impl MatrixLayout {
         (row, chunk % per_row * self.bursts(tile) + burst)
     }
 
+    /// The burst of a row of the matrix that lies in a column of a row of a tile.
+    pub fn burst(&self, tile: usize, column: usize) -> usize {
+        tile * self.tile_words() + column % self.bursts(tile)
+    }
+
     /// Where a burst of a row of the matrix lies. Rows that fill up the last chunk have places too.
     pub fn place(&self, row: usize, burst: usize) -> Place {
         let (tile, burst) = (burst / self.tile_words(), burst % self.tile_words());
@@ -222,6 +227,7 @@ mod tests {
                     let Place { bank, row, column } = layout.place(row, burst);
                     assert!(column < config.columns() && bank < config.banks());
                     assert!((begin..layout.end_row()).contains(&row));
+                    assert_eq!(layout.burst(burst / layout.tile_words(), column), burst);
                     assert!(places.insert((bank, row, column)));
                 }
             }

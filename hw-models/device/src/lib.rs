@@ -83,7 +83,7 @@ mod wave;
 
 pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
-pub use bursts::{BurstHost, HostLatency, HostStep};
+pub use bursts::{BURST_TCK, BankOrder, BurstHost, HostLatency, HostStep, WriteRun};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
 pub use device::{Device, Loads, RankDevice};

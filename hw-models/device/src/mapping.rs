@@ -178,6 +178,21 @@ impl HeadLayout {
         let bank = token % self.groups * per_part + burst % per_part;
         Place { bank, row, column }
     }
+
+    /// Token and burst of what lies in a place of K.
+    pub fn token_of_k(&self, Place { bank, row, column }: Place) -> (usize, usize) {
+        let (chunk, burst) = (column / self.bursts(), column % self.bursts());
+        let chunk = (row - self.first_row) * self.chunks_per_row() + chunk;
+        (chunk * self.banks + bank, burst)
+    }
+
+    /// Token and burst of what lies in a place of V.
+    pub fn token_of_v(&self, Place { bank, row, column }: Place) -> (usize, usize) {
+        let per_part = self.banks / self.groups;
+        let (rows, part) = ((row - self.v_row) / self.parts(), (row - self.v_row) % self.parts());
+        let token = (rows * self.columns + column) * self.groups + bank / per_part;
+        (token, part * per_part + bank % per_part)
+    }
 }
 
 /// Burst `burst` of a vector as it is on the host's data bus, padded with zeros: element after
@@ -223,6 +238,8 @@ mod tests {
                 let layout = HeadLayout::new(&config, head_dim, context, row).expect("it fits");
                 for token in 0..context {
                     for burst in 0..layout.bursts() {
+                        assert_eq!(layout.token_of_k(layout.k(token, burst)), (token, burst));
+                        assert_eq!(layout.token_of_v(layout.v(token, burst)), (token, burst));
                         for place in [layout.k(token, burst), layout.v(token, burst)] {
                             assert!(place.column < config.columns() && place.bank < config.banks());
                             assert!((row..layout.end_row()).contains(&place.row));

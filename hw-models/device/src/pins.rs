@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The pins of chips and host, for those who watch them.
 
+use crate::bursts::WriteRun;
 use crate::data_bus::Beats;
 use pimlico_dpa::types::Pins;
 
@@ -33,6 +34,16 @@ pub trait PinWatch {
     /// A whole burst on the host's data bus, which the module drives if it is `read`. It is told in its last tCK, in
     /// place of what [`host_data`](Self::host_data) tells of its beats.
     fn host_burst(&mut self, _from_tck: u64, _beats: &Beats, _read: bool) {}
+
+    /// Whether it is to be told of a run of writes as a whole ([`writes`](Self::writes)).
+    fn takes(&mut self, _run: &WriteRun) -> bool {
+        false
+    }
+
+    /// A run of writes that it [takes](Self::takes), in place of its commands and data on either side: the host's data are
+    /// on its bus from `host_tck` on, those of the chips on theirs from `chips_tck` on, without a pause. It is told with the
+    /// first of them, behind all data of earlier commands, be they over or not.
+    fn writes(&mut self, _run: &WriteRun, _host_tck: u64, _chips_tck: u64) {}
 
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
     /// every tCK, behind its commands, but for those of [`host_burst`](Self::host_burst) and those without data.

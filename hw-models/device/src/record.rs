@@ -5,6 +5,7 @@
 //! In a tCK a device says first that it [begins](Record::begin_tck), then what is on the pins and what works.
 
 use crate::accounts::{Accounts, Cause, Gap};
+use crate::bursts::WriteRun;
 use crate::config::Timing;
 use crate::data_bus::Beats;
 use crate::pins::{BusDriver, PinWatch};
@@ -241,6 +242,25 @@ impl Record {
         if let Some(watch) = &mut self.watch {
             watch.host_burst(from_tck, beats, read);
         }
+    }
+
+    /// Whether those who watch the pins take a run of writes as a whole.
+    pub fn takes(&mut self, run: &WriteRun) -> bool {
+        self.watch.as_mut().is_none_or(|watch| watch.takes(run))
+    }
+
+    /// A run of writes of the host, all of it, where those who watch the pins take it: in place of
+    /// [`channel`](Self::channel), [`command`](Self::command), [`whole_burst`](Self::whole_burst) and [`host_burst`](Self::host_burst) for each.
+    pub fn writes(&mut self, timing: &Timing, run: &WriteRun) {
+        // Re-layout takes a tCK.
+        let chips_tck = run.from_tck + timing.cwl_tck;
+        if let Some(watch) = &mut self.watch {
+            watch.writes(run, chips_tck - 1, chips_tck);
+        }
+        self.traffic.bursts(chips_tck - 1, run.count, false);
+        let statistics = &mut self.accounts.statistics;
+        statistics.commands[PinCommand::Wr as usize] += run.count;
+        statistics.bus_cycles += run.count * self.burst_tck;
     }
 
     /// Whether the adder unit took an element of each chip.

@@ -53,6 +53,13 @@ impl Traffic {
         }
     }
 
+    /// So many bursts one after the other, the first from this tCK on.
+    pub fn bursts(&mut self, at_tck: u64, count: u64, read: bool) {
+        self.burst(at_tck, read);
+        let last = self.transfers.iter_mut().rev().find(|transfer| transfer.read == read);
+        last.expect("the first of them").tck += (count - 1) * self.burst_tck;
+    }
+
     /// The transfers of the operator, which has ended.
     pub fn finish(&mut self) -> Vec<HostTransfer> {
         std::mem::take(&mut self.transfers)
@@ -75,5 +82,10 @@ mod tests {
         let expected = [of(10, 12, false), of(23, 4, false), of(131, 4, true), of(139, 8, true)];
         assert_eq!(traffic.finish(), expected);
         assert_eq!(traffic.finish(), []);
+        // Many at once.
+        traffic.burst(1010, false);
+        traffic.bursts(1014, 3, false);
+        traffic.bursts(1030, 2, false);
+        assert_eq!(traffic.finish(), [of(10, 16, false), of(30, 8, false)]);
     }
 }

@@ -18,7 +18,7 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
-    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline,
+    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline, WriteRun,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -439,6 +439,14 @@ impl BurstHost for SeeRefs<'_> {
 
     fn read(&mut self, beats: Beats) {
         self.host.read(beats);
+    }
+
+    fn run(&mut self, from_tck: u64) -> Option<WriteRun> {
+        self.host.run(from_tck)
+    }
+
+    fn take_run(&mut self, run: &WriteRun, written: Option<&mut dyn FnMut(&Beats)>) {
+        self.host.take_run(run, written);
     }
 }
 

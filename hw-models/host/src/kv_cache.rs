@@ -7,13 +7,14 @@
 
 use crate::driver::KvRows;
 use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transaction};
+use crate::strips::{HeadStrips, Strips, Writing};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{
-    BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice, Statistics,
+    BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice, Statistics, WriteRun,
 };
-use pimlico_dpa::types::PinCommand;
+use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_model::data::Head;
 
 /// Why data cannot be moved.
@@ -31,7 +32,9 @@ pub enum TransferError {
 }
 
 /// Transactions that wait for the memory controller, at most: more than it looks ahead.
-const WAITING: usize = 4 * LOOK_AHEAD;
+const WAITING: usize = LOOK_AHEAD + 1;
+/// Writes that are worth a run.
+const WORTH_A_RUN: u64 = 16;
 
 /// The host's side of a rank's pins.
 pub struct HostPort {
@@ -63,37 +66,116 @@ impl HostPort {
         rank: &mut dyn RankDevice,
         transactions: impl IntoIterator<Item = Transaction>,
     ) -> Result<(Vec<Beats>, Statistics), TransferError> {
+        let cost = self.work(rank, Listed(transactions.into_iter()))?;
+        Ok((self.controller.take_read(), cost))
+    }
+
+    /// Writes strips on a rank whose banks are closed, and closes them again: what [`transfer`](Self::transfer) of their
+    /// writes does. Returns what it cost.
+    pub fn write(
+        &mut self,
+        rank: &mut dyn RankDevice,
+        strips: impl Strips,
+    ) -> Result<Statistics, TransferError> {
+        self.write_part(rank, &mut Writing::new(strips), usize::MAX)
+    }
+
+    /// The same of so many writes, at most; the others are left for later.
+    pub fn write_part(
+        &mut self,
+        rank: &mut dyn RankDevice,
+        writing: &mut Writing<impl Strips>,
+        most: usize,
+    ) -> Result<Statistics, TransferError> {
+        writing.allow(most);
+        self.work(rank, writing)
+    }
+
+    fn work(
+        &mut self,
+        rank: &mut dyn RankDevice,
+        work: impl Work,
+    ) -> Result<Statistics, TransferError> {
         let host = &mut self.controller;
         rank.leave_out();
         rank.begin();
         host.take_pins(rank.tck(), rank.refreshed_tck());
-        let mut transfer = Transfer::new(host, transactions.into_iter());
+        let mut transfer = Transfer::new(host, work);
         if !rank.move_bursts(&mut transfer) {
             transfer.move_beats(rank)?;
         }
         transfer.end()?;
-        Ok((host.take_read(), rank.end()))
+        Ok(rank.end())
+    }
+}
+
+/// Transactions, in their order.
+trait Work {
+    /// The next one comes.
+    fn come(&mut self) -> Option<Transaction>;
+
+    /// The first of those that have come is done.
+    fn done(&mut self) {}
+
+    /// Writes that are alike, from the first one on that is not done: behind each of them the next [`LOOK_AHEAD`] go to the same
+    /// row of the same banks.
+    fn alike(&mut self) -> Option<WriteRun> {
+        None
+    }
+
+    /// So many writes that are alike are done, of which the first `came` have come; the others are written.
+    fn pass(&mut self, _count: usize, _came: usize, _written: Option<&mut dyn FnMut(&Beats)>) {}
+}
+
+/// Of a list.
+struct Listed<I>(I);
+
+impl<I: Iterator<Item = Transaction>> Work for Listed<I> {
+    fn come(&mut self) -> Option<Transaction> {
+        self.0.next()
+    }
+}
+
+impl<S: Strips> Work for &mut Writing<S> {
+    fn come(&mut self) -> Option<Transaction> {
+        Writing::come(self)
+    }
+
+    fn done(&mut self) {
+        self.leave(1);
+    }
+
+    fn alike(&mut self) -> Option<WriteRun> {
+        let (strip, first, count) = self.first(LOOK_AHEAD)?;
+        let (banks, Place { column, row, .. }) = (strip.banks, strip.place(first));
+        let place = first % banks.len();
+        Some(WriteRun { from_tck: 0, count: count as u64, row, column, place, banks })
+    }
+
+    fn pass(&mut self, count: usize, came: usize, written: Option<&mut dyn FnMut(&Beats)>) {
+        self.leave(came);
+        Writing::pass(self, count - came, written);
     }
 }
 
 /// Transactions under way.
-struct Transfer<'a, I> {
+struct Transfer<'a, W> {
     host: &'a mut MemoryController,
-    transactions: I,
+    work: W,
     is_all: bool,
     /// Why one was refused.
     refused: Option<NoSuchPlace>,
 }
 
-impl<'a, I: Iterator<Item = Transaction>> Transfer<'a, I> {
-    fn new(host: &'a mut MemoryController, transactions: I) -> Self {
-        Self { host, transactions, is_all: false, refused: None }
+impl<'a, W: Work> Transfer<'a, W> {
+    fn new(host: &'a mut MemoryController, work: W) -> Self {
+        Self { host, work, is_all: false, refused: None }
     }
 
     /// No more of them wait than the controller looks at.
     fn queue(&mut self) -> Result<(), NoSuchPlace> {
         while !self.is_all && self.host.waiting() < WAITING {
-            match self.transactions.next() {
+            match self.work.come() {
                 Some(transaction) => self.host.push(transaction)?,
                 None => {
                     self.is_all = true;
@@ -116,12 +198,20 @@ impl<'a, I: Iterator<Item = Transaction>> Transfer<'a, I> {
             let (host, tck) = (&mut *self.host, rank.tck());
             let pins = host.command(tck).unwrap_or_default();
             let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
+            self.did(pins);
             let seen = rank.step_memory(pins, driven)?;
             for (clock, on_bus) in (2 * tck..).zip(seen) {
-                host.take(clock, on_bus);
+                self.host.take(clock, on_bus);
             }
         }
         Ok(())
+    }
+
+    /// A command is on the pins.
+    fn did(&mut self, pins: Pins) {
+        if matches!(pins.command, PinCommand::Wr | PinCommand::Rd) {
+            self.work.done();
+        }
     }
 
     fn end(self) -> Result<(), NoSuchPlace> {
@@ -129,7 +219,7 @@ impl<'a, I: Iterator<Item = Transaction>> Transfer<'a, I> {
     }
 }
 
-impl<I: Iterator<Item = Transaction>> BurstHost for Transfer<'_, I> {
+impl<W: Work> BurstHost for Transfer<'_, W> {
     fn latency(&self) -> HostLatency {
         self.host.latency()
     }
@@ -145,6 +235,7 @@ impl<I: Iterator<Item = Transaction>> BurstHost for Transfer<'_, I> {
                 return HostStep::End { at_tck };
             }
             if let Some(pins) = self.host.command(at_tck) {
+                self.did(pins);
                 let is_write = pins.command == PinCommand::Wr;
                 let written = if is_write { self.host.take_written() } else { None };
                 return HostStep::Command { at_tck, pins, written };
@@ -156,6 +247,25 @@ impl<I: Iterator<Item = Transaction>> BurstHost for Transfer<'_, I> {
     fn read(&mut self, beats: Beats) {
         self.host.give_read(beats);
     }
+
+    fn run(&mut self, from_tck: u64) -> Option<WriteRun> {
+        let alike = self.work.alike().filter(|run| run.count >= WORTH_A_RUN)?;
+        self.host.run(from_tck, alike).filter(|run| run.count >= WORTH_A_RUN)
+    }
+
+    fn take_run(&mut self, run: &WriteRun, mut written: Option<&mut dyn FnMut(&Beats)>) {
+        // As no compiler takes a closure that is lent for shorter than it lives.
+        let came = match &mut written {
+            Some(written) => self.host.take_run(run, Some(&mut **written)),
+            None => self.host.take_run(run, None),
+        };
+        self.work.pass(run.count as usize, came, written);
+    }
+}
+
+/// Writes of a head's K and V as strips: those of [`writes`].
+pub fn strips<'a>(layout: &'a HeadLayout, head: &'a Head) -> impl Strips + 'a {
+    HeadStrips::new(layout, head)
 }
 
 /// Writes of a head's K and V. The tokens that fill up the last column of V are cleared: their weights

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
+//! | [`strips`] | writes of columns that need not be listed one by one |
 //! | [`driver`] | loads and starts of the dispatcher |
 //! | [`attached`] | a module behind the pins of its channel: windows, start, polls, results |
 //! | [`program`] | programs for the module's dispatcher, built from an operator's shape |
@@ -37,3 +38,4 @@ pub mod driver;
 pub mod kv_cache;
 pub mod memory_controller;
 pub mod program;
+pub mod strips;

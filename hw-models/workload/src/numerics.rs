@@ -116,7 +116,7 @@ fn row(
     let pins = PinLog::of(&mut rank);
     let layout = HeadLayout::new(config, shape.head_dim, shape.context, 0)?;
     let mut host = HostPort::of(config).map_err(TransferError::from)?;
-    host.transfer(&mut rank, kv_cache::writes(&layout, head))?;
+    host.write(&mut rank, kv_cache::strips(&layout, head))?;
     let result = attention::run_head(&mut rank, &layout, &head.queries)?;
     let slot_tck = config.timing.ccd_l_tck;
     Ok(NumericsRow {

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-//! The engine's short cut for a host that writes and reads memory: bursts that are moved whole, against the same bursts
-//! beat by beat. Arrays, what is read, what those who watch the pins are told, counts, time and reports are equal. A long
-//! run: `PROPTEST_CASES=500 cargo test -p pimlico-workload --test bursts`.
+//! The engine's short cuts for a host that writes and reads memory: bursts that are moved whole, and runs of writes that
+//! are one step, against the same bursts beat by beat. Arrays, what is read, what those who watch the pins are told, counts,
+//! time and reports are equal. A long run: `PROPTEST_CASES=500 cargo test -p pimlico-workload --test bursts`.
 
 use pimlico_device::data_bus::Beats;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::Place;
 use pimlico_device::{
-    BusDriver, Config, Dimm, Gear, HostTransfer, Options, PinWatch, Rank, RankDevice, SCORE_BUFFER,
-    Statistics,
+    BURST_TCK, BankOrder, BusDriver, Config, Dimm, Gear, HostTransfer, Options, PinWatch, Rank,
+    RankDevice, SCORE_BUFFER, Statistics, WriteRun,
 };
-use pimlico_dpa::types::Pins;
+use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_host::attached::Attached;
 use pimlico_host::kv_cache::HostPort;
 use pimlico_host::memory_controller::Transaction;
+use pimlico_host::strips::{self, Strip, Strips, Writing};
 use pimlico_model::data::Distribution;
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::gemv::GemvJob;
@@ -47,11 +48,17 @@ struct Log {
     parts: [Vec<u64>; 2],
     /// Bursts that were told as a whole.
     whole: Rc<Cell<usize>>,
+    /// Runs of writes are taken as a whole: what bursts hold is not told of any write then.
+    runs: bool,
+    /// Writes in them.
+    in_runs: Rc<Cell<u64>>,
 }
 
 impl Log {
     fn new(beats: bool) -> Self {
-        Self { beats, told: Rc::default(), parts: [const { Vec::new() }; 2], whole: Rc::default() }
+        let parts = [const { Vec::new() }; 2];
+        let (told, whole, in_runs) = (Rc::default(), Rc::default(), Rc::default());
+        Self { beats, told, parts, whole, runs: false, in_runs }
     }
 
     fn tell(&self, told: Told) {
@@ -78,7 +85,23 @@ impl PinWatch for Log {
 
     fn host_burst(&mut self, from_tck: u64, beats: &Beats, read: bool) {
         self.whole.update(|count| count + 1);
-        self.tell(Told::Burst(from_tck, *beats, read));
+        let beats = if self.runs && !read { Beats::default() } else { *beats };
+        self.tell(Told::Burst(from_tck, beats, read));
+    }
+
+    fn takes(&mut self, _run: &WriteRun) -> bool {
+        self.runs
+    }
+
+    fn writes(&mut self, run: &WriteRun, host_tck: u64, chips_tck: u64) {
+        self.in_runs.update(|count| count + run.count);
+        for (number, (bank, column)) in (0..run.count).zip(run.places()) {
+            let (tck, data_tck) = (run.tck(number), chips_tck + number * BURST_TCK);
+            self.tell(Told::Host(tck, Pins::wr(bank, column)));
+            self.tell(Told::Command(tck, Pins::wr(bank, column)));
+            self.tell(Told::Data(data_tck, data_tck + BURST_TCK, BusDriver::BufferChip));
+            self.tell(Told::Burst(host_tck + number * BURST_TCK, Beats::default(), false));
+        }
     }
 
     fn host_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
@@ -222,6 +245,149 @@ fn transactions() -> impl Strategy<Value = Vec<Transaction>> {
     });
     let alone = prop::collection::vec(transaction(), 0..40);
     prop::collection::vec(prop_oneof![2 => run, 1 => alone], 0..8).prop_map(|runs| runs.concat())
+}
+
+/// Strips, and data that follow from where they go and from when.
+#[derive(Clone, Debug)]
+struct Listed(Vec<Strip>);
+
+impl Strips for Listed {
+    fn strip(&mut self, number: usize) -> Option<Strip> {
+        self.0.get(number).copied()
+    }
+
+    fn beats(&self, number: usize, Place { bank, row, column }: Place) -> Beats {
+        let place = (((number * 16 + bank) << 8 | row) << 8 | column) as u64;
+        std::array::from_fn(|beat| (place + beat as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+}
+
+/// Strips of a few rows: of all banks, each in another group than the one before, or of others in any order; some go on where
+/// one before has ended.
+fn strips() -> impl Strategy<Value = Listed> {
+    let order = prop_oneof![
+        4 => Just((0..16).map(|n| n % 4 * 4 + n / 4).collect::<Vec<_>>()),
+        1 => Just((0..16).collect()),
+        1 => prop::sample::subsequence((0..16).collect::<Vec<_>>(), 1..16),
+        1 => Just(vec![0, 4, 8, 12]),
+        1 => Just((0..16).collect::<Vec<_>>()).prop_shuffle(),
+    ];
+    let columns = prop_oneof![1..8_usize, 100..128_usize];
+    let strip = (order, columns, 0..3_usize, any::<bool>());
+    prop::collection::vec(strip, 1..9).prop_map(|strips| {
+        let mut listed = Vec::<Strip>::new();
+        for (banks, columns, row, goes_on) in strips {
+            let column = listed
+                .last()
+                .filter(|_| goes_on)
+                .map(|last| (last.row, last.column + last.columns));
+            let (row, column) = column.filter(|(_, column)| *column < 128).unwrap_or((row, 0));
+            let columns = columns.min(128 - column);
+            listed.push(Strip { row, column, columns, banks: BankOrder::new(banks) });
+        }
+        Listed(listed)
+    })
+}
+
+/// What was told, whenever.
+fn in_order(mut told: Vec<Told>) -> Vec<Told> {
+    let key = |told: &Told| match *told {
+        Told::Command(tck, _) => (tck, 0, 0),
+        Told::Host(tck, _) => (tck, 1, 0),
+        Told::Data(tck, until_tck, driver) => (tck, 2, 2 * until_tck + driver as u64),
+        Told::Beats(tck, ..) => (tck, 3, 0),
+        Told::Burst(tck, _, read) => (tck, 4, u64::from(read)),
+    };
+    told.sort_by_key(key);
+    told
+}
+
+proptest! {
+    #![proptest_config(cases(60))]
+
+    /// Strips, so many of their writes at a time, between other transactions: with runs as one step, and beat by beat.
+    #[test]
+    fn strips_are_equal(
+        config in configs(),
+        options in options(),
+        all in prop::collection::vec((strips(), 1..3000_usize, transactions()), 1..3),
+    ) {
+        let write = |device: &mut dyn RankDevice, log: &Log, listed: bool| {
+            let mut host = HostPort::of(device.config()).expect("an image");
+            let mut read = Vec::new();
+            for (strips, most, others) in &all {
+                let (mut writing, mut cost) = (Writing::new(strips.clone()), Statistics::default());
+                let mut list = strips::writes(strips.clone()).peekable();
+                while !(if listed { list.peek().is_none() } else { writing.is_over() }) {
+                    cost = cost.and(if listed {
+                        let part = list.by_ref().take(*most);
+                        host.transfer(device, part).expect("places").1
+                    } else {
+                        host.write_part(device, &mut writing, *most).expect("places")
+                    });
+                }
+                read.push((cost, device.take_transfers(), device.tck()));
+                let (beats, cost) = host.transfer(device, others.clone()).expect("places");
+                read.push((cost, device.take_transfers(), beats.len() as u64));
+                log.tell(Told::Burst(device.tck(), [beats.iter().flatten().fold(0, |all, beat| {
+                    beat.wrapping_add(u64::rotate_left(all, 7))
+                }); 8], true));
+            }
+            read
+        };
+        let shown = |beat_by_beat: bool| {
+            let device = Attached::engine(&config, options).expect("an L3 rank");
+            let mut device = if beat_by_beat { device.beat_by_beat() } else { device };
+            let log = Log { runs: true, ..Log::new(false) };
+            device.dimm_mut().watch(Box::new(log.clone()));
+            let made = write(&mut device, &log, beat_by_beat);
+            let (tck, refreshed_tck) = (device.dimm().tck(), RankDevice::refreshed_tck(&device));
+            let statistics = device.dimm_mut().end();
+            let told = log.told.take();
+            let told = told.into_iter().map(|told| match told {
+                Told::Burst(tck, _, false) => Told::Burst(tck, Beats::default(), false),
+                told => told,
+            });
+            (made, in_order(told.collect()), tck, refreshed_tck, statistics, device)
+        };
+        let ((made, told, tck, refreshed_tck, statistics, runs), each) = (shown(false), shown(true));
+        let first = told.iter().zip(&each.1).position(|(runs, each)| runs != each);
+        if let Some(n) = first {
+            let around = n.saturating_sub(3)..(n + 3).min(told.len()).min(each.1.len());
+            prop_assert_eq!(&told[around.clone()], &each.1[around], "told {}", n);
+        }
+        prop_assert_eq!(told.len(), each.1.len());
+        prop_assert_eq!((made, tck, refreshed_tck, statistics), (each.0, each.2, each.3, each.4));
+        for row in 0..8 {
+            for column in 0..config.columns() {
+                let [runs, each] = [&runs, &each.5].map(|device| device.dimm().dram().read_all_banks(row, column));
+                prop_assert_eq!(runs, each, "row {} column {}", row, column);
+            }
+        }
+    }
+}
+
+/// Of rows that are written whole nearly all writes are in runs, whether or not what they hold is kept.
+#[test]
+fn rows_are_runs() {
+    let banks = BankOrder::new((0..16).map(|n| n % 4 * 4 + n / 4));
+    let rows = Listed((0..20).map(|row| Strip { row, column: 0, columns: 128, banks }).collect());
+    let written = |keeps: bool| {
+        let mut device =
+            Attached::engine(&Config::ddr4_3200(), Options::default()).expect("a rank");
+        if !keeps {
+            device.leave_data_out();
+        }
+        let log = Log { runs: true, ..Log::new(false) };
+        device.dimm_mut().watch(Box::new(log.clone()));
+        let mut host = HostPort::new().expect("an image");
+        let cost = host.write(&mut device, rows.clone()).expect("places");
+        assert_eq!(cost.commands[PinCommand::Wr as usize], 20 * 2048);
+        (cost, in_order(log.told.take()), log.in_runs.get())
+    };
+    let (kept, in_runs) = (written(true), written(true).2);
+    assert_eq!(kept, written(false));
+    assert!(in_runs > 19 * 2048, "{in_runs} writes of 40960");
 }
 
 proptest! {

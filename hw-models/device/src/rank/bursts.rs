@@ -9,18 +9,15 @@
 //! ```
 //!
 //! In between nothing changes but time: tCK are counted as a whole, and those who watch are told of each burst when it
-//! is over, in the order in which they would have been.
+//! is over, in the order in which they would have been. A run of writes, where those who watch take it, is one step.
 
 use super::engine::Rank;
-use crate::bursts::{BurstHost, HostLatency, HostStep};
-use crate::data_bus::{BEATS, Beats, relaid, unrelaid};
+use crate::bursts::{BURST_TCK, BurstHost, HostLatency, HostStep, WriteRun};
+use crate::data_bus::{Beats, relaid, unrelaid};
 use crate::pins::BusDriver;
 use crate::spd::RELAYOUT_TCK;
 use pimlico_dpa::types::{PinCommand, Pins};
 use std::collections::VecDeque;
-
-/// A burst on both data buses, in tCK.
-const BURST_TCK: u64 = BEATS as u64 / 2;
 
 /// A burst on the host's data bus.
 struct OnHostBus {
@@ -53,7 +50,14 @@ impl Rank {
             begun: false,
         };
         loop {
-            match host.next(self.now + u64::from(moving.begun)) {
+            let from_tck_on = self.now + u64::from(moving.begun);
+            if let Some(run) = host.run(from_tck_on)
+                && self.takes_run(&run, &moving)
+            {
+                self.take_run(&run, host, &mut moving);
+                continue;
+            }
+            match host.next(from_tck_on) {
                 HostStep::Command { at_tck, pins, written } => {
                     self.pass_until(at_tck, &mut moving);
                     if let Some(read) = self.take_command(pins, written.as_ref(), &mut moving) {
@@ -109,6 +113,40 @@ impl Rank {
                 self.refreshed |= pins.command == PinCommand::Ref;
                 None
             }
+        }
+    }
+
+    /// Whether a run of writes can be one step: not where each beat is told, nor where those who watch do not take it.
+    fn takes_run(&mut self, run: &WriteRun, moving: &Moving) -> bool {
+        !moving.beats && self.chips.has_open(run) && self.record.takes(run)
+    }
+
+    /// All writes of a run. The last of them is on the pins then.
+    fn take_run(&mut self, run: &WriteRun, host: &mut dyn BurstHost, moving: &mut Moving) {
+        self.begin_tck(run.from_tck, moving);
+        self.tell_ahead(moving);
+        self.record.writes(&self.config.timing, run);
+        match self.chips.writer(run) {
+            Some(mut write) => host.take_run(run, Some(&mut write)),
+            None => host.take_run(run, None),
+        }
+        self.begin_tck(run.last_tck(), moving);
+    }
+
+    /// Goes on to a tCK that has a command.
+    fn begin_tck(&mut self, at_tck: u64, moving: &mut Moving) {
+        self.pass_until(at_tck, moving);
+        moving.begun = true;
+        self.record.begin_tck(at_tck);
+    }
+
+    /// Tells of all bursts that are on their way.
+    fn tell_ahead(&mut self, moving: &mut Moving) {
+        for burst in moving.on_host_bus.drain(..) {
+            self.record.host_burst(burst.from_tck, &burst.beats, burst.read);
+        }
+        for (from_tck, driver) in moving.on_chip_bus.drain(..) {
+            self.record.whole_burst(from_tck, driver);
         }
     }
 
@@ -176,8 +214,10 @@ impl Rank {
 
     /// Time goes on until a tCK. The refresh manager counts cycles of the core.
     fn count_cycles(&mut self, until_tck: u64) {
-        for _ in self.now / self.gear()..until_tck / self.gear() {
+        let cycles = until_tck / self.gear() - self.now / self.gear();
+        if cycles > 0 {
             self.control.stand_still(std::mem::take(&mut self.refreshed));
+            self.control.stand_still_for(cycles - 1);
         }
         (self.now, self.tck) = (until_tck, until_tck);
     }

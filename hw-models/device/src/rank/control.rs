@@ -61,6 +61,14 @@ impl RankControl {
         self.step_refresh_manager(false, true, refreshed);
     }
 
+    /// So many tCK in which the host has the pins, and no REF is on them.
+    pub fn stand_still_for(&mut self, tck: u64) {
+        if tck > 0 {
+            self.manager.rest(tck - 1);
+            self.stand_still(false);
+        }
+    }
+
     fn step_refresh_manager(&mut self, head_end_i: bool, idle_i: bool, done_i: bool) {
         self.refresh_input = RefreshManagerIn { head_end_i, idle_i, done_i, ..self.refresh_input };
         self.refresh = self.manager.step(&self.refresh_input);

@@ -71,6 +71,27 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Unit for RefreshManager<MAX_PO
     }
 }
 
+impl<const MAX_POSTPONED: u32, const MARGIN: u32> RefreshManager<MAX_POSTPONED, MARGIN> {
+    /// So many cycles in which the rank is idle and no REF is on the pins, behind the first one after reset.
+    pub fn rest(&mut self, cycles: u64) {
+        if cycles == 0 {
+            return;
+        }
+        debug_assert!(self.configured, "refi_i is sampled in a cycle of its own");
+        self.idle = (u64::from(self.idle) + cycles).min(PAUSE.into()) as u8;
+        // A head's end is kept by a REF that is owed in the first of them: later ones do not bring it back.
+        self.head_ended &= self.owed > 0;
+        let (left, refi) = (u64::from(self.left), u64::from(self.refi));
+        if cycles < left || left == 0 {
+            self.left -= cycles.min(left) as u32;
+            return;
+        }
+        let due = 1 + (cycles - left) / refi;
+        self.left = (refi - (cycles - left) % refi) as u32;
+        self.owed = (u64::from(self.owed) + due).min(MOST_OWED.into()) as u32;
+    }
+}
+
 impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_POSTPONED, MARGIN> {
     fn new() -> Self {
         Self { configured: false, refi: 0, left: 0, owed: 0, idle: 0, head_ended: false }
@@ -166,6 +187,37 @@ mod tests {
         assert_eq!(step(&mut unit, |input| input.head_end_i = true), (false, false, 0));
         busy(&mut unit, REFI);
         assert_eq!(step(&mut unit, |_| ()), (false, false, 1));
+    }
+
+    #[test]
+    fn cycles_of_rest_are_cycles_of_an_idle_rank() {
+        for (refi, busy, rest) in (0..400).map(|n| (n % 7, n * 3 % 50, n * n % 61)) {
+            let idle = RefreshManagerIn {
+                enable_i: busy % 2 == 1 || refi > 2,
+                refi_i: U::new(refi),
+                idle_i: true,
+                ..Default::default()
+            };
+            let mut each = RefreshManager::<8, 256>::new();
+            for cycle in 0..=busy {
+                let head_end_i = cycle % 11 == 5;
+                let idle_i = cycle % 5 < 3;
+                each.step(&RefreshManagerIn {
+                    head_end_i,
+                    idle_i,
+                    done_i: cycle % 13 == 7,
+                    ..idle
+                });
+            }
+            let mut all = each.clone();
+            for _ in 0..rest {
+                each.step(&idle);
+            }
+            all.rest(rest);
+            for _ in 0..20 {
+                assert_eq!(all.step(&idle), each.step(&idle), "{refi} {busy} {rest}");
+            }
+        }
     }
 
     #[test]

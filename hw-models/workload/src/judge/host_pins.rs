@@ -7,6 +7,7 @@ use pimlico_device::data_bus::{BEATS, Beats, UNDRIVEN};
 use pimlico_device::{Config, Options};
 use pimlico_dpa::types::Pins;
 use pimlico_golden::host_protocol::{HostChecker, HostRules, HostViolation};
+use pimlico_golden::pins::WriteRun;
 
 /// Violations that are kept; the others are counted.
 const KEPT: usize = 8;
@@ -92,6 +93,17 @@ impl HostLog {
             true => self.checker.read_data(from_tck, beats),
         };
         self.add(found);
+    }
+
+    /// Whether a run of writes can be judged as a whole.
+    pub fn takes(&self, run: &WriteRun<'_>) -> bool {
+        self.checker.is_plain(run)
+    }
+
+    /// A run of writes that it takes.
+    pub fn writes(&mut self, run: &WriteRun<'_>) {
+        self.found.commands += run.count;
+        self.checker.writes(run);
     }
 
     /// What was found until `at_tck`.

@@ -6,10 +6,12 @@ use super::Findings;
 use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
-use pimlico_device::{BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing};
+use pimlico_device::{
+    BURST_TCK, BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing, WriteRun,
+};
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
-use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules};
+use pimlico_golden::pins::{self as golden, Driver, Pin, PinChecker, Rules};
 use pimlico_host::aim::AimHost;
 use pimlico_host::memory_controller::standard;
 use std::cell::RefCell;
@@ -106,6 +108,15 @@ impl Log {
         let room = KEPT - self.first.len();
         self.first.extend(found.into_iter().take(room));
     }
+
+    /// Data were on the chips' bus.
+    fn keep(&mut self, tck: Range<u64>) {
+        let Some(bursts) = &mut self.bursts else { return };
+        match bursts.last_mut() {
+            Some(last) if last.end == tck.start => last.end = tck.end,
+            _ => bursts.push(tck),
+        }
+    }
 }
 
 impl PinWatch for PinLog {
@@ -142,6 +153,23 @@ impl PinWatch for PinLog {
         }
     }
 
+    fn takes(&mut self, run: &WriteRun) -> bool {
+        let log = self.0.borrow();
+        let banks: Vec<usize> = run.banks.iter().collect();
+        log.host.as_ref().is_none_or(|host| host.takes(&golden_run(run, &banks, run.from_tck)))
+    }
+
+    fn writes(&mut self, run: &WriteRun, host_tck: u64, chips_tck: u64) {
+        let mut log = self.0.borrow_mut();
+        let banks: Vec<usize> = run.banks.iter().collect();
+        let found = log.checker.writes(&golden_run(run, &banks, chips_tck));
+        log.add(found);
+        if let Some(host) = &mut log.host {
+            host.writes(&golden_run(run, &banks, host_tck));
+        }
+        log.keep(chips_tck..chips_tck + run.count * BURST_TCK);
+    }
+
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
         let driver = match driver {
             BusDriver::Chips => Driver::Dram,
@@ -150,13 +178,14 @@ impl PinWatch for PinLog {
         let mut log = self.0.borrow_mut();
         let found = log.checker.data(from_tck, until_tck, driver);
         log.add(found);
-        if let Some(bursts) = &mut log.bursts {
-            match bursts.last_mut() {
-                Some(last) if last.end == from_tck => last.end = until_tck,
-                _ => bursts.push(from_tck..until_tck),
-            }
-        }
+        log.keep(from_tck..until_tck);
     }
+}
+
+/// A run of writes as the checkers know it.
+fn golden_run<'a>(run: &WriteRun, banks: &'a [usize], data_tck: u64) -> golden::WriteRun<'a> {
+    let WriteRun { from_tck, count, column, place, .. } = *run;
+    golden::WriteRun { from_tck, every_tck: BURST_TCK, count, banks, place, column, data_tck }
 }
 
 /// What the chips of a preset demand.

@@ -147,7 +147,7 @@ impl<'a> Rank<'a> {
             };
             let of_requests: Vec<Head> = layouts.iter().enumerate().map(head).collect();
             for (layout, head) in layouts.iter().zip(&of_requests) {
-                let (_, load) = host.transfer(self.rank, kv_cache::writes(layout, head))?;
+                let load = host.write(self.rank, kv_cache::strips(layout, head))?;
                 so_far.load = so_far.load.and(load);
                 so_far.load_bytes += kv_cache::bytes(layout);
                 if task.appends {
@@ -241,7 +241,7 @@ impl System for Rank<'_> {
                     self.layouts(task)?.last().map_or(0, |layout| layout.end_row() as u64)
                 }
             });
-            host = host.max(host_memory::of_task(task, config.banks()));
+            host = host.max(host_memory::of_task(task, 2 * config.banks()));
         }
         Ok(host_memory::BESIDE + host_memory::of_rows(config, rows, 1) + host)
     }

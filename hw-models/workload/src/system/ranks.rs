@@ -327,7 +327,7 @@ impl System for ManyRanks<'_> {
                 Work::Rows { operator, seed, layout, .. } => {
                     let MatrixLayout { rows, columns, .. } = *layout;
                     let task = MatrixTask { operator, rows, columns, seed: *seed };
-                    host_memory::of_task(&Task::Matrix(task), config.banks())
+                    host_memory::of_task(&Task::Matrix(task), 2 * config.banks())
                 }
                 Work::Head { task, group, layout, .. } => {
                     host_memory::of_head(task, *group, layout.context)
@@ -429,7 +429,7 @@ fn time_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Don
         }
         Work::Head { task, group, layout, .. } => {
             let head = Head::without_data(task.head_shape(*group, layout.context));
-            let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, &head))?;
+            let load = host.write(&mut *rank, kv_cache::strips(layout, &head))?;
             let append = append_last(&mut host, &mut *rank, task, layout, &head)?;
             let result = attention::run_head(&mut *rank, layout, &head.queries)?;
             (result.statistics, result.transfers, (load, kv_cache::bytes(layout)), append)
@@ -487,7 +487,7 @@ fn run_head(
     first: usize,
 ) -> Result<Done, AttentionError> {
     let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-    let (_, load) = host.transfer(&mut *rank, kv_cache::writes(layout, head))?;
+    let load = host.write(&mut *rank, kv_cache::strips(layout, head))?;
     let append = append_last(&mut host, &mut *rank, task, layout, head)?;
     let result = attention::run_head(&mut *rank, layout, &head.queries)?;
     let judged = heads::judge(head, &result).from(first);

@@ -2,69 +2,88 @@
 //! The order in which the host writes a matrix: chunk by chunk, and in a chunk burst by burst over its rows,
 //! each in another bank group than the one before.
 
+use pimlico_device::BankOrder;
+use pimlico_device::data_bus::Beats;
 use pimlico_device::gemv::MatrixLayout;
-use pimlico_device::mapping::{self, BURST};
-use pimlico_host::memory_controller::Transaction;
+use pimlico_device::mapping::{self, BURST, Place};
+use pimlico_host::strips::{Strip, Strips};
+use std::collections::VecDeque;
 
 /// Rows and bursts of a chunk.
 pub fn places(layout: &MatrixLayout, chunk: usize) -> impl Iterator<Item = (usize, usize)> + use<> {
-    let (banks, groups) = (layout.banks(), layout.groups());
-    let of_bank = move |n: usize| n % groups * (banks / groups) + n / groups;
-    let row = move |n: usize| chunk * banks + of_bank(n);
-    let rows = layout.rows;
+    let (rows, first, order) = (layout.rows, chunk * layout.banks(), bank_order(layout));
     (0..layout.columns.div_ceil(BURST))
-        .flat_map(move |burst| (0..banks).map(move |n| (row(n), burst)))
+        .flat_map(move |burst| order.clone().map(move |bank| (first + bank, burst)))
         .filter(move |&(row, _)| row < rows)
 }
 
-/// Writes of a matrix whose rows are made as they are wanted: in the order of the rows, those of a chunk
-/// together.
-pub struct ChunkWrites<'a, F> {
-    layout: &'a MatrixLayout,
-    make: F,
-    /// The chunk that is being written.
-    chunk: usize,
-    /// Its rows.
-    rows: Vec<u16>,
-    /// What of it is left.
-    left: Box<dyn Iterator<Item = (usize, usize)>>,
+/// All banks, each in another group than the one before.
+fn bank_order(layout: &MatrixLayout) -> impl Iterator<Item = usize> + Clone + use<> {
+    let (banks, groups) = (layout.banks(), layout.groups());
+    (0..banks).map(move |n| n % groups * (banks / groups) + n / groups)
 }
 
-impl<'a, F: FnMut(&mut [u16])> ChunkWrites<'a, F> {
+/// A matrix as strips, a tile of a chunk each, whose rows are made as they are wanted: in their order, those of a chunk
+/// together.
+pub struct MatrixStrips<'a, F> {
+    layout: &'a MatrixLayout,
+    tiles: usize,
+    /// Makes a row; without it, all are zeros.
+    make: Option<F>,
+    /// The last two chunks, with their rows.
+    chunks: VecDeque<(usize, Vec<u16>)>,
+}
+
+impl<'a, F: FnMut(&mut [u16])> MatrixStrips<'a, F> {
     /// Of rows that `make` makes.
     pub fn new(layout: &'a MatrixLayout, make: F) -> Self {
-        let mut writes =
-            Self { layout, make, chunk: 0, rows: Vec::new(), left: Box::new(std::iter::empty()) };
-        writes.begin();
-        writes
+        Self { make: Some(make), ..Self::zeros(layout) }
     }
 
-    /// Begins the chunk.
-    fn begin(&mut self) {
-        let Self { layout, chunk, .. } = *self;
-        let rows = layout.banks().min(layout.rows - chunk * layout.banks());
-        self.rows.resize(rows * layout.columns, 0);
-        self.rows.chunks_exact_mut(layout.columns).for_each(&mut self.make);
-        self.left = Box::new(places(layout, chunk));
+    /// Of a matrix without data.
+    pub fn zeros(layout: &'a MatrixLayout) -> Self {
+        Self { layout, tiles: layout.tiles(), make: None, chunks: VecDeque::with_capacity(2) }
+    }
+
+    /// Rows of a chunk.
+    fn rows(&self, chunk: usize) -> usize {
+        self.layout.banks().min(self.layout.rows - chunk * self.layout.banks())
+    }
+
+    fn make(&mut self, chunk: usize) {
+        let (columns, size) = (self.layout.columns, self.rows(chunk) * self.layout.columns);
+        let Some(make) = &mut self.make else { return };
+        let used = if self.chunks.len() == 2 { self.chunks.pop_front() } else { None };
+        let mut rows = used.map_or_else(Vec::new, |(_, rows)| rows);
+        rows.resize(size, 0);
+        rows.chunks_exact_mut(columns).for_each(make);
+        self.chunks.push_back((chunk, rows));
     }
 }
 
-impl<F: FnMut(&mut [u16])> Iterator for ChunkWrites<'_, F> {
-    type Item = Transaction;
+impl<F: FnMut(&mut [u16])> Strips for MatrixStrips<'_, F> {
+    fn strip(&mut self, number: usize) -> Option<Strip> {
+        let (chunk, tile) = (number / self.tiles, number % self.tiles);
+        if chunk >= self.layout.chunks() {
+            return None;
+        }
+        if tile == 0 {
+            self.make(chunk);
+        }
+        let rows = self.rows(chunk);
+        let (row, column) = self.layout.column(tile, chunk, 0);
+        let banks = BankOrder::new(bank_order(self.layout).filter(|bank| *bank < rows));
+        Some(Strip { row, column, columns: self.layout.bursts(tile), banks })
+    }
 
-    fn next(&mut self) -> Option<Transaction> {
-        let Some((row, burst)) = self.left.next() else {
-            if self.chunk + 1 >= self.layout.chunks() {
-                return None;
-            }
-            self.chunk += 1;
-            self.begin();
-            return self.next();
+    fn beats(&self, number: usize, place: Place) -> Beats {
+        let (chunk, tile) = (number / self.tiles, number % self.tiles);
+        let Some((_, rows)) = self.chunks.iter().find(|(of, _)| *of == chunk) else {
+            return Beats::default();
         };
-        let MatrixLayout { columns, .. } = *self.layout;
-        let of_chunk = row - self.chunk * self.layout.banks();
-        let beats = mapping::beats_of(&self.rows[of_chunk * columns..][..columns], burst);
-        Some(Transaction::Write(self.layout.place(row, burst), beats))
+        let columns = self.layout.columns;
+        let burst = self.layout.burst(tile, place.column);
+        mapping::beats_of(&rows[place.bank * columns..][..columns], burst)
     }
 }
 
@@ -73,6 +92,7 @@ mod tests {
     use super::super::writes;
     use super::*;
     use pimlico_device::Config;
+    use pimlico_host::strips;
     use pimlico_model::data::{Operands, Synthetic};
 
     #[test]
@@ -82,7 +102,8 @@ mod tests {
             let Operands { matrix, vector } = Operands::synthetic(rows, columns, 9);
             let mut data = Synthetic::new(columns, 9);
             assert_eq!(data.vector(), vector);
-            let made: Vec<_> = ChunkWrites::new(&layout, |row| data.next_row(row)).collect();
+            let strips = MatrixStrips::new(&layout, |row| data.next_row(row));
+            let made: Vec<_> = strips::writes(strips).collect();
             assert_eq!(made, writes(&layout, &matrix).collect::<Vec<_>>());
             assert_eq!(made.len(), rows * columns.div_ceil(BURST));
         }

@@ -4,6 +4,7 @@
 mod chunk;
 
 use crate::judge::{ProductOrder, Products, Reference};
+use chunk::MatrixStrips;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixError, MatrixLayout};
@@ -13,6 +14,7 @@ use pimlico_host::driver::{Driver, DriverError, Results};
 use pimlico_host::kv_cache::{HostPort, TransferError};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_host::program;
+use pimlico_host::strips::{Strips, Writing};
 use pimlico_model::data::Synthetic;
 
 /// What a matrix has of the dispatcher: a number in the configuration, and entries of the Va2Pa table.
@@ -53,12 +55,6 @@ pub fn writes<'a>(
     rows.map(|(row, burst)| {
         Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
     })
-}
-
-/// The same of a matrix without data.
-fn empty_writes(layout: &MatrixLayout) -> impl Iterator<Item = Transaction> + '_ {
-    let rows = (0..layout.chunks()).flat_map(|chunk| chunk::places(layout, chunk));
-    rows.map(|(row, burst)| Transaction::Write(layout.place(row, burst), Default::default()))
 }
 
 /// Multiplies a matrix that is in the banks with a vector.
@@ -135,19 +131,24 @@ pub fn load(
     layout: &MatrixLayout,
     matrix: &[Vec<u16>],
 ) -> Result<Statistics, TransferError> {
-    transfer(rank, host, writes(layout, matrix))
+    let mut rows = matrix.iter();
+    let strips = MatrixStrips::new(layout, |row| {
+        row.copy_from_slice(rows.next().expect("a row of the matrix"));
+    });
+    write(rank, host, strips, || ())
 }
 
-/// Has the host write, as many at a time as it takes.
-fn transfer(
+/// Has the host write, as many at a time as it takes. `progress` is told of each time.
+fn write(
     rank: &mut dyn RankDevice,
     host: &mut HostPort,
-    writes: impl Iterator<Item = Transaction>,
+    strips: impl Strips,
+    mut progress: impl FnMut(),
 ) -> Result<Statistics, TransferError> {
-    let mut writes = writes.peekable();
-    let mut cost = Statistics::default();
-    while writes.peek().is_some() {
-        cost = cost.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    let (mut writing, mut cost) = (Writing::new(strips), Statistics::default());
+    while !writing.is_over() {
+        cost = cost.and(host.write_part(rank, &mut writing, QUEUE)?);
+        progress();
     }
     Ok(cost)
 }
@@ -175,21 +176,17 @@ pub(crate) fn block(
 ) -> Result<Block, GemvError> {
     let order = ProductOrder::on_rank(rank.config(), rank.options().sums);
     let mut reference = Reference::of(order, data.vector(), layout.rows);
-    let mut writes = chunk::ChunkWrites::new(layout, |row| {
+    let strips = MatrixStrips::new(layout, |row| {
         data.next_row(row);
         reference.see(row);
-    })
-    .peekable();
-    let mut load = Statistics::default();
+    });
     let all = (layout.rows * layout.columns) as u64;
     let per_queue = all / (layout.rows * layout.columns.div_ceil(BURST)).div_ceil(QUEUE) as u64;
     let mut written = 0;
-    while writes.peek().is_some() {
-        load = load.and(host.transfer(rank, writes.by_ref().take(QUEUE))?.1);
+    let load = write(rank, host, strips, || {
         written = all.min(written + per_queue);
         progress(written);
-    }
-    drop(writes);
+    })?;
     let mut driver = Driver::new();
     let (outputs, cost) = match program {
         Some(words) => {
@@ -207,7 +204,8 @@ pub(crate) fn timing(
     layout: &MatrixLayout,
     io_buffers: IoBuffers,
 ) -> Result<[Statistics; 2], GemvError> {
-    let load = transfer(rank, host, empty_writes(layout))?;
+    let strips = MatrixStrips::<fn(&mut [u16])>::zeros(layout);
+    let load = write(rank, host, strips, || ())?;
     let vector = vec![0; layout.columns];
     let (_, cost) = multiply(&mut Driver::new(), rank, layout, &vector, io_buffers)?;
     Ok([cost, load])
