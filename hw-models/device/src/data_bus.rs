@@ -60,6 +60,11 @@ impl Outgoing {
         self.0.pop_back().map(|(_, beats)| beats)
     }
 
+    /// The first clock of the next burst.
+    pub fn first_clock(&self) -> Option<u64> {
+        self.0.front().map(|(first, _)| *first)
+    }
+
     /// The beat of this clock.
     pub fn beat(&mut self, clock: u64) -> Option<u64> {
         let &(first, beats) = self.0.front()?;
@@ -96,6 +101,11 @@ impl<T> Incoming<T> {
     /// Expects the last burst no more, which comes another way.
     pub fn pop_last(&mut self) -> Option<T> {
         self.0.pop_back().map(|(_, tag, _)| tag)
+    }
+
+    /// The first clock of the next burst.
+    pub fn first_clock(&self) -> Option<u64> {
+        self.0.front().map(|(first, ..)| *first)
     }
 
     /// Takes what is on the bus in this clock; returns a burst with its last beat.

@@ -41,6 +41,13 @@ pub trait Dimm {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
+    /// tCK in which a program runs and the host does nothing: no command, and no data on its bus from either side. Goes on
+    /// until `until_tck` at the most, and maybe not at all; [`tck`](Self::tck) says how far. The same as
+    /// [`step`](Self::step) by step, but that those who watch the host's data bus are not told that nothing is on it.
+    fn pass(&mut self, _until_tck: u64, _made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
     /// What a host does to the memory of the module, whose banks are closed, burst by burst. All that is told, counted
     /// and kept is as if it had been done beat by beat, with [`step`](Self::step). Returns false, and has done nothing, if
     /// this module, or as it is now, goes beat by beat only.

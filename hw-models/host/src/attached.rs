@@ -57,6 +57,8 @@ pub struct Attached<D> {
     set_up: SetUp,
     /// The host's bursts go through the pins beat by beat.
     beat_by_beat: bool,
+    /// The controller had no command in the last tCK.
+    silent: bool,
 }
 
 impl Attached<Rank> {
@@ -93,6 +95,7 @@ impl<D: Dimm> Attached<D> {
             read_before: [0; 2],
             set_up: SetUp::default(),
             beat_by_beat: false,
+            silent: false,
         }
     }
 
@@ -120,7 +123,9 @@ impl<D: Dimm> Attached<D> {
     /// A tCK of the host's controller.
     fn step_controller(&mut self, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
         let (host, tck) = (&mut self.controller, self.dimm.tck());
-        let pins = host.command(tck).unwrap_or_default();
+        let command = host.command(tck);
+        self.silent = command.is_none();
+        let pins = command.unwrap_or_default();
         let driven = [host.drive(2 * tck), host.drive(2 * tck + 1)];
         let seen = self.step(pins, driven, made)?;
         for (clock, on_bus) in (2 * tck..).zip(seen) {
@@ -201,6 +206,11 @@ impl HostRun<'_> {
     fn is_started(&self) -> bool {
         self.messages.is_empty()
     }
+
+    /// It is about to read the status.
+    fn asks_status(&self) -> bool {
+        self.asked.iter().any(|asked| matches!(asked, Asked::Status))
+    }
 }
 
 impl<D: Dimm> Attached<D> {
@@ -257,11 +267,23 @@ impl<D: Dimm> Attached<D> {
     fn poll(&mut self, run: &mut HostRun<'_>) {
         let waits = run.phase == Phase::Running || run.phase == Phase::Sending && self.room() == 0;
         let tck = self.dimm.tck();
-        if waits && tck >= run.poll_at && !run.asked.iter().any(|a| matches!(a, Asked::Status)) {
+        if waits && tck >= run.poll_at && !run.asks_status() {
             self.push(Transaction::Read(message::status()));
             run.asked.push_back(Asked::Status);
             run.poll_at = tck + self.dimm.options().poll_tck;
         }
+    }
+
+    /// Until the host does something next, the module runs by itself.
+    fn pass(&mut self, run: &HostRun<'_>, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
+        let tck = self.dimm.tck();
+        if self.beat_by_beat || run.phase != Phase::Running || !self.silent || tck == 0 {
+            return Ok(());
+        }
+        let asks = (!run.asks_status()).then_some(run.poll_at);
+        let moves = [asks, self.controller.data_tck()].into_iter().flatten();
+        let until_tck = moves.fold(self.controller.next_tck(tck - 1), u64::min);
+        if until_tck > tck { self.dimm.pass(until_tck, made) } else { Ok(()) }
     }
 
     /// What was read of the windows.
@@ -464,11 +486,17 @@ impl<D: Dimm> RankDevice for Attached<D> {
             if self.advance(&mut run) {
                 return Ok(dispatch::outcome(start.request, run.status.fault, run.status.end)?);
             }
-            self.step_controller(&mut |observed| {
+            let mut observed = |observed| {
                 if matches!(observed, Made::Score { .. } | Made::Weight { .. }) {
                     made(observed);
                 }
-            })?;
+            };
+            let before = self.dimm.tck();
+            self.pass(&run, &mut observed)?;
+            if self.dimm.tck() != before {
+                continue;
+            }
+            self.step_controller(&mut observed)?;
             self.take_read(&mut run, made)?;
         }
     }

@@ -384,6 +384,12 @@ impl MemoryController {
         waited
     }
 
+    /// The tCK of its next data on the data bus, from either side, or one before, where these have begun.
+    pub fn data_tck(&self) -> Option<u64> {
+        let clocks = [self.outgoing.first_clock(), self.incoming.first_clock()];
+        clocks.into_iter().flatten().min().map(|clock| clock / 2)
+    }
+
     /// What the controller drives on the data bus in this clock, of which a tCK has two.
     pub fn drive(&mut self, clock: u64) -> Option<u64> {
         self.outgoing.beat(clock)

@@ -4,7 +4,7 @@
 use crate::config::Config;
 use crate::options::{Gear, Options};
 use pimlico_dpa::types::{Fault, Pins, RankResults, RunEnd, Status};
-use pimlico_ports::Model;
+use pimlico_ports::{Model, U};
 use pimlico_units::gear::{self, Gear1, Gear2, Gear4};
 use pimlico_units::module::{HostPort, HostPortIn, HostPortOut};
 use std::ops::Range;
@@ -19,6 +19,8 @@ trait Steps {
     fn settle(&self, input: &HostPortIn) -> HostPortOut;
     fn step(&mut self, input: &HostPortIn) -> HostPortOut;
     fn is_quiet(&self) -> bool;
+    fn passive_tck(&self) -> u64;
+    fn pass(&mut self, input: &HostPortIn, tck: u64);
 }
 
 impl<G: gear::Gear> Steps for HostPort<G> {
@@ -32,6 +34,14 @@ impl<G: gear::Gear> Steps for HostPort<G> {
 
     fn is_quiet(&self) -> bool {
         self.is_quiet()
+    }
+
+    fn passive_tck(&self) -> u64 {
+        self.passive_tck()
+    }
+
+    fn pass(&mut self, input: &HostPortIn, tck: u64) {
+        self.pass(input, tck);
     }
 }
 
@@ -56,6 +66,19 @@ pub struct Shown {
     pub operand_taken: bool,
     /// What the rank makes; of it the context and the outputs.
     pub results: RankResults,
+}
+
+impl Shown {
+    /// Nothing but words of the status, which the port shows when it is asked for them.
+    pub fn is_plain(&self) -> bool {
+        !self.refreshes
+            && self.fault == Fault::None
+            && self.end.is_none()
+            && !(self.over && self.settled)
+            && !self.operand_taken
+            && self.results.context_valid == U::new(0)
+            && self.results.output_valid == U::new(0)
+    }
 }
 
 /// The port.
@@ -114,6 +137,16 @@ impl Host {
             let output = self.unit.step(&self.input);
             output.host_dq_valid_o.then_some(output.host_dq_o)
         })
+    }
+
+    /// tCK of a run in which the port does nothing for a host that does nothing: see [`HostPort::passive_tck`].
+    pub fn passive_tck(&self) -> u64 {
+        self.unit.passive_tck()
+    }
+
+    /// So many of them, the core having shown no more than what is [plain](Shown::is_plain).
+    pub fn rest(&mut self, tck: u64) {
+        self.unit.pass(&self.input, tck);
     }
 
     /// The host owns the pins, and nothing of its windows is under way.

@@ -74,6 +74,10 @@ impl Dimm for Rank {
         self.step_tck(pins, driven, made)
     }
 
+    fn pass(&mut self, until_tck: u64, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
+        self.pass(until_tck, made)
+    }
+
     fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {
         self.move_bursts(host)
     }

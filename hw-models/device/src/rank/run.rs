@@ -44,6 +44,65 @@ impl Rank {
         Ok(seen)
     }
 
+    /// See [`Dimm::pass`](crate::Dimm::pass).
+    pub(super) fn pass(
+        &mut self,
+        until_tck: u64,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
+        while self.now.is_multiple_of(self.gear()) {
+            let asked = self.host.begin_tck(Pins::NONE);
+            let until_tck = until_tck.min(self.now.saturating_add(self.host.passive_tck()));
+            if asked.memory_o || self.now + self.gear() > until_tck {
+                break;
+            }
+            self.pass_cycles(&asked, until_tck, made)?;
+        }
+        Ok(())
+    }
+
+    /// Cycles of the core in which the host's port is passive, until one shows it more than words of the status.
+    fn pass_cycles(
+        &mut self,
+        asked: &HostPortOut,
+        until_tck: u64,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
+        let (from_tck, gear) = (self.now, self.gear());
+        while self.now + gear <= until_tck {
+            let shown = self.step_run(asked, made)?;
+            if !shown.is_plain() {
+                self.rest_since(from_tck);
+                return self.show_cycle(shown);
+            }
+            self.shown = shown;
+            self.now += gear;
+            self.patience.check(self.now - 1, self.shown.fault)?;
+        }
+        self.rest_since(from_tck);
+        Ok(())
+    }
+
+    /// The tCK until this one are over for the host's port.
+    fn rest_since(&mut self, from_tck: u64) {
+        if self.now > from_tck {
+            self.host.show(&self.shown);
+            self.host.rest(self.now - from_tck);
+        }
+    }
+
+    /// The host's port sees a cycle of the core, without a command or data of the host.
+    fn show_cycle(&mut self, shown: Shown) -> Result<(), DeviceError> {
+        self.shown = shown;
+        self.host.show(&self.shown);
+        for tck in 0..self.gear() {
+            let refreshes = tck == 0 && self.shown.refreshes;
+            self.host.step_tck([None; 2], [None; 2], refreshes);
+        }
+        self.now += self.gear();
+        Ok(self.patience.check(self.now - 1, self.shown.fault)?)
+    }
+
     /// The end of a cycle of the core in which the host's port loads or starts.
     fn take(&mut self, asked: &HostPortOut) -> Result<(), DeviceError> {
         if asked.load_valid_o {

@@ -65,6 +65,13 @@ impl Owner {
         self.runs
     }
 
+    /// So many tCK of a run that goes on, without a command of the host and without a REF.
+    pub(super) fn pass(&mut self, tck: u64) {
+        let less = |left: u64| left.saturating_sub(tck);
+        self.precharge = less(self.precharge.into()) as u8;
+        self.refresh = less(self.refresh.into()) as u16;
+    }
+
     /// The end of a tCK.
     pub(super) fn clock(&mut self, input: &OwnerIn, timing: &Timing) {
         let gives = input.command.command == PinCommand::PreAll;

@@ -113,6 +113,11 @@ impl Queue {
         self.has_head.then(|| &self.entries[self.oldest])
     }
 
+    /// The oldest burst, if there is one, is at the head.
+    pub(super) fn rests(&self) -> bool {
+        self.has_head == (self.count > 0)
+    }
+
     /// It holds no burst.
     pub(super) fn is_empty(&self) -> bool {
         self.count == 0

@@ -34,6 +34,21 @@ impl Reader {
         self.read.is_none() && self.driven.is_none() && self.asked.iter().all(Option::is_none)
     }
 
+    /// tCK in which no window is read and nothing is on the bus, if no RD comes.
+    pub(super) fn idle_tck(&self) -> u64 {
+        if self.read.is_some() || self.driven.is_some() {
+            return 0;
+        }
+        let is_read = |tck: &usize| self.asked[(self.now + tck) % Self::LONGEST].is_some();
+        (0..Self::LONGEST).find(is_read).map_or(u64::MAX, |tck| tck as u64)
+    }
+
+    /// So many [idle](Self::idle_tck) tCK.
+    pub(super) fn pass(&mut self, tck: u64) {
+        self.over = self.over.saturating_add(tck as usize);
+        self.now = (self.now + tck as usize) % Self::LONGEST;
+    }
+
     /// The window that is read in this tCK.
     pub(super) fn window(&self) -> Option<Window> {
         self.asked[self.now]

@@ -70,6 +70,11 @@ impl Stream {
         self.packed != Elements::default()
     }
 
+    /// Nothing is packed, and no burst is written.
+    pub(super) fn rests(&self) -> bool {
+        !self.packs() && !self.writes()
+    }
+
     /// An unfinished burst holds elements.
     pub(super) fn is_unfinished(&self) -> bool {
         self.held > 0

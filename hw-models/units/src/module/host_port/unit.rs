@@ -125,6 +125,28 @@ impl<G: Gear> HostPort<G> {
             && !self.outputs.packs()
     }
 
+    /// tCK in which the port does nothing for the host, from the beginning of a cycle of the core on: a run goes on, and
+    /// no command, data or results come.
+    pub fn passive_tck(&self) -> u64 {
+        let is_passive = self.beat == 0
+            && self.owner.runs()
+            && self.windows.rest()
+            && self.receiver.is_idle()
+            && self.queue.rests()
+            && matches!(self.action(), Action::Wait | Action::Offer)
+            && self.contexts.rests()
+            && self.outputs.rests();
+        if is_passive { self.reader.idle_tck() } else { 0 }
+    }
+
+    /// So many [passive](Self::passive_tck) tCK, in whole cycles of the core, of which the last shows this. In none of them
+    /// is an operand taken, a REF on the pins, or the run over; nor does its program end.
+    pub fn pass(&mut self, input: &HostPortIn, tck: u64) {
+        self.reader.pass(tck);
+        self.owner.pass(tck);
+        self.module.clock(input, false);
+    }
+
     /// This beat is the second of its tCK.
     fn is_second(&self) -> bool {
         self.beat % 2 == 1

@@ -53,6 +53,11 @@ impl Windows {
         !opens && self.open == [false; BANKS]
     }
 
+    /// No command is in the register.
+    pub(super) fn rest(&self) -> bool {
+        self.command.command == PinCommand::None
+    }
+
     fn window(&self, command: PinCommand) -> Option<Window> {
         let is_of_window = self.command.command == command && self.open[self.command.bank()];
         is_of_window.then(|| Window::of(&self.command))
