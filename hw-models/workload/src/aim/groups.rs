@@ -22,6 +22,8 @@ use pimlico_host::aim::AimHost;
 /// The groups of a module.
 pub struct Groups<'a> {
     groups: &'a mut [AimHost],
+    /// Threads of the host's own on which it makes data and judges results.
+    threads: usize,
 }
 
 /// How the rows of a matrix are dealt out: as many as a group has PUs to a group, the next ones to the next group.
@@ -62,17 +64,27 @@ impl<'a> Groups<'a> {
             (other.config(), other.options()) == (groups[0].config(), groups[0].options())
         };
         assert!(!groups.is_empty() && groups.iter().all(alike), "groups are alike");
-        Self { groups }
+        Self { groups, threads: 1 }
     }
 
     /// All channels in one group.
     pub fn of(module: &'a mut AimHost) -> Self {
-        Self { groups: std::slice::from_mut(module) }
+        Self { groups: std::slice::from_mut(module), threads: 1 }
     }
 
     /// The same groups, for a while.
     pub fn borrowed(&mut self) -> Groups<'_> {
-        Groups { groups: self.groups }
+        Groups { groups: self.groups, threads: self.threads }
+    }
+
+    /// From here on data are made and results judged on so many threads.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// Threads on which data are made and results judged.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
     /// How many there are.
