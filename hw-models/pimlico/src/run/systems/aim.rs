@@ -86,7 +86,8 @@ impl Face for Aim {
         if let Some(vcd) = &vcd {
             module[0].trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
-        let report = job.run(&mut Module::new(&mut module).timing_only(arguments.timing_only));
+        let system = Module::new(&mut module).threads(arguments.how().threads);
+        let report = job.run(&mut system.timing_only(arguments.timing_only));
         let report = ended(report, job, arguments, |mismatch| self.show(mismatch, job, arguments))?;
         if let Some(vcd) = vcd {
             module[0].finish_trace().map_err(|e| vcd.failed(&e))?;
