@@ -116,13 +116,17 @@ pub fn report(
 /// A progress bar on standard error, if that is a terminal, from the first second on.
 pub fn progress(length: u64, what: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
-    let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent}% {elapsed}{left}");
-    // Before the first step it is not known.
+    let style = ProgressStyle::with_template("{msg} [{bar:30}] {percent}% {elapsed}{rate}{left}");
+    // Before the first step neither is known.
+    let rate = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let _ =
+            if state.pos() > 0 { write!(to, ", {}", per_second(state.per_sec())) } else { Ok(()) };
+    };
     let left = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
         let eta = HumanDuration(state.eta());
         let _ = if state.pos() > 0 { write!(to, ", {eta:#} left") } else { Ok(()) };
     };
-    bar.set_style(style.expect("a valid template").with_key("left", left));
+    bar.set_style(style.expect("a valid template").with_key("rate", rate).with_key("left", left));
     bar.set_message(what.to_owned());
     let shown = bar.downgrade();
     std::thread::spawn(move || {
@@ -134,6 +138,18 @@ pub fn progress(length: u64, what: &str) -> ProgressBar {
         }
     });
     bar
+}
+
+/// Steps in a second, with three digits.
+fn per_second(rate: f64) -> String {
+    let (scaled, prefix) = match rate {
+        1e9.. => (rate / 1e9, "G"),
+        1e6.. => (rate / 1e6, "M"),
+        1e3.. => (rate / 1e3, "k"),
+        _ => (rate, ""),
+    };
+    let digits = if scaled < 10.0 { 2 } else { usize::from(scaled < 100.0) };
+    format!("{scaled:.digits$}{}{prefix}/s", if prefix.is_empty() { "" } else { " " })
 }
 
 /// A number as people give it: whole ones without a point, very small and large ones with an exponent.
@@ -172,7 +188,16 @@ fn in_threes(digits: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decimal, grouped};
+    use super::{decimal, grouped, per_second};
+
+    #[test]
+    fn a_rate_has_three_digits() {
+        let rates = [0.5, 12.34, 999.0, 1234.0, 56_789.0, 8.9e6, 2.5e9].map(per_second);
+        assert_eq!(
+            rates,
+            ["0.50/s", "12.3/s", "999/s", "1.23 k/s", "56.8 k/s", "8.90 M/s", "2.50 G/s"]
+        );
+    }
 
     #[test]
     fn digits_are_grouped_by_three() {

@@ -12,6 +12,7 @@ mod vendor;
 
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
+use std::num::NonZero;
 
 /// Arguments of `pimlico sweep`.
 #[derive(Args)]
@@ -40,6 +41,25 @@ enum Study {
     Timing(timing::TimingArguments),
     /// The headline figures by what a vendor of DRAM chooses: density, banks that open in a tFAW, data lines of a DIMM
     Vendor(vendor::VendorArguments),
+}
+
+/// On how many threads a study runs.
+#[derive(Args, Clone, Copy)]
+struct Threads {
+    /// Runs at a time, each on a thread of this machine; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+}
+
+impl Threads {
+    fn count(self) -> usize {
+        self.threads.map_or_else(cores, NonZero::get)
+    }
+}
+
+/// Threads that this machine has cores for.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// Runs the command.

@@ -29,6 +29,12 @@ impl<M: Model> Models<M> {
     pub fn new(count: usize) -> Self {
         Self((0..count).map(|_| M::new()).collect())
     }
+
+    /// The model, if there is but one.
+    pub fn only(&mut self) -> Option<&mut M> {
+        let Self(models) = self;
+        if let [model] = &mut models[..] { Some(model) } else { None }
+    }
 }
 
 impl<M: Model> Instances<M> for Models<M> {

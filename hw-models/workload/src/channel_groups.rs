@@ -6,6 +6,7 @@ use crate::aim::in_part;
 use crate::attention::AttentionJob;
 use crate::error::WorkloadError;
 use crate::operator;
+use crate::parallel;
 use crate::report::{OperatorReport, Report};
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, LayoutError};
 use pimlico_device::gemv::IoBuffers;
@@ -196,25 +197,28 @@ impl GroupStudy {
     }
 }
 
-/// Compares. `progress` is called after each case.
+/// Compares, on so many threads; the comparison does not depend on them. `progress` receives the cases that are done.
 ///
 /// # Panics
 ///
 /// If a number of groups does not divide the channels.
 pub fn compare(
     study: &GroupStudy,
-    mut progress: impl FnMut(),
+    threads: usize,
+    progress: impl Fn(u64) + Sync,
 ) -> Result<GroupComparison, WorkloadError> {
-    let mut rows = Vec::with_capacity(study.len());
-    for (context, groups) in study.cases() {
+    let row = |&(context, groups): &(usize, usize)| {
         assert!(study.channels.is_multiple_of(groups), "{groups} groups");
         let cost = match study.cost(context, groups) {
             Err(WorkloadError::Layout(LayoutError::GprPart { .. })) => None,
             cost => Some(cost?),
         };
-        rows.push(GroupRow { context, groups, group_channels: study.channels / groups, cost });
-        progress();
-    }
+        let group_channels = study.channels / groups;
+        Ok::<_, WorkloadError>(GroupRow { context, groups, group_channels, cost })
+    };
+    let cases: Vec<_> = study.cases().collect();
+    // They are of about one weight, and in their order.
+    let rows = parallel::map(&cases, threads, |_| 1, row, |done, _| progress(done))?;
     let GroupStudy { config, model, shapes, channels, seed, .. } = study;
     Ok(GroupComparison {
         system: config.name.clone(),

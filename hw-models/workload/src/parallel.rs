@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Work on the host's own threads.
 
+use std::convert::Infallible;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -49,6 +50,17 @@ pub fn map<T: Sync, R: Send, E: Send>(
     results.collect()
 }
 
+/// The same of work that cannot fail, of items that weigh the same and that nobody waits for.
+pub fn each<T: Sync, R: Send>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(&T) -> R + Sync,
+) -> Vec<R> {
+    let done = map(items, threads, |_| 1, |item| Ok::<_, Infallible>(work(item)), |_, _| {});
+    let Ok(done) = done;
+    done
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,6 +81,17 @@ mod tests {
             let (seen, all) = (seen.into_inner().expect("no panic"), items.iter().sum());
             assert_eq!(seen.last(), Some(&(all, all)));
             assert!(seen.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        }
+    }
+
+    #[test]
+    fn each_is_done_once_in_its_place() {
+        let items: Vec<u64> = (0..50).collect();
+        for threads in [1, 3, 64] {
+            assert_eq!(
+                each(&items, threads, |item| item * item),
+                items.iter().map(|n| n * n).collect::<Vec<_>>()
+            );
         }
     }
 

@@ -371,7 +371,7 @@ fn lol_pims_gains_come_out() {
         seed: 1,
         assumptions,
     };
-    let comparison = io_buffers::compare(&study, || {}).expect("it fits");
+    let comparison = io_buffers::compare(&study, 2, |_| {}).expect("it fits");
     for row in comparison.rows.iter().filter(|row| row.operator != "ffn2") {
         let off = row.reduction_percent - row.paper_percent;
         assert!(off.abs() < 2.0, "{}: {}", row.operator, row.reduction_percent);

@@ -282,7 +282,7 @@ fn a_layers_attention_is_compared_by_groups() {
         mode_change: true,
         seed: 1,
     };
-    let rows = channel_groups::compare(&study, || {}).expect("it fits").rows;
+    let rows = channel_groups::compare(&study, 2, |_| {}).expect("it fits").rows;
     let costs: Vec<_> = rows.iter().map(|row| row.cost.as_ref().expect("it has room")).collect();
     let of_v: Vec<_> = costs.iter().map(|cost| (cost.turns, cost.sv_pus_percent)).collect();
     assert_eq!(of_v, [(32, 50.0), (16, 100.0), (4, 100.0)]);

@@ -82,6 +82,8 @@ pub struct Channels {
     global_in: PingpongBufferIn<Word>,
     global_out: PingpongBufferOut<Word>,
     results: IoBufferUnits<1>,
+    /// The result registers are stepped in clocks alone in which something is done with them.
+    results_rest: bool,
     results_in: Box<[PingpongBufferIn<Word>]>,
     results_out: Box<[PingpongBufferOut<Word>]>,
     /// Clocks after which a column has nothing under way.
@@ -112,6 +114,7 @@ impl Channels {
             global,
             global_in: PingpongBufferIn::default(),
             global_out: PingpongBufferOut::default(),
+            results_rest: results.are_models(),
             results,
             results_in: vec![PingpongBufferIn::default(); channels].into(),
             results_out: vec![PingpongBufferOut::default(); channels].into(),
@@ -120,13 +123,17 @@ impl Channels {
         }
     }
 
-    /// From the reset on no data are of account: vectors compute the PUs of the first channel for all.
+    /// From the reset on no data are of account: vectors know when results come, and compute none.
     pub fn leave_data_out(&mut self, options: &AimOptions) {
         if let Some(vectors) = vectors_mut(&mut *self.pus, self.shows_ports) {
-            *vectors = TreePus::of_latency(BANKS, options.pu_clocks as usize);
-            self.column = vec![Word::default(); BANKS].into();
-            self.words = self.column.clone();
+            *vectors = TreePus::of_latency(0, options.pu_clocks as usize);
+            (self.column, self.words) = Default::default();
         }
+    }
+
+    /// Steps the result registers in every clock from here on.
+    pub fn step_always(&mut self) {
+        self.results_rest = false;
     }
 
     /// One clock. Returns the results that were read in the last, a word of each channel.
@@ -208,6 +215,12 @@ impl Channels {
 
     fn step_result_registers(&mut self, take: bool) -> Result<(), DeviceError> {
         let new = self.new_results;
+        // What is read comes out in the clock behind.
+        let comes = self.results_in[0].read_valid_i;
+        let rests = !new && !take && !comes && !self.results_out[0].data_valid_o;
+        if rests && self.results_rest && !self.shows_ports {
+            return Ok(());
+        }
         for channel in 0..self.results_in.len() {
             self.results_in[channel] = PingpongBufferIn {
                 write_valid_i: new,
@@ -234,7 +247,10 @@ impl Channels {
         let vectors = vectors(&*self.pus, self.shows_ports);
         let bits = |bank: usize| {
             let pu = BANKS * channel + bank;
-            let of_vectors = |pus: &TreePus<Binary16>| pus.result(pu % self.column.len());
+            let of_vectors = |pus: &TreePus<Binary16>| match self.column.is_empty() {
+                true => Fp::ZERO,
+                false => pus.result(pu),
+            };
             let score = vectors.map_or_else(|| self.pu_out[pu].result_o, of_vectors);
             u64::from(score.to_bits())
         };

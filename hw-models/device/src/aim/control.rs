@@ -9,10 +9,11 @@ use super::units::{RankController, SLOTS};
 use crate::accounts::Cause;
 use crate::config::Timing;
 use pimlico_dpa::types::{self, ArrayRequest, BusRequest, Pins};
-use pimlico_ports::{Instances, Mismatch};
+use pimlico_ports::{Instances, Mismatch, Models};
 use pimlico_units::rank::{
     RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn, RefreshManagerOut,
 };
+use std::any::Any;
 
 /// What the controller is asked for in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,6 +41,9 @@ pub struct Control {
     /// Its inputs without an event.
     refresh_controls: RefreshManagerIn,
     refresh: RefreshManagerOut,
+    /// In the last cycle, a request was taken, and what the controller had heard.
+    has_taken: bool,
+    heard: RefreshManagerOut,
 }
 
 impl Control {
@@ -66,6 +70,82 @@ impl Control {
                 ..Default::default()
             },
             refresh: RefreshManagerOut::default(),
+            has_taken: false,
+            heard: RefreshManagerOut::default(),
+        }
+    }
+
+    /// Both models, if they are that.
+    fn models(&mut self) -> Option<(&mut RankController, &mut RefreshManager)> {
+        let rank_controller: &mut dyn Any = &mut *self.rank_controller;
+        let refresh_manager: &mut dyn Any = &mut *self.refresh_manager;
+        let rank_controller = rank_controller.downcast_mut::<Models<RankController>>()?.only()?;
+        let refresh_manager = refresh_manager.downcast_mut::<Models<RefreshManager>>()?.only()?;
+        Some((rank_controller, refresh_manager))
+    }
+
+    /// Cycles in which nothing comes to the pins and nothing is taken, if as much is asked for as in the last one, and no
+    /// head ends. Of models alone it is known.
+    pub fn waits(&mut self) -> u64 {
+        let (accepted, idle, hears) = (self.has_taken, self.controlled.idle_o, self.refresh);
+        let rests = self.heard == hears && self.pins().iter().all(|pins| !pins.is_some());
+        let Some((rank_controller, refresh_manager)) = self.models() else { return 0 };
+        if !rests || refresh_manager.requests(idle) != hears {
+            return 0;
+        }
+        rank_controller.waits(accepted).min(refresh_manager.steady_cycles(idle))
+    }
+
+    /// So many of the cycles in which it [waits](Self::waits) go by.
+    pub fn pass(&mut self, cycles: u64) {
+        let idle = self.controlled.idle_o;
+        if let Some((rank_controller, refresh_manager)) = self.models() {
+            rank_controller.pass(cycles);
+            refresh_manager.pass(cycles, idle);
+        }
+    }
+
+    /// Cycles in which commands to open rows may follow each other whatever REFs are owed. Of models alone it is known.
+    pub fn runs_on(&mut self) -> u64 {
+        let hears = self.refresh;
+        match self.models() {
+            Some((_, refresh_manager))
+                if !hears.force_o && refresh_manager.requests(false) == hears =>
+            {
+                refresh_manager.steady_cycles(false)
+            }
+            _ => 0,
+        }
+    }
+
+    /// One of these cycles, if it has a WR on the pins, and the next is chosen and `request` taken in it. Returns the pins.
+    pub fn write_on(&mut self, request: ArrayRequest) -> Option<Pins> {
+        let (rank_controller, _) = self.models()?;
+        let pins = rank_controller.write_on(request)?;
+        Some(self.show(pins))
+    }
+
+    /// The same of all-bank reads.
+    pub fn read_on(&mut self, request: ArrayRequest) -> Option<Pins> {
+        let (rank_controller, _) = self.models()?;
+        let pins = rank_controller.read_on(request)?;
+        Some(self.show(pins))
+    }
+
+    /// What is read of the controller in these cycles: no all-bank read waits for anything.
+    fn show(&mut self, pins: Pins) -> Pins {
+        self.controlled = RankControllerOut { pins_o: pins, ..RankControllerOut::default() };
+        pins
+    }
+
+    /// There were so many of these cycles.
+    pub fn ran(&mut self, cycles: u64) {
+        if cycles == 0 {
+            return;
+        }
+        (self.has_taken, self.heard) = (true, self.refresh);
+        if let Some((_, refresh_manager)) = self.models() {
+            refresh_manager.pass(cycles, false);
         }
     }
 
@@ -80,13 +160,16 @@ impl Control {
             bus_i: asked.bus.unwrap_or_default(),
             ..self.controls
         };
+        self.heard = self.refresh;
         self.rank_controller.step(&[input], std::slice::from_mut(&mut self.controlled))?;
         let RankControllerOut { idle_o, refresh_issued_o, .. } = self.controlled;
         self.step_refresh_manager(asked.head_end, idle_o, refresh_issued_o)?;
-        Ok(Taken {
+        let taken = Taken {
             array: input.array_valid_i && self.controlled.array_ready_o,
             bus: input.bus_valid_i && self.controlled.bus_ready_o,
-        })
+        };
+        self.has_taken = taken.array || taken.bus;
+        Ok(taken)
     }
 
     fn step_refresh_manager(

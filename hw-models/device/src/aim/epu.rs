@@ -166,6 +166,16 @@ impl Epu {
         self.softmax.keep(place, bits);
     }
 
+    /// Steps the softmax unit in every clock from here on.
+    pub fn step_always(&mut self) {
+        self.softmax.step_always();
+    }
+
+    /// Whether nothing moves, and nothing would if clocks went by.
+    pub fn rests(&self) -> bool {
+        self.is_idle() && self.softmax.rests()
+    }
+
     /// Whether nothing is left to add.
     pub fn is_idle(&self) -> bool {
         self.to_add.is_empty() && self.begun.is_none() && self.places == [None; 2]

@@ -316,6 +316,19 @@ impl AimLayout {
             .map(move |at| self.write(at, self.channels_of(at), &element))
     }
 
+    /// The same, where `word` gives whole words of rows, by row and by number in the row. What is in them behind the last
+    /// column is to be +0.
+    pub fn word_writes<'a>(
+        &'a self,
+        group: usize,
+        word: impl Fn(usize, usize) -> Word + 'a,
+    ) -> impl Iterator<Item = Write> + 'a {
+        let word = move |row: usize, number| word(row - group * self.pus, number);
+        (0..words(self.columns))
+            .flat_map(move |word| self.banks(group, word))
+            .map(move |at| self.write_words(at, self.channels_of(at), &word))
+    }
+
     /// Writes of a row, in its channel alone. `element` gives the elements by row and column; both exist.
     pub fn row_writes<'a>(
         &'a self,
@@ -356,18 +369,30 @@ impl AimLayout {
 
     /// The write of a word in a bank of some channels.
     fn write(&self, at: Place, channels: u64, element: &impl Fn(usize, usize) -> u16) -> Write {
-        let Place { group, word, bank } = at;
-        let (row, column) = self.place(word / self.tile, group, word % self.tile);
-        let of_channel = |channel: usize| -> Word {
-            let of_row = group * self.pus + channel * BANKS + bank;
-            let bits = |of_column: usize| {
-                let there = channels >> channel & 1 == 1;
-                let there = there && of_row < self.rows && of_column < self.columns;
-                if there { u64::from(element(of_row, of_column)) } else { 0 }
+        self.write_words(at, channels, &|row, word| {
+            let bits = |column: usize| match column < self.columns {
+                true => u64::from(element(row, column)),
+                false => 0,
             };
             std::array::from_fn(|part| {
                 (0..4).map(|e| bits(MULTIPLIERS * word + 4 * part + e) << (16 * e)).sum()
             })
+        })
+    }
+
+    /// The same of whole words, by row and number. Those of rows that do not exist are +0.
+    fn write_words(
+        &self,
+        at: Place,
+        channels: u64,
+        word_of: &impl Fn(usize, usize) -> Word,
+    ) -> Write {
+        let Place { group, word, bank } = at;
+        let (row, column) = self.place(word / self.tile, group, word % self.tile);
+        let of_channel = |channel: usize| {
+            let of_row = group * self.pus + channel * BANKS + bank;
+            let there = channels >> channel & 1 == 1 && of_row < self.rows;
+            if there { word_of(of_row, word) } else { Word::default() }
         };
         let words = (0..self.pus / BANKS).map(of_channel).collect();
         Write { bank, row, column, words, channels }
@@ -417,8 +442,17 @@ pub struct Write {
 
 /// A word of a vector, filled up with +0.
 pub fn word_of(vector: &[u16], word: usize) -> Word {
-    let bits = |e: usize| u64::from(vector.get(MULTIPLIERS * word + e).copied().unwrap_or(0));
-    std::array::from_fn(|part| (0..4).map(|e| bits(4 * part + e) << (16 * e)).sum())
+    let there = vector.get(MULTIPLIERS * word..).unwrap_or_default();
+    match there.first_chunk() {
+        Some(elements) => of_elements(elements),
+        None => of_elements(&std::array::from_fn(|e| there.get(e).copied().unwrap_or(0))),
+    }
+}
+
+/// A word of elements.
+pub fn of_elements(elements: &[u16; MULTIPLIERS]) -> Word {
+    let part = |n: usize| &elements[4 * n..][..4];
+    std::array::from_fn(|n| part(n).iter().rfold(0, |bits, e| bits << 16 | u64::from(*e)))
 }
 
 /// The elements of a word.
@@ -505,6 +539,22 @@ mod tests {
         assert_eq!(values.end_row(), 5);
         // 24 columns: two groups to a row, none over its end.
         assert_eq!(layout(1, 64, 384, 0).place(0, 2, 5), (1, 5));
+    }
+
+    #[test]
+    fn whole_words_are_written_as_elements_are() {
+        for (channels, rows, columns) in [(1, 1, 1), (1, 40, 1025), (3, 100, 300), (16, 300, 128)] {
+            let layout = layout(channels, rows, columns, 7);
+            let matrix: Vec<Vec<u16>> = (0..rows)
+                .map(|row| (0..columns).map(|c| (1 + row * columns + c) as u16).collect())
+                .collect();
+            for group in 0..layout.groups() {
+                let first = group * layout.pus();
+                let elements = layout.writes(group, |row, column| matrix[first + row][column]);
+                let whole = |row: usize, word| word_of(&matrix[first + row], word);
+                assert!(elements.eq(layout.word_writes(group, whole)), "{channels}, {rows}");
+            }
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@
 //! * [`AimMapping`]: the order in which matrices are taken. What waits for what with one I/O buffer or two, `queues` has.
 //! * [`Hub`]: the module as one design, model or RTL, behind the same trait.
 
+mod ahead;
 mod back_end;
 mod channels;
 mod control;
@@ -50,7 +51,7 @@ pub use device::{AimDevice, AimStart};
 pub use epu::{SoftmaxRequest, Sum};
 pub use head::AimHead;
 pub use hub::{HUB_CHANNELS, Hub, check_hub};
-pub use layout::{AimLayout, GPR, LayoutError, Write, elements, word_of};
+pub use layout::{AimLayout, GPR, LayoutError, Write, elements, of_elements, word_of};
 pub use module::Module;
 pub use requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 pub use softmax::{RTL_LANES, Scores, SoftmaxUnits, Weigh, Weighed, may_have_lanes};

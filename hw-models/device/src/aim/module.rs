@@ -25,9 +25,9 @@ use std::io;
 use std::path::Path;
 
 /// A burst on the data lines of every channel, and what it is.
-struct Transfer {
+pub(super) struct Transfer {
     from_tck: u64,
-    until_tck: u64,
+    pub(super) until_tck: u64,
     what: Carried,
 }
 
@@ -45,27 +45,27 @@ pub struct Module {
     /// What the host has loaded.
     pub(super) loaded: Loaded,
     /// tCK since the reset.
-    tck: u64,
-    control: Control,
+    pub(super) tck: u64,
+    pub(super) control: Control,
     /// What the controller has taken and not issued.
-    reads: VecDeque<AllBankRead>,
-    writes: VecDeque<Write>,
-    bus_requests: VecDeque<BusRequest>,
+    pub(super) reads: VecDeque<AllBankRead>,
+    pub(super) writes: VecDeque<Write>,
+    pub(super) bus_requests: VecDeque<BusRequest>,
     /// The open row of each bank, the same in all channels.
     open: [Option<usize>; BANKS],
     /// The banks of all channels: bank `b` of channel `c` is number `16 c + b`.
     cells: Cells<Word>,
     /// The data lines.
-    transfers: VecDeque<Transfer>,
+    pub(super) transfers: VecDeque<Transfer>,
     /// A column on its way to the PUs' next clock: what they do, row and column.
     column: Option<(Beat, usize, usize)>,
     /// A word on its way to the global buffers' next clock.
-    operand: Option<(Word, bool)>,
+    pub(super) operand: Option<(Word, bool)>,
     /// Whether the results are read in the PUs' next clock.
-    take_results: bool,
-    channels: Channels,
+    pub(super) take_results: bool,
+    pub(super) channels: Channels,
     /// Results that were read and are on their way to the hub.
-    results: VecDeque<Box<[Word]>>,
+    pub(super) results: VecDeque<Box<[Word]>>,
     pub(super) epu: Epu,
     /// The softmax that is under way, whatever the channels do.
     pub(super) weighing: Option<Weighing>,
@@ -75,7 +75,9 @@ pub struct Module {
     /// The end of the last REF.
     refreshed_tck: u64,
     watch: Option<Box<dyn PinWatch>>,
-    wave: Option<AimWave>,
+    pub(super) wave: Option<AimWave>,
+    /// Nothing is foreseen: every tCK is stepped.
+    pub(super) steps_all: bool,
 }
 
 impl Module {
@@ -122,12 +124,21 @@ impl Module {
             refreshed_tck: 0,
             watch: None,
             wave: None,
+            steps_all: false,
             config,
             options,
         }
     }
 
-    /// Arrays keep nothing, and the PUs of the first channel stand for those of all.
+    /// The same module with every tCK stepped, which short cuts are held against.
+    pub fn stepping(mut self) -> Self {
+        self.steps_all = true;
+        self.epu.step_always();
+        self.channels.step_always();
+        self
+    }
+
+    /// Arrays keep nothing, and PUs compute nothing.
     pub(super) fn leave_data_out(&mut self) {
         self.cells.keep_nothing();
         self.channels.leave_data_out(&self.options);
@@ -218,7 +229,7 @@ impl Module {
     }
 
     /// A command on the pins, and the transfer that it begins. Returns the all-bank RD that it is.
-    fn issue(&mut self, pins: Pins, events: &mut Events) -> Option<AllBankRead> {
+    pub(super) fn issue(&mut self, pins: Pins, events: &mut Events) -> Option<AllBankRead> {
         if let Some(watch) = &mut self.watch {
             watch.command(self.tck, pins);
         }
@@ -266,7 +277,7 @@ impl Module {
         self.transfers.push_back(Transfer { from_tck, until_tck, what });
     }
 
-    fn account(&mut self, read: Option<AllBankRead>) {
+    pub(super) fn account(&mut self, read: Option<AllBankRead>) {
         match read {
             Some(read) => self.accounts.used(self.tck, read.gap),
             None if self.tck < self.refreshed_tck => {
@@ -277,7 +288,7 @@ impl Module {
     }
 
     /// A burst that has come to its end is where it goes.
-    fn move_data(&mut self) {
+    pub(super) fn move_data(&mut self) {
         if self.transfers.front().is_none_or(|transfer| transfer.until_tck > self.tck) {
             return;
         }
@@ -307,7 +318,7 @@ impl Module {
     }
 
     /// A clock of the PUs and the I/O buffers.
-    fn clock(&mut self) -> Result<(), DeviceError> {
+    pub(super) fn clock(&mut self) -> Result<(), DeviceError> {
         let Self { column, operand, take_results, cells, channels, .. } = self;
         let arriving = Arriving {
             column: column
@@ -385,7 +396,12 @@ impl Device for Module {
 }
 
 /// A request for the banks.
-fn array_request(kind: ArrayKind, bank: usize, row: usize, column: usize) -> types::ArrayRequest {
+pub(super) fn array_request(
+    kind: ArrayKind,
+    bank: usize,
+    row: usize,
+    column: usize,
+) -> types::ArrayRequest {
     types::ArrayRequest {
         kind,
         bank: U::new(bank as u64),

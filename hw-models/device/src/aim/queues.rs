@@ -175,6 +175,58 @@ impl<'a> Queues<'a> {
         }
     }
 
+    /// tCK from `now` on in which nothing else is offered, if nothing happens in them: up to the first that something here
+    /// waits for. Not more than there are, but it may be fewer.
+    pub fn waits(&mut self, now: u64) -> u64 {
+        let modes = [Mode::Banks, Mode::Registers].map(|mode| self.modes.earliest_tck(mode));
+        let filling = self.reads.peek().map(|read| read.filling);
+        let readable = filling.and_then(|filling| self.readable_tck.get(filling));
+        let ready = self.ready_tck.iter().map(|ready| ready + LATE_TCK);
+        let to_column = readable.copied().into_iter().chain(modes);
+        let to_bus = self.ready_tck.iter().copied().chain(modes);
+        // What was reached behind the last cycle shows in the next one.
+        let left =
+            |tck: u64, from: u64| (tck + SLOTS as u64 > from).then(|| tck.saturating_sub(from));
+        let all = to_column
+            .map(|tck| left(tck, now + TO_COLUMN_TCK))
+            .chain(to_bus.map(|tck| left(tck, now + TO_BUS_TCK)))
+            .chain(ready.map(|tck| left(tck, now + self.to_result_tck)));
+        all.flatten().min().unwrap_or(u64::MAX)
+    }
+
+    /// Whether nothing is offered to the data lines or under way to them, nor will be before a column that ends a sum or
+    /// releases a filling is on the pins.
+    pub fn leave_bus(&mut self) -> bool {
+        let in_turn = !self.single || self.left_sums == self.asked_sums;
+        let may_fill = self.released + self.sides;
+        self.offered_bus.is_none()
+            && self.taken_bus.is_empty()
+            && self.ready_tck.is_empty()
+            && self.fills.peek().is_none_or(|fill| !in_turn || fill.filling >= may_fill)
+    }
+
+    /// The column that goes next, if it is offered now, and neither it nor the one on the pins begins a row, ends a sum or
+    /// releases a filling.
+    pub fn next_of_run(&mut self, now: u64) -> Option<AllBankRead> {
+        let next = self.reads.peek().copied()?;
+        let shown = self.taken_reads.front()?.read;
+        let ends = [next.read.beat, shown.beat].iter().any(|beat| beat.last || beat.release);
+        let goes = self.offered_read.is_none()
+            && !self.held
+            && !ends
+            && !next.read.beat.first
+            && self.row == Some(next.read.row)
+            && self.may_read(now, &next);
+        goes.then_some(next.read)
+    }
+
+    /// It is taken in the cycle that begins now, and one is on the pins.
+    pub fn run_on(&mut self, now: u64) {
+        self.taken_reads.extend(self.reads.next());
+        self.taken_reads.pop_front();
+        self.modes.see(Mode::Banks, now);
+    }
+
     fn offer_read(&mut self, now: u64) {
         let Some(mut next) = self.reads.peek().copied() else { return };
         if !self.may_read(now, &next) {

@@ -28,10 +28,14 @@ impl AimDevice for Module {
     }
 
     fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
-        for write in writes {
+        let mut writes = writes.peekable();
+        while let Some(write) = writes.next() {
             let array = Some(ArrayRequest::Write(write));
             let mut requests = Requests { array, ..Default::default() };
-            while !self.step(&mut requests)?.array_taken {}
+            while !self.step(&mut requests)?.array_taken {
+                self.wait();
+            }
+            self.write_on(&mut writes);
         }
         Ok(())
     }
@@ -114,6 +118,9 @@ impl Module {
             queues.see(now, &events);
             if is_event(&events) {
                 last_event_tck = now;
+                self.read_on(&mut queues)?;
+            } else {
+                self.wait_until(|now| queues.waits(now));
             }
             be_patient(last_event_tck, now)?;
         }
@@ -135,7 +142,10 @@ impl Module {
     ) -> Result<(), DeviceError> {
         let from_tck = self.tck();
         while requests.array.is_some() || !done(self) {
-            self.step(&mut requests)?;
+            let taken = self.step(&mut requests)?.array_taken;
+            if !taken && !requests.head_end && !done(self) {
+                self.wait();
+            }
             requests.head_end = false;
             be_patient(from_tck, self.tck())?;
         }

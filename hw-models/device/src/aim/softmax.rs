@@ -9,10 +9,11 @@
 //! ```
 
 use super::back_end::BackEnd;
-use pimlico_ports::{Instances, Mismatch, U};
+use pimlico_ports::{Instances, Mismatch, Models, U};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::gear::{Gear2, Gear4, Lanes8, Lanes16, Width};
 use pimlico_units::rank::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut};
+use std::any::Any;
 use std::collections::VecDeque;
 
 /// Scores that the unit takes as one chunk, and so the most lanes that it may have.
@@ -69,6 +70,20 @@ impl SoftmaxUnits {
             Self::Four(_) => 4,
             Self::Eight(_) => 8,
             Self::Sixteen(_) => 16,
+        }
+    }
+
+    /// Whether it is a model, which does not change where nothing moves.
+    fn is_model(&self) -> bool {
+        fn is_model<G: Width>(unit: &dyn Instances<Unit<G>>) -> bool {
+            let unit: &dyn Any = unit;
+            unit.is::<Models<Unit<G>>>()
+        }
+        match self {
+            Self::Two(unit) => is_model(&**unit),
+            Self::Four(unit) => is_model(&**unit),
+            Self::Eight(unit) => is_model(&**unit),
+            Self::Sixteen(unit) => is_model(&**unit),
         }
     }
 
@@ -192,21 +207,39 @@ pub struct Weighed {
 /// The softmax unit with its buffer.
 pub struct Softmax {
     unit: SoftmaxUnits,
+    is_model: bool,
     scale: Fp<Binary16>,
     buffer: Box<[u16]>,
     /// The scores that are being scaled: the first's place, and how many there are.
     scaling: VecDeque<(usize, usize)>,
+    /// Clocks since it was given something.
+    idle_clocks: u64,
 }
+
+/// Clocks without an input after which nothing moves in the unit: a finish takes longest, with its division.
+const RESTS: u64 = 256;
 
 impl Softmax {
     /// A unit that has been reset, with room for so many scores.
     pub fn new(unit: SoftmaxUnits, scores: usize) -> Self {
         Self {
+            is_model: unit.is_model(),
             unit,
             scale: Fp::ZERO,
             buffer: vec![0; scores].into(),
             scaling: VecDeque::with_capacity(16),
+            idle_clocks: 0,
         }
+    }
+
+    /// Steps the unit in every clock from here on.
+    pub fn step_always(&mut self) {
+        self.is_model = false;
+    }
+
+    /// Whether nothing moves in the unit.
+    pub fn rests(&self) -> bool {
+        self.is_model && self.idle_clocks >= RESTS
     }
 
     /// What is at some places.
@@ -230,6 +263,11 @@ impl Softmax {
     ///
     /// If a place in the buffer does not exist.
     pub fn step(&mut self, given: &Given) -> Result<Weighed, Box<Mismatch>> {
+        let is_idle = given.scores.is_none() && given.finish.is_none() && given.weigh.is_none();
+        if is_idle && self.rests() {
+            return Ok(Weighed::default());
+        }
+        self.idle_clocks = if is_idle { self.idle_clocks + 1 } else { 0 };
         let mut input = Input { scale: self.scale, finish: given.finish, ..Input::default() };
         let lanes = self.unit.lanes();
         let of = |kept: &[u16]| std::array::from_fn(|lane| kept.get(lane).copied().unwrap_or(0));

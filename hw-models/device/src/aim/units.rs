@@ -5,11 +5,13 @@ use super::back_end::{BackEnd, ModelBackEnd};
 use super::softmax::{CHUNK, RTL_LANES, SoftmaxUnits};
 use crate::config::{Config, ConfigError};
 use crate::gemv::IoBuffers;
-use pimlico_ports::{Instances, Mismatch};
+use pimlico_ports::{Instances, Mismatch, Models};
 use pimlico_units::arith::Binary16;
 use pimlico_units::bank::{PingpongBuffer, PingpongBufferIn, PingpongBufferOut, TreePu, TreePus};
 use pimlico_units::gear::Gear1;
 use pimlico_units::rank::{AdderUnit, RefreshManager};
+
+use std::any::Any;
 
 /// Command slots in a cycle of the module, which is a tCCD: each a tCK. Commands of the arrays are in the first,
 /// those of the data lines in the second.
@@ -170,6 +172,16 @@ impl<const DEPTH: usize> IoBufferUnits<DEPTH> {
             IoBuffers::PingPong => Self::PingPong(back_end.instances(count, cycle_ps)?),
             IoBuffers::Single => Self::Single(back_end.instances(count, cycle_ps)?),
         })
+    }
+
+    /// Whether they are models, which do not change where nothing is written, read or released.
+    pub(super) fn are_models(&self) -> bool {
+        let units: &dyn Any = match self {
+            Self::PingPong(units) => &**units,
+            Self::Single(units) => &**units,
+        };
+        units.is::<Models<PingpongBuffer<Word, DEPTH, true>>>()
+            || units.is::<Models<PingpongBuffer<Word, DEPTH, false>>>()
     }
 
     pub(super) fn step(

@@ -285,11 +285,14 @@ pub(super) struct Sample {
     /// Of K and V heads that are alike run one, and all without data: the costs, and no results
     #[arg(long)]
     timing_only: bool,
+    /// Threads of this machine that make data and judge results; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
 }
 
 impl Group for Sample {
     fn put(self, to: &mut RunArguments) {
-        to.timing_only = self.timing_only;
+        (to.timing_only, to.threads) = (self.timing_only, self.threads);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep dram`: what the DRAM's supply and its density make of the device.
 
+use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
@@ -9,6 +10,7 @@ use crate::schema::Kind;
 use crate::workloads::{Machine, MdqRun, Run};
 use clap::Args;
 use pimlico_device::{Config, DeviceSpec, Mdq, SystemKind, Topology};
+use pimlico_workload::parallel;
 use serde::Serialize;
 
 /// Banks that may open in a tFAW: what L3's bandwidth wants, half of it, and what JESD79-4 allows.
@@ -46,6 +48,8 @@ pub struct DramArguments {
     /// upper bound of contention, not a model cycle by cycle
     #[arg(long, value_enum, default_value_t = MdqArgument::Private)]
     mdq: MdqArgument,
+    #[command(flatten)]
+    threads: Threads,
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -86,37 +90,41 @@ pub fn run(arguments: &DramArguments) -> Result<(), Failure> {
         device if device.given()?.is_some() => vec![device.of(SystemKind::L3)?],
         _ => Config::RANKS.iter().filter_map(|name| DeviceSpec::built_in(name)).collect(),
     };
-    let count = drams.len() * FAW_BANKS.len() + BUSES.len();
-    let bar = output::progress(count as u64, "DRAMs");
-    let mut report =
-        DramReport { sweep: "dram", seed, mdq: mdq.name(), drams: Vec::new(), buses: Vec::new() };
-    for spec in &drams {
-        for faw_banks in FAW_BANKS {
-            let mut config = spec.config();
-            config.timing.faw_banks = faw_banks;
-            let dram = config.name.clone();
-            let machine = Machine { config, options: spec.options() };
-            let runs = work(&machine, tokens, seed)?;
-            let mut mdq_shared = Vec::new();
-            if mdq == Mdq::Shared {
-                for (head_dim, context) in MDQ_HEADS {
-                    mdq_shared.push(machine.head_on_each(head_dim, context, seed)?);
-                }
-                mdq_shared.push(machine.layer_mdq(layer_ranks(), seed)?);
+    let threads = arguments.threads.count();
+    let chips: Vec<_> =
+        drams.iter().flat_map(|spec| FAW_BANKS.map(|faw_banks| (spec, faw_banks))).collect();
+    let bar = output::progress((chips.len() + BUSES.len()) as u64, "DRAMs");
+    let of_chips = |&(spec, faw_banks): &(&DeviceSpec, u64)| {
+        let mut config = spec.config();
+        config.timing.faw_banks = faw_banks;
+        let dram = config.name.clone();
+        let machine = Machine { config, options: spec.options() };
+        let runs = work(&machine, tokens, seed)?;
+        let mut mdq_shared = Vec::new();
+        if mdq == Mdq::Shared {
+            for (head_dim, context) in MDQ_HEADS {
+                mdq_shared.push(machine.head_on_each(head_dim, context, seed)?);
             }
-            report.drams.push(DramRow { dram, faw_banks, runs, mdq_shared });
-            bar.inc(1);
+            mdq_shared.push(machine.layer_mdq(layer_ranks(), seed)?);
         }
-    }
-    for (ccd_result_tck, wtr_shared_tck) in BUSES {
+        Ok::<_, Failure>(DramRow { dram, faw_banks, runs, mdq_shared })
+    };
+    let of_bus = |&(ccd_result_tck, wtr_shared_tck): &(u64, u64)| {
         let (mut config, options) = (drams[0].config(), drams[0].options());
         config.timing.ccd_result_tck = ccd_result_tck;
         config.timing.wtr_shared_tck = wtr_shared_tck;
         let runs = heads_and_matrix(&Machine { config, options }, seed)?;
-        report.buses.push(BusRow { ccd_result_tck, wtr_shared_tck, runs });
-        bar.inc(1);
-    }
+        Ok::<_, Failure>(BusRow { ccd_result_tck, wtr_shared_tck, runs })
+    };
+    let before = chips.len() as u64;
+    let done = parallel::map(&chips, threads, |_| 1, of_chips, |done, _| bar.set_position(done))
+        .and_then(|drams| {
+            let progress = |done, _| bar.set_position(before + done);
+            Ok((drams, parallel::map(&BUSES, threads, |_| 1, of_bus, progress)?))
+        });
     bar.finish_and_clear();
+    let (drams, buses) = done?;
+    let report = DramReport { sweep: "dram", seed, mdq: mdq.name(), drams, buses };
     output::report(format, (Kind::SweepDram, &report), &(text(&report) + mdq_text(&report)))
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep groups`: the channels of an AiM module in groups, with a head of attention in each.
 
+use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
@@ -39,6 +40,8 @@ pub struct GroupsArguments {
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     format: FormatArguments,
 }
 
@@ -63,7 +66,8 @@ pub fn run(arguments: &GroupsArguments) -> Result<(), Failure> {
         seed: *seed,
     };
     let bar = output::progress(study.len() as u64, "cases");
-    let comparison = channel_groups::compare(&study, || bar.inc(1));
+    let comparison =
+        channel_groups::compare(&study, arguments.threads.count(), |done| bar.set_position(done));
     bar.finish_and_clear();
     let comparison = comparison?;
     output::report(*format, (Kind::SweepGroups, &comparison), &text(&comparison))?;

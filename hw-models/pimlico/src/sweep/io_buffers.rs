@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep io-buffers`: ping-pong I/O buffers against single ones on a module of AiM channels.
 
+use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
@@ -81,6 +82,8 @@ pub struct IoBuffersArguments {
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     format: FormatArguments,
 }
 
@@ -129,8 +132,11 @@ pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
         seed: *seed,
         assumptions: arguments.assumed(),
     };
-    let rows =
-        if arguments.assumptions { gains(&study, *format)? } else { compare(&study, *format)? };
+    let threads = arguments.threads.count();
+    let rows = match arguments.assumptions {
+        true => gains(&study, threads, *format)?,
+        false => compare(&study, threads, *format)?,
+    };
     let sides = || rows.iter().flat_map(|row| [&row.single, &row.ping_pong]);
     let violations: u64 = sides().map(|side| side.pin_violations).sum();
     let differing: u64 = sides().map(|side| side.differing).sum();
@@ -143,9 +149,13 @@ pub fn run(arguments: &IoBuffersArguments) -> Result<(), Failure> {
 }
 
 /// Operator by operator.
-fn compare(study: &Study, format: FormatArguments) -> Result<Vec<BufferRow>, Failure> {
+fn compare(
+    study: &Study,
+    threads: usize,
+    format: FormatArguments,
+) -> Result<Vec<BufferRow>, Failure> {
     let bar = output::progress(study.len() as u64, "runs");
-    let comparison = io_buffers::compare(study, || bar.inc(1));
+    let comparison = io_buffers::compare(study, threads, |done| bar.set_position(done));
     bar.finish_and_clear();
     let comparison = comparison?;
     output::report(format, (Kind::SweepIoBuffers, &comparison), &text(&comparison))?;
@@ -153,12 +163,16 @@ fn compare(study: &Study, format: FormatArguments) -> Result<Vec<BufferRow>, Fai
 }
 
 /// The four gains, assumption by assumption.
-fn gains(study: &Study, format: FormatArguments) -> Result<Vec<BufferRow>, Failure> {
+fn gains(
+    study: &Study,
+    threads: usize,
+    format: FormatArguments,
+) -> Result<Vec<BufferRow>, Failure> {
     let contexts = study.contexts.iter().copied().max().into_iter().collect();
     let tp = study.tp.iter().copied().min().into_iter().collect();
     let study = Study { contexts, tp, ..study.clone() };
     let bar = output::progress(gains::runs(&study) as u64, "runs");
-    let gains = gains::gains(&study, || bar.inc(1));
+    let gains = gains::gains(&study, threads, |done| bar.set_position(done));
     bar.finish_and_clear();
     let gains = gains?;
     output::report(format, (Kind::SweepIoBuffersAssumptions, &gains), &gains_text(&gains))?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep timing`: what one timing of the DRAM makes of the device.
 
+use super::Threads;
 use super::dram::{self, Columns};
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
@@ -10,6 +11,7 @@ use crate::workloads::{Machine, Run};
 use clap::Args;
 use pimlico_device::spec::Sweep;
 use pimlico_device::{DeviceSpec, SystemKind};
+use pimlico_workload::parallel;
 use serde::Serialize;
 
 /// Values of a timing, at the most.
@@ -47,6 +49,8 @@ pub struct TimingArguments {
     #[arg(long, default_value_t = 1, value_name = "S")]
     seed: u64,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     format: FormatArguments,
 }
 
@@ -74,14 +78,15 @@ pub fn run(arguments: &TimingArguments) -> Result<(), Failure> {
     let spec = arguments.device.of(SystemKind::L3)?;
     let (sweep, specs) = arguments.specs(&spec)?;
     let bar = output::progress(specs.len() as u64, "values");
-    let mut values = Vec::new();
-    for (value, spec) in specs {
+    let row = |(value, spec): &(u64, DeviceSpec)| {
         let machine = Machine { config: spec.config(), options: spec.options() };
         let runs = dram::work(&machine, arguments.tokens, arguments.seed)?;
-        values.push(ValueRow { value, runs });
-        bar.inc(1);
-    }
+        Ok::<_, Failure>(ValueRow { value: *value, runs })
+    };
+    let progress = |done, _| bar.set_position(done);
+    let values = parallel::map(&specs, arguments.threads.count(), |_| 1, row, progress);
     bar.finish_and_clear();
+    let values = values?;
     let report = TimingReport {
         sweep: "timing",
         device: spec.name,

@@ -85,6 +85,19 @@ fn operators_are_spread_over_ranks() {
 }
 
 #[test]
+fn threads_change_nothing_of_a_module() {
+    for words in [
+        "run aim attention --context 300,77 --heads 6 --group 2 --channels 4 --groups 2",
+        "run aim layer --model llama-3.2-1b --context 100 --timing-only",
+    ] {
+        let run = |threads| json(&format!("{words} --threads {threads} --json"));
+        let report = run(1);
+        assert_eq!(run(2), report, "{words}");
+        assert_eq!(run(5), report, "{words}");
+    }
+}
+
+#[test]
 fn ranks_of_a_dimm_share_its_data_lines() {
     let run = |mdq| {
         json(&format!("run l3 attention --heads 2 --context 700 --ranks 2 --mdq {mdq} --json"))

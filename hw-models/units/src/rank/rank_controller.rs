@@ -634,5 +634,7 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
     }
 }
 
+mod runs;
+
 #[cfg(test)]
 mod tests;

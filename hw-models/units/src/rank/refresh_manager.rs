@@ -107,14 +107,8 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_P
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let Self { owed, left, head_ended, .. } = *self;
-        let is_idle = input.idle_i && self.idle == PAUSE;
+        let output = self.requests(input.idle_i);
         self.idle = if input.idle_i { PAUSE.min(self.idle + 1) } else { 0 };
-        let wanted = is_idle || head_ended || owed + 1 >= MAX_POSTPONED;
-        let output = RefreshManagerOut {
-            refresh_o: owed > 0 && wanted,
-            force_o: owed > MAX_POSTPONED || owed == MAX_POSTPONED && left < MARGIN,
-            owed_o: U::new(owed.into()),
-        };
 
         if !self.configured {
             self.configured = true;
@@ -130,6 +124,8 @@ impl<const MAX_POSTPONED: u32, const MARGIN: u32> Model for RefreshManager<MAX_P
         output
     }
 }
+
+mod steady;
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use super::groups::alike;
 use super::{Groups, Reopened, bytes};
 use crate::error::WorkloadError;
 use crate::judge::heads::{self, HeadJudgement};
+use crate::parallel;
 use crate::report::link::Crossing;
 use crate::report::{APPEND, OperatorReport, Stages, Together, Verdict, Written};
 use crate::results::{self, Attention, Summed};
@@ -13,6 +14,7 @@ use crate::task::AttentionTask;
 use half::f16;
 use pimlico_device::Statistics;
 use pimlico_device::aim::{AimHead, AimOptions, GPR, LayoutError, Word, Write};
+use pimlico_device::aim::{MULTIPLIERS, of_elements, word_of};
 use pimlico_host::aim::{AimAttention, AimHost, HeadQuery};
 use pimlico_host::program::aim as program;
 use pimlico_model::data::Head;
@@ -80,11 +82,17 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
     let AimHead { k, v } = layout;
     for group in 0..k.groups() {
         let first = group * k.pus();
-        module.write(&mut k.writes(group, |token, element| head.k[first + token][element]))?;
+        module.write(
+            &mut k.word_writes(group, |token, word| word_of(&head.k[first + token], word)),
+        )?;
     }
     for group in 0..v.groups() {
         let first = group * v.pus();
-        module.write(&mut v.writes(group, |element, token| head.v[token][first + element]))?;
+        module.write(&mut v.word_writes(group, |element, word| {
+            let tokens = &head.v[word * MULTIPLIERS..v.columns];
+            let of = |token: usize| tokens.get(token).map_or(0, |v| v[first + element]);
+            of_elements(&std::array::from_fn(of))
+        }))?;
     }
     Ok(())
 }
@@ -93,7 +101,7 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
 fn load_zeros(module: &mut AimHost, layout: &AimHead) -> Result<(), WorkloadError> {
     for matrix in [&layout.k, &layout.v] {
         for group in 0..matrix.groups() {
-            module.write(&mut matrix.writes(group, |_, _| 0))?;
+            module.write(&mut matrix.word_writes(group, |_, _| Word::default()))?;
         }
     }
     Ok(())
@@ -340,7 +348,8 @@ pub fn run(
             let of_heads = match known {
                 Some(of_heads) => of_heads,
                 None => {
-                    let heads = heads(task, (kv_heads.clone(), request), timing_only);
+                    let heads =
+                        heads(task, (kv_heads.clone(), request), timing_only, module.threads());
                     ran += heads.len();
                     run_heads(module, task, layout, &heads, timing_only)?
                 }
@@ -411,7 +420,7 @@ fn run_pipeline(
         for (request, layout) in layouts.iter().enumerate() {
             let layout = module.head(task.head_dim, layout.context(), row)?;
             row = layout.v.end_row();
-            let heads = heads(task, (kv_heads.clone(), request), timing_only);
+            let heads = heads(task, (kv_heads.clone(), request), timing_only, module.threads());
             all = all.and(load_heads(module, task, &layout, &heads, timing_only)?);
             places += module.count() * heads[0].queries.len();
             elements += (2 * kv_heads.len() * layout.context() * task.head_dim) as u64;
@@ -433,15 +442,16 @@ fn heads(
     task: &AttentionTask,
     (kv_heads, request): (Range<usize>, usize),
     timing_only: bool,
+    threads: usize,
 ) -> Vec<Head> {
-    let head = |kv_head| {
+    let head = |&kv_head: &usize| {
         let shape = task.head_shape(task.group_of(kv_head), task.contexts[request]);
         match timing_only {
             true => Head::without_data(shape),
             false => Head::synthetic(shape, task.seed, task.number(kv_head, request)),
         }
     };
-    kv_heads.map(head).collect()
+    parallel::each(&kv_heads.collect::<Vec<_>>(), threads, head)
 }
 
 /// Runs heads of a layout side by side, each in a group; with `timing_only` they have no data, and are not judged.
@@ -491,26 +501,24 @@ fn judge_heads(
 ) -> OfHeads {
     let mut of_heads = OfHeads::default();
     let (options, queries) = (module.options(), of_set.len());
+    let mut to_judge = Vec::new();
     for (number, SideBySide { results, costs }) in of_set.into_iter().enumerate() {
         let [score, _, context] = costs.map(|cost| cost.of_group());
         let reopened = Reopened::of(number, [&score, &context]);
         of_heads = of_heads.and(OfHeads { costs, reopened, ..OfHeads::default() });
-        for (head, result) in heads.iter().zip(results) {
-            let judged = match timing_only {
-                true => HeadJudgement::not_run(1, layout.context(), layout.head_dim()),
-                false => {
-                    let summed = match module.has_own_programs() {
-                        true => summed_anyhow(&options, layout, queries),
-                        false => summed(&options, layout, queries),
-                    };
-                    let values = values(summed, result);
-                    heads::judge_query(number, 0, head, &values)
-                }
-            };
-            of_heads = of_heads.and(OfHeads { judged, ..OfHeads::default() });
-        }
+        to_judge.extend(heads.iter().zip(results).map(|(head, result)| (number, head, result)));
     }
-    of_heads
+    let summed = if module.has_own_programs() { summed_anyhow } else { summed };
+    let judge = |(number, head, result): &(usize, &Head, AimAttention)| {
+        if timing_only {
+            return HeadJudgement::not_run(1, layout.context(), layout.head_dim());
+        }
+        let values = values(summed(&options, layout, queries), result.clone());
+        heads::judge_query(*number, 0, head, &values)
+    };
+    let judged = parallel::each(&to_judge, module.threads(), judge);
+    let judged = judged.into_iter().fold(of_heads.judged, HeadJudgement::and);
+    OfHeads { judged, ..of_heads }
 }
 
 /// Writes K and V of the last token of heads side by side, zeros for heads without data. A group without a head keeps step,

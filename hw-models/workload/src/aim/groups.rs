@@ -24,6 +24,8 @@ pub struct Groups<'a> {
     groups: &'a mut [AimHost],
     /// Tokens that every head has room for, if it has no more.
     longest: usize,
+    /// Threads of the host's own on which it makes data and judges results.
+    threads: usize,
 }
 
 /// How the rows of a matrix are dealt out: as many as a group has PUs to a group, the next ones to the next group.
@@ -64,17 +66,17 @@ impl<'a> Groups<'a> {
             (other.config(), other.options()) == (groups[0].config(), groups[0].options())
         };
         assert!(!groups.is_empty() && groups.iter().all(alike), "groups are alike");
-        Self { groups, longest: 0 }
+        Self { groups, longest: 0, threads: 1 }
     }
 
     /// All channels in one group.
     pub fn of(module: &'a mut AimHost) -> Self {
-        Self { groups: std::slice::from_mut(module), longest: 0 }
+        Self { groups: std::slice::from_mut(module), longest: 0, threads: 1 }
     }
 
     /// The same groups, for a while.
     pub fn borrowed(&mut self) -> Groups<'_> {
-        Groups { groups: self.groups, longest: self.longest }
+        Groups { groups: self.groups, longest: self.longest, threads: self.threads }
     }
 
     /// From here on a head has room for so many tokens, or for its own if they are more.
@@ -90,6 +92,16 @@ impl<'a> Groups<'a> {
     /// Whether they do.
     pub fn has_own_programs(&self) -> bool {
         self.groups[0].has_own_programs()
+    }
+
+    /// From here on data are made and results judged on so many threads.
+    pub fn set_threads(&mut self, threads: usize) {
+        self.threads = threads;
+    }
+
+    /// Threads on which data are made and results judged.
+    pub fn threads(&self) -> usize {
+        self.threads
     }
 
     /// How many there are.

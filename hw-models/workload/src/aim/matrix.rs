@@ -8,7 +8,7 @@ use crate::report::link::Crossing;
 use crate::report::{OperatorReport, Together, Verdict, Written};
 use crate::task::MatrixTask;
 use pimlico_device::Statistics;
-use pimlico_device::aim::AimLayout;
+use pimlico_device::aim::{AimLayout, Word, word_of};
 use pimlico_model::data::Operands;
 
 /// A product, and what it took to write the matrix.
@@ -53,7 +53,7 @@ fn without_data(
     let MatrixTask { rows, columns, .. } = *task;
     module.begin();
     for number in 0..layout.groups() {
-        module.write(|_| layout.writes(number, |_, _| 0))?;
+        module.write(|_| layout.word_writes(number, |_, _| Word::default()))?;
     }
     let written = Written::new(module.end(), bytes(rows, columns));
     let (_, together) = module.product(layout, rows, &vec![0; columns])?;
@@ -79,10 +79,11 @@ fn with_data(
     for number in 0..layout.groups() {
         let there = options.pus().min(rows - reference.rows());
         let part: Vec<Vec<u16>> = matrix.by_ref().take(there).collect();
-        let element = |row: usize, column: usize| part.get(row).map_or(0, |row| row[column]);
-        let (element, pus) = (&element, layout.pus());
+        let word =
+            |row: usize, word| part.get(row).map_or(Word::default(), |row| word_of(row, word));
+        let (word, pus) = (&word, layout.pus());
         module.write(|group| {
-            layout.writes(number, move |row, column| element(group * pus + row, column))
+            layout.word_writes(number, move |row, number| word(group * pus + row, number))
         })?;
         for row in &part {
             reference.see(row);

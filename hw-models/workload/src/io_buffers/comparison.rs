@@ -7,6 +7,7 @@ use crate::error::WorkloadError;
 use crate::fc;
 use crate::host_memory;
 use crate::judge::pins::PinLog;
+use crate::parallel;
 use crate::report::{self, Slots};
 use crate::task::MatrixTask;
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions};
@@ -151,30 +152,31 @@ impl Study {
     }
 }
 
-/// Compares. `progress` is called after each pair of runs.
+/// Compares, on so many threads; the comparison does not depend on them. `progress` receives the pairs of runs that are
+/// done.
 pub fn compare(
     study: &Study,
-    mut progress: impl FnMut(),
+    threads: usize,
+    progress: impl Fn(u64) + Sync,
 ) -> Result<BufferComparison, WorkloadError> {
     let config = &study.assumptions.config(&study.config);
     for task in study.tasks() {
         fits(config, &study.options(IoBuffers::Single), task)?; // before any data are made
     }
+    let both = [IoBuffers::Single, IoBuffers::PingPong];
+    let tasks = study.tasks().into_iter();
+    let sides: Vec<_> = tasks.flat_map(|task| both.map(|io_buffers| (task, io_buffers))).collect();
+    let side = |&(task, io_buffers): &_| run(config, study.options(io_buffers), task, study.seed);
+    let parts = parallel::map(&sides, threads, |_| 1, side, |done, _| progress(done / 2))?;
+    let mut parts = parts.into_iter();
     let mut rows = Vec::new();
     for task in study.tasks() {
-        let [single, ping_pong] = std::thread::scope(|scope| {
-            let start = |io_buffers| {
-                let options = study.options(io_buffers);
-                scope.spawn(move || run(config, options, task, study.seed))
-            };
-            let threads = [IoBuffers::Single, IoBuffers::PingPong].map(start);
-            threads.map(|thread| thread.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-        });
+        let [single, ping_pong] = both.map(|_| parts.next().unwrap_or_default());
         let (context, tp) = match task {
             Task::Attention { context, .. } => (Some(context), None),
             Task::Product { tp, .. } => (None, Some(tp)),
         };
-        rows.extend(single?.into_iter().zip(ping_pong?).map(|(single, ping_pong)| {
+        rows.extend(single.into_iter().zip(ping_pong).map(|(single, ping_pong)| {
             let Part { operator, matrix, side: single } = single;
             let ping_pong = ping_pong.side;
             let less = single.cycles as f64 - ping_pong.cycles as f64;
@@ -189,7 +191,6 @@ pub fn compare(
                 ping_pong,
             }
         }));
-        progress();
     }
     let Study { model, channels, refresh, seed, .. } = study.clone();
     Ok(BufferComparison {

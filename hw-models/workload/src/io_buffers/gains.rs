@@ -84,13 +84,17 @@ pub fn runs(study: &Study) -> usize {
     sets().len() * study.len()
 }
 
-/// The four gains of a context and a number of modules, under every set of assumptions. `progress` is called after each
-/// pair of runs.
+/// The four gains of a context and a number of modules, under every set of assumptions. `progress` receives the
+/// pairs of runs that are done.
 ///
 /// # Panics
 ///
 /// If the study has more than one of either.
-pub fn gains(study: &Study, mut progress: impl FnMut()) -> Result<Gains, WorkloadError> {
+pub fn gains(
+    study: &Study,
+    threads: usize,
+    progress: impl Fn(u64) + Sync,
+) -> Result<Gains, WorkloadError> {
     let (&[context], &[tp]) = (study.contexts.as_slice(), study.tp.as_slice()) else {
         panic!("one context and one number of modules");
     };
@@ -98,7 +102,8 @@ pub fn gains(study: &Study, mut progress: impl FnMut()) -> Result<Gains, Workloa
     let mut system = String::new();
     for (name, assumptions) in sets() {
         let study = Study { assumptions, ..study.clone() };
-        let comparison = compare(&study, &mut progress)?;
+        let before = (rows.len() * study.len()) as u64;
+        let comparison = compare(&study, threads, |done| progress(before + done))?;
         let BufferComparison { system: of, assumptions, rows: operators, .. } = comparison;
         rows.push(GainsRow { name, assumptions, operators });
         system = of;

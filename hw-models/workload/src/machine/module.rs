@@ -15,7 +15,7 @@ use crate::report::link::Crossing;
 use crate::report::{Load, OperatorReport, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Config;
-use pimlico_device::aim::{AimHead, AimLayout, Word, Write};
+use pimlico_device::aim::{AimHead, AimLayout, Word, Write, word_of};
 use pimlico_model::data::Head;
 use std::cell::Cell;
 
@@ -129,13 +129,13 @@ impl Machine for OnModule<'_> {
         let mut all = Written::default();
         for (layout, matrix) in layouts.into_iter().zip(matrices) {
             let (layout, rows) = (&layout, self.module.rows());
-            let element = |row: usize, column: usize| {
-                matrix.rows.get(row).map_or(0, |elements| elements[column])
+            let word = |row: usize, word| {
+                matrix.rows.get(row).map_or(Word::default(), |row| word_of(row, word))
             };
             all = all.and(self.write(|group| {
                 let writes = (0..layout.groups()).flat_map(move |number| {
                     let first = rows.first(group, number);
-                    layout.writes(number, move |row, column| element(first + row, column))
+                    layout.word_writes(number, move |row, number| word(first + row, number))
                 });
                 writes.map(|write| (true, write))
             })?);

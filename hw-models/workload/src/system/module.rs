@@ -50,6 +50,12 @@ impl<'a> Module<'a> {
         Self { timing_only, ..self }
     }
 
+    /// Data are made and results judged on so many threads of this machine; results do not depend on it.
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.module.set_threads(threads);
+        self
+    }
+
     /// How many sets of K and V heads are in the banks at once: all of them where softmax is beside other heads.
     fn sets_at_once(&self, task: &AttentionTask) -> usize {
         let all = task.kv_heads().div_ceil(self.module.count());

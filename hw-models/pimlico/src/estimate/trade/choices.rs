@@ -168,7 +168,8 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
         assumptions: Assumptions::default(),
     };
     let bar = output::progress(study.len() as u64, "runs");
-    let comparison = io_buffers::compare(&study, || bar.inc(1));
+    let comparison =
+        io_buffers::compare(&study, crate::sweep::cores(), |done| bar.set_position(done));
     bar.finish_and_clear();
     let comparison = comparison?;
     let run = |row: &io_buffers::BufferRow, side: &Side| -> Result<Run, Failure> {

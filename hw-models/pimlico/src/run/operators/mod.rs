@@ -240,7 +240,7 @@ mod tests {
             ("aim", "attention", "mode-change", "sums"),
             ("aim", "gemv", "plot", "tp"),
             ("aim", "fc", "lm-head", "ranks"),
-            ("aim", "layer", "timing-only", "threads"),
+            ("aim", "layer", "threads", "ranks"),
             ("aim", "decode", "channels", "poll"),
         ] {
             assert!(takes(system, op, has), "{system} {op}: {has}");

@@ -89,7 +89,7 @@ impl Face for Aim {
         if let Some(vcd) = &vcd {
             module[0].trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
-        let system = Module::new(&mut module).with_setup(setup);
+        let system = Module::new(&mut module).with_setup(setup).threads(arguments.how().threads);
         let report = job.run(&mut system.timing_only(arguments.timing_only));
         let report = ended(report, job, arguments, |mismatch| self.show(mismatch, job, arguments))?;
         if let Some(vcd) = vcd {
