@@ -22,8 +22,10 @@ mod output;
 mod pages;
 mod run;
 mod schema;
+mod serve;
 mod spd;
 mod sweep;
+mod trace;
 mod usage;
 #[cfg(feature = "rtl")]
 mod verilated;
@@ -85,6 +87,10 @@ enum Command {
     Spd(spd::SpdArguments),
     /// Compare choices of the design over a range
     Sweep(sweep::SweepArguments),
+    /// Serve the requests of a trace on GPUs and memory that computes
+    Serve(serve::ServeArguments),
+    /// Make, show or convert traces of requests
+    Trace(trace::TraceCommand),
     /// Print the JSON Schema of a kind of document, or list the kinds
     Schema(schema::SchemaArguments),
     /// Print a script by which a shell completes commands
@@ -141,6 +147,8 @@ fn main() -> ExitCode {
         Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Trace(command) => trace::run(&command),
         Command::Schema(arguments) => schema::run(&arguments),
         Command::Completions(arguments) => pages::completions(&arguments, command()),
         Command::Man(arguments) => pages::man(&arguments, command()),
