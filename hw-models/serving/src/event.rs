@@ -3,8 +3,8 @@
 //!
 //! A task has a set of resources for itself from its start to its end. It is ready when all tasks that it waits for have ended
 //! and their delays have passed, and starts as soon as all of its resources are free. Of the ready tasks those of the lower
-//! class come first, then those that were ready first, then those that were added first. So a schedule follows from the graph
-//! alone.
+//! class come first, then those that were ready first, then those that were added first. A task that waits for tasks of higher
+//! classes alone keeps its resources from others of those: it starts when they end. So a schedule follows from the graph alone.
 
 use pimlico_golden::timeline::{TimelineChecker, WatchedTask};
 use std::cmp::Reverse;
@@ -109,6 +109,8 @@ struct Run<'a> {
     /// Class, time and number of tasks that are ready.
     ready: Vec<(u8, u64, u32)>,
     busy: u64,
+    /// Class of the task that has a resource.
+    held: [u8; 64],
 }
 
 impl<'a> Run<'a> {
@@ -138,7 +140,8 @@ impl<'a> Run<'a> {
         let mut ready: Vec<_> = ready.collect();
         ready.sort_unstable();
         let (events, ready_ps) = (BinaryHeap::new(), vec![0; count]);
-        Self { graph, schedule, waits_for, ready_ps, first_next, next, events, ready, busy: 0 }
+        let (busy, held) = (0, [0; 64]);
+        Self { graph, schedule, waits_for, ready_ps, first_next, next, events, ready, busy, held }
     }
 
     fn place(mut self) -> Schedule {
@@ -184,19 +187,38 @@ impl<'a> Run<'a> {
 
     /// Starts what can start.
     fn start(&mut self, now: u64) {
-        let Self { graph, schedule, events, ready, busy, .. } = self;
-        ready.retain(|&(_, _, task)| {
+        let Self { graph, schedule, events, ready, busy, held, .. } = self;
+        // What waiting tasks of lower classes keep, and those of the class that is looked at.
+        let (mut kept, mut of_class, mut looked_at) = (0u64, 0u64, 0u8);
+        ready.retain(|&(class, _, task)| {
+            if class > looked_at {
+                (kept, of_class, looked_at) = (kept | of_class, 0, class);
+            }
             let of = &graph.tasks[task as usize];
-            if of.uses & *busy != 0 {
+            let waits_for = of.uses & *busy;
+            if waits_for != 0 || of.uses & kept != 0 {
+                if bits(waits_for).all(|resource| held[resource] > class) {
+                    of_class |= of.uses;
+                }
                 return true;
             }
             *busy |= of.uses;
+            bits(of.uses).for_each(|resource| held[resource] = class);
             schedule.start[task as usize] = now;
             schedule.end[task as usize] = now + of.ps;
             events.push(Reverse((now + of.ps, Happens::End, task)));
             false
         });
     }
+}
+
+/// The resources of a set.
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let resource = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(resource)
+    })
 }
 
 #[cfg(test)]
@@ -224,6 +246,23 @@ mod tests {
         graph.watch(&schedule, &mut checker);
         assert_eq!((checker.faults(), checker.tasks()), (0, 4));
         assert_eq!((late, last), (1, 3));
+    }
+
+    #[test]
+    fn a_task_of_several_resources_is_not_overtaken_by_those_that_come_later() {
+        let mut graph = TaskGraph::default();
+        let begin = graph.add(task(0, 5), []);
+        let low = |uses, ps| GraphTask { class: 2, ..task(uses, ps) };
+        // Two resources are never free at the same time, but for the one that wants both.
+        for (uses, first) in [(0b01, 10), (0b10, 15)] {
+            let mut last = graph.add(low(uses, first), []);
+            for _ in 0..3 {
+                last = graph.add(low(uses, 10), [last]);
+            }
+        }
+        let both = graph.add(task(0b11, 2), [begin]);
+        let schedule = graph.run();
+        assert_eq!(schedule.start[both as usize], 15);
     }
 
     #[test]
