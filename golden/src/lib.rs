@@ -31,6 +31,7 @@
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
+//! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
 //! ```
 //! use pimlico_golden::format::{Format, Subnormals};
@@ -66,5 +67,6 @@ pub mod relayout;
 pub mod sequencer;
 pub mod softfloat;
 pub mod softmax;
+pub mod timeline;
 pub mod unary;
 mod vectors;

@@ -38,7 +38,7 @@ impl Strip {
 
 /// Strips, by their numbers, and what is written there.
 pub trait Strips {
-    /// A strip; none behind the last. They are asked for in their order, and data are wanted of the last two
+    /// A strip; none behind the last. Each is asked for once, in their order, and data are wanted of the last two
     /// alone.
     fn strip(&mut self, number: usize) -> Option<Strip>;
 
@@ -263,16 +263,16 @@ impl Strips for HeadStrips<'_> {
 /// assert!(strips::writes(kv_cache::strips(&layout, &head)).eq(kv_cache::writes(&layout, &head)));
 /// ```
 pub fn writes(mut strips: impl Strips) -> impl Iterator<Item = Transaction> {
-    let (mut number, mut n) = (0, 0);
+    let (mut next, mut under_way) = (0, None::<Strip>);
+    let mut left = 0..0;
     std::iter::from_fn(move || {
         loop {
-            let strip = strips.strip(number)?;
-            if n < strip.count() {
+            if let (Some(strip), Some(n)) = (under_way, left.next()) {
                 let place = strip.place(n);
-                n += 1;
-                return Some(Transaction::Write(place, strips.beats(number, place)));
+                return Some(Transaction::Write(place, strips.beats(next - 1, place)));
             }
-            (number, n) = (number + 1, 0);
+            let strip = strips.strip(next)?;
+            (next, under_way, left) = (next + 1, Some(strip), 0..strip.count());
         }
     })
 }

@@ -3,6 +3,7 @@
 
 use crate::plain::{message, plain};
 use pimlico_device::DeviceError;
+use pimlico_serving::error::ServingError;
 use pimlico_workload::error::WorkloadError;
 
 /// A failure, by exit status.
@@ -14,6 +15,15 @@ pub enum Failure {
     /// Wrong usage, wrong input, or a file that cannot be written.
     #[error("pimlico: {0}")]
     Input(String),
+}
+
+impl From<ServingError> for Failure {
+    fn from(error: ServingError) -> Self {
+        match error {
+            ServingError::Cost(error) => error.into(),
+            error => Self::Input(error.to_string()),
+        }
+    }
 }
 
 impl From<WorkloadError> for Failure {

@@ -17,6 +17,8 @@
 //! | `estimate` | `pimlico estimate`: area, time and power |
 //! | `sweep` | `pimlico sweep`: choices of the design over a range |
 //! | `fp` | `pimlico fp`: single floating-point operations |
+//! | `serve` | `pimlico serve`: requests on a system |
+//! | `trace` | `pimlico trace`: requests in files |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
 //! | `run` | `pimlico run`: an operator on a device |
@@ -56,9 +58,11 @@ mod pages;
 mod plain;
 mod run;
 mod schema;
+mod serve;
 mod spd;
 mod stdout;
 mod sweep;
+mod trace;
 mod usage;
 mod values;
 #[cfg(feature = "rtl")]
@@ -121,6 +125,10 @@ enum Command {
     Spd(spd::SpdArguments),
     /// Compare choices of the design over a range
     Sweep(sweep::SweepArguments),
+    /// Serve the requests of a trace on GPUs and memory that computes
+    Serve(serve::ServeArguments),
+    /// Make, show or convert traces of requests
+    Trace(trace::TraceCommand),
     /// Print the JSON Schema of a kind of document, or list the kinds
     Schema(schema::SchemaArguments),
     /// Print a script by which a shell completes commands
@@ -177,6 +185,8 @@ fn main() -> ExitCode {
         Command::Estimate(arguments) => estimate::run(&arguments),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Trace(command) => trace::run(&command),
         Command::Schema(arguments) => output::print(&schema::text(&arguments)),
         Command::Completions(arguments) => pages::completions(&arguments, command()),
         Command::Man(arguments) => pages::man(&arguments, command()),

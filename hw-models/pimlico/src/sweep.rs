@@ -5,8 +5,10 @@ mod batch;
 mod dram;
 mod groups;
 mod io_buffers;
+mod latency;
 mod numerics;
 mod programs;
+mod serving;
 mod timing;
 mod vendor;
 
@@ -33,10 +35,14 @@ enum Study {
     Groups(groups::GroupsArguments),
     /// Ping-pong I/O buffers or single ones on a module of AiM channels: cycles, and slots by cause
     IoBuffers(io_buffers::IoBuffersArguments),
+    /// Attention's latency and energy as lines over the context, for other serving simulators
+    Latency(latency::LatencyArguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
     Numerics(numerics::NumericsArguments),
     /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
     Programs(programs::ProgramsArguments),
+    /// Serving systems beside the figures of L3: costs, throughput, latency
+    Serving(serving::ServingArguments),
     /// The work of `sweep dram` by the value of one timing
     Timing(timing::TimingArguments),
     /// The headline figures by what a vendor of DRAM chooses: density, banks that open in a tFAW, data lines of a DIMM
@@ -69,8 +75,10 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
         Study::Dram(arguments) => dram::run(arguments),
         Study::Groups(arguments) => groups::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
+        Study::Latency(arguments) => latency::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),
+        Study::Serving(arguments) => serving::run(arguments),
         Study::Timing(arguments) => timing::run(arguments),
         Study::Vendor(arguments) => vendor::run(arguments),
     }

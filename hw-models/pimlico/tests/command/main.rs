@@ -4,6 +4,7 @@
 //! * [`report`]: keys and figures of `run`'s report.
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
+//! * [`serving`]: traces and serving systems.
 //! * [`sweeps`]: comparisons by `sweep`.
 //! * [`refusals`]: wrong input.
 //! * [`fp`]: single operations.
@@ -16,6 +17,7 @@ mod fp;
 mod options;
 mod refusals;
 mod report;
+mod serving;
 mod sweeps;
 mod systems;
 #[cfg(feature = "rtl")]

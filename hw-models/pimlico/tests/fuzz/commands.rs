@@ -38,7 +38,7 @@ const TEXTS: [&str; 6] = ["", "x", "0=1", "\u{1b}[31m", "é", "a,b,,c"];
 const FILES: [&str; 6] = ["missing", ".", "empty", "noise", "/dev/full", "nodir/x"];
 
 /// Commands that work for long, or with tools that may not be here: what they are given is always wrong.
-const LONG: [&str; 3] = ["estimate", "cosim", "sweep"];
+const LONG: [&str; 4] = ["estimate", "cosim", "serve", "sweep"];
 
 /// What a run is given, unless something else is drawn, so that it ends soon.
 const LITTLE: [(&str, &str); 3] = [("context", "20"), ("tokens", "2"), ("config", "tiny.json")];

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+//! Traces and serving systems: `trace`, `serve`, `sweep serving`, `sweep latency`.
+
+use crate::{json, number, pimlico, refused, stdout};
+use std::fs;
+use std::path::Path;
+
+/// A file in the folder in which commands run.
+fn file(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+#[test]
+fn a_trace_is_served_and_its_document_is_the_same_on_any_threads() {
+    let line = "serve --model gpt-175b --trace longbench --requests 12 --policy l3 --json";
+    let first = json(&format!("{line} --threads 1"));
+    let mut second = json(&format!("{line} --threads 2"));
+    assert_eq!((number(&first, "violations"), number(&first, "trace.requests")), (0.0, 12.0));
+    assert!(number(&first, "tokens_per_s") > 0.0 && number(&first, "watched_tasks") > 0.0);
+    assert!(number(&first, "ttft_ns.p99") >= number(&first, "ttft_ns.p50"));
+    for key in ["wall_s", "pimlico"] {
+        second[key] = first[key].clone();
+    }
+    assert_eq!(first, second);
+}
+
+#[test]
+fn every_policy_serves_and_those_that_there_are_not_are_named() {
+    for policy in ["gpu-only", "hbm-pim", "r-pim", "cpu-offload", "l3-naive", "l3-interleave"] {
+        let line =
+            format!("serve --model opt-66b --trace dolphin --requests 8 --policy {policy} --json");
+        let report = json(&line);
+        assert_eq!((&report["policy"], &report["violations"]), (&policy.into(), &0.into()));
+    }
+    let message = refused("serve --policy neupims --trace longbench --requests 1");
+    assert!(
+        message.contains("l3 has gpu-only, hbm-pim, r-pim, cpu-offload, l3-naive"),
+        "{message}"
+    );
+    refused("serve --system neupims");
+}
+
+#[test]
+fn flags_that_do_nothing_are_refused() {
+    let of = |flags: &str| refused(&format!("serve --trace longbench --requests 2 {flags}"));
+    assert!(of("--policy gpu-only --placement same").contains("--placement: it does nothing"));
+    assert!(of("--policy hbm-pim --overlap on").contains("--overlap: it does nothing"));
+    assert!(of("--policy gpu-only --rank-gib 4").contains("--rank-gib: it does nothing"));
+    assert!(of("--window 1:2").contains("--window: it does nothing"));
+    assert!(of("--dp 3 --tp 2").contains("--dp 3: 16 channels"));
+    assert!(of("--tp 8 --dp 2").contains("there are 8"));
+    assert!(of("--rate nan").contains("--rate NaN"));
+    assert!(
+        of("--policy gpu-only --model gpt-175b --tp 2").contains("the 2 GPUs of a replica have")
+    );
+    assert!(
+        refused("sweep serving --study costs --requests 3").contains("--requests: it does nothing")
+    );
+    assert!(
+        refused("sweep serving --study gpu-validation --kernels nowhere.csv")
+            .contains("nowhere.csv")
+    );
+    assert!(refused("serve --trace nowhere.csv").contains("nowhere.csv: no such file"));
+}
+
+#[test]
+fn what_is_wrong_in_a_trace_is_named_with_its_line() {
+    let head = "arrived_at,num_prefill_tokens,num_decode_tokens\n";
+    for (rows, expected) in [
+        ("0,5,6\n1,7\n", "wrong.csv:3: num_decode_tokens: not there"),
+        ("2,5,6\n1,7,8\n", "wrong.csv:3: arrived_at: 1: before the request above"),
+        ("0,0,6\n", "wrong.csv:2: num_prefill_tokens: 0: expected 1 to 131072 tokens"),
+    ] {
+        fs::write(file("wrong.csv"), format!("{head}{rows}")).expect("a file");
+        let message = refused("serve --trace wrong.csv");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn requests_pictures_and_tasks_are_written() {
+    let line = "serve --model gpt-175b --trace openthoughts --requests 6 --window 2:4 --requests-out out.csv \
+                --plot out.svg --perfetto out.json --json";
+    let report = json(line);
+    let rows = fs::read_to_string(file("out.csv")).expect("it is there");
+    assert_eq!(rows.lines().count(), 7);
+    assert!(rows.starts_with("request_id,replica,arrival_ns,"));
+    let svg = fs::read_to_string(file("out.svg")).expect("it is there");
+    assert!(svg.starts_with("<svg") && svg.contains("rankset 3"), "{svg:.300}");
+    let events = fs::read(file("out.json")).expect("it is there");
+    let events: serde_json::Value = serde_json::from_slice(&events).expect("JSON");
+    let events = events["traceEvents"].as_array().expect("a list");
+    let slices = events.iter().filter(|event| event["ph"] == "X").count();
+    let arrows = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
+    assert!(slices > 2 * 96 && arrows("s") > 0 && arrows("s") == arrows("f"), "{slices}");
+    assert_eq!(report["violations"], 0);
+    assert!(
+        refused("serve --requests 2 --window 900000:900001 --plot b.svg")
+            .contains("--window 900000:900001")
+    );
+}
+
+#[test]
+fn traces_are_made_shown_and_converted() {
+    assert_eq!(
+        pimlico("trace make --trace dolphin --requests 20 -o made.csv").status.code(),
+        Some(0)
+    );
+    let made = json("trace show --trace made.csv --json");
+    assert_eq!(number(&made, "requests"), 20.0);
+    let direct = json("trace show --trace dolphin --requests 20 --json");
+    assert_eq!(number(&made, "output_mean"), number(&direct, "output_mean"));
+    let azure = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,48,10\n2023-11-16 18:17:04.4799600,31,8\n";
+    fs::write(file("azure.csv"), azure).expect("a file");
+    let converted = pimlico("trace convert --trace azure.csv -o -");
+    let expected = "arrived_at,num_prefill_tokens,num_decode_tokens\n0.0,48,10\n0.5,31,8\n";
+    assert_eq!(stdout(&converted), expected);
+}
+
+#[test]
+fn studies_stand_beside_the_papers() {
+    let overlap = json("sweep serving --study l3-overlap --json");
+    let figures = overlap["figures"].as_array().expect("a list");
+    assert!(figures.iter().all(|figure| figure["holds"] == true), "{figures:?}");
+    let latency = json("sweep latency --json");
+    assert!(number(&latency, "latency_ns.slope") > 2.0);
+    assert!(stdout(&pimlico("sweep latency --as llmservingsim")).starts_with("{\"slope_ns\": "));
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+//! What a device's work costs, by tokens of the context.
+//!
+//! The cycle models of [`pimlico_workload`] run a head once for each context that becomes a *knot* of a [`CostTable`].
+//! Knots are at whole chunks of [`STEP`] tokens, and between them the cost is a line. Knots are every chunk up
+//! to [`DENSE`] tokens and then a quarter further each; where the context in the middle of two is off the line by more than
+//! [`TOLERANCE_PPM`], it becomes a knot, and so on in both halves. So the steps of rows and refreshes are in the table.
+//!
+//! * [`rank`]: a head of L3's rank, and adding a token to it.
+//! * [`module`]: heads and matrices on a module of AiM channels.
+//! * [`latency`]: a table as a line.
+//! * [`memo`]: tables that were measured before, built in or in a folder of caches.
+
+pub mod latency;
+pub mod memo;
+pub mod module;
+pub mod rank;
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Tokens of a chunk, of which a knot has a whole number.
+pub const STEP: u64 = 16;
+/// Up to so many tokens each chunk is a knot.
+pub const DENSE: u64 = 1024;
+/// The largest context of a table; beyond it the last line goes on.
+pub const MOST: u64 = 131_072;
+/// How far the middle of two knots may be off their line, in millionths.
+pub const TOLERANCE_PPM: u64 = 1500;
+
+/// A measured cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Knot {
+    /// Tokens of the context.
+    pub tokens: u64,
+    /// Duration.
+    pub ps: u64,
+    /// Energy in pJ at the most; 0 where it is not known.
+    pub energy_pj: u64,
+}
+
+/// Costs by tokens of the context.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostTable {
+    knots: Vec<Knot>,
+    /// For each number of whole chunks, from none on, the duration.
+    by_chunk: Vec<u64>,
+}
+
+impl CostTable {
+    /// A table of knots, which are in the order of their tokens.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than two, or they are out of order.
+    pub fn new(knots: Vec<Knot>) -> Self {
+        assert!(knots.len() > 1, "{} knots", knots.len());
+        assert!(knots.windows(2).all(|pair| pair[0].tokens < pair[1].tokens), "out of order");
+        let most = knots.last().expect("several").tokens;
+        let mut table = Self { knots, by_chunk: Vec::new() };
+        let by_chunk = (0..=most / STEP).map(|chunk| table.between(chunk * STEP, |knot| knot.ps));
+        table.by_chunk = by_chunk.collect();
+        table
+    }
+
+    /// Its knots.
+    pub fn knots(&self) -> &[Knot] {
+        &self.knots
+    }
+
+    /// Duration for a context of so many tokens; 0 for none.
+    pub fn ps(&self, tokens: u64) -> u64 {
+        if tokens == 0 {
+            return 0;
+        }
+        let (chunk, behind) = ((tokens / STEP) as usize, tokens % STEP);
+        match (self.by_chunk.get(chunk), self.by_chunk.get(chunk + 1)) {
+            (Some(&ps), _) if behind == 0 => ps,
+            (Some(&from), Some(&to)) => from + (to.saturating_sub(from)) * behind / STEP,
+            _ => self.between(tokens, |knot| knot.ps),
+        }
+    }
+
+    /// Energy for a context of so many tokens in pJ.
+    pub fn energy_pj(&self, tokens: u64) -> u64 {
+        if tokens == 0 { 0 } else { self.between(tokens, |knot| knot.energy_pj) }
+    }
+
+    /// The line between the knots around a context, or that of the first or last two.
+    fn between(&self, tokens: u64, of: impl Fn(&Knot) -> u64) -> u64 {
+        let behind = self.knots.partition_point(|knot| knot.tokens < tokens);
+        let behind = behind.clamp(1, self.knots.len() - 1);
+        line(&self.knots[behind - 1], &self.knots[behind], tokens, of)
+    }
+}
+
+/// Where the line of two knots is at a context.
+fn line(a: &Knot, b: &Knot, tokens: u64, of: impl Fn(&Knot) -> u64) -> u64 {
+    let [from, to, at] = [a.tokens, b.tokens, tokens].map(i128::from);
+    let (first, last) = (i128::from(of(a)), i128::from(of(b)));
+    let value = first + (last - first) * (at - from) / (to - from);
+    u64::try_from(value.max(0)).unwrap_or(u64::MAX)
+}
+
+/// The knots to begin with, up to a context.
+pub fn first_contexts(most: u64) -> Vec<u64> {
+    let mut contexts: Vec<u64> = (1..=DENSE.min(most) / STEP).map(|chunk| chunk * STEP).collect();
+    let mut next = DENSE;
+    while next < most {
+        next = (next * 5 / 4).next_multiple_of(STEP).min(most);
+        contexts.push(next);
+    }
+    // Contexts that people ask for are exact.
+    let powers = (0..).map(|n| DENSE << n).take_while(|&tokens| tokens <= most);
+    contexts.extend(powers);
+    contexts.sort_unstable();
+    contexts.dedup();
+    contexts
+}
+
+/// Measures what a table needs, in rounds: `measure` returns a knot for each context that it is given.
+pub fn refine<E>(
+    most: u64,
+    mut measure: impl FnMut(&[u64]) -> Result<Vec<Knot>, E>,
+) -> Result<CostTable, E> {
+    let mut knots: BTreeMap<u64, Knot> = BTreeMap::new();
+    let mut contexts = first_contexts(most);
+    let mut open: Vec<(u64, u64)> = contexts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    loop {
+        knots.extend(measure(&contexts)?.into_iter().map(|knot| (knot.tokens, knot)));
+        let middles = open.iter().filter_map(|&(from, to)| Some((from, to, middle(from, to)?)));
+        let (mut next, mut later) = (Vec::new(), Vec::new());
+        for (from, to, at) in middles {
+            match knots.get(&at) {
+                None => {
+                    later.push(at);
+                    next.push((from, to));
+                }
+                Some(knot) => {
+                    let expected = line(&knots[&from], &knots[&to], at, |knot| knot.ps);
+                    if knot.ps.abs_diff(expected) * 1_000_000 > TOLERANCE_PPM * knot.ps {
+                        next.extend([(from, at), (at, to)]);
+                    }
+                }
+            }
+        }
+        if next.is_empty() {
+            return Ok(CostTable::new(knots.into_values().collect()));
+        }
+        (contexts, open) = (later, next);
+    }
+}
+
+/// The whole chunk in the middle of two.
+fn middle(from: u64, to: u64) -> Option<u64> {
+    let middle = (from + to) / 2 / STEP * STEP;
+    (middle > from).then_some(middle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// A cost with a step of 560 every 12 480, as refreshes make.
+    fn stepped(tokens: u64) -> u64 {
+        let steady = 1000 + 4400 * tokens / 1000;
+        steady + steady / 11_920 * 560
+    }
+
+    fn measured(contexts: &[u64]) -> Result<Vec<Knot>, Infallible> {
+        let knot = |&tokens: &u64| Knot { tokens, ps: stepped(tokens), energy_pj: 2 * tokens };
+        Ok(contexts.iter().map(knot).collect())
+    }
+
+    #[test]
+    fn a_table_follows_the_steps_of_a_cost() {
+        let mut runs = 0;
+        let Ok(table) = refine(MOST, |contexts| {
+            runs += contexts.len();
+            measured(contexts)
+        });
+        assert!(runs < 600, "{runs}");
+        for tokens in (1..MOST).step_by(377) {
+            let exact = stepped(tokens);
+            let off = table.ps(tokens).abs_diff(exact) as f64 / exact as f64;
+            assert!(off < 0.005, "{tokens}: {off}");
+        }
+        assert_eq!(table.ps(16_384), stepped(16_384));
+        assert_eq!(table.ps(0), 0);
+        assert_eq!(table.energy_pj(100), 200);
+        // Beyond the last knot its line goes on.
+        assert!(table.ps(2 * MOST) > table.ps(MOST));
+    }
+
+    #[test]
+    fn first_contexts_are_chunks_then_quarters() {
+        let contexts = first_contexts(MOST);
+        assert_eq!(&contexts[..3], &[16, 32, 48]);
+        assert!(contexts.contains(&1280) && contexts.contains(&16_384));
+        assert_eq!(contexts.last(), Some(&MOST));
+        assert!(contexts.iter().all(|context| context.is_multiple_of(STEP)));
+    }
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+//! Which requests an iteration has: sub-batches that are even, and prompts in chunks that fill what the GPU has left.
+//!
+//! L3's sections 5.2 and 5.3, with what the paper leaves open decided:
+//!
+//! * `T_GPU_i`, eqs. (1) and (3), is the time of a layer of sub-batch `i` on the GPU, with its own decoding requests: the others
+//!   are in attention then. `T_PIM_i`, eqs. (2) and (4), is the busiest rankset, Q, K and V on their way, and the other
+//!   sub-batch's K and V of prompts.
+//! * Where the other sub-batch has no decoding request, up to [`IDLE_TOKENS`] tokens of prompts are added.
+//! * A chunk is no shorter than [`LEAST_CHUNK`] tokens, unless its prompt ends: fewer cost the GPU nearly as much, since it
+//!   reads all weights, and a system with few requests would never take in more.
+//! * A request has one chunk in an iteration.
+
+use crate::hardware::{Chunk, Decoding, PCIE_LATENCY_PS, Replica};
+use crate::iteration::SubBatch;
+use std::collections::VecDeque;
+
+/// Tokens of prompts in a sub-batch beside one that decodes nothing.
+pub const IDLE_TOKENS: u64 = 2048;
+/// Tokens of a chunk that is not the end of its prompt, at the least.
+pub const LEAST_CHUNK: u64 = 512;
+/// Chunks are whole multiples of so many tokens.
+pub const TILE: u64 = 16;
+/// Tokens of prompts in an iteration where prompts come first.
+pub const FIRST_TOKENS: u64 = 8192;
+
+/// A request whose prompt is not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its place among the live requests.
+    pub live: usize,
+    /// Tokens that are left.
+    pub left: u64,
+    /// Tokens that are finished.
+    pub finished: u64,
+    /// Its first rankset.
+    pub class: u32,
+}
+
+/// What a sub-batch has.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Half {
+    /// Decoding requests, by their place among the live ones.
+    pub decoding: Vec<(usize, Decoding)>,
+    /// Chunks of prompts, by the place of their request.
+    pub chunks: Vec<(usize, Chunk)>,
+}
+
+impl Half {
+    /// Its tasks on a replica.
+    pub fn on(&self, replica: &Replica) -> SubBatch {
+        let (decoding, chunks) = self.parts();
+        replica.sub_batch(&decoding, &chunks)
+    }
+
+    /// Its requests and chunks without their places.
+    pub fn parts(&self) -> (Vec<Decoding>, Vec<Chunk>) {
+        let decoding = self.decoding.iter().map(|&(_, request)| request).collect();
+        let chunks = self.chunks.iter().map(|&(_, chunk)| chunk).collect();
+        (decoding, chunks)
+    }
+}
+
+/// Decoding requests in two sub-batches of even tokens: by their tokens, the longest first, each to the lighter one.
+pub fn even(mut decoding: Vec<(usize, Decoding)>) -> [Half; 2] {
+    decoding.sort_by_key(|&(live, of)| (u64::MAX - of.context, live));
+    let mut halves = [Half::default(), Half::default()];
+    let mut tokens = [0, 0];
+    for request in decoding {
+        let lighter = usize::from(tokens[1] < tokens[0]);
+        tokens[lighter] += request.1.context;
+        halves[lighter].decoding.push(request);
+    }
+    halves
+}
+
+/// An iteration of prompts alone: in their order, until there are [`FIRST_TOKENS`] tokens.
+pub fn prompts_first(prompts: impl IntoIterator<Item = Prompt>) -> Half {
+    let (mut half, mut left) = (Half::default(), FIRST_TOKENS);
+    for prompt in prompts {
+        if left == 0 {
+            break;
+        }
+        let tokens = prompt.left.min(left);
+        left -= tokens;
+        half.chunks.push((prompt.live, prompt.chunk(tokens)));
+    }
+    half
+}
+
+impl Prompt {
+    /// Its next tokens.
+    fn chunk(&self, tokens: u64) -> Chunk {
+        Chunk { tokens, finished: self.finished, class: self.class }
+    }
+}
+
+/// Time of a layer of a sub-batch on the GPU.
+pub fn gpu_ps(half: &Half, replica: &Replica) -> u64 {
+    half.on(replica).each_ps
+}
+
+/// Time of a layer of a sub-batch on what computes attention beside the GPU, with what it exchanges with the GPU.
+pub fn pim_ps(of: &SubBatch, other: &SubBatch) -> u64 {
+    let Some(compute) = of.parts.iter().map(|part| part.compute_ps).max() else { return 0 };
+    let exchange = of.parts.iter().map(|part| part.down_ps + part.up_ps).max().unwrap_or(0);
+    let latency = if exchange > 0 { 2 * PCIE_LATENCY_PS } else { 0 };
+    let sets = other.prompts.len().max(1) as u64;
+    let overlap = other.prompts.iter().map(|(_, ps)| ps).sum::<u64>() / sets;
+    compute + exchange + latency + overlap
+}
+
+/// Adds prompts to both sub-batches, to sub-batch 1 first, so that each keeps the GPU busy while the other is in attention.
+pub fn interleave(halves: &mut [Half; 2], prompts: VecDeque<Prompt>, replica: &Replica) {
+    let mut prompts = prompts;
+    for of in [1, 0] {
+        let other = halves[1 - of].on(replica);
+        fill(&mut halves[of], &other, &mut prompts, replica);
+    }
+}
+
+/// Adds prompts to a sub-batch beside the other one.
+fn fill(half: &mut Half, other: &SubBatch, prompts: &mut VecDeque<Prompt>, replica: &Replica) {
+    let mut added = 0;
+    while let Some(&prompt) = prompts.front() {
+        let idle = IDLE_TOKENS.saturating_sub(added);
+        let target = pim_ps(other, &half.on(replica));
+        let time = |tokens: u64| {
+            let mut with = half.clone();
+            with.chunks.push((prompt.live, prompt.chunk(tokens)));
+            gpu_ps(&with, replica)
+        };
+        let tokens = match other.parts.is_empty() {
+            true => prompt.left.min(idle),
+            false if time(prompt.left) <= target => prompt.left,
+            false if added > 0 && gpu_ps(half, replica) >= target => 0,
+            false => cut(prompt.left, target, time).max(LEAST_CHUNK.saturating_sub(added)),
+        };
+        let tokens = tokens.min(prompt.left);
+        if tokens == 0 {
+            return;
+        }
+        prompts.pop_front();
+        half.chunks.push((prompt.live, prompt.chunk(tokens)));
+        added += tokens;
+        if tokens < prompt.left {
+            return;
+        }
+    }
+}
+
+/// The multiple of [`TILE`] tokens with which the time is nearest to a target.
+fn cut(left: u64, target: u64, time: impl Fn(u64) -> u64) -> u64 {
+    let (mut under, mut over) = (0, left.div_ceil(TILE));
+    while over - under > 1 {
+        let middle = (under + over) / 2;
+        *(if time(middle * TILE) <= target { &mut under } else { &mut over }) = middle;
+    }
+    let off = |tiles: u64| time((tiles * TILE).min(left)).abs_diff(target);
+    if under > 0 && off(under) <= off(over) { under * TILE } else { over * TILE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoding(contexts: &[u64]) -> Vec<(usize, Decoding)> {
+        let request = |(live, &context)| (live, Decoding { context, class: 0 });
+        contexts.iter().enumerate().map(request).collect()
+    }
+
+    #[test]
+    fn sub_batches_are_those_of_the_papers_example() {
+        // Section 5.3: {5k, 2k} and {4k, 3k}.
+        let halves = even(decoding(&[2000, 3000, 4000, 5000]));
+        let of = |half: &Half| half.decoding.iter().map(|(_, of)| of.context).collect::<Vec<_>>();
+        assert_eq!((of(&halves[0]), of(&halves[1])), (vec![5000, 2000], vec![4000, 3000]));
+        assert!(even(decoding(&[7])).iter().any(|half| half.decoding.is_empty()));
+    }
+
+    #[test]
+    fn prompts_that_come_first_fill_an_iteration() {
+        let prompt = |live, left| Prompt { live, left, finished: 0, class: 0 };
+        let half = prompts_first([prompt(0, 8000), prompt(1, 500), prompt(2, 9)]);
+        let tokens: Vec<_> = half.chunks.iter().map(|(live, of)| (*live, of.tokens)).collect();
+        assert_eq!(tokens, [(0, 8000), (1, 192)]);
+    }
+
+    #[test]
+    fn a_chunk_is_cut_where_the_times_are_nearest() {
+        // A time of 10 a token, and of 100 at the least.
+        let time = |tokens: u64| (10 * tokens).max(100);
+        assert_eq!(cut(1000, 5000, time), 496); // 4960 is nearer than 5120
+        assert_eq!(cut(1000, 5100, time), 512);
+        assert_eq!(cut(1000, 3, time), 16);
+        assert_eq!(cut(9, 3, time), 16);
+    }
+}

@@ -1,0 +1,613 @@
+// SPDX-License-Identifier: MIT
+//! Serving a trace with L3's system or one of its baselines.
+//!
+//! Replicas share a queue. Whenever one ends an iteration, requests that have come go, in their order, to the replica with most
+//! room, and wait there for its next iteration; the first that has room nowhere keeps those behind it waiting.
+//!
+//! Between two changes of a replica's requests iterations are alike but for one token more in each context. So iterations
+//! without prompts are taken together, up to [`STRETCH`] of them, until a request ends or the next one comes, each with the
+//! contexts in the middle.
+
+use crate::costs::rank::RankCosts;
+use crate::error::ServingError;
+use crate::gpu::{Gpu, GpuGroup, GpuModel};
+use crate::hardware::{Decoding, Hardware, PCIE_LATENCY_PS, Replica};
+use crate::iteration::{Detail, Iteration, Lasted, Shape};
+use crate::llm::Llm;
+use crate::memory::KvMemory;
+use crate::metrics::Served;
+use crate::policy::{Admission, Placement, Policy};
+use crate::schedule::{self, Half, Prompt};
+use crate::trace::{Trace, synthetic};
+use pimlico_device::Config;
+use pimlico_golden::timeline::TimelineChecker;
+use rand_xoshiro::rand_core::RngCore;
+use std::collections::VecDeque;
+
+/// Iterations that are taken together, at the most.
+pub const STRETCH: u64 = 16;
+/// One part in so many of the memory is kept free of newcomers, where requests grow.
+const SPARE: u64 = 100;
+
+/// What is served, and how.
+pub struct Setup<'a> {
+    /// The model.
+    pub llm: &'a Llm,
+    /// The machine.
+    pub hardware: Hardware,
+    /// Each GPU.
+    pub gpu: Gpu,
+    /// Constants of the GPUs.
+    pub gpu_model: GpuModel,
+    /// The policy.
+    pub policy: Policy,
+    /// When memory is reserved.
+    pub admission: Admission,
+    /// Where requests go.
+    pub placement: Placement,
+    /// Whether ranksets compute during transfers.
+    pub overlap: bool,
+    /// How many layers are placed.
+    pub detail: Detail,
+    /// A rank.
+    pub rank: &'a Config,
+    /// Its costs, where ranks compute.
+    pub costs: Option<&'a RankCosts>,
+    /// Iterations that are kept for a picture, by their number on the first replica.
+    pub window: std::ops::Range<u64>,
+    /// Requests, by their number, that are not served.
+    pub without: &'a [u32],
+}
+
+/// What became of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// What became of the requests that were served, by their number.
+    pub served: Vec<(u32, Served)>,
+    /// Requests that fit no replica.
+    pub oom: Vec<u32>,
+    /// When all was done.
+    pub makespan_ps: u64,
+    /// Tokens that were made.
+    pub output_tokens: u64,
+    /// Iterations of all replicas.
+    pub iterations: u64,
+    /// Tokens of prompts that were computed, again after a restart.
+    pub prompt_tokens: u64,
+    /// Prompts that were cut.
+    pub chunked: u64,
+    /// Requests that were sent back.
+    pub preempted: u64,
+    /// Time between tokens, and how many tokens had it.
+    pub between: Vec<(u64, u64)>,
+    /// For each resource how long it was busy, of all replicas.
+    pub busy_ps: Vec<u64>,
+    /// Time in iterations, of all replicas.
+    pub iteration_ps: u64,
+    /// Decoding requests and time, and the most of a replica at once.
+    pub batch: BatchSums,
+    /// Energy in pJ, where all of it is known.
+    pub energy_pj: Option<u128>,
+    /// Bytes or rows of K and V that there are, that are used at the most, and used, in the sum over time.
+    pub memory: (u64, u64, u128),
+    /// Iterations that were kept: when they began, and their tasks.
+    pub kept: Vec<(u64, Iteration)>,
+    /// Over the run: when, decoding requests, use of memory, tokens made so far.
+    pub samples: Vec<Sample>,
+}
+
+/// Decoding requests over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct BatchSums {
+    /// Requests times iterations.
+    pub requests: u128,
+    /// Tokens of their contexts times iterations.
+    pub tokens: u128,
+    /// Iterations that decode.
+    pub iterations: u64,
+    /// The most requests of all replicas together.
+    pub most: u64,
+}
+
+/// The state of all replicas at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// When.
+    pub at_ps: u64,
+    /// Live requests.
+    pub live: u64,
+    /// Used memory.
+    pub used: u64,
+    /// Tokens made so far.
+    pub tokens: u64,
+}
+
+/// A request that has room in a replica.
+#[derive(Clone, Copy, Debug)]
+struct Live {
+    request: u32,
+    class: usize,
+    /// Tokens for which it has room.
+    held: u64,
+    /// Tokens whose K and V are there.
+    context: u64,
+    /// Tokens of the prompt that are not computed.
+    left: u64,
+}
+
+/// What a replica is doing until its time.
+struct Doing {
+    halves: [Half; 2],
+    /// Iterations, and how long each takes.
+    count: u64,
+    each_ps: u64,
+    begin_ps: u64,
+}
+
+/// A replica at work.
+struct Worker {
+    replica: Replica,
+    now: u64,
+    live: Vec<Live>,
+    memory: KvMemory,
+    /// Tokens that requests of each first rankset will have.
+    of_class: Vec<u64>,
+    doing: Option<Doing>,
+    is_over: bool,
+    iterations: u64,
+}
+
+/// Serves a trace. The checker is told of all that happens.
+pub fn simulate(
+    setup: &Setup<'_>,
+    trace: &Trace,
+    checker: &mut TimelineChecker,
+) -> Result<Run, ServingError> {
+    Simulation::new(setup, trace, checker)?.run()
+}
+
+struct Simulation<'a> {
+    setup: &'a Setup<'a>,
+    trace: &'a Trace,
+    checker: &'a mut TimelineChecker,
+    workers: Vec<Worker>,
+    /// Requests that wait, by number: those that were sent back first.
+    queue: VecDeque<u32>,
+    /// Tokens made, by request.
+    made: Vec<u64>,
+    served: Vec<Served>,
+    run: Run,
+    every: u64,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(
+        setup: &'a Setup<'a>,
+        trace: &'a Trace,
+        checker: &'a mut TimelineChecker,
+    ) -> Result<Self, ServingError> {
+        let Setup { llm, hardware, policy, .. } = setup;
+        hardware.check()?;
+        let channels = hardware.channels / hardware.dp;
+        let gpus = GpuGroup { gpu: setup.gpu, model: setup.gpu_model, tp: hardware.tp };
+        let replica = Replica {
+            llm: (*llm).clone(),
+            policy: *policy,
+            gpus,
+            channels,
+            sets: hardware.sets(),
+            heads: llm.kv_heads().div_ceil(channels),
+            placement: setup.placement,
+            ranks: setup.costs.filter(|_| policy.has_ranks()).cloned(),
+        };
+        let (layout, capacity) = replica.room(hardware, setup.rank)?;
+        let worker = |_| Worker {
+            replica: replica.clone(),
+            now: 0,
+            live: Vec::new(),
+            memory: KvMemory::new(layout, capacity.clone(), checker),
+            of_class: vec![0; capacity.len()],
+            doing: None,
+            is_over: false,
+            iterations: 0,
+        };
+        let workers: Vec<Worker> = (0..hardware.dp).map(worker).collect();
+        let mut run = Run { energy_pj: Some(0), ..Run::default() };
+        let mut queue = VecDeque::new();
+        for (number, request) in trace.requests.iter().enumerate() {
+            let number = number as u32;
+            if setup.without.binary_search(&number).is_ok() {
+                continue;
+            }
+            let fits = (0..capacity.len())
+                .any(|class| workers[0].memory.may_hold(request.tokens(), class));
+            match fits {
+                true => {
+                    checker.request(number, request.output, request.arrival_ps);
+                    queue.push_back(number);
+                }
+                false => run.oom.push(number),
+            }
+        }
+        run.memory.0 = workers.iter().map(|worker| worker.memory.capacity()).sum();
+        let served = trace.requests.iter().map(|request| Served {
+            arrival_ps: request.arrival_ps,
+            input: request.input,
+            output: request.output,
+            scheduled_ps: u64::MAX,
+            ..Served::default()
+        });
+        let served = served.collect();
+        let made = vec![0; trace.requests.len()];
+        let every = (trace.requests.iter().map(|request| request.output).sum::<u64>() / 400).max(1);
+        Ok(Self { setup, trace, checker, workers, queue, made, served, run, every })
+    }
+
+    fn run(mut self) -> Result<Run, ServingError> {
+        if self.queue.is_empty() {
+            return Err(self.nothing_fits());
+        }
+        // The replica that is first done; of equal ones the first.
+        while let Some(number) = self.next() {
+            let now = self.workers[number].now;
+            self.finish_iterations(number);
+            self.dispatch(now);
+            self.begin_iterations(number);
+        }
+        self.checker.end();
+        let numbered = self.served.iter().enumerate().map(|(number, of)| (number as u32, *of));
+        self.run.served = numbered.filter(|(_, of)| of.finished_ps > 0).collect();
+        Ok(self.run)
+    }
+
+    fn nothing_fits(&self) -> ServingError {
+        let least = self.trace.requests.iter().map(|request| request.tokens()).min().unwrap_or(0);
+        let llm = self.setup.llm;
+        let (capacity, replicas) = (self.workers[0].memory.capacity(), self.setup.hardware.dp);
+        let unit = if self.setup.policy.has_ranks() { "rows of ranks" } else { "bytes" };
+        ServingError::NoRoom {
+            what: format!("K and V of the shortest request, {least} tokens of {},", llm.name),
+            wanted: least * llm.kv_bytes(),
+            of: format!("{replicas} replica(s), counted in {unit} of one,"),
+            there: capacity,
+        }
+    }
+
+    fn next(&self) -> Option<usize> {
+        let going = self.workers.iter().enumerate().filter(|(_, worker)| !worker.is_over);
+        going.min_by_key(|(number, worker)| (worker.now, *number)).map(|(number, _)| number)
+    }
+
+    /// What a replica did until now has its effect.
+    fn finish_iterations(&mut self, number: usize) {
+        let Self { workers, run, made, served, checker, every, .. } = self;
+        let worker = &mut workers[number];
+        let Some(doing) = worker.doing.take() else { return };
+        let Doing { halves, count, each_ps, begin_ps } = doing;
+        let now = worker.now;
+        let mut tokens = 0;
+        let mut ended = Vec::new();
+        for (live, _) in halves.iter().flat_map(|half| &half.decoding) {
+            let of = &mut worker.live[*live];
+            of.context += count;
+            tokens += count;
+            made[of.request as usize] += count;
+            checker.tokens(of.request, count, now);
+            if made[of.request as usize] == served[of.request as usize].output {
+                ended.push(*live);
+            }
+        }
+        run.between.push((each_ps, tokens));
+        for (live, chunk) in halves.iter().flat_map(|half| &half.chunks) {
+            let of = &mut worker.live[*live];
+            of.left -= chunk.tokens;
+            of.context += chunk.tokens;
+            run.prompt_tokens += chunk.tokens;
+            let served = &mut served[of.request as usize];
+            served.scheduled_ps = served.scheduled_ps.min(begin_ps);
+            run.chunked += u64::from(of.left > 0);
+            if of.left == 0 {
+                let made = &mut made[of.request as usize];
+                if *made == 0 {
+                    served.first_ps = now;
+                }
+                *made += 1;
+                tokens += 1;
+                checker.tokens(of.request, 1, now);
+                if *made == served.output {
+                    ended.push(*live);
+                }
+            }
+        }
+        ended.sort_unstable();
+        for live in ended.into_iter().rev() {
+            let of = worker.live.remove(live);
+            worker.leave(&of, self.trace, checker);
+            let served = &mut served[of.request as usize];
+            served.finished_ps = now;
+            served.replica = number as u32;
+            run.makespan_ps = run.makespan_ps.max(now);
+        }
+        let before = run.output_tokens / *every;
+        run.output_tokens += tokens;
+        if run.output_tokens / *every > before {
+            let live = workers.iter().map(|worker| worker.live.len() as u64).sum();
+            let used = workers.iter().map(|worker| worker.memory.used()).sum();
+            let tokens = run.output_tokens;
+            run.samples.push(Sample { at_ps: now, live, used, tokens });
+        }
+    }
+
+    /// Requests that have come go to replicas that have room.
+    fn dispatch(&mut self, now: u64) {
+        while let Some(&request) = self.queue.front() {
+            let of = self.trace.requests[request as usize];
+            if of.arrival_ps > now {
+                return;
+            }
+            let tokens = self.wanted(request);
+            let mut best: Option<(u64, usize, usize)> = None;
+            for (number, worker) in self.workers.iter().enumerate() {
+                let class = worker.class_for(request, tokens, self.setup);
+                if let Some(class) = class {
+                    let entry = (worker.memory.used(), number, class);
+                    best = Some(best.map_or(entry, |best| best.min(entry)));
+                }
+            }
+            let Some((_, number, class)) = best else { return };
+            let worker = &mut self.workers[number];
+            if !worker.memory.grow((0, tokens), class, self.checker) {
+                return;
+            }
+            self.queue.pop_front();
+            worker.of_class[class] += of.tokens();
+            let left = of.input + self.made[request as usize];
+            worker.live.push(Live { request, class, held: tokens, context: 0, left });
+            if worker.doing.is_none() {
+                worker.now = now;
+                worker.is_over = false;
+            }
+            self.run.batch.most =
+                self.run.batch.most.max(self.workers.iter().map(|w| w.live.len() as u64).sum());
+        }
+    }
+
+    /// Tokens for which a request needs room to begin.
+    fn wanted(&self, request: u32) -> u64 {
+        let of = self.trace.requests[request as usize];
+        match self.setup.admission {
+            Admission::Reserve => of.tokens(),
+            Admission::Lazy => of.input + self.made[request as usize] + 1,
+        }
+    }
+
+    /// Begins what a replica does next, or lets it wait for the next request.
+    fn begin_iterations(&mut self, number: usize) {
+        let now = self.workers[number].now;
+        let next_arrival = self
+            .queue
+            .front()
+            .map(|&request| self.trace.requests[request as usize].arrival_ps)
+            .filter(|&arrival| arrival > now);
+        if self.workers[number].live.is_empty() {
+            let worker = &mut self.workers[number];
+            match next_arrival {
+                Some(arrival) => worker.now = arrival,
+                // Another replica's end makes room, or nothing is left.
+                None => worker.is_over = true,
+            }
+            return;
+        }
+        let mut halves = self.workers[number].compose(self.setup);
+        let mut count = self.stretch(number, &halves);
+        while !self.make_room(number, &halves, count) {
+            if count > 1 {
+                count = 1;
+                continue;
+            }
+            self.send_back(number);
+            if self.workers[number].live.is_empty() {
+                return;
+            }
+            halves = self.workers[number].compose(self.setup);
+            count = self.stretch(number, &halves);
+        }
+        // The contexts in the middle of the stretch.
+        let middle = halves.clone().map(|mut half| {
+            half.decoding.iter_mut().for_each(|(_, of)| of.context += count / 2);
+            half
+        });
+        let iteration = self.workers[number].iteration(&middle, self.setup);
+        let Lasted { ps, busy_ps, .. } = iteration.run(self.checker);
+        if let Some(arrival) = next_arrival {
+            count = count.min((arrival - now).div_ceil(ps.max(1))).max(1);
+        }
+        self.account(number, &middle, count, (ps, &busy_ps));
+        let worker = &mut self.workers[number];
+        let numbers = worker.iterations..worker.iterations + count;
+        let window = &self.setup.window;
+        if number == 0 && numbers.start < window.end && window.start < numbers.end {
+            for kept in numbers.start.max(window.start)..numbers.end.min(window.end) {
+                self.run.kept.push((now + (kept - numbers.start) * ps, iteration.clone()));
+            }
+        }
+        worker.iterations += count;
+        worker.now = now + count * ps;
+        worker.doing = Some(Doing { halves, count, each_ps: ps, begin_ps: now });
+    }
+
+    /// How many iterations may be taken together.
+    fn stretch(&self, number: usize, halves: &[Half; 2]) -> u64 {
+        if self.setup.detail == Detail::Full || halves.iter().any(|half| !half.chunks.is_empty()) {
+            return 1;
+        }
+        let worker = &self.workers[number];
+        let left = |live: usize| {
+            let request = worker.live[live].request as usize;
+            self.served[request].output - self.made[request]
+        };
+        let of_halves = halves.iter().flat_map(|half| &half.decoding);
+        of_halves.map(|(live, _)| left(*live)).min().unwrap_or(1).min(STRETCH)
+    }
+
+    /// Room for the tokens that are made; `false` if there is none.
+    fn make_room(&mut self, number: usize, halves: &[Half; 2], count: u64) -> bool {
+        let worker = &mut self.workers[number];
+        for (live, _) in halves.iter().flat_map(|half| &half.decoding) {
+            let of = &mut worker.live[*live];
+            let wanted = of.context + count;
+            if wanted > of.held && self.setup.admission == Admission::Lazy {
+                if !worker.memory.grow((of.held, wanted), of.class, self.checker) {
+                    return false;
+                }
+                of.held = wanted;
+            }
+        }
+        true
+    }
+
+    /// The newest request gives its room back and waits, before all others.
+    fn send_back(&mut self, number: usize) {
+        let worker = &mut self.workers[number];
+        let Some(of) = worker.live.pop() else { return };
+        worker.leave(&of, self.trace, self.checker);
+        self.queue.push_front(of.request);
+        self.served[of.request as usize].restarts += 1;
+        self.run.preempted += 1;
+    }
+
+    /// Sums over iterations that are alike.
+    fn account(
+        &mut self,
+        number: usize,
+        halves: &[Half; 2],
+        count: u64,
+        (ps, busy): (u64, &[u64]),
+    ) {
+        let Self { run, workers, .. } = self;
+        run.iterations += count;
+        run.iteration_ps += count * ps;
+        run.busy_ps.resize(busy.len(), 0);
+        run.busy_ps.iter_mut().zip(busy).for_each(|(sum, busy)| *sum += count * busy);
+        let decoding = || halves.iter().flat_map(|half| &half.decoding);
+        let requests = decoding().count() as u128;
+        if requests > 0 {
+            let tokens: u128 = decoding().map(|(_, of)| u128::from(of.context)).sum();
+            run.batch.iterations += count;
+            run.batch.requests += u128::from(count) * requests;
+            run.batch.tokens += u128::from(count) * tokens;
+        }
+        let replica = &workers[number].replica;
+        let energy = halves.iter().map(|half| {
+            let (decoding, chunks) = half.parts();
+            replica.energy_pj(&decoding, &chunks)
+        });
+        let energy: Option<u128> = energy.sum();
+        run.energy_pj = run.energy_pj.zip(energy).map(|(sum, of)| sum + u128::from(count) * of);
+        let used: u64 = workers.iter().map(|worker| worker.memory.used()).sum();
+        let (_, most, sum) = &mut run.memory;
+        *most = (*most).max(used);
+        let own = u128::from(workers[number].memory.used());
+        *sum += own * u128::from(count) * u128::from(ps);
+    }
+}
+
+impl Worker {
+    /// The first rankset of a newcomer, if it has room here.
+    fn class_for(&self, request: u32, tokens: u64, setup: &Setup<'_>) -> Option<usize> {
+        let of_class = || self.of_class.iter().enumerate();
+        let class = match (setup.policy, setup.placement) {
+            (Policy::CpuOffload, _) if self.memory.fits(tokens, 0) => 0,
+            (Policy::CpuOffload, _) if self.is_faster_offloaded(tokens) => 1,
+            (Policy::CpuOffload, _) => return None,
+            (_, Placement::Layers) => {
+                of_class().min_by_key(|&(class, of)| (of, class)).map_or(0, |(class, _)| class)
+            }
+            (_, Placement::Same) => 0,
+            (_, Placement::Random) => random_class(request, self.of_class.len()),
+        };
+        let is_free = match setup.admission {
+            Admission::Reserve => true,
+            // Who is sent back does not come in again at once: those that are here grow.
+            Admission::Lazy => {
+                let left = self.memory.capacity() - self.memory.used();
+                self.live.is_empty() || left >= self.memory.capacity() / SPARE
+            }
+        };
+        (is_free && self.memory.fits(tokens, class)).then_some(class)
+    }
+
+    /// Whether more tokens a second are made with one more request, of so many tokens, on the host's CPU; so it is where the
+    /// GPUs have none.
+    fn is_faster_offloaded(&self, tokens: u64) -> bool {
+        let (mut on_gpu, mut on_cpu) = (Half::default(), Half::default());
+        for (live, of) in self.live.iter().enumerate() {
+            let half = if of.class == 0 { &mut on_gpu } else { &mut on_cpu };
+            half.decoding.push((live, Decoding { context: of.held, class: of.class as u32 }));
+        }
+        on_cpu.decoding.push((self.live.len(), Decoding { context: tokens, class: 1 }));
+        let requests = [&on_gpu, &on_cpu].map(|half| half.decoding.len() as u128);
+        let [gpu, cpu] = [&on_gpu, &on_cpu].map(|half| half.on(&self.replica));
+        let stream = cpu.parts.iter().map(|part| part.compute_ps).sum::<u64>();
+        let both = (gpu.each_ps + cpu.each_ps).max(cpu.each_ps + stream);
+        let [few, more] = [requests[0], requests[0] + requests[1]];
+        few == 0 || more * u128::from(gpu.each_ps) > few * u128::from(both)
+    }
+
+    /// A request gives back what it has.
+    fn leave(&mut self, of: &Live, trace: &Trace, checker: &mut TimelineChecker) {
+        self.memory.give_back(of.held, of.class, checker);
+        self.of_class[of.class] -= trace.requests[of.request as usize].tokens();
+    }
+
+    /// The next iteration's requests.
+    fn compose(&self, setup: &Setup<'_>) -> [Half; 2] {
+        let live = || self.live.iter().enumerate();
+        let decoding = live().filter(|(_, of)| of.left == 0).map(|(number, of)| {
+            (number, Decoding { context: of.context + 1, class: of.class as u32 })
+        });
+        let prompts = live().filter(|(_, of)| of.left > 0).map(|(number, of)| Prompt {
+            live: number,
+            left: of.left,
+            finished: of.context,
+            class: of.class as u32,
+        });
+        if setup.policy.interleaves() {
+            let mut halves = schedule::even(decoding.collect());
+            schedule::interleave(&mut halves, prompts.collect(), &self.replica);
+            return halves;
+        }
+        let first = schedule::prompts_first(prompts);
+        if !first.chunks.is_empty() {
+            return [first, Half::default()];
+        }
+        match setup.policy {
+            Policy::CpuOffload => {
+                let (gpu, cpu) = decoding.partition(|(_, of)| of.class == 0);
+                [gpu, cpu].map(|decoding| Half { decoding, chunks: Vec::new() })
+            }
+            policy if policy.has_sub_batches() => schedule::even(decoding.collect()),
+            _ => [Half { decoding: decoding.collect(), chunks: Vec::new() }, Half::default()],
+        }
+    }
+
+    /// The tasks of an iteration.
+    fn iteration(&self, halves: &[Half; 2], setup: &Setup<'_>) -> Iteration {
+        let has_ranks = setup.policy.has_ranks();
+        let shape = Shape {
+            layers: self.replica.llm.layers() as u32,
+            sets: if has_ranks { self.replica.sets as u32 } else { 1 },
+            rotates: has_ranks && setup.placement != Placement::Random,
+            overlap: setup.overlap,
+            latency_ps: if has_ranks { PCIE_LATENCY_PS } else { 0 },
+            detail: setup.detail,
+        };
+        let halves = [0, 1].map(|half| halves[half].on(&self.replica));
+        Iteration { shape, halves }
+    }
+}
+
+/// A rankset that follows from a request's number alone.
+fn random_class(request: u32, sets: usize) -> usize {
+    (synthetic::generator(u64::from(request)).next_u64() % sets as u64) as usize
+}

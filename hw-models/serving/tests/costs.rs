@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+//! The tables that are built in are what the cycle models say.
+
+use pimlico_device::DeviceSpec;
+use pimlico_serving::costs::memo::Memo;
+use pimlico_serving::costs::rank::RankCosts;
+use pimlico_serving::llm::Llm;
+use pimlico_serving::trace::synthetic::generator;
+use rand_xoshiro::rand_core::RngCore;
+
+#[test]
+fn knots_that_are_built_in_are_the_cycle_models() {
+    let spec = DeviceSpec::built_in("ddr4-3200").expect("a preset");
+    let llm = Llm::new("gpt-175b", pimlico_model::presets()["gpt-175b"].clone());
+    let memo = Memo::built_in(1);
+    let costs = RankCosts::new(&memo, &spec, &llm).expect("costs");
+    assert_eq!(
+        memo.entries().0,
+        0,
+        "the default device's table is not built in, or is of another version"
+    );
+    // Contexts that the cycle model runs quickly.
+    let short: Vec<_> = costs.head.knots().iter().filter(|knot| knot.tokens <= 8192).collect();
+    let mut random = generator(1);
+    for _ in 0..20 {
+        let knot = short[(random.next_u64() % short.len() as u64) as usize];
+        let exact = RankCosts::exact(&spec, &llm, knot.tokens).expect("a cost");
+        assert_eq!(
+            *knot, exact,
+            "measure the built-in costs again: sweep serving --study costs --cold --costs-out"
+        );
+    }
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+//! Traces on L3's system and its baselines: what `golden::timeline` says, and cases that can be computed by hand.
+
+use pimlico_device::DeviceSpec;
+use pimlico_golden::timeline::TimelineChecker;
+use pimlico_serving::costs::memo::Memo;
+use pimlico_serving::costs::rank::RankCosts;
+use pimlico_serving::costs::{CostTable, Knot};
+use pimlico_serving::gpu::{Gpu, GpuGroup, GpuModel};
+use pimlico_serving::hardware::{Decoding, Hardware, Replica};
+use pimlico_serving::iteration::{Detail, FIRST_SET, Iteration, Shape, SubBatch, Work};
+use pimlico_serving::llm::Llm;
+use pimlico_serving::policy::{Admission, Placement, Policy};
+use pimlico_serving::simulate::{Run, Setup, simulate};
+use pimlico_serving::trace::{Request, Trace, synthetic};
+
+fn llm(name: &str) -> Llm {
+    Llm::new(name, pimlico_model::presets()[name].clone())
+}
+
+/// A rank that takes 1000 ps for a token of a head.
+fn costs() -> RankCosts {
+    let knot = |tokens| Knot { tokens, ps: 1000 * tokens, energy_pj: tokens };
+    RankCosts { head: CostTable::new([16, 131_072].map(knot).to_vec()), append_ps: 50_000 }
+}
+
+fn rank() -> pimlico_device::Config {
+    DeviceSpec::built_in("ddr4-3200").expect("a preset").config()
+}
+
+/// Serves a trace; `change` changes how.
+fn serve(
+    name: &str,
+    policy: Policy,
+    trace: &Trace,
+    costs: &RankCosts,
+    change: impl Fn(&mut Setup<'_>),
+) -> Run {
+    let (llm, rank) = (llm(name), rank());
+    let mut setup = Setup {
+        llm: &llm,
+        hardware: Hardware::l3(&llm),
+        gpu: Gpu::A100,
+        gpu_model: GpuModel::Attacc,
+        policy,
+        admission: Admission::Reserve,
+        placement: policy.placement(),
+        overlap: policy.overlaps(),
+        detail: Detail::Periodic,
+        rank: &rank,
+        costs: Some(costs),
+        window: 0..0,
+        without: &[],
+    };
+    change(&mut setup);
+    let mut checker = TimelineChecker::default();
+    let run = simulate(&setup, trace, &mut checker).expect("it is served");
+    assert_eq!(checker.first(), None, "{}", policy.name());
+    assert!(checker.tasks() > 0);
+    run
+}
+
+fn requests(list: &[(u64, u64)]) -> Trace {
+    let request = |&(input, output)| Request { arrival_ps: 0, input, output };
+    Trace { name: "t".to_owned(), requests: list.iter().map(request).collect() }
+}
+
+#[test]
+fn every_policy_makes_every_token_and_breaks_no_rule() {
+    let trace = synthetic::make("dolphin", 60, 3).expect("a trace");
+    let wanted: u64 = trace.requests.iter().map(|request| request.output).sum();
+    for (policy, _) in Policy::ALL {
+        for (name, admission) in [("gpt-175b", Admission::Reserve), ("opt-66b", Admission::Lazy)] {
+            let run = serve(name, policy, &trace, &costs(), |setup| setup.admission = admission);
+            let without: u64 = run.oom.iter().map(|&n| trace.requests[n as usize].output).sum();
+            assert_eq!(run.output_tokens, wanted - without, "{} {name}", policy.name());
+            assert_eq!(run.served.len() + run.oom.len(), trace.requests.len());
+            for (_, served) in &run.served {
+                assert!(
+                    served.scheduled_ps < served.first_ps && served.first_ps <= served.finished_ps
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_is_the_same_each_time() {
+    let trace = synthetic::make("openthoughts", 30, 1).expect("a trace").at_rate(2.0, 4);
+    let run = || serve("gpt-89b", Policy::L3, &trace, &costs(), |_| {});
+    let (first, second) = (run(), run());
+    assert_eq!((first.makespan_ps, &first.served), (second.makespan_ps, &second.served));
+    assert_eq!(first.busy_ps, second.busy_ps);
+}
+
+#[test]
+fn arrivals_are_waited_for() {
+    let mut trace = requests(&[(100, 3), (100, 3)]);
+    trace.requests[1].arrival_ps = 1_000_000_000_000_000;
+    let run = serve("gpt-175b", Policy::L3, &trace, &costs(), |_| {});
+    let (_, late) = run.served[1];
+    assert_eq!(late.scheduled_ps, trace.requests[1].arrival_ps);
+    assert!(run.served[0].1.finished_ps < late.scheduled_ps);
+}
+
+#[test]
+fn layers_that_are_alike_are_those_that_would_be_placed() {
+    let trace = requests(&[(3000, 20), (500, 9), (90, 30)]);
+    let of = |detail| {
+        let run = serve("gpt-175b", Policy::L3, &trace, &costs(), |setup| setup.detail = detail);
+        // The same iterations: stretches are of one iteration where all is placed.
+        (run.iterations, run.makespan_ps)
+    };
+    let (periodic, full) = (of(Detail::Periodic), of(Detail::Full));
+    assert_eq!(periodic.0, full.0);
+    // Contexts in the middle of a stretch stand for those around them.
+    let off = periodic.1.abs_diff(full.1) as f64 / full.1 as f64;
+    assert!(off < 1e-4, "{off}");
+}
+
+#[test]
+fn who_is_sent_back_comes_again_and_finishes() {
+    // 316 GiB hold 71 894 tokens of GPT-175B.
+    let trace = requests(&[(20_000, 9000); 6]);
+    let run = serve("gpt-175b", Policy::GpuOnly, &trace, &costs(), |setup| {
+        setup.admission = Admission::Lazy;
+    });
+    assert!(run.preempted > 0);
+    assert_eq!(run.output_tokens, 6 * 9000);
+    assert!(run.prompt_tokens > 6 * 20_000);
+    let restarts: u32 = run.served.iter().map(|(_, served)| served.restarts).sum();
+    assert_eq!(u64::from(restarts), run.preempted);
+    let reserved = serve("gpt-175b", Policy::GpuOnly, &trace, &costs(), |_| {});
+    assert_eq!((reserved.preempted, reserved.prompt_tokens), (0, 6 * 20_000));
+}
+
+#[test]
+fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
+    let trace = requests(&[(30_000, 2), (100, 2)]);
+    let run = serve("opt-66b", Policy::GpuOnly, &trace, &costs(), |_| {});
+    assert_eq!((run.oom, run.served.len()), (vec![0], 1));
+    let (llm, rank) = (llm("opt-66b"), rank());
+    let setup = Setup {
+        llm: &llm,
+        hardware: Hardware::l3(&llm),
+        gpu: Gpu::A100,
+        gpu_model: GpuModel::Attacc,
+        policy: Policy::GpuOnly,
+        admission: Admission::Reserve,
+        placement: Placement::Layers,
+        overlap: false,
+        detail: Detail::Periodic,
+        rank: &rank,
+        costs: None,
+        window: 0..0,
+        without: &[],
+    };
+    let long = requests(&[(30_000, 2)]);
+    let error = simulate(&setup, &long, &mut TimelineChecker::default()).expect_err("no room");
+    let told = "K and V of the shortest request, 30002 tokens of opt-66b, take 70783598592 bytes";
+    assert!(error.to_string().starts_with(told), "{error}");
+}
+
+/// Four requests of 16 384 tokens of GPT-175B: each rankset has one of them in each layer, six heads on a rank.
+#[test]
+fn attention_of_even_ranksets_is_that_of_the_devices_own_layer() {
+    let (spec, llm) = (DeviceSpec::built_in("ddr4-3200").expect("a preset"), llm("gpt-175b"));
+    let costs = RankCosts::new(&Memo::new(1), &spec, &llm).expect("costs");
+    let head_ps = 72_530 * 625;
+    assert_eq!(costs.head.ps(16_384), head_ps);
+    let hardware = Hardware::l3(&llm);
+    let replica = Replica {
+        policy: Policy::L3,
+        gpus: GpuGroup { gpu: Gpu::A100, model: GpuModel::Attacc, tp: 8 },
+        channels: hardware.channels,
+        sets: hardware.sets(),
+        heads: 6,
+        placement: Placement::Layers,
+        ranks: Some(costs),
+        llm,
+    };
+    // Attention of a layer, and how long each rankset is busy in an iteration.
+    let of = |classes: [u32; 4]| {
+        let decoding = classes.map(|class| Decoding { context: 16_384, class });
+        let half = replica.sub_batch(&decoding, &[]);
+        let attention = half.parts.iter().map(|part| part.compute_ps).max().expect("it decodes");
+        let shape = Shape {
+            layers: 96,
+            sets: 4,
+            rotates: true,
+            overlap: true,
+            latency_ps: 0,
+            detail: Detail::Full,
+        };
+        let placed = Iteration { shape, halves: [half, SubBatch::default()] }.place(96);
+        let mut busy = [[0; 4]; 96];
+        for (task, label) in placed.graph.tasks().iter().zip(&placed.labels) {
+            if label.work == Work::Heads {
+                let set = task.uses.trailing_zeros() - FIRST_SET;
+                busy[label.layer as usize][set as usize] += task.ps;
+            }
+        }
+        (attention, busy)
+    };
+    let (even, busy) = of([0, 1, 2, 3]);
+    assert_eq!(even, 6 * head_ps);
+    assert!(busy.iter().all(|sets| sets.iter().all(|&ps| ps == even)));
+    // 11.9 TB/s of K and V.
+    let bytes = 4.0 * 16_384.0 * 4.0 * 12_288.0;
+    let tb_per_s = bytes / (even as f64 / 1e12) / 1e12;
+    assert!((11.7..12.0).contains(&tb_per_s), "{tb_per_s}");
+    let (same, busy) = of([0; 4]);
+    assert_eq!(same, 4 * even);
+    assert!(busy.iter().all(|sets| sets.iter().filter(|&&ps| ps == 0).count() == 3));
+}
