@@ -25,6 +25,10 @@ const COLUMNS: [&str; 12] = [
     "ffn1_ms",
     "ffn2_ms",
 ];
+
+/// The first column of a matrix's time.
+const MATRICES: usize = 8;
+
 /// Rows of the file, at the most.
 const MOST_ROWS: usize = 1_000_000;
 
@@ -76,16 +80,13 @@ pub fn run(file: &str, text: &str) -> Result<Study, ServingError> {
             },
         );
         let of_model = models.entry(cell(0).to_owned()).or_default();
-        for column in 8..12 {
+        for (column, name) in COLUMNS.iter().enumerate().skip(MATRICES) {
             let ms = cell(column).parse::<f64>().ok().filter(|ms| ms.is_finite() && *ms > 0.0);
             let ms = ms.ok_or_else(|| {
-                wrong(
-                    line_number,
-                    format!("{}: {}: expected milliseconds", COLUMNS[column], cell(column)),
-                )
+                wrong(line_number, format!("{name}: {}: expected milliseconds", cell(column)))
             })?;
             let off = |model: GpuModel| {
-                let ps = one_of(&llm, tp, column - 8, tokens, model);
+                let ps = one_of(&llm, tp, column - MATRICES, tokens, model);
                 (ps as f64 * 1e3 / SECOND as f64 / ms - 1.0).abs()
             };
             let (measured, attacc) = (off(GpuModel::Measured), off(GpuModel::Attacc));
