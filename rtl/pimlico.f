@@ -92,6 +92,14 @@ rtl/channel/aim_pus.sv
 rtl/channel/aim_channel.sv
 
 // in a module
+rtl/module/dispatcher_pkg.sv
+rtl/module/dispatcher_requests.sv
+rtl/module/dispatcher_sequence.sv
+rtl/module/dispatcher_nest.sv
+rtl/module/dispatcher_check.sv
+rtl/module/dispatcher_multiply.sv
+rtl/module/dispatcher_add.sv
+rtl/module/dispatcher_status.sv
 rtl/module/dispatcher.sv
 rtl/module/host_decoder.sv
 rtl/module/host_modes.sv

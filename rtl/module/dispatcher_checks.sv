@@ -67,6 +67,8 @@ module dispatcher_checks import pimlico_pkg::*; #(
 
 endmodule
 
-bind dispatcher dispatcher_checks #(.REQUESTS(REQUESTS)) u_checks (.*);
+bind dispatcher dispatcher_checks #(.REQUESTS(REQUESTS)) u_checks (
+  .there_q(u_nest.there_q), .repeats(u_nest.repeats), .*
+);
 
 `endif

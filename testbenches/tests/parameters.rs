@@ -200,6 +200,10 @@ const REFUSED: &[Refused] = &[
     ("dispatcher", "REQUESTS=17", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "COMMANDS=16381", "expected 1 to 16, and 1 to 16380"),
     ("dispatcher", "ENTRIES=65536", "expected 1 to 65535"),
+    ("dispatcher_check", "REQUESTS=17", "expected 1 to 16"),
+    ("dispatcher_requests", "REQUESTS=17", "expected 1 to 16"),
+    ("dispatcher_sequence", "REQUESTS=17", "expected 1 to 16"),
+    ("dispatcher_status", "REQUESTS=0", "expected 1 to 16"),
     ("host_results", "GEAR=3", GEAR),
     ("host_port", "GEAR=3", GEAR),
     ("pim_module", "SUM_EXP_BITS=6", SUMS),
@@ -239,6 +243,7 @@ fn elaborate((module, parameters, _): Refused) -> String {
             "-Werror-USERFATAL",
             "pimlico_pkg.sv",
             "arith/fp_pkg.sv",
+            "module/dispatcher_pkg.sv",
         ])
         // Only what the module uses is read.
         .args(
