@@ -6,8 +6,10 @@
 //! ([`OwnPrograms`]) take the places of those that are built.
 
 mod own;
+mod rows;
 
 pub use own::{MOST_COMMANDS, OwnPrograms, OwnProgramsError, attention_words, product_words};
+pub use rows::NoFreeRows;
 
 use crate::driver::{Driver, DriverError, Writes};
 use crate::program::aim::{self as program, Queries, REST_REQUEST};
@@ -22,6 +24,7 @@ use pimlico_device::{Config, ConfigError, DeviceError, PinWatch, Sent, SetUp, St
 use pimlico_dpa::{ENTRIES, Opcode};
 use pimlico_ports::{Instances, Unit};
 use pimlico_units::module::{AimHubIn, AimHubOut};
+use rows::RowMap;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
@@ -73,6 +76,7 @@ pub struct PipedAttention {
 pub struct AimHost {
     device: Box<dyn AimDevice>,
     driver: Driver,
+    rows: RowMap,
     /// What runs in place of the programs that would be built.
     own: Option<OwnPrograms>,
 }
@@ -91,7 +95,8 @@ struct Run<'a> {
 impl AimHost {
     /// The host of a module that has just been reset.
     pub fn new(device: impl AimDevice + 'static) -> Self {
-        Self { device: Box::new(device), driver: Driver::new(), own: None }
+        let rows = RowMap::new(device.config().organisation.rows);
+        Self { device: Box::new(device), driver: Driver::new(), rows, own: None }
     }
 
     /// That of the engine.
@@ -176,9 +181,34 @@ impl AimHost {
         self.device.finish_trace()
     }
 
-    /// Writes columns.
+    /// Gives matrices the rows of the banks that they have come to: what was laid out has none before, and gets more with
+    /// this as it grows, wherever there are free ones. A call that fails changes nothing.
+    pub fn hold(&mut self, layouts: &[AimLayout]) -> Result<(), NoFreeRows> {
+        self.rows.hold(layouts)
+    }
+
+    /// Takes back the rows of matrices that are over.
+    pub fn release(&mut self, layouts: &[AimLayout]) {
+        self.rows.release(layouts);
+    }
+
+    /// Rows of each bank that matrices have.
+    pub fn rows_in_use(&self) -> usize {
+        self.rows.in_use()
+    }
+
+    /// Writes columns of matrices.
+    ///
+    /// # Panics
+    ///
+    /// If a matrix does not [`hold`](Self::hold) the row.
     pub fn write(&mut self, writes: &mut dyn Iterator<Item = Write>) -> Result<(), DeviceError> {
-        self.device.write(writes)?;
+        let Self { device, rows, .. } = self;
+        let placed = |write: Write| match rows.of(write.row) {
+            Some(row) => Write { row: row.into(), ..write },
+            None => panic!("row {} of a layout has no row of the banks", write.row),
+        };
+        device.write(&mut writes.map(placed))?;
         let close = |program: &mut Builder| program.command(Template::new(Opcode::CloseAll));
         let words = Program::new(close).words().map_err(no_program)?;
         let address = self.load(&words, &Run::default())?;
@@ -376,7 +406,7 @@ impl AimHost {
     }
 
     fn try_load(&mut self, words: &[u64], run: &Run<'_>) -> Result<u16, DriverError> {
-        let Self { device, driver, .. } = self;
+        let Self { device, driver, rows: map, .. } = self;
         let address = driver.program(&mut **device, words)?;
         driver.tokens(&mut **device, REQUEST, run.tokens as u32)?;
         if run.rest > 0 {
@@ -386,8 +416,7 @@ impl AimHost {
             // Each row that the table has room for has an entry of its own, so that none is written twice.
             let rows = layout.first_row()..layout.end_row();
             let base = if rows.end <= ENTRIES { rows.start } else { 0 };
-            let entries: Vec<_> = rows.map(|row| u16::try_from(row).ok()).collect();
-            driver.rows(&mut **device, REQUEST, base, &entries)?;
+            driver.rows(&mut **device, REQUEST, base, map.entries(rows))?;
         }
         Ok(address)
     }

@@ -12,8 +12,8 @@
 //!   program with physical addresses in it cannot follow a cache that moves or grows.
 //!
 //! Rows are handed out in chunks of neighbours. A chunk that is free is free for anybody: chunks are all
-//! alike, so there is no fragmentation but within a request's last chunk. The chunk that was freed last
-//! is given out first.
+//! alike, so there is no fragmentation but within a request's last chunk. What was freed last is given
+//! out first, in the order of the request that had it.
 //!
 //! A call that fails changes nothing: an exhausted device refuses the newcomer, or the request that
 //! wants to grow, and harms no one.
@@ -167,7 +167,7 @@ impl Allocator {
     pub fn finish(&mut self, request: RequestId) -> Result<Vec<Update>, AllocatorError> {
         let chunks = self.live.remove(&request).ok_or(AllocatorError::NotLive(request))?;
         let rows = 0..chunks.len() as u32 * self.chunk_rows;
-        self.free.extend(chunks);
+        self.free.extend(chunks.into_iter().rev());
         Ok(rows.map(|virtual_row| Update { request, virtual_row, physical_row: None }).collect())
     }
 
@@ -216,6 +216,11 @@ impl Allocator {
     /// How many requests are live.
     pub fn live(&self) -> usize {
         self.live.len()
+    }
+
+    /// How many rows a live request has.
+    pub fn held(&self, request: RequestId) -> Option<u32> {
+        Some(self.live.get(&request)?.len() as u32 * self.chunk_rows)
     }
 
     /// The rows of a live request, virtual row by virtual row.

@@ -83,6 +83,7 @@ fn matrix(
     let vector: Vec<u16> = (0..columns).map(|column| number(seed, column)).collect();
     let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 3);
     let layout = layout.expect("it fits");
+    module.hold(&[layout]).expect("there are rows");
     let mut statistics = Vec::new();
     for group in 0..layout.groups() {
         let first = group * layout.pus();
@@ -175,6 +176,7 @@ proptest! {
         alike(&Config::gddr6_aim(), options, |module| {
             let layout = AimHead::new(module.config(), &options, head_dim, context, 0).expect("it fits");
             let AimHead { k, v } = &layout;
+            module.hold(&layout.matrices()).expect("there are rows");
             let mut written = Vec::new();
             for matrix in [k, v] {
                 for group in 0..matrix.groups() {

@@ -105,6 +105,7 @@ fn module(criterion: &mut Criterion<ProcessorTime>) {
         let options = AimOptions { channels, ..AimOptions::default() };
         let head = AimHead::new(&config, &options, HEAD_DIM, CONTEXT, 0).expect("it fits");
         let mut module = AimHost::engine(&config, options);
+        module.hold(&head.matrices()).expect("there are rows");
         measure(criterion, &format!("{channels} AiM channels"), CONTEXT, &mut || {
             let run = aim::attention::run_query(&mut module, &head, &query());
             let steps = run.expect("models alone");

@@ -8,7 +8,7 @@ use crate::placement::{NoRoom, NoRows};
 use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
-use pimlico_host::aim::OwnProgramsError;
+use pimlico_host::aim::{NoFreeRows, OwnProgramsError};
 use pimlico_host::driver::DriverError;
 use pimlico_host::kv_cache::TransferError;
 use pimlico_model::checkpoint::tokenizer::EncodeError;
@@ -33,6 +33,9 @@ pub enum WorkloadError {
     /// The same, on a module of AiM channels.
     #[error(transparent)]
     NoRows(#[from] NoRows),
+    /// The banks of a module are full.
+    #[error(transparent)]
+    NoFreeRows(#[from] NoFreeRows),
     /// This machine has too little memory.
     #[error(transparent)]
     NoMemory(#[from] NoMemory),

@@ -87,6 +87,7 @@ fn product(options: AimOptions, rows: usize, columns: usize) {
         let layout = AimLayout::new(device.config(), &device.options(), rows, columns, 3);
         let layout = layout.expect("it fits");
         device.begin();
+        device.hold(&[layout]).expect("there are rows");
         for group in 0..layout.groups() {
             let first = group * layout.pus();
             let element = |row: usize, column: usize| operands.matrix[first + row][column];
@@ -249,6 +250,7 @@ fn virtual_rows_may_lie_anywhere() {
     });
 
     let [mut engine, _] = devices(options);
+    engine.hold(&[layout]).expect("there are rows");
     for group in 0..layout.groups() {
         let first = group * layout.pus();
         let mut writes = layout.writes(group, |row, column| matrix[first + row][column]);
@@ -273,6 +275,7 @@ fn what_is_added_leaves_other_channels_alone() {
         on_both(options(IoBuffers::PingPong), |device| {
             let layout = AimLayout::new(device.config(), &device.options(), rows, columns, 0);
             let layout = layout.expect("it fits");
+            device.hold(&[layout]).expect("there are rows");
             for group in 0..layout.groups() {
                 let first = group * layout.pus();
                 let element = |row: usize, column: usize| matrix[first + row][column];

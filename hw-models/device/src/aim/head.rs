@@ -63,6 +63,11 @@ impl AimHead {
         Self { k: self.k.part(context, head_dim), v: self.v.part(head_dim, context) }
     }
 
+    /// K and V.
+    pub fn matrices(&self) -> [AimLayout; 2] {
+        [self.k, self.v]
+    }
+
     /// Tokens.
     pub fn context(&self) -> usize {
         self.k.rows

@@ -282,14 +282,19 @@ impl AimLayout {
         self.row_of_tile(last) + self.rows_of_tile(last)
     }
 
-    /// Rows of the banks that hold an element: of a matrix that grows, those that it has come to.
-    pub fn rows_in_use(&self) -> usize {
-        let groups = self.groups();
-        let of_tile = |tile| match self.groups_per_row(tile) {
-            0 => groups * self.tile_words(tile).div_ceil(self.page),
-            per_row => groups.div_ceil(per_row),
+    /// Rows that hold an element: of a matrix that grows, those that it has come to.
+    pub fn rows_in_use(&self) -> impl Iterator<Item = usize> + use<> {
+        let layout = *self;
+        let of_tile = move |tile| {
+            let (each, parts) = match layout.groups_per_row(tile) {
+                0 => (layout.rows_per_group(tile), layout.tile_words(tile).div_ceil(layout.page)),
+                _ => (1, 1),
+            };
+            let groups = layout.groups().div_ceil(layout.groups_per_row(tile).max(1));
+            let row = move |group: usize, part| layout.row_of_tile(tile) + group * each + part;
+            (0..groups).flat_map(move |group| (0..parts).map(move |part| row(group, part)))
         };
-        (0..self.tiles()).map(of_tile).sum()
+        (0..self.tiles()).flat_map(of_tile)
     }
 
     /// Row and column of the banks of a word of a tile in a group.

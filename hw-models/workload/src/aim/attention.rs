@@ -77,9 +77,10 @@ pub fn check_queries(
     if head_pipeline { fits("head pipeline of two queries", 2 * room + outputs) } else { Ok(()) }
 }
 
-/// Writes K and V of a head into a group.
+/// Writes K and V of a head into a group, which holds their rows from here on.
 pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), WorkloadError> {
     let AimHead { k, v } = layout;
+    module.hold(&layout.matrices())?;
     for group in 0..k.groups() {
         let first = group * k.pus();
         module.write(
@@ -99,7 +100,9 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
 
 /// The same of a head without data.
 fn load_zeros(module: &mut AimHost, layout: &AimHead) -> Result<(), WorkloadError> {
-    for matrix in [&layout.k, &layout.v] {
+    let matrices = layout.matrices();
+    module.hold(&matrices)?;
+    for matrix in &matrices {
         for group in 0..matrix.groups() {
             module.write(&mut matrix.word_writes(group, |_, _| Word::default()))?;
         }
@@ -430,6 +433,9 @@ fn run_pipeline(
     }
     let in_banks: Vec<Set<'_>> = sets.iter().map(|(layout, heads)| (*layout, &heads[..])).collect();
     let (results, piped) = run_sets(module, &in_banks)?;
+    for (layout, _) in sets.iter().rev() {
+        module.release(&layout.matrices());
+    }
     for ((layout, heads), of_set) in sets.iter().zip(results) {
         all = all.and(judge_heads(module, layout, heads, of_set, timing_only));
     }
@@ -464,6 +470,7 @@ fn run_heads(
 ) -> Result<OfHeads, WorkloadError> {
     let loaded = load_heads(module, task, layout, heads, timing_only)?;
     let (mut results, _) = run_sets(module, &[(*layout, heads)])?;
+    module.release(&layout.matrices());
     let of_set = results.pop().unwrap_or_default();
     Ok(loaded.and(judge_heads(module, layout, heads, of_set, timing_only)))
 }

@@ -177,7 +177,17 @@ impl<'a> Groups<'a> {
         Ok(parts)
     }
 
-    /// Writes columns, of each group its own.
+    /// Gives matrices of every group the rows of the banks that they have come to: see [`AimHost::hold`].
+    pub fn hold(&mut self, layouts: &[AimLayout]) -> Result<(), WorkloadError> {
+        self.each(|_, group| Ok(group.hold(layouts)?)).map(drop)
+    }
+
+    /// Takes back the rows of matrices that are over.
+    pub fn release(&mut self, layouts: &[AimLayout]) {
+        self.groups.iter_mut().for_each(|group| group.release(layouts));
+    }
+
+    /// Writes columns, of each group its own, of matrices that hold their rows.
     pub fn write<W: Iterator<Item = Write>>(
         &mut self,
         mut writes: impl FnMut(usize) -> W,

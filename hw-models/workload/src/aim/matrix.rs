@@ -34,10 +34,12 @@ pub fn product(
 ) -> Result<Product, WorkloadError> {
     let MatrixTask { operator, rows, columns, .. } = *task;
     let layout = module.matrix(rows, columns, 0)?;
+    module.hold(&[layout])?;
     let (written, together, judged) = match timing_only {
         true => without_data(module, task, &layout)?,
         false => with_data(module, task, &layout, progress)?,
     };
+    module.release(&[layout]);
     let macs = (rows * columns) as u64;
     let operator = module.operator(operator, &together, macs, judged);
     let operator = operator.on_link(module.config(), Crossing::elements(columns, rows));

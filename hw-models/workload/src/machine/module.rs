@@ -35,10 +35,23 @@ pub struct OnModule<'a> {
     piped: Option<Piped>,
 }
 
+/// What runs next finds the rows free.
+impl Drop for OnModule<'_> {
+    fn drop(&mut self) {
+        let of_layer = |layer: &ResidentLayer| {
+            let caches = layer.caches.iter().flat_map(AimHead::matrices);
+            layer.matrices.into_iter().chain(caches).collect::<Vec<_>>()
+        };
+        let layers = self.layers.iter().flat_map(of_layer);
+        self.module.release(&layers.chain([self.lm_head]).collect::<Vec<_>>());
+    }
+}
+
 /// Where a layer lies.
 struct ResidentLayer {
     matrices: [AimLayout; Kind::OF_A_LAYER.len()],
-    /// For each set of K and V heads side by side, the room for as many tokens as there may be.
+    /// For each set of K and V heads side by side, the virtual rows for as many tokens as there may be. It has rows of the
+    /// banks for those that there are.
     caches: Vec<AimHead>,
 }
 
@@ -74,6 +87,8 @@ impl<'a> OnModule<'a> {
             layers.push(ResidentLayer { matrices, caches });
         }
         let lm_head = place(config, &module, &mut row, weights.lm_head())?;
+        // Rows are given out as contexts grow. With all tokens they are these, for which a run has to have room before it
+        // starts.
         NoRows::check(module.config(), weights.layers().len(), row as u64)?;
         let piped = module.options().head_pipeline.then(Piped::default);
         Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head, piped })
@@ -127,6 +142,7 @@ impl Machine for OnModule<'_> {
         let weights = self.weights;
         let matrices = weights.layers().iter().flatten().chain([weights.lm_head()]);
         let mut all = Written::default();
+        self.module.hold(&layouts)?;
         for (layout, matrix) in layouts.into_iter().zip(matrices) {
             let (layout, rows) = (&layout, self.module.rows());
             let word = |row: usize, word| {
@@ -163,6 +179,8 @@ impl Machine for OnModule<'_> {
         let parts = self.layers[layer].caches.iter().zip(heads.chunks(self.module.count()));
         let parts: Vec<(AimHead, &[Head])> =
             parts.map(|(cache, heads)| (cache.part(heads[0].k.len()), heads)).collect();
+        let matrices: Vec<_> = parts.iter().flat_map(|(cache, _)| cache.matrices()).collect();
+        self.module.hold(&matrices)?;
         self.write(|group| {
             parts.iter().flat_map(move |(AimHead { k, v }, heads)| {
                 let head = heads.get(group).unwrap_or(&heads[0]);
