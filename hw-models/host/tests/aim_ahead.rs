@@ -201,6 +201,24 @@ proptest! {
     }
 }
 
+/// A REF is forced while a column waits for its row: the tCK from then on are lost to the refresh, not to the row.
+#[test]
+fn what_a_wait_is_lost_to_changes_when_a_ref_is_forced() {
+    let mut config = Config::gddr6_aim();
+    config.timing.refi_tck = 540;
+    (config.timing.rp_tck, config.timing.cwl_tck) = (27, 2);
+    let mapping = AimMapping { tile_words: 19, ..AimMapping::default() };
+    let options = AimOptions {
+        channels: 2,
+        io_buffers: IoBuffers::Single,
+        mode_change: false,
+        mapping: AimMapping { order: Order::OutputStationary, ..mapping },
+        pu_clocks: 5,
+        ..AimOptions::default()
+    };
+    alike(&config, options, |module| matrix(module, (41, 1921, 25_027_876)));
+}
+
 #[test]
 fn what_is_written_is_there_behind_many_refreshes() {
     // 64 rows of the banks, in which 40 REFs become due.

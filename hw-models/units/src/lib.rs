@@ -7,6 +7,34 @@
 //!
 //! The contract of a unit (what it does, cycle by cycle, and why) is a Markdown file beside its
 //! RTL, which the documentation of its model includes.
+//!
+//! # Example
+//!
+//! A beat of four products, summed up by the tree of a bank PU; its result is there four cycles later.
+//!
+//! ```
+//! use num_traits::FromPrimitive;
+//! use pimlico_ports::{Model, Unit};
+//! use pimlico_units::arith::{Binary16, Fp};
+//! use pimlico_units::bank::{BankPu, BankPuIn};
+//!
+//! let number = |value: f64| Fp::<Binary16>::from_f64(value).expect("a number");
+//! let beat = BankPuIn {
+//!     valid_i: true,
+//!     first_i: true,
+//!     last_i: true,
+//!     row_i: [1.0, 2.0, 3.0, 4.0].map(number),
+//!     shared_i: [0.5; 4].map(number),
+//!     ..BankPuIn::default()
+//! };
+//! let mut unit = BankPu::<Binary16>::new();
+//! assert_eq!(<BankPu<Binary16>>::name(), "bank_pu");
+//! unit.step(&beat);
+//! let outputs: Vec<_> = (1..=5).map(|_| unit.step(&BankPuIn::default())).collect();
+//! let cycle = outputs.iter().position(|output| output.result_valid_o);
+//! assert_eq!(cycle, Some(3), "the fourth cycle behind the beat");
+//! assert_eq!(outputs[3].result_o[0], number(5.0));
+//! ```
 
 #[macro_use(contract)]
 extern crate pimlico_rtl;

@@ -39,6 +39,7 @@ fn run(module: &mut AimHost, operands: &Operands) -> (Vec<u16>, Statistics) {
     let (rows, columns) = (operands.matrix.len(), operands.vector.len());
     let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0);
     let layout = layout.expect("it fits");
+    module.hold(&[layout]).expect("there are rows");
     for group in 0..layout.groups() {
         let first = group * layout.pus();
         let mut writes = layout.writes(group, |row, column| operands.matrix[first + row][column]);

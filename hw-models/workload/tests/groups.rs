@@ -53,6 +53,7 @@ fn product(devices: &mut [AimHost], operands: &Operands) -> (Vec<u16>, Statistic
     let mut groups = Groups::new(devices);
     let Operands { matrix, vector } = operands;
     let layout = groups.matrix(matrix.len(), vector.len(), 0).expect("it fits");
+    groups.hold(&[layout]).expect("there are rows");
     let rows = groups.rows();
     for number in 0..layout.groups() {
         let element = |row: usize, column: usize| matrix.get(row).map_or(0, |row| row[column]);

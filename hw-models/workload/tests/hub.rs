@@ -201,14 +201,19 @@ fn one_program_serves_a_head_as_it_grows() {
     let mut hub = AimHost::hub(config.clone(), options, models).expect("it fits");
     let head = AimHead::new(&config, &options, 32, 3000, 0).expect("it fits");
     let mut run = |context: usize| {
-        hub.attention(&head.part(context), &[0; 32], 0).expect("it runs");
+        let head = head.part(context);
+        hub.hold(&head.matrices()).expect("there are rows");
+        hub.attention(&head, &[0; 32], 0).expect("it runs");
         hub.driver().writes()
     };
     let first = run(1000);
     for context in [1001, 1024, 1025, 3000] {
         let now = run(context);
-        // Each of K and V has a segment of its own.
-        assert_eq!((now.commands, now.entries), (first.commands, first.entries), "{context}");
+        // Two words of a token are in a row with those of 32 groups, and two tiles of V.
+        let of_k = context.div_ceil(32 * 32);
+        let of_v = context.div_ceil(1024);
+        assert_eq!(now.commands, first.commands, "{context}");
+        assert_eq!(now.entries, (of_k + of_v) as u64, "{context}");
     }
 }
 

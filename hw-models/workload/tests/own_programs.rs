@@ -62,6 +62,7 @@ fn sums_of_a_matrix_may_have_either_order() {
         let layout = AimLayout::new(&config, &own, rows, columns, 0).expect("it fits");
         let words = product_words(&layout, &own).expect("it can be written");
         for mut device in devices(options) {
+            device.hold(&[layout]).expect("there are rows");
             for group in 0..layout.groups() {
                 let first = group * layout.pus();
                 let element = |row: usize, column: usize| operands.matrix[first + row][column];

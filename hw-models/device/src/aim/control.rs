@@ -100,8 +100,11 @@ impl Control {
     pub fn pass(&mut self, cycles: u64) {
         let idle = self.controlled.idle_o;
         if let Some((rank_controller, refresh_manager)) = self.models() {
+            let [row_switch, refresh] = rank_controller.lost_in_wait();
             rank_controller.pass(cycles);
             refresh_manager.pass(cycles, idle);
+            self.controlled.lost_row_switch_o = row_switch;
+            self.controlled.lost_refresh_o = refresh;
         }
     }
 

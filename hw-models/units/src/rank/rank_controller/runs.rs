@@ -45,6 +45,11 @@ impl<const SLOTS: usize> RankController<SLOTS> {
         all.filter_map(|from| from.checked_sub(self.now)).min().unwrap_or(u64::MAX)
     }
 
+    /// What `lost_row_switch_o` and `lost_refresh_o` are in these cycles: as in the next one, and not in the last.
+    pub fn lost_in_wait(&self) -> [bool; 2] {
+        [self.pins.lost_row_switch_o, self.pins.lost_refresh_o]
+    }
+
     /// So many of the cycles in which it [waits](Self::waits) go by.
     pub fn pass(&mut self, cycles: u64) {
         self.now += cycles;
@@ -218,6 +223,7 @@ mod tests {
                 unit = stepped;
                 // Behind it, with the same inputs.
                 let cycles = unit.waits(accepted).min(300);
+                let lost = unit.lost_in_wait();
                 let (mut all, mut each) = (unit.clone(), unit.clone());
                 all.pass(cycles);
                 for _ in 0..cycles {
@@ -226,6 +232,7 @@ mod tests {
                         || output.bus_ready_o && input.bus_valid_i;
                     let shown = [output.pins_o, output.bus_pins_o];
                     assert!(!taken && shown.iter().all(|pins| !pins.is_some()));
+                    assert_eq!([output.lost_row_switch_o, output.lost_refresh_o], lost);
                     waited += 1;
                 }
                 same(&mut all, &mut each, &mut random);
