@@ -205,8 +205,9 @@ proptest! {
 #[test]
 fn what_a_wait_is_lost_to_changes_when_a_ref_is_forced() {
     let mut config = Config::gddr6_aim();
-    config.timing.refi_tck = 540;
-    (config.timing.rp_tck, config.timing.cwl_tck) = (27, 2);
+    let timing = &mut config.timing;
+    (timing.cwl_tck, timing.rp_tck, timing.refi_tck) = (2, 27, 540);
+    (timing.wtr_shared_tck, timing.faw_banks) = (0, 4);
     let mapping = AimMapping { tile_words: 19, ..AimMapping::default() };
     let options = AimOptions {
         channels: 2,

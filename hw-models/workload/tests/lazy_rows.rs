@@ -183,6 +183,10 @@ fn full_banks_refuse_a_head_before_anything_of_it_is_written() {
         module.release(&rooms[0].matrices());
         append(&mut module, &rooms[1], &heads[1], TOKENS..3 * TOKENS + 1);
         check(&mut module, &rooms[1], &heads[1], 3 * TOKENS + 1);
+        // It comes again, and does not get the rows that it had and the other has.
+        attention::load(&mut module, &rooms[0].part(11 * TOKENS), &heads[0]).expect("models alone");
+        check(&mut module, &rooms[0], &heads[0], 11 * TOKENS);
+        check(&mut module, &rooms[1], &heads[1], 3 * TOKENS + 1);
         assert_eq!(pins.violations(module.tck()), (0, vec![]));
     }
 }
