@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! Attention, a matrix times a vector and decoded text on a hub of AiM channels: model, RTL, and both in lockstep.
-#![cfg(feature = "rtl")]
 
 use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimLayout, AimOptions, HUB_CHANNELS};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! The assertions in the RTL can fire: with a fault planted in it they end the simulation.
-#![cfg(feature = "rtl")]
 
 use std::fs;
 use std::path::Path;

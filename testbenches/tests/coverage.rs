@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! The plans of the benches: what their inputs reach of them, and that they rule out nothing that happens.
-#![cfg(feature = "rtl")]
 
 use pimlico_testbenches::benches;
 

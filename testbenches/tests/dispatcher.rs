@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Every fault of the dispatcher, on RTL and model together: it stops its request, and what a request
 //! after it dispatches is what it would have been.
-#![cfg(feature = "rtl")]
 
 use pimlico_dpa::types::{Load, LoadKind, Start};
 use pimlico_dpa::{Instruction, Status, assemble};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! The checks themselves: a fault of one bit is found, shrunk and written down.
-#![cfg(feature = "rtl")]
 
 use pimlico_ports::{Instances, Model, Unit};
 use pimlico_testbenches::cosim::{self, Failure, Progress};

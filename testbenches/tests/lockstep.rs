@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! A short random co-simulation of every unit, in every set of parameters.
-#![cfg(feature = "rtl")]
 
 use pimlico_testbenches::benches;
 

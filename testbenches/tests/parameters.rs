@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 //! A parameter outside of its range is refused where the module is elaborated, with a message.
-#![cfg(feature = "rtl")]
 
 use pimlico_rtl::{FOLDER, Sources};
 use std::path::Path;

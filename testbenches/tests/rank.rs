@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The module as one design behind the host's driver: engine, RTL, and RTL and cycle model in lockstep make
 //! the same of heads, a matrix and a layer.
-#![cfg(feature = "rtl")]
 
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Rank controller and refresh manager together: whatever the ports ask for, no REF is postponed for
 //! too long and none is lost, and the pins keep every timing.
-#![cfg(feature = "rtl")]
 
 use pimlico_device::{Config, Timing};
 use pimlico_dpa::types::{ArrayKind, ArrayRequest, PinCommand, Pins};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Bursts through the re-layout unit: each chip gets what the mapping names, and the way back undoes
 //! the way there.
-#![cfg(feature = "rtl")]
 
 use pimlico_device::mapping::burst_of;
 use pimlico_golden::relayout::chip_lanes;

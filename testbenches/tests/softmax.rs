@@ -2,7 +2,6 @@
 //! Rows through the softmax unit, model and RTL in lockstep, as a rank controller would send them:
 //! every step is the contract's, and the weights are those of softmax in float64, to within a bound
 //! that follows from the roundings.
-#![cfg(feature = "rtl")]
 
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
 use pimlico_golden::{exact, real, softmax};

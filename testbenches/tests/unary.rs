@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The units with one operand, over all of their operands: models against `golden`, RTL against
 //! models, and the tables against the formulas that they come from.
-#![cfg(feature = "rtl")]
 
 use pimlico_golden::format::{Format as GoldenFormat, Subnormals};
 use pimlico_golden::{exact, unary};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Waveforms of model and RTL: equal byte for byte where nothing differs, and where something does, equal up
 //! to the port and cycle of the report.
-#![cfg(feature = "rtl")]
 
 use pimlico_ports::{Instances, Model, Open, Unit};
 use pimlico_testbenches::cosim::{self, Failure};

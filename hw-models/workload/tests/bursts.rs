@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The engine's short cuts for a host that writes and reads memory: bursts that are moved whole, and runs of writes that
 //! are one step, against the same bursts beat by beat. Arrays, what is read, what those who watch the pins are told, counts,
-//! time and reports are equal. A long run: `PROPTEST_CASES=500 cargo test -p pimlico-workload --test bursts`.
+//! time and reports are equal. A long run: `PROPTEST_CASES=500 cargo test -p pimlico-workload bursts::`.
 
 use pimlico_device::data_bus::Beats;
 use pimlico_device::gemv::IoBuffers;

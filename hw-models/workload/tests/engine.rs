@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The engine against the cycle model of the module: equal results, equal events on the pins at equal tCK,
-//! equal statistics, whatever is run. A long run: `PROPTEST_CASES=2000 cargo test -p pimlico-host --test engine`.
+//! equal statistics, whatever is run. A long run: `PROPTEST_CASES=2000 cargo test -p pimlico-workload engine::`.
 
 use pimlico_device::dispatch::{DispatchError, Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};

@@ -2,6 +2,7 @@
 //! The protocol between host and module as `golden` has it: runs keep it from the first write of the host to its last
 //! read, whoever executes the module; and what a host or a module does wrong is found, and ends the run.
 
+#[path = "planted/mod.rs"]
 mod planted;
 
 use pimlico_device::dispatch::DispatchError;

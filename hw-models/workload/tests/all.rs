@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+//! All tests of the crate in one program, a module each: every program would compile the models that it runs for itself.
+
+mod aim;
+mod aim_ahead;
+mod aim_heads;
+mod attention;
+mod bursts;
+mod changed_programs;
+mod checkpoint;
+mod decode;
+mod engine;
+mod gemv;
+mod groups;
+mod host_protocol;
+mod hub;
+mod layer;
+mod lazy_rows;
+mod memory_path;
+mod own_programs;
+mod pin_codes;
+mod programs;
+mod timing_only;
