@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Seeded synthetic data: what a head's K, V and Q look like after normalisation.
 
-use half::f16;
-use half::slice::HalfFloatSliceExt;
-use rand_distr::StandardNormal;
+use crate::normal::Normal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -68,9 +66,10 @@ impl Head {
             random.jump();
         }
         let HeadShape { head_dim, context, group, distribution } = shape;
-        let mut vector = |deviation| normal_vector(&mut random, head_dim, deviation);
-        let queries = (0..group).map(|_| vector(distribution.of_query())).collect();
-        let (k, v) = (0..context).map(|_| (vector(1.0), vector(1.0))).unzip();
+        let mut vector = |normal: &Normal| normal.vector(&mut random, head_dim);
+        let (of_query, unit) = (Normal::new(distribution.of_query()), Normal::unit());
+        let queries = (0..group).map(|_| vector(&of_query)).collect();
+        let (k, v) = (0..context).map(|_| (vector(unit), vector(unit))).unzip();
         Self { k, v, queries }
     }
 
@@ -86,30 +85,6 @@ impl Head {
 /// The random generator of a seed.
 pub fn generator(seed: u64) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(seed)
-}
-
-/// A vector of normally distributed binary16 numbers.
-pub fn normal_vector(random: &mut Xoshiro256PlusPlus, length: usize, deviation: f64) -> Vec<u16> {
-    let mut vector = vec![0; length];
-    fill_normal(random, deviation, &mut vector);
-    vector
-}
-
-/// Numbers that are converted at once.
-const BATCH: usize = 128;
-
-/// Fills a vector with normally distributed binary16 numbers.
-pub fn fill_normal(random: &mut Xoshiro256PlusPlus, deviation: f64, vector: &mut [u16]) {
-    let (mut numbers, mut bits) = ([0.0; BATCH], [f16::ZERO; BATCH]);
-    for part in vector.chunks_mut(BATCH) {
-        let (numbers, bits) = (&mut numbers[..part.len()], &mut bits[..part.len()]);
-        for number in &mut *numbers {
-            let normal: f64 = rand_distr::Distribution::sample(&StandardNormal, random);
-            *number = (deviation * normal) as f32;
-        }
-        bits.convert_from_f32_slice(numbers);
-        part.iter_mut().zip(bits).for_each(|(element, bits)| *element = bits.to_bits());
-    }
 }
 
 /// A matrix, row by row, and a vector, in binary16.
@@ -146,15 +121,16 @@ impl Operands {
 pub struct Synthetic {
     vector: Vec<u16>,
     random: Xoshiro256PlusPlus,
-    deviation: f64,
+    /// Of its elements.
+    normal: Normal,
 }
 
 impl Synthetic {
     /// The whole matrix of a seed.
     pub fn new(columns: usize, seed: u64) -> Self {
         let mut random = generator(seed);
-        let vector = normal_vector(&mut random, columns, 1.0);
-        Self { vector, random, deviation: 1.0 / (columns as f64).sqrt() }
+        let vector = Normal::unit().vector(&mut random, columns);
+        Self { vector, random, normal: Normal::new(1.0 / (columns as f64).sqrt()) }
     }
 
     /// A block of rows, with the matrix's vector. Block 0 begins as the whole matrix does; the others have
@@ -173,7 +149,7 @@ impl Synthetic {
 
     /// Makes the next row.
     pub fn next_row(&mut self, row: &mut [u16]) {
-        fill_normal(&mut self.random, self.deviation, row);
+        self.normal.fill(&mut self.random, row);
     }
 }
 

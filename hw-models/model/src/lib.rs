@@ -15,6 +15,7 @@
 
 pub mod checkpoint;
 pub mod data;
+mod normal;
 mod shape;
 #[cfg(feature = "small")]
 pub mod small;
