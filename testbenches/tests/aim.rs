@@ -84,6 +84,7 @@ fn back_ends_agree_on_decoded_text() {
         temperature: 0.0,
         seed: 1,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     };
     agree(IoBuffers::PingPong, |module| {
         let report = operator::on_module(module, &job).expect("no mismatch");

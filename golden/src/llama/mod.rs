@@ -173,6 +173,15 @@ impl Llama {
     ///
     /// If there is no such token, or a weight has not the length that [`Layer`] and [`Llama`] give.
     pub fn step(&self, past: &mut Past, token: usize) -> Vec<f64> {
+        self.step_on(1, past, token)
+    }
+
+    /// The same with rows of large matrices on so many threads: the same logits.
+    ///
+    /// # Panics
+    ///
+    /// As [`Llama::step`].
+    pub fn step_on(&self, threads: usize, past: &mut Past, token: usize) -> Vec<f64> {
         let Size { dim, layers, .. } = self.size;
         let position = past.tokens();
         past.keys.resize(layers, Vec::new());
@@ -183,13 +192,13 @@ impl Llama {
         for (number, layer) in self.layers.iter().enumerate() {
             let (keys, values) = (&mut past.keys[number], &mut past.values[number]);
             let h = self.normed(&x, &layer.attention_norm);
-            add(&mut x, &self.attention(layer, &h, position, keys, values));
+            add(&mut x, &self.attention(layer, &h, (position, threads), keys, values));
             let h = self.normed(&x, &layer.ffn_norm);
-            add(&mut x, &self.feed_forward(layer, &h));
+            add(&mut x, &self.feed_forward(layer, &h, threads));
         }
         let classifier =
             if self.classifier.is_empty() { &self.embedding } else { &self.classifier };
-        product(classifier, &self.normed(&x, &self.norm))
+        product(classifier, &self.normed(&x, &self.norm), threads)
     }
 
     /// `count` tokens behind `prompt`, each the one of the largest logit; fewer if one is in `ends`,
@@ -221,12 +230,12 @@ impl Llama {
         &self,
         layer: &Layer,
         h: &[f64],
-        position: usize,
+        (position, threads): (usize, usize),
         keys: &mut Vec<Vec<f64>>,
         values: &mut Vec<Vec<f64>>,
     ) -> Vec<f64> {
         let Size { heads, kv_heads, head_dim, .. } = self.size;
-        let [mut q, mut k, mut v] = [&layer.q, &layer.k, &layer.v].map(|w| product(w, h));
+        let [mut q, mut k, mut v] = [&layer.q, &layer.k, &layer.v].map(|w| product(w, h, threads));
         if !layer.bias.is_empty() {
             let (of_q, others) = layer.bias.split_at(q.len());
             let (of_k, of_v) = others.split_at(k.len());
@@ -255,11 +264,11 @@ impl Llama {
             let values = values.iter().map(|v| &v[from..][..head_dim]);
             all.extend(weighted_sum(&softmax(&scores), values));
         }
-        product(&layer.o, &all)
+        product(&layer.o, &all, threads)
     }
 
-    fn feed_forward(&self, layer: &Layer, h: &[f64]) -> Vec<f64> {
-        let (gate, up) = (product(&layer.gate, h), product(&layer.up, h));
+    fn feed_forward(&self, layer: &Layer, h: &[f64], threads: usize) -> Vec<f64> {
+        let (gate, up) = (product(&layer.gate, h, threads), product(&layer.up, h, threads));
         let through = |x: f64| match self.gate {
             Gate::Silu => x / (1.0 + (-x).exp()),
             Gate::GeluTanh => {
@@ -268,7 +277,7 @@ impl Llama {
             }
         };
         let gated: Vec<f64> = gate.iter().zip(&up).map(|(&gate, up)| through(gate) * up).collect();
-        product(&layer.down, &gated)
+        product(&layer.down, &gated, threads)
     }
 
     /// RMSNorm.
@@ -306,9 +315,25 @@ pub fn largest(logits: &[f64]) -> usize {
     best
 }
 
-fn product(matrix: &[f32], vector: &[f64]) -> Vec<f64> {
+/// Elements of a matrix for which a thread is worth its start.
+const FOR_A_THREAD: usize = 1 << 18;
+
+/// A matrix times a vector: each row's sum by one thread.
+fn product(matrix: &[f32], vector: &[f64], threads: usize) -> Vec<f64> {
     assert!(matrix.len().is_multiple_of(vector.len()), "whole rows");
-    matrix.chunks(vector.len()).map(|row| dot(row, vector)).collect()
+    let (columns, rows) = (vector.len(), matrix.len() / vector.len());
+    let threads = threads.min(matrix.len() / FOR_A_THREAD).max(1);
+    let of = |part: &[f32]| part.chunks(columns).map(|row| dot(row, vector)).collect::<Vec<_>>();
+    std::thread::scope(|scope| {
+        let mut parts = matrix.chunks(columns * rows.div_ceil(threads));
+        let first = parts.next().unwrap_or_default();
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || of(part))).collect();
+        let mut sums = of(first);
+        for other in others {
+            sums.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        sums
+    })
 }
 
 fn add(x: &mut [f64], more: &[f64]) {
@@ -371,6 +396,21 @@ mod tests {
             assert!((got - x / rms).abs() < 1e-14, "{got}");
         }
         assert_eq!(past.tokens(), 2);
+    }
+
+    #[test]
+    fn rows_on_threads_have_the_same_sums() {
+        let columns = 300;
+        let element = |n: usize| ((n * 7919 % 1013) as f32 - 500.0) / 97.0;
+        let vector: Vec<f64> = (0..columns).map(|n| f64::from(element(n + 5))).collect();
+        for rows in [1, 5 * FOR_A_THREAD / columns] {
+            let matrix: Vec<f32> = (0..rows * columns).map(element).collect();
+            let alone = product(&matrix, &vector, 1);
+            assert_eq!(alone.len(), rows);
+            for threads in [2, 3, 64] {
+                assert_eq!(product(&matrix, &vector, threads), alone);
+            }
+        }
     }
 
     #[test]

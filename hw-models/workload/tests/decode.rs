@@ -33,6 +33,7 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJ
         temperature: 0.0,
         seed: 1,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     }
 }
 
@@ -300,6 +301,7 @@ fn a_qwen3_in_shards_is_that_of_the_reference() {
         temperature: 0.0,
         seed: 1,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     };
     let report = run(&job, Options::default()).expect("it runs");
     let decode = decoded(&report);

@@ -500,6 +500,7 @@ fn reports_of_all_operators_are_equal() {
             temperature: 0.0,
             seed: 1,
             io_buffers: IoBuffers::PingPong,
+            threads: 1,
         };
         format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });

@@ -72,6 +72,7 @@ fn token(device: &mut dyn RankDevice) -> Report {
         temperature: 0.0,
         seed: 1,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     };
     operator::on_rank(device, &job).expect("it runs")
 }

@@ -72,7 +72,9 @@ fn sums_of_a_matrix_may_have_either_order() {
             let (outputs, _) = device.product(&layout, &operands.vector).expect("it runs");
             let order = ProductOrder::on_module(&options, rows);
             let differing = |order| {
-                judge::product(order, &operands.matrix, &operands.vector, &outputs).exact.differing
+                judge::product(order, &operands.matrix, &operands.vector, &outputs, 1)
+                    .exact
+                    .differing
             };
             assert!(differing(order) > 0, "{built:?}: the orders give the same bits");
             assert_eq!(differing(order.other_on_module(&options)), 0, "{built:?}");

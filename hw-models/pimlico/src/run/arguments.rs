@@ -53,6 +53,8 @@ pub struct RunArguments {
     pub(super) context_max: Option<usize>,
     pub(super) seed: u64,
     pub(super) threads: Option<NonZero<usize>>,
+    /// Threads of what an operator on one rank computes beside the device
+    pub(super) of_references: Option<NonZero<usize>>,
     pub(super) timing_only: bool,
     pub(super) vcd: Option<PathBuf>,
     pub(super) plot: Option<PathBuf>,
@@ -122,6 +124,7 @@ impl RunArguments {
             context_max: None,
             seed: 1,
             threads: None,
+            of_references: None,
             timing_only: false,
             vcd: None,
             plot: None,
@@ -192,11 +195,15 @@ impl RunArguments {
         Failure::Input(format!("{flag}: with `run {system} {op}`, it goes with {ranks} ({flags})"))
     }
 
+    /// Threads of this machine.
+    pub(super) fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
+        self.threads.or(self.of_references).map_or_else(cores, NonZero::get)
+    }
+
     /// How pieces of work are run.
     pub(super) fn how(&self) -> How {
-        let cores = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let threads = self.threads.map_or_else(cores, NonZero::get);
-        How { threads, timing_only: self.timing_only, with_data: false }
+        How { threads: self.threads(), timing_only: self.timing_only, with_data: false }
     }
 
     /// Organisation and timing of the DRAM.

@@ -31,6 +31,7 @@ pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
         temperature: 0.0,
         seed,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     })
 }
 
@@ -54,6 +55,7 @@ pub fn llama2c_job(
         temperature: 0.0,
         seed,
         io_buffers: IoBuffers::PingPong,
+        threads: 1,
     })
 }
 

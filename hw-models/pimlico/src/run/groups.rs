@@ -63,8 +63,8 @@ macro_rules! common {
 }
 
 common! {
-    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, Spread, Sample, Program, Longest, Execution,
-    Waveform, Picture,
+    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, Spread, Sample, Judging, References, Program, Longest,
+    Execution, Waveform, Picture,
 }
 
 impl Common {
@@ -293,6 +293,35 @@ pub(super) struct Sample {
 impl Group for Sample {
     fn put(self, to: &mut RunArguments) {
         (to.timing_only, to.threads) = (self.timing_only, self.threads);
+    }
+}
+
+/// Work on matrices beside that of the device.
+#[derive(Args)]
+pub(super) struct Judging {
+    /// Threads of this machine that judge results; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+}
+
+impl Group for Judging {
+    fn put(self, to: &mut RunArguments) {
+        to.threads = self.threads;
+    }
+}
+
+/// Work on text beside that of the device, be it of one rank.
+#[derive(Args)]
+pub(super) struct References {
+    /// Threads of this machine that compute the model in float64 and judge results; results do not depend on it
+    /// [default: all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+}
+
+impl Group for References {
+    fn put(self, to: &mut RunArguments) {
+        to.of_references = self.threads;
     }
 }
 

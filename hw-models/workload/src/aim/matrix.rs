@@ -87,9 +87,7 @@ fn with_data(
         module.write(|group| {
             layout.word_writes(number, move |row, number| word(group * pus + row, number))
         })?;
-        for row in &part {
-            reference.see(row);
-        }
+        reference.see_all(&part, module.threads());
         progress((reference.rows() * columns) as u64);
     }
     let written = Written::new(module.end(), bytes(rows, columns));

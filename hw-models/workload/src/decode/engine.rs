@@ -14,9 +14,13 @@ use crate::error::WorkloadError;
 use crate::judge::heads::{self as judge, HeadJudgement};
 use crate::judge::product;
 use crate::machine::{Kind, Machine, Weights};
+use crate::parallel;
 use half::f16;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use pimlico_model::data::Head;
+
+/// Elements of K and V that make threads worth their start.
+const FOR_THREADS: usize = 1 << 18;
 
 /// A model that runs on a device.
 pub struct Engine<'a> {
@@ -26,15 +30,21 @@ pub struct Engine<'a> {
     /// K and V so far, as they are in the banks: of each layer and K and V head.
     past: Vec<Vec<Head>>,
     tally: Tally,
+    /// Threads that judge what the device computes.
+    threads: usize,
 }
 
 impl<'a> Engine<'a> {
     /// Of a model whose weights have been written into the banks.
-    pub fn new(machine: &'a mut dyn Machine, model: &'a Checkpoint, weights: &'a Weights) -> Self {
+    pub fn new(
+        machine: &'a mut dyn Machine,
+        (model, weights): (&'a Checkpoint, &'a Weights),
+        threads: usize,
+    ) -> Self {
         let CheckpointShape { layers, kv_heads, .. } = model.shape;
         let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
-        Self { machine, model, weights, past, tally: Tally::new(layers) }
+        Self { machine, model, weights, past, tally: Tally::new(layers), threads }
     }
 
     /// What it has cost so far.
@@ -111,7 +121,7 @@ impl<'a> Engine<'a> {
         let vector = bits(input);
         let (outputs, ran) = self.machine.product(kind, layer, &vector)?;
         let order = self.machine.order(matrix.rows.len());
-        let judged = product(order, &matrix.rows, &vector, &outputs);
+        let judged = product(order, &matrix.rows, &vector, &outputs, self.threads);
         let macs = (matrix.rows.len() * matrix.columns) as u64;
         self.tally.add(kind, layer, Cost { ran, macs, judged });
         Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
@@ -139,8 +149,15 @@ impl<'a> Engine<'a> {
         let (results, ran) = self.machine.attention(number, heads)?;
         let mut judged = HeadJudgement::default();
         let mut context = Vec::with_capacity(q.len());
-        for (head, result) in heads.iter().zip(&results) {
-            judged = judged.and(judge::judge(head, result));
+        let pairs: Vec<_> = heads.iter().zip(&results).collect();
+        let elements =
+            2 * group * head_dim * pairs.iter().map(|(head, _)| head.k.len()).sum::<usize>();
+        let threads = if elements < FOR_THREADS { 1 } else { self.threads };
+        for of_head in parallel::each(&pairs, threads, |(head, result)| judge::judge(head, result))
+        {
+            judged = judged.and(of_head);
+        }
+        for result in &results {
             context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
         }
         let tokens: usize = heads.iter().map(|head| head.k.len()).sum();

@@ -56,6 +56,8 @@ pub struct DecodeJob {
     pub seed: u64,
     /// How the vector comes to the shared buffers.
     pub io_buffers: IoBuffers,
+    /// Threads that compute the references; results do not depend on it.
+    pub threads: usize,
 }
 
 /// What is known of a text before the first token.
@@ -103,7 +105,8 @@ impl Operator for DecodeJob {
         let mut machine = system.machine(resident)?;
         let load = machine.load()?;
 
-        let mut engine = Engine::new(&mut *machine, &self.checkpoint, &weights);
+        let model = (&self.checkpoint, &weights);
+        let mut engine = Engine::new(&mut *machine, model, self.threads);
         let mut text = Text::new(self, prompt);
         for position in 0.. {
             let logits = engine.token(text.tokens[position], position, text.is_wanted(position))?;
@@ -197,8 +200,8 @@ impl<'a> Text<'a> {
     /// The token at a position has gone through the layers; these are the logits of the next one, if it was wanted.
     /// Returns whether the text is over.
     fn see(&mut self, position: usize, logits: Option<Vec<f32>>) -> bool {
-        let DecodeJob { reference, tokenizer, tokens: wanted, .. } = self.job;
-        let expected = reference.step(&mut self.past, self.tokens[position]);
+        let DecodeJob { reference, tokenizer, tokens: wanted, threads, .. } = self.job;
+        let expected = reference.step_on(*threads, &mut self.past, self.tokens[position]);
         let Some(logits) = logits else { return false };
         let logits: Vec<f64> = logits.into_iter().map(f64::from).collect();
         let draw = self.sampler.draw();

@@ -2,6 +2,7 @@
 //! Matrices times vectors beside `golden`'s of the same operands: each bit, and how far each output may be from float64.
 
 use super::results::{Beside, judgement};
+use crate::parallel;
 use crate::report::Verdict;
 use pimlico_device::aim::AimOptions;
 use pimlico_device::gemv::tile_words;
@@ -35,6 +36,9 @@ impl ProductOrder {
     }
 }
 
+/// Elements of rows for which a thread is worth its start.
+const FOR_A_THREAD: usize = 1 << 16;
+
 /// What is right, row by row: rows are seen once and need not be kept.
 pub struct Reference {
     vector: Vector,
@@ -60,6 +64,22 @@ impl Reference {
         self.expected.push(self.vector.times(row));
         if let Some(other) = &mut self.other {
             other.see(row);
+        }
+    }
+
+    /// The next rows, on so many threads.
+    pub fn see_all(&mut self, rows: &[Vec<u16>], threads: usize) {
+        let columns = rows.first().map_or(0, Vec::len);
+        let threads = threads.min(rows.len() * columns / FOR_A_THREAD).max(1);
+        let parts: Vec<_> = rows.chunks(rows.len().div_ceil(threads).max(1)).collect();
+        let times = |part: &&[Vec<u16>]| {
+            let mut vector = self.vector.clone();
+            part.iter().map(|row| vector.times(row)).collect::<Vec<_>>()
+        };
+        let seen = parallel::each(&parts, threads, times);
+        self.expected.extend(seen.into_iter().flatten());
+        if let Some(other) = &mut self.other {
+            other.see_all(rows, threads);
         }
     }
 
@@ -106,14 +126,41 @@ impl Products {
     }
 }
 
-/// What the outputs of a matrix times a vector are.
+/// What the outputs of a matrix times a vector are, found out on so many threads.
 pub fn product(
     order: ProductOrder,
     matrix: &[Vec<u16>],
     vector: &[u16],
     outputs: &[u16],
+    threads: usize,
 ) -> Verdict {
     let mut reference = Reference::of(order, vector, matrix.len());
-    matrix.iter().for_each(|row| reference.see(row));
+    reference.see_all(matrix, threads);
     reference.beside(outputs.to_vec()).judgement()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pimlico_model::data::Operands;
+
+    #[test]
+    fn rows_on_threads_are_judged_as_one_by_one() {
+        let (rows, columns) = (5, FOR_A_THREAD / 2);
+        let Operands { matrix, vector } = Operands::synthetic(rows, columns, 3);
+        let [here, there] = [4096, usize::MAX].map(|part| ProductOrder(DotOrder::Beats { part }));
+        let new = || Reference::of(here, &vector, rows).or(Reference::of(there, &vector, rows));
+        let mut one_by_one = new();
+        matrix.iter().for_each(|row| one_by_one.see(row));
+        for threads in [1, 2, 3, 100] {
+            let mut seen = new();
+            seen.see_all(&matrix[..2], threads);
+            seen.see_all(&matrix[2..], threads);
+            assert_eq!(seen.rows(), rows);
+            assert_eq!(seen.expected, one_by_one.expected);
+            let others = |reference: Reference| reference.other.expect("two orders").expected;
+            let expected = matrix.iter().map(|row| Vector::new(there.0, &vector).times(row));
+            assert_eq!(others(seen), expected.collect::<Vec<_>>());
+        }
+    }
 }

@@ -56,6 +56,7 @@ impl Face for Decode {
         Common::Sums,
         Common::SharedBuffers,
         Common::HowMany,
+        Common::References,
         Common::Waveform,
         Common::Picture,
     ];
@@ -108,6 +109,7 @@ impl Face for Decode {
             temperature: self.temperature.unwrap_or(0.0),
             seed: arguments.seed,
             io_buffers: arguments.io_buffers(),
+            threads: arguments.threads(),
         })
     }
 

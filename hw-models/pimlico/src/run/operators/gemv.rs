@@ -30,6 +30,7 @@ impl Face for Gemv {
         Common::SharedBuffers,
         Common::HowMany,
         Common::Spread,
+        Common::Judging,
         Common::Program,
         Common::Waveform,
         Common::Picture,

@@ -57,8 +57,15 @@ pub(super) struct Aim {
 impl Face for Aim {
     const KIND: SystemKind = SystemKind::Aim;
     const ABOUT: &'static str = "LoL-PIM's module, channels of GDDR6-AiM behind a hub";
-    const OPTIONS: &'static [Common] =
-        &[Common::Sample, Common::Program, Common::Longest, Common::Waveform, Common::Picture];
+    const OPTIONS: &'static [Common] = &[
+        Common::Sample,
+        Common::Judging,
+        Common::References,
+        Common::Program,
+        Common::Longest,
+        Common::Waveform,
+        Common::Picture,
+    ];
     const HEAD_DIM: usize = GPR;
 
     fn io_buffers(&self) -> Option<IoBuffers> {

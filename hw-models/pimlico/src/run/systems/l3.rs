@@ -63,6 +63,7 @@ impl Face for L3 {
         Common::SharedBuffers,
         Common::HowMany,
         Common::Spread,
+        Common::References,
         Common::Program,
         Common::Longest,
         Common::Waveform,
