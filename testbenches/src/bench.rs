@@ -2,7 +2,7 @@
 //! What a unit's bench knows beside its ports.
 
 use crate::coverage::{Bins, ports};
-use crate::exhaustive::{self, Operands};
+use crate::exhaustive::Exhaustive;
 use pimlico_ports::{Model, stimulus};
 use proptest::strategy::{BoxedStrategy, Strategy};
 use std::fmt;
@@ -45,12 +45,8 @@ pub trait Bench: Model {
         }
     }
 
-    /// Compares oracle, model and RTL on all `operands`, if the unit is a function of one or two and
-    /// has no registers. `progress` is told of each part of 1 that has been compared.
-    fn all_operands(
-        _operands: Operands,
-        _progress: &(dyn Fn(f64) + Sync),
-    ) -> Option<exhaustive::ExhaustiveOutcome> {
+    /// The unit as a function of all its operands, if it is one of one or two of 16 bits and has no registers.
+    fn exhaustive() -> Option<Exhaustive> {
         None
     }
 }

@@ -4,7 +4,7 @@
 use crate::bench::Bench;
 use crate::cosim;
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Operands};
+use crate::exhaustive::Exhaustive;
 use pimlico_ports::UnitInfo;
 use pimlico_units::for_each_unit;
 use std::io;
@@ -13,9 +13,6 @@ use std::path::Path;
 /// `cosim::run` of a unit.
 type Run =
     fn(u64, u64, &Path, &mut dyn FnMut(cosim::Progress<'_>)) -> io::Result<cosim::CosimOutcome>;
-
-/// `Bench::all_operands` of a unit.
-type AllOperands = fn(Operands, &(dyn Fn(f64) + Sync)) -> Option<exhaustive::ExhaustiveOutcome>;
 
 /// The bench of a unit in one set of parameters.
 pub struct AnyBench {
@@ -29,8 +26,8 @@ pub struct AnyBench {
     pub reach: fn(u64, u64) -> Bins,
     /// Waveforms of an episode; see [`cosim::trace`].
     pub trace: fn(Option<u64>, u64, &Path, &Path) -> io::Result<()>,
-    /// All operands; see [`Bench::all_operands`].
-    pub all_operands: AllOperands,
+    /// All operands; see [`Bench::exhaustive`].
+    pub exhaustive: Option<Exhaustive>,
 }
 
 /// The benches of all units.
@@ -60,7 +57,7 @@ pub fn benches() -> Vec<AnyBench> {
                 run_covered: run_covered::<$unit>,
                 reach: cosim::reach::<$unit>,
                 trace: cosim::trace::<$unit>,
-                all_operands: <$unit as Bench>::all_operands,
+                exhaustive: <$unit as Bench>::exhaustive(),
             });
         };
     }

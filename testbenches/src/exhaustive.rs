@@ -8,12 +8,13 @@ use crate::function::Function;
 use pimlico_ports::Unit;
 use pimlico_units::arith::Format;
 use pimlico_units::arith::fast::Level;
-use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::ffi::c_void;
 use std::iter::once;
 use std::ptr::NonNull;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+/// First operands of a part: with each of them all second ones are tried.
+const ROWS: usize = 256;
 
 /// A unit with two operands, apart from its pipeline registers.
 pub trait Binary {
@@ -44,7 +45,8 @@ pub trait Unary {
 }
 
 /// Which operands are tried. Two are paired each with each; of a single one, all are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Operands {
     /// All 2^16.
     All,
@@ -54,11 +56,11 @@ pub enum Operands {
 }
 
 impl Operands {
-    /// How many pairs that makes.
-    fn pairs(self) -> u64 {
+    /// How many there are of 16 bits.
+    fn count(self) -> usize {
         match self {
-            Self::All => 1 << 32,
-            Self::Stratified => 1 << 24,
+            Self::All => 1 << 16,
+            Self::Stratified => 1 << 12,
         }
     }
 
@@ -95,60 +97,83 @@ fn boundary_mantissas(bits: u32, count: usize) -> Vec<u32> {
 }
 
 /// Operands on which not all agree.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     /// The operands: one or two.
     pub operands: Vec<u16>,
     /// The results by name: `oracle`, `model`, `rtl`, `fast_f16c` and so on.
-    pub results: Vec<(&'static str, u32)>,
+    pub results: Vec<(String, u32)>,
 }
 
-/// Result of a run.
-#[derive(Clone, Debug)]
+/// What was compared, of a part or of several.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExhaustiveOutcome {
-    /// Operands, or pairs of them, that were compared.
+    /// Operands, or pairs of them, that were compared: those before the first difference.
     pub cases: u64,
     /// What was compared with the oracle for each of them, by name.
-    pub subjects: Vec<&'static str>,
+    pub subjects: Vec<String>,
     /// The first difference, in the order of the operands.
     pub difference: Option<Difference>,
 }
 
-/// Compares oracle, model, RTL and fast arithmetic on all pairs of `operands`, on all cores.
-/// `progress` is told of each part of 1 that has been compared. A difference ends the run.
-///
-/// None if the unit has registers, or operands of more than 16 bits.
-///
-/// # Panics
-///
-/// If the RTL cannot be made; see [`build::prepare`].
-pub fn run<B: Binary + Unit>(
-    operands: Operands,
-    progress: impl Fn(f64) + Sync,
-) -> Option<ExhaustiveOutcome> {
-    let unit = B::info();
-    if !build::has_lanes(&unit) {
-        return None;
+impl ExhaustiveOutcome {
+    /// Together with the operands behind these. What stands behind a difference does not count; a subject is one that
+    /// was there for all.
+    pub fn and(mut self, behind: Self) -> Self {
+        if self.difference.is_none() {
+            self.cases += behind.cases;
+            self.subjects.retain(|subject| behind.subjects.contains(subject));
+            self.difference = behind.difference;
+        }
+        self
     }
-    let lanes = build::load_lanes(&unit).unwrap_or_else(|error| panic!("{error}"));
-    let progress = |pairs| progress(pairs as f64 / operands.pairs() as f64);
-    let subjects = || {
-        let rtl: Subject = ("rtl", Box::new(Lanes::new(lanes)));
-        let fast = B::FAST.into_iter().flat_map(|operation| {
-            Level::available().map(move |level| fast_subject(level, operation))
-        });
-        once(rtl).chain(fast).collect()
-    };
-    Some(compare(&operands.list::<B::Format>(), B::oracle, B::model, subjects, progress))
 }
 
-/// Compares reference, model and RTL on all operands.
-///
-/// None if the unit has registers.
-pub fn run_unary<U: Unary + Unit>() -> Option<ExhaustiveOutcome> {
-    if !U::PARAMETERS.contains(&("STAGES", 0)) {
-        return None;
-    }
+/// A unit as a function of one operand or two, of which all can be tried: part by part, each by itself.
+#[derive(Clone, Copy)]
+pub struct Exhaustive {
+    /// How many parts there are.
+    pub parts: fn(Operands) -> usize,
+    /// Operands of a part, or pairs of them.
+    pub cases: fn(Operands) -> u64,
+    /// Compares oracle, model, RTL and fast arithmetic on the operands of a part. A difference ends it.
+    ///
+    /// It panics if the RTL cannot be made; see [`build::prepare_operands`].
+    pub compare: fn(Operands, usize) -> ExhaustiveOutcome,
+}
+
+/// A unit with two operands. None if it has registers, or operands of more than 16 bits.
+pub fn binary<B: Binary + Unit>() -> Option<Exhaustive> {
+    let all = Exhaustive {
+        parts: |operands| operands.count() / ROWS,
+        cases: |operands| (operands.count() * ROWS) as u64,
+        compare: compare_pairs::<B>,
+    };
+    build::has_lanes(&B::info()).then_some(all)
+}
+
+/// Compares all on the pairs of a part of the first operands with all second ones.
+fn compare_pairs<B: Binary + Unit>(operands: Operands, part: usize) -> ExhaustiveOutcome {
+    let lanes = build::load_lanes(&B::info()).unwrap_or_else(|error| panic!("{error}"));
+    let rtl: Subject = ("rtl", Box::new(Lanes::new(lanes)));
+    let fast = B::FAST
+        .into_iter()
+        .flat_map(|operation| Level::available().map(move |level| fast_subject(level, operation)));
+    let subjects = once(rtl).chain(fast).collect();
+    let operands = operands.list::<B::Format>();
+    let first = &operands[part * ROWS..][..ROWS];
+    compare((first, &operands), B::oracle, B::model, subjects)
+}
+
+/// A unit with one operand. None if it has registers.
+pub fn unary<U: Unary + Unit>() -> Option<Exhaustive> {
+    let is_function = U::PARAMETERS.contains(&("STAGES", 0));
+    let compare = |_, _| compare_all::<U>();
+    is_function.then_some(Exhaustive { parts: |_| 1, cases: |_| 1 << 16, compare })
+}
+
+/// Compares reference, model and RTL on all operands, whichever were asked for.
+fn compare_all<U: Unary + Unit>() -> ExhaustiveOutcome {
     let mut rtl = Function::new(U::MODULE, &U::variant());
     let mut cases = 0;
     let mut difference = None;
@@ -157,14 +182,16 @@ pub fn run_unary<U: Unary + Unit>() -> Option<ExhaustiveOutcome> {
         let wrong = U::wrong(a.into(), model);
         if wrong.is_some() || rtl != model {
             let oracle = wrong.unwrap_or(model);
-            let results = vec![("oracle", oracle), ("model", model), ("rtl", rtl)];
+            let results = [("oracle", oracle), ("model", model), ("rtl", rtl)];
+            let results = results.map(|(name, bits)| (name.to_owned(), bits)).into();
             difference = Some(Difference { operands: vec![a], results });
             break;
         }
         cases += 1;
     }
     assert!(difference.is_some() || cases == 1 << 16);
-    Some(ExhaustiveOutcome { cases, subjects: vec!["model", "rtl"], difference })
+    let subjects = ["model", "rtl"].map(str::to_owned).into();
+    ExhaustiveOutcome { cases, subjects, difference }
 }
 
 /// Something that computes rows of results, by name.
@@ -193,59 +220,48 @@ fn fast_subject(level: Level, operation: FastOperation) -> Subject {
     (name, Box::new(row))
 }
 
-/// Compares an oracle with a model and with subjects that compute whole rows.
+/// Compares an oracle with a model and with subjects that compute whole rows, on each of the first operands with all of
+/// the second. A difference ends it.
 fn compare(
-    operands: &[u16],
-    oracle: impl Fn(u32, u32) -> u32 + Sync,
-    model: impl Fn(u32, u32) -> u32 + Sync,
-    subjects: impl Fn() -> Vec<Subject> + Sync,
-    progress: impl Fn(u64) + Sync,
+    (first, second): (&[u16], &[u16]),
+    oracle: impl Fn(u32, u32) -> u32,
+    model: impl Fn(u32, u32) -> u32,
+    mut subjects: Vec<Subject>,
 ) -> ExhaustiveOutcome {
-    assert!(operands.len().is_multiple_of(LANES));
-    let names: Vec<_> = once("model").chain(subjects().iter().map(|(name, _)| *name)).collect();
-    let pairs = AtomicU64::new(0);
-    let first = Mutex::new(None::<Difference>);
-    let found = || first.lock().expect("nobody panics with it").is_some();
-    operands.par_iter().for_each_init(
-        || (subjects(), vec![vec![0u16; operands.len()]; names.len() - 1]),
-        |(subjects, rows), &a| {
-            if found() {
-                return;
-            }
-            for ((_, subject), row) in subjects.iter_mut().zip(&mut *rows) {
-                subject.row(a, operands, row);
-            }
-            let difference = operands.iter().enumerate().find_map(|(i, &b)| {
-                let model = model(a.into(), b.into()) as u16;
-                let oracle = oracle(a.into(), b.into()) as u16;
-                if model == oracle && rows.iter().all(|row| row[i] == oracle) {
-                    return None;
-                }
-                let values = once(model).chain(rows.iter().map(|row| row[i]));
-                let results = names.iter().copied().zip(values);
-                let results = once(("oracle", oracle)).chain(results);
-                let results = results.map(|(name, bits)| (name, bits.into())).collect();
-                Some(Difference { operands: vec![a, b], results })
-            });
-            match difference {
-                None => {
-                    pairs.fetch_add(operands.len() as u64, Ordering::Relaxed);
-                    progress(operands.len() as u64);
-                }
-                Some(difference) => {
-                    let mut first = first.lock().expect("nobody panics with it");
-                    if first.as_ref().is_none_or(|first| difference.operands < first.operands) {
-                        *first = Some(difference);
-                    }
-                }
-            }
-        },
-    );
-    let difference = first.into_inner().expect("nobody panics with it");
-    let cases = pairs.into_inner();
-    let all = (operands.len() as u64).pow(2);
-    assert!(difference.is_some() || cases == all && cases > 0, "{cases} of {all} pairs");
-    ExhaustiveOutcome { cases, subjects: names, difference }
+    assert!(second.len().is_multiple_of(LANES) && !first.is_empty());
+    let names: Vec<_> = once("model").chain(subjects.iter().map(|(name, _)| *name)).collect();
+    let mut rows = vec![vec![0u16; second.len()]; subjects.len()];
+    let mut outcome = ExhaustiveOutcome {
+        cases: 0,
+        subjects: names.iter().map(|&name| name.to_owned()).collect(),
+        difference: None,
+    };
+    for &a in first {
+        for ((_, subject), row) in subjects.iter_mut().zip(&mut rows) {
+            subject.row(a, second, row);
+        }
+        let result = |i: usize| {
+            let model = model(a.into(), second[i].into()) as u16;
+            let oracle = oracle(a.into(), second[i].into()) as u16;
+            (oracle, model)
+        };
+        let differs = |&i: &usize| {
+            let (oracle, model) = result(i);
+            model != oracle || rows.iter().any(|row| row[i] != oracle)
+        };
+        let Some(i) = (0..second.len()).find(differs) else {
+            outcome.cases += second.len() as u64;
+            continue;
+        };
+        let (oracle, model) = result(i);
+        let values = once(model).chain(rows.iter().map(|row| row[i]));
+        let results = once(("oracle", oracle)).chain(names.iter().copied().zip(values));
+        let results = results.map(|(name, bits)| (name.to_owned(), bits.into())).collect();
+        outcome.cases += i as u64;
+        outcome.difference = Some(Difference { operands: vec![a, second[i]], results });
+        break;
+    }
+    outcome
 }
 
 /// Verilated lanes.
@@ -303,8 +319,9 @@ mod tests {
 
     #[test]
     fn strata_have_every_sign_and_exponent_and_the_edges() {
+        assert_eq!(Operands::All.list::<Binary16>().len(), Operands::All.count());
         let operands = Operands::Stratified.list::<Binary16>();
-        assert_eq!(operands.len(), 4096);
+        assert_eq!(operands.len(), Operands::Stratified.count());
         for edge in [0, 0x8000, 1, 0x03FF, 0x0400, 0x7BFF, 0x7C00, 0x7E00, 0xFC01, 0x3C01] {
             assert!(operands.contains(&edge), "{edge:04x}");
         }
@@ -320,11 +337,26 @@ mod tests {
         let expected = right(0x3C01, 0x4201);
         for (model, rtl) in [(faulty as fn(u32, u32) -> u32, right), (right, faulty)] {
             let oracle = FpMul::<Binary16, 0>::oracle;
-            let outcome = compare(&operands, oracle, model, || vec![by(rtl)], |_| {});
+            let of_parts = operands.chunks(ROWS).map(|first| {
+                let subjects = vec![by(rtl)];
+                compare((first, &operands), oracle, model, subjects)
+            });
+            let outcome = of_parts.reduce(ExhaustiveOutcome::and).expect("some parts");
             let found = outcome.difference.expect("the fault is there");
             assert_eq!(found.operands, [0x3C01, 0x4201]);
-            assert_eq!(found.results[0], ("oracle", expected));
-            assert!(outcome.cases < 4096 * 4096);
+            assert_eq!(found.results[0], ("oracle".to_owned(), expected));
+            let at = |operand| operands.iter().position(|&other| other == operand).expect("there");
+            assert_eq!(outcome.cases, (at(0x3C01) * operands.len() + at(0x4201)) as u64);
         }
+    }
+
+    #[test]
+    fn parts_that_agree_add_up() {
+        let operands = Operands::Stratified.list::<Bfloat16>();
+        let model = FpMul::<Bfloat16, 0>::model;
+        let part = |first| compare((first, &operands), model, model, vec![by(model)]);
+        let outcome = part(&operands[..2]).and(part(&operands[2..5]));
+        assert_eq!((outcome.cases, outcome.difference), (5 * 4096, None));
+        assert_eq!(outcome.subjects, ["model", "rtl"]);
     }
 }

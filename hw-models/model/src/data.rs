@@ -4,6 +4,7 @@
 use crate::normal::Normal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use serde::Serialize;
 
 /// K and V of one head, and the Q vectors of the query heads that share them, in binary16.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +18,8 @@ pub struct Head {
 }
 
 /// How the scores of a head are distributed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Distribution {
     /// Scaled scores have variance 1: weights are of one order of magnitude.
     #[default]

@@ -13,6 +13,7 @@
 //! | `usage` | what is wrong with a command line, in one line |
 //! | `commands` | `pimlico commands`: the commands and their arguments, for tools |
 //! | `pages` | `pimlico completions` and `pimlico man` |
+//! | `job` | `pimlico job`: a piece of another command |
 //! | `cosim` | `pimlico cosim`: RTL against model |
 //! | `estimate` | `pimlico estimate`: area, time and power |
 //! | `sweep` | `pimlico sweep`: choices of the design over a range |
@@ -27,6 +28,7 @@
 //! | `verilated` | the RTL that a command wants, made before it begins |
 //! | `models` | names of language models |
 //! | `names` | what may have been meant by a name that there is not |
+//! | `pieces` | work of independent pieces, here or on several machines |
 //! | `output` | what the commands print |
 //! | `files` | files that the commands read and write |
 //! | `failure` | how a command fails |
@@ -50,11 +52,13 @@ mod files;
 mod flags;
 mod fp;
 mod gear;
+mod job;
 mod mdq;
 mod models;
 mod names;
 mod output;
 mod pages;
+mod pieces;
 mod plain;
 mod run;
 mod schema;
@@ -129,6 +133,8 @@ enum Command {
     Serve(serve::ServeArguments),
     /// Make, show or convert traces of requests
     Trace(trace::TraceCommand),
+    /// Run a piece of another command's work, of a file that its flag --jobs has written
+    Job(job::JobArguments),
     /// Print the JSON Schema of a kind of document, or list the kinds
     Schema(schema::SchemaArguments),
     /// Print a script by which a shell completes commands
@@ -176,7 +182,12 @@ fn seed(matches: &ArgMatches) -> Option<u64> {
 }
 
 fn main() -> ExitCode {
-    let result = match parse().command {
+    let result = run(parse().command);
+    ExitCode::from(status(put_outputs(result).map(|()| 0)))
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
         Command::Run(command) => run::run(command),
         Command::Device(arguments) => device::run(&arguments),
         Command::Cosim(arguments) => cosim::run(&arguments),
@@ -188,11 +199,23 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(&arguments),
         Command::Trace(command) => trace::run(&command),
         Command::Schema(arguments) => output::print(&schema::text(&arguments)),
-        Command::Completions(arguments) => pages::completions(&arguments, command()),
-        Command::Man(arguments) => pages::man(&arguments, command()),
-        Command::Commands => commands::list(&command()),
-    };
-    ExitCode::from(status(put_outputs(result).map(|()| 0)))
+        Command::Completions(arguments) => pages::completions(&arguments, self::command()),
+        Command::Man(arguments) => pages::man(&arguments, self::command()),
+        Command::Job(arguments) => run_job(&arguments),
+        Command::Commands => commands::list(&self::command()),
+    }
+}
+
+/// Runs the command of a line, of which it is to run one piece.
+fn run_job(arguments: &job::JobArguments) -> Result<(), Failure> {
+    let words = job::words(arguments)?;
+    let matches = command().try_get_matches_from(&words);
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.map_err(|error| Failure::Input(usage::wrong(&error, &command(), &words)));
+    cli.and_then(|cli| run(cli.command)).map_err(|failure| match failure {
+        Failure::Input(wrong) => job::refused(arguments, &wrong),
+        failure => failure,
+    })
 }
 
 /// Puts what the command has written in place, unless it could not do its work; a check that failed is an outcome.

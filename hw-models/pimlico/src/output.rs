@@ -15,6 +15,7 @@ use crate::stdout;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use page::Format;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -29,7 +30,7 @@ struct Origin {
     version: &'static str,
     /// Kind of the document and version of its schema.
     schema: String,
-    /// The words of the command as given, but for the folder of the program.
+    /// The words of the command as given, but for the folder of the program and for where its pieces are.
     argv: Vec<String>,
     seed: Option<u64>,
     /// Of the RTL that is built in.
@@ -46,7 +47,8 @@ struct Document<'a, T> {
 
 impl Origin {
     fn of(kind: Kind) -> Self {
-        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let words = without_pieces(std::env::args_os().skip(1));
+        let words = words.iter().map(|word| word.to_string_lossy().into_owned());
         Self {
             version: env!("CARGO_PKG_VERSION"),
             schema: kind.id(),
@@ -55,6 +57,33 @@ impl Origin {
             rtl_sha256: pimlico_estimate::rtl::sha256(),
         }
     }
+}
+
+/// The words of the command as given, without the program and without those that say where its pieces are.
+pub fn words() -> Result<Vec<String>, Failure> {
+    let word = |word: OsString| {
+        word.into_string().map_err(|word| {
+            Failure::Input(format!("{}: expected UTF-8 in a line of --jobs", word.display()))
+        })
+    };
+    without_pieces(std::env::args_os().skip(1)).into_iter().map(word).collect()
+}
+
+/// Words without the flags that say what becomes of pieces, and their values.
+fn without_pieces(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    const FLAGS: [&str; 2] = ["--jobs", "--gather"];
+    let mut left = Vec::new();
+    let mut words = words;
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        let has_value = |flag: &str| text.strip_prefix(flag).is_some_and(|v| v.starts_with('='));
+        if FLAGS.contains(&&*text) {
+            words.next();
+        } else if !FLAGS.into_iter().any(has_value) {
+            left.push(word);
+        }
+    }
+    left
 }
 
 /// Keeps the seed for documents; told once, before anything is printed.
@@ -188,7 +217,14 @@ fn in_threes(digits: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{decimal, grouped, per_second};
+    use super::{decimal, grouped, per_second, without_pieces};
+
+    #[test]
+    fn where_pieces_are_is_left_out() {
+        let given = "sweep numerics --jobs a --context 1,2 --gather=b --json --jobs=c --gather d";
+        let left = without_pieces(given.split(' ').map(Into::into));
+        assert_eq!(left, ["sweep", "numerics", "--context", "1,2", "--json"]);
+    }
 
     #[test]
     fn a_rate_has_three_digits() {

@@ -23,7 +23,7 @@ use pimlico_host::program::attention::{self as program, Passes};
 use pimlico_host::program::gemv::gemv;
 use pimlico_host::program::{Program, ProgramError, static_word};
 use pimlico_model::Model;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Tokens over which the host's work is averaged: whole rows of K and V of every head dimension that is a
 /// power of two, and no more than the context.
@@ -61,7 +61,7 @@ pub enum StudyError {
 }
 
 /// The attention of query heads that share K and V, in a context.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AttentionCost {
     /// Tokens.
     pub context: usize,
@@ -90,7 +90,7 @@ pub struct AttentionCost {
 }
 
 /// What the host does for one more token of a request in all its layers, except for new rows.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct LayersCost {
     /// Layers of the model.
     pub layers: usize,
@@ -138,21 +138,6 @@ pub struct AimCost {
     pub static_bytes: u64,
     /// Bytes of the static program whose commands go over up to 64 of them, as AiM's do.
     pub static_sized_bytes: u64,
-}
-
-/// Studies attention in each of the contexts. `progress` is called after each.
-pub fn attention(
-    config: &Config,
-    model: &Model,
-    contexts: &[usize],
-    mut progress: impl FnMut(),
-) -> Result<Vec<AttentionCost>, StudyError> {
-    let mut costs = Vec::new();
-    for &context in contexts {
-        costs.push(attention_in(config, model, context)?);
-        progress();
-    }
-    Ok(costs)
 }
 
 /// Studies the matrices of a layer and the language-model head.
@@ -243,7 +228,8 @@ fn on_aim(rows: usize, columns: usize) -> Result<Option<AimCost>, StudyError> {
     }))
 }
 
-fn attention_in(
+/// Studies attention in a context.
+pub fn attention(
     config: &Config,
     model: &Model,
     context: usize,

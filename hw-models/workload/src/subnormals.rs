@@ -23,11 +23,12 @@ pub fn compare(
     head_dim: usize,
     contexts: &[usize],
     seed: u64,
-    mut progress: impl FnMut(),
+    progress: impl Fn() + Sync,
 ) -> Result<Vec<[NumericsRow; 2]>, AttentionError> {
     let kind = [(Normalise::Early, SumFormat::Binary16)];
     let rank = (Config::ddr4_3200(), Options::default());
-    let kept = numerics::compare_kinds(&rank, head_dim, contexts, seed, &kind, &mut progress)?.rows;
+    let told = |_, _| progress();
+    let kept = numerics::compare_kinds(&rank, (head_dim, contexts), seed, &kind, 1, told)?;
     let mut rows = Vec::new();
     for row in kept {
         let distributions = [Distribution::Random, Distribution::Peaked];

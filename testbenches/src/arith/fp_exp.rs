@@ -6,7 +6,7 @@ use super::Golden;
 use super::plan::{CLASSES, class};
 use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
+use crate::exhaustive::{self, Exhaustive};
 use pimlico_units::arith::{Format, Fp, FpExp, FpExpIn, FpExpOut};
 
 /// The largest error in ULP, from the table in `rtl/arith/fp_exp.md`.
@@ -94,7 +94,7 @@ impl<F: Format, const STAGES: usize> Bench for FpExp<F, STAGES> {
         Ok(checked)
     }
 
-    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<ExhaustiveOutcome> {
-        exhaustive::run_unary::<Self>()
+    fn exhaustive() -> Option<Exhaustive> {
+        exhaustive::unary::<Self>()
     }
 }

@@ -5,7 +5,7 @@ use super::plan::{self, CLASSES, class};
 use super::{Golden, binary_oracle};
 use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, Binary, ExhaustiveOutcome, Operands};
+use crate::exhaustive::{self, Binary, Exhaustive};
 use pimlico_units::arith::{Format, FpMul, FpMulIn, FpMulOut};
 
 impl<F: Format, const STAGES: usize, const FAST: u8> Bench for FpMul<F, STAGES, FAST>
@@ -43,10 +43,7 @@ where
         binary_oracle(operands, results, STAGES, |a, b| golden.mul(a, b))
     }
 
-    fn all_operands(
-        operands: Operands,
-        progress: &(dyn Fn(f64) + Sync),
-    ) -> Option<ExhaustiveOutcome> {
-        exhaustive::run::<Self>(operands, progress)
+    fn exhaustive() -> Option<Exhaustive> {
+        exhaustive::binary::<Self>()
     }
 }

@@ -5,7 +5,7 @@ use super::plan::{CLASSES, class, plan_results};
 use super::{Golden, unary_oracle};
 use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use crate::exhaustive::{self, ExhaustiveOutcome, Operands};
+use crate::exhaustive::{self, Exhaustive};
 use pimlico_units::arith::{Format, FpRecip, FpRecipIn, FpRecipOut};
 
 impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {
@@ -41,7 +41,7 @@ impl<F: Format, const STAGES: usize> Bench for FpRecip<F, STAGES> {
         unary_oracle(operands, results, STAGES, |a| golden.recip(a))
     }
 
-    fn all_operands(_: Operands, _: &(dyn Fn(f64) + Sync)) -> Option<ExhaustiveOutcome> {
-        exhaustive::run_unary::<Self>()
+    fn exhaustive() -> Option<Exhaustive> {
+        exhaustive::unary::<Self>()
     }
 }

@@ -3,6 +3,7 @@
 
 use super::BuildError;
 use super::inputs::LIST;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -32,24 +33,41 @@ impl Own {
         self.folder.join(LIST).is_file()
     }
 
+    /// The SHA-256 of all that the RTL is made of: of the paths and the texts of the sources, headers and lists.
+    pub fn sha256(&self) -> Result<String, BuildError> {
+        let (root, mut files) = (self.root()?, Vec::new());
+        collect(&root, &["sv", "v", "svh", "vh", "f"], &mut files)?;
+        files.sort();
+        let mut hash = Sha256::new();
+        for file in files {
+            let text = fs::read(&file).map_err(BuildError::file(&file))?;
+            let path = file.strip_prefix(&root).unwrap_or(&file).as_os_str().as_encoded_bytes();
+            for part in [path, &text] {
+                hash.update((part.len() as u64).to_le_bytes());
+                hash.update(part);
+            }
+        }
+        Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// The sources in the folder, sorted.
     pub(super) fn files(&self) -> Result<Vec<PathBuf>, BuildError> {
         let mut files = Vec::new();
-        collect(&self.root()?, &mut files)?;
+        collect(&self.root()?, &["sv", "v"], &mut files)?;
         files.sort();
         if files.is_empty() { Err(BuildError::NoSources(self.folder.clone())) } else { Ok(files) }
     }
 }
 
-/// Adds the sources in a folder and those below it. Links are not followed into folders: they may be circular.
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), BuildError> {
+/// Adds the files with these ends in a folder and those below it. Links are not followed into folders: they may be circular.
+fn collect(folder: &Path, ends: &[&str], files: &mut Vec<PathBuf>) -> Result<(), BuildError> {
     let failed = BuildError::file(folder);
     for entry in fs::read_dir(folder).map_err(&failed)? {
         let entry = entry.map_err(&failed)?;
         let path = entry.path();
-        let is_source = path.extension().is_some_and(|e| e == "sv" || e == "v");
+        let is_source = path.extension().is_some_and(|end| ends.iter().any(|e| end == *e));
         if entry.file_type().map_err(&failed)?.is_dir() {
-            collect(&path, files)?;
+            collect(&path, ends, files)?;
         } else if is_source {
             files.push(path);
         }

@@ -14,6 +14,7 @@ mod random;
 use crate::failure::Failure;
 use crate::names;
 use crate::output::{self, FormatArguments};
+use crate::pieces::PiecesArguments;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ Examples:
   pimlico cosim bank_pu: --cycles 100000 --vcd waves
   pimlico cosim --all --cycles 20000
   pimlico cosim fp_add: --exhaustive
+  pimlico cosim fp_mul: --exhaustive --jobs jobs.jsonl    on several machines: `pimlico job`
   pimlico cosim fp_mul: --rtl my --module my_mul    your own RTL of the same ports
   pimlico cosim --list                              units, parameters, ports"))]
 #[cfg_attr(not(feature = "rtl"), allow(dead_code))]
@@ -66,6 +68,8 @@ pub struct CosimArguments {
     report: PathBuf,
     #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    pieces: PiecesArguments,
 }
 
 /// Runs the command.
@@ -111,9 +115,14 @@ fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     let duts = duts::chosen(arguments);
     arguments.own.choose(duts.len())?;
     if arguments.exhaustive || arguments.stratified {
-        exhaustive::compare(arguments, duts)
-    } else {
-        random::compare(arguments, &duts)
+        return exhaustive::compare(arguments, duts);
+    }
+    match arguments.pieces.given() {
+        Some(flag) => {
+            let message = format!("{flag}: expected --exhaustive or --stratified beside it");
+            Err(Failure::Input(message))
+        }
+        None => random::compare(arguments, &duts),
     }
 }
 

@@ -45,17 +45,30 @@ impl OwnArguments {
         rtl.chain(module).chain(parameters).collect()
     }
 
+    /// The RTL that they choose.
+    fn own(&self) -> Option<pimlico_testbenches::build::Own> {
+        let (module, parameters) = (self.module.clone(), self.parameters.clone());
+        let folder = self.rtl.clone()?;
+        Some(pimlico_testbenches::build::Own { folder, module, parameters })
+    }
+
+    /// What is simulated in place of the built-in RTL: the digest of its sources, module and parameters.
+    pub fn inputs(&self) -> Result<impl serde::Serialize, crate::failure::Failure> {
+        let of = |own: pimlico_testbenches::build::Own| {
+            Ok::<_, crate::failure::Failure>((own.sha256()?, own.module, own.parameters))
+        };
+        self.own().map(of).transpose()
+    }
+
     /// Lets the units, so many of them, be made of it.
     pub fn choose(&self, units: usize) -> Result<(), crate::failure::Failure> {
         use crate::failure::Failure;
-        use pimlico_testbenches::build::{self, Own};
-        let Some(folder) = self.rtl.clone() else { return Ok(()) };
+        let Some(own) = self.own() else { return Ok(()) };
         if self.module.is_some() && units != 1 {
             let message = "--module: expected one unit in one set of parameters, such as `fp_mul:`";
             return Err(Failure::Input(message.to_owned()));
         }
-        let (module, parameters) = (self.module.clone(), self.parameters.clone());
-        Ok(build::use_own(Own { folder, module, parameters })?)
+        Ok(pimlico_testbenches::build::use_own(own)?)
     }
 }
 

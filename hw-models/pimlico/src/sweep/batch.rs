@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep batch`: how many requests fit, with static and with lazy allocation.
 
+use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page};
+use crate::pieces::{PiecesArguments, Work};
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
-use pimlico_device::{Config, SystemKind};
+use pimlico_device::aim::AimOptions;
+use pimlico_device::{Config, DeviceSpec, SystemKind};
 use pimlico_workload::batch::{
-    self, BatchComparison, BatchError, Footprint, KvSpread, LONGBENCH, PAPER_INCREASE_PERCENT,
-    Settings,
+    self, BatchComparison, BatchError, Footprint, KvSpread, LONGBENCH, LongBenchTask,
+    PAPER_INCREASE_PERCENT, Settings,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Arguments of `pimlico sweep batch`.
@@ -50,7 +53,11 @@ pub struct BatchArguments {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    pieces: PiecesArguments,
 }
 
 /// What the ranks are.
@@ -74,7 +81,27 @@ impl System {
 
 /// Runs the command.
 pub fn run(arguments: &BatchArguments) -> Result<(), Failure> {
-    let document = Document::new(arguments)?;
+    let work = Batches::new(arguments)?;
+    let outcomes = arguments.pieces.outcomes(&work, arguments.threads.count())?;
+    let Some(outcomes) = outcomes else { return Ok(()) };
+    let point = |(case, (streams, module)): (&Case, <Batches<'_> as Work>::Outcome)| {
+        let Case { task, memory_gib, ranks, max_context } = *case;
+        Point { task: task.name, memory_gib, ranks, max_context, streams, module }
+    };
+    let points = work.cases.iter().zip(outcomes).map(point).collect();
+    let BatchArguments { system, ref model, seed, generate, chunk_rows, requests, .. } = *arguments;
+    let document = Document {
+        study: "batch",
+        system,
+        device: work.rank.name,
+        model,
+        seed,
+        generate,
+        chunk_rows,
+        requests,
+        paper_increase_percent: PAPER_INCREASE_PERCENT,
+        points,
+    };
     output::report(arguments.format, (Kind::SweepBatch, &document), &text(&document))
 }
 
@@ -115,14 +142,36 @@ impl Point {
     }
 }
 
-impl<'a> Document<'a> {
+/// Simulations of requests: those of a combination of settings are a piece.
+struct Batches<'a> {
+    arguments: &'a BatchArguments,
+    device: DeviceSpec,
+    rank: Config,
+    options: AimOptions,
+    model: Footprint,
+    cases: Vec<Case>,
+}
+
+/// A combination of settings.
+#[derive(Clone, Copy, Serialize)]
+struct Case {
+    #[serde(serialize_with = "name")]
+    task: LongBenchTask,
+    memory_gib: u64,
+    ranks: u64,
+    max_context: u64,
+}
+
+fn name<S: Serializer>(task: &LongBenchTask, serializer: S) -> Result<S::Ok, S::Error> {
+    task.name.serialize(serializer)
+}
+
+impl<'a> Batches<'a> {
     fn new(arguments: &'a BatchArguments) -> Result<Self, Failure> {
-        let BatchArguments { system, generate, chunk_rows, requests, seed, .. } = *arguments;
-        let model_name = arguments.model.as_str();
-        let model = model(model_name);
-        let spec = arguments.device.of(system.kind())?;
-        let (rank, options) = (spec.config(), spec.aim_options());
-        let unit = match system {
+        let model = model(&arguments.model);
+        let device = arguments.device.of(arguments.system.kind())?;
+        let (rank, options) = (device.config(), device.aim_options());
+        let unit = match arguments.system {
             System::L3 => Unit { name: "rank", ranks: 1 },
             System::Aim => Unit { name: "module", ranks: options.channels as u64 },
         };
@@ -131,56 +180,68 @@ impl<'a> Document<'a> {
             [] => &default,
             given => given,
         };
-        let bar_length = arguments.memory.len() * maxima.len() * LONGBENCH.len();
-        let bar = output::progress(bar_length as u64, "sweep batch");
-        let mut points = Vec::new();
+        let mut cases = Vec::new();
         for &memory_gib in &arguments.memory {
             let ranks = unit.ranks(memory_gib, &rank)?;
             for &max_context in maxima {
-                for task in LONGBENCH {
-                    let settings = Settings {
-                        rank: &rank,
-                        ranks,
-                        spread: KvSpread::Streams,
-                        model: &model,
-                        task,
-                        max_context,
-                        generate,
-                        chunk_rows,
-                        requests,
-                        seed,
-                    };
-                    let wrong = |error: BatchError| {
-                        Failure::Input(format!("{model_name} in {memory_gib} GiB: {error}"))
-                    };
-                    let streams = batch::compare(&settings).map_err(wrong)?;
-                    let module = match system {
-                        System::L3 => None,
-                        System::Aim => {
-                            let spread = KvSpread::Module(options);
-                            let of_module = Settings { spread, ..settings };
-                            Some(batch::compare(&of_module).map_err(wrong)?)
-                        }
-                    };
-                    let task = task.name;
-                    points.push(Point { task, memory_gib, ranks, max_context, streams, module });
-                    bar.inc(1);
-                }
+                let case = |task| Case { task, memory_gib, ranks, max_context };
+                cases.extend(LONGBENCH.map(case));
             }
         }
-        bar.finish_and_clear();
-        Ok(Self {
-            study: "batch",
-            system,
-            device: rank.name,
-            model: model_name,
-            seed,
-            generate,
-            chunk_rows,
-            requests,
-            paper_increase_percent: PAPER_INCREASE_PERCENT,
-            points,
-        })
+        Ok(Self { arguments, device, rank, options, model, cases })
+    }
+}
+
+impl Work for Batches<'_> {
+    type Piece = Case;
+    /// Of the layout in streams, and of that on a module of AiM channels.
+    type Outcome = (BatchComparison, Option<BatchComparison>);
+
+    const NAME: &'static str = "sweep batch";
+    const UNIT: &'static str = "simulations";
+
+    fn inputs(&self) -> impl Serialize {
+        let BatchArguments { system, model, generate, chunk_rows, requests, seed, .. } =
+            self.arguments;
+        (&self.device, system, model, generate, chunk_rows, requests, seed)
+    }
+
+    fn pieces(&self) -> &[Case] {
+        &self.cases
+    }
+
+    fn weight(&self, _: &Case) -> u64 {
+        1
+    }
+
+    fn run(&self, case: &Case) -> Result<Self::Outcome, Failure> {
+        let BatchArguments { generate, chunk_rows, requests, seed, .. } = *self.arguments;
+        let Case { task, memory_gib, ranks, max_context } = *case;
+        let compare = |spread| {
+            let (rank, model) = (&self.rank, &self.model);
+            let settings = Settings {
+                rank,
+                ranks,
+                spread,
+                model,
+                task,
+                max_context,
+                generate,
+                chunk_rows,
+                requests,
+                seed,
+            };
+            batch::compare(&settings).map_err(|error: BatchError| {
+                let model = &self.arguments.model;
+                Failure::Input(format!("{model} in {memory_gib} GiB: {error}"))
+            })
+        };
+        let streams = compare(KvSpread::Streams)?;
+        let module = match self.arguments.system {
+            System::L3 => None,
+            System::Aim => Some(compare(KvSpread::Module(self.options))?),
+        };
+        Ok((streams, module))
     }
 }
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep programs`: programs of the dispatcher against static ones.
 
+use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
 use crate::output::{self, FormatArguments, Page, grouped};
+use crate::pieces::{PiecesArguments, Work};
 use crate::schema::Kind;
 use clap::Args;
-use pimlico_device::SystemKind;
+use pimlico_device::{Config, DeviceSpec, SystemKind};
 use pimlico_host::program::attention::MAX_CONTEXT;
-use pimlico_workload::study::{self, AttentionCost, MatrixCost};
+use pimlico_model::Model;
+use pimlico_workload::study::{self, AttentionCost, MatrixCost, StudyError};
 use serde::Serialize;
 
 /// Arguments of `pimlico sweep programs`.
@@ -34,7 +37,48 @@ pub struct ProgramsArguments {
     )]
     contexts: Vec<usize>,
     #[command(flatten)]
+    threads: Threads,
+    #[command(flatten)]
     format: FormatArguments,
+    #[command(flatten)]
+    pieces: PiecesArguments,
+}
+
+/// Attention in contexts: each is a piece.
+struct Contexts<'a> {
+    device: DeviceSpec,
+    config: Config,
+    model: Model,
+    name: &'a str,
+    contexts: &'a [usize],
+}
+
+impl Work for Contexts<'_> {
+    type Piece = usize;
+    type Outcome = AttentionCost;
+
+    const NAME: &'static str = "sweep programs";
+    const UNIT: &'static str = "tokens";
+
+    fn inputs(&self) -> impl Serialize {
+        (&self.device, self.name)
+    }
+
+    fn pieces(&self) -> &[usize] {
+        self.contexts
+    }
+
+    fn weight(&self, &context: &usize) -> u64 {
+        context as u64
+    }
+
+    fn run(&self, &context: &usize) -> Result<AttentionCost, Failure> {
+        study::attention(&self.config, &self.model, context).map_err(wrong)
+    }
+}
+
+fn wrong(error: StudyError) -> Failure {
+    Failure::Input(error.to_string())
 }
 
 #[derive(Serialize)]
@@ -48,18 +92,16 @@ struct Document {
 /// Runs the command.
 pub fn run(arguments: &ProgramsArguments) -> Result<(), Failure> {
     let ProgramsArguments { model: name, contexts, format, .. } = arguments;
-    let (model, config) = (find_model(name)?, arguments.device.of(SystemKind::L3)?.config());
+    let (model, device) = (find_model(name)?, arguments.device.of(SystemKind::L3)?);
     if let Some(context) = contexts.iter().find(|context| !(1..=MAX_CONTEXT).contains(*context)) {
         let message = format!("--contexts {context}: expected 1 to {MAX_CONTEXT}");
         return Err(Failure::Input(message));
     }
-    let bar = output::progress(contexts.len() as u64, "contexts");
-    let attention = study::attention(&config, &model, contexts, || bar.inc(1));
-    bar.finish_and_clear();
-    let wrong = |error: study::StudyError| Failure::Input(error.to_string());
-    let attention = attention.map_err(wrong)?;
-    let fc = study::matrices(&config, &model).map_err(wrong)?;
-    let document = Document { device: config.name, model: name.clone(), attention, fc };
+    let work = Contexts { config: device.config(), device, model, name, contexts };
+    let attention = arguments.pieces.outcomes(&work, arguments.threads.count())?;
+    let Some(attention) = attention else { return Ok(()) };
+    let fc = study::matrices(&work.config, &work.model).map_err(wrong)?;
+    let document = Document { device: work.config.name, model: name.clone(), attention, fc };
     output::report(*format, (Kind::SweepPrograms, &document), &text(&document))
 }
 

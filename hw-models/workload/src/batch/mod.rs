@@ -34,7 +34,7 @@ pub use layout::{KvSpread, rank_bytes};
 use layout::Layout;
 use pimlico_device::Config;
 use pimlico_host::allocator::Policy;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use simulation::simulate;
 
 /// Bytes of an element of K, V and weights.
@@ -70,7 +70,7 @@ pub struct Settings<'a> {
 }
 
 /// What came of one policy.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct BatchOutcome {
     /// Average batch size.
     pub batch: f64,
@@ -85,7 +85,7 @@ pub struct BatchOutcome {
 }
 
 /// Static and lazy allocation, compared on the same requests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 pub struct BatchComparison {
     /// The static baseline.
     #[serde(rename = "static")]

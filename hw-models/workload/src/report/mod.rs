@@ -20,7 +20,7 @@ use pimlico_device::{Config, SetUp, Statistics};
 use pimlico_dpa::types::PinCommand;
 pub use power::{DIMM_RANKS, L3_DIMM_W, PeakCurrent, PowerReport, Watts};
 pub use ranks::{LayersReport, RanksReport, RollUp, Spread, SpreadReport};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub use set_up::{SentReport, SetUpReport};
 use std::collections::BTreeMap;
 pub use system::{ModuleReport, SystemDescription};
@@ -242,7 +242,7 @@ impl Total {
 }
 
 /// Errors of the stages of attention against float64.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Stages {
     /// Scores, of the same K and Q.
     pub score: Error,
@@ -406,7 +406,7 @@ pub struct Utilisation {
 }
 
 /// Error against a float64 reference; see `pimlico_golden::error` for how they are taken.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Error {
     /// Largest error in units in the last place of binary16 at the reference.
     pub max_ulp: f64,

@@ -9,6 +9,7 @@ use crate::estimate::workload::{AimWhat, Workload};
 use crate::failure::Failure;
 use crate::models::find_model;
 use crate::output::{self, grouped};
+use crate::sweep::cores;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::{Config, Normalise, Options as DeviceOptions, SumFormat};
 use pimlico_estimate::{device, memory};
@@ -48,14 +49,15 @@ fn run_of(row: &NumericsRow) -> Run {
 /// Runs of heads on ranks of some kinds, kind by kind.
 fn runs(options: &Options, kinds: &[(Normalise, SumFormat)]) -> Result<Vec<Vec<Run>>, Failure> {
     let Options { head_dim, context, seed, .. } = options;
-    let bar = output::progress(2 * context.len() as u64, "heads");
+    let bar = output::progress((2 * kinds.len() * context.iter().sum::<usize>()) as u64, "tokens");
     let rank = (Config::ddr4_3200(), DeviceOptions::default());
-    let comparison =
-        numerics::compare_kinds(&rank, *head_dim, context, *seed, kinds, || bar.inc(1));
+    let heads = (*head_dim, context.as_slice());
+    let progress = |done, _| bar.set_position(done);
+    let rows = numerics::compare_kinds(&rank, heads, *seed, kinds, cores(), progress);
     bar.finish_and_clear();
-    let comparison = comparison.map_err(|e| Failure::Input(e.to_string()))?;
-    check_pins(&comparison.rows)?;
-    let of_kind = |n: usize| comparison.rows.iter().skip(n).step_by(kinds.len());
+    let rows = rows.map_err(|e| Failure::Input(e.to_string()))?;
+    check_pins(&rows)?;
+    let of_kind = |n: usize| rows.iter().skip(n).step_by(kinds.len());
     Ok((0..kinds.len()).map(|n| of_kind(n).map(run_of).collect()).collect())
 }
 
@@ -168,8 +170,7 @@ pub fn io_buffers(options: &Options, flow: &Flow) -> Result<Built, Failure> {
         assumptions: Assumptions::default(),
     };
     let bar = output::progress(study.len() as u64, "runs");
-    let comparison =
-        io_buffers::compare(&study, crate::sweep::cores(), |done| bar.set_position(done));
+    let comparison = io_buffers::compare(&study, cores(), |done| bar.set_position(done));
     bar.finish_and_clear();
     let comparison = comparison?;
     let run = |row: &io_buffers::BufferRow, side: &Side| -> Result<Run, Failure> {
