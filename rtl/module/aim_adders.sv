@@ -37,8 +37,6 @@ module aim_adders #(
   output logic                            room_o,
   /// No results are pending.
   output logic                            empty_o,
-  /// The GPR may be read by others, as far as this cycle and the data of the last reads go.
-  output logic                            gpr_free_o,
   /// A line of the GPR is read.
   output logic                            gpr_read_o,
   /// The line that is read.
@@ -157,7 +155,6 @@ module aim_adders #(
 
   assign room_o           = pending_q != 6'(DEPTH);
   assign empty_o          = pending_q == '0;
-  assign gpr_free_o       = !adds && !busy_q[1];
   assign gpr_read_o       = adds;
   assign gpr_read_line_o  = place;
   assign gpr_write_o      = stores || (second_i && busy_q[STAGES]);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Commands of the dispatcher as commands for the channels, the feeder and the EPU. Contract: aim_hub.md.
 //
-//   cycle            0     1     2     3
-//   dispatch_i       mac   mac   rd    close
-//   command_o              mac   rd    mac      the second with frees; CLOSE follows
-//   kept_o           0     1     1     1
+//   cycle            0     1     2     3     4     5     6     7     8
+//   second_i         0     1     0     1     0     1     0     1     0
+//   dispatch_i       mac   mac   mac   mac   rd    rd    close close
+//   head                         mac         mac         rd          close
+//   command_o                                mac         rd          mac      the second with frees; CLOSE follows
+//   busy_o           0     0     1     1     1     1     1     1     1
 
 module aim_decode import pimlico_pkg::*; #(
   /// Channels, a power of two, up to 32.
@@ -13,15 +15,19 @@ module aim_decode import pimlico_pkg::*; #(
 ) (
   /// Clock: one edge per cycle.
   input  logic         clk_i,
+  /// Clock of the EPU: one edge in two cycles.
+  input  logic         clk_epu_i,
   /// Asynchronous reset, active low.
   input  logic         rst_ni,
+  /// The second cycle of an EPU cycle.
+  input  logic         second_i,
   /// Size of a bank: rows and columns.
   input  bank_size_t   size_i,
   /// A run starts.
   input  logic         start_i,
   /// The program has ended.
   input  logic         ended_i,
-  /// There is a command.
+  /// There is a command, for an EPU cycle.
   input  logic         dispatch_valid_i,
   /// The command.
   input  dispatch_t    dispatch_i,
@@ -41,7 +47,7 @@ module aim_decode import pimlico_pkg::*; #(
   input  logic         feeding_i,
   /// Softmax is busy.
   input  logic         weighing_i,
-  /// The command is taken, if there is one.
+  /// The command enters the queue at the end of the EPU cycle, if there is one.
   output logic         dispatch_ready_o,
   /// There is a command for the channels.
   output logic         command_valid_o,
@@ -65,35 +71,45 @@ module aim_decode import pimlico_pkg::*; #(
   output logic         weigh_o,
   /// First word of the GPR of a filling, of softmax, or of results.
   output logic [13:0]  word_o,
-  /// A MAC is kept back.
-  output logic         kept_o,
+  /// Query head of softmax.
+  output logic [2:0]   head_o,
+  /// Scores of softmax.
+  output logic [19:0]  tokens_o,
+  /// A command is in the queue, or a MAC is kept back.
+  output logic         busy_o,
   /// Fault of the run.
   output fault_e       fault_o
 );
 
-  // What is dispatched.
-  logic is_mac, is_shared, is_weights, is_fill, is_results, is_weigh, is_close;
+  // A command in the queue.
+  typedef struct packed {
+    fault_e      fault;
+    opcode_e     kind;
+    logic [6:0]  count;     // columns or words
+    logic [4:0]  elements;  // of the last word
+    logic [15:0] row;
+    logic [7:0]  column;
+    logic [13:0] word;      // of the GPR
+    logic [2:0]  head;
+    logic        first;
+    logic        last;
+    logic        opens;
+    logic [19:0] tokens;
+  } request_t;
 
-  assign is_mac     = dispatch_i.kind == OpMacScore;
-  assign is_shared  = dispatch_i.kind == OpWrShared;
-  assign is_weights = dispatch_i.kind == OpWrWeights;
-  assign is_fill    = is_shared || is_weights;
-  assign is_results = dispatch_i.kind == OpRdResult;
-  assign is_weigh   = dispatch_i.kind == OpWeigh;
-  assign is_close   = dispatch_i.kind == OpCloseAll;
-
-  // Columns or words: as many as it says, or as its tokens take.
-  logic        by_tokens;
+  // What is dispatched. Columns or words: as many as it says, or as its tokens take.
+  logic        by_weigh, by_tokens;
   logic [16:0] of_tokens, count;
   logic        unused_request;
 
-  assign by_tokens      = is_weigh || dispatch_i.word == '0;
+  assign by_weigh       = dispatch_i.kind == OpWeigh;
+  assign by_tokens      = by_weigh || dispatch_i.word == '0;
   assign of_tokens      = {1'b0, dispatch_i.tokens[19:4]} + 17'(dispatch_i.tokens[3:0] != '0);
   assign count          = by_tokens ? of_tokens : 17'(dispatch_i.word);
   assign unused_request = &{1'b0, dispatch_i.request};
 
   // Faults.
-  fault_e      found, fault_d, fault_q;
+  fault_e      found;
   logic        no_count, no_row, no_operand, no_column, no_word, no_line, beyond;
   logic [9:0]  end_column;
   logic [17:0] end_word;
@@ -132,15 +148,66 @@ module aim_decode import pimlico_pkg::*; #(
     endcase
   end
 
-  // Behind a fault all is dropped.
-  logic live, dropped;
+  // The queue between the dispatcher's clock and that of the channels. What the dispatcher is told stands for an EPU
+  // cycle: there is room for a command, whether others leave or not.
+  request_t   entering, head;
+  logic       enters, taken, waiting, ready_d, ready_q, unused_room;
+  logic [1:0] waits_for;  // commands in the queue
 
-  assign live    = dispatch_valid_i && fault_q == FaultNone && found == FaultNone;
-  assign dropped = dispatch_valid_i && !live;
+  assign entering = '{
+    fault:    found,
+    kind:     dispatch_i.kind,
+    count:    7'(count),
+    elements: dispatch_i.word == '0 && dispatch_i.tokens[3:0] != '0 ? {1'b0, dispatch_i.tokens[3:0]} : 5'd16,
+    row:      dispatch_i.row,
+    column:   dispatch_i.column,
+    word:     dispatch_i.place[17:4],
+    head:     dispatch_i.head,
+    first:    dispatch_i.first,
+    last:     dispatch_i.last,
+    opens:    dispatch_i.opens,
+    tokens:   dispatch_i.tokens
+  };
+  assign enters = second_i && dispatch_valid_i && ready_q;
+
+  counted_fifo #(.WIDTH($bits(request_t)), .DEPTH(2)) u_queue (
+    .clk_i, .rst_ni,
+    .push_i  (enters),
+    .data_i  (entering),
+    .pop_i   (taken),
+    .ready_o (unused_room),
+    .valid_o (waiting),
+    .count_o (waits_for),
+    .data_o  (head)
+  );
+
+  assign ready_d = waits_for + 2'(enters) - 2'(taken) < 2'd2;
+
+  always_ff @(posedge clk_epu_i or negedge rst_ni) begin
+    if (!rst_ni) ready_q <= 1'b1;
+    else         ready_q <= ready_d;
+  end
+
+  // The oldest command.
+  logic is_mac, is_weights, is_fill, is_results, is_weigh, is_close;
+
+  assign is_mac     = head.kind == OpMacScore;
+  assign is_weights = head.kind == OpWrWeights;
+  assign is_fill    = head.kind == OpWrShared || is_weights;
+  assign is_results = head.kind == OpRdResult;
+  assign is_weigh   = head.kind == OpWeigh;
+  assign is_close   = head.kind == OpCloseAll;
+
+  // Behind a fault all is dropped.
+  logic   live, dropped;
+  fault_e fault_d, fault_q;
+
+  assign live    = waiting && fault_q == FaultNone && head.fault == FaultNone;
+  assign dropped = waiting && !live;
 
   always_comb begin
     fault_d = fault_q;
-    if (dispatch_valid_i && fault_q == FaultNone) fault_d = found;
+    if (waiting && fault_q == FaultNone) fault_d = head.fault;
     if (start_i) fault_d = FaultNone;
   end
 
@@ -148,7 +215,7 @@ module aim_decode import pimlico_pkg::*; #(
   aim_command_t mac_d, mac_q;
   logic         kept_d, kept_q, ended_d, ended_q, flushes, sends_kept, keeps;
 
-  assign flushes    = kept_q && ((live && (is_weigh || is_close || (is_weights && dispatch_i.first))) || ended_q);
+  assign flushes    = kept_q && (live ? is_weigh || is_close || (is_weights && head.first) : ended_q);
   assign sends_kept = flushes || (live && is_mac && kept_q);
   assign keeps      = live && is_mac && (!kept_q || command_ready_i);
   assign kept_d     = keeps || (kept_q && !(sends_kept && command_ready_i));
@@ -158,8 +225,8 @@ module aim_decode import pimlico_pkg::*; #(
     mac_d = mac_q;
     if (keeps) begin
       mac_d = '{
-        kind: AimMac, bank: '0, row: dispatch_i.row, column: dispatch_i.column, word: {dispatch_i.head, 3'd0},
-        count: 7'(count), first: dispatch_i.first, last: dispatch_i.last, frees: 1'b0
+        kind: AimMac, bank: '0, row: head.row, column: head.column, word: {head.head, 3'd0},
+        count: head.count, first: head.first, last: head.last, frees: 1'b0
       };
     end
   end
@@ -167,7 +234,7 @@ module aim_decode import pimlico_pkg::*; #(
   // What may be sent.
   logic waits, sends_fill, sends_results, sends_close, begins_weigh;
 
-  assign waits         = is_weights && (weighing_i || (dispatch_i.first && (kept_q || !no_results_i)));
+  assign waits         = is_weights && (weighing_i || (head.first && (kept_q || !no_results_i)));
   assign sends_fill    = live && is_fill && fill_ready_i && !waits;
   assign sends_results = live && is_results && room_i && !weighing_i;
   assign sends_close   = live && is_close && !kept_q;
@@ -175,7 +242,7 @@ module aim_decode import pimlico_pkg::*; #(
 
   always_comb begin
     command_o       = mac_q;
-    command_o.frees = flushes || dispatch_i.opens;
+    command_o.frees = flushes || head.opens;
     if (!sends_kept) begin
       command_o        = '0;
       command_o.bank   = write_i.bank;
@@ -184,7 +251,7 @@ module aim_decode import pimlico_pkg::*; #(
       command_o.kind   = AimWrite;
       if (sends_results) command_o = '{kind: AimResults, default: '0};
       if (sends_close) command_o = '{kind: AimClose, default: '0};
-      if (sends_fill) command_o = '{kind: AimFill, count: 7'(count), default: '0};
+      if (sends_fill) command_o = '{kind: AimFill, count: head.count, default: '0};
     end
   end
 
@@ -196,15 +263,18 @@ module aim_decode import pimlico_pkg::*; #(
 
   assign fill_valid_o    = sends_fill && command_ready_i;
   assign fill_kept_o     = is_weights;
-  assign fill_count_o    = 7'(count);
-  assign fill_elements_o = dispatch_i.word == '0 && dispatch_i.tokens[3:0] != '0 ? {1'b0, dispatch_i.tokens[3:0]} : 5'd16;
+  assign fill_count_o    = head.count;
+  assign fill_elements_o = head.elements;
   assign results_o       = sends_results && command_ready_i;
-  assign goes_on_o       = !dispatch_i.first;
+  assign goes_on_o       = !head.first;
   assign weigh_o         = begins_weigh;
-  assign word_o          = dispatch_i.place[17:4];
+  assign word_o          = head.word;
+  assign head_o          = head.head;
+  assign tokens_o        = head.tokens;
 
-  assign dispatch_ready_o = dropped || keeps || begins_weigh ||
+  assign taken            = dropped || keeps || begins_weigh ||
                             ((sends_fill || sends_results || sends_close) && command_ready_i);
+  assign dispatch_ready_o = ready_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -221,7 +291,7 @@ module aim_decode import pimlico_pkg::*; #(
   // Without a reset: kept_q says whether it counts.
   always_ff @(posedge clk_i) mac_q <= mac_d;
 
-  assign kept_o  = kept_q;
+  assign busy_o  = waiting || kept_q;
   assign fault_o = fault_q;
 
   if (CHANNELS == 0 || CHANNELS > 32 || CHANNELS != 1 << $clog2(CHANNELS))

@@ -21,7 +21,7 @@ module aim_hub import pimlico_pkg::*; #(
   input  bank_size_t                                 size_i,
   /// Factor of the scores in binary16.
   input  logic [15:0]                                scale_i,
-  /// The host writes to the dispatcher.
+  /// The host writes to the dispatcher: for an EPU cycle or more, as start_valid_i.
   input  logic                                       load_valid_i,
   /// The host's write: see dispatcher.
   input  load_t                                      load_i,
@@ -47,6 +47,8 @@ module aim_hub import pimlico_pkg::*; #(
   input  logic [CHANNELS-1:0][BANKS-1:0][15:0][15:0] cells_i,
   /// The words read last from the GPR, by memory.
   input  logic [CHANNELS-1:0][15:0][15:0]            gpr_data_i,
+  /// The host's write is accepted, if there is one.
+  output logic                                       load_ready_o,
   /// The command buffer takes the host's data.
   output logic                                       command_write_o,
   /// The Va2Pa table takes the host's data.
@@ -79,6 +81,8 @@ module aim_hub import pimlico_pkg::*; #(
   output logic                                       write_taken_o,
   /// Memories of the GPR that are read.
   output logic [CHANNELS-1:0]                        gpr_read_o,
+  /// The line that is read is one that results are added to.
+  output logic                                       gpr_adds_o,
   /// Line of the GPR that is read; 0 if none is.
   output logic [13:0]                                gpr_read_address_o,
   /// Memories of the GPR that are written.
@@ -136,26 +140,57 @@ module aim_hub import pimlico_pkg::*; #(
   // From the program to commands.
   logic         dispatch_ready, dispatch_valid;
   dispatch_t    dispatch;
-  logic         command_valid, command_ready, fill_valid, fill_kept, fill_ready, results_begin, goes_on, weigh, kept;
+  logic         command_valid, command_ready, fill_valid, fill_kept, fill_ready, results_begin, goes_on, weigh;
   aim_command_t command;
   logic [6:0]   fill_count;
   logic [4:0]   fill_elements;
   logic [13:0]  first_word;
-  logic         results_room, no_results, feeding, feeder_idle, weighing;
+  logic [2:0]   weigh_head;
+  logic [19:0]  weigh_tokens;
+  logic         results_room, no_results, feeding, feeder_idle, weighing, decoding;
+
+  // The dispatcher has the EPU's clock. What it does takes effect in the second cycle of its own.
+  logic     stop_d, stop_q, command_write, table_write, start_ready, fetch_read, table_read, end_valid;
+  run_end_t run_end;
+
+  assign stop_d = fault_o != FaultNone && !starts;
+
+  always_ff @(posedge clk_epu or negedge rst_ni) begin
+    if (!rst_ni) stop_q <= 1'b0;
+    else         stop_q <= stop_d;
+  end
 
   dispatcher u_dispatcher (
-    .stop_i           (fault_o != FaultNone),
+    .clk_i            (clk_epu),
+    .stop_i           (stop_q),
     .dispatch_ready_i (dispatch_ready),
+    .command_write_o  (command_write),
+    .table_write_o    (table_write),
+    .start_ready_o    (start_ready),
+    .fetch_read_o     (fetch_read),
+    .table_read_o     (table_read),
     .dispatch_valid_o (dispatch_valid),
     .dispatch_o       (dispatch),
-    .clk_i, .rst_ni, .load_valid_i, .load_i, .start_valid_i, .start_i, .fetch_data_i, .table_data_i,
-    .command_write_o, .table_write_o, .overflow_o, .start_ready_o, .fetch_read_o, .fetch_address_o,
-    .table_read_o, .table_address_o, .end_valid_o, .end_o, .status_o
+    .end_valid_o      (end_valid),
+    .end_o            (run_end),
+    .rst_ni, .load_valid_i, .load_i, .start_valid_i, .start_i, .fetch_data_i, .table_data_i,
+    .overflow_o, .fetch_address_o, .table_address_o, .status_o
   );
+
+  assign load_ready_o    = second_q;
+  assign command_write_o = second_q && command_write;
+  assign table_write_o   = second_q && table_write;
+  assign start_ready_o   = second_q && start_ready;
+  assign fetch_read_o    = second_q && fetch_read;
+  assign table_read_o    = second_q && table_read;
+  assign end_valid_o     = second_q && end_valid;
+  assign end_o           = second_q ? run_end : '0;
 
   aim_decode #(.CHANNELS(CHANNELS)) u_decode (
     .clk_i,
+    .clk_epu_i        (clk_epu),
     .rst_ni,
+    .second_i         (second_q),
     .size_i           (size_i),
     .start_i          (starts),
     .ended_i          (end_valid_o),
@@ -181,12 +216,14 @@ module aim_hub import pimlico_pkg::*; #(
     .goes_on_o        (goes_on),
     .weigh_o          (weigh),
     .word_o           (first_word),
-    .kept_o           (kept),
+    .head_o           (weigh_head),
+    .tokens_o         (weigh_tokens),
+    .busy_o           (decoding),
     .fault_o          (fault_o)
   );
 
   // Words for the global buffers.
-  logic              operand_taken, gpr_free, feeder_reads, softmax_reads;
+  logic              operand_taken, feeder_reads, feeder_pair, adders_read, softmax_reads;
   logic [5:0]        operands;
   logic [13:0]       feeder_word;
   logic [15:0][15:0] operand;
@@ -194,6 +231,7 @@ module aim_hub import pimlico_pkg::*; #(
   aim_feeder #(.CHANNELS(CHANNELS)) u_feeder (
     .clk_i,
     .rst_ni,
+    .second_i        (second_q),
     .push_i          (fill_valid),
     .kept_i          (fill_kept),
     .word_i          (first_word),
@@ -201,7 +239,7 @@ module aim_hub import pimlico_pkg::*; #(
     .elements_i      (fill_elements),
     .operand_valid_i (operand_valid_i),
     .operand_i       (operand_i),
-    .gpr_free_i      (gpr_free && !softmax_reads),
+    .gpr_free_i      (!adders_read && !softmax_reads),
     .gpr_data_i      (gpr_data_i),
     .operand_taken_i (operand_taken),
     .ready_o         (fill_ready),
@@ -209,6 +247,7 @@ module aim_hub import pimlico_pkg::*; #(
     .idle_o          (feeder_idle),
     .operand_ready_o (operand_ready_o),
     .gpr_read_o      (feeder_reads),
+    .gpr_pair_o      (feeder_pair),
     .gpr_word_o      (feeder_word),
     .words_o         (operands),
     .word_o          (operand)
@@ -260,7 +299,7 @@ module aim_hub import pimlico_pkg::*; #(
   };
 
   // The EPU.
-  logic                            adders_read, adders_write, softmax_writes;
+  logic                            adders_write, softmax_writes;
   logic [13:0]                     adders_read_line, adders_write_line, softmax_read_word, softmax_write_word;
   logic [15:0][15:0]               softmax_data;
   logic [CHANNELS-1:0][15:0][15:0] adders_data;
@@ -278,7 +317,6 @@ module aim_hub import pimlico_pkg::*; #(
     .gpr_data_i       (gpr_data_i),
     .room_o           (results_room),
     .empty_o          (no_results),
-    .gpr_free_o       (gpr_free),
     .gpr_read_o       (adders_read),
     .gpr_read_line_o  (adders_read_line),
     .gpr_write_o      (adders_write),
@@ -294,8 +332,8 @@ module aim_hub import pimlico_pkg::*; #(
     .scale_i          (scale_i),
     .start_i          (weigh),
     .word_i           (first_word),
-    .tokens_i         (dispatch.tokens),
-    .head_i           (dispatch.head),
+    .tokens_i         (weigh_tokens),
+    .head_i           (weigh_head),
     .gpr_data_i       (gpr_data_i),
     .busy_o           (weighing),
     .gpr_read_o       (softmax_reads),
@@ -319,6 +357,7 @@ module aim_hub import pimlico_pkg::*; #(
     gpr_read_address_o = '0;
     if (softmax_reads || feeder_reads) begin
       gpr_read_o         = memory_of(read_word);
+      if (feeder_pair) gpr_read_o |= memory_of(read_word + 14'd1);
       gpr_read_address_o = read_word >> CHANNEL_BITS;
     end
     if (adders_read) begin
@@ -343,7 +382,9 @@ module aim_hub import pimlico_pkg::*; #(
     end
   end
 
-  assign idle_o    = !running_q && !kept && feeder_idle && no_results && !weighing && idle[0];
+  assign gpr_adds_o = adders_read;
+
+  assign idle_o    = !running_q && !decoding && feeder_idle && no_results && !weighing && idle[0];
   assign over_o    = idle_o && ended_q;
   assign settled_o = idle_o && settled[0];
 

@@ -8,7 +8,7 @@
 //! | core | a tCK times the gear | the rank PU: adder, softmax, controller, sequencer, dispatcher |
 //! | bank | tCCD_L | bank PUs, between two reads of all banks |
 //! | AiM, column | tCCD of GDDR6, two tCK | its PUs, buffers, and its controller with a command in each tCK |
-//! | AiM, EPU | two tCCD | its extra processing unit |
+//! | AiM, EPU | two tCCD | its extra processing unit, dispatcher, and the memories of its hub |
 //!
 //! All edges of a slower clock are edges of the faster ones, so that a value crosses from one to the other as
 //! it would within either, if it stands for a period of the slower: see `rtl/rank/pim_rank.md`.
@@ -70,7 +70,7 @@ pub enum Domain {
     Bank,
     /// Of an AiM's columns and commands.
     AimColumn,
-    /// Of an AiM's extra processing unit.
+    /// Of an AiM's extra processing unit, its dispatcher, and the memories of its hub.
     AimEpu,
 }
 

@@ -65,7 +65,7 @@ const AIM: [(&str, Domain); 19] = [
     ("aim_softmax", Domain::AimEpu),
     ("aim_sums", Domain::AimColumn),
     ("counted_fifo", Domain::AimColumn),
-    ("dispatcher", Domain::AimColumn),
+    ("dispatcher", Domain::AimEpu),
     ("pingpong_buffer", Domain::AimColumn),
     ("rank_controller", Domain::AimColumn),
     ("refresh_manager", Domain::AimColumn),
@@ -146,7 +146,8 @@ fn of_design(system: System, parts: &[Part]) -> Result<Vec<Clocked>, NoClock> {
 pub fn of_memories(system: System) -> Domain {
     match system {
         System::L3 => Domain::Core,
-        System::Aim | System::AimSingle => Domain::AimColumn,
+        // The hub reads and writes them in the second cycle of two.
+        System::Aim | System::AimSingle => Domain::AimEpu,
     }
 }
 
@@ -233,7 +234,7 @@ mod tests {
         let of = |unit: &Clocked| (unit.system, unit.spec.module.clone(), unit.domain);
         let expected = [
             (System::L3, "dispatcher".to_owned(), Domain::Core),
-            (System::Aim, "dispatcher".to_owned(), Domain::AimColumn),
+            (System::Aim, "dispatcher".to_owned(), Domain::AimEpu),
             (System::AimSingle, "aim_modes".to_owned(), Domain::AimColumn),
         ];
         assert_eq!(plan.iter().map(of).collect::<Vec<_>>(), expected);

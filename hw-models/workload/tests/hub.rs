@@ -8,9 +8,9 @@ use pimlico_device::aim::{
 };
 use pimlico_device::dispatch::DispatchError;
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{Config, DeviceError, Statistics};
+use pimlico_device::{BusDriver, Config, DeviceError, PinWatch, Statistics};
 use pimlico_dpa::Opcode;
-use pimlico_dpa::types::{PinCommand, Status};
+use pimlico_dpa::types::{PinCommand, Pins, Status};
 use pimlico_host::aim::{AimAttention, AimHost};
 use pimlico_host::driver::Driver;
 use pimlico_host::program::{self, Program, Template};
@@ -20,7 +20,9 @@ use pimlico_ports::{Model, Models, Unit};
 use pimlico_units::module::{AimHub, AimHubIn, AimHubOut};
 use pimlico_workload::aim;
 use pimlico_workload::judge::pins::PinLog;
+use std::cell::Cell;
 use std::ops::RangeInclusive;
+use std::rc::Rc;
 
 fn options(io_buffers: IoBuffers) -> AimOptions {
     let channels = HUB_CHANNELS;
@@ -72,12 +74,13 @@ fn compare(engine: &Statistics, hub: &Statistics, longer: RangeInclusive<i64>, w
     assert!(longer.contains(&more), "{what}: {more} tCK, {engine:?} {hub:?}");
 }
 
-/// By how many tCK a product takes longer on the hub: a start takes 7 cycles, while the engine waits for all that it has to be
-/// idle; with single buffers it begins in the mode of the banks, and the hub in none.
+/// By how many tCK a product or the scores of a head take longer on the hub: its first word is on the pins 17 cycles behind a
+/// start, which waits for an EPU cycle, while the engine waits for all that it has to be idle; with single buffers the
+/// engine begins in the mode of the banks, and the hub in none.
 fn longer(io_buffers: IoBuffers) -> RangeInclusive<i64> {
     match io_buffers {
-        IoBuffers::PingPong => 0..=20,
-        IoBuffers::Single => -10..=-8,
+        IoBuffers::PingPong => 18..=40,
+        IoBuffers::Single => 6..=10,
     }
 }
 
@@ -146,19 +149,24 @@ fn attention(options: AimOptions, room: usize, contexts: &[usize], head_dim: usi
         contexts.iter().map(run).collect::<Result<Vec<_>, _>>().expect("it runs")
     });
     let of_single = options.io_buffers == IoBuffers::Single;
-    // A tile that comes again for every group waits for its command, and for its words from the GPR.
-    let again = if options.mapping.order == Order::OutputStationary { 100 } else { 0 };
+    // A tile that comes again for every group of tokens waits for its command.
+    let again = if options.mapping.order == Order::OutputStationary { 16 } else { 0 };
+    // The MAC and the RD_RESULT of a group take the dispatcher 8 tCK. With one or two columns the channels wait for them,
+    // up to 2 tCK.
+    let short = if head_dim <= 32 { 2 } else { 0 };
     for ((engine, hub), context) in engine.iter().zip(&hub).zip(contexts) {
+        let groups = context.div_ceil(options.pus()) as i64;
+        let scores = longer(options.io_buffers);
+        let scores = *scores.start()..=scores.end() + again + short * groups;
         for (name, engine, hub, longer) in [
-            ("score", &engine.score, &hub.score, longer(options.io_buffers)),
+            ("score", &engine.score, &hub.score, scores),
             // The words of each of the two passes come from the GPR, and a start takes its time.
-            ("softmax", &engine.softmax, &hub.softmax, 34..=66),
-            ("context", &engine.context, &hub.context, if of_single { -4..=2 } else { 2..=30 }),
+            ("softmax", &engine.softmax, &hub.softmax, 50..=80),
+            ("context", &engine.context, &hub.context, if of_single { 18..=24 } else { 24..=52 }),
         ] {
             let what = format!("{name} {head_dim} x {context}, {options:?}");
             assert_eq!(engine.values, hub.values, "{what}");
             if !options.refresh {
-                let longer = *longer.start()..=longer.end() + again;
                 compare(&engine.statistics, &hub.statistics, longer, &what);
             }
         }
@@ -224,6 +232,42 @@ fn bare() -> [(Box<dyn AimDevice>, Driver); 2] {
     let engine = Module::new(config.clone(), units, options);
     let hub = Hub::<AimHub>::new(config, options, Box::new(Models::new(1))).expect("it fits");
     [(Box::new(engine), Driver::new()), (Box::new(hub), Driver::new())]
+}
+
+/// When the first word of a filling was on the pins.
+#[derive(Clone, Default)]
+struct FirstWord(Rc<Cell<Option<u64>>>);
+
+impl PinWatch for FirstWord {
+    fn command(&mut self, at_tck: u64, pins: Pins) {
+        if pins.command == PinCommand::WrShared && self.0.get().is_none() {
+            self.0.set(Some(at_tck));
+        }
+    }
+
+    fn data(&mut self, _from_tck: u64, _until_tck: u64, _driver: BusDriver) {}
+}
+
+#[test]
+fn the_first_word_of_a_program_comes_17_cycles_after_the_start() {
+    let program = Program::new(|program| {
+        program.command(Template::new(Opcode::WrShared).word(1));
+        program.command(Template::new(Opcode::MacScore).word(1).first(&[]).last(&[]).opens(&[]));
+        program.command(Template::new(Opcode::RdResult).place(0).first(&[]));
+        program.command(Template::new(Opcode::CloseAll));
+    });
+    let words = program.words().expect("it is short");
+    let [engine, hub] = bare().map(|(mut device, mut driver)| {
+        let address = driver.program(&mut *device, &words).expect("it has room");
+        driver.rows(&mut *device, 0, 0, &[Some(3)]).expect("it has room");
+        let (first, from_tck) = (FirstWord::default(), device.tck());
+        device.watch(Box::new(first.clone()));
+        let start = AimStart { request: 0, address, operands: &[[0; 16]] };
+        device.run(start).expect("it runs");
+        first.0.get().expect("there is one") - from_tck
+    });
+    // It is in the second slot of a cycle. The hub accepts a start in the second cycle of an EPU cycle.
+    assert_eq!((engine, hub), (2 * 3 + 1, 2 * (1 + 17) + 1));
 }
 
 #[test]

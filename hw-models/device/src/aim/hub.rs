@@ -197,6 +197,14 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
         self.be_patient()
     }
 
+    /// Steps until an EPU cycle begins: what the host loads and starts stands for one.
+    fn begin_epu_cycle(&mut self) -> Result<(), DeviceError> {
+        while !self.tck.is_multiple_of(EPU_TCK) {
+            self.step(&mut [].iter())?;
+        }
+        Ok(())
+    }
+
     /// What is on the pins in the two slots, and what the arrays give for it in the next cycle.
     fn look_at_pins(&mut self) {
         let AimHubOut { pins_o, bus_pins_o, events_o, .. } = self.output;
@@ -285,10 +293,10 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
         });
         let statistics = &mut self.accounts.statistics;
         let (reads, writes) = (output.gpr_read_o.get(), output.gpr_write_o.get());
-        // What reads all memories adds, what writes one weighs.
-        if reads.count_ones() as usize == HUB_CHANNELS {
+        if output.gpr_adds_o {
             statistics.adder_unit_cycles += ADDITION * EPU_TCK;
         }
+        // What writes one memory weighs.
         if writes.count_ones() == 1 {
             statistics.softmax_unit_cycles += SOFTMAX_WORD * EPU_TCK;
         }
@@ -316,9 +324,13 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Hub<M> {
 
 impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Loads for Hub<M> {
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError> {
+        self.begin_epu_cycle()?;
         (self.input.load_valid_i, self.input.load_i) = (true, Load { kind, address, data });
         self.last_event_tck = self.tck;
-        self.step(&mut [].iter())?;
+        while {
+            self.step(&mut [].iter())?;
+            !self.output.load_ready_o
+        } {}
         (self.input.load_valid_i, self.input.load_i) = (false, Load::default());
         Ok(())
     }
@@ -391,6 +403,7 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> AimDevice for Hub<M> {
         let mut operands = operands.iter();
         self.end = RunEnd::default();
         self.last_event_tck = self.tck;
+        self.begin_epu_cycle()?;
         self.input.start_valid_i = true;
         self.input.start_i =
             types::Start { request: U::new(request.into()), address: U::new(address.into()) };

@@ -3,8 +3,8 @@
 //!
 //! Commands are those that the dispatcher makes of a program, and have the meaning that they have for the hub. What they
 //! take on the channels and in the EPU is counted; the time of the dispatcher is not, nor that of loads: all commands of a
-//! run are known when it starts. So the queues never wait for commands or operands, and a product is 16 tCK ahead of the
-//! hub's (`rtl/module/aim_hub.md`). A phase begins when the one before it is done, and a CLOSE_ALL ends when no REF is owed.
+//! run are known when it starts. So the queues never wait for commands or operands, and a product is 34 to 36 tCK ahead of
+//! the hub's (`rtl/module/aim_hub.md`). A phase begins when the one before it is done, and a CLOSE_ALL ends when no REF is owed.
 
 use super::device::{AimDevice, AimStart};
 use super::layout::Write;

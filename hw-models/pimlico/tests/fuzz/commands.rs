@@ -216,6 +216,11 @@ static READS: LazyLock<Vec<Reads>> = LazyLock::new(|| {
         },
         Reads { output: Some("p.bin"), ..reads("dpa assemble p.txt p.bin", "p.txt", program) },
         reads("dpa disassemble p.bin", "p.bin", words),
+        reads(
+            "run aim gemv --rows 40 --cols 100 --channels 2 --program a.txt",
+            "a.txt",
+            corpus::AIM_PROGRAM.into(),
+        ),
         reads("device check d.toml", "d.toml", device("ddr4-3200")),
         reads("device check d.toml", "d.toml", device("gddr6-aim")),
         reads("spd show image", "image", image.as_bytes().to_vec()),

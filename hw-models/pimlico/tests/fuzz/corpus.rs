@@ -16,6 +16,17 @@ close_all
 end
 ";
 
+/// The program of a matrix of 40 x 100 on two channels of an AiM.
+pub const AIM_PROGRAM: &str = "\
+wr_shared word=7
+loop 2 {
+    mac_score column=0+7@1 word=7 first last opens@1
+    rd_result place=0+32@1 first
+}
+close_all
+end
+";
+
 /// A finding of the past.
 pub struct Past {
     /// The number that testers gave it, and what it was.

@@ -43,6 +43,7 @@ enum Action {
     Nothing,
     /// It writes columns: those that are left.
     Write(u64),
+    /// It loads, and starts a request.
     Loads(VecDeque<Load>, u64),
     Start(u64),
     Run,
@@ -68,6 +69,8 @@ struct Host {
     on_pins: VecDeque<(usize, u8)>,
     write: AimWrite,
     is_idle: bool,
+    /// Loads and starts may be offered: an EPU cycle begins, or one is offered.
+    offers: bool,
     rest: u64,
     fault: u64,
 }
@@ -97,13 +100,14 @@ impl Host {
             operand: [0; 16],
             operand_there: false,
             operands: 0,
-            memories: Memories::new(),
+            memories: Memories::new(Random(random.next())),
             arrays: std::array::from_fn(|_| Arrays::new(random.next(), faw_banks)),
             read: None,
             accepted: VecDeque::new(),
             on_pins: VecDeque::new(),
             write: AimWrite::default(),
             is_idle: true,
+            offers: true,
             rest: 0,
             fault: 0,
             random,
@@ -147,17 +151,15 @@ impl Host {
             Action::Write(_) => {
                 (input.write_valid_i, input.write_i) = (true, self.write);
             }
-            Action::Loads(loads, request) => match loads.pop_front() {
-                Some(load) => (input.load_valid_i, input.load_i) = (true, load),
+            Action::Loads(loads, request) => match loads.front() {
+                Some(load) => (input.load_valid_i, input.load_i) = (self.offers, *load),
                 None => self.action = Action::Start(*request),
             },
             _ => {}
         }
-        if let Action::Start(request) = self.action
-            && !input.load_valid_i
-        {
+        if let Action::Start(request) = self.action {
             // Behind a fault there is but a reset.
-            input.start_valid_i = self.is_idle && self.fault == 0;
+            input.start_valid_i = self.offers && self.is_idle && self.fault == 0;
             input.start_i = Start { request: U::new(request), address: U::new(0) };
         }
         if !self.operand_there && self.operands > 0 && self.random.one_in(self.arrivals) {
@@ -201,13 +203,22 @@ impl Host {
             self.operand_there = false;
             self.operands -= 1;
         }
-        if input.start_valid_i && output.start_ready_o {
+        // What is offered stands until it is accepted, and for an EPU cycle.
+        self.offers = output.load_ready_o || input.load_valid_i || input.start_valid_i;
+        if input.load_valid_i
+            && output.load_ready_o
+            && let Action::Loads(loads, _) = &mut self.action
+        {
+            loads.pop_front();
+        }
+        let starts = input.start_valid_i && output.start_ready_o;
+        if starts {
             self.action = Action::Run;
         }
         if matches!(self.action, Action::Run) && output.over_o && !input.start_valid_i {
             self.action = Action::Nothing;
         }
-        self.is_idle = output.idle_o && !input.write_valid_i && !input.start_valid_i;
+        self.is_idle = output.idle_o && !input.write_valid_i && !starts;
         self.fault += u64::from(output.fault_o as u8 != 0);
         let pins = output.pins_o;
         if output.write_taken_o

@@ -86,8 +86,13 @@ pub(super) struct Judge {
     writes: VecDeque<(Write, usize)>,
     /// What words of the GPR have been, since which command.
     gpr: HashMap<u32, Vec<(usize, Word)>>,
+    /// Lines of the GPR that were read, and to which results are added.
+    added: VecDeque<u64>,
     /// Scaled scores of the softmax under way.
     scaled: Vec<u32>,
+    /// Accesses that began in the last cycle: to the command buffer, the Va2Pa table, and memories of the GPR that are
+    /// read and written.
+    begun: [u64; 4],
     /// The fault that the run comes to.
     fault: u32,
     has_failed: bool,
@@ -147,7 +152,9 @@ impl Judge {
             results: VecDeque::new(),
             writes: VecDeque::new(),
             gpr: HashMap::new(),
+            added: VecDeque::new(),
             scaled: Vec::new(),
+            begun: [0; 4],
             fault: 0,
             has_failed: false,
             progress: 0,
@@ -185,6 +192,7 @@ impl Judge {
             return self.equal("fault_o", code, self.fault, "fault of the run");
         }
         self.state(output)?;
+        self.accesses(output)?;
         self.channels(input, output)?;
         self.gpr(input, output)?;
         if input.operand_valid_i && output.operand_ready_o {
@@ -234,7 +242,7 @@ impl Judge {
             };
             self.accept(&command);
         }
-        if input.load_valid_i {
+        if input.load_valid_i && output.load_ready_o {
             self.load(&input.load_i);
         }
         if input.start_valid_i && output.start_ready_o {
@@ -409,11 +417,36 @@ impl Judge {
         }
     }
 
+    // --------------------------------------------------------------------------------- memories
+
+    /// An access to a memory takes two cycles: none begins in the second of them.
+    fn accesses(&mut self, output: &AimHubOut) -> Verdict {
+        let of_dispatcher = [
+            output.fetch_read_o || output.command_write_o,
+            output.table_read_o || output.table_write_o,
+        ];
+        let [reads, writes] = [output.gpr_read_o.get(), output.gpr_write_o.get()];
+        let [buffer, table] = of_dispatcher.map(u64::from);
+        let now = [buffer, table, reads, writes];
+        let before = std::mem::replace(&mut self.begun, now);
+        for (port, (now, before)) in ["fetch_read_o", "table_read_o", "gpr_read_o", "gpr_write_o"]
+            .into_iter()
+            .zip(now.into_iter().zip(before))
+        {
+            self.equal(port, now & before, 0u64, "an access to a memory that has begun another")?;
+        }
+        Ok(())
+    }
+
     // -------------------------------------------------------------------------------------- GPR
 
     fn gpr(&mut self, input: &AimHubIn, output: &AimHubOut) -> Verdict {
         if output.gpr_read_o.get() == 0 {
             self.equal("gpr_read_address_o", output.gpr_read_address_o.get(), 0u64, "no read")?;
+        }
+        if output.gpr_adds_o {
+            self.equal("gpr_read_o", output.gpr_read_o.get(), (1u64 << CHANNELS) - 1, "a line")?;
+            self.added.push_back(output.gpr_read_address_o.get());
         }
         let memories = output.gpr_write_o.get();
         let line = output.gpr_write_address_o.get();
@@ -438,6 +471,10 @@ impl Judge {
         };
         self.equal("gpr_write_o", memories, mask as u64, &what)?;
         self.equal("gpr_write_address_o", line, at, &what)?;
+        if let Write::Results { goes_on: true, .. } = write {
+            let added = self.added.pop_front();
+            self.equal("gpr_adds_o", added == Some(at.into()), true, &what)?;
+        }
         let expected = self.expected(&write, number, input, &data)?;
         for (channel, (got, expected)) in data.iter().zip(&expected).enumerate() {
             self.same("gpr_write_data_o", got, expected, &format!("channel {channel}, {what}"))?;
@@ -528,9 +565,9 @@ impl Judge {
     // ------------------------------------------------------------------------------------ state
 
     fn state(&mut self, output: &AimHubOut) -> Verdict {
-        let left = self.sources.len() + self.writes.len() + self.results.len();
+        let left = self.sources.len() + self.writes.len() + self.results.len() + self.added.len();
         if output.idle_o && self.fault == 0 {
-            self.equal("idle_o", left as u64, 0u64, "words, results and writes are left")?;
+            self.equal("idle_o", left as u64, 0u64, "words, results, reads and writes are left")?;
             let done = self.channels.iter().all(Channel::is_done);
             self.equal("idle_o", true, done, "commands are left")?;
         }

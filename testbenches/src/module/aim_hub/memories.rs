@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//! The memories of a hub: command buffer, Va2Pa table, GPR. Each is read a cycle after it is asked.
+//! The memories of a hub: command buffer, Va2Pa table, GPR. An access takes two cycles: in the cycle behind a request the
+//! data are not there yet.
 
 use super::CHANNELS;
 use crate::channel::arrays::{elements, moderate_word};
@@ -24,10 +25,15 @@ pub(super) struct Memories {
     window: [u64; 2],
     entry: u16,
     words: [Word; CHANNELS],
+    /// Read in the last cycle: command buffer, Va2Pa table, and each memory of the GPR.
+    fetches: bool,
+    looks_up: bool,
+    reads: [bool; CHANNELS],
+    random: Random,
 }
 
 impl Memories {
-    pub fn new() -> Self {
+    pub fn new(random: Random) -> Self {
         Self {
             commands: vec![0; COMMANDS],
             table: vec![NO_ROW; ENTRIES],
@@ -35,17 +41,36 @@ impl Memories {
             window: [0; 2],
             entry: 0,
             words: Default::default(),
+            fetches: false,
+            looks_up: false,
+            reads: [false; CHANNELS],
+            random,
         }
     }
 
-    pub fn drive(&self, input: &mut AimHubIn) {
+    pub fn drive(&mut self, input: &mut AimHubIn) {
+        let mut on_its_way = || self.random.next();
         input.fetch_data_i = self.window;
         input.table_data_i = self.entry;
         input.gpr_data_i = self.words;
+        if self.fetches {
+            input.fetch_data_i = [on_its_way(), on_its_way()];
+        }
+        if self.looks_up {
+            input.table_data_i = on_its_way() as u16;
+        }
+        for (data, reads) in input.gpr_data_i.iter_mut().zip(self.reads) {
+            if reads {
+                *data = [on_its_way() as u16; 16];
+            }
+        }
     }
 
     /// Reads, then writes.
     pub fn see(&mut self, input: &AimHubIn, output: &AimHubOut) {
+        self.fetches = output.fetch_read_o;
+        self.looks_up = output.table_read_o;
+        self.reads = std::array::from_fn(|memory| output.gpr_read_o.get() >> memory & 1 != 0);
         if output.fetch_read_o {
             let from = output.fetch_address_o.get() as usize;
             self.window =

@@ -17,7 +17,7 @@ const FAULTS: [Fault; 6] = [
 /// Declares the bins.
 pub(super) fn plan(bins: &mut Bins) {
     bins.declare("fault", FAULTS.map(|fault| format!("{fault:?}")));
-    bins.declare("read of the GPR", ["memory 0", "memory 1", "a line"]);
+    bins.declare("read of the GPR", ["memory 0", "memory 1", "two words", "a line to add to"]);
     bins.declare("write to the GPR", ["memory 0", "memory 1", "a line"]);
     bins.declare("read and write in a cycle", ["yes"]);
     bins.declare("word of the host", ["accepted", "held up"]);
@@ -35,10 +35,11 @@ pub(super) fn cover(inputs: &[AimHubIn], outputs: &[AimHubOut], bins: &mut Bins)
             bins.hit("fault", fault);
         }
         let (read, write) = (output.gpr_read_o.get(), output.gpr_write_o.get());
-        for (point, memories) in [("read of the GPR", read), ("write to the GPR", write)] {
-            if memories > 0 {
-                bins.hit(point, memories as usize - 1);
-            }
+        if read > 0 {
+            bins.hit("read of the GPR", read as usize - usize::from(!output.gpr_adds_o));
+        }
+        if write > 0 {
+            bins.hit("write to the GPR", write as usize - 1);
         }
         if read > 0 && write > 0 {
             bins.hit("read and write in a cycle", 0);

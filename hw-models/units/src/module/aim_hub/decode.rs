@@ -5,6 +5,7 @@ use super::feeder::Filling;
 use super::softmax::Job;
 use super::{CHANNELS, ELEMENTS, GPR};
 use crate::channel::AimChannel;
+use crate::prim::Fifo;
 use pimlico_dpa::Opcode;
 use pimlico_dpa::types::{AimCommand, AimKind, BankSize, Dispatch, Fault};
 use pimlico_ports::U;
@@ -24,7 +25,6 @@ pub(super) struct Place {
 /// What the units around the decoder allow in a cycle.
 #[derive(Clone, Copy)]
 pub(super) struct Around {
-    pub size: BankSize,
     /// The queue of fillings has room.
     pub filling_room: bool,
     /// A filling of the GPR is in it.
@@ -40,9 +40,9 @@ pub(super) struct Around {
 /// What a cycle's command comes to.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Decoded {
-    /// The dispatcher's command is taken, or dropped.
-    pub taken: bool,
-    pub fault: Fault,
+    /// The oldest command is taken, or dropped.
+    taken: bool,
+    fault: Fault,
     pub command: Option<AimCommand>,
     /// A command is offered to the channels, whether they have room or not.
     pub offers: bool,
@@ -53,26 +53,40 @@ pub(super) struct Decoded {
     mac: Option<AimCommand>,
 }
 
-/// The MAC that is kept back, and the run's fault.
-#[derive(Clone, Default)]
+/// Commands between the dispatcher's clock and that of the channels.
+const QUEUE: usize = 2;
+
+/// The queue of commands with their faults, the MAC that is kept back, and the run's fault.
+#[derive(Clone)]
 pub(super) struct Decode {
+    queue: Fifo<(Dispatch, Fault), QUEUE>,
+    /// The dispatcher's command enters the queue at the end of this EPU cycle.
+    pub is_ready: bool,
     mac: Option<AimCommand>,
     pub fault: Fault,
 }
 
 impl Decode {
-    pub fn keeps(&self) -> bool {
+    pub fn new() -> Self {
+        Self { queue: Fifo::new(), is_ready: true, mac: None, fault: Fault::None }
+    }
+
+    /// Whether a command is in the queue, or a MAC is kept back.
+    pub fn is_busy(&self) -> bool {
+        !self.queue.is_empty() || self.keeps()
+    }
+
+    fn keeps(&self) -> bool {
         self.mac.is_some()
     }
 
-    /// What becomes of the dispatcher's command, if there is one.
+    /// What becomes of the oldest command, if there is one.
     pub fn decode<const PINGPONG: bool>(
         &self,
-        dispatch: Option<Dispatch>,
         channel: &AimChannel<PINGPONG>,
         around: &Around,
     ) -> Decoded {
-        let decoded = self.offer(dispatch, around);
+        let decoded = self.offer(self.queue.oldest().copied(), around);
         match decoded.command {
             Some(command) if channel.has_room_for(command.kind) => {
                 Decoded { offers: true, ..decoded }
@@ -88,14 +102,12 @@ impl Decode {
     }
 
     /// What the channels are offered, as if they had room, and what comes with it.
-    fn offer(&self, dispatch: Option<Dispatch>, around: &Around) -> Decoded {
+    fn offer(&self, oldest: Option<(Dispatch, Fault)>, around: &Around) -> Decoded {
         let still = Decoded { mac: self.mac, ..Decoded::default() };
-        let dispatch = dispatch.filter(|_| self.fault == Fault::None);
-        let fault = dispatch.map_or(Fault::None, |it| fault(&it, &around.size));
+        let Some((it, fault)) = oldest else { return self.flush(around.over) };
         if self.fault != Fault::None || fault != Fault::None {
             return Decoded { taken: true, fault, ..self.flush(around.over) };
         }
-        let Some(it) = dispatch else { return self.flush(around.over) };
         let for_gpr = it.kind == Opcode::WrWeights;
         let flushes = match it.kind {
             Opcode::Weigh | Opcode::CloseAll => true,
@@ -175,6 +187,7 @@ impl Decode {
 
     /// The end of a cycle, in which a start may be accepted.
     pub fn clock(&mut self, decoded: &Decoded, starts: bool) {
+        self.queue.clock(decoded.taken, None);
         self.mac = decoded.mac;
         if self.fault == Fault::None {
             self.fault = decoded.fault;
@@ -182,6 +195,13 @@ impl Decode {
         if starts {
             self.fault = Fault::None;
         }
+    }
+
+    /// The end of an EPU cycle, behind that of its second cycle, with what the dispatcher has.
+    pub fn clock_epu(&mut self, dispatch: Option<Dispatch>, size: &BankSize) {
+        let enters = dispatch.filter(|_| self.is_ready).map(|it| (it, fault(&it, size)));
+        self.queue.clock(false, enters);
+        self.is_ready = !self.queue.is_full();
     }
 }
 

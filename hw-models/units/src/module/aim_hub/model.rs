@@ -3,24 +3,24 @@
 
 use super::adders::Adders;
 use super::decode::{Around, Decode, Decoded};
-use super::feeder::Feeder;
+use super::feeder::{Feeder, Reads};
 use super::softmax::Softmax;
 use super::{AimHubIn, AimHubOut, AimHubProbe, CHANNELS, Word};
 use crate::channel::{AimChannel, AimChannelIn, AimChannelOut};
 use crate::module::{Dispatcher, DispatcherIn, DispatcherOut};
-use pimlico_dpa::types::{AimCommand, AimKind, Fault};
+use pimlico_dpa::types::{AimCommand, AimKind, Fault, RunEnd};
 use pimlico_ports::{Model, U, Unit};
 use std::array::from_fn;
-
-/// Cycles in which the EPU has the read port of the GPR behind that of its read.
-const PORT_CYCLES: u32 = 2;
 
 /// The cycle model of a hub of two channels, with two sides in their buffers or one.
 ///
 #[doc = contract!("module/aim_hub")]
 #[derive(Clone)]
 pub struct AimHub<const PINGPONG: bool = true> {
+    /// It has the EPU's clock.
     dispatcher: Dispatcher,
+    /// It is told to stop.
+    stops: bool,
     decode: Decode,
     /// A program has ended since the last start.
     ended: bool,
@@ -30,8 +30,6 @@ pub struct AimHub<const PINGPONG: bool = true> {
     softmax: Softmax,
     /// The second cycle of an EPU cycle.
     second: bool,
-    /// Cycles in which the EPU still has the read port of the GPR.
-    port: u32,
 }
 
 impl<const PINGPONG: bool> Unit for AimHub<PINGPONG> {
@@ -52,6 +50,8 @@ impl<const PINGPONG: bool> Unit for AimHub<PINGPONG> {
 #[derive(Clone, Copy, Default)]
 struct Access {
     reads: Option<(u64, u16)>,
+    /// What is read is what results are added to.
+    adds: bool,
     writes: Option<(u64, u16, [Word; CHANNELS])>,
 }
 
@@ -61,23 +61,23 @@ impl<const PINGPONG: bool> Model for AimHub<PINGPONG> {
     fn new() -> Self {
         Self {
             dispatcher: Dispatcher::new(),
-            decode: Decode::default(),
+            stops: false,
+            decode: Decode::new(),
             ended: false,
             channels: from_fn(|_| AimChannel::new()),
             feeder: Feeder::new(),
             adders: Adders::new(),
             softmax: Softmax::new(),
             second: false,
-            port: 0,
         }
     }
 
     fn reset(&mut self) {
         self.dispatcher.reset();
         self.channels.iter_mut().for_each(AimChannel::reset);
-        (self.decode, self.ended) = (Decode::default(), false);
+        (self.stops, self.decode, self.ended) = (false, Decode::new(), false);
         (self.feeder, self.adders, self.softmax) = (Feeder::new(), Adders::new(), Softmax::new());
-        (self.second, self.port) = (false, 0);
+        self.second = false;
     }
 
     fn probe(&self) -> Self::Probe {
@@ -85,31 +85,36 @@ impl<const PINGPONG: bool> Model for AimHub<PINGPONG> {
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let asked = self.dispatcher.settle(&self.dispatcher_in(input, false));
-        let decoded = self.decode(input, &asked);
+        let to_dispatcher = self.dispatcher_in(input);
+        // Its inputs are the cycle's, and registers: it can have its edge at once.
+        let asked = match self.second {
+            true => self.dispatcher.step(&to_dispatcher),
+            false => self.dispatcher.settle(&to_dispatcher),
+        };
+        let decoded = self.decode(&asked);
         let access = if self.second { self.access() } else { Access::default() };
-        let has_port = access.reads.is_some() || self.port > 0;
-        let asked = self.dispatcher.settle(&self.dispatcher_in(input, decoded.taken));
-        let output = self.output(&asked, &decoded, &access, has_port);
+        let fed = self.feeder.reads().filter(|_| self.second && access.reads.is_none());
+        let output = self.output(&asked, &decoded, &access, fed);
 
         let command = decoded.command.or_else(|| self.write(input));
         let channels = self.step_channels(input, command);
-        self.dispatcher.step(&self.dispatcher_in(input, decoded.taken));
         self.step_epu(input, &decoded, &channels);
         self.feeder.clock(
             input.operand_valid_i.then_some(input.operand_i),
             &input.gpr_data_i,
-            has_port,
+            self.second.then_some(fed),
             channels[0].operand_taken_o,
             decoded.filling,
         );
-        self.port = match access.reads {
-            Some(_) => PORT_CYCLES,
-            None => self.port.saturating_sub(1),
-        };
-        let starts = input.start_valid_i && asked.start_ready_o;
+        let starts = input.start_valid_i && output.start_ready_o;
+        let faulty = self.decode.fault != Fault::None;
         self.decode.clock(&decoded, starts);
-        self.ended = asked.end_valid_o || self.ended && !starts;
+        if self.second {
+            let dispatch = asked.dispatch_valid_o.then_some(asked.dispatch_o);
+            self.decode.clock_epu(dispatch, &input.size_i);
+            self.stops = faulty && !starts;
+        }
+        self.ended = output.end_valid_o || self.ended && !starts;
         self.second = !self.second;
         with_channels(output, &channels)
     }
@@ -134,22 +139,21 @@ fn with_channels(output: AimHubOut, channels: &[AimChannelOut; CHANNELS]) -> Aim
 }
 
 impl<const PINGPONG: bool> AimHub<PINGPONG> {
-    fn dispatcher_in(&self, input: &AimHubIn, dispatch_ready_i: bool) -> DispatcherIn {
+    fn dispatcher_in(&self, input: &AimHubIn) -> DispatcherIn {
         DispatcherIn {
             load_valid_i: input.load_valid_i,
             load_i: input.load_i,
             start_valid_i: input.start_valid_i,
             start_i: input.start_i,
-            stop_i: self.decode.fault != Fault::None,
+            stop_i: self.stops,
             fetch_data_i: input.fetch_data_i,
             table_data_i: input.table_data_i,
-            dispatch_ready_i,
+            dispatch_ready_i: self.decode.is_ready,
         }
     }
 
-    fn decode(&self, input: &AimHubIn, asked: &DispatcherOut) -> Decoded {
+    fn decode(&self, asked: &DispatcherOut) -> Decoded {
         let around = Around {
-            size: input.size_i,
             filling_room: self.feeder.has_room(),
             feeds_gpr: self.feeder.feeds_gpr(),
             none_pending: self.adders.none_pending(),
@@ -157,8 +161,7 @@ impl<const PINGPONG: bool> AimHub<PINGPONG> {
             softmax_busy: self.softmax.busy,
             over: asked.start_ready_o,
         };
-        let dispatch = asked.dispatch_valid_o.then_some(asked.dispatch_o);
-        self.decode.decode(dispatch, &self.channels[0], &around)
+        self.decode.decode(&self.channels[0], &around)
     }
 
     /// The command of a WR of the host.
@@ -177,6 +180,7 @@ impl<const PINGPONG: bool> AimHub<PINGPONG> {
     fn access(&self) -> Access {
         let (adders, softmax) = (self.adders.access(), self.softmax.access());
         Access {
+            adds: adders.reads.is_some(),
             reads: adders
                 .reads
                 .map(|line| (ALL, line))
@@ -231,32 +235,36 @@ impl<const PINGPONG: bool> AimHub<PINGPONG> {
         asked: &DispatcherOut,
         decoded: &Decoded,
         access: &Access,
-        has_port: bool,
+        fed: Option<Reads>,
     ) -> AimHubOut {
-        let fed = self.feeder.reads(has_port).map(|(memory, line)| (1 << memory, line));
+        let second = self.second;
+        let fed =
+            fed.map(|Reads { memory, line, pair }| ((1 | u64::from(pair) << 1) << memory, line));
         let (reads, read_line) = access.reads.or(fed).unwrap_or_default();
         let (writes, write_line, data) = access.writes.unwrap_or_default();
         let idle_o = asked.start_ready_o
-            && !self.decode.keeps()
+            && !self.decode.is_busy()
             && self.feeder.is_idle()
             && self.adders.none_pending()
             && !self.softmax.busy;
         AimHubOut {
-            command_write_o: asked.command_write_o,
-            table_write_o: asked.table_write_o,
+            load_ready_o: second,
+            command_write_o: second && asked.command_write_o,
+            table_write_o: second && asked.table_write_o,
             overflow_o: asked.overflow_o,
-            start_ready_o: asked.start_ready_o,
-            fetch_read_o: asked.fetch_read_o,
+            start_ready_o: second && asked.start_ready_o,
+            fetch_read_o: second && asked.fetch_read_o,
             fetch_address_o: asked.fetch_address_o,
-            table_read_o: asked.table_read_o,
+            table_read_o: second && asked.table_read_o,
             table_address_o: asked.table_address_o,
-            end_valid_o: asked.end_valid_o,
-            end_o: asked.end_o,
+            end_valid_o: second && asked.end_valid_o,
+            end_o: if second { asked.end_o } else { RunEnd::default() },
             status_o: asked.status_o,
             fault_o: self.decode.fault,
             operand_ready_o: self.feeder.is_ready(),
             write_ready_o: !decoded.offers && self.channels[0].has_room_for(AimKind::Write),
             gpr_read_o: U::new(reads),
+            gpr_adds_o: access.adds,
             gpr_read_address_o: U::new(read_line.into()),
             gpr_write_o: U::new(writes),
             gpr_write_address_o: U::new(write_line.into()),

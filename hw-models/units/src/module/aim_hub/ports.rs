@@ -20,7 +20,7 @@ ports! {
             size_i: BankSize,
             /// Factor of the scores in binary16.
             scale_i: u16,
-            /// The host writes to the dispatcher.
+            /// The host writes to the dispatcher: for an EPU cycle or more, as start_valid_i.
             load_valid_i: bool,
             /// The host's write: see dispatcher.
             load_i: Load,
@@ -48,6 +48,8 @@ ports! {
             gpr_data_i: [[u16; 16]; 2],
         }
         outputs AimHubOut {
+            /// The host's write is accepted, if there is one.
+            load_ready_o: bool,
             /// The command buffer takes the host's data.
             command_write_o: bool,
             /// The Va2Pa table takes the host's data.
@@ -80,6 +82,8 @@ ports! {
             write_taken_o: bool,
             /// Memories of the GPR that are read.
             gpr_read_o: U<2>,
+            /// The line that is read is one that results are added to.
+            gpr_adds_o: bool,
             /// Line of the GPR that is read; 0 if none is.
             gpr_read_address_o: U<14>,
             /// Memories of the GPR that are written.
