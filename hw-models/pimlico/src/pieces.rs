@@ -25,7 +25,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 /// Work that is made of independent pieces.
-pub trait Work: Sync {
+pub trait Pieces: Sync {
     /// What a piece is of, beside the inputs of all.
     type Piece: Serialize + Sync;
     /// What a piece gives.
@@ -92,7 +92,7 @@ impl PiecesArguments {
 
     /// The outcomes of all pieces of the work, in their order, by so many threads or from the folder; none where the
     /// command has written the pieces or run one of them, and no report is to be made.
-    pub fn outcomes<W: Work>(
+    pub fn outcomes<W: Pieces>(
         &self,
         work: &W,
         threads: usize,
@@ -113,7 +113,7 @@ impl PiecesArguments {
 }
 
 /// Runs all pieces on threads of this machine.
-fn run_all<W: Work>(work: &W, threads: usize) -> Result<Vec<W::Outcome>, Failure> {
+fn run_all<W: Pieces>(work: &W, threads: usize) -> Result<Vec<W::Outcome>, Failure> {
     let weight = |piece: &W::Piece| work.weight(piece);
     let bar = output::progress(work.pieces().iter().map(weight).sum(), W::UNIT);
     let progress = |done, _| bar.set_position(done);
@@ -123,7 +123,7 @@ fn run_all<W: Work>(work: &W, threads: usize) -> Result<Vec<W::Outcome>, Failure
 }
 
 /// Runs one piece, unless its outcome is there.
-fn run_one<W: Work>(work: &W, digest: &str, folder: &Folder) -> Result<(), Failure> {
+fn run_one<W: Pieces>(work: &W, digest: &str, folder: &Folder) -> Result<(), Failure> {
     let found = work.pieces().iter().zip(digests(work)?).find(|(_, other)| other == digest);
     let Some((piece, _)) = found else {
         let message = format!(
@@ -142,7 +142,7 @@ fn run_one<W: Work>(work: &W, digest: &str, folder: &Folder) -> Result<(), Failu
 }
 
 /// Writes a line for each piece whose outcome is not in the folder.
-fn write<W: Work>(
+fn write<W: Pieces>(
     work: &W,
     file: Output,
     gather: Option<&Folder>,
@@ -169,7 +169,7 @@ fn write<W: Work>(
 }
 
 /// The outcomes in the folder, if all are there.
-fn gathered<W: Work>(work: &W, folder: &Folder) -> Result<Vec<W::Outcome>, Failure> {
+fn gathered<W: Pieces>(work: &W, folder: &Folder) -> Result<Vec<W::Outcome>, Failure> {
     let digests = digests(work)?;
     let found = digests.iter().map(|digest| folder.find(digest));
     let found = found.collect::<Result<Vec<Option<W::Outcome>>, _>>()?;
@@ -206,7 +206,7 @@ fn ranges(numbers: &[usize]) -> String {
 }
 
 /// The digests of all pieces.
-fn digests<W: Work>(work: &W) -> Result<Vec<String>, Failure> {
+fn digests<W: Pieces>(work: &W) -> Result<Vec<String>, Failure> {
     let program = program()?;
     let json = |value: &dyn erased_serde::Serialize| {
         serde_json::to_vec(value).expect("inputs are plain data")

@@ -282,8 +282,18 @@ impl AimLayout {
         self.row_of_tile(last) + self.rows_of_tile(last)
     }
 
-    /// Rows that hold an element: of a matrix that grows, those that it has come to.
-    pub fn rows_in_use(&self) -> impl Iterator<Item = usize> + use<> {
+    /// How many rows hold an element: of a matrix that grows, those that it has come to.
+    pub fn rows_in_use(&self) -> usize {
+        let groups = self.groups();
+        let of_tile = |tile| match self.groups_per_row(tile) {
+            0 => groups * self.tile_words(tile).div_ceil(self.page),
+            per_row => groups.div_ceil(per_row),
+        };
+        (0..self.tiles()).map(of_tile).sum()
+    }
+
+    /// These rows.
+    pub fn used_rows(&self) -> impl Iterator<Item = usize> + use<> {
         let layout = *self;
         let of_tile = move |tile| {
             let (each, parts) = match layout.groups_per_row(tile) {
@@ -527,6 +537,28 @@ mod tests {
         // Keys of 128 elements, each in a row of its own.
         let layout = of(&config, &whole, 128, 1);
         assert_eq!((layout.place(0, 2, 7), layout.end_row()), ((2, 7), 3));
+    }
+
+    #[test]
+    fn rows_in_use_are_those_that_are_written() {
+        let mut short_rows = Config::gddr6_aim();
+        short_rows.organisation.page_bytes = 1024;
+        for (tile_words, config) in
+            [(64, &short_rows), (64, &Config::gddr6_aim()), (2, &short_rows)]
+        {
+            let mapping = AimMapping { tile_words, ..AimMapping::default() };
+            let options = AimOptions { channels: 1, mapping, ..AimOptions::default() };
+            let room = AimLayout::new(config, &options, 100, 2500, 3).expect("it fits");
+            for (rows, columns) in [(1, 1), (17, 520), (40, 1030), (100, 2500)] {
+                let layout = room.part(rows, columns);
+                let of_group = |group| layout.writes(group, |_, _| 1).map(|write| write.row);
+                let written: HashSet<_> = (0..layout.groups()).flat_map(of_group).collect();
+                let used: Vec<_> = layout.used_rows().collect();
+                assert_eq!(used.len(), layout.rows_in_use());
+                assert_eq!(used.into_iter().collect::<HashSet<_>>(), written);
+                assert_eq!(written.len(), layout.rows_in_use(), "each is named once");
+            }
+        }
     }
 
     #[test]

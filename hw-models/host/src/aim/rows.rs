@@ -61,7 +61,7 @@ impl RowMap {
 
     /// Virtual rows in use that have no row of the banks.
     fn missing(&self, layout: &AimLayout) -> Vec<usize> {
-        layout.rows_in_use().filter(|&row| self.of(row).is_none()).collect()
+        layout.used_rows().filter(|&row| self.of(row).is_none()).collect()
     }
 
     /// Gives rows of the banks to virtual rows, for which there are enough.

@@ -5,7 +5,7 @@ use super::CosimArguments;
 use super::duts::Dut;
 use crate::failure::Failure;
 use crate::output::{self, Page, grouped};
-use crate::pieces::Work;
+use crate::pieces::Pieces;
 use crate::schema::Kind;
 use crate::sweep::cores;
 use pimlico_testbenches::build;
@@ -84,7 +84,7 @@ impl<'a, I> Proofs<'a, I> {
     }
 }
 
-impl<I: Serialize + Sync> Work for Proofs<'_, I> {
+impl<I: Serialize + Sync> Pieces for Proofs<'_, I> {
     type Piece = Part;
     type Outcome = ExhaustiveOutcome;
 

@@ -489,12 +489,15 @@ mod tests {
         let expected = [
             ("Va2Pa table", 0.625),
             ("command buffer", 0.625),
-            ("Va2Pa table", 1.0),
-            ("command buffer", 1.0),
-            ("GPR", 1.0),
+            ("Va2Pa table", 2.0),
+            ("command buffer", 2.0),
+            ("GPR", 2.0),
         ];
         let expected = expected.map(|(name, ns)| (name.to_owned(), ns));
         assert_eq!(report.memories.iter().map(of).collect::<Vec<_>>(), expected);
+        assert_eq!(report.misses, [""; 0]);
+        let slow = Node { fo4_ps: 50.0, ..NODE };
+        report.add_outside(&[Design::AIM], slow);
         assert!(report.misses.contains(&"GPR behind aim_hub of AiM".to_owned()));
     }
 

@@ -6,7 +6,7 @@ use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::model_name;
 use crate::output::{self, FormatArguments, Page};
-use crate::pieces::{PiecesArguments, Work};
+use crate::pieces::{Pieces, PiecesArguments};
 use crate::schema::Kind;
 use clap::{Args, ValueEnum};
 use pimlico_device::aim::AimOptions;
@@ -84,7 +84,7 @@ pub fn run(arguments: &BatchArguments) -> Result<(), Failure> {
     let work = Batches::new(arguments)?;
     let outcomes = arguments.pieces.outcomes(&work, arguments.threads.count())?;
     let Some(outcomes) = outcomes else { return Ok(()) };
-    let point = |(case, (streams, module)): (&Case, <Batches<'_> as Work>::Outcome)| {
+    let point = |(case, (streams, module)): (&Case, <Batches<'_> as Pieces>::Outcome)| {
         let Case { task, memory_gib, ranks, max_context } = *case;
         Point { task: task.name, memory_gib, ranks, max_context, streams, module }
     };
@@ -192,7 +192,7 @@ impl<'a> Batches<'a> {
     }
 }
 
-impl Work for Batches<'_> {
+impl Pieces for Batches<'_> {
     type Piece = Case;
     /// Of the layout in streams, and of that on a module of AiM channels.
     type Outcome = (BatchComparison, Option<BatchComparison>);

@@ -5,7 +5,7 @@ use super::Threads;
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::output::{self, FormatArguments, Page, grouped};
-use crate::pieces::{PiecesArguments, Work};
+use crate::pieces::{Pieces, PiecesArguments};
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::{Config, DeviceSpec, Options, SystemKind};
@@ -65,7 +65,7 @@ struct Heads {
     cases: Vec<NumericsCase>,
 }
 
-impl Work for Heads {
+impl Pieces for Heads {
     type Piece = NumericsCase;
     type Outcome = NumericsFigures;
 

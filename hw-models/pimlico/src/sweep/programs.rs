@@ -6,7 +6,7 @@ use crate::device::DeviceFlag;
 use crate::failure::Failure;
 use crate::models::{find_model, model_name};
 use crate::output::{self, FormatArguments, Page, grouped};
-use crate::pieces::{PiecesArguments, Work};
+use crate::pieces::{Pieces, PiecesArguments};
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_device::{Config, DeviceSpec, SystemKind};
@@ -53,7 +53,7 @@ struct Contexts<'a> {
     contexts: &'a [usize],
 }
 
-impl Work for Contexts<'_> {
+impl Pieces for Contexts<'_> {
     type Piece = usize;
     type Outcome = AttentionCost;
 

@@ -43,10 +43,6 @@ fn wrong_input_is_refused_in_one_line() {
             "--mdq shared: it goes with several ranks on a DIMM",
         ),
         (
-            "run l3 decode --threads 2",
-            "it goes with `pimlico run` l3 attention, l3 gemv, l3 fc, l3 layer",
-        ),
-        (
             "run l3 attention --threads 2",
             "--threads: with `run l3 attention`, it goes with several ranks",
         ),

@@ -93,7 +93,7 @@ impl Rows {
             }
             Self::Heads { heads, head } => {
                 let AimHead { k, v } = head.part(tokens as usize);
-                heads * (k.rows_in_use().count() + v.rows_in_use().count()) as u64
+                heads * (k.rows_in_use() + v.rows_in_use()) as u64
             }
         }
     }
