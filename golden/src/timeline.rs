@@ -201,6 +201,25 @@ impl TimelineChecker {
     /// All tasks of a part of the schedule have been told, in any order of time: those of the next part are numbered from
     /// 0 on again, and have resources of their own.
     pub fn close(&mut self) {
+        self.overlaps();
+        self.on_resource.iter_mut().for_each(Vec::clear);
+        self.ends.clear();
+    }
+
+    /// The same, but that the next part is of the same time and resources: its tasks must not begin before the last of a
+    /// resource ends.
+    pub fn go_on(&mut self) {
+        self.overlaps();
+        for tasks in &mut self.on_resource {
+            let last = tasks.pop();
+            tasks.clear();
+            tasks.extend(last);
+        }
+        self.ends.clear();
+    }
+
+    /// Sorts the tasks of each resource, and finds those that overlap.
+    fn overlaps(&mut self) {
         let mut all = std::mem::take(&mut self.on_resource);
         for (resource, tasks) in all.iter_mut().enumerate() {
             tasks.sort_unstable();
@@ -211,10 +230,8 @@ impl TimelineChecker {
                     self.fault(TimelineFault::Overlap { resource, start, end });
                 }
             }
-            tasks.clear();
         }
         self.on_resource = all;
-        self.ends.clear();
     }
 
     /// A memory with room for so much. Returns its number.
@@ -379,6 +396,20 @@ mod tests {
             checker.task(task(0b010, 0, 6, &[]));
         };
         assert_eq!(first(overlap), Some(TimelineFault::Overlap { resource: 1, start: 5, end: 6 }));
+    }
+
+    #[test]
+    fn parts_of_one_time_do_not_overlap_either() {
+        let parts = |start| {
+            first(move |checker| {
+                checker.task(task(0b01, 0, 4, &[]));
+                checker.task(task(0b01, 4, 10, &[]));
+                checker.go_on();
+                checker.task(task(0b01, start, 12, &[]));
+            })
+        };
+        assert_eq!(parts(10), None);
+        assert_eq!(parts(9), Some(TimelineFault::Overlap { resource: 0, start: 9, end: 10 }));
     }
 
     #[test]

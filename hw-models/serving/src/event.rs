@@ -163,11 +163,7 @@ impl<'a> Run<'a> {
     fn happen(&mut self, now: u64, happens: Happens, task: u32) {
         let of = &self.graph.tasks[task as usize];
         match happens {
-            Happens::Ready => {
-                let entry = (of.class, now, task);
-                let at = self.ready.partition_point(|other| *other < entry);
-                self.ready.insert(at, entry);
-            }
+            Happens::Ready => self.is_ready(now, task),
             Happens::End => {
                 self.busy &= !of.uses;
                 let ready = now + of.delay_ps;
@@ -178,11 +174,23 @@ impl<'a> Run<'a> {
                     self.ready_ps[of] = self.ready_ps[of].max(ready);
                     self.waits_for[of] -= 1;
                     if self.waits_for[of] == 0 {
-                        self.events.push(Reverse((self.ready_ps[of], Happens::Ready, waiting)));
+                        match self.ready_ps[of] {
+                            at if at > now => {
+                                self.events.push(Reverse((at, Happens::Ready, waiting)))
+                            }
+                            // All ends of this time are known before anything starts.
+                            _ => self.is_ready(now, waiting),
+                        }
                     }
                 }
             }
         }
+    }
+
+    fn is_ready(&mut self, now: u64, task: u32) {
+        let entry = (self.graph.tasks[task as usize].class, now, task);
+        let at = self.ready.partition_point(|other| *other < entry);
+        self.ready.insert(at, entry);
     }
 
     /// Starts what can start.

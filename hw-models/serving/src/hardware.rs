@@ -77,6 +77,20 @@ pub struct Decoding {
     pub context: u64,
     /// Its first rankset.
     pub class: u32,
+    /// Iterations that are taken together, in each of which it has a token more; `context` is in the middle of them.
+    pub span: u64,
+}
+
+impl Decoding {
+    /// A request in an iteration by itself.
+    pub fn new(context: u64, class: u32) -> Self {
+        Self { context, class, span: 1 }
+    }
+
+    /// The same in so many iterations from this one on.
+    pub fn spanning(self, span: u64) -> Self {
+        Self { context: self.context + span / 2, span, ..self }
+    }
 }
 
 /// A part of a prompt.
@@ -279,7 +293,9 @@ impl Replica {
         let mut of_sets = vec![(0u64, 0u64); self.sets as usize];
         for request in decoding {
             let of = &mut of_sets[request.class as usize];
-            *of = (of.0 + 1, of.1 + ranks.head.ps(request.context));
+            let Decoding { context, span, .. } = *request;
+            let head_ps = ranks.head.mean_ps(context - span / 2, span);
+            *of = (of.0 + 1, of.1 + head_ps);
         }
         let (q, kv) = (self.llm.q_elements(), self.llm.kv_elements());
         let part = |(set, (requests, head_ps)): (usize, (u64, u64))| {

@@ -167,7 +167,8 @@ impl Iteration {
     pub fn run(&self, checker: &mut TimelineChecker) -> Lasted {
         let Shape { layers, detail, .. } = self.shape;
         let turn = if self.shape.rotates { self.shape.sets } else { 1 };
-        for turns in [4, 8] {
+        // Most are alike behind five turns.
+        for turns in [5, 6, 8] {
             let few = turns * turn + layers % turn;
             if detail == Detail::Full || few >= layers {
                 break;

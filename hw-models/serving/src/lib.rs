@@ -14,10 +14,12 @@
 //! | [`studies`] | tables of runs, and their figures beside those of the papers |
 //! | [`report`] | what is told of a run |
 //! | [`simulate`] | serving a trace with L3's system or a baseline |
+//! | [`lol`] | LoL-PIM's modules over nodes |
 //! | [`schedule`] | which requests an iteration has |
 //! | [`hardware`] | L3's system, and what a replica has of it |
 //! | [`policy`] | how requests are served |
 //! | [`memory`] | where K and V of requests go |
+//! | [`outcome`] | what became of a run |
 //! | [`metrics`] | what became of requests |
 //! | [`iteration`] | an iteration on a GPU and what computes attention, as a graph of tasks |
 //! | [`event`] | tasks on serial resources |
@@ -42,8 +44,10 @@ pub mod gpu;
 pub mod hardware;
 pub mod iteration;
 pub mod llm;
+pub mod lol;
 pub mod memory;
 pub mod metrics;
+pub mod outcome;
 pub mod policy;
 pub mod report;
 pub mod schedule;

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     fn decoding(contexts: &[u64]) -> Vec<(usize, Decoding)> {
-        let request = |(live, &context)| (live, Decoding { context, class: 0 });
+        let request = |(live, &context)| (live, Decoding::new(context, 0));
         contexts.iter().enumerate().map(request).collect()
     }
 

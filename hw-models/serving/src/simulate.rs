@@ -16,6 +16,7 @@ use crate::iteration::{Detail, Iteration, Lasted, Shape};
 use crate::llm::Llm;
 use crate::memory::KvMemory;
 use crate::metrics::Served;
+use crate::outcome::{Run, Sample};
 use crate::policy::{Admission, Placement, Policy};
 use crate::schedule::{self, Half, Prompt};
 use crate::trace::{Trace, synthetic};
@@ -57,69 +58,6 @@ pub struct Setup<'a> {
     pub window: std::ops::Range<u64>,
     /// Requests, by their number, that are not served.
     pub without: &'a [u32],
-}
-
-/// What became of a run.
-#[derive(Clone, Debug, Default)]
-pub struct Run {
-    /// What became of the requests that were served, by their number.
-    pub served: Vec<(u32, Served)>,
-    /// Requests that fit no replica.
-    pub oom: Vec<u32>,
-    /// When all was done.
-    pub makespan_ps: u64,
-    /// Tokens that were made.
-    pub output_tokens: u64,
-    /// Iterations of all replicas.
-    pub iterations: u64,
-    /// Tokens of prompts that were computed, again after a restart.
-    pub prompt_tokens: u64,
-    /// Prompts that were cut.
-    pub chunked: u64,
-    /// Requests that were sent back.
-    pub preempted: u64,
-    /// Time between tokens, and how many tokens had it.
-    pub between: Vec<(u64, u64)>,
-    /// For each resource how long it was busy, of all replicas.
-    pub busy_ps: Vec<u64>,
-    /// Time in iterations, of all replicas.
-    pub iteration_ps: u64,
-    /// Decoding requests and time, and the most of a replica at once.
-    pub batch: BatchSums,
-    /// Energy in pJ, where all of it is known.
-    pub energy_pj: Option<u128>,
-    /// Bytes or rows of K and V that there are, that are used at the most, and used, in the sum over time.
-    pub memory: (u64, u64, u128),
-    /// Iterations that were kept: when they began, and their tasks.
-    pub kept: Vec<(u64, Iteration)>,
-    /// Over the run: when, decoding requests, use of memory, tokens made so far.
-    pub samples: Vec<Sample>,
-}
-
-/// Decoding requests over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct BatchSums {
-    /// Requests times iterations.
-    pub requests: u128,
-    /// Tokens of their contexts times iterations.
-    pub tokens: u128,
-    /// Iterations that decode.
-    pub iterations: u64,
-    /// The most requests of all replicas together.
-    pub most: u64,
-}
-
-/// The state of all replicas at a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sample {
-    /// When.
-    pub at_ps: u64,
-    /// Live requests.
-    pub live: u64,
-    /// Used memory.
-    pub used: u64,
-    /// Tokens made so far.
-    pub tokens: u64,
 }
 
 /// A request that has room in a replica.
@@ -414,7 +352,7 @@ impl<'a> Simulation<'a> {
         }
         // The contexts in the middle of the stretch.
         let middle = halves.clone().map(|mut half| {
-            half.decoding.iter_mut().for_each(|(_, of)| of.context += count / 2);
+            half.decoding.iter_mut().for_each(|(_, of)| *of = of.spanning(count));
             half
         });
         let iteration = self.workers[number].iteration(&middle, self.setup);
@@ -493,7 +431,7 @@ impl<'a> Simulation<'a> {
         let requests = decoding().count() as u128;
         if requests > 0 {
             let tokens: u128 = decoding().map(|(_, of)| u128::from(of.context)).sum();
-            run.batch.iterations += count;
+            run.batch.weight += count;
             run.batch.requests += u128::from(count) * requests;
             run.batch.tokens += u128::from(count) * tokens;
         }
@@ -543,9 +481,9 @@ impl Worker {
         let (mut on_gpu, mut on_cpu) = (Half::default(), Half::default());
         for (live, of) in self.live.iter().enumerate() {
             let half = if of.class == 0 { &mut on_gpu } else { &mut on_cpu };
-            half.decoding.push((live, Decoding { context: of.held, class: of.class as u32 }));
+            half.decoding.push((live, Decoding::new(of.held, of.class as u32)));
         }
-        on_cpu.decoding.push((self.live.len(), Decoding { context: tokens, class: 1 }));
+        on_cpu.decoding.push((self.live.len(), Decoding::new(tokens, 1)));
         let requests = [&on_gpu, &on_cpu].map(|half| half.decoding.len() as u128);
         let [gpu, cpu] = [&on_gpu, &on_cpu].map(|half| half.on(&self.replica));
         let stream = cpu.parts.iter().map(|part| part.compute_ps).sum::<u64>();
@@ -563,9 +501,9 @@ impl Worker {
     /// The next iteration's requests.
     fn compose(&self, setup: &Setup<'_>) -> [Half; 2] {
         let live = || self.live.iter().enumerate();
-        let decoding = live().filter(|(_, of)| of.left == 0).map(|(number, of)| {
-            (number, Decoding { context: of.context + 1, class: of.class as u32 })
-        });
+        let decoding = live()
+            .filter(|(_, of)| of.left == 0)
+            .map(|(number, of)| (number, Decoding::new(of.context + 1, of.class as u32)));
         let prompts = live().filter(|(_, of)| of.left > 0).map(|(number, of)| Prompt {
             live: number,
             left: of.left,

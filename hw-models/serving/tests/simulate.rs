@@ -10,8 +10,9 @@ use pimlico_serving::gpu::{Gpu, GpuGroup, GpuModel};
 use pimlico_serving::hardware::{Decoding, Hardware, Replica};
 use pimlico_serving::iteration::{Detail, FIRST_SET, Iteration, Shape, SubBatch, Work};
 use pimlico_serving::llm::Llm;
+use pimlico_serving::outcome::Run;
 use pimlico_serving::policy::{Admission, Placement, Policy};
-use pimlico_serving::simulate::{Run, Setup, simulate};
+use pimlico_serving::simulate::{Setup, simulate};
 use pimlico_serving::trace::{Request, Trace, synthetic};
 
 fn llm(name: &str) -> Llm {
@@ -181,7 +182,7 @@ fn attention_of_even_ranksets_is_that_of_the_devices_own_layer() {
     };
     // Attention of a layer, and how long each rankset is busy in an iteration.
     let of = |classes: [u32; 4]| {
-        let decoding = classes.map(|class| Decoding { context: 16_384, class });
+        let decoding = classes.map(|class| Decoding::new(16_384, class));
         let half = replica.sub_batch(&decoding, &[]);
         let attention = half.parts.iter().map(|part| part.compute_ps).max().expect("it decodes");
         let shape = Shape {

@@ -3,8 +3,9 @@
 //! V and results, and counters over the run.
 
 use pimlico_serving::iteration::{Label, Work};
-use pimlico_serving::report::resource_name;
-use pimlico_serving::simulate::{Run, Setup};
+use pimlico_serving::outcome::Run;
+use pimlico_serving::report::l3::resource_name;
+use pimlico_serving::simulate::Setup;
 use serde_json::{Value, json};
 
 /// Microseconds, in which Chrome traces are.

@@ -7,8 +7,10 @@ use crate::failure::Failure;
 use crate::files::Output;
 use crate::output::drawing::{self, Anchor, Area, Drawn, GREY, LIGHT_GREY};
 use pimlico_serving::iteration::Work;
-use pimlico_serving::report::{ServeReport, resource_name};
-use pimlico_serving::simulate::{Run, Setup};
+use pimlico_serving::outcome::Run;
+use pimlico_serving::report::ServeReport;
+use pimlico_serving::report::l3::resource_name;
+use pimlico_serving::simulate::Setup;
 use plotters::prelude::*;
 
 const WIDTH: i32 = 1200;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A row for each request.
 
-use pimlico_serving::simulate::Run;
+use pimlico_serving::outcome::Run;
 use std::fmt::Write as _;
 
 /// The rows, in the order of the requests.

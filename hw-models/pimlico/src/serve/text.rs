@@ -3,29 +3,20 @@
 
 use crate::output::{self, Page, decimal, grouped};
 use pimlico_serving::metrics::Percentiles;
-use pimlico_serving::report::{ResourceReport, ServeReport};
+use pimlico_serving::report::{Machine, ResourceReport, ServeReport, StageReport};
 
 /// The report.
 pub fn page(report: &ServeReport) -> Page {
-    let ServeReport { policy, model, trace, parallel, hardware, .. } = report;
+    let ServeReport { policy, model, trace, .. } = report;
     let moments = &trace.moments;
-    let sets = hardware.dimms * hardware.ranks;
     let mut page = Page::from(format!(
-        "{model} by {policy}: {} requests of {}, {:.0} tokens in and {:.0} out on average, seed {}\n\
-         {} x {}, TP {}, DP {}; {} channels of {sets} ranks of {} GiB; admission {}, constants {}\n\n",
+        "{model} by {policy}: {} requests of {}, {:.0} tokens in and {:.0} out on average, seed {}\n{}\n\n",
         grouped(moments.requests as u64),
         trace.name,
         moments.input_mean,
         moments.output_mean,
         report.seed,
-        hardware.gpus,
-        hardware.gpu,
-        parallel.tp,
-        parallel.dp,
-        hardware.channels,
-        hardware.rank_bytes >> 30,
-        report.admission,
-        hardware.gpu_model,
+        machine(report),
     ));
     let header = [
         "tokens/s",
@@ -69,6 +60,9 @@ pub fn page(report: &ServeReport) -> Page {
     };
     let header = ["part of a replica", "busy", "idle in an iteration", "no iteration"];
     page += output::table(&header, report.resources.iter().map(share));
+    if let Some(of) = report.stages {
+        page += stages(of);
+    }
     page += format!(
         "{} iterations, {} tokens of prompts, {} chunks cut, {} requests sent back, {} out of memory\n",
         grouped(report.iterations),
@@ -86,4 +80,46 @@ pub fn page(report: &ServeReport) -> Page {
         page += format!("note: {note}\n");
     }
     page
+}
+
+/// The machine, in a line.
+fn machine(report: &ServeReport) -> String {
+    let ServeReport { parallel, admission, .. } = report;
+    match &report.hardware {
+        Machine::L3(hardware) => format!(
+            "{} x {}, TP {}, DP {}; {} channels of {} ranks of {} GiB; admission {admission}, constants {}",
+            hardware.gpus,
+            hardware.gpu,
+            parallel.tp,
+            parallel.dp,
+            hardware.channels,
+            hardware.dimms * hardware.ranks,
+            hardware.rank_bytes >> 30,
+            hardware.gpu_model,
+        ),
+        Machine::Lol(hardware) => format!(
+            "{} nodes of {} modules of {} GiB, TP {}, PP {}; {}, admission {admission} up to {} tokens, I/O buffers {}, {} lanes \
+             of softmax, {} GPUs",
+            hardware.nodes,
+            hardware.node_modules,
+            hardware.module_bytes >> 30,
+            parallel.tp,
+            parallel.pp,
+            hardware.partition,
+            grouped(hardware.max_context),
+            hardware.io_buffers,
+            hardware.epu_lanes,
+            hardware.gpus,
+        ),
+    }
+}
+
+/// What the time of stages goes to.
+fn stages(stages: StageReport) -> Page {
+    let StageReport { matrices, products, softmax, links, tables, bubbles } = stages;
+    let shares = [matrices, products, softmax, links, tables, bubbles];
+    let header = ["matrices", "products", "softmax", "links", "host's writes", "bubbles"];
+    let row = shares.map(|share| decimal(100.0 * share, 2)).to_vec();
+    Page::from("\nTime of the stages in % while requests are live\n\n")
+        + output::table(&header, [row])
 }

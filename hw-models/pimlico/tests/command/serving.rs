@@ -39,6 +39,42 @@ fn every_policy_serves_and_those_that_there_are_not_are_named() {
 }
 
 #[test]
+fn modules_serve_and_their_document_is_the_same_on_any_threads() {
+    let line = "serve --system lol-pim --trace musique --requests 40 --json";
+    let first = json(&format!("{line} --threads 1"));
+    let mut second = json(&format!("{line} --threads 2"));
+    assert_eq!((number(&first, "violations"), number(&first, "output_tokens")), (0.0, 1280.0));
+    assert_eq!((number(&first, "parallel.tp"), number(&first, "parallel.pp")), (8.0, 4.0));
+    let shares = first["stages"].as_object().expect("shares of time");
+    let all: f64 = shares.values().filter_map(serde_json::Value::as_f64).sum();
+    assert!((all - 1.0).abs() < 1e-9, "{all}");
+    second["wall_s"] = first["wall_s"].clone();
+    assert_eq!(first, second);
+    for policy in ["pim-hfa", "gpu-lol-pim"] {
+        let report = json(&format!("{line} --policy {policy}"));
+        assert_eq!((&report["policy"], &report["violations"]), (&policy.into(), &0.into()));
+    }
+}
+
+#[test]
+fn what_modules_cannot_do_is_refused() {
+    let of = |flags: &str| refused(&format!("serve --system lol-pim --trace musique {flags}"));
+    assert!(of("--model qwen1.5-72b --nodes 2").contains(
+        "the weights of qwen1.5-72b take 144576000000 bytes; 16 modules have 137438953472"
+    ));
+    assert!(of("--policy l3").contains("lol-pim has lol-pim, pim-hfa, gpu-lol-pim"));
+    assert!(of("--dimms 2").contains("--dimms: it does nothing with --system lol-pim"));
+    assert!(of("--plot a.svg").contains("--plot: it does nothing with --system lol-pim"));
+    assert!(of("--admission reserve").contains("lol-pim has lazy and static"));
+    assert!(of("--tp 8 --pp 2").contains("--tp 8 --pp 2: there are 32 modules"));
+    assert!(of("--epu-lanes 3").contains("--epu-lanes 3: expected a power of two"));
+    assert!(of("--max-context 1000").contains("for requests of up to 1000 tokens"));
+    let l3 = refused("serve --trace longbench --requests 1 --nodes 2");
+    assert!(l3.contains("--nodes: it does nothing with --system l3"), "{l3}");
+    assert!(refused("serve --admission static").contains("l3 has reserve and lazy"));
+}
+
+#[test]
 fn flags_that_do_nothing_are_refused() {
     let of = |flags: &str| refused(&format!("serve --trace longbench --requests 2 {flags}"));
     assert!(of("--policy gpu-only --placement same").contains("--placement: it does nothing"));
@@ -120,6 +156,11 @@ fn studies_stand_beside_the_papers() {
     let overlap = json("sweep serving --study l3-overlap --json");
     let figures = overlap["figures"].as_array().expect("a list");
     assert!(figures.iter().all(|figure| figure["holds"] == true), "{figures:?}");
+    let parallel = json("sweep serving --study lol-parallel --requests 60 --json");
+    assert_eq!(
+        (number(&parallel, "violations"), &parallel["tables"][0]["rows"][7][1]),
+        (0.0, &"32, 1".into())
+    );
     let latency = json("sweep latency --json");
     assert!(number(&latency, "latency_ns.slope") > 2.0);
     assert!(stdout(&pimlico("sweep latency --as llmservingsim")).starts_with("{\"slope_ns\": "));

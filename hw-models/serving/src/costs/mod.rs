@@ -2,9 +2,10 @@
 //! What a device's work costs, by tokens of the context.
 //!
 //! The cycle models of [`pimlico_workload`] run a head once for each context that becomes a *knot* of a [`CostTable`].
-//! Knots are at whole chunks of [`STEP`] tokens, and between them the cost is a line. Knots are every chunk up
-//! to [`DENSE`] tokens and then a quarter further each; where the context in the middle of two is off the line by more than
-//! [`TOLERANCE_PPM`], it becomes a knot, and so on in both halves. So the steps of rows and refreshes are in the table.
+//! Knots are at whole chunks of [`STEP`] tokens, between them the cost of whole chunks is a line, and a context takes as long as
+//! its whole chunks. Knots are every chunk up to [`DENSE`] tokens and then a quarter further each; where the context in the
+//! middle of two is off the line by more than [`TOLERANCE_PPM`], it becomes a knot, and so on in both halves. So the steps of
+//! rows and refreshes are in the table, but for those that a middle does not show.
 //!
 //! * [`rank`]: a head of L3's rank, and adding a token to it.
 //! * [`module`]: heads and matrices on a module of AiM channels.
@@ -68,17 +69,24 @@ impl CostTable {
         &self.knots
     }
 
-    /// Duration for a context of so many tokens; 0 for none.
+    /// Duration for a context of so many tokens, which takes as long as its whole chunks; 0 for none.
     pub fn ps(&self, tokens: u64) -> u64 {
-        if tokens == 0 {
-            return 0;
+        match self.by_chunk.get(tokens.div_ceil(STEP) as usize) {
+            _ if tokens == 0 => 0,
+            Some(&ps) => ps,
+            None => self.between(tokens.next_multiple_of(STEP), |knot| knot.ps),
         }
-        let (chunk, behind) = ((tokens / STEP) as usize, tokens % STEP);
-        match (self.by_chunk.get(chunk), self.by_chunk.get(chunk + 1)) {
-            (Some(&ps), _) if behind == 0 => ps,
-            (Some(&from), Some(&to)) => from + (to.saturating_sub(from)) * behind / STEP,
-            _ => self.between(tokens, |knot| knot.ps),
+    }
+
+    /// The mean of the durations of so many contexts, each a token longer than the one before.
+    pub fn mean_ps(&self, first: u64, count: u64) -> u64 {
+        let (mut sum, mut at, end) = (0, first, first + count);
+        while at < end {
+            let next = (at.next_multiple_of(STEP) + 1).min(end);
+            sum += self.ps(at) * (next - at);
+            at = next;
         }
+        sum / count.max(1)
     }
 
     /// Energy for a context of so many tokens in pJ.
@@ -118,7 +126,8 @@ pub fn first_contexts(most: u64) -> Vec<u64> {
     contexts
 }
 
-/// Measures what a table needs, in rounds: `measure` returns a knot for each context that it is given.
+/// Measures what a table needs, in rounds: `measure` returns a knot for each context that it is given. Two knots are enough
+/// where the cost in their middle is on their line.
 pub fn refine<E>(
     most: u64,
     mut measure: impl FnMut(&[u64]) -> Result<Vec<Knot>, E>,
@@ -128,9 +137,9 @@ pub fn refine<E>(
     let mut open: Vec<(u64, u64)> = contexts.windows(2).map(|pair| (pair[0], pair[1])).collect();
     loop {
         knots.extend(measure(&contexts)?.into_iter().map(|knot| (knot.tokens, knot)));
-        let middles = open.iter().filter_map(|&(from, to)| Some((from, to, middle(from, to)?)));
         let (mut next, mut later) = (Vec::new(), Vec::new());
-        for (from, to, at) in middles {
+        for (from, to) in open {
+            let Some(at) = middle(from, to) else { continue };
             match knots.get(&at) {
                 None => {
                     later.push(at);
@@ -162,9 +171,9 @@ mod tests {
     use super::*;
     use std::convert::Infallible;
 
-    /// A cost with a step of 560 every 12 480, as refreshes make.
+    /// A cost of whole chunks with a step of 560 every 12 480, as refreshes make.
     fn stepped(tokens: u64) -> u64 {
-        let steady = 1000 + 4400 * tokens / 1000;
+        let steady = 1000 + 4400 * tokens.next_multiple_of(STEP) / 1000;
         steady + steady / 11_920 * 560
     }
 
@@ -189,6 +198,9 @@ mod tests {
         assert_eq!(table.ps(16_384), stepped(16_384));
         assert_eq!(table.ps(0), 0);
         assert_eq!(table.energy_pj(100), 200);
+        // The mean of a part of a chunk and a part of the next.
+        let mean = (5 * stepped(528) + 3 * stepped(529)) / 8;
+        assert_eq!((table.mean_ps(524, 8), table.mean_ps(524, 0)), (mean, 0));
         // Beyond the last knot its line goes on.
         assert!(table.ps(2 * MOST) > table.ps(MOST));
     }

@@ -6,8 +6,9 @@
 //! ([`ModuleCosts::refreshed`]).
 //!
 //! The extra processing unit (EPU) takes softmax of one query while the channels take score and context of others (LoL-PIM
-//! section 4.3). The device does that with its head pipeline; here a head takes the longer of the two, and the study of costs
-//! compares.
+//! section 4.3). The device does that with its head pipeline (`run aim attention --head-pipeline on`): each query but one takes
+//! the longer of products and softmax, and one takes both ([`ModuleCosts::queries`]). The device's unit has 2 to 16 lanes; one
+//! lane is counted as twice the time of two, and more than 16 as units of 16 that take queries in turn.
 
 use super::memo::Memo;
 use super::rank::{OneHead, tck};
@@ -38,6 +39,8 @@ pub struct ModuleCosts {
     pub softmax: CostTable,
     /// Adding K and V of a token to a head.
     pub append_ps: u64,
+    /// Lanes of the softmax unit.
+    lanes: u64,
     /// tCK from a REF to the next, and those that it takes.
     refresh: (u64, u64),
 }
@@ -49,24 +52,28 @@ pub struct ModuleSetup {
     pub channels: usize,
     /// I/O buffers with two sides or one.
     pub io_buffers: IoBuffers,
-    /// Lanes of the softmax unit.
+    /// Lanes of the softmax unit, a power of two.
     pub lanes: usize,
 }
 
+/// Lanes that the device's softmax unit may have.
+const DEVICE_LANES: (usize, usize) = (2, 16);
+
 impl ModuleSetup {
+    /// Lanes of the unit that is run.
+    fn device_lanes(&self) -> usize {
+        self.lanes.clamp(DEVICE_LANES.0, DEVICE_LANES.1)
+    }
+
     fn options(&self, spec: &DeviceSpec) -> AimOptions {
-        let Self { channels, io_buffers, lanes } = *self;
-        AimOptions {
-            channels,
-            io_buffers,
-            softmax_lanes: lanes,
-            refresh: false,
-            ..spec.aim_options()
-        }
+        let Self { channels, io_buffers, .. } = *self;
+        let softmax_lanes = self.device_lanes();
+        AimOptions { channels, io_buffers, softmax_lanes, refresh: false, ..spec.aim_options() }
     }
 
     fn name(&self) -> String {
-        let Self { channels, io_buffers, lanes } = self;
+        let Self { channels, io_buffers, .. } = self;
+        let lanes = self.device_lanes();
         format!("module channels={channels} io={} lanes={lanes}", io_buffers.name())
     }
 
@@ -178,27 +185,46 @@ impl ModuleCosts {
             })?;
         let append_ps = append.knots().iter().map(|knot| knot.ps).max().unwrap_or(0);
         let refresh = (config.timing.refi_tck, config.timing.rfc_tck);
-        Ok(Self { products, softmax, append_ps, refresh })
+        Ok(Self { products, softmax, append_ps, lanes: setup.lanes as u64, refresh })
     }
 
-    /// Costs of known tables; `refresh` is tREFI and tRFC.
+    /// Costs of known tables, of a unit of 16 lanes; `refresh` is tREFI and tRFC.
     pub fn of_tables(
         products: CostTable,
         softmax: CostTable,
         append_ps: u64,
         refresh: (u64, u64),
     ) -> Self {
-        Self { products, softmax, append_ps, refresh }
+        Self { products, softmax, append_ps, lanes: DEVICE_LANES.1 as u64, refresh }
+    }
+
+    /// Products of a query, with the REFs of a long run.
+    pub fn products_ps(&self, tokens: u64) -> u64 {
+        self.refreshed(self.products.ps(tokens))
+    }
+
+    /// Softmax of a query.
+    pub fn softmax_ps(&self, tokens: u64) -> u64 {
+        self.softmax.ps(tokens) * (DEVICE_LANES.0 as u64).div_ceil(self.lanes)
+    }
+
+    /// Softmax of a query among many, which units of 16 lanes take in turn.
+    pub fn softmax_among_many_ps(&self, tokens: u64) -> u64 {
+        self.softmax_ps(tokens) / self.lanes.div_ceil(DEVICE_LANES.1 as u64)
+    }
+
+    /// Queries of heads of one length, one behind the other in the head pipeline: the time of their products, and what
+    /// softmax adds to it.
+    pub fn queries(&self, queries: u64, tokens: u64) -> (u64, u64) {
+        let products = self.products_ps(tokens);
+        let longer = products.max(self.softmax_among_many_ps(tokens));
+        let all = (queries - 1) * longer + products + self.softmax_ps(tokens);
+        (queries * products, all - queries * products)
     }
 
     /// A duration with the REFs that a long run has in it.
     pub fn refreshed(&self, ps: u64) -> u64 {
         refreshed(ps, self.refresh)
-    }
-
-    /// A query of a head among many: the longer of the channels' work and the unit's. Refreshes are in it.
-    pub fn head_ps(&self, tokens: u64) -> u64 {
-        self.refreshed(self.products.ps(tokens)).max(self.softmax.ps(tokens))
     }
 
     /// The exact cost of a context, as the device's model has it: products, softmax.
@@ -272,6 +298,25 @@ fn slots(report: &Report, without: &[&str]) -> ByCause {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn table(each: u64) -> CostTable {
+        let knot = |tokens: u64| Knot { tokens, ps: each * tokens, energy_pj: 0 };
+        CostTable::new([16, 32_768].map(knot).to_vec())
+    }
+
+    #[test]
+    fn softmax_hides_behind_products_but_for_one_query() {
+        let of = |lanes: u64, softmax: u64| ModuleCosts {
+            lanes,
+            ..ModuleCosts::of_tables(table(100), table(softmax), 0, (3333, 0))
+        };
+        assert_eq!(of(16, 60).queries(4, 1000), (400_000, 60_000));
+        assert_eq!(of(16, 150).queries(4, 1000), (400_000, 3 * 50_000 + 150_000));
+        // Two units of 16 lanes: a query takes as long, and four take half of it each.
+        assert_eq!(of(32, 150).queries(4, 1000), (400_000, 150_000));
+        assert_eq!(of(1, 60).softmax_ps(1000), 120_000);
+        assert_eq!(of(2, 60).softmax_ps(1000), 60_000);
+    }
 
     #[test]
     fn refreshes_take_their_share() {

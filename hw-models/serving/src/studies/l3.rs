@@ -155,7 +155,7 @@ fn requests(replica: &Replica, count: u64, context: u64) -> [SubBatch; 2] {
     let request = |number: u64| {
         // Neighbours are in the same sub-batch in turn: so both have all ranksets.
         let class = (number / 2 % replica.sets) as u32;
-        (number as usize, Decoding { context, class })
+        (number as usize, Decoding::new(context, class))
     };
     let all: Vec<_> = (0..count).map(request).collect();
     match replica.policy.has_sub_batches() {

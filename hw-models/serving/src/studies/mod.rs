@@ -5,10 +5,12 @@
 //! * [`gpus`]: the rooflines beside measured kernels.
 //! * [`throughput`]: L3 and its baselines on four data sets and three models.
 //! * [`l3`]: L3's other figures.
+//! * [`lol`]: LoL-PIM's figures.
 
 pub mod costs;
 pub mod gpus;
 pub mod l3;
+pub mod lol;
 pub mod throughput;
 
 use serde::Serialize;

@@ -9,8 +9,9 @@ use crate::gpu::{Gpu, GpuModel};
 use crate::hardware::Hardware;
 use crate::iteration::Detail;
 use crate::llm::Llm;
+use crate::outcome::Run;
 use crate::policy::{Admission, Placement, Policy};
-use crate::simulate::{Run, Setup, simulate};
+use crate::simulate::{Setup, simulate};
 use crate::time::seconds;
 use crate::trace::{Trace, synthetic};
 use pimlico_device::DeviceSpec;
@@ -137,7 +138,7 @@ impl Lab<'_> {
         }
         let work = |case: &Case| {
             let (run, violations) = self.run(case)?;
-            let iterations = run.batch.iterations.max(1) as f64;
+            let iterations = run.batch.weight.max(1) as f64;
             Ok(CaseOutcome {
                 tokens_per_s: run.output_tokens as f64 / seconds(run.makespan_ps.max(1)),
                 batch: case.hardware.dp as f64 * run.batch.requests as f64 / iterations,

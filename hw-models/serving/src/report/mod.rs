@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: MIT
 //! What is told of a run.
+//!
+//! * [`l3`]: of L3's system and its baselines.
+//! * [`lol`]: of LoL-PIM's.
+
+pub mod l3;
+pub mod lol;
 
 use crate::hardware::Hardware;
-use crate::iteration::FIRST_SET;
+use crate::llm::Llm;
+use crate::lol::system::LolHardware;
 use crate::metrics::Percentiles;
-use crate::simulate::{Run, Setup};
+use crate::outcome::Run;
 use crate::time::{NANOSECOND, SECOND, seconds};
 use crate::trace::{Moments, Trace};
 use pimlico_golden::timeline::TimelineChecker;
@@ -25,14 +32,14 @@ pub struct ServeReport {
     pub seed: u64,
     /// When memory is reserved.
     pub admission: &'static str,
-    /// Where requests go.
-    pub placement: &'static str,
+    /// Where requests go among the ranksets.
+    pub placement: Option<&'static str>,
     /// Whether ranksets compute during transfers.
-    pub overlap: bool,
+    pub overlap: Option<bool>,
     /// How the model is spread.
     pub parallel: Parallel,
     /// The machine.
-    pub hardware: Hardware,
+    pub hardware: Machine,
     /// From the first arrival to the last token.
     pub makespan_ns: u64,
     /// Tokens that were made.
@@ -65,7 +72,10 @@ pub struct ServeReport {
     pub memory: MemoryReport,
     /// How busy the parts of a replica were.
     pub resources: Vec<ResourceReport>,
-    /// Operations of matrices, of the peak of all GPUs.
+    /// Time of all stages by what it goes to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<StageReport>,
+    /// Operations of matrices of the peak of all GPUs, or of matrices and attention of the peak of all modules.
     pub flops_utilisation: f64,
     /// Energy, where all of it is known.
     pub energy_pj: Option<f64>,
@@ -83,6 +93,33 @@ pub struct ServeReport {
     pub cost_entries: CostEntries,
     /// What is to know about the figures.
     pub notes: Vec<String>,
+}
+
+/// The machine.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Machine {
+    /// GPUs and host memory whose DIMMs compute.
+    L3(Hardware),
+    /// Modules of AiM channels.
+    Lol(LolHardware),
+}
+
+/// Shares of the time of all stages in which requests are live; together they are 1.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StageReport {
+    /// Matrices.
+    pub matrices: f64,
+    /// Products of attention.
+    pub products: f64,
+    /// What softmax adds to them.
+    pub softmax: f64,
+    /// All-reduces, or the way to GPUs and back.
+    pub links: f64,
+    /// The host's writes of T_cur and Va2Pa.
+    pub tables: f64,
+    /// Nothing to do.
+    pub bubbles: f64,
 }
 
 /// The requests of a run.
@@ -160,79 +197,69 @@ pub struct About {
     pub cost_entries: CostEntries,
 }
 
-/// Names of a replica's parts.
-pub fn resource_name(setup: &Setup<'_>, resource: usize) -> String {
-    let set = resource as u32;
-    match set {
-        0 => "gpu".to_owned(),
-        1 => "pcie_down".to_owned(),
-        2 => "pcie_up".to_owned(),
-        3 => "pins".to_owned(),
-        _ if setup.policy.has_ranks() => format!("rankset_{}", set - FIRST_SET),
-        _ => "attention".to_owned(),
-    }
+/// What differs between systems.
+struct Parts<'a> {
+    system: &'static str,
+    policy: &'static str,
+    llm: &'a Llm,
+    admission: &'static str,
+    placement: Option<&'static str>,
+    overlap: Option<bool>,
+    parallel: Parallel,
+    hardware: Machine,
+    stages: Option<StageReport>,
+    /// Bytes of a unit in which the run counts memory.
+    memory_unit: u64,
+    /// Operations that were done, and the peak of all in a second.
+    flops: (u128, f64),
+    resource_name: &'a dyn Fn(usize) -> String,
+    notes: Vec<String>,
 }
 
 impl ServeReport {
-    /// The report of a run.
-    pub fn new(
-        setup: &Setup<'_>,
+    fn of(
+        parts: Parts<'_>,
         trace: &Trace,
         run: &Run,
         checker: &TimelineChecker,
         about: About,
     ) -> Self {
-        let hardware = setup.hardware;
         let ps = run.makespan_ps.max(1);
         let per_s = |count: f64| count / seconds(ps);
-        let all = u128::from(ps) * u128::from(hardware.dp);
+        let all = u128::from(ps) * u128::from(parts.parallel.dp);
         let share = |ps: u128| ps as f64 / all as f64;
         let served = || run.served.iter().map(|(_, served)| served);
         let each = |ps: u64| (ps, 1);
         let resources = run.busy_ps.iter().enumerate().map(|(resource, &busy)| ResourceReport {
-            name: resource_name(setup, resource),
+            name: (parts.resource_name)(resource),
             busy: share(busy.into()),
             bubble: share(u128::from(run.iteration_ps.saturating_sub(busy))),
             waiting: share(all.saturating_sub(run.iteration_ps.into())),
         });
         let is_used = |resource: &ResourceReport| resource.busy > 0.0;
-        let row_bytes = {
-            let organisation = &setup.rank.organisation;
-            (setup.rank.banks() * organisation.chips * organisation.page_bytes) as u64
-        };
-        // Rows are those of the rank of a channel that has most: there are as many on each channel of a replica.
-        let unit = match setup.policy.has_ranks() {
-            true => row_bytes * hardware.channels / hardware.dp,
-            false => 1,
-        };
         let (capacity, most, used) = run.memory;
-        let iterations = run.batch.iterations.max(1) as f64;
-        let made = run.output_tokens.saturating_sub(run.served.len() as u64);
-        let flops = 2
-            * u128::from(setup.llm.layers() * setup.llm.layer_parameters())
-            * u128::from(run.prompt_tokens + made);
-        let peak = hardware.gpus as f64 * setup.gpu.flops as f64;
+        let weight = run.batch.weight.max(1) as f64;
         let energy_pj = run.energy_pj.map(|pj| pj as f64);
-        let oom = run.oom.clone();
+        let (flops, peak) = parts.flops;
         Self {
-            system: "l3",
-            policy: setup.policy.name(),
-            model: setup.llm.name.clone(),
+            system: parts.system,
+            policy: parts.policy,
+            model: parts.llm.name.clone(),
             trace: TraceReport { name: trace.name.clone(), moments: trace.moments() },
             seed: about.seed,
-            admission: setup.admission.name(),
-            placement: setup.placement.name(),
-            overlap: setup.overlap,
-            parallel: Parallel { tp: hardware.tp, pp: 1, dp: hardware.dp },
-            hardware,
+            admission: parts.admission,
+            placement: parts.placement,
+            overlap: parts.overlap,
+            parallel: parts.parallel,
+            hardware: parts.hardware,
             makespan_ns: run.makespan_ps / NANOSECOND,
             output_tokens: run.output_tokens,
             tokens_per_s: per_s(run.output_tokens as f64),
             requests_per_s: per_s(run.served.len() as f64),
             batch: BatchReport {
-                mean: run.batch.requests as f64 / iterations,
+                mean: run.batch.requests as f64 / weight,
                 max: run.batch.most,
-                tokens_mean: run.batch.tokens as f64 / iterations,
+                tokens_mean: run.batch.tokens as f64 / weight,
             },
             ttft_ns: Percentiles::of(served().map(|of| each(of.ttft_ps())).collect()),
             tpot_ns: Percentiles::of(served().filter_map(|of| of.tpot_ps()).map(each).collect()),
@@ -242,13 +269,14 @@ impl ServeReport {
             prefill_tokens: run.prompt_tokens,
             chunked: run.chunked,
             preempted: run.preempted,
-            oom,
+            oom: run.oom.clone(),
             memory: MemoryReport {
-                capacity_bytes: capacity * unit,
+                capacity_bytes: capacity * parts.memory_unit,
                 mean: used as f64 / (capacity as f64 * ps as f64),
                 max: most as f64 / capacity as f64,
             },
             resources: resources.filter(is_used).collect(),
+            stages: parts.stages,
             flops_utilisation: flops as f64 / (peak * seconds(ps)),
             energy_pj,
             tokens_per_j: energy_pj.map(|pj| run.output_tokens as f64 / (pj / SECOND as f64)),
@@ -257,42 +285,13 @@ impl ServeReport {
             watched_tasks: checker.tasks(),
             wall_s: about.wall_s,
             cost_entries: about.cost_entries,
-            notes: notes(setup, run, trace),
+            notes: parts.notes,
         }
     }
 }
 
-/// What is to know about the figures.
-fn notes(setup: &Setup<'_>, run: &Run, trace: &Trace) -> Vec<String> {
-    let analytic = match setup.policy.name() {
-        "hbm-pim" => {
-            Some("attention in HBM is a bandwidth: 16 times the GPU's, of which 90 % are reached")
-        }
-        "r-pim" => Some(
-            "attention in ranks of DIMMs is a bandwidth: that of the ranks' pins, transfers hidden",
-        ),
-        "cpu-offload" => {
-            Some("attention on the CPU is a bandwidth: 406 GB/s of the host, transfers hidden")
-        }
-        _ => None,
-    };
-    let mut notes = vec![
-        format!(
-            "GPUs are rooflines with the constants `{}`; the decoder layers alone count",
-            setup.gpu_model.name()
-        ),
-        "PCIe: 32 GB/s for each GPU and direction, 2 us of latency".to_owned(),
-    ];
-    notes.extend(analytic.map(str::to_owned));
-    if setup.policy.has_ranks() {
-        notes.push(
-            "capacity of a rank is the system's, timing is the device's; single tokens are added at the banks' rate"
-                .to_owned(),
-        );
-    }
-    if !run.oom.is_empty() {
-        let (left_out, all) = (run.oom.len(), trace.requests.len());
-        notes.push(format!("{left_out} of {all} requests fit no replica and are left out"));
-    }
-    notes
+/// Requests that are left out, where there are any.
+fn left_out(run: &Run, trace: &Trace) -> Option<String> {
+    let (left_out, all) = (run.oom.len(), trace.requests.len());
+    (left_out > 0).then(|| format!("{left_out} of {all} requests fit no replica and are left out"))
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep serving`: studies of serving systems, beside the papers' figures.
 
+mod picture;
+
 use crate::failure::Failure;
 use crate::files;
 use crate::models::model_name;
@@ -10,6 +12,7 @@ use crate::serve::{Constants, threads};
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
 use pimlico_serving::costs::memo::Memo;
+use pimlico_serving::studies::lol::{LolLab, parallel, scaling, utilisation};
 use pimlico_serving::studies::throughput::{self, Lab, llm};
 use pimlico_serving::studies::{Cell, Study, StudyTable, costs, gpus, l3};
 use std::num::NonZero;
@@ -56,6 +59,9 @@ pub struct ServingArguments {
     /// Write the tables of costs that were used, in the form in which they are built in
     #[arg(long, value_name = "FILE.csv")]
     costs_out: Option<PathBuf>,
+    /// Write a picture of the figures beside the paper's
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -78,12 +84,27 @@ enum ServingStudy {
     L3Latency,
     /// What ranksets do during transfers
     L3Overlap,
+    /// LoL-PIM's throughput and utilisation, with the time by cause
+    LolUtilisation,
+    /// LoL-PIM and its baselines from 128 to 1024 GB
+    LolScaling,
+    /// LoL-PIM's tensor and pipeline parallelism, and lanes of its softmax unit
+    LolParallel,
+    /// Time of a token with LoL-PIM's techniques
+    LolLatency,
 }
 
 impl ServingStudy {
     /// Whether requests of a trace are served.
     fn serves(self) -> bool {
-        matches!(self, Self::L3Throughput | Self::L3Admission | Self::L3Scaling | Self::L3Ablation)
+        let of_l3 = [Self::L3Throughput, Self::L3Admission, Self::L3Scaling, Self::L3Ablation];
+        of_l3.contains(&self) || self.is_of_modules()
+    }
+
+    /// Whether it is of LoL-PIM's modules.
+    fn is_of_modules(self) -> bool {
+        [Self::LolUtilisation, Self::LolScaling, Self::LolParallel, Self::LolLatency]
+            .contains(&self)
     }
 }
 
@@ -91,6 +112,7 @@ impl ServingStudy {
 pub fn run(arguments: &ServingArguments) -> Result<(), Failure> {
     arguments.refuse_what_does_nothing()?;
     let costs_out = arguments.costs_out.as_deref().map(files::Output::beside_report).transpose()?;
+    let plot = arguments.plot.as_deref().map(files::Output::beside_report).transpose()?;
     let threads = threads(arguments.threads);
     let memo = if arguments.cold { Memo::cold(threads) } else { Memo::new(threads) };
     let rank = crate::device::of_system(SystemKind::L3);
@@ -102,6 +124,8 @@ pub fn run(arguments: &ServingArguments) -> Result<(), Failure> {
         requests: arguments.requests.unwrap_or(1000) as usize,
         seed: arguments.seed,
     };
+    let modules =
+        LolLab { memo: &memo, channel: &channel, requests: lab.requests, seed: arguments.seed };
     let study = match arguments.study {
         ServingStudy::Costs => {
             let rank_llm = llm(arguments.model.as_deref().unwrap_or("gpt-175b"))?;
@@ -123,9 +147,19 @@ pub fn run(arguments: &ServingArguments) -> Result<(), Failure> {
         ServingStudy::L3Ablation => l3::ablation(&lab)?,
         ServingStudy::L3Latency => l3::latency(&lab)?,
         ServingStudy::L3Overlap => l3::overlap(&lab)?,
+        ServingStudy::LolUtilisation => utilisation::run(&modules)?,
+        ServingStudy::LolScaling => scaling::run(&modules)?,
+        ServingStudy::LolParallel => parallel::run(&modules)?,
+        ServingStudy::LolLatency => parallel::latency(&modules)?,
     };
     if let Some(output) = costs_out {
         output.write(memo.written().as_bytes())?;
+    }
+    if let Some(output) = plot {
+        if study.figures.is_empty() {
+            return Err(Failure::Input("--plot: this study has no figures of a paper".to_owned()));
+        }
+        picture::write(output, &study)?;
     }
     output::report(arguments.format, (Kind::SweepServing, &study), &page(&study))?;
     match study.violations {
@@ -146,7 +180,8 @@ impl ServingArguments {
         refuse("contexts", self.contexts.is_some() && study != ServingStudy::Costs)?;
         refuse("model", self.model.is_some() && study != ServingStudy::Costs)?;
         refuse("kernels", self.kernels.is_some() && study != ServingStudy::GpuValidation)?;
-        let has_gpus = !matches!(study, ServingStudy::Costs | ServingStudy::GpuValidation);
+        let has_gpus = !study.is_of_modules()
+            && !matches!(study, ServingStudy::Costs | ServingStudy::GpuValidation);
         refuse("gpu-model", self.gpu_model.is_some() && !has_gpus)?;
         let has_costs = study != ServingStudy::GpuValidation;
         refuse("cold", self.cold && !has_costs)?;

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+//! LoL-PIM's system and its baselines.
+
+use super::{Reserved, ServeArguments, about, refuse, requests, threads};
+use crate::failure::Failure;
+use crate::files::Output;
+use crate::models::find_model;
+use clap::{Args, ValueEnum};
+use pimlico_device::SystemKind;
+use pimlico_device::gemv::IoBuffers;
+use pimlico_golden::timeline::TimelineChecker;
+use pimlico_serving::costs::memo::Memo;
+use pimlico_serving::llm::Llm;
+use pimlico_serving::lol::pipeline::serve;
+use pimlico_serving::lol::plan::StagePlan;
+use pimlico_serving::lol::system::{Allocation, LolPolicy, LolSystem, MicroBatches, Partition};
+use pimlico_serving::report::ServeReport;
+use pimlico_serving::time::NANOSECOND;
+use std::time::Instant;
+
+/// Nodes: 256 GiB.
+const NODES: u64 = 4;
+
+/// Flags of modules over nodes.
+#[derive(Args)]
+#[command(next_help_heading = "Modules (--system lol-pim)")]
+pub struct ModuleArguments {
+    /// Nodes of eight modules; of four beside a GPU [default: 4]
+    #[arg(long, value_name = "N")]
+    nodes: Option<u64>,
+    /// Stages of layers [default: a node for each, where layers divide evenly; 1 of pim-hfa]
+    #[arg(long, value_name = "N")]
+    pp: Option<u64>,
+    /// Where K and V of a head are [default: itpp; hfa of pim-hfa]
+    #[arg(long, value_enum)]
+    partition: Option<PartitionName>,
+    /// Which requests go through the stages together [default: one; stages of pim-hfa and gpu-lol-pim]
+    #[arg(long, value_enum)]
+    micro_batches: Option<MicroBatchName>,
+    /// I/O buffers of the channels [default: ping-pong; single of pim-hfa]
+    #[arg(long, value_enum)]
+    io_buffers: Option<Buffers>,
+    /// Lanes of the softmax unit, a power of two up to 64 [default: 32]
+    #[arg(long, value_name = "N")]
+    epu_lanes: Option<usize>,
+    /// Tokens of the longest request [default: the model's own limit]
+    #[arg(long, value_name = "N")]
+    max_context: Option<u64>,
+    /// Latency of a hop between modules [default: 1000]
+    #[arg(long, value_name = "NS", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
+    hop_ns: Option<u64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PartitionName {
+    /// In one channel: head first
+    Hfa,
+    /// Over all channels of a module: intra-module token parallel
+    Itpp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MicroBatchName {
+    /// Each by itself
+    One,
+    /// All, in as many micro-batches as there are stages
+    Stages,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Buffers {
+    /// Two sides
+    PingPong,
+    /// One
+    Single,
+}
+
+impl ModuleArguments {
+    /// Refuses all of them.
+    pub fn refuse(&self, with: &str) -> Result<(), Failure> {
+        refuse("nodes", self.nodes.is_some(), with)?;
+        refuse("pp", self.pp.is_some(), with)?;
+        refuse("partition", self.partition.is_some(), with)?;
+        refuse("micro-batches", self.micro_batches.is_some(), with)?;
+        refuse("io-buffers", self.io_buffers.is_some(), with)?;
+        refuse("epu-lanes", self.epu_lanes.is_some(), with)?;
+        refuse("max-context", self.max_context.is_some(), with)?;
+        refuse("hop-ns", self.hop_ns.is_some(), with)
+    }
+}
+
+/// Runs the command.
+pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
+    let begin = Instant::now();
+    let policy = LolPolicy::find(arguments.policy.as_deref().unwrap_or("lol-pim"))?;
+    arguments.refuse_what_modules_have_not()?;
+    let requests_out = arguments.requests_out.as_deref().map(Output::beside_report).transpose()?;
+    let model = arguments.model.as_deref().unwrap_or("qwen1.5-7b");
+    let llm = Llm::new(model, find_model(model)?);
+    let system = arguments.system(&llm, policy)?;
+    let spec = arguments.device.of(SystemKind::Aim)?;
+    let config = spec.config();
+    // Without room there is nothing to measure.
+    system.room(&config)?;
+    let (trace, seed) = arguments.trace()?;
+    let memo = Memo::new(threads(arguments.threads));
+    let plan = StagePlan::new(&system, &memo, &spec)?;
+    let mut checker = TimelineChecker::default();
+    let outcome = serve(&plan, &trace, &mut checker)?;
+    let about = about(seed, begin, &memo);
+    let report = ServeReport::of_lol(&plan, &config, &trace, &outcome, &checker, about);
+    if let Some(output) = requests_out {
+        output.write(requests::rows(&outcome.run).as_bytes())?;
+    }
+    arguments.print(&report)
+}
+
+impl ServeArguments {
+    /// What has no effect on modules is refused.
+    fn refuse_what_modules_have_not(&self) -> Result<(), Failure> {
+        for (flag, is_given) in [
+            ("channels", self.channels.is_some()),
+            ("dimms", self.dimms.is_some()),
+            ("ranks", self.ranks.is_some()),
+            ("rank-gib", self.rank_gib.is_some()),
+            ("gpus", self.gpus.is_some()),
+            ("gpu", self.gpu.is_some()),
+            ("gpu-model", self.gpu_model.is_some()),
+            ("dp", self.dp.is_some()),
+            ("placement", self.placement.is_some()),
+            ("overlap", self.overlap.is_some()),
+            ("detail", self.detail.is_some()),
+            ("plot", self.plot.is_some()),
+            ("perfetto", self.perfetto.is_some()),
+            ("window", self.window.is_some()),
+        ] {
+            refuse(flag, is_given, "--system lol-pim")?;
+        }
+        match self.admission {
+            Some(Reserved::Reserve) => {
+                Err(Failure::Input("--admission reserve: lol-pim has lazy and static".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The system that is asked for. Of modules that share a stage and stages one follows from the other.
+    fn system(&self, llm: &Llm, policy: LolPolicy) -> Result<LolSystem, Failure> {
+        let asked = &self.modules;
+        let nodes = asked.nodes.unwrap_or(NODES);
+        if !(1..=1 << 12).contains(&nodes) {
+            return Err(Failure::Input(format!("--nodes {nodes}: expected 1 to 4096")));
+        }
+        let default = LolSystem::new(llm, policy, nodes);
+        let modules = default.modules();
+        let other = |given: u64| modules.checked_div(given).unwrap_or(0).max(1);
+        let (tp, pp) = match (self.tp, asked.pp) {
+            (Some(tp), Some(pp)) => (tp, pp),
+            (Some(tp), None) => (tp, other(tp)),
+            (None, Some(pp)) => (other(pp), pp),
+            (None, None) => (default.tp, default.pp),
+        };
+        Ok(LolSystem {
+            tp,
+            pp,
+            partition: asked.partition.map_or(default.partition, |partition| match partition {
+                PartitionName::Hfa => Partition::HeadFirst,
+                PartitionName::Itpp => Partition::TokenParallel,
+            }),
+            micro_batches: asked.micro_batches.map_or(default.micro_batches, |of| match of {
+                MicroBatchName::One => MicroBatches::One,
+                MicroBatchName::Stages => MicroBatches::Stages,
+            }),
+            allocation: match self.admission {
+                Some(Reserved::Lazy) => Allocation::Lazy,
+                Some(_) => Allocation::Static,
+                None => default.allocation,
+            },
+            io_buffers: asked.io_buffers.map_or(default.io_buffers, |buffers| match buffers {
+                Buffers::PingPong => IoBuffers::PingPong,
+                Buffers::Single => IoBuffers::Single,
+            }),
+            lanes: asked.epu_lanes.unwrap_or(default.lanes),
+            max_context: asked.max_context.unwrap_or(default.max_context),
+            hop_ps: asked.hop_ns.map_or(default.hop_ps, |ns| ns * NANOSECOND),
+            ..default
+        })
+    }
+}
