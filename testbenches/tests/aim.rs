@@ -103,6 +103,7 @@ fn back_ends_agree_on_a_matrix() {
                 let pins = PinLog::of_module(module);
                 let layout = AimLayout::new(module.config(), &module.options(), rows, columns, 0);
                 let layout = layout.expect("it fits");
+                module.hold(&[layout]).expect("there are rows");
                 for group in 0..layout.groups() {
                     let first = group * layout.pus();
                     let element = |row: usize, column: usize| matrix[first + row][column];

@@ -310,12 +310,13 @@ mod tests {
             lanes,
             ..ModuleCosts::of_tables(table(100), table(softmax), 0, (3333, 0))
         };
-        assert_eq!(of(16, 60).queries(4, 1000), (400_000, 60_000));
-        assert_eq!(of(16, 150).queries(4, 1000), (400_000, 3 * 50_000 + 150_000));
+        // Of 1 000 tokens the chunks of 16 hold 1 008.
+        assert_eq!(of(16, 60).queries(4, 1000), (403_200, 60_480));
+        assert_eq!(of(16, 150).queries(4, 1000), (403_200, 3 * 50_400 + 151_200));
         // Two units of 16 lanes: a query takes as long, and four take half of it each.
-        assert_eq!(of(32, 150).queries(4, 1000), (400_000, 150_000));
-        assert_eq!(of(1, 60).softmax_ps(1000), 120_000);
-        assert_eq!(of(2, 60).softmax_ps(1000), 60_000);
+        assert_eq!(of(32, 150).queries(4, 1000), (403_200, 151_200));
+        assert_eq!(of(1, 60).softmax_ps(1000), 120_960);
+        assert_eq!(of(2, 60).softmax_ps(1000), 60_480);
     }
 
     #[test]
