@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //! LoL-PIM's figures.
 //!
-//! * [`utilisation`]: Table 8, with the time by cause.
-//! * [`scaling`]: figures 9 and 10, memory from 128 to 1024 GB.
-//! * [`parallel`]: figures 11 and 12, tensor and pipeline parallel and the time of a token; lanes of the softmax unit.
+//! * [`mod@utilisation`]: Table 8, with the time by cause.
+//! * [`mod@scaling`]: figures 9 and 10, memory from 128 to 1024 GB.
+//! * [`mod@parallel`]: figures 11 and 12, tensor and pipeline parallel and the time of a token; lanes of the softmax unit.
 
 pub mod parallel;
 pub mod scaling;
