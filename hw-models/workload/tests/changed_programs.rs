@@ -179,7 +179,7 @@ fn check(cases: &[Case], changes: usize, seed: u64) {
         }
     }
     println!("{changes} changes: {refused} refused, {found} found wrong, {passed} right");
-    // There were enough of both. On a module one change in twelve leaves a program that runs and is wrong.
+    // There were enough of both. On a module one change in eleven leaves a program that runs and is wrong.
     assert!(refused > changes / 10 && found > changes / 20, "{refused} {found} {passed}");
 }
 
