@@ -321,7 +321,7 @@ pub fn appends<'a>(
     let end = if last.is_multiple_of(layout.groups()) { last + layout.groups() } else { last + 1 };
     let tokens_of_v = (0..layout.bursts()).flat_map(move |b| (last..end).map(move |t| (t, b)));
     let v = tokens_of_v.map(move |(token, burst)| {
-        let vector = if token == last { head.v[last].as_slice() } else { &[] };
+        let vector = if token == last { &head.v[last] } else { &[] };
         Transaction::Write(layout.v(token, burst), mapping::beats_of(vector, burst))
     });
     k.chain(v)

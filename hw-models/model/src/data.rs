@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Seeded synthetic data: what a head's K, V and Q look like after normalisation.
 
+use crate::Vectors;
 use crate::normal::Normal;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -10,9 +11,9 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
     /// For each token its K vector.
-    pub k: Vec<Vec<u16>>,
+    pub k: Vectors,
     /// For each token its V vector.
-    pub v: Vec<Vec<u16>>,
+    pub v: Vectors,
     /// For each query head the Q vector of the token that is being generated.
     pub queries: Vec<Vec<u16>>,
 }
@@ -68,10 +69,13 @@ impl Head {
             random.jump();
         }
         let HeadShape { head_dim, context, group, distribution } = shape;
-        let mut vector = |normal: &Normal| normal.vector(&mut random, head_dim);
         let (of_query, unit) = (Normal::new(distribution.of_query()), Normal::unit());
-        let queries = (0..group).map(|_| vector(&of_query)).collect();
-        let (k, v) = (0..context).map(|_| (vector(unit), vector(unit))).unzip();
+        let queries = (0..group).map(|_| of_query.vector(&mut random, head_dim)).collect();
+        let [mut k, mut v] = [(); 2].map(|()| Vectors::zeros(context, head_dim));
+        for token in 0..context {
+            unit.fill(&mut random, &mut k[token]);
+            unit.fill(&mut random, &mut v[token]);
+        }
         Self { k, v, queries }
     }
 
@@ -79,7 +83,7 @@ impl Head {
     /// zeros.
     pub fn without_data(shape: HeadShape) -> Self {
         let HeadShape { head_dim, context, group, .. } = shape;
-        let none = vec![Vec::new(); context];
+        let none = Vectors::zeros(context, 0);
         Self { k: none.clone(), v: none, queries: vec![vec![0; head_dim]; group] }
     }
 }

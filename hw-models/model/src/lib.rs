@@ -19,5 +19,7 @@ mod normal;
 mod shape;
 #[cfg(feature = "small")]
 pub mod small;
+mod vectors;
 
 pub use shape::{Model, presets};
+pub use vectors::Vectors;

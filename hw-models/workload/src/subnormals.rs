@@ -48,13 +48,13 @@ pub fn compare(
 pub fn attention(head: &Head, subnormals: Subnormals) -> Attention {
     let mut result = Attention::default();
     for q in &head.queries {
-        let score = |k: &Vec<u16>| reduction::score(FORMAT, subnormals, k, q);
+        let score = |k: &[u16]| reduction::score(FORMAT, subnormals, k, q);
         let scores: Vec<u16> = head.k.iter().map(score).collect();
         let scale = results::scale(q.len());
         let scale = exact::from_f64(FORMAT, Subnormals::Gradual, scale);
         let scaled = |&score: &u16| exact::mul(FORMAT, subnormals, score.into(), scale);
         let weights = weights(&scores.iter().map(scaled).collect::<Vec<_>>(), subnormals);
-        result.context.push(reduction::context(FORMAT, subnormals, &head.v, &weights));
+        result.context.push(reduction::context(FORMAT, subnormals, &head.v.slices(), &weights));
         result.scores.push(scores);
         result.weights.push(weights);
         let (normalise, sums) = (Normalise::Early, SumFormat::Binary16);

@@ -93,7 +93,8 @@ fn every_bit_is_what_the_order_of_summation_gives() {
                 // A row of V has 512 tokens; more sums than one take turns in it.
                 let one_sum = group == 1 && head_dim <= 128;
                 let tokens = if one_sum { context } else { 512 };
-                let expected = precision.context_in_parts(&head.v, &result.weights[n], tokens);
+                let expected =
+                    precision.context_in_parts(&head.v.slices(), &result.weights[n], tokens);
                 let got = &result.context[n];
                 assert_eq!(got.len(), head_dim);
                 if options.normalise == Normalise::Early {
@@ -337,7 +338,7 @@ fn what_does_not_fit_the_score_buffer_takes_further_passes() {
         assert!(error.max_relative < 2e-3, "{error:?}");
         // The banks' sums end with a row of 512 tokens, and with a pass.
         let precision = Precision::uniform(FORMAT, GRADUAL);
-        let expected = precision.context_in_parts(&long.v, weights, 512);
+        let expected = precision.context_in_parts(&long.v.slices(), weights, 512);
         let expected: Vec<_> = expected.into_iter().map(|sum| sum as u16).collect();
         assert_eq!(result.context[n], expected);
     }
@@ -380,8 +381,8 @@ fn special_scores_come_out_as_softmax_in_real_numbers() {
             let exact = golden::attention(
                 FORMAT,
                 &special.queries[0],
-                &special.k,
-                &special.v,
+                &special.k.slices(),
+                &special.v.slices(),
                 results::scale(64),
             );
             for (got, exact) in result.context[0].iter().zip(&exact.context) {
@@ -414,7 +415,7 @@ fn keys_and_values_come_back_as_they_were_written() {
         .collect();
     assert_eq!(read, written);
     // In the banks they lie as the mapping says, whole elements in a chip.
-    for (token, (k, v)) in head.k.iter().zip(&head.v).enumerate() {
+    for (token, (k, v)) in head.k.iter().zip(head.v.iter()).enumerate() {
         for burst in 0..layout.bursts() {
             for (vector, place) in [(k, layout.k(token, burst)), (v, layout.v(token, burst))] {
                 let Place { bank, row, column } = place;
@@ -470,7 +471,7 @@ fn late_normalisation_and_wide_sums_are_ten_times_closer() {
 fn what_a_longer_head_left_behind_does_not_show() {
     let mut rank = rank();
     let mut poison = head(128, 64, 1, 1);
-    poison.v.iter_mut().for_each(|row| row.fill(f16::NAN.to_bits()));
+    (0..poison.v.len()).for_each(|token| poison.v[token].fill(f16::NAN.to_bits()));
     run_head(&mut rank, &poison);
     let (_, result) = run_head(&mut rank, &head(128, 5, 1, 2));
     assert!(result.context[0].iter().all(|bits| f16::from_bits(*bits).is_finite()));

@@ -5,6 +5,7 @@
 use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimMapping, AimOptions, HUB_CHANNELS};
 use pimlico_host::aim::{AimAttention, AimHost, NoFreeRows};
+use pimlico_model::Vectors;
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use pimlico_ports::Models;
 use pimlico_units::module::AimHub;
@@ -60,7 +61,7 @@ fn data(context: usize, number: usize) -> Head {
 }
 
 fn first(head: &Head, tokens: usize) -> Head {
-    Head { k: head.k[..tokens].to_vec(), v: head.v[..tokens].to_vec(), ..head.clone() }
+    Head { k: head.k.part(0..tokens), v: head.v.part(0..tokens), ..head.clone() }
 }
 
 /// K and V of tokens, one after the other.
@@ -138,7 +139,11 @@ fn heads_that_grow_in_turn_give_what_heads_in_one_piece_give() {
 fn what_was_in_released_rows_is_of_no_account() {
     let rooms: [AimHead; 2] = layouts();
     const NAN: u16 = 0x7E00;
-    let nan = |tokens| vec![vec![NAN; HEAD_DIM]; tokens];
+    let nan = |tokens| {
+        let mut vectors = Vectors::default();
+        (0..tokens).for_each(|_| vectors.push(&[NAN; HEAD_DIM]));
+        vectors
+    };
     let before = Head { k: nan(200), v: nan(200), ..data(1, 0) };
     let head = data(100, 1);
     for (mut module, _) in modules() {

@@ -17,6 +17,7 @@ use pimlico_device::aim::{AimHead, AimOptions, GPR, LayoutError, Word, Write};
 use pimlico_device::aim::{MULTIPLIERS, of_elements, word_of};
 use pimlico_host::aim::{AimAttention, AimHost, HeadQuery};
 use pimlico_host::program::aim as program;
+use pimlico_model::Vectors;
 use pimlico_model::data::Head;
 use std::cell::Cell;
 use std::ops::Range;
@@ -90,8 +91,9 @@ pub fn load(module: &mut AimHost, layout: &AimHead, head: &Head) -> Result<(), W
     for group in 0..v.groups() {
         let first = group * v.pus();
         module.write(&mut v.word_writes(group, |element, word| {
-            let tokens = &head.v[word * MULTIPLIERS..v.columns];
-            let of = |token: usize| tokens.get(token).map_or(0, |v| v[first + element]);
+            let tokens = word * MULTIPLIERS..v.columns;
+            let of =
+                |n: usize| tokens.clone().nth(n).map_or(0, |token| head.v[token][first + element]);
             of_elements(&std::array::from_fn(of))
         }))?;
     }
@@ -543,7 +545,7 @@ fn append(
     module.write(|group| {
         let head = heads.get(group).unwrap_or(&heads[0]);
         let last = layout.context() - 1;
-        let element = |of: &[Vec<u16>], token: usize, element: usize| {
+        let element = |of: &Vectors, token: usize, element: usize| {
             of[token].get(element).copied().unwrap_or(0)
         };
         let of_k = layout.k.row_writes(last, move |token, of_k| element(&head.k, token, of_k));

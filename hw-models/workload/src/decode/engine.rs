@@ -16,6 +16,7 @@ use crate::judge::product;
 use crate::machine::{Kind, Machine, Weights};
 use crate::parallel;
 use half::f16;
+use pimlico_model::Vectors;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use pimlico_model::data::Head;
 
@@ -42,7 +43,7 @@ impl<'a> Engine<'a> {
         threads: usize,
     ) -> Self {
         let CheckpointShape { layers, kv_heads, .. } = model.shape;
-        let none = Head { k: Vec::new(), v: Vec::new(), queries: Vec::new() };
+        let none = Head { k: Vectors::default(), v: Vectors::default(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
         Self { machine, model, weights, past, tally: Tally::new(layers), threads }
     }
@@ -140,8 +141,8 @@ impl<'a> Engine<'a> {
         let heads = &mut self.past[number];
         let vectors = q.chunks(group * head_dim).zip(k.chunks(head_dim).zip(v.chunks(head_dim)));
         for (head, (queries, (k, v))) in heads.iter_mut().zip(vectors) {
-            head.k.push(bits(k));
-            head.v.push(bits(v));
+            head.k.push(&bits(k));
+            head.v.push(&bits(v));
             head.queries = queries.chunks(head_dim).map(bits).collect();
         }
         self.tally.add_append(number, self.machine.append(number, heads)?);

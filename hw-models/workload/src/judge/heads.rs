@@ -74,8 +74,8 @@ pub fn judge_query(number: usize, n: usize, head: &Head, result: &Attention) -> 
     let query = head.queries[number].as_slice();
     let (scores, weights, context) = (&result.scores[n], &result.weights[n], &result.context[n]);
     let made = HeadMade { scores, weights, context };
-    let of_order =
-        |order| golden::stages(&order, (query, &head.k, &head.v), scale(query.len()), &made);
+    let (k, v) = (head.k.slices(), head.v.slices());
+    let of_order = |order| golden::stages(&order, (query, &k, &v), scale(query.len()), &made);
     let mut orders = orders(&result.summed[n]).into_iter();
     let first = of_order(orders.next().expect("a head has an order"));
     // A program of one's own may end its sums where that of another shape does.
