@@ -303,7 +303,9 @@ impl<V: AsRef<[u16]>> Work for WeightedSums<'_, V> {
                 numbers(v, &mut vector);
                 let weight = number(weights[token]);
                 sums.see(weight, &vector);
-                wide[n].iter_mut().zip(&vector).for_each(|(wide, v)| *wide = f64::from(*v));
+                for (wide, v) in wide[n].iter_mut().zip(&vector) {
+                    *wide = f64::from(*v);
+                }
                 let (exact, weight) = (exact[token], f64::from(weight));
                 let factors = [exact, from_scores[token], weight];
                 signed.iter_mut().zip(factors).for_each(|(all, factor)| all[n] = factor);
@@ -313,7 +315,11 @@ impl<V: AsRef<[u16]>> Work for WeightedSums<'_, V> {
             for (sums, factors) in real.iter_mut().zip(&signed) {
                 add_products(sums, &factors[..v.len()], &wide);
             }
-            wide.iter_mut().flatten().for_each(|v| *v = v.abs());
+            for vector in &mut wide {
+                for v in vector.iter_mut() {
+                    *v = v.abs();
+                }
+            }
             for (sums, factors) in magnitudes.iter_mut().zip(&unsigned) {
                 add_products(sums, &factors[..v.len()], &wide);
             }
@@ -387,7 +393,9 @@ const AT_ONCE: usize = 4;
 fn add_products(sums: &mut [f64], factors: &[f64], vectors: &[Vec<f64>; AT_ONCE]) {
     let Ok(factors) = <[f64; AT_ONCE]>::try_from(factors) else {
         for (factor, vector) in factors.iter().zip(vectors) {
-            sums.iter_mut().zip(vector).for_each(|(sum, v)| *sum += factor * v);
+            for (sum, v) in sums.iter_mut().zip(vector) {
+                *sum += factor * v;
+            }
         }
         return;
     };

@@ -160,33 +160,45 @@ impl DotOrder {
 
 #[inline(always)]
 fn chips<const WIDE: bool>(tile: usize, a: &[f32], b: &[f32]) -> f32 {
-    let tiles = a.chunks(tile).zip(b.chunks(tile));
-    tiles.fold(0.0, |before, (a, b)| {
-        let chips = chip_sums::<WIDE>(a, b).map(nearest);
-        let pairs: [f32; 4] = std::array::from_fn(|n| add::<WIDE>(chips[2 * n], chips[2 * n + 1]));
+    let mut before = 0.0;
+    for (a, b) in a.chunks(tile).zip(b.chunks(tile)) {
+        let sums = chip_sums::<WIDE>(a, b);
+        let mut pairs = [0.0; CHIPS / 2];
+        for (n, pair) in pairs.iter_mut().enumerate() {
+            *pair = add::<WIDE>(nearest(sums[2 * n]), nearest(sums[2 * n + 1]));
+        }
         let sum = add::<WIDE>(add::<WIDE>(pairs[0], pairs[1]), add::<WIDE>(pairs[2], pairs[3]));
-        nearest(add::<WIDE>(sum, before))
-    })
+        before = nearest(add::<WIDE>(sum, before));
+    }
+    before
 }
 
 /// What each chip comes to.
 #[inline(always)]
 fn chip_sums<const WIDE: bool>(a: &[f32], b: &[f32]) -> [f32; CHIPS] {
     let mut sums = [0.0; CHIPS];
-    let mut burst = |a: &[f32; BURST], b: &[f32; BURST]| {
-        let p: [f32; BURST] = std::array::from_fn(|e| nearest(a[e] * b[e]));
-        for (c, sum) in sums.iter_mut().enumerate() {
-            let [p0, p1, p2, p3] = [p[c], p[c + CHIPS], p[c + 2 * CHIPS], p[c + 3 * CHIPS]];
-            let lanes = add::<WIDE>(add::<WIDE>(p0, p1), add::<WIDE>(p2, p3));
-            *sum = add::<WIDE>(lanes, *sum);
-        }
-    };
     let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks(), b.as_chunks());
-    whole_a.iter().zip(whole_b).for_each(|(a, b)| burst(a, b));
+    for (a, b) in whole_a.iter().zip(whole_b) {
+        add_burst::<WIDE>(a, b, &mut sums);
+    }
     if !rest_a.is_empty() {
-        burst(&padded(rest_a), &padded(rest_b));
+        add_burst::<WIDE>(&padded(rest_a), &padded(rest_b), &mut sums);
     }
     sums
+}
+
+/// What a burst adds to the chips' sums. A closure would not have the machine's vectors.
+#[inline(always)]
+fn add_burst<const WIDE: bool>(a: &[f32; BURST], b: &[f32; BURST], sums: &mut [f32; CHIPS]) {
+    let mut p = [0.0; BURST];
+    for e in 0..BURST {
+        p[e] = nearest(a[e] * b[e]);
+    }
+    for c in 0..CHIPS {
+        let [p0, p1, p2, p3] = [p[c], p[c + CHIPS], p[c + 2 * CHIPS], p[c + 3 * CHIPS]];
+        let lanes = add::<WIDE>(add::<WIDE>(p0, p1), add::<WIDE>(p2, p3));
+        sums[c] = add::<WIDE>(lanes, sums[c]);
+    }
 }
 
 /// Elements of a beat for each partial sum.
@@ -195,17 +207,22 @@ const ROUND: usize = PARTIALS * MULTIPLIERS;
 #[inline(always)]
 fn beats(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; PARTIALS];
-    let mut round = |a: &[f32; ROUND], b: &[f32; ROUND], beats: usize| {
-        for (sum, beat) in sums.iter_mut().zip(beat_sums(a, b)).take(beats) {
-            *sum = nearest(beat + *sum);
-        }
-    };
     let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks(), b.as_chunks());
-    whole_a.iter().zip(whole_b).for_each(|(a, b)| round(a, b, PARTIALS));
+    for (a, b) in whole_a.iter().zip(whole_b) {
+        add_round(&mut sums, a, b, PARTIALS);
+    }
     if !rest_a.is_empty() {
-        round(&padded(rest_a), &padded(rest_b), rest_a.len().div_ceil(MULTIPLIERS));
+        add_round(&mut sums, &padded(rest_a), &padded(rest_b), rest_a.len().div_ceil(MULTIPLIERS));
     }
     nearest(nearest(sums[0] + sums[1]) + nearest(sums[2] + sums[3]))
+}
+
+/// What so many beats of a round add to the partial sums.
+#[inline(always)]
+fn add_round(sums: &mut [f32; PARTIALS], a: &[f32; ROUND], b: &[f32; ROUND], beats: usize) {
+    for (sum, beat) in sums.iter_mut().zip(beat_sums(a, b)).take(beats) {
+        *sum = nearest(beat + *sum);
+    }
 }
 
 /// What each beat of a round comes to. The beats' trees are one: their neighbours are neighbours in it.

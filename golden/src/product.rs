@@ -75,15 +75,18 @@ const SUMS: usize = 8;
 #[inline(always)]
 fn real_dot(a: &[f32], b: &[f32]) -> (f64, f64) {
     let (mut sums, mut magnitudes) = ([0.0; SUMS], [0.0; SUMS]);
-    let mut part = |a: &[f32], b: &[f32]| {
-        for (n, (a, b)) in a.iter().zip(b).enumerate() {
-            let product = f64::from(a * b);
+    let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
+    for (a, b) in whole_a.iter().zip(whole_b) {
+        for n in 0..SUMS {
+            let product = f64::from(a[n] * b[n]);
             sums[n] += product;
             magnitudes[n] += product.abs();
         }
-    };
-    let ((whole_a, rest_a), (whole_b, rest_b)) = (a.as_chunks::<SUMS>(), b.as_chunks::<SUMS>());
-    whole_a.iter().zip(whole_b).for_each(|(a, b)| part(a, b));
-    part(rest_a, rest_b);
+    }
+    for (n, (a, b)) in rest_a.iter().zip(rest_b).enumerate() {
+        let product = f64::from(a * b);
+        sums[n] += product;
+        magnitudes[n] += product.abs();
+    }
     (sums.iter().sum(), magnitudes.iter().sum())
 }
