@@ -51,14 +51,14 @@ impl Chips {
         self.dram.keep_nothing();
     }
 
-    /// What a column of the open row holds in each bank, the row being the same in all.
+    /// The row that is open in all banks.
     ///
     /// # Panics
     ///
-    /// If it is not, or there is no such column.
-    pub fn read_all_banks(&self, column: usize) -> &[Burst] {
+    /// If there is none.
+    pub fn row_of_all_banks(&self) -> usize {
         let row = self.open[0].filter(|_| self.open.iter().all(|row| *row == self.open[0]));
-        self.dram.read_all_banks(row.expect("one row is open in all banks"), column)
+        row.expect("one row is open in all banks")
     }
 
     /// Whether no bank is open.

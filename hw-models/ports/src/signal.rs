@@ -116,13 +116,11 @@ impl<'a> BitWriter<'a> {
     #[inline]
     pub fn put(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 64 && (width == 64 || value >> width == 0));
-        let mut value = u128::from(value) << (self.at % 32);
-        let mut word = (self.at / 32) as usize;
+        let value = u128::from(value) << (self.at % 32);
+        let first = (self.at / 32) as usize;
         self.at += width;
-        while value != 0 {
-            self.words[word] |= value as u32;
-            value >>= 32;
-            word += 1;
+        for n in 0..self.at.div_ceil(32) as usize - first {
+            self.words[first + n] |= (value >> (32 * n)) as u32;
         }
     }
 
@@ -149,13 +147,11 @@ impl<'a> BitReader<'a> {
     #[inline]
     pub fn take(&mut self, width: u32) -> u64 {
         debug_assert!(width <= 64);
-        let first = (self.at / 32) as usize;
-        let last = ((self.at + width).div_ceil(32)) as usize;
-        let mut value = 0u128;
-        for (i, word) in self.words[first..last].iter().enumerate() {
-            value |= u128::from(*word) << (32 * i);
-        }
-        let value = (value >> (self.at % 32)) as u64;
+        let (first, shift) = ((self.at / 32) as usize, self.at % 32);
+        let words = (self.at + width).div_ceil(32) as usize - first;
+        let word = |n: usize| if n < words { u64::from(self.words[first + n]) } else { 0 };
+        let above = if shift > 0 { word(2) << (64 - shift) } else { 0 };
+        let value = (word(0) | word(1) << 32) >> shift | above;
         self.at += width;
         if width == 64 { value } else { value & ((1 << width) - 1) }
     }
@@ -170,10 +166,12 @@ impl<'a> BitReader<'a> {
 impl Signal for bool {
     const WIDTH: u32 = 1;
 
+    #[inline]
     fn write(&self, bits: &mut BitWriter<'_>) {
         bits.put(u64::from(*self), 1);
     }
 
+    #[inline]
     fn read(bits: &mut BitReader<'_>) -> Self {
         bits.take(1) != 0
     }
@@ -188,10 +186,12 @@ macro_rules! unsigned {
         impl Signal for $ty {
             const WIDTH: u32 = <$ty>::BITS;
 
+            #[inline]
             fn write(&self, bits: &mut BitWriter<'_>) {
                 bits.put(u64::from(*self), Self::WIDTH);
             }
 
+            #[inline]
             fn read(bits: &mut BitReader<'_>) -> Self {
                 bits.take(Self::WIDTH) as $ty
             }
@@ -205,20 +205,20 @@ macro_rules! unsigned {
 
 unsigned!(u8, u16, u32, u64);
 
-/// An unsigned number of `W` bits, for widths (up to 64) that Rust has no type for.
+/// An unsigned number of `W` bits, for widths (up to 32) that Rust has no type for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct U<const W: u32>(u64);
+pub struct U<const W: u32>(u32);
 
 impl<const W: u32> U<W> {
     /// The low `W` bits of `value`.
     pub const fn new(value: u64) -> Self {
-        assert!(W >= 1 && W <= 64);
-        Self(value & (u64::MAX >> (64 - W)))
+        assert!(W >= 1 && W <= 32);
+        Self(value as u32 & (u32::MAX >> (32 - W)))
     }
 
     /// The number.
     pub const fn get(self) -> u64 {
-        self.0
+        self.0 as u64
     }
 }
 
@@ -231,12 +231,14 @@ impl<const W: u32> std::fmt::Debug for U<W> {
 impl<const W: u32> Signal for U<W> {
     const WIDTH: u32 = W;
 
+    #[inline]
     fn write(&self, bits: &mut BitWriter<'_>) {
-        bits.put(self.0, W);
+        bits.put(self.get(), W);
     }
 
+    #[inline]
     fn read(bits: &mut BitReader<'_>) -> Self {
-        Self(bits.take(W))
+        Self::new(bits.take(W))
     }
 
     fn draw(entropy: &[u64]) -> Self {
@@ -252,12 +254,14 @@ where
     const DRAWS: usize = T::DRAWS * N;
     const SHAPE: Shape = Shape::Array(&T::SHAPE, N);
 
+    #[inline]
     fn write(&self, bits: &mut BitWriter<'_>) {
         for element in self {
             element.write(bits);
         }
     }
 
+    #[inline]
     fn read(bits: &mut BitReader<'_>) -> Self {
         std::array::from_fn(|_| T::read(bits))
     }
@@ -290,7 +294,7 @@ mod tests {
         round_trip(true);
         round_trip(0xA5u8);
         round_trip(0xFFFF_FFFF_FFFF_FFFFu64);
-        round_trip(U::<37>::new(0x1F_1234_5678));
+        round_trip(U::<29>::new(0x1234_5678));
         round_trip([0x7C00u16, 0x8001, 0, 0xFFFF]);
         round_trip([[1u16, 2], [3, 4], [5, 6]]);
         round_trip([U::<5>::new(31); 17]);

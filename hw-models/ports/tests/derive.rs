@@ -36,7 +36,7 @@ struct Transfer {
     last: bool,
     commands: [PinCommand; 2],
     words: [Score; 2],
-    r#type: U<64>,
+    r#type: u64,
 }
 
 /// A struct with a parameter.
@@ -93,7 +93,7 @@ fn nested_fields_survive_the_trip_through_words() {
         last: true,
         commands: [PinCommand::Act, PinCommand::Ref],
         words: [score(false, 3, 1), score(true, 4, 0x8000)],
-        r#type: U::new(0x0123_4567_89AB_CDEF),
+        r#type: 0x0123_4567_89AB_CDEF,
     };
     assert_eq!(Transfer::WIDTH, 4 + 20 + 15 + 1 + 8 + 40 + 64);
     let mut words = [0; 5];
@@ -161,7 +161,7 @@ fn each_field_takes_its_own_entropy() {
     assert_eq!(drawn.transfer_i.score, score(true, 2, 3));
     assert_eq!(drawn.transfer_i.lanes, [4, 5, 6].map(U::new));
     assert!(drawn.transfer_i.last, "7 is the one of 8");
-    assert_eq!(drawn.transfer_i.r#type, U::new(16));
+    assert_eq!(drawn.transfer_i.r#type, 16);
     assert_eq!(drawn.command_i, PinCommand::draw(&[8]));
     // The default first, then the others as declared.
     let commands = [0, 1, 2, 3, 4].map(|word| PinCommand::draw(&[word]));

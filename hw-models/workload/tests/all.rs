@@ -20,4 +20,5 @@ mod memory_path;
 mod own_programs;
 mod pin_codes;
 mod programs;
+mod slots;
 mod timing_only;

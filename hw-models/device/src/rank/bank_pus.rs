@@ -14,6 +14,7 @@
 //! from the RD_ALL on, when its columns are at the PUs.
 
 use crate::config::Config;
+use crate::dram::Dram;
 use crate::sizes::{Burst, CHIPS, LANES, SHARED_WORDS};
 use pimlico_dpa::types::Mac;
 use pimlico_ports::Model;
@@ -27,12 +28,22 @@ const IDLE_SLOTS: u64 = BankPu::<Binary16>::TREE_LATENCY + 1;
 /// RD_ALLs on their way at once, at most: they are a burst of 4 tCK apart, and RL_MAC is 12 at most.
 const PENDING: usize = 4;
 
+/// What an RD_ALL does, and with which column of all banks.
+#[derive(Clone, Copy, Debug)]
+pub struct Read {
+    /// What the PUs do.
+    pub mac: Mac,
+    /// The row that is open.
+    pub row: usize,
+    /// Its column.
+    pub column: usize,
+}
+
 /// An RD_ALL on the way of its columns.
 struct Pending {
-    /// When they are at the PUs.
+    /// When they are at the PUs. While a program has the pins nobody writes to the cells, so that they are as they were.
     at_tck: u64,
-    mac: Mac,
-    bursts: Box<[Burst]>,
+    read: Read,
 }
 
 /// Ports of the bank PUs of all chips at a bank.
@@ -54,6 +65,9 @@ impl SumElement for Binary32 {
 
 /// Bank PUs that receive the same commands: that of chip `c` at logic bank `b` is number `8 b + c`.
 pub trait Pus<A: Format> {
+    /// Banks whose PUs have to be there so that all tell when results are new.
+    const LEAST_BANKS: usize;
+
     /// So many, reset.
     fn of(count: usize) -> Self;
 
@@ -65,6 +79,8 @@ pub trait Pus<A: Format> {
 }
 
 impl Pus<Binary16> for SideBySide<Binary16> {
+    const LEAST_BANKS: usize = 0;
+
     fn of(count: usize) -> Self {
         Self::new(count)
     }
@@ -85,6 +101,8 @@ pub struct OneByOne<A: Format> {
 }
 
 impl<A: Format> Pus<A> for OneByOne<A> {
+    const LEAST_BANKS: usize = 1;
+
     fn of(count: usize) -> Self {
         Self {
             models: (0..count).map(|_| BankPu::new()).collect(),
@@ -126,9 +144,8 @@ pub struct BankPus<A: SumElement> {
     banks_per_group: usize,
     slot_tck: u64,
     rl_mac_tck: u64,
-    /// RD_ALLs whose columns are on their way, and room for the columns of others.
+    /// RD_ALLs whose columns are on their way.
     pending: VecDeque<Pending>,
-    spare: Vec<Box<[Burst]>>,
     /// The next slot begins here, unless an RD_ALL begins one sooner.
     next_slot_tck: u64,
     /// Slots before the clock stands still.
@@ -149,17 +166,16 @@ impl<A: SumElement> BankPus<A> {
             slot_tck: config.timing.ccd_l_tck,
             rl_mac_tck: config.timing.rl_mac_tck,
             pending: VecDeque::with_capacity(PENDING),
-            spare: vec![vec![[0; CHIPS]; config.banks()].into(); PENDING],
             next_slot_tck: 0,
             slots_left: 0,
             watched: None,
         }
     }
 
-    /// From the reset on no data are of account: the PUs at the first bank stand for all.
+    /// From the reset on no data are of account: results are +0, or those of the PUs that are left.
     pub fn leave_data_out(&mut self) {
-        self.banks = 1;
-        self.pus = A::Pus::of(CHIPS);
+        self.banks = if self.watched.is_some() { 1 } else { A::Pus::LEAST_BANKS };
+        self.pus = A::Pus::of(CHIPS * self.banks);
     }
 
     /// Writes a word of the shared buffers.
@@ -167,19 +183,18 @@ impl<A: SumElement> BankPus<A> {
         self.shared[word] = burst;
     }
 
-    /// One tCK, with what an RD_ALL in it reads from the row buffers, bank by bank. Returns whether the PUs
-    /// have a cycle, and whether results have become new with it.
-    pub fn step(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
-        if let Some((mac, read)) = read {
-            let mut bursts = self.spare.pop().expect("RD_ALLs are a burst apart or more");
-            bursts[..self.banks].copy_from_slice(&read[..self.banks]);
-            self.pending.push_back(Pending { at_tck: at_tck + self.rl_mac_tck, mac, bursts });
+    /// One tCK, perhaps with an RD_ALL of these cells. Returns whether the PUs have a cycle, and whether results have become
+    /// new with it.
+    pub fn step(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool) {
+        if let Some(read) = read {
+            self.pending.push_back(Pending { at_tck: at_tck + self.rl_mac_tck, read });
         }
         let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == at_tck);
         let arrived = if arrives { self.pending.pop_front() } else { None };
-        let has_cycle = self.step_arrived(at_tck, arrived.as_ref().map(|it| (it.mac, &*it.bursts)));
-        self.spare.extend(arrived.map(|read| read.bursts));
-        has_cycle
+        let arrived = arrived.map(|Pending { read: Read { mac, row, column }, .. }| {
+            (mac, cells.read_all_banks(row, column))
+        });
+        self.step_arrived(at_tck, arrived)
     }
 
     /// The same with columns that are at the PUs.
@@ -209,9 +224,12 @@ impl<A: SumElement> BankPus<A> {
         (true, is_new)
     }
 
-    /// Has [`ports`](Self::ports) show the PUs at a bank.
+    /// Has [`ports`](Self::ports) show the PUs at a bank, from the reset on.
     pub fn watch(&mut self, bank: usize) {
         self.watched = Some((bank, Box::default()));
+        if self.banks == 0 {
+            self.leave_data_out();
+        }
         self.show(None, false);
     }
 
@@ -255,7 +273,8 @@ impl<A: SumElement> BankPus<A> {
 
     /// An element of the result registers of a logic bank, from each chip.
     pub fn sum(&self, bank: usize, lane: usize) -> [Fp<A>; CHIPS] {
-        let bank = bank.min(self.banks - 1);
+        let Some(last) = self.banks.checked_sub(1) else { return [Fp::ZERO; CHIPS] };
+        let bank = bank.min(last);
         std::array::from_fn(|chip| self.pus.result(CHIPS * bank + chip, lane))
     }
 }

@@ -6,7 +6,7 @@
 use crate::accounts::Cause;
 use crate::config::Timing;
 use crate::options::Options;
-use pimlico_dpa::types::{BusRequest, Mac, Pins};
+use pimlico_dpa::types::{ArrayRequest, BusRequest, Mac, Pins};
 use pimlico_ports::Model;
 use pimlico_units::rank::{
     RankController, RankControllerIn, RankControllerOut, RefreshManager, RefreshManagerIn,
@@ -20,6 +20,17 @@ pub struct RankControl {
     output: RankControllerOut,
     manager: RefreshManager,
     refresh_input: RefreshManagerIn,
+    refresh: RefreshManagerOut,
+    /// What all of it was before.
+    before: Box<State>,
+}
+
+/// The state of both, and what they have put out.
+#[derive(Clone, PartialEq)]
+struct State {
+    controller: RankController,
+    output: RankControllerOut,
+    manager: RefreshManager,
     refresh: RefreshManagerOut,
 }
 
@@ -40,6 +51,12 @@ impl RankControl {
                 ..Default::default()
             },
             refresh: RefreshManagerOut::default(),
+            before: Box::new(State {
+                controller: RankController::new(),
+                output: RankControllerOut::default(),
+                manager: RefreshManager::new(),
+                refresh: RefreshManagerOut::default(),
+            }),
         }
     }
 
@@ -107,5 +124,36 @@ impl RankControl {
     /// The refresh manager's inputs.
     pub fn refresh_input(&self) -> &RefreshManagerIn {
         &self.refresh_input
+    }
+
+    /// Whether the slot that begins, of so many cycles, is like others, if this is requested in it: see
+    /// [`RankController::next_slot`]. What is requested of REFs does not change in it.
+    pub fn next_slot(&self, sent: ArrayRequest, cycles: u64) -> bool {
+        self.manager.steady_cycles(false) >= cycles && self.controller.next_slot(sent)
+    }
+
+    /// It is over.
+    pub fn pass_slot(&mut self, sent: ArrayRequest, cycles: u64) {
+        (self.output.pins_o, self.output.mac_o) = self.controller.pass_slot(sent, cycles);
+        self.manager.pass(cycles, false);
+    }
+
+    /// Keeps the state for [`has_passed`](Self::has_passed).
+    pub fn keep(&mut self) {
+        let before = &mut *self.before;
+        before.controller.clone_from(&self.controller);
+        before.manager.clone_from(&self.manager);
+        (before.output, before.refresh) = (self.output, self.refresh);
+    }
+
+    /// Whether the cycles since then have done what [`pass_slot`](Self::pass_slot) does.
+    pub fn has_passed(&mut self, sent: ArrayRequest, cycles: u64) -> bool {
+        let State { controller, output, manager, refresh } = &mut *self.before;
+        (output.pins_o, output.mac_o) = controller.pass_slot(sent, cycles);
+        manager.pass(cycles, false);
+        *controller == self.controller
+            && *manager == self.manager
+            && *output == self.output
+            && *refresh == self.refresh
     }
 }

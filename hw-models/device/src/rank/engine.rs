@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! A rank and what is in it, one tCK at a time.
 
+use super::bank_pus::Read;
 use super::control::RankControl;
 use super::front::Front;
 use super::host::{Host, Shown};
 use super::operands::Operands;
 use super::patience::Patience;
 use super::sequencer::Sequencer;
+use super::slot::Slots;
 use super::softmax::{SoftmaxInput, SoftmaxWay, softmax_way};
 use super::sums::{Added, SumWay, WATCHED, sum_way};
 use super::watch::{UnitInput, UnitWatch};
@@ -22,7 +24,7 @@ use crate::error::DeviceError;
 use crate::options::Options;
 use crate::pins::BusDriver;
 use crate::record::Record;
-use pimlico_dpa::types::{Element, Mac, PinCommand, Pins, RankEvents, RankResults, Score};
+use pimlico_dpa::types::{Element, PinCommand, Pins, RankEvents, RankResults, Score};
 use pimlico_ports::U;
 use pimlico_units::rank::{PimKey, SequencerOut};
 use std::collections::VecDeque;
@@ -56,6 +58,8 @@ pub struct Rank {
     pub(super) watch: Option<Box<dyn UnitWatch>>,
     /// When the chips begin to drive the bursts of RD_RESULTs.
     chips_drive: VecDeque<u64>,
+    /// Slots of a run that are alike.
+    pub(super) slots: Slots,
     /// A REF of the host has been on the pins in this cycle of the core.
     pub(super) refreshed: bool,
     /// The context and the outputs of the cycle of the core.
@@ -89,6 +93,7 @@ impl Rank {
             wave: None,
             watch: None,
             chips_drive: VecDeque::with_capacity(16),
+            slots: Slots::new(config.timing.ccd_l_tck.div_ceil(options.gear.tck() as u64)),
             refreshed: false,
             results: RankResults::default(),
             config,
@@ -109,6 +114,7 @@ impl Rank {
     /// Has the units watched from here on.
     pub fn watch_units(&mut self, watch: Box<dyn UnitWatch>) {
         self.sums.watch(WATCHED);
+        self.softmax.watch();
         self.watch = Some(watch);
     }
 
@@ -165,7 +171,7 @@ impl Rank {
 
     /// The tCK of a cycle for those who count: what was on the pins, in which of them the buffer chip drives
     /// the data bus, and whether the softmax unit works.
-    fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool) {
+    pub(super) fn account(&mut self, pins: Pins, drives: [bool; 4], works: bool) {
         let cause = self.control.cause();
         for (tck, drives) in (self.tck..self.tck + self.gear()).zip(drives) {
             if tck > self.tck {
@@ -276,7 +282,7 @@ impl Rank {
     }
 
     /// Tells whoever watches, and the arrays.
-    fn on_pins(&mut self, pins: Pins) {
+    pub(super) fn on_pins(&mut self, pins: Pins) {
         if pins.is_some() {
             self.record.command(pins);
             self.chips.command(self.tck, pins);
@@ -284,11 +290,14 @@ impl Rank {
         }
     }
 
-    fn step_bank_pus(&mut self, pins: Pins, events: &mut RankEvents) {
+    pub(super) fn step_bank_pus(&mut self, pins: Pins, events: &mut RankEvents) {
         let Self { chips, control, sums, tck, .. } = self;
-        let read = (pins.command == PinCommand::RdAll)
-            .then(|| -> (Mac, &[_]) { (control.mac(), chips.read_all_banks(pins.column())) });
-        let (has_cycle, results) = sums.step_bank_pus(*tck, read);
+        let read = (pins.command == PinCommand::RdAll).then(|| Read {
+            mac: control.mac(),
+            row: chips.row_of_all_banks(),
+            column: pins.column(),
+        });
+        let (has_cycle, results) = sums.step_bank_pus(*tck, read, chips.dram());
         events.results = results;
         if has_cycle {
             self.watch(|rank| rank.sums.bank_pu_input());
@@ -317,7 +326,7 @@ impl Rank {
     }
 
     /// Results through the adder unit.
-    fn step_adder_unit(&mut self) -> Added {
+    pub(super) fn step_adder_unit(&mut self) -> Added {
         let added = self.sums.step_adder_unit(self.tck);
         self.watch(|rank| Some(rank.sums.adder_unit_input()));
         added

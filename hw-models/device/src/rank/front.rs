@@ -2,7 +2,7 @@
 //! The dispatcher with the memories beside it.
 
 use crate::memories::{Accesses, Memories};
-use pimlico_dpa::types::{Load, Start, Status};
+use pimlico_dpa::types::{Dispatch, Load, Start, Status};
 use pimlico_ports::Model;
 use pimlico_units::module::{Dispatcher, DispatcherIn, DispatcherOut};
 
@@ -48,6 +48,33 @@ impl Front {
         self.stalled = !dispatch_ready_i && self.dispatcher.is_full();
         self.clock(DispatcherIn { dispatch_ready_i, stop_i, ..DispatcherIn::default() });
         true
+    }
+
+    /// Whether it has a command for its target, which it keeps until that is taken.
+    pub fn offers(&self) -> bool {
+        self.dispatcher.offers()
+    }
+
+    /// Whether it has another command behind that.
+    pub fn offers_two(&self) -> bool {
+        self.dispatcher.offers_two(self.memories.entry())
+    }
+
+    /// So many cycles of a run, in one of which the first of [two](Self::offers_two) commands is taken. Returns that one.
+    pub fn pass(&mut self, cycles: u64, taken_in: u64) -> Dispatch {
+        let mut taken = Dispatch::default();
+        for cycle in 0..cycles {
+            let dispatch_ready_i = cycle == taken_in;
+            if !dispatch_ready_i && self.dispatcher.is_full() {
+                continue;
+            }
+            self.clock(DispatcherIn { dispatch_ready_i, ..DispatcherIn::default() });
+            if dispatch_ready_i {
+                taken = self.output.dispatch_o;
+            }
+        }
+        self.stalled = false;
+        taken
     }
 
     /// The dispatcher's inputs in its last cycle.

@@ -17,7 +17,7 @@ const CYCLE_TCK: u64 = 4;
 /// A port of any gear.
 trait Steps {
     fn settle(&self, input: &HostPortIn) -> HostPortOut;
-    fn step(&mut self, input: &HostPortIn) -> HostPortOut;
+    fn step_beat(&mut self, input: &HostPortIn) -> Option<u64>;
     fn is_quiet(&self) -> bool;
     fn passive_tck(&self) -> u64;
     fn pass(&mut self, input: &HostPortIn, tck: u64);
@@ -28,8 +28,8 @@ impl<G: gear::Gear> Steps for HostPort<G> {
         Model::settle(self, input)
     }
 
-    fn step(&mut self, input: &HostPortIn) -> HostPortOut {
-        Model::step(self, input)
+    fn step_beat(&mut self, input: &HostPortIn) -> Option<u64> {
+        self.step_beat(input)
     }
 
     fn is_quiet(&self) -> bool {
@@ -134,8 +134,7 @@ impl Host {
             self.input.host_dq_i = driven[beat].unwrap_or(u64::MAX);
             self.input.module_dq_valid_i = module[beat].is_some();
             self.input.module_dq_i = module[beat].unwrap_or_default();
-            let output = self.unit.step(&self.input);
-            output.host_dq_valid_o.then_some(output.host_dq_o)
+            self.unit.step_beat(&self.input)
         })
     }
 

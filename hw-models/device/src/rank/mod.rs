@@ -31,6 +31,8 @@ mod operands;
 mod patience;
 mod run;
 mod sequencer;
+mod slot;
+mod slots;
 mod softmax;
 mod sums;
 mod watch;

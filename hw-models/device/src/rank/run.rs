@@ -70,6 +70,9 @@ impl Rank {
     ) -> Result<(), DeviceError> {
         let (from_tck, gear) = (self.now, self.gear());
         while self.now + gear <= until_tck {
+            if self.pass_slot(until_tck) {
+                continue;
+            }
             let shown = self.step_run(asked, made)?;
             if !shown.is_plain() {
                 self.rest_since(from_tck);
@@ -116,6 +119,7 @@ impl Rank {
             self.front.start(asked.start_o);
             self.watch_dispatcher();
             self.sequencer.start();
+            self.leave_slots();
         }
         Ok(())
     }
@@ -129,6 +133,19 @@ impl Rank {
 
     /// One cycle of the core in a run.
     fn step_run(
+        &mut self,
+        host: &HostPortOut,
+        made: &mut dyn FnMut(Made),
+    ) -> Result<Shown, DeviceError> {
+        match self.pass_cycle_of_slot() {
+            Some(shown) => Ok(shown),
+            None => self.step_cycle(host, made),
+        }
+    }
+
+    /// The same, where nothing is known of it.
+    #[inline(never)]
+    fn step_cycle(
         &mut self,
         host: &HostPortOut,
         made: &mut dyn FnMut(Made),
@@ -150,6 +167,7 @@ impl Rank {
         if is_event {
             self.patience.event(self.now);
         }
+        self.see_slot(&asked, events);
         Ok(Shown {
             refreshes: self.refreshes(),
             overflow,

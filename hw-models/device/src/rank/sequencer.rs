@@ -4,11 +4,11 @@
 use crate::config::{Config, Timing};
 use crate::options::{Gear, Options, SumFormat};
 use crate::sizes::SCORE_BUFFER;
-use pimlico_dpa::types::RankEvents;
+use pimlico_dpa::types::{ArrayRequest, Dispatch, RankEvents};
 use pimlico_ports::{Model, U};
 use pimlico_units::gear::{Gear1, Gear2, Gear4};
 use pimlico_units::module::DispatcherOut;
-use pimlico_units::rank::{SequencedGear, SequencerIn, SequencerOut};
+use pimlico_units::rank::{SequencedGear, SequencerIn, SequencerOut, SequencerSlots};
 
 /// The largest number of the host's bursts that the sequencer counts.
 const MOST_OPERANDS: usize = 127;
@@ -17,21 +17,52 @@ const MOST_OPERANDS: usize = 127;
 trait Steps {
     fn settle(&self, input: &SequencerIn) -> SequencerOut;
     fn step(&mut self, input: &SequencerIn);
+    fn next_slot(&self, input: &SequencerIn) -> Option<ArrayRequest>;
+    fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
+    fn keep(&mut self);
+    fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool;
 }
 
-impl<M: Model<In = SequencerIn, Out = SequencerOut>> Steps for M {
+/// A sequencer, and one as it was before.
+struct Kept<M> {
+    unit: M,
+    before: M,
+}
+
+impl<M> Steps for Kept<M>
+where
+    M: Model<In = SequencerIn, Out = SequencerOut> + SequencerSlots + Clone + PartialEq,
+{
     fn settle(&self, input: &SequencerIn) -> SequencerOut {
-        Model::settle(self, input)
+        self.unit.settle(input)
     }
 
     fn step(&mut self, input: &SequencerIn) {
-        Model::step(self, input);
+        self.unit.step(input);
+    }
+
+    fn next_slot(&self, input: &SequencerIn) -> Option<ArrayRequest> {
+        self.unit.next_slot(input)
+    }
+
+    fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool) {
+        self.unit.pass_slot(input, dispatched, done);
+    }
+
+    fn keep(&mut self) {
+        self.before.clone_from(&self.unit);
+    }
+
+    fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool {
+        self.before.pass_slot(input, dispatched, false);
+        self.before == self.unit
     }
 }
 
 /// That of this gear, reset.
 fn unit<G: SequencedGear>() -> Box<dyn Steps> {
-    Box::new(G::Sequencer::<SCORE_BUFFER>::new())
+    let [unit, before] = [(); 2].map(|()| G::Sequencer::<SCORE_BUFFER>::new());
+    Box::new(Kept { unit, before })
 }
 
 /// The sequencer.
@@ -82,5 +113,26 @@ impl Sequencer {
             events_i: events,
             ..self.idle
         });
+    }
+
+    /// The request that is sent in the slot that begins, where the slot is like others: see
+    /// [`SequencerSlots::next_slot`]. The host's bursts are as in the last cycle.
+    pub fn next_slot(&self) -> Option<ArrayRequest> {
+        self.unit.next_slot(&self.idle)
+    }
+
+    /// It is over, in which this was dispatched, and behind it the dispatcher's run has ended or not.
+    pub fn pass_slot(&mut self, dispatched: Dispatch, done: bool) {
+        self.unit.pass_slot(&self.idle, dispatched, done);
+    }
+
+    /// Keeps the state for [`has_passed`](Self::has_passed).
+    pub fn keep(&mut self) {
+        self.unit.keep();
+    }
+
+    /// Whether the cycles since then have done what [`pass_slot`](Self::pass_slot) does.
+    pub fn has_passed(&mut self, dispatched: Dispatch) -> bool {
+        self.unit.has_passed(&self.idle, dispatched)
     }
 }

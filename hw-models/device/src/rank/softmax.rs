@@ -65,10 +65,16 @@ pub trait SoftmaxWay {
     /// Whether the context is normalised, and not the weights.
     fn is_late(&self) -> bool;
 
+    /// Whether a cycle without a request, and in which nothing comes, changes nothing.
+    fn rests(&self) -> bool;
+
+    /// Has [`unit_input`](Self::unit_input) show the softmax unit's inputs.
+    fn watch(&mut self);
+
     /// One cycle: what is requested, and what comes.
     fn step(&mut self, asked: &SequencerOut, given: &SoftmaxInput) -> Softened;
 
-    /// The softmax unit's inputs in the last cycle.
+    /// The softmax unit's inputs in the last cycle, where they are [watched](Self::watch).
     fn unit_input(&self) -> &dyn Any;
 }
 
@@ -90,6 +96,7 @@ struct Softmax<const LATE: bool, G: Geared> {
     scale: u16,
     input: SoftmaxPathIn<G>,
     unit_input: SoftmaxUnitIn<Binary16, G>,
+    watched: bool,
     /// Heads of the sums in the unit.
     heads: VecDeque<U<3>>,
 }
@@ -101,6 +108,7 @@ impl<const LATE: bool, G: Geared> Softmax<LATE, G> {
             scale: 0,
             input: SoftmaxPathIn::default(),
             unit_input: Default::default(),
+            watched: false,
             heads: VecDeque::with_capacity(16),
         }
     }
@@ -128,7 +136,20 @@ impl<const LATE: bool, G: Geared> SoftmaxWay for Softmax<LATE, G> {
         LATE
     }
 
+    fn rests(&self) -> bool {
+        self.path.rests()
+    }
+
+    fn watch(&mut self) {
+        self.watched = true;
+    }
+
     fn step(&mut self, asked: &SequencerOut, given: &SoftmaxInput) -> Softened {
+        let asks = asked.finish_valid_o || asked.weigh_valid_o || given.word_taken;
+        let comes = given.tree.is_some() || given.reads.is_some() || given.sum.is_some();
+        if !asks && !comes && !self.watched && self.rests() {
+            return Softened::default();
+        }
         let (sums, tree_of_i) = given.tree.unwrap_or_default();
         let (sum, sum_head_i) = given.sum.unwrap_or_default();
         self.input = SoftmaxPathIn {
@@ -148,7 +169,9 @@ impl<const LATE: bool, G: Geared> SoftmaxWay for Softmax<LATE, G> {
             sum_head_i,
             ..Default::default()
         };
-        self.unit_input = self.path.softmax_unit_in(&self.input);
+        if self.watched {
+            self.unit_input = self.path.softmax_unit_in(&self.input);
+        }
         let output: SoftmaxPathOut<G> = self.path.step(&self.input);
         let sum_taken = given.sum.is_some() && output.sum_ready_o;
         if sum_taken {

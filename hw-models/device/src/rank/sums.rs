@@ -2,12 +2,13 @@
 //! The way of a sum: bank PUs, bursts of results on the data bus, adder unit, partial sums of the context.
 //! All of it is in one format, that of the sums.
 
-use super::bank_pus::{BankPus, SumElement};
+use super::bank_pus::{BankPus, Read, SumElement};
 use super::watch::UnitInput;
 use crate::config::Config;
+use crate::dram::Dram;
 use crate::options::{Gear, Options, SumFormat};
 use crate::sizes::{Burst, CHIPS, LANES, PARTIAL_SUMS};
-use pimlico_dpa::types::{Beat, BusRequest, Mac, Place, ResultAddress, Sum, SumKind, TreeSum};
+use pimlico_dpa::types::{Beat, BusRequest, Place, ResultAddress, Sum, SumKind, TreeSum};
 use pimlico_ports::wave::{ScopeId, Wave};
 use pimlico_ports::{Bundle, Model, U};
 use pimlico_units::arith::{Binary16, Binary32, Fp};
@@ -46,7 +47,7 @@ pub trait SumWay {
     fn write_shared(&mut self, word: usize, burst: Burst);
 
     /// The bank PUs in the first tCK of a cycle; see [`BankPus::step`].
-    fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool);
+    fn step_bank_pus(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool);
 
     /// No sum is of account: see [`BankPus::leave_data_out`].
     fn leave_data_out(&mut self);
@@ -125,6 +126,8 @@ pub struct SumPath<A: SumElement, G: Geared> {
     adder_unit: AdderUnit<Binary16, A, G>,
     input: AdderUnitIn<Binary16, A, G>,
     output: AdderUnitOut<Binary16, A, G>,
+    /// Both are as they stay while nothing comes.
+    rests: bool,
     /// Partial sums of outputs, as they were read last.
     outputs: [Fp<Binary16>; LANES],
     /// Sums of the context that have more to come, a place for each chip.
@@ -166,6 +169,7 @@ impl<A: SumElement, G: Geared> SumPath<A, G> {
             adder_unit: AdderUnit::new(),
             input: AdderUnitIn::default(),
             output: AdderUnitOut::default(),
+            rests: false,
             outputs: [Fp::ZERO; LANES],
             partial_sums: vec![[Fp::ZERO; CHIPS]; PARTIAL_SUMS].into(),
             kept_sums: [Fp::ZERO; CHIPS],
@@ -199,8 +203,8 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
         self.bank_pus.write_shared(word, burst);
     }
 
-    fn step_bank_pus(&mut self, at_tck: u64, read: Option<(Mac, &[Burst])>) -> (bool, bool) {
-        self.bank_pus.step(at_tck, read)
+    fn step_bank_pus(&mut self, at_tck: u64, read: Option<Read>, cells: &Dram) -> (bool, bool) {
+        self.bank_pus.step(at_tck, read, cells)
     }
 
     fn leave_data_out(&mut self) {
@@ -239,24 +243,32 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
         self.cycle += 1;
         let read = self.read.take();
         if read.is_none() && self.bursts.is_empty() && self.result_path.is_idle() {
-            self.input = AdderUnitIn::default();
-            self.output = self.adder_unit.step(&self.input);
+            if !self.rests {
+                self.rests = self.adder_unit.rests();
+                self.input = AdderUnitIn::default();
+                self.output = self.adder_unit.step(&self.input);
+            }
             return Added::default();
         }
+        self.rests = false;
         let mut way = ResultPathIn {
             cl_i: self.cl,
             read_result_i: read.is_some(),
             sum_i: read.unwrap_or_default(),
             partial_outputs_i: self.outputs,
+            clk_core_i: true,
             ..Default::default()
         };
         let mut on_way = ResultPathOut::default();
         for tck in 0..G::TCK {
             let [first, second] = self.beats(at_tck + tck as u64).unwrap_or([Beat::MAX; 2]);
-            way.dq_i = first;
-            self.result_path.step(&way);
-            (way.clk_core_i, way.dq_i) = (tck == G::TCK - 1, second);
-            on_way = self.result_path.step(&way);
+            self.result_path.beat_between(first);
+            if tck < G::TCK - 1 {
+                self.result_path.beat_between(second);
+            } else {
+                way.dq_i = second;
+                on_way = self.result_path.step(&way);
+            }
         }
         self.input = AdderUnitIn {
             valid_i: on_way.valid_o,

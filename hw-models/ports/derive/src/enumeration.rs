@@ -55,10 +55,12 @@ pub fn implementation(input: &DeriveInput, data: &DataEnum) -> syn::Result<Token
                 items: &[#((#items, Self::#variants as u64)),*],
             };
 
+            #[inline]
             fn write(&self, bits: &mut ::pimlico_ports::BitWriter<'_>) {
                 bits.put(*self as u64, #bits);
             }
 
+            #[inline]
             fn read(bits: &mut ::pimlico_ports::BitReader<'_>) -> Self {
                 ::pimlico_ports::Enumerated::from_code(bits.take(#bits)).unwrap_or_default()
             }

@@ -48,10 +48,12 @@ pub fn implementation(input: &DeriveInput, data: &DataStruct) -> syn::Result<Tok
                 fields: &[#((#texts, <#types as ::pimlico_ports::Signal>::SHAPE)),*],
             };
 
+            #[inline]
             fn write(&self, bits: &mut ::pimlico_ports::BitWriter<'_>) {
                 #(::pimlico_ports::Signal::write(&self.#upwards, bits);)*
             }
 
+            #[inline]
             fn read(bits: &mut ::pimlico_ports::BitReader<'_>) -> Self {
                 #(let #upward_values = <#upward_types as ::pimlico_ports::Signal>::read(bits);)*
                 Self { #(#names: #values),* }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 //! Adder unit of the rank PU: eight adders for each lane, over the eight chips of a rank.
 
+use crate::arith::fast::add_eight;
 use crate::arith::{Format, Fp, near, sum_variant};
 use crate::gear::{self, DefaultGear, Gear};
+use crate::prim::Delay;
 use pimlico_ports::{
     Model, Open, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -56,7 +58,7 @@ type Sums<A> = Option<[Fp<A>; 8]>;
 #[derive(Clone)]
 pub struct AdderUnit<F, A = F, G = DefaultGear> {
     /// Sums over the chips, by lane, by the cycles since their groups came, and one.
-    tree: [Option<[Fp<A>; MOST]>; 8],
+    tree: Delay<Option<[Fp<A>; MOST]>, 8>,
     /// By lane, what its adders have added in the last cycle and in the one before.
     adding: [Sums<A>; MOST],
     sums: [Sums<A>; MOST],
@@ -84,6 +86,11 @@ impl<F: Format, A: Format, G: Gear> Unit for AdderUnit<F, A, G> {
 }
 
 impl<F: Format, A: Format, G: Gear> AdderUnit<F, A, G> {
+    /// Whether nothing is on its way: then a cycle without input changes nothing.
+    pub fn rests(&self) -> bool {
+        self.busy == 0
+    }
+
     /// Cycles of an adder.
     pub const ADDER_LATENCY: u64 = 2;
     /// Cycles from a group to its sum.
@@ -95,7 +102,7 @@ impl<F: Format, A: Format, G: Gear> AdderUnit<F, A, G> {
 impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
     fn new() -> Self {
         Self {
-            tree: [None; 8],
+            tree: Delay::of([None; 8]),
             adding: [None; MOST],
             sums: [None; MOST],
             carried: None,
@@ -149,13 +156,7 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
                 *sum = *sum + *partial;
             }
         }
-        self.tree.rotate_right(1);
-        self.tree[0] = input.valid_i.then(|| {
-            from_fn(|lane| match x.get(lane) {
-                Some([a, b, c, d, e, f, g, h]) => ((*a + *b) + (*c + *d)) + ((*e + *f) + (*g + *h)),
-                None => Fp::ZERO,
-            })
-        });
+        self.tree.clock(input.valid_i.then(|| trees(x)));
 
         // The chips' sums.
         let Self { sums, carried, .. } = &*self;
@@ -163,7 +164,7 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
             let before = if lane == 0 { carried } else { &sums[lane - 1] };
             let accumulates = accumulate.get(lane).is_some_and(|accumulates| *accumulates);
             let before = before.as_ref().filter(|_| accumulates)?;
-            Some(from_fn(|c| x[lane][c] + before[c]))
+            Some(add_eight(&x[lane], before))
         });
         self.carried = match (input.begin_i, input.goes_on_i) {
             (false, _) => self.sums[G::TCK - 1],
@@ -174,6 +175,21 @@ impl<F: Format, A: Format, G: Gear> Model for AdderUnit<F, A, G> {
         self.adding = adding;
         output
     }
+}
+
+/// The sums over the chips by lane, two lanes at a time: `((a + b) + (c + d)) + ((e + f) + (g + h))`.
+fn trees<A: Format>(x: &[[Fp<A>; 8]]) -> [Fp<A>; MOST] {
+    let mut sums = [Fp::ZERO; MOST];
+    for (lanes, sums) in x.chunks(2).zip(sums.chunks_mut(2)) {
+        let mut level = [Fp::ZERO; 16];
+        lanes.iter().zip(level.chunks_mut(8)).for_each(|(x, of_lane)| of_lane.copy_from_slice(x));
+        for _ in 0..3 {
+            let [left, right] = [0, 1].map(|side| from_fn(|n| level[2 * n + side]));
+            level[..8].copy_from_slice(&add_eight(&left, &right));
+        }
+        sums.copy_from_slice(&level[..2]);
+    }
+    sums
 }
 
 #[cfg(test)]

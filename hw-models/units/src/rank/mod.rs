@@ -40,7 +40,9 @@ pub use relayout_unit::{
     Direction, RelayoutUnit, RelayoutUnitIn, RelayoutUnitOut, RelayoutUnitProbe,
 };
 pub use result_path::{ResultPath, ResultPathIn, ResultPathOut, ResultPathProbe};
-pub use sequencer::{SequencedGear, Sequencer, SequencerIn, SequencerOut, SequencerProbe};
+pub use sequencer::{
+    SequencedGear, Sequencer, SequencerIn, SequencerOut, SequencerProbe, SequencerSlots,
+};
 pub use slot_timer::{SlotTimer, SlotTimerIn, SlotTimerOut, SlotTimerProbe};
 pub use softmax_path::{SoftmaxPath, SoftmaxPathIn, SoftmaxPathOut, SoftmaxPathProbe};
 pub use softmax_unit::{SoftmaxUnit, SoftmaxUnitIn, SoftmaxUnitOut, SoftmaxUnitProbe};

@@ -72,7 +72,7 @@ fn bank_of(request: ArrayRequest) -> usize {
 }
 
 /// At most two requests, the oldest first.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct Queue<T> {
     entries: [T; 2],
     len: usize,
@@ -105,7 +105,7 @@ impl<T: Copy> Queue<T> {
 
 /// Per bank or bank group, the cycle from which something may be done; kept apart from what touches
 /// all of them at once, so that this does not have to visit each.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Earliest<const N: usize> {
     one: [u64; N],
     all: u64,
@@ -124,6 +124,12 @@ impl<const N: usize> Earliest<N> {
     fn delay_all(&mut self, from: u64) {
         self.all = self.all.max(from);
         self.latest = self.latest.max(from);
+    }
+
+    /// What was delayed in all of them last was so many cycles later, and nothing else is.
+    fn shift_all(&mut self, cycles: u64) {
+        self.all += cycles;
+        self.latest += cycles;
     }
 
     fn one(&self, i: usize) -> u64 {
@@ -152,7 +158,7 @@ const START: u64 = 1 << 8;
 /// keeps the cycle from which a command is legal.
 ///
 #[doc = contract!("rank/rank_controller")]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct RankController<const SLOTS: usize = 1> {
     now: u64,
     configured: bool,
@@ -497,9 +503,10 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             && !stop
             && head.is_some_and(|head| of_data(head) && hit && self.column_ready(head));
         let bus = self.choose_bus(yields);
-        let reads = bus.is_some_and(|choice| choice.pins.command == PinCommand::RdResult);
+        let reads = bus.as_ref().is_some_and(|choice| choice.pins.command == PinCommand::RdResult);
         let array = self.choose_array(head, hit, stop, reads);
-        let of_array = |command| array.is_some_and(|choice| choice.pins.command == command);
+        let of_array =
+            |command| array.as_ref().is_some_and(|choice| choice.pins.command == command);
         let bus_goes = bus.is_some()
             && if Self::APART {
                 !of_array(PinCommand::Ref)
@@ -507,9 +514,9 @@ impl<const SLOTS: usize> RankController<SLOTS> {
                 array.is_none() || self.passed_over
             };
         self.passed_over = !Self::APART && bus.is_some() && !bus_goes;
-        let bus = bus.filter(|_| bus_goes);
-        let array = array.filter(|_| Self::APART || !bus_goes);
-        let [array, bus] = [array, bus].map(Option::unwrap_or_default);
+        let nothing = Choice::default();
+        let bus = bus.as_ref().filter(|_| bus_goes).unwrap_or(&nothing);
+        let array = array.as_ref().filter(|_| Self::APART || !bus_goes).unwrap_or(&nothing);
         let command = array.pins.command;
 
         let at_head = head.is_some_and(|head| head.kind == ArrayKind::ReadAll);
@@ -526,8 +533,8 @@ impl<const SLOTS: usize> RankController<SLOTS> {
             true => self.writes + u32::from(bus.pins.command == PinCommand::WrShared),
             false => 0,
         };
-        self.obey(&array);
-        self.obey(&bus);
+        self.obey(array);
+        self.obey(bus);
         let array_issued_o = match command {
             PinCommand::RdAll | PinCommand::Rd | PinCommand::Wr => true,
             PinCommand::PreAll => head.is_some_and(|head| head.kind == ArrayKind::CloseAll),
@@ -635,6 +642,7 @@ impl<const SLOTS: usize> Model for RankController<SLOTS> {
 }
 
 mod runs;
+mod slots;
 
 #[cfg(test)]
 mod tests;

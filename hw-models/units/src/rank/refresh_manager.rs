@@ -39,7 +39,7 @@ const MOST_OWED: u32 = 15;
 /// The cycle model of a refresh manager.
 ///
 #[doc = contract!("rank/refresh_manager")]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct RefreshManager<const MAX_POSTPONED: u32 = 8, const MARGIN: u32 = 256> {
     configured: bool,
     /// tREFI, 0 where refresh is off.

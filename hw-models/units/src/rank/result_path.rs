@@ -5,7 +5,7 @@ use super::BurstTimerIn;
 use super::burst_timer::Line;
 use crate::arith::{Binary16, Format, Fp, sum_variant};
 use crate::gear::{self, DefaultGear, Gear};
-use crate::prim::Fifo;
+use crate::prim::{Delay, Fifo};
 use pimlico_dpa::types::{Beat, LaneSums, Place, Sum, SumKind, TreeSum};
 use pimlico_ports::{Model, Open, U, Unit, ports, stimulus::one_in};
 use std::array::from_fn;
@@ -92,7 +92,7 @@ pub struct ResultPath<A: Format, G: Gear = DefaultGear> {
     timer: Line,
     bursts: Fifo<Sum, 16>,
     /// The last seven beats, the last one first.
-    beats: [Beat; 7],
+    beats: Delay<Beat, 7>,
     /// By the bursts since they entered.
     rows: [Option<Row>; ROWS],
     phase: u8,
@@ -108,7 +108,7 @@ pub struct ResultPath<A: Format, G: Gear = DefaultGear> {
     partial: Option<[Fp<A>; MOST]>,
     /// Whose the sums over the chips are, by the cycles since the group was at the adders, and whether they go
     /// on from partial sums.
-    tree: [Option<(bool, TreeSum)>; TREE + 1],
+    tree: Delay<Option<(bool, TreeSum)>, { TREE + 1 }>,
     gear: PhantomData<G>,
 }
 
@@ -150,10 +150,15 @@ impl<A: Format, G: Gear> ResultPath<A, G> {
         row.filter(|_| usize::from(self.phase) == age % G::BURST)
     }
 
+    /// A beat in which the core's clock stands.
+    pub fn beat_between(&mut self, dq: Beat) {
+        self.beats.clock(dq);
+    }
+
     /// No burst and no sum are in flight.
     pub fn is_idle(&self) -> bool {
         self.bursts.oldest().is_none()
-            && self.tree.iter().all(Option::is_none)
+            && self.tree.all().iter().all(Option::is_none)
             && self.rows.iter().all(Option::is_none)
     }
 
@@ -215,8 +220,7 @@ impl<A: Format, G: Gear> ResultPath<A, G> {
             }
             None => Fp::ZERO,
         }));
-        self.tree.rotate_right(1);
-        self.tree[0] = tree.map(|(sum, index)| owner::<G>(&sum, index));
+        self.tree.clock(tree.map(|(sum, index)| owner::<G>(&sum, index)));
 
         // Rows of the context.
         for k in 0..4 {
@@ -257,7 +261,7 @@ impl<A: Format, G: Gear> Model for ResultPath<A, G> {
         Self {
             timer: Line::default(),
             bursts: Fifo::new(),
-            beats: [0; 7],
+            beats: Delay::of([0; 7]),
             rows: [None; ROWS],
             phase: 0,
             number: 0,
@@ -266,7 +270,7 @@ impl<A: Format, G: Gear> Model for ResultPath<A, G> {
             kept: [None; MOST],
             x: [None; MOST],
             partial: None,
-            tree: [None; TREE + 1],
+            tree: Delay::of([None; TREE + 1]),
             gear: PhantomData,
         }
     }
@@ -274,12 +278,12 @@ impl<A: Format, G: Gear> Model for ResultPath<A, G> {
     fn reset(&mut self) {
         self.timer = Line::default();
         self.bursts = Fifo::new();
-        self.beats = [0; 7];
+        self.beats = Delay::of([0; 7]);
         self.rows = [None; ROWS];
         (self.phase, self.number, self.goes_on) = (0, 0, false);
         self.memory.fill([[Fp::ZERO; 8]; WORDS]);
         (self.kept, self.x, self.partial) = ([None; MOST], [None; MOST], None);
-        self.tree = [None; TREE + 1];
+        self.tree = Delay::of([None; TREE + 1]);
     }
 
     fn probe(&self) -> Self::Probe {
@@ -335,8 +339,7 @@ impl<A: Format, G: Gear> Model for ResultPath<A, G> {
             let ends = on_bus.busy_o && on_bus.last_o;
             self.bursts.clock(ends, input.read_result_i.then_some(input.sum_i));
         }
-        self.beats.rotate_right(1);
-        self.beats[0] = input.dq_i;
+        self.beats.clock(input.dq_i);
         output
     }
 }

@@ -136,7 +136,36 @@ impl<const LATE: bool, const SCORES: usize, G: Gear> Model for SoftmaxPath<LATE,
 
     fn settle(&self, input: &Self::In) -> Self::Out {
         let unit = self.unit.outputs();
-        let weights = self.weights.settle(&self.weighing(input, &unit));
+        self.outputs(input, &unit, &self.weights.settle(&self.weighing(input, &unit)))
+    }
+
+    fn step(&mut self, input: &Self::In) -> Self::Out {
+        let unit = self.unit.outputs();
+        let weighing = self.weighing(input, &unit);
+        let weights = self.weights.settle(&weighing);
+        let output = self.outputs(input, &unit, &weights);
+        let unit_in = self.unit_in(input, &weights);
+        self.weights.clock(&weighing, &weights);
+        self.unit.clock(&unit_in, &unit);
+        if input.partial_read_i || weights.read_o {
+            let place = if input.partial_read_i { input.partial_place_i } else { weights.place_o };
+            let word = 4 * (self.index(place) / 4);
+            self.kept.copy_from_slice(&self.scores[word..word + 4]);
+        }
+        self.write(input, &unit);
+        output
+    }
+}
+
+impl<const LATE: bool, const SCORES: usize, G: Gear> SoftmaxPath<LATE, SCORES, G> {
+    /// The outputs of a cycle in which its two parts have these.
+    #[inline]
+    fn outputs(
+        &self,
+        input: &SoftmaxPathIn<G>,
+        unit: &SoftmaxUnitOut<Binary16, G>,
+        weights: &WeightPathOut<G>,
+    ) -> SoftmaxPathOut<G> {
         let tree = input.tree_of_i;
         let is_score = input.tree_valid_i && !tree.is_output;
         let is_output = input.tree_valid_i && tree.is_output && tree.complete;
@@ -169,27 +198,16 @@ impl<const LATE: bool, const SCORES: usize, G: Gear> Model for SoftmaxPath<LATE,
         }
     }
 
-    fn step(&mut self, input: &Self::In) -> Self::Out {
-        let output = self.settle(input);
-        let unit = self.unit.outputs();
-        let weighing = self.weighing(input, &unit);
-        let unit_in = self.unit_in(input, &self.weights.settle(&weighing));
-        let weights = self.weights.step(&weighing);
-        self.unit.step(&unit_in);
-        if input.partial_read_i || weights.read_o {
-            let place = if input.partial_read_i { input.partial_place_i } else { weights.place_o };
-            let word = 4 * (self.index(place) / 4);
-            self.kept.copy_from_slice(&self.scores[word..word + 4]);
-        }
-        self.write(input, &unit);
-        output
-    }
-}
-
-impl<const LATE: bool, const SCORES: usize, G: Gear> SoftmaxPath<LATE, SCORES, G> {
     /// The word of the score buffer that was asked for last: partial sums of outputs, if it was for them.
     pub fn partial_outputs(&self) -> [u16; 4] {
         self.kept
+    }
+
+    /// Whether a cycle without input changes nothing, nor puts out anything but what stands in registers.
+    pub fn rests(&self) -> bool {
+        self.unit.rests()
+            && self.weights.rests()
+            && self.places == <[(bool, Place); SCALE]>::default()
     }
 
     /// The oldest complete word of weights.

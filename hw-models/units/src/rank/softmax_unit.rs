@@ -4,6 +4,7 @@
 use super::softmax_sum::{self, Divider, HeadSum, Word};
 use crate::arith::{Binary32, Format, Fp};
 use crate::gear::{self, DefaultGear, Width, lanes};
+use crate::prim::Delay;
 use pimlico_ports::{
     Model, Open, Signal, U, Unit, ports,
     stimulus::{all_but_one_in, one_in},
@@ -173,7 +174,7 @@ pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Width = DefaultGear> {
     position: usize,
     head: usize,
     first: bool,
-    scale: [Option<Group<F, G>>; SCALE],
+    scale: Delay<Option<Group<F, G>>, SCALE>,
 
     /// The maximum so far, before the chunk, and where the chunk has raised it first.
     largest: Fp<F>,
@@ -186,11 +187,11 @@ pub struct SoftmaxUnit<F: Format, const LATE: bool, G: Width = DefaultGear> {
     active_chunk: Chunk<F>,
     /// Cycles in which the multiplier is not for pass 2, behind a chunk.
     ended: u8,
-    stages: [Option<Stage<F, G>>; EXP + 1],
+    stages: Delay<Option<Stage<F, G>>, { EXP + 1 }>,
     factor: Fp<F>,
     sum: HeadSum,
     /// Weights, or an element of the context, in and behind the multiplier.
-    normalised: [Option<G::Lanes<Fp<F>>>; 4],
+    normalised: Delay<Option<G::Lanes<Fp<F>>>, 4>,
 
     divider: Divider,
     finish_head: usize,
@@ -302,6 +303,11 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
         }
     }
 
+    /// Whether nothing moves in it until something comes.
+    pub(super) fn rests(&self) -> bool {
+        self.busy == 0 && self.divider == Divider::Ready && !self.finished
+    }
+
     /// Whether the chunk's last exponentials are there.
     fn chunk_is_last(&self) -> bool {
         let last =
@@ -345,8 +351,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
         if let Some((head, word)) = write {
             self.total[head] = word;
         }
-        self.normalised.rotate_right(1);
-        self.normalised[0] = taken;
+        self.normalised.clock(taken);
 
         let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk)
         else {
@@ -419,8 +424,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     /// The exponential units.
     #[inline]
     fn step_exp(&mut self) {
-        self.stages.rotate_right(1);
-        self.stages[0] = None;
+        self.stages.clock(None);
         let Some(stage) = self.stages[EXP].as_ref().filter(|stage| stage.pass == Pass::Chunk)
         else {
             return;
@@ -498,8 +502,7 @@ impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
     /// The multipliers of the scores.
     #[inline]
     fn step_scale(&mut self, input: &SoftmaxUnitIn<F, G>) {
-        self.scale.rotate_right(1);
-        self.scale[0] = None;
+        self.scale.clock(None);
         if !input.score_valid_i {
             return;
         }
@@ -532,7 +535,7 @@ impl<F: Format, const LATE: bool, G: Width> Model for SoftmaxUnit<F, LATE, G> {
             position: 0,
             head: 0,
             first: false,
-            scale: [None; SCALE],
+            scale: Delay::of([None; SCALE]),
             largest: Fp::ZERO,
             old: Fp::ZERO,
             peak: None,
@@ -540,10 +543,10 @@ impl<F: Format, const LATE: bool, G: Width> Model for SoftmaxUnit<F, LATE, G> {
             active: None,
             active_chunk: chunk,
             ended: 0,
-            stages: [None; EXP + 1],
+            stages: Delay::of([None; EXP + 1]),
             factor: Fp::ZERO,
             sum: HeadSum::default(),
-            normalised: [None; 4],
+            normalised: Delay::of([None; 4]),
             divider: Divider::Ready,
             finish_head: 0,
             recip: Word::Empty,
@@ -588,7 +591,15 @@ impl<F: Format, const LATE: bool, G: Width> Model for SoftmaxUnit<F, LATE, G> {
     #[inline]
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.outputs();
+        self.clock(input, &output);
+        output
+    }
+}
 
+impl<F: Format, const LATE: bool, G: Width> SoftmaxUnit<F, LATE, G> {
+    /// The end of a cycle with these outputs.
+    #[inline]
+    pub(super) fn clock(&mut self, input: &SoftmaxUnitIn<F, G>, output: &SoftmaxUnitOut<F, G>) {
         // Each step reads what those behind it are about to write, so the last comes first.
         if input.score_valid_i | input.weigh_valid_i | input.sum_valid_i {
             self.busy = BUSY;
@@ -601,7 +612,6 @@ impl<F: Format, const LATE: bool, G: Width> Model for SoftmaxUnit<F, LATE, G> {
             self.step_maximum();
             self.step_scale(input);
         }
-        output
     }
 }
 

@@ -91,6 +91,11 @@ impl<G: Gear> Unit for WeightPath<G> {
 }
 
 impl<G: Gear> WeightPath<G> {
+    /// Whether no score is on its way to the softmax unit.
+    pub(super) fn rests(&self) -> bool {
+        self.group.is_none()
+    }
+
     /// The oldest complete word; 0 if there is none.
     pub(super) fn word(&self) -> u64 {
         self.words.oldest().copied().unwrap_or_default()
@@ -153,6 +158,15 @@ impl<G: Gear> Model for WeightPath<G> {
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
         let output = self.settle(input);
+        self.clock(input, &output);
+        output
+    }
+}
+
+impl<G: Gear> WeightPath<G> {
+    /// The end of a cycle with these outputs.
+    #[inline]
+    pub(super) fn clock(&mut self, input: &WeightPathIn<G>, output: &WeightPathOut<G>) {
         let comes = input.weight_valid_i && self.coming.oldest().is_some();
         let begins =
             (output.read_o && self.index == 0).then_some((input.weigh_i.head, input.weigh_i.count));
@@ -176,6 +190,5 @@ impl<G: Gear> Model for WeightPath<G> {
             (self.word, self.came) =
                 if output.made_o { (0, 0) } else { (word, (self.came + G::TCK as u8) % 4) };
         }
-        output
     }
 }

@@ -14,7 +14,7 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-use super::{Binary16, Binary16Flush, Format};
+use super::{Binary16, Binary16Flush, Format, Fp};
 
 /// Formats that are computed fast.
 pub trait Fast: Format {}
@@ -130,6 +130,23 @@ pub fn add_neighbours<F: Fast>(level: Level, a: &[u16], out: &mut [u16]) {
     }
 }
 
+/// Sums of eight pairs, rounded: the definition's, of any format.
+#[inline]
+pub fn add_eight<F: Format>(a: &[Fp<F>; 8], b: &[Fp<F>; 8]) -> [Fp<F>; 8] {
+    let is_binary16 = (F::EXP_BITS, F::MAN_BITS) == (Binary16::EXP_BITS, Binary16::MAN_BITS);
+    if !is_binary16 || !Level::F16c.is_available() {
+        return std::array::from_fn(|n| a[n] + b[n]);
+    }
+    let [a, b] = [a, b].map(|of| of.map(|number| number.to_bits() as u16));
+    let mut sums = [0; 8];
+    // SAFETY: the machine has the features, the arrays have one length.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        x86::f16c::add::<F>(&a, &b, &mut sums);
+    }
+    sums.map(|bits| Fp::from_bits(bits.into()))
+}
+
 /// The elements of words of four, the first in the low bits, where they stand.
 #[inline]
 pub fn elements_of(words: &[u64]) -> &[u16] {
@@ -140,7 +157,6 @@ pub fn elements_of(words: &[u64]) -> &[u16] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Fp;
     use super::*;
     use pimlico_ports::Signal;
 
@@ -167,6 +183,10 @@ mod tests {
             mul::<F>(level, &a, &b, &mut product);
             add::<F>(level, &a, &b, &mut sum);
             mul_add::<F>(level, &a, &b, &mut both);
+            for (x, y) in a.as_chunks().0.iter().zip(b.as_chunks().0) {
+                let sums = add_eight(&x.map(fp), &y.map(fp));
+                (0..8).for_each(|n| assert_eq!(sums[n], fp(x[n]) + fp(y[n])));
+            }
             for i in 0..a.len() {
                 let (x, y, z) = (fp(a[i]), fp(b[i]), fp(c[i]));
                 assert_eq!(fp(product[i]), x * y, "{level:?}: {x:?} * {y:?}");

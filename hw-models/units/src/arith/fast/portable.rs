@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! One at a time, on any machine.
 
-use super::Fast;
 use crate::arith::Format;
 use half::f16;
 
@@ -12,25 +11,25 @@ pub const TINY: f32 = 1.0 / 16384.0 - 1.0 / 67108864.0;
 /// The smallest normal number.
 pub const MIN_NORMAL: f32 = 1.0 / 16384.0;
 
-pub fn mul<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+pub fn mul<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = round::<F>(load::<F>(*a) * load::<F>(*b));
     }
 }
 
-pub fn add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+pub fn add<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = round::<F>(load::<F>(*a) + load::<F>(*b));
     }
 }
 
-pub fn add_neighbours<F: Fast>(a: &[u16], out: &mut [u16]) {
+pub fn add_neighbours<F: Format>(a: &[u16], out: &mut [u16]) {
     for (pair, out) in a.chunks_exact(2).zip(out) {
         *out = round::<F>(load::<F>(pair[0]) + load::<F>(pair[1]));
     }
 }
 
-pub fn mul_add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+pub fn mul_add<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         let product = round::<F>(load::<F>(*a) * load::<F>(*b));
         *out = round::<F>(load::<F>(product) + load::<F>(*out));

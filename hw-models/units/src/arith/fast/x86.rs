@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Eight or sixteen at a time, on x86.
 
-use super::Fast;
 use super::portable::{self, MIN_NORMAL, TINY};
+use crate::arith::Format;
 use std::arch::x86_64::*;
 
 /// The operations for one width, from the steps that the module's `widen`, `round` and `pairs` name.
@@ -12,7 +12,7 @@ macro_rules! operations {
         ///
         /// The machine has the features, the slices have one length.
         #[target_feature(enable = $features)]
-        pub unsafe fn mul<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+        pub unsafe fn mul<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
             let whole = a.len() - a.len() % $lanes;
             for i in (0..whole).step_by($lanes) {
                 // SAFETY: the slices hold $lanes elements from `i` on.
@@ -28,7 +28,7 @@ macro_rules! operations {
         ///
         /// The machine has the features, the slices have one length.
         #[target_feature(enable = $features)]
-        pub unsafe fn add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+        pub unsafe fn add<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
             let whole = a.len() - a.len() % $lanes;
             for i in (0..whole).step_by($lanes) {
                 // SAFETY: the slices hold $lanes elements from `i` on.
@@ -44,7 +44,7 @@ macro_rules! operations {
         ///
         /// The machine has the features, `a` is twice as long as `out`.
         #[target_feature(enable = $features)]
-        pub unsafe fn add_neighbours<F: Fast>(a: &[u16], out: &mut [u16]) {
+        pub unsafe fn add_neighbours<F: Format>(a: &[u16], out: &mut [u16]) {
             let whole = out.len() - out.len() % $lanes;
             for i in (0..whole).step_by($lanes) {
                 // SAFETY: `out` holds $lanes elements from `i` on, `a` twice as many from `2 i` on.
@@ -61,7 +61,7 @@ macro_rules! operations {
         ///
         /// The machine has the features, the slices have one length.
         #[target_feature(enable = $features)]
-        pub unsafe fn mul_add<F: Fast>(a: &[u16], b: &[u16], out: &mut [u16]) {
+        pub unsafe fn mul_add<F: Format>(a: &[u16], b: &[u16], out: &mut [u16]) {
             let whole = a.len() - a.len() % $lanes;
             for i in (0..whole).step_by($lanes) {
                 // SAFETY: the slices hold $lanes elements from `i` on.
@@ -80,7 +80,7 @@ macro_rules! operations {
         /// A whole vector follows `from`.
         #[inline]
         #[target_feature(enable = $features)]
-        unsafe fn load<F: Fast>(from: &u16) -> Wide {
+        unsafe fn load<F: Format>(from: &u16) -> Wide {
             // SAFETY: as the caller promises; the load needs no alignment.
             widen::<F>(unsafe { (from as *const u16).cast::<Narrow>().read_unaligned() })
         }
@@ -124,14 +124,14 @@ pub mod f16c {
 
     #[inline]
     #[target_feature(enable = "avx,f16c")]
-    fn widen<F: Fast>(value: Narrow) -> Wide {
+    fn widen<F: Format>(value: Narrow) -> Wide {
         flush::<F>(_mm256_cvtph_ps(value), MIN_NORMAL)
     }
 
     /// Rounds to binary16; NaNs become canonical.
     #[inline]
     #[target_feature(enable = "avx,f16c")]
-    fn round<F: Fast>(value: Wide) -> Narrow {
+    fn round<F: Format>(value: Wide) -> Narrow {
         let value = flush::<F>(value, TINY);
         let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(value, value);
         let value = _mm256_blendv_ps(value, _mm256_set1_ps(f32::from_bits(0x7FC0_0000)), nan);
@@ -140,7 +140,7 @@ pub mod f16c {
 
     #[inline]
     #[target_feature(enable = "avx,f16c")]
-    fn flush<F: Fast>(value: Wide, below: f32) -> Wide {
+    fn flush<F: Format>(value: Wide, below: f32) -> Wide {
         if F::SUBNORMALS {
             return value;
         }
@@ -175,14 +175,14 @@ pub mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx,f16c")]
-    fn widen<F: Fast>(value: Narrow) -> Wide {
+    fn widen<F: Format>(value: Narrow) -> Wide {
         flush::<F>(_mm512_cvtph_ps(value), MIN_NORMAL)
     }
 
     /// Rounds to binary16; NaNs become canonical.
     #[inline]
     #[target_feature(enable = "avx512f,avx,f16c")]
-    fn round<F: Fast>(value: Wide) -> Narrow {
+    fn round<F: Format>(value: Wide) -> Narrow {
         let value = flush::<F>(value, TINY);
         let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(value, value);
         let canonical = _mm512_set1_ps(f32::from_bits(0x7FC0_0000));
@@ -191,7 +191,7 @@ pub mod avx512 {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx,f16c")]
-    fn flush<F: Fast>(value: Wide, below: f32) -> Wide {
+    fn flush<F: Format>(value: Wide, below: f32) -> Wide {
         if F::SUBNORMALS {
             return value;
         }

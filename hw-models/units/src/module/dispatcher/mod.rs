@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Dispatcher of a module: expands programs of direct PIM access (DPA) into commands.
 
+mod decoder;
 mod model;
 mod nest;
 mod ports;

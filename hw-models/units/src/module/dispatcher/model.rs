@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The dispatcher's model.
 
+use super::decoder::Decoder;
 use super::nest::Nest;
 use super::sequence::Turn;
 use super::stage::Stage;
@@ -36,6 +37,7 @@ pub struct Dispatcher<
     pub(super) request: u8,
     pub(super) pc: u32,
     pub(super) nest: Nest,
+    pub(super) decoder: Decoder,
 
     multiply: Option<Turn>,
     add: Option<Stage>,
@@ -113,6 +115,16 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         held && self.translate.is_some()
             && self.multiply.is_some()
             && self.dispatch.is_some_and(|stage| stage.ends.is_none())
+    }
+
+    /// Whether it has a command for its target, which it keeps until that is taken.
+    pub fn offers(&self) -> bool {
+        self.dispatch.is_some_and(|stage| stage.ends.is_none())
+    }
+
+    /// Whether it has another command behind that, if the table has this for it, and not the end of the run.
+    pub fn offers_two(&self, table_data: u16) -> bool {
+        self.offers() && self.wait.is_some_and(|stage| stage.found(table_data).ends.is_none())
     }
 
     /// What `status_o` and `overflow_o` show.
@@ -198,6 +210,7 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize> Model
             request: 0,
             pc: 0,
             nest: Nest::default(),
+            decoder: Decoder::new(),
             multiply: None,
             add: None,
             translate: None,

@@ -112,14 +112,14 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
     }
 
     /// A command behind a Dyn-Modi.
-    fn modified(&self, window: &[u64; 2]) -> Result<Stage, (Status, u32)> {
+    fn modified(&mut self, window: &[u64; 2]) -> Result<Stage, (Status, u32)> {
         let at = self.pc;
         let misfit = (Status::UnknownTarget, at);
         let is_last = match self.nest.get(0) {
             Some(around) => around.final_word == at,
             None => at + 1 == self.length,
         };
-        let Ok(Instruction::Modify(modify)) = Instruction::decode(window[0]) else {
+        let Ok(Instruction::Modify(modify)) = self.decoder.decode(window[0], at) else {
             return Err(misfit);
         };
         let products = self.products(&modify).ok_or(misfit)?;
@@ -137,8 +137,8 @@ impl<const REQUESTS: usize, const COMMANDS: usize, const ENTRIES: usize>
         Some(products)
     }
 
-    fn command(&self, word: u64, at: u32, products: &Products) -> Result<Stage, Status> {
-        let Instruction::Command(word) = Instruction::decode(word)? else {
+    fn command(&mut self, word: u64, at: u32, products: &Products) -> Result<Stage, Status> {
+        let Instruction::Command(word) = self.decoder.decode(word, at)? else {
             return Err(Status::UnknownOpcode);
         };
         let CommandWord { opcode, head, place, column, word: index, .. } = word;

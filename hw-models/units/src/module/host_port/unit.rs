@@ -12,7 +12,7 @@ use super::status::{Module, View};
 use super::windows::{Window, Windows};
 use super::{HostPortIn, HostPortOut, HostPortProbe};
 use crate::gear::{self, DefaultGear, Gear};
-use pimlico_dpa::types::{Burst, Pins};
+use pimlico_dpa::types::{Beat, Burst, Pins};
 use pimlico_ports::{Model, Open, U, Unit};
 use std::array::from_fn;
 use std::marker::PhantomData;
@@ -101,13 +101,8 @@ impl<G: Gear> Model for HostPort<G> {
     }
 
     fn step(&mut self, input: &Self::In) -> Self::Out {
-        let (command, action) = (decode(&input.host_pins_i), self.action());
-        let output = self.output(input, command, action);
-        self.receiver.take(input.host_dq_i);
-        if self.is_second() {
-            self.end_tck(input, command, action);
-        }
-        self.beat = (self.beat + 1) % (2 * G::TCK);
+        let output = self.settle(input);
+        self.clock(input);
         output
     }
 }
@@ -147,6 +142,28 @@ impl<G: Gear> HostPort<G> {
         self.module.clock(input, false);
     }
 
+    /// A beat, of which no more is wanted than what is on the host's data bus.
+    pub fn step_beat(&mut self, input: &HostPortIn) -> Option<Beat> {
+        let on_bus = self.on_bus(input);
+        self.clock(input);
+        on_bus
+    }
+
+    /// The end of a beat.
+    fn clock(&mut self, input: &HostPortIn) {
+        self.receiver.take(input.host_dq_i);
+        if self.is_second() {
+            self.end_tck(input, decode(&input.host_pins_i), self.action());
+        }
+        self.beat = (self.beat + 1) % (2 * G::TCK);
+    }
+
+    /// What the module drives on the host's data bus in this beat.
+    fn on_bus(&self, input: &HostPortIn) -> Option<Beat> {
+        let of_module = input.module_dq_valid_i.then_some(input.module_dq_i);
+        self.reader.beat(self.is_second()).or(of_module)
+    }
+
     /// This beat is the second of its tCK.
     fn is_second(&self) -> bool {
         self.beat % 2 == 1
@@ -163,7 +180,7 @@ impl<G: Gear> HostPort<G> {
     }
 
     fn output(&self, input: &HostPortIn, command: Pins, action: Action) -> HostPortOut {
-        let window = self.reader.beat(self.is_second());
+        let on_bus = self.on_bus(input);
         let state = self.owner.state();
         let mut output = HostPortOut {
             memory_o: state != State::Run,
@@ -173,8 +190,8 @@ impl<G: Gear> HostPort<G> {
             } else {
                 Pins::NONE
             },
-            host_dq_valid_o: window.is_some() || input.module_dq_valid_i,
-            host_dq_o: window.unwrap_or(input.module_dq_i),
+            host_dq_valid_o: on_bus.is_some(),
+            host_dq_o: on_bus.unwrap_or(input.module_dq_i),
             scale_o: self.messages.scale(),
             operands_o: self.messages.operands(),
             ..Default::default()

@@ -17,7 +17,7 @@ pub enum Next {
 }
 
 /// Requests of the array port.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Array {
     /// MACs that are accepted and not on the pins, and whether each ends a sum, the oldest at the bottom.
     sent: usize,

@@ -17,7 +17,7 @@ const LANES: u64 = 4;
 const CHIPS: u16 = 8;
 
 /// A command as it is decoded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
     /// A MAC.
     Read(ArrayRequest),
@@ -47,7 +47,7 @@ impl Command {
 }
 
 /// RD_RESULT.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Results {
     pub address: u8,
     pub sum: Sum,

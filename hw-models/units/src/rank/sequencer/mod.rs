@@ -12,5 +12,5 @@ mod scoreboard;
 mod softmax;
 
 pub use geared::SequencedGear;
-pub use model::Sequencer;
+pub use model::{Sequencer, SequencerSlots};
 pub use ports::{SequencerIn, SequencerOut, SequencerProbe};

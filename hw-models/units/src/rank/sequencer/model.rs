@@ -20,7 +20,7 @@ const OPERANDS: usize = 64;
 const SOFTMAX: usize = 16;
 /// Places of the score buffer, unless it is made with others.
 const PLACES: usize = 1 << 17;
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct ArrayEntry {
     /// A MAC or a CLOSE_ALL.
     request: ArrayRequest,
@@ -36,7 +36,7 @@ impl ArrayEntry {
     }
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct ResultEntry {
     results: Results,
     /// The sum whose results it reads.
@@ -50,7 +50,7 @@ impl ResultEntry {
     }
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct OperandEntry {
     word: u8,
     from_host: bool,
@@ -58,7 +58,7 @@ struct OperandEntry {
     need: u16,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum SoftmaxEntry {
     Finish(Finish),
     Weigh(Weigh),
@@ -90,7 +90,7 @@ struct Flags {
 /// of the adder unit between bursts of the context and those of scores and outputs, the tree's.
 ///
 #[doc = contract!("rank/sequencer")]
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Sequencer<
     const SCORES: usize = PLACES,
     const CONTEXT_AFTER_CONTEXT: u16 = 0,
@@ -555,3 +555,6 @@ impl<
         output
     }
 }
+
+mod slots;
+pub use slots::SequencerSlots;

@@ -6,7 +6,7 @@
 ///
 /// In hardware: a memory whose next two entries are read ahead, one into its output register and one into a
 /// register behind it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Queue<T, const DEPTH: usize> {
     /// A ring.
     entries: [T; DEPTH],
@@ -62,6 +62,18 @@ impl<T: Copy + Default, const DEPTH: usize> Queue<T, DEPTH> {
         self.read = self.read.wrapping_add(reads.into());
         self.head = self.head.wrapping_add(done.into());
         loads || reads || send || done
+    }
+
+    /// The first that is not sent, where the one behind it has been read ahead as well.
+    pub fn ahead(&self) -> Option<&T> {
+        self.next.as_ref().filter(|_| self.fetched)
+    }
+
+    /// Cycles go by in which one is sent, one is done, and those behind it are read ahead as before.
+    pub fn pass(&mut self) {
+        self.next = Some(self.entries[self.read.wrapping_sub(1) as usize % DEPTH]);
+        self.read = self.read.wrapping_add(1);
+        self.head = self.head.wrapping_add(1);
     }
 
     /// An entry enters in this cycle.

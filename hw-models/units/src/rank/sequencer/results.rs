@@ -12,7 +12,7 @@ const ON_THEIR_WAY: usize = 4;
 pub type SumNumber = u8;
 
 /// An RD_RESULT as those behind it see it.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub struct Reader {
     pub is_context: bool,
     /// It reads what the chips have kept since an RD_RESULT before it.
@@ -31,7 +31,7 @@ pub struct Queued {
 }
 
 /// RD_RESULTs on their way. The parameters are those of the sequencer.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Readers<
     const CONTEXT_AFTER_CONTEXT: u16,
     const CONTEXT_AFTER_TREE: u16,

@@ -21,7 +21,7 @@ pub enum Access {
 }
 
 /// Numbers things in the order in which they enter, and counts those that are done.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 struct Order {
     entered: u16,
     done: u16,
@@ -47,7 +47,7 @@ impl Order {
 }
 
 /// What a command needs whose table is read.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum LastUse {
     /// The number in the table.
     Table(u16),
@@ -56,7 +56,7 @@ enum LastUse {
 }
 
 /// The scoreboard.
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 pub struct Scoreboard {
     /// The last write to each word, and its last MAC; so many words are cleared in this run.
     last_writes: [u16; SHARED_WORDS],
@@ -182,6 +182,11 @@ impl Scoreboard {
             self.cleared += 1;
         }
         clears
+    }
+
+    /// Whether a write is under way, from its entry on.
+    pub fn has_write(&self) -> bool {
+        self.writes.entered != self.writes.done
     }
 
     /// The oldest MAC is on the pins, the oldest write is done.

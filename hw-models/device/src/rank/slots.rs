@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+//! Slots of a run that are alike are taken one at a time, not cycle by cycle.
+//!
+//! ```text
+//!   on the pins   RD_ALL ──────────── RD_ALL ──────────── RD_ALL ──────────── RD_ALL
+//!                    │ stepped, checked  │      passed       │      passed       │
+//!                  keep                is it?
+//! ```
+//!
+//! Where a program reads column after column, with the operands in the shared buffers and no results on their way, one slot is
+//! as the one before. The dispatcher, the bank PUs, the accounts and those who watch the pins have every cycle of it, when it
+//! comes; in the sequencer, the rank controller and the refresh manager a slot is one step ([`SequencerSlots`],
+//! [`RankController::next_slot`]), and all other units rest.
+//!
+//! What such a step has to leave is not deduced, but seen: a slot is stepped cycle by cycle first, and what it has left is
+//! compared, field by field, with what the step leaves of the state before it. Slots behind it are passed as long as they are
+//! of the same kind, which the units tell before each of them: what stood still in the slot that was compared does so in them,
+//! but for what they look at. Of the host no more comes in them than bursts to its queue, for which nothing waits. A slot is
+//! passed as a whole where the host's port is passive until it is over, and cycle by cycle where it is not.
+//!
+//! [`SequencerSlots`]: pimlico_units::rank::SequencerSlots
+//! [`RankController::next_slot`]: pimlico_units::rank::RankController::next_slot
+
+use super::engine::Rank;
+use super::host::Shown;
+use super::slot::{Passed, SlotPhase};
+use pimlico_dpa::types::{ArrayRequest, Dispatch, Pins, RankEvents};
+use pimlico_units::rank::SequencerOut;
+
+impl Rank {
+    /// Slots that were passed since the reset.
+    pub fn passed_slots(&self) -> u64 {
+        self.slots.passed
+    }
+
+    /// A slot at once, if one begins that is like others and the host's port is passive until it is over.
+    pub(super) fn pass_slot(&mut self, until_tck: u64) -> bool {
+        let begins = matches!(self.slots.phase, SlotPhase::Passed(Passed { cycles: 0, .. }));
+        let (cycles, gear) = (self.slots.cycles, self.gear());
+        if !begins || self.now + cycles * gear > until_tck || !self.front.offers_two() {
+            return false;
+        }
+        let Some(sent) = self.next_slot() else {
+            self.slots.phase = SlotPhase::Stepped;
+            return false;
+        };
+        let dispatched = self.front.pass(cycles, self.slots.dispatch_at);
+        self.now += (cycles - 1) * gear;
+        let pins = self.end_slot(&Passed { cycles, sent, dispatched, done: false });
+        (1..cycles).for_each(|_| self.cycle_of_slot(Pins::NONE));
+        self.cycle_of_slot(pins);
+        self.now += gear;
+        true
+    }
+
+    /// A cycle of the core, if it is of a slot that is passed.
+    pub(super) fn pass_cycle_of_slot(&mut self) -> Option<Shown> {
+        let SlotPhase::Passed(mut slot) = self.slots.phase else { return None };
+        if slot.cycles == 0 {
+            let Some(sent) = self.next_slot() else {
+                self.slots.phase = SlotPhase::Stepped;
+                return None;
+            };
+            slot.sent = sent;
+        }
+        let (status, overflow) = self.front.status();
+        let is_ready = self.slots.dispatch_at == slot.cycles;
+        self.front.step(is_ready, false);
+        let output = self.front.output();
+        if is_ready {
+            debug_assert!(output.dispatch_valid_o, "it has a command");
+            slot.dispatched = output.dispatch_o;
+        }
+        // Behind its last command the run of the dispatcher may end.
+        let end = output.end_valid_o.then_some(output.end_o);
+        slot.done |= end.is_some();
+        slot.cycles += 1;
+        let mut pins = Pins::NONE;
+        if slot.cycles == self.slots.cycles {
+            pins = self.end_slot(&slot);
+            slot = Passed { sent: slot.sent, ..Passed::default() };
+        }
+        self.slots.phase = SlotPhase::Passed(slot);
+        self.cycle_of_slot(pins);
+        Some(Shown { status, overflow, end, ..self.shown })
+    }
+
+    /// What the control does in a slot. Returns what is on the pins in its last cycle.
+    fn end_slot(&mut self, slot: &Passed) -> Pins {
+        self.sequencer.pass_slot(slot.dispatched, slot.done);
+        self.control.pass_slot(slot.sent, self.slots.cycles);
+        self.slots.passed += 1;
+        self.patience.event(self.now);
+        self.control.pins()
+    }
+
+    /// A cycle of the core in which nothing is requested that was not foreseen: see [`Rank::cycle`].
+    fn cycle_of_slot(&mut self, pins: Pins) {
+        let mut events = RankEvents::default();
+        // Within a slot that is used nothing is counted.
+        let is_counted =
+            pins.is_some() || !self.config.timing.ccd_l_tck.is_multiple_of(self.gear());
+        if is_counted {
+            self.record.begin_tck(self.tck);
+            self.on_pins(pins);
+        }
+        self.step_bank_pus(pins, &mut events);
+        debug_assert!(!events.results, "no sum has ended");
+        self.step_adder_unit();
+        if is_counted {
+            self.account(pins, [false; 4], false);
+        }
+        self.tck += self.gear();
+    }
+
+    /// A cycle was stepped, with these requests and events.
+    pub(super) fn see_slot(&mut self, asked: &SequencerOut, events: RankEvents) {
+        let ends = events.read && self.control.mac().last;
+        self.slots.count_sums(ends, events.results);
+        if let SlotPhase::Checked { cycles, sent, dispatched } = self.slots.phase {
+            if self.check_cycle(cycles + 1, sent, dispatched, asked) {
+                return;
+            }
+        }
+        if events.read && matches!(self.slots.phase, SlotPhase::Stepped) {
+            self.begin_check();
+        }
+    }
+
+    /// A slot begins that may be the first of those that are alike.
+    fn begin_check(&mut self) {
+        if let Some(sent) = self.next_slot() {
+            self.sequencer.keep();
+            self.control.keep();
+            self.slots.phase = SlotPhase::Checked { cycles: 0, sent, dispatched: None };
+        }
+    }
+
+    /// A cycle of a slot that is checked, of which so many are over with it. Returns whether the slot has others, or was as it
+    /// should be.
+    fn check_cycle(
+        &mut self,
+        cycles: u64,
+        sent: ArrayRequest,
+        dispatched: Option<(u64, Dispatch)>,
+        asked: &SequencerOut,
+    ) -> bool {
+        let output = self.front.output();
+        let takes = asked.dispatch_ready_o && output.dispatch_valid_o;
+        let dispatched = if takes { Some((cycles - 1, output.dispatch_o)) } else { dispatched };
+        self.slots.phase = match dispatched {
+            _ if cycles < self.slots.cycles => SlotPhase::Checked { cycles, sent, dispatched },
+            Some((at, dispatched)) if self.has_passed(sent, dispatched) => {
+                self.slots.dispatch_at = at;
+                SlotPhase::Passed(Passed::default())
+            }
+            _ => SlotPhase::Stepped,
+        };
+        !matches!(self.slots.phase, SlotPhase::Stepped)
+    }
+
+    /// Whether the slot that was stepped has done what [`end_slot`](Self::end_slot) does.
+    fn has_passed(&mut self, sent: ArrayRequest, dispatched: Dispatch) -> bool {
+        self.sequencer.has_passed(dispatched) && self.control.has_passed(sent, self.slots.cycles)
+    }
+
+    /// What is sent in the slot that begins, if it is like others: nobody watches more than the pins, and no unit has anything
+    /// to do but for the slot.
+    fn next_slot(&self) -> Option<ArrayRequest> {
+        let rests = self.slots.open_sums == 0
+            && self.sums.is_idle()
+            && self.softmax.rests()
+            && self.front.offers();
+        if !rests || self.wave.is_some() || self.watch.is_some() || self.record.draws() {
+            return None;
+        }
+        let sent = self.sequencer.next_slot()?;
+        self.control.next_slot(sent, self.slots.cycles).then_some(sent)
+    }
+
+    /// A run starts.
+    pub(super) fn leave_slots(&mut self) {
+        self.slots.phase = SlotPhase::Stepped;
+    }
+}
