@@ -36,6 +36,8 @@
 pub mod arith;
 pub mod bank;
 mod bench;
+// The unit tests run none, and would have them all compiled once more.
+#[cfg(not(test))]
 mod benches;
 pub mod build;
 pub mod channel;
@@ -55,6 +57,7 @@ mod spool;
 mod watch;
 
 pub use bench::{Bench, OracleError};
+#[cfg(not(test))]
 pub use benches::{AnyBench, benches};
 pub use function::Function;
 pub use lockstep::Lockstep;

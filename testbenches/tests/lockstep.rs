@@ -2,16 +2,17 @@
 //! A short random co-simulation of every unit, in every set of parameters.
 
 use pimlico_testbenches::benches;
+use rayon::prelude::*;
 
-/// Cycles of each unit; `scripts/prove` has the long form.
-const CYCLES: u64 = 50_000;
+/// Cycles of each unit: `scripts/test` runs more of the same, and `scripts/prove` more still.
+const CYCLES: u64 = 5000;
 
 #[test]
 fn model_rtl_and_golden_agree() {
     let report = tempfile::tempdir().expect("a temporary folder");
     let benches = benches();
     assert!(benches.len() >= 60);
-    for bench in benches {
+    benches.into_par_iter().for_each(|bench| {
         let outcome = (bench.run)(CYCLES, 1, report.path(), &mut |_| {});
         let outcome = outcome.expect("the report can be written");
         if let Some(failure) = &outcome.failure {
@@ -19,5 +20,5 @@ fn model_rtl_and_golden_agree() {
         }
         assert_eq!(outcome.cycles, CYCLES, "{}", outcome.unit);
         assert!(outcome.checked > CYCLES / 100, "{}: the oracle sleeps", outcome.unit);
-    }
+    });
 }

@@ -7,6 +7,7 @@ use pimlico_testbenches::cosim::{self, Failure};
 use pimlico_testbenches::{Bench, Lockstep, OracleError, Waveforms, Window, benches};
 use pimlico_units::arith::{Binary16, Fp};
 use pimlico_units::rank::{AdderUnit, AdderUnitIn, AdderUnitOut, AdderUnitProbe};
+use rayon::prelude::*;
 use std::fs;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ fn read(folder: &Path, name: &str, side: &str) -> String {
 #[test]
 fn waves_of_runs_that_pass_are_equal() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    for bench in benches() {
+    benches().into_par_iter().for_each(|bench| {
         (bench.trace)(None, 1, folder.path(), folder.path()).expect("writable");
         let name = &bench.unit.name;
         let [model, rtl, inside] =
@@ -32,7 +33,7 @@ fn waves_of_runs_that_pass_are_equal() {
         assert_eq!(scopes(&inside)[0], "TOP", "{name}: a viewer lays one over the other");
         assert!(model.contains(&format!("pimlico cosim {name} --seed 1 --cycles ")), "{name}");
         assert!(model.matches("\n#").count() > 200 && inside.len() > 1000, "{name}");
-    }
+    });
 }
 
 /// An adder unit that loses the last bit of a lane's sum if that is large.

@@ -11,7 +11,8 @@ use rayon::prelude::*;
 pub fn prepare(units: &[&UnitInfo]) -> Result<(), Failure> {
     let wanted: Vec<_> = units.iter().filter(|unit| !build::is_made(unit)).collect();
     let bar = output::progress(wanted.len() as u64, "Verilating, once for this RTL:");
-    let made = wanted.par_iter().try_for_each(|unit| {
+    // The designs, which take longest, stand last: the others fill the cores beside them.
+    let made = wanted.into_iter().rev().par_bridge().try_for_each(|unit| {
         bar.set_message(format!("Verilating {}, once for this RTL:", unit.name));
         build::prepare(unit).map(|()| bar.inc(1))
     });

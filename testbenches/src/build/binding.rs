@@ -88,7 +88,8 @@ PIMLICO_SHOWN const PimlicoUnit pimlico_unit = pimlico::unit<Ports>();
     Ok(text)
 }
 
-/// Includes what Verilator generated in `folder`.
+/// Includes what Verilator generated in `folder`. What runs once for an instance is compiled without optimisation, as
+/// Verilator's own makefiles do, and in a debug build what writes waveforms: together they are more than half of the text.
 pub fn includes(folder: &Path) -> Result<String, BuildError> {
     let failed = BuildError::file(folder);
     let entries = std::fs::read_dir(folder).map_err(&failed)?;
@@ -97,5 +98,17 @@ pub fn includes(folder: &Path) -> Result<String, BuildError> {
     let mut generated = names.collect::<Result<Vec<String>, BuildError>>()?;
     generated.retain(|file| file.starts_with('V') && file.ends_with(".cpp"));
     generated.sort();
-    Ok(generated.iter().map(|file| format!("#include \"{file}\"\n")).collect())
+    let is_slow = |file: &String| {
+        let is_trace = cfg!(debug_assertions) && file.contains("__Trace__");
+        is_trace || file.ends_with("__Slow.cpp") || file.ends_with("__Syms.cpp")
+    };
+    let (slow, fast): (Vec<_>, Vec<_>) = generated.into_iter().partition(is_slow);
+    let include = |files: Vec<String>| -> String {
+        files.iter().map(|file| format!("#include \"{file}\"\n")).collect()
+    };
+    Ok(format!(
+        "{}#pragma GCC push_options\n#pragma GCC optimize (\"O0\")\n{}#pragma GCC pop_options\n",
+        include(fast),
+        include(slow)
+    ))
 }

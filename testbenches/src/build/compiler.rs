@@ -7,14 +7,24 @@ use super::coverage;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, iter, thread};
 
-/// What Verilated code includes of ours.
-const SHIM: (&str, &str) = ("pimlico.h", include_str!("../../shim/pimlico.h"));
+/// What Verilated code includes of ours, beside it.
+pub const SHIM: (&str, &str) = ("pimlico.h", include_str!("../../shim/pimlico.h"));
+
+/// What all Verilated code includes, compiled once: to read it takes longer than to compile a small unit. A compiler
+/// that does not take what is beside it in compiled form reads the text.
+const HEADER: (&str, &str) = (
+    "verilated_unit.h",
+    "#include <cstring>\n#include <new>\n#include \"verilated.h\"\n#include \"verilated_syms.h\"\n#include \"verilated_vcd_c.h\"\n",
+);
 
 /// Verilator's sources for the time of the run, beside those of coverage.
 const RUNTIME: [&str; 4] =
     ["verilated.cpp", "verilated_vcd_c.cpp", "verilated_threads.cpp", "verilated_dpi.cpp"];
+
+/// For a shared library, whose names are its own.
+const SHARED: [&str; 2] = ["-shared", "-Wl,-Bsymbolic"];
 
 /// The compiler that `CXX` names, or `c++`, with the flags of `CXXFLAGS` before its own.
 pub struct Compiler {
@@ -43,7 +53,8 @@ impl Compiler {
         let own = env::var("CXXFLAGS").unwrap_or_default();
         let mut flags: Vec<String> = own.split_whitespace().map(str::to_owned).collect();
         flags.push(if is_quick { "-O1" } else { "-O2" }.to_owned());
-        let fixed = ["-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-w", "-DVM_TRACE=1"];
+        let fixed =
+            ["-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-pthread", "-w", "-DVM_TRACE=1"];
         flags.extend(fixed.map(str::to_owned));
         // What Verilated code prints, a failed assertion for instance, goes to standard error.
         flags.push("-DVL_PRINTF(...)=fprintf(stderr,__VA_ARGS__)".to_owned());
@@ -56,55 +67,93 @@ impl Compiler {
     /// What its output depends on beside its input.
     pub fn add_to(&self, digest: Digest) -> Digest {
         let digest = digest.add(self.program.as_encoded_bytes()).add(&self.version);
-        self.flags.iter().fold(digest, Digest::add).add(SHIM.1)
+        self.flags.iter().fold(digest, Digest::add).add(SHIM.1).add(HEADER.1)
     }
 
-    /// Verilator's run time, as objects in `folder`.
+    /// Verilator's run time in `folder`: its objects, and its headers in the compiler's own form. All are compiled at the
+    /// same time.
     pub fn runtime(&self, folder: &Path) -> Result<(), BuildError> {
+        let header = folder.join(HEADER.0);
+        fs::write(&header, HEADER.1).map_err(BuildError::file(&header))?;
+        let mut precompile = self.command();
+        precompile.args(["-x", "c++-header"]).arg(&header);
+        precompile.arg("-o").arg(folder.join(format!("{}.gch", HEADER.0)));
         let counts = coverage::COUNTED.then_some("verilated_cov.cpp");
-        for source in RUNTIME.into_iter().chain(counts) {
-            let object = folder.join(source).with_extension("o");
-            self.object(&self.include.join(source), &object, "Verilator's run time")?;
-        }
-        Ok(())
+        let objects = RUNTIME.into_iter().chain(counts).map(|source| {
+            let mut compile = self.command();
+            compile.arg("-c").arg(self.include.join(source));
+            compile.arg("-o").arg(folder.join(source).with_extension("o"));
+            compile
+        });
+        let commands: Vec<Command> = iter::once(precompile).chain(objects).collect();
+        thread::scope(|scope| {
+            let compile = |command| scope.spawn(|| run(command, "Verilator's run time"));
+            let running: Vec<_> = commands.into_iter().map(compile).collect();
+            let ended = running.into_iter().map(|thread| thread.join());
+            ended
+                .into_iter()
+                .try_for_each(|ended| ended.expect("a compiler's thread does not panic"))
+        })
     }
 
-    /// An object of a source, which may include the files beside it.
-    pub fn object(&self, source: &Path, object: &Path, name: &str) -> Result<(), BuildError> {
-        let mut command = self.command(source)?;
+    /// An object of a source, which may include the files beside it; `runtime` is the folder of the run time.
+    pub fn object(
+        &self,
+        source: &Path,
+        runtime: &Path,
+        object: &Path,
+        name: &str,
+    ) -> Result<(), BuildError> {
+        let mut command = self.command_for(source, runtime);
         command.arg("-c").arg(source).arg("-o").arg(object);
         run(command, name)
     }
 
-    /// A shared library of a source and objects.
+    /// A shared library of a source and the run time in the folder `runtime`.
     pub fn library(
         &self,
         source: &Path,
-        objects: &[PathBuf],
+        runtime: &Path,
         library: &Path,
         name: &str,
     ) -> Result<(), BuildError> {
-        let mut command = self.command(source)?;
-        command.args(["-shared", "-pthread", "-Wl,-Bsymbolic"]);
-        command.arg(source).args(objects).arg("-o").arg(library);
+        let mut command = self.command_for(source, runtime);
+        command.args(SHARED).arg(source).args(objects(runtime)?).arg("-o").arg(library);
         run(command, name)
     }
 
-    fn command(&self, source: &Path) -> Result<Command, BuildError> {
+    /// The same of objects.
+    pub fn link(
+        &self,
+        objects: &[PathBuf],
+        runtime: &Path,
+        library: &Path,
+        name: &str,
+    ) -> Result<(), BuildError> {
+        let mut command = self.command();
+        command.args(SHARED).args(objects).args(self::objects(runtime)?).arg("-o").arg(library);
+        run(command, name)
+    }
+
+    /// With the flags and folders of all.
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.flags).arg("-I").arg(&self.include);
         command.arg("-I").arg(self.include.join("vltstd"));
-        if let Some(folder) = source.parent().filter(|folder| **folder != self.include) {
-            let shim = folder.join(SHIM.0);
-            fs::write(&shim, SHIM.1).map_err(BuildError::file(&shim))?;
-            command.arg("-I").arg(folder);
-        }
-        Ok(command)
+        command
+    }
+
+    /// For a source of Verilated code, which may include what is beside it.
+    fn command_for(&self, source: &Path, runtime: &Path) -> Command {
+        let mut command = self.command();
+        command.arg("-include").arg(runtime.join(HEADER.0)).arg("-I");
+        command.arg(source.parent().unwrap_or(&self.include));
+        command
     }
 }
 
 /// The objects in a folder.
-pub fn objects(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+fn objects(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     let failed = BuildError::file(folder);
     let entries = fs::read_dir(folder).map_err(&failed)?;
     let files = entries.map(|entry| Ok(entry.map_err(&failed)?.path()));

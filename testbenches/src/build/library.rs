@@ -46,11 +46,15 @@ pub struct Library {
     top: String,
 }
 
-/// The libraries that `design` uses: chips with each format of sums, PUs of an AiM.
-pub fn libraries(design: &str) -> Vec<Library> {
+/// The libraries that `design` with these parameters uses: chips with its format of sums, PUs of an AiM.
+pub fn libraries(design: &str, parameters: &[(String, i64)]) -> Vec<Library> {
     let units =
         [PimChip::<Binary16>::info(), PimChip::<Binary32>::info(), TreePu::<Binary16>::info()];
-    let is_used = |unit: &UnitInfo| of(design) == Some(unit.module);
+    let has = |(name, value): &(&str, i64)| {
+        parameters.iter().all(|(other, given)| other != name || given == value)
+    };
+    let is_used =
+        |unit: &UnitInfo| of(design) == Some(unit.module) && unit.parameters.iter().all(has);
     let library = |unit: UnitInfo| {
         // Verilator refuses two underscores in a row.
         let name = format!("{}_library", identifier(&unit).replace("__", "_"));

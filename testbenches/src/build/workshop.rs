@@ -10,8 +10,8 @@ use super::own::Own;
 use super::verilate::{self, Module, Verilator};
 use super::{BuildError, binding, coverage, lanes, library, package};
 use pimlico_ports::UnitInfo;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, thread};
 
 /// The built-in RTL.
 const BUILT_IN: pimlico_rtl::Sources = pimlico_rtl::sources!();
@@ -28,6 +28,10 @@ const GENERATORS: [&str; 6] = [
 
 /// The one file that is compiled. It includes the others.
 const SOURCE: &str = "all.cpp";
+/// What it is compiled to, where it is not linked at once.
+const OBJECT: &str = "all.o";
+/// The folder of what Verilator makes.
+const GENERATED: &str = "cpp";
 /// A unit's library in its folder.
 const LIBRARY: &str = "unit.so";
 /// There if a unit has its probed registers.
@@ -40,7 +44,7 @@ pub struct Workshop {
     sources: Sources,
     cache: Cache,
     own: Option<Own>,
-    /// Verilator's run time, compiled.
+    /// Verilator's run time, compiled; its headers too.
     runtime: PathBuf,
 }
 
@@ -102,9 +106,15 @@ impl Workshop {
         let digest = self.digest(&module, &libraries)?;
         let name = binding::identifier(unit);
         let made = self.cache.product(&name, &digest, |folder| {
-            let parts = libraries.iter().map(|library| self.library(library));
-            let parts = parts.collect::<Result<Vec<_>, _>>()?;
-            self.make_unit(unit, module, &parts, folder)
+            // Libraries are compiled beside the design, which wants no more than their wrappers at first.
+            let compile = || libraries.iter().map(|library| self.object(library)).collect();
+            thread::scope(|scope| {
+                let verilated = libraries.iter().map(|library| self.library(library));
+                let verilated = verilated.collect::<Result<Vec<_>, _>>()?;
+                let objects = scope.spawn(compile);
+                let objects = || objects.join().expect("a compiler's thread does not panic");
+                self.make_unit(unit, module, (&libraries, &verilated), objects, folder)
+            })
         })?;
         Ok((made.join(LIBRARY), made.join(PROBES).exists()))
     }
@@ -117,7 +127,7 @@ impl Workshop {
         let made = self.cache.product(&module.prefix, &digest, |folder| {
             let generated = self.verilate(&module, folder)?;
             let text = lanes::translation_unit(unit, &generated)?;
-            self.link(&text, &generated, &[], folder, &unit.name)
+            self.link(&text, &generated, folder, &unit.name)
         })?;
         Ok(made.join(LIBRARY))
     }
@@ -138,7 +148,7 @@ impl Workshop {
     /// How Verilator makes a unit, and what libraries it uses.
     fn unit_module(&self, unit: &UnitInfo) -> Result<(Module<'static>, Vec<Library>), BuildError> {
         let (name, parameters) = self.top(unit);
-        let libraries = library::libraries(&name);
+        let libraries = library::libraries(&name, &parameters);
         let sources = library::sources_of(&name, &self.sources).map_err(|error| {
             match (error, &self.own) {
                 (BuildError::NoModule { module, .. }, Some(own)) => {
@@ -172,36 +182,44 @@ impl Workshop {
         })
     }
 
-    /// The folder of a library that designs use: its wrapper, and an object.
+    /// The folder of a library that designs use: its wrapper, and C++.
     fn library(&self, library: &Library) -> Result<PathBuf, BuildError> {
         let module = library.module(&self.sources)?;
         let digest = self.digest(&module, &[])?;
         self.cache.product(&library.name, &digest, |folder| {
             let generated = self.verilate(&module, folder)?;
-            let source = generated.join(SOURCE);
-            write(&source, &library.translation_unit(&generated)?)?;
-            let object = folder.join("library.o");
-            self.compiler.object(&source, &object, &library.name)?;
+            write(&generated.join(SOURCE), &library.translation_unit(&generated)?)?;
             let wrapper = format!("{}.sv", library.name);
             let from = generated.join(&wrapper);
-            fs::rename(&from, folder.join(&wrapper)).map_err(BuildError::file(&from))?;
-            remove(&generated)
+            fs::rename(&from, folder.join(&wrapper)).map_err(BuildError::file(&from))
         })
     }
 
-    /// Makes the library of a unit in `folder`; `parts` are the folders of the libraries that it uses.
+    /// The object of a library.
+    fn object(&self, library: &Library) -> Result<PathBuf, BuildError> {
+        let digest = self.digest(&library.module(&self.sources)?, &[])?;
+        let name = format!("{}_object", library.name);
+        let made = self.cache.product(&name, &digest, |folder| {
+            let source = self.library(library)?.join(GENERATED).join(SOURCE);
+            self.compiler.object(&source, &self.runtime, &folder.join(OBJECT), &library.name)
+        })?;
+        Ok(made.join(OBJECT))
+    }
+
+    /// Makes the library of a unit in `folder`, of the libraries that it uses, which are Verilated, and of their
+    /// `objects`, which are waited for at the end.
     fn make_unit(
         &self,
         unit: &UnitInfo,
         mut module: Module<'_>,
-        parts: &[PathBuf],
+        (libraries, verilated): (&[Library], &[PathBuf]),
+        objects: impl FnOnce() -> Result<Vec<PathBuf>, BuildError>,
         folder: &Path,
     ) -> Result<(), BuildError> {
-        let libraries = library::libraries(&module.name);
-        for (library, part) in libraries.iter().zip(parts) {
-            module.sources.push(part.join(format!("{}.sv", library.name)));
+        for (library, of) in libraries.iter().zip(verilated) {
+            module.sources.push(of.join(format!("{}.sv", library.name)));
         }
-        module.generated.extend(library::chooser(&libraries));
+        module.generated.extend(library::chooser(libraries));
         let generated = self.verilate(&module, folder)?;
 
         let scope = binding::scope(unit, &module.name);
@@ -218,16 +236,23 @@ impl Workshop {
             write(&folder.join(PROBES), "")?;
         }
         let text = binding::translation_unit(unit, &module.name, has_probes, &generated)?;
-        let objects = parts.iter().map(|part| compiler::objects(part));
-        let objects = objects.collect::<Result<Vec<_>, _>>()?.concat();
-        self.link(&text, &generated, &objects, folder, &unit.name)
+        if libraries.is_empty() {
+            return self.link(&text, &generated, folder, &unit.name);
+        }
+        let (source, own) = (generated.join(SOURCE), generated.join(OBJECT));
+        write(&source, &text)?;
+        self.compiler.object(&source, &self.runtime, &own, &unit.name)?;
+        let objects = [objects()?, vec![own]].concat();
+        self.compiler.link(&objects, &self.runtime, &folder.join(LIBRARY), &unit.name)?;
+        remove(&generated)
     }
 
     /// Makes C++ of a module in a folder below `folder`.
     fn verilate(&self, module: &Module<'_>, folder: &Path) -> Result<PathBuf, BuildError> {
-        let generated = folder.join("cpp");
+        let generated = folder.join(GENERATED);
         fs::create_dir(&generated).map_err(BuildError::file(&generated))?;
         self.verilator.run(module, &self.sources, &generated)?;
+        write(&generated.join(compiler::SHIM.0), compiler::SHIM.1)?;
         Ok(generated)
     }
 
@@ -236,14 +261,13 @@ impl Workshop {
         &self,
         text: &str,
         generated: &Path,
-        objects: &[PathBuf],
         folder: &Path,
         name: &str,
     ) -> Result<(), BuildError> {
         let source = generated.join(SOURCE);
         write(&source, text)?;
-        let objects = [objects, &compiler::objects(&self.runtime)?].concat();
-        self.compiler.library(&source, &objects, &folder.join(LIBRARY), name)?;
+        let library = folder.join(LIBRARY);
+        self.compiler.library(&source, &self.runtime, &library, name)?;
         remove(generated)
     }
 }
