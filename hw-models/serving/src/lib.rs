@@ -23,8 +23,8 @@
 //! | [`metrics`] | what became of requests |
 //! | [`iteration`] | an iteration on a GPU and what computes attention, as a graph of tasks |
 //! | [`event`] | tasks on serial resources |
-//! | [`trace`] | requests: files, and seeded ones |
 //! | [`costs`] | what a device's work costs, by tokens of the context |
+//! | [`trace`] | requests: files, and seeded ones |
 //! | [`gpu`] | GPUs as rooflines |
 //! | [`llm`] | parameters and bytes of a language model |
 //! | [`error`] | why something cannot be served |

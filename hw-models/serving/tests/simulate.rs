@@ -5,7 +5,7 @@ use pimlico_device::DeviceSpec;
 use pimlico_golden::timeline::TimelineChecker;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::costs::rank::RankCosts;
-use pimlico_serving::costs::{CostTable, Knot};
+use pimlico_serving::costs::{Contexts, CostTable, Knot};
 use pimlico_serving::gpu::{Gpu, GpuGroup, GpuModel};
 use pimlico_serving::hardware::{Decoding, Hardware, Replica};
 use pimlico_serving::iteration::{Detail, FIRST_SET, Iteration, Shape, SubBatch, Work};
@@ -162,13 +162,41 @@ fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
     assert!(error.to_string().starts_with(told), "{error}");
 }
 
+/// Costs that are asked for with a trace are those that serving it needs: what all other contexts cost changes nothing.
+#[test]
+fn contexts_of_a_trace_are_all_that_serving_it_needs() {
+    let trace = requests(&[(3000, 40), (499, 9), (90, 300), (16, 2)]);
+    let Contexts::Exactly(needed) = Contexts::of(&trace) else { panic!("contexts") };
+    let table = |other_ps: u64| {
+        let knot = |chunk: u64| {
+            let tokens = 16 * chunk;
+            let ps = if needed.contains(&tokens) { 1000 * tokens } else { other_ps };
+            Knot { tokens, ps, energy_pj: 0 }
+        };
+        RankCosts { head: CostTable::new((1..=300).map(knot).collect()), append_ps: 50_000 }
+    };
+    for admission in [Admission::Reserve, Admission::Lazy] {
+        let of = |other_ps| {
+            let run = serve("gpt-175b", Policy::L3, &trace, &table(other_ps), |setup| {
+                setup.admission = admission;
+            });
+            (run.makespan_ps, run.served)
+        };
+        assert_eq!(of(1), of(1_000_000_000));
+    }
+}
+
 /// Four requests of 16 384 tokens of GPT-175B: each rankset has one of them in each layer, six heads on a rank.
 #[test]
 fn attention_of_even_ranksets_is_that_of_the_devices_own_layer() {
     let (spec, llm) = (DeviceSpec::built_in("ddr4-3200").expect("a preset"), llm("gpt-175b"));
-    let costs = RankCosts::new(&Memo::new(1), &spec, &llm).expect("costs");
-    let head_ps = 72_530 * 625;
-    assert_eq!(costs.head.ps(16_384), head_ps);
+    let costs = RankCosts::new(&Memo::new(1), &spec, &llm, &Contexts::Knots).expect("costs");
+    let head_ps = costs.head.ps(16_384);
+    // With refresh where it falls.
+    let (device, table) = costs.with_refresh(&spec, &llm, 16_384).expect("heads");
+    assert!(device.abs_diff(table) * 1000 <= device, "{device} {table}");
+    // The specification's head of 72 135 tCK had one REF less than that of the device today.
+    assert!((72_000..72_600).contains(&(head_ps / 625)), "{head_ps}");
     let hardware = Hardware::l3(&llm);
     let replica = Replica {
         policy: Policy::L3,

@@ -40,7 +40,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let (trace, seed) = arguments.trace()?;
     let memo = Memo::new(threads(arguments.threads));
     let costs = match policy.has_ranks() {
-        true => Some(RankCosts::new(&memo, &spec, &llm)?),
+        true => Some(RankCosts::new(&memo, &spec, &llm, &arguments.contexts(&trace))?),
         false => None,
     };
     let draws = plot.is_some() || perfetto.is_some();
@@ -75,7 +75,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         );
         return Err(Failure::Input(message));
     }
-    let about = about(seed, begin, &memo);
+    let about = about(arguments, seed, begin, &memo);
     let report = ServeReport::new(&setup, &trace, &outcome, &checker, about);
     if let Some(output) = requests_out {
         output.write(requests::rows(&outcome).as_bytes())?;
@@ -101,6 +101,7 @@ impl ServeArguments {
         if !policy.has_ranks() {
             refuse("placement", self.placement.is_some())?;
             refuse("overlap", self.overlap.is_some())?;
+            refuse("costs", self.costs.is_some())?;
         }
         if matches!(policy, Policy::GpuOnly | Policy::HbmPim) {
             refuse("dimms", self.dimms.is_some())?;

@@ -104,10 +104,10 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     system.room(&config)?;
     let (trace, seed) = arguments.trace()?;
     let memo = Memo::new(threads(arguments.threads));
-    let plan = StagePlan::new(&system, &memo, &spec)?;
+    let plan = StagePlan::new(&system, &memo, &spec, &arguments.contexts(&trace))?;
     let mut checker = TimelineChecker::default();
     let outcome = serve(&plan, &trace, &mut checker)?;
-    let about = about(seed, begin, &memo);
+    let about = about(arguments, seed, begin, &memo);
     let report = ServeReport::of_lol(&plan, &config, &trace, &outcome, &checker, about);
     if let Some(output) = requests_out {
         output.write(requests::rows(&outcome.run).as_bytes())?;

@@ -24,6 +24,7 @@ use crate::trace;
 use crate::values::Switch;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use pimlico_serving::costs::Contexts;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::gpu::GpuModel;
 use pimlico_serving::report::{About, CostEntries, ServeReport};
@@ -103,6 +104,10 @@ pub struct ServeArguments {
     /// Layers that are placed in time: until they are alike, or all [default: periodic]
     #[arg(long, value_enum)]
     detail: Option<Layers>,
+    /// What the devices' work costs: lines between measured contexts, or each context that requests come to measured by itself
+    /// [default: table]
+    #[arg(long, value_enum)]
+    costs: Option<CostsOf>,
     /// Threads that measure costs; the report does not depend on them [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
@@ -177,6 +182,14 @@ impl From<Constants> for GpuModel {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CostsOf {
+    /// Lines between measured contexts
+    Table,
+    /// Every whole chunk of 16 tokens that requests come to
+    Exact,
+}
+
 /// Iterations, as `3:5`.
 fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || "expected two numbers as 3:5, at most 64 iterations apart".to_owned();
@@ -208,10 +221,11 @@ fn refuse(flag: &str, is_given: bool, with: &str) -> Result<(), Failure> {
 }
 
 /// What a report has beside its run.
-fn about(seed: u64, begin: Instant, memo: &Memo) -> About {
+fn about(arguments: &ServeArguments, seed: u64, begin: Instant, memo: &Memo) -> About {
     let (run, reused) = memo.entries();
     let cost_entries = CostEntries { run, reused };
-    About { seed, wall_s: begin.elapsed().as_secs_f64(), cost_entries }
+    let exact_costs = arguments.costs == Some(CostsOf::Exact);
+    About { seed, wall_s: begin.elapsed().as_secs_f64(), cost_entries, exact_costs }
 }
 
 impl ServeArguments {
@@ -225,6 +239,14 @@ impl ServeArguments {
                 Err(Failure::Check(what))
             }
             None => Ok(()),
+        }
+    }
+
+    /// The contexts whose costs are measured for a trace.
+    fn contexts(&self, trace: &Trace) -> Contexts {
+        match self.costs {
+            Some(CostsOf::Exact) => Contexts::of(trace),
+            _ => Contexts::Knots,
         }
     }
 

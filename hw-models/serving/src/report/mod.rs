@@ -195,6 +195,8 @@ pub struct About {
     pub wall_s: f64,
     /// Costs of devices.
     pub cost_entries: CostEntries,
+    /// Whether each context's cost was measured.
+    pub exact_costs: bool,
 }
 
 /// What differs between systems.
@@ -224,6 +226,10 @@ impl ServeReport {
         checker: &TimelineChecker,
         about: About,
     ) -> Self {
+        let mut notes = parts.notes;
+        if about.exact_costs {
+            notes.push("costs of every whole chunk of 16 tokens are measured".to_owned());
+        }
         let ps = run.makespan_ps.max(1);
         let per_s = |count: f64| count / seconds(ps);
         let all = u128::from(ps) * u128::from(parts.parallel.dp);
@@ -285,7 +291,7 @@ impl ServeReport {
             watched_tasks: checker.tasks(),
             wall_s: about.wall_s,
             cost_entries: about.cost_entries,
-            notes: parts.notes,
+            notes,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::throughput::{Case, CaseOutcome, Lab, llm};
 use super::{Cell, Figure, Study, StudyTable, number, whole};
+use crate::costs::Contexts;
 use crate::costs::rank::RankCosts;
 use crate::error::ServingError;
 use crate::gpu::{Gpu, GpuGroup};
@@ -121,7 +122,7 @@ fn replica(lab: &Lab<'_>, llm: &Llm, policy: Policy, sets: u64) -> Result<Replic
     let hardware = Hardware::l3(llm);
     let channels = hardware.channels / hardware.dp;
     let ranks = match policy.has_ranks() {
-        true => Some(RankCosts::new(lab.memo, lab.rank, llm)?),
+        true => Some(RankCosts::new(lab.memo, lab.rank, llm, &Contexts::Knots)?),
         false => None,
     };
     Ok(Replica {

@@ -2,6 +2,7 @@
 //! L3 and its baselines on four data sets and three models (L3's figure 8), and what admission changes.
 
 use super::{Cell, Figure, Study, StudyTable, number, whole};
+use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::costs::rank::RankCosts;
 use crate::error::ServingError;
@@ -107,7 +108,7 @@ impl Lab<'_> {
     pub fn run(&self, case: &Case) -> Result<(Run, u64), ServingError> {
         let config = self.rank.config();
         let costs = match case.policy.has_ranks() {
-            true => Some(RankCosts::new(self.memo, self.rank, &case.llm)?),
+            true => Some(RankCosts::new(self.memo, self.rank, &case.llm, &Contexts::Knots)?),
             false => None,
         };
         let setup = Setup {
@@ -134,7 +135,7 @@ impl Lab<'_> {
     pub fn outcomes(&self, cases: &[Case]) -> Result<Vec<CaseOutcome>, ServingError> {
         // Measured once, before several ask for it.
         if let Some(case) = cases.iter().find(|case| case.policy.has_ranks()) {
-            RankCosts::new(self.memo, self.rank, &case.llm)?;
+            RankCosts::new(self.memo, self.rank, &case.llm, &Contexts::Knots)?;
         }
         let work = |case: &Case| {
             let (run, violations) = self.run(case)?;

@@ -9,6 +9,7 @@ pub mod parallel;
 pub mod scaling;
 pub mod utilisation;
 
+use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::error::ServingError;
 use crate::llm::Llm;
@@ -139,7 +140,7 @@ impl LolLab<'_> {
         // Costs are measured before several ask for them.
         let mut plans = Vec::new();
         for (system, task) in cases {
-            let plan = match StagePlan::new(system, self.memo, self.channel) {
+            let plan = match StagePlan::new(system, self.memo, self.channel, &Contexts::Knots) {
                 Ok(plan) => Ok((plan, self.trace(task)?)),
                 Err(error @ ServingError::NoRoom { .. }) => Err(error.to_string()),
                 Err(error) => return Err(error),
