@@ -47,10 +47,12 @@ fn serve(
         admission: Admission::Reserve,
         placement: policy.placement(),
         overlap: policy.overlaps(),
+        learns: false,
         detail: Detail::Periodic,
         rank: &rank,
         costs: Some(costs),
         window: 0..0,
+        closed_loop: None,
         without: &[],
     };
     change(&mut setup);
@@ -105,6 +107,26 @@ fn arrivals_are_waited_for() {
 }
 
 #[test]
+fn in_a_closed_loop_there_are_no_more_requests_than_are_asked_for() {
+    let trace = synthetic::make("dolphin", 40, 3).expect("a trace");
+    let of = |closed_loop| {
+        serve("gpt-175b", Policy::L3, &trace, &costs(), |setup| setup.closed_loop = closed_loop)
+    };
+    let one = of(Some(1));
+    assert_eq!((one.batch.most, one.served.len()), (1, 40));
+    // Each comes when the one before it has ended.
+    for two in one.served.windows(2) {
+        assert_eq!(two[1].1.arrival_ps, two[0].1.finished_ps);
+    }
+    let few = of(Some(7));
+    assert_eq!((few.batch.most, few.served.len()), (7, 40));
+    assert!(few.makespan_ps < one.makespan_ps);
+    // As many as there are is all at once.
+    let (all, offline) = (of(Some(1000)), of(None));
+    assert_eq!((all.makespan_ps, all.served), (offline.makespan_ps, offline.served));
+}
+
+#[test]
 fn layers_that_are_alike_are_those_that_would_be_placed() {
     let trace = requests(&[(3000, 20), (500, 9), (90, 30)]);
     let of = |detail| {
@@ -150,10 +172,12 @@ fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
         admission: Admission::Reserve,
         placement: Placement::Layers,
         overlap: false,
+        learns: false,
         detail: Detail::Periodic,
         rank: &rank,
         costs: None,
         window: 0..0,
+        closed_loop: None,
         without: &[],
     };
     let long = requests(&[(30_000, 2)]);

@@ -2,8 +2,8 @@
 //! L3's system and its baselines.
 
 use super::{
-    Constants, Layers, Places, Reserved, ServeArguments, about, perfetto, picture, refuse,
-    requests, threads,
+    Constants, Layers, Places, PredictorName, Reserved, ServeArguments, about, perfetto, picture,
+    refuse, requests, threads,
 };
 use crate::failure::Failure;
 use crate::files::Output;
@@ -57,6 +57,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         },
         placement: arguments.placement(policy),
         overlap: arguments.overlap.map_or(policy.overlaps(), |overlap| overlap == Switch::On),
+        learns: arguments.predictor == Some(PredictorName::Learned),
         detail: match arguments.detail {
             Some(Layers::Full) => Detail::Full,
             _ => Detail::Periodic,
@@ -64,6 +65,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         rank: &config,
         costs: costs.as_ref(),
         window: if draws { window.clone() } else { 0..0 },
+        closed_loop: arguments.closed_loop,
         without: &[],
     };
     let mut checker = TimelineChecker::default();
@@ -102,6 +104,9 @@ impl ServeArguments {
             refuse("placement", self.placement.is_some())?;
             refuse("overlap", self.overlap.is_some())?;
             refuse("costs", self.costs.is_some())?;
+        }
+        if !policy.interleaves() {
+            refuse("predictor", self.predictor.is_some())?;
         }
         if matches!(policy, Policy::GpuOnly | Policy::HbmPim) {
             refuse("dimms", self.dimms.is_some())?;

@@ -106,7 +106,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let memo = Memo::new(threads(arguments.threads));
     let plan = StagePlan::new(&system, &memo, &spec, &arguments.contexts(&trace))?;
     let mut checker = TimelineChecker::default();
-    let outcome = serve(&plan, &trace, &mut checker)?;
+    let outcome = serve(&plan, &trace, arguments.closed_loop, &mut checker)?;
     let about = about(arguments, seed, begin, &memo);
     let report = ServeReport::of_lol(&plan, &config, &trace, &outcome, &checker, about);
     if let Some(output) = requests_out {
@@ -129,6 +129,7 @@ impl ServeArguments {
             ("dp", self.dp.is_some()),
             ("placement", self.placement.is_some()),
             ("overlap", self.overlap.is_some()),
+            ("predictor", self.predictor.is_some()),
             ("detail", self.detail.is_some()),
             ("plot", self.plot.is_some()),
             ("perfetto", self.perfetto.is_some()),

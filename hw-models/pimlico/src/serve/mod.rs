@@ -60,6 +60,9 @@ pub struct ServeArguments {
     /// Requests at random, so many a second on average, in place of the trace's times
     #[arg(long, value_name = "PER_S", conflicts_with = "offline")]
     rate: Option<f64>,
+    /// So many requests are there at a time: the next one comes when one ends, whatever the trace's times
+    #[arg(long, value_name = "N", conflicts_with_all = ["offline", "rate"], value_parser = clap::value_parser!(u64).range(1..))]
+    closed_loop: Option<u64>,
     /// All requests are there from the beginning
     #[arg(long)]
     offline: bool,
@@ -101,6 +104,9 @@ pub struct ServeArguments {
     /// Whether ranksets compute while another one has the channels [default: on for l3]
     #[arg(long, value_enum)]
     overlap: Option<Switch>,
+    /// Whether l3's scheduler knows what sub-batches take, or learns it from those that ran [default: oracle]
+    #[arg(long, value_enum)]
+    predictor: Option<PredictorName>,
     /// Layers that are placed in time: until they are alike, or all [default: periodic]
     #[arg(long, value_enum)]
     detail: Option<Layers>,
@@ -183,6 +189,14 @@ impl From<Constants> for GpuModel {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PredictorName {
+    /// The costs themselves
+    Oracle,
+    /// A linear function for the ranks, random forests for the GPU
+    Learned,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CostsOf {
     /// Lines between measured contexts
     Table,
@@ -224,8 +238,13 @@ fn refuse(flag: &str, is_given: bool, with: &str) -> Result<(), Failure> {
 fn about(arguments: &ServeArguments, seed: u64, begin: Instant, memo: &Memo) -> About {
     let (run, reused) = memo.entries();
     let cost_entries = CostEntries { run, reused };
-    let exact_costs = arguments.costs == Some(CostsOf::Exact);
-    About { seed, wall_s: begin.elapsed().as_secs_f64(), cost_entries, exact_costs }
+    About {
+        seed,
+        wall_s: begin.elapsed().as_secs_f64(),
+        cost_entries,
+        exact_costs: arguments.costs == Some(CostsOf::Exact),
+        closed_loop: arguments.closed_loop,
+    }
 }
 
 impl ServeArguments {

@@ -9,13 +9,13 @@
 use super::plan::{StagePlan, StageTime};
 use super::system::Allocation;
 use crate::error::ServingError;
-use crate::metrics::Served;
+use crate::intake::{Intake, Suits};
 use crate::outcome::{Run, Sample};
 use crate::time::SECOND;
 use crate::trace::{Request, Trace};
 use pimlico_golden::timeline::{TimelineChecker, WatchedTask};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Tasks that are told to a checker at once.
 const PART: usize = 4096;
@@ -96,11 +96,9 @@ struct Pipeline<'a> {
     plan: &'a StagePlan,
     requests: &'a [Request],
     checker: &'a mut TimelineChecker,
-    /// Requests that wait, by number: those that were sent back first.
-    waiting: VecDeque<u32>,
+    intake: Intake,
     /// Tokens made, by request.
     made: Vec<u64>,
-    served: Vec<Served>,
     batches: Vec<MicroBatch>,
     /// Micro-batches of a request's own that have none.
     unused: BTreeSet<usize>,
@@ -119,14 +117,15 @@ struct Pipeline<'a> {
     live_tokens: u64,
 }
 
-/// Serves a trace. The checker is told of all that happens.
+/// Serves a trace, or with `closed_loop` so many of its requests at a time. The checker is told of all that happens.
 pub fn serve(
     plan: &StagePlan,
     trace: &Trace,
+    closed_loop: Option<u64>,
     checker: &mut TimelineChecker,
 ) -> Result<PipelineRun, ServingError> {
-    let mut pipeline = Pipeline::new(plan, trace, checker);
-    if pipeline.waiting.is_empty() {
+    let mut pipeline = Pipeline::new(plan, trace, closed_loop, checker);
+    if pipeline.intake.is_empty() {
         return Err(pipeline.nothing_fits());
     }
     while pipeline.step() {}
@@ -134,45 +133,35 @@ pub fn serve(
 }
 
 impl<'a> Pipeline<'a> {
-    fn new(plan: &'a StagePlan, trace: &'a Trace, checker: &'a mut TimelineChecker) -> Self {
+    fn new(
+        plan: &'a StagePlan,
+        trace: &'a Trace,
+        closed_loop: Option<u64>,
+        checker: &'a mut TimelineChecker,
+    ) -> Self {
         let rows = plan.room().rows;
         let memory = checker.memory(rows);
         let mut outcome = PipelineRun::default();
-        let mut waiting = VecDeque::new();
-        let mut all = 0;
-        for (number, request) in trace.requests.iter().enumerate() {
-            let number = number as u32;
+        let suits = |_, request: &Request| {
             let tokens = request.tokens();
-            if tokens > plan.system().max_context || plan.rows_of(tokens) > rows {
-                outcome.run.oom.push(number);
-                continue;
-            }
-            checker.request(number, request.output, request.arrival_ps);
-            waiting.push_back(number);
-            all += request.output;
-        }
-        let served = trace.requests.iter().map(|request| Served {
-            arrival_ps: request.arrival_ps,
-            input: request.input,
-            output: request.output,
-            scheduled_ps: u64::MAX,
-            ..Served::default()
-        });
+            let fits = tokens <= plan.system().max_context && plan.rows_of(tokens) <= rows;
+            if fits { Suits::Yes } else { Suits::TooLong }
+        };
+        let intake = Intake::new(trace, closed_loop, &mut outcome.run, checker, suits);
         outcome.run.memory.0 = rows;
         Self {
             plan,
             requests: &trace.requests,
             checker,
-            waiting,
+            all: intake.tokens,
+            intake,
             made: vec![0; trace.requests.len()],
-            served: served.collect(),
             batches: vec![MicroBatch::default(); plan.micro_batches()],
             unused: BTreeSet::new(),
             free_rows: rows,
             memory,
             stage_free: vec![0; plan.system().pp as usize],
             events: BinaryHeap::from([Reverse((0, Happens::Arrival))]),
-            all,
             outcome,
             middle: Middle::default(),
             watched: 0,
@@ -225,10 +214,10 @@ impl<'a> Pipeline<'a> {
 
     /// Takes in requests that have come while there are rows.
     fn take_in(&mut self, now: u64) {
-        while let Some(&number) = self.waiting.front() {
+        while let Some((number, arrival_ps)) = self.intake.first() {
             let request = self.requests[number as usize];
-            if request.arrival_ps > now {
-                self.events.push(Reverse((request.arrival_ps, Happens::Arrival)));
+            if arrival_ps > now {
+                self.events.push(Reverse((arrival_ps, Happens::Arrival)));
                 return;
             }
             let tokens = request.input + self.made[number as usize];
@@ -240,7 +229,7 @@ impl<'a> Pipeline<'a> {
             if rows + spare > self.free_rows {
                 return;
             }
-            self.waiting.pop_front();
+            self.intake.begun();
             self.give(rows);
             self.live += 1;
             self.live_tokens += tokens;
@@ -299,7 +288,7 @@ impl<'a> Pipeline<'a> {
         let mut new_rows = 0;
         for request in &mut of.requests {
             new_rows += std::mem::take(&mut request.new_rows);
-            let scheduled = &mut self.served[request.number as usize].scheduled_ps;
+            let scheduled = &mut self.intake.served[request.number as usize].scheduled_ps;
             *scheduled = now.min(*scheduled);
         }
         let requests = contexts.len() as u64;
@@ -340,7 +329,7 @@ impl<'a> Pipeline<'a> {
             let number = request.number as usize;
             let is_done = self.made[number] == self.requests[number].output;
             if is_done {
-                self.served[number].finished_ps = now;
+                self.intake.finished(request.number, now, self.checker);
                 self.leave(request);
             }
             !is_done
@@ -381,7 +370,7 @@ impl<'a> Pipeline<'a> {
             run.samples.push(Sample { at_ps: now, live, used, tokens });
         }
         match request.last_ps {
-            None => self.served[number].first_ps = now,
+            None => self.intake.served[number].first_ps = now,
             Some(last) => {
                 let ps = now - last;
                 match run.between.last_mut().filter(|of| of.0 == ps) {
@@ -421,8 +410,7 @@ impl<'a> Pipeline<'a> {
             }
             let Some(newest) = self.batches[batch].requests.pop() else { return };
             self.leave(&newest);
-            self.waiting.push_front(newest.number);
-            self.served[newest.number as usize].restarts += 1;
+            self.intake.send_back(newest.number);
             self.outcome.run.preempted += 1;
         }
     }
@@ -444,9 +432,7 @@ impl<'a> Pipeline<'a> {
         run.iteration_ps = run.batch.weight;
         let busy: u64 = run.busy_ps.iter().sum();
         self.outcome.bubble_ps = run.busy_ps.len() as u64 * run.iteration_ps - busy;
-        let numbered = self.served.into_iter().enumerate();
-        let numbered = numbered.map(|(number, served)| (number as u32, served));
-        run.served = numbered.filter(|(_, served)| served.finished_ps > 0).collect();
+        run.served = self.intake.end();
         self.outcome
     }
 }
@@ -458,6 +444,7 @@ mod tests {
     use crate::costs::{CostTable, Knot};
     use crate::llm::Llm;
     use crate::lol::system::{LolPolicy, LolSystem};
+    use crate::metrics::Served;
     use pimlico_device::Config;
     use pimlico_golden::timeline::TimelineFault;
 
@@ -482,7 +469,7 @@ mod tests {
 
     fn run(plan: &StagePlan, trace: &Trace) -> PipelineRun {
         let mut checker = TimelineChecker::default();
-        let run = serve(plan, trace, &mut checker).expect("it is served");
+        let run = serve(plan, trace, None, &mut checker).expect("it is served");
         assert_eq!(checker.first(), None);
         let wanted: u64 = trace.requests.iter().map(|request| request.output).sum();
         assert_eq!((run.run.output_tokens, run.run.served.len()), (wanted, trace.requests.len()));
@@ -553,6 +540,23 @@ mod tests {
     }
 
     #[test]
+    fn in_a_closed_loop_the_next_request_comes_when_one_ends() {
+        let (plan, trace) = (plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4)), trace(20));
+        let of = |requests| {
+            let mut checker = TimelineChecker::default();
+            let run = serve(&plan, &trace, Some(requests), &mut checker).expect("it is served");
+            assert_eq!((checker.first(), run.run.served.len()), (None, 20));
+            run.run
+        };
+        let (one, three) = (of(1), of(3));
+        assert_eq!((one.batch.most, three.batch.most), (1, 3));
+        for two in one.served.windows(2) {
+            assert_eq!(two[1].1.arrival_ps, two[0].1.finished_ps);
+        }
+        assert!(three.makespan_ps < one.makespan_ps);
+    }
+
+    #[test]
     fn requests_that_outgrow_the_rows_come_again() {
         let plan = plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4));
         let mut long = trace(40);
@@ -568,7 +572,7 @@ mod tests {
     fn planted(plant: impl FnOnce(&mut Pipeline<'_>)) -> Option<TimelineFault> {
         let plan = plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4));
         let (trace, mut checker) = (trace(60), TimelineChecker::default());
-        let mut pipeline = Pipeline::new(&plan, &trace, &mut checker);
+        let mut pipeline = Pipeline::new(&plan, &trace, None, &mut checker);
         (0..500).for_each(|_| assert!(pipeline.step()));
         plant(&mut pipeline);
         while pipeline.step() {}

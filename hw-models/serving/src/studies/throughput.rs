@@ -56,6 +56,8 @@ pub struct Case {
     pub placement: Placement,
     /// Whether ranksets compute during transfers.
     pub overlap: bool,
+    /// Whether the scheduler learns what sub-batches take.
+    pub learns: bool,
     /// Requests that are left out.
     pub without: Vec<u32>,
 }
@@ -92,6 +94,7 @@ impl Case {
             admission: Admission::Reserve,
             placement: policy.placement(),
             overlap: policy.overlaps(),
+            learns: false,
             without: Vec::new(),
         }
     }
@@ -120,10 +123,12 @@ impl Lab<'_> {
             admission: case.admission,
             placement: case.placement,
             overlap: case.overlap,
+            learns: case.learns,
             detail: Detail::Periodic,
             rank: &config,
             costs: costs.as_ref(),
             window: 0..0,
+            closed_loop: None,
             without: &case.without,
         };
         let mut checker = TimelineChecker::default();
@@ -131,12 +136,17 @@ impl Lab<'_> {
         Ok((run, checker.faults()))
     }
 
-    /// Serves cases, on the threads of the memo.
-    pub fn outcomes(&self, cases: &[Case]) -> Result<Vec<CaseOutcome>, ServingError> {
-        // Measured once, before several ask for it.
+    /// Costs are measured once, before several cases ask for them.
+    pub fn measure(&self, cases: &[Case]) -> Result<(), ServingError> {
         if let Some(case) = cases.iter().find(|case| case.policy.has_ranks()) {
             RankCosts::new(self.memo, self.rank, &case.llm, &Contexts::Knots)?;
         }
+        Ok(())
+    }
+
+    /// Serves cases, on the threads of the memo.
+    pub fn outcomes(&self, cases: &[Case]) -> Result<Vec<CaseOutcome>, ServingError> {
+        self.measure(cases)?;
         let work = |case: &Case| {
             let (run, violations) = self.run(case)?;
             let iterations = run.batch.weight.max(1) as f64;

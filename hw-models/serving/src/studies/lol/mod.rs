@@ -153,7 +153,7 @@ impl LolLab<'_> {
                 Err(refused) => return Ok(Err(refused.clone())),
             };
             let mut checker = TimelineChecker::default();
-            match serve(plan, trace, &mut checker) {
+            match serve(plan, trace, None, &mut checker) {
                 Ok(run) => {
                     let (system, violations) = (plan.system().clone(), checker.faults());
                     Ok(Ok(LolOutcome { system, run, violations }))
