@@ -4,6 +4,7 @@
 //! * [`l3`]: L3's system and its baselines.
 //! * [`lol`]: LoL-PIM's system.
 //! * [`text`]: the report for people.
+//! * [`timeline`]: the tasks of some iterations.
 //! * [`perfetto`]: iterations as a Chrome trace.
 //! * [`picture`]: iterations as SVG.
 //! * [`requests`]: a row for each request.
@@ -14,9 +15,11 @@ mod perfetto;
 mod picture;
 mod requests;
 mod text;
+mod timeline;
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::files::Output;
 use crate::models::model_name;
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
@@ -33,6 +36,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
+use timeline::Timeline;
 
 /// Arguments of `pimlico serve`.
 #[derive(Args)]
@@ -126,7 +130,8 @@ pub struct ServeArguments {
     /// Write the tasks of the iterations of --window, for ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     perfetto: Option<PathBuf>,
-    /// Iterations of the first replica that are drawn, from the first number to before the second [default: 3:5]
+    /// Iterations of the first replica that are drawn, from the first number to before the second; of lol-pim rounds of
+    /// micro-batches [default: 3:5; 0:64 of lol-pim]
     #[arg(long, value_name = "FROM:TO", value_parser = window)]
     window: Option<Range<u64>>,
     #[command(flatten)]
@@ -247,7 +252,60 @@ fn about(arguments: &ServeArguments, seed: u64, begin: Instant, memo: &Memo) -> 
     }
 }
 
+/// Files that are written beside the report.
+struct Outputs {
+    requests_out: Option<Output>,
+    plot: Option<Output>,
+    perfetto: Option<Output>,
+}
+
+/// A window without iterations.
+fn no_such_iteration(window: &Range<u64>, there: u64) -> Failure {
+    let Range { start, end } = window;
+    let message = format!(
+        "--window {start}:{end}: the first replica has no such iteration, of {there} of all"
+    );
+    Failure::Input(message)
+}
+
 impl ServeArguments {
+    /// Files that are written beside the report.
+    fn outputs(&self) -> Result<Outputs, Failure> {
+        let open = |file: &Option<PathBuf>| file.as_deref().map(Output::beside_report).transpose();
+        let [requests_out, plot, perfetto] =
+            [&self.requests_out, &self.plot, &self.perfetto].map(open);
+        Ok(Outputs { requests_out: requests_out?, plot: plot?, perfetto: perfetto? })
+    }
+
+    /// A window is refused where nothing is drawn.
+    fn refuse_window(&self) -> Result<(), Failure> {
+        let draws = self.plot.is_some() || self.perfetto.is_some();
+        match self.window {
+            Some(_) if !draws => {
+                let what = "--window: it does nothing without --plot or --perfetto";
+                Err(Failure::Input(what.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws the tasks of the window.
+    fn draw(
+        &self,
+        plot: Option<Output>,
+        perfetto: Option<Output>,
+        report: &ServeReport,
+        timeline: &Timeline,
+    ) -> Result<(), Failure> {
+        if let Some(output) = perfetto {
+            output.write(perfetto::events(timeline).as_bytes())?;
+        }
+        match plot {
+            Some(output) => picture::write(output, report, timeline),
+            None => Ok(()),
+        }
+    }
+
     /// Prints a report; what does not hold ends the command with status 1.
     fn print(&self, report: &ServeReport) -> Result<(), Failure> {
         output::report(self.format, (Kind::Serve, report), &text::page(report))?;

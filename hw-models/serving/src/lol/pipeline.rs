@@ -6,11 +6,12 @@
 //! micro-batch of their own, or into that with the fewest requests, where they wait for its next round. Stages serve
 //! micro-batches in the order in which these begin a round.
 
-use super::plan::{StagePlan, StageTime};
+use super::outcome::{How, KeptStage, PipelineRun, Steady};
+use super::plan::StagePlan;
 use super::system::Allocation;
 use crate::error::ServingError;
 use crate::intake::{Intake, Suits};
-use crate::outcome::{Run, Sample};
+use crate::outcome::Sample;
 use crate::time::SECOND;
 use crate::trace::{Request, Trace};
 use pimlico_golden::timeline::{TimelineChecker, WatchedTask};
@@ -23,30 +24,6 @@ const PART: usize = 4096;
 const SPARE: u64 = 200;
 /// Samples over a run.
 const SAMPLES: u64 = 400;
-
-/// What became of a trace.
-#[derive(Clone, Debug, Default)]
-pub struct PipelineRun {
-    /// Requests, times and memory. Resources are the stages.
-    pub run: Run,
-    /// The middle of the run.
-    pub steady: Steady,
-    /// Time of all stages by what it went to.
-    pub time: StageTime,
-    /// Time of all stages, with live requests, in which they had nothing to do.
-    pub bubble_ps: u64,
-}
-
-/// Figures between a quarter and three quarters of all tokens: without filling and draining.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Steady {
-    /// Tokens a second.
-    pub tokens_per_s: f64,
-    /// Mean of the live requests.
-    pub batch: f64,
-    /// Mean time between two tokens of a request, in ps.
-    pub token_ps: f64,
-}
 
 /// A live request.
 #[derive(Clone, Copy, Debug)]
@@ -94,6 +71,7 @@ struct Middle {
 
 struct Pipeline<'a> {
     plan: &'a StagePlan,
+    how: &'a How,
     requests: &'a [Request],
     checker: &'a mut TimelineChecker,
     intake: Intake,
@@ -117,14 +95,14 @@ struct Pipeline<'a> {
     live_tokens: u64,
 }
 
-/// Serves a trace, or with `closed_loop` so many of its requests at a time. The checker is told of all that happens.
+/// Serves a trace. The checker is told of all that happens.
 pub fn serve(
     plan: &StagePlan,
     trace: &Trace,
-    closed_loop: Option<u64>,
+    how: &How,
     checker: &mut TimelineChecker,
 ) -> Result<PipelineRun, ServingError> {
-    let mut pipeline = Pipeline::new(plan, trace, closed_loop, checker);
+    let mut pipeline = Pipeline::new(plan, trace, how, checker);
     if pipeline.intake.is_empty() {
         return Err(pipeline.nothing_fits());
     }
@@ -136,7 +114,7 @@ impl<'a> Pipeline<'a> {
     fn new(
         plan: &'a StagePlan,
         trace: &'a Trace,
-        closed_loop: Option<u64>,
+        how: &'a How,
         checker: &'a mut TimelineChecker,
     ) -> Self {
         let rows = plan.room().rows;
@@ -147,10 +125,11 @@ impl<'a> Pipeline<'a> {
             let fits = tokens <= plan.system().max_context && plan.rows_of(tokens) <= rows;
             if fits { Suits::Yes } else { Suits::TooLong }
         };
-        let intake = Intake::new(trace, closed_loop, &mut outcome.run, checker, suits);
+        let intake = Intake::new(trace, how.closed_loop, &mut outcome.run, checker, suits);
         outcome.run.memory.0 = rows;
         Self {
             plan,
+            how,
             requests: &trace.requests,
             checker,
             all: intake.tokens,
@@ -291,12 +270,18 @@ impl<'a> Pipeline<'a> {
             let scheduled = &mut self.intake.served[request.number as usize].scheduled_ps;
             *scheduled = now.min(*scheduled);
         }
-        let requests = contexts.len() as u64;
+        let (requests, tokens) = (contexts.len() as u64, contexts.iter().sum());
+        let round = self.outcome.run.iterations;
         let time = self.plan.stage(&contexts, new_rows);
         let (mut ready, mut link) = (now, 0);
         for stage in 0..self.stage_free.len() {
             let start = ready.max(self.stage_free[stage]);
             let end = start + time.ps();
+            if self.how.window.contains(&round) {
+                let (batch, stage) = (batch as u64, stage as u64);
+                let kept = KeptStage { round, batch, stage, start, requests, tokens, time };
+                self.outcome.kept.push(kept);
+            }
             let before = [(self.watched.saturating_sub(1) as u32, link)];
             let after = if stage > 0 { &before[..] } else { &[] };
             self.checker.task(WatchedTask { uses: 1 << stage, start, end, after });
@@ -469,7 +454,7 @@ mod tests {
 
     fn run(plan: &StagePlan, trace: &Trace) -> PipelineRun {
         let mut checker = TimelineChecker::default();
-        let run = serve(plan, trace, None, &mut checker).expect("it is served");
+        let run = serve(plan, trace, &How::default(), &mut checker).expect("it is served");
         assert_eq!(checker.first(), None);
         let wanted: u64 = trace.requests.iter().map(|request| request.output).sum();
         assert_eq!((run.run.output_tokens, run.run.served.len()), (wanted, trace.requests.len()));
@@ -544,7 +529,8 @@ mod tests {
         let (plan, trace) = (plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4)), trace(20));
         let of = |requests| {
             let mut checker = TimelineChecker::default();
-            let run = serve(&plan, &trace, Some(requests), &mut checker).expect("it is served");
+            let how = How { closed_loop: Some(requests), ..How::default() };
+            let run = serve(&plan, &trace, &how, &mut checker).expect("it is served");
             assert_eq!((checker.first(), run.run.served.len()), (None, 20));
             run.run
         };
@@ -572,12 +558,27 @@ mod tests {
     fn planted(plant: impl FnOnce(&mut Pipeline<'_>)) -> Option<TimelineFault> {
         let plan = plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4));
         let (trace, mut checker) = (trace(60), TimelineChecker::default());
-        let mut pipeline = Pipeline::new(&plan, &trace, None, &mut checker);
+        let how = How::default();
+        let mut pipeline = Pipeline::new(&plan, &trace, &how, &mut checker);
         (0..500).for_each(|_| assert!(pipeline.step()));
         plant(&mut pipeline);
         while pipeline.step() {}
         pipeline.end();
         checker.first()
+    }
+
+    #[test]
+    fn rounds_that_are_kept_are_the_stages_of_the_run() {
+        let plan = plan(LolPolicy::LolPim, Allocation::Static, (8, 4));
+        let (trace, mut checker) = (trace(3), TimelineChecker::default());
+        let how = How { window: 0..u64::MAX, ..How::default() };
+        let run = serve(&plan, &trace, &how, &mut checker).expect("it is served");
+        assert_eq!(run.kept.len() as u64, 4 * run.run.iterations);
+        let kept_ps: u64 = run.kept.iter().map(|of| of.time.ps()).sum();
+        assert_eq!(kept_ps, run.run.busy_ps.iter().sum::<u64>());
+        let how = How { window: 2..4, ..How::default() };
+        let few = serve(&plan, &trace, &how, &mut TimelineChecker::default());
+        assert_eq!(few.expect("it is served").kept, run.kept[8..16]);
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::error::ServingError;
 use crate::llm::Llm;
-use crate::lol::pipeline::{PipelineRun, serve};
+use crate::lol::outcome::{How, PipelineRun};
+use crate::lol::pipeline::serve;
 use crate::lol::plan::StagePlan;
 use crate::lol::system::{
     Allocation, LolPolicy, LolSystem, MODULE_FLOPS, MOST_STAGES, MicroBatches, Partition,
@@ -153,7 +154,7 @@ impl LolLab<'_> {
                 Err(refused) => return Ok(Err(refused.clone())),
             };
             let mut checker = TimelineChecker::default();
-            match serve(plan, trace, None, &mut checker) {
+            match serve(plan, trace, &How::default(), &mut checker) {
                 Ok(run) => {
                     let (system, violations) = (plan.system().clone(), checker.faults());
                     Ok(Ok(LolOutcome { system, run, violations }))

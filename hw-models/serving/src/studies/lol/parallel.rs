@@ -5,7 +5,7 @@
 use super::{LolLab, LolOutcome, MEAN_CONTEXT, Spread, Step, notes};
 use crate::costs::Contexts;
 use crate::error::ServingError;
-use crate::lol::pipeline::PipelineRun;
+use crate::lol::outcome::PipelineRun;
 use crate::lol::plan::StagePlan;
 use crate::lol::system::{Allocation, LANES, LolSystem, MicroBatches};
 use crate::studies::throughput::llm;
