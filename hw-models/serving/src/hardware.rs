@@ -224,16 +224,14 @@ impl Replica {
     /// The sub-batch of these requests.
     pub fn sub_batch(&self, decoding: &[Decoding], chunks: &[Chunk]) -> SubBatch {
         let Self { llm, gpus, .. } = self;
-        let tokens = decoding.len() as u64 + chunks.iter().map(|chunk| chunk.tokens).sum::<u64>();
+        let tokens = decoding.len() as u64 + tokens_of_chunks(chunks);
         if tokens == 0 {
             return SubBatch::default();
         }
         let (rows, columns) = gpus.qkv(llm);
         let qkv = gpus.matrix_ps(rows, columns, tokens);
-        let layer = gpus.layer_ps(llm, tokens);
-        let prompts =
-            chunks.iter().map(|chunk| gpus.prefill_attention_ps(llm, chunk.tokens, chunk.finished));
-        let mut attention: u64 = prompts.sum();
+        let layer = self.batch_ps(decoding.len(), chunks);
+        let mut attention = self.prompts_ps(chunks);
         let mut parts = Vec::new();
         match self.policy {
             Policy::GpuOnly => {
@@ -266,6 +264,18 @@ impl Replica {
         }
     }
 
+    /// The matrices of a layer of so many decoding requests and chunks on the GPUs, with what goes with them.
+    pub fn batch_ps(&self, decoding: usize, chunks: &[Chunk]) -> u64 {
+        self.gpus.layer_ps(&self.llm, decoding as u64 + tokens_of_chunks(chunks))
+    }
+
+    /// Attention of chunks of prompts in a layer on the GPUs.
+    pub fn prompts_ps(&self, chunks: &[Chunk]) -> u64 {
+        let of_chunk =
+            |chunk: &Chunk| self.gpus.prefill_attention_ps(&self.llm, chunk.tokens, chunk.finished);
+        chunks.iter().map(of_chunk).sum()
+    }
+
     /// K and V of so many tokens of a layer, read as a stream by what computes attention beside the GPUs.
     fn stream_ps(&self, tokens: u64) -> u64 {
         let bytes = u128::from(self.llm.kv_layer_bytes()) * u128::from(tokens);
@@ -288,7 +298,7 @@ impl Replica {
     }
 
     /// Attention of decoding requests by their first rankset.
-    fn parts(&self, decoding: &[Decoding]) -> Vec<Part> {
+    pub fn parts(&self, decoding: &[Decoding]) -> Vec<Part> {
         let Some(ranks) = &self.ranks else { return Vec::new() };
         let mut of_sets = vec![(0u64, 0u64); self.sets as usize];
         for request in decoding {
@@ -318,7 +328,7 @@ impl Replica {
     }
 
     /// K and V of prompts by their first rankset.
-    fn prompts(&self, chunks: &[Chunk]) -> Vec<(u32, u64)> {
+    pub fn prompts(&self, chunks: &[Chunk]) -> Vec<(u32, u64)> {
         let mut tokens = vec![0; self.sets as usize];
         chunks.iter().for_each(|chunk| tokens[chunk.class as usize] += chunk.tokens);
         let of_sets = tokens.into_iter().enumerate().filter(|(_, tokens)| *tokens > 0);
@@ -330,7 +340,7 @@ impl Replica {
     /// Energy of an iteration of a sub-batch in pJ, where all of it is known.
     pub fn energy_pj(&self, decoding: &[Decoding], chunks: &[Chunk]) -> Option<u128> {
         let Self { llm, gpus, .. } = self;
-        let tokens = decoding.len() as u64 + chunks.iter().map(|chunk| chunk.tokens).sum::<u64>();
+        let tokens = decoding.len() as u64 + tokens_of_chunks(chunks);
         if tokens == 0 {
             return Some(0);
         }
@@ -356,6 +366,10 @@ impl Replica {
         let prompts = prompts.sum::<u128>() * 32 / 100;
         Some(layers * (gpus.layer_pj(llm, tokens) + attention + prompts))
     }
+}
+
+fn tokens_of_chunks(chunks: &[Chunk]) -> u64 {
+    chunks.iter().map(|chunk| chunk.tokens).sum()
 }
 
 fn tokens_of(decoding: &[Decoding]) -> u64 {

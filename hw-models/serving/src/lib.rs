@@ -16,15 +16,17 @@
 //! | [`simulate`] | serving a trace with L3's system or a baseline |
 //! | [`lol`] | LoL-PIM's modules over nodes |
 //! | [`schedule`] | which requests an iteration has |
+//! | [`intake`] | requests on their way into a system |
+//! | [`outcome`] | what became of a run |
+//! | [`predict`] | what the scheduler learns of costs |
 //! | [`hardware`] | L3's system, and what a replica has of it |
 //! | [`policy`] | how requests are served |
 //! | [`memory`] | where K and V of requests go |
-//! | [`outcome`] | what became of a run |
 //! | [`metrics`] | what became of requests |
 //! | [`iteration`] | an iteration on a GPU and what computes attention, as a graph of tasks |
 //! | [`event`] | tasks on serial resources |
-//! | [`trace`] | requests: files, and seeded ones |
 //! | [`costs`] | what a device's work costs, by tokens of the context |
+//! | [`trace`] | requests: files, and seeded ones |
 //! | [`gpu`] | GPUs as rooflines |
 //! | [`llm`] | parameters and bytes of a language model |
 //! | [`error`] | why something cannot be served |
@@ -42,6 +44,7 @@ pub mod error;
 pub mod event;
 pub mod gpu;
 pub mod hardware;
+pub mod intake;
 pub mod iteration;
 pub mod llm;
 pub mod lol;
@@ -49,6 +52,7 @@ pub mod memory;
 pub mod metrics;
 pub mod outcome;
 pub mod policy;
+pub mod predict;
 pub mod report;
 pub mod schedule;
 pub mod simulate;

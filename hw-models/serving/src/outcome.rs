@@ -3,6 +3,7 @@
 
 use crate::iteration::Iteration;
 use crate::metrics::Served;
+use crate::predict::Predictor;
 
 /// What became of a run.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +38,8 @@ pub struct Run {
     pub memory: (u64, u64, u128),
     /// Iterations that were kept: when they began, and their tasks.
     pub kept: Vec<(u64, Iteration)>,
+    /// What the scheduler of the first replica has learned, where it was asked to.
+    pub predictor: Option<Predictor>,
     /// Over the run: when, decoding requests, use of memory, tokens made so far.
     pub samples: Vec<Sample>,
 }

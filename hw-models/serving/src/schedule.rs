@@ -12,7 +12,9 @@
 //! * A request has one chunk in an iteration.
 
 use crate::hardware::{Chunk, Decoding, PCIE_LATENCY_PS, Replica};
-use crate::iteration::SubBatch;
+use crate::iteration::{Part, SubBatch};
+use crate::predict::linear::Linear;
+use crate::predict::{self, Predictor};
 use std::collections::VecDeque;
 
 /// Tokens of prompts in a sub-batch beside one that decodes nothing.
@@ -95,45 +97,130 @@ impl Prompt {
     }
 }
 
-/// Time of a layer of a sub-batch on the GPU.
-pub fn gpu_ps(half: &Half, replica: &Replica) -> u64 {
-    half.on(replica).each_ps
+/// What the scheduler expects a layer of a sub-batch to take: the costs themselves, or what it has learned of them.
+#[derive(Clone, Copy)]
+pub struct Estimate<'a> {
+    /// The costs.
+    pub replica: &'a Replica,
+    /// What was learned, where that is asked for.
+    pub learned: Option<&'a Predictor>,
 }
 
-/// Time of a layer of a sub-batch on what computes attention beside the GPU, with what it exchanges with the GPU.
-pub fn pim_ps(of: &SubBatch, other: &SubBatch) -> u64 {
-    let Some(compute) = of.parts.iter().map(|part| part.compute_ps).max() else { return 0 };
-    let exchange = of.parts.iter().map(|part| part.down_ps + part.up_ps).max().unwrap_or(0);
+impl Estimate<'_> {
+    /// On the GPU, with so many decoding requests.
+    fn gpu_ps(&self, decoding: usize, chunks: &[Chunk]) -> u64 {
+        let batch =
+            self.learned.and_then(|of| of.batch.value(&predict::of_batch(decoding, chunks)));
+        let prompts = match (chunks, self.learned) {
+            ([], _) => Some(0),
+            (_, Some(of)) => of.prompts.value(&predict::of_prompts(chunks)),
+            (_, None) => None,
+        };
+        batch.unwrap_or_else(|| self.replica.batch_ps(decoding, chunks))
+            + prompts.unwrap_or_else(|| self.replica.prompts_ps(chunks))
+    }
+
+    /// On what computes attention beside the GPU, next to the other sub-batch's chunks.
+    fn attention<'b>(&self, decoding: &'b [Decoding]) -> Attention<'b> {
+        let known = match self.learned.and_then(|of| of.decoding.model()) {
+            Some(model) => Known::Learned(*model),
+            None => Known::Itself(attention_ps(&self.replica.parts(decoding))),
+        };
+        Attention { decoding, known }
+    }
+}
+
+/// What is expected of the attention of decoding requests.
+struct Attention<'a> {
+    decoding: &'a [Decoding],
+    known: Known,
+}
+
+enum Known {
+    Itself(u64),
+    Learned(Linear<3>),
+}
+
+impl Attention<'_> {
+    fn ps(&self, replica: &Replica, others: &[Chunk]) -> u64 {
+        match self.known {
+            Known::Itself(ps) => ps + overlap_ps(&replica.prompts(others)),
+            Known::Learned(model) => {
+                let expected = model.value(&predict::of_decoding(self.decoding, others));
+                expected.max(0.0).round() as u64
+            }
+        }
+    }
+}
+
+/// Time of a layer on what computes attention beside the GPU, with what it exchanges with the GPU.
+fn attention_ps(parts: &[Part]) -> u64 {
+    let Some(compute) = parts.iter().map(|part| part.compute_ps).max() else { return 0 };
+    let exchange = parts.iter().map(|part| part.down_ps + part.up_ps).max().unwrap_or(0);
     let latency = if exchange > 0 { 2 * PCIE_LATENCY_PS } else { 0 };
-    let sets = other.prompts.len().max(1) as u64;
-    let overlap = other.prompts.iter().map(|(_, ps)| ps).sum::<u64>() / sets;
-    compute + exchange + latency + overlap
+    compute + exchange + latency
+}
+
+/// What K and V of prompts take of it: they are spread over the ranksets.
+fn overlap_ps(prompts: &[(u32, u64)]) -> u64 {
+    prompts.iter().map(|(_, ps)| ps).sum::<u64>() / prompts.len().max(1) as u64
+}
+
+/// What two sub-batches took is seen: `halves` of an iteration, as they ran.
+pub fn see(predictor: &mut Predictor, halves: &[Half; 2], replica: &Replica) {
+    let parts = [halves[0].parts(), halves[1].parts()];
+    for (of, (decoding, chunks)) in parts.iter().enumerate() {
+        if decoding.is_empty() && chunks.is_empty() {
+            continue;
+        }
+        let count = decoding.len();
+        predictor.batch.see(predict::of_batch(count, chunks), replica.batch_ps(count, chunks));
+        predictor.prompts.see(predict::of_prompts(chunks), replica.prompts_ps(chunks));
+        let (_, others) = &parts[1 - of];
+        if !decoding.is_empty() {
+            let features = predict::of_decoding(decoding, others);
+            let ps = attention_ps(&replica.parts(decoding)) + overlap_ps(&replica.prompts(others));
+            predictor.decoding.see(features, ps);
+        }
+    }
 }
 
 /// Adds prompts to both sub-batches, to sub-batch 1 first, so that each keeps the GPU busy while the other is in attention.
-pub fn interleave(halves: &mut [Half; 2], prompts: VecDeque<Prompt>, replica: &Replica) {
+pub fn interleave(halves: &mut [Half; 2], prompts: VecDeque<Prompt>, estimate: Estimate<'_>) {
+    if prompts.is_empty() {
+        return;
+    }
     let mut prompts = prompts;
     for of in [1, 0] {
-        let other = halves[1 - of].on(replica);
-        fill(&mut halves[of], &other, &mut prompts, replica);
+        let (decoding, _) = halves[1 - of].parts();
+        let other = estimate.attention(&decoding);
+        fill(&mut halves[of], &other, &mut prompts, estimate);
     }
 }
 
 /// Adds prompts to a sub-batch beside the other one.
-fn fill(half: &mut Half, other: &SubBatch, prompts: &mut VecDeque<Prompt>, replica: &Replica) {
+fn fill(
+    half: &mut Half,
+    other: &Attention<'_>,
+    prompts: &mut VecDeque<Prompt>,
+    estimate: Estimate<'_>,
+) {
+    let (decoding, mut chunks) = (half.decoding.len(), half.parts().1);
     let mut added = 0;
     while let Some(&prompt) = prompts.front() {
         let idle = IDLE_TOKENS.saturating_sub(added);
-        let target = pim_ps(other, &half.on(replica));
-        let time = |tokens: u64| {
-            let mut with = half.clone();
-            with.chunks.push((prompt.live, prompt.chunk(tokens)));
-            gpu_ps(&with, replica)
+        let target = other.ps(estimate.replica, &chunks);
+        let without = estimate.gpu_ps(decoding, &chunks);
+        let mut time = |tokens: u64| {
+            chunks.push(prompt.chunk(tokens));
+            let ps = estimate.gpu_ps(decoding, &chunks);
+            chunks.pop();
+            ps
         };
-        let tokens = match other.parts.is_empty() {
+        let tokens = match other.decoding.is_empty() {
             true => prompt.left.min(idle),
             false if time(prompt.left) <= target => prompt.left,
-            false if added > 0 && gpu_ps(half, replica) >= target => 0,
+            false if added > 0 && without >= target => 0,
             false => cut(prompt.left, target, time).max(LEAST_CHUNK.saturating_sub(added)),
         };
         let tokens = tokens.min(prompt.left);
@@ -141,6 +228,7 @@ fn fill(half: &mut Half, other: &SubBatch, prompts: &mut VecDeque<Prompt>, repli
             return;
         }
         prompts.pop_front();
+        chunks.push(prompt.chunk(tokens));
         half.chunks.push((prompt.live, prompt.chunk(tokens)));
         added += tokens;
         if tokens < prompt.left {
@@ -150,13 +238,13 @@ fn fill(half: &mut Half, other: &SubBatch, prompts: &mut VecDeque<Prompt>, repli
 }
 
 /// The multiple of [`TILE`] tokens with which the time is nearest to a target.
-fn cut(left: u64, target: u64, time: impl Fn(u64) -> u64) -> u64 {
+fn cut(left: u64, target: u64, mut time: impl FnMut(u64) -> u64) -> u64 {
     let (mut under, mut over) = (0, left.div_ceil(TILE));
     while over - under > 1 {
         let middle = (under + over) / 2;
         *(if time(middle * TILE) <= target { &mut under } else { &mut over }) = middle;
     }
-    let off = |tiles: u64| time((tiles * TILE).min(left)).abs_diff(target);
+    let mut off = |tiles: u64| time((tiles * TILE).min(left)).abs_diff(target);
     if under > 0 && off(under) <= off(over) { under * TILE } else { over * TILE }
 }
 

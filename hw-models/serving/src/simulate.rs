@@ -12,18 +12,18 @@ use crate::costs::rank::RankCosts;
 use crate::error::ServingError;
 use crate::gpu::{Gpu, GpuGroup, GpuModel};
 use crate::hardware::{Decoding, Hardware, PCIE_LATENCY_PS, Replica};
+use crate::intake::{Intake, Suits};
 use crate::iteration::{Detail, Iteration, Lasted, Shape};
 use crate::llm::Llm;
 use crate::memory::KvMemory;
-use crate::metrics::Served;
 use crate::outcome::{Run, Sample};
 use crate::policy::{Admission, Placement, Policy};
-use crate::schedule::{self, Half, Prompt};
-use crate::trace::{Trace, synthetic};
+use crate::predict::Predictor;
+use crate::schedule::{self, Estimate, Half, Prompt};
+use crate::trace::{Request, Trace, synthetic};
 use pimlico_device::Config;
 use pimlico_golden::timeline::TimelineChecker;
 use rand_xoshiro::rand_core::RngCore;
-use std::collections::VecDeque;
 
 /// Iterations that are taken together, at the most.
 pub const STRETCH: u64 = 16;
@@ -48,6 +48,8 @@ pub struct Setup<'a> {
     pub placement: Placement,
     /// Whether ranksets compute during transfers.
     pub overlap: bool,
+    /// Whether the scheduler learns what sub-batches take, or knows it.
+    pub learns: bool,
     /// How many layers are placed.
     pub detail: Detail,
     /// A rank.
@@ -56,6 +58,8 @@ pub struct Setup<'a> {
     pub costs: Option<&'a RankCosts>,
     /// Iterations that are kept for a picture, by their number on the first replica.
     pub window: std::ops::Range<u64>,
+    /// Requests that are there at a time, where one comes when another ends.
+    pub closed_loop: Option<u64>,
     /// Requests, by their number, that are not served.
     pub without: &'a [u32],
 }
@@ -91,6 +95,8 @@ struct Worker {
     /// Tokens that requests of each first rankset will have.
     of_class: Vec<u64>,
     doing: Option<Doing>,
+    /// What the scheduler learns, where it is asked to.
+    predictor: Option<Predictor>,
     is_over: bool,
     iterations: u64,
 }
@@ -109,11 +115,9 @@ struct Simulation<'a> {
     trace: &'a Trace,
     checker: &'a mut TimelineChecker,
     workers: Vec<Worker>,
-    /// Requests that wait, by number: those that were sent back first.
-    queue: VecDeque<u32>,
+    intake: Intake,
     /// Tokens made, by request.
     made: Vec<u64>,
-    served: Vec<Served>,
     run: Run,
     every: u64,
 }
@@ -146,43 +150,31 @@ impl<'a> Simulation<'a> {
             memory: KvMemory::new(layout, capacity.clone(), checker),
             of_class: vec![0; capacity.len()],
             doing: None,
+            predictor: setup.learns.then(Predictor::default),
             is_over: false,
             iterations: 0,
         };
         let workers: Vec<Worker> = (0..hardware.dp).map(worker).collect();
         let mut run = Run { energy_pj: Some(0), ..Run::default() };
-        let mut queue = VecDeque::new();
-        for (number, request) in trace.requests.iter().enumerate() {
-            let number = number as u32;
-            if setup.without.binary_search(&number).is_ok() {
-                continue;
+        let suits = |number: u32, request: &Request| {
+            let fits = || {
+                (0..capacity.len()).any(|class| workers[0].memory.may_hold(request.tokens(), class))
+            };
+            match setup.without.binary_search(&number) {
+                Ok(_) => Suits::LeftOut,
+                Err(_) if fits() => Suits::Yes,
+                Err(_) => Suits::TooLong,
             }
-            let fits = (0..capacity.len())
-                .any(|class| workers[0].memory.may_hold(request.tokens(), class));
-            match fits {
-                true => {
-                    checker.request(number, request.output, request.arrival_ps);
-                    queue.push_back(number);
-                }
-                false => run.oom.push(number),
-            }
-        }
+        };
+        let intake = Intake::new(trace, setup.closed_loop, &mut run, checker, suits);
         run.memory.0 = workers.iter().map(|worker| worker.memory.capacity()).sum();
-        let served = trace.requests.iter().map(|request| Served {
-            arrival_ps: request.arrival_ps,
-            input: request.input,
-            output: request.output,
-            scheduled_ps: u64::MAX,
-            ..Served::default()
-        });
-        let served = served.collect();
         let made = vec![0; trace.requests.len()];
         let every = (trace.requests.iter().map(|request| request.output).sum::<u64>() / 400).max(1);
-        Ok(Self { setup, trace, checker, workers, queue, made, served, run, every })
+        Ok(Self { setup, trace, checker, workers, intake, made, run, every })
     }
 
     fn run(mut self) -> Result<Run, ServingError> {
-        if self.queue.is_empty() {
+        if self.intake.is_empty() {
             return Err(self.nothing_fits());
         }
         // The replica that is first done; of equal ones the first.
@@ -193,8 +185,8 @@ impl<'a> Simulation<'a> {
             self.begin_iterations(number);
         }
         self.checker.end();
-        let numbered = self.served.iter().enumerate().map(|(number, of)| (number as u32, *of));
-        self.run.served = numbered.filter(|(_, of)| of.finished_ps > 0).collect();
+        self.run.served = self.intake.end();
+        self.run.predictor = self.workers.swap_remove(0).predictor;
         Ok(self.run)
     }
 
@@ -218,7 +210,7 @@ impl<'a> Simulation<'a> {
 
     /// What a replica did until now has its effect.
     fn finish_iterations(&mut self, number: usize) {
-        let Self { workers, run, made, served, checker, every, .. } = self;
+        let Self { workers, run, made, intake, checker, every, .. } = self;
         let worker = &mut workers[number];
         let Some(doing) = worker.doing.take() else { return };
         let Doing { halves, count, each_ps, begin_ps } = doing;
@@ -231,7 +223,7 @@ impl<'a> Simulation<'a> {
             tokens += count;
             made[of.request as usize] += count;
             checker.tokens(of.request, count, now);
-            if made[of.request as usize] == served[of.request as usize].output {
+            if made[of.request as usize] == intake.served[of.request as usize].output {
                 ended.push(*live);
             }
         }
@@ -241,7 +233,7 @@ impl<'a> Simulation<'a> {
             of.left -= chunk.tokens;
             of.context += chunk.tokens;
             run.prompt_tokens += chunk.tokens;
-            let served = &mut served[of.request as usize];
+            let served = &mut intake.served[of.request as usize];
             served.scheduled_ps = served.scheduled_ps.min(begin_ps);
             run.chunked += u64::from(of.left > 0);
             if of.left == 0 {
@@ -261,9 +253,8 @@ impl<'a> Simulation<'a> {
         for live in ended.into_iter().rev() {
             let of = worker.live.remove(live);
             worker.leave(&of, self.trace, checker);
-            let served = &mut served[of.request as usize];
-            served.finished_ps = now;
-            served.replica = number as u32;
+            intake.served[of.request as usize].replica = number as u32;
+            intake.finished(of.request, now, checker);
             run.makespan_ps = run.makespan_ps.max(now);
         }
         let before = run.output_tokens / *every;
@@ -278,9 +269,9 @@ impl<'a> Simulation<'a> {
 
     /// Requests that have come go to replicas that have room.
     fn dispatch(&mut self, now: u64) {
-        while let Some(&request) = self.queue.front() {
+        while let Some((request, arrival_ps)) = self.intake.first() {
             let of = self.trace.requests[request as usize];
-            if of.arrival_ps > now {
+            if arrival_ps > now {
                 return;
             }
             let tokens = self.wanted(request);
@@ -297,7 +288,7 @@ impl<'a> Simulation<'a> {
             if !worker.memory.grow((0, tokens), class, self.checker) {
                 return;
             }
-            self.queue.pop_front();
+            self.intake.begun();
             worker.of_class[class] += of.tokens();
             let left = of.input + self.made[request as usize];
             worker.live.push(Live { request, class, held: tokens, context: 0, left });
@@ -322,11 +313,8 @@ impl<'a> Simulation<'a> {
     /// Begins what a replica does next, or lets it wait for the next request.
     fn begin_iterations(&mut self, number: usize) {
         let now = self.workers[number].now;
-        let next_arrival = self
-            .queue
-            .front()
-            .map(|&request| self.trace.requests[request as usize].arrival_ps)
-            .filter(|&arrival| arrival > now);
+        let next_arrival =
+            self.intake.first().map(|(_, arrival)| arrival).filter(|&arrival| arrival > now);
         if self.workers[number].live.is_empty() {
             let worker = &mut self.workers[number];
             match next_arrival {
@@ -369,6 +357,9 @@ impl<'a> Simulation<'a> {
                 self.run.kept.push((now + (kept - numbers.start) * ps, iteration.clone()));
             }
         }
+        if let Some(predictor) = &mut worker.predictor {
+            schedule::see(predictor, &middle, &worker.replica);
+        }
         worker.iterations += count;
         worker.now = now + count * ps;
         worker.doing = Some(Doing { halves, count, each_ps: ps, begin_ps: now });
@@ -382,7 +373,7 @@ impl<'a> Simulation<'a> {
         let worker = &self.workers[number];
         let left = |live: usize| {
             let request = worker.live[live].request as usize;
-            self.served[request].output - self.made[request]
+            self.intake.served[request].output - self.made[request]
         };
         let of_halves = halves.iter().flat_map(|half| &half.decoding);
         of_halves.map(|(live, _)| left(*live)).min().unwrap_or(1).min(STRETCH)
@@ -409,8 +400,7 @@ impl<'a> Simulation<'a> {
         let worker = &mut self.workers[number];
         let Some(of) = worker.live.pop() else { return };
         worker.leave(&of, self.trace, self.checker);
-        self.queue.push_front(of.request);
-        self.served[of.request as usize].restarts += 1;
+        self.intake.send_back(of.request);
         self.run.preempted += 1;
     }
 
@@ -512,7 +502,8 @@ impl Worker {
         });
         if setup.policy.interleaves() {
             let mut halves = schedule::even(decoding.collect());
-            schedule::interleave(&mut halves, prompts.collect(), &self.replica);
+            let estimate = Estimate { replica: &self.replica, learned: self.predictor.as_ref() };
+            schedule::interleave(&mut halves, prompts.collect(), estimate);
             return halves;
         }
         let first = schedule::prompts_first(prompts);

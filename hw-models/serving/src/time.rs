@@ -4,6 +4,8 @@
 
 /// Picoseconds in a second.
 pub const SECOND: u64 = 1_000_000_000_000;
+/// Picoseconds in a millisecond.
+pub const MILLISECOND: u64 = 1_000_000_000;
 /// Picoseconds in a microsecond.
 pub const MICROSECOND: u64 = 1_000_000;
 /// Picoseconds in a nanosecond.

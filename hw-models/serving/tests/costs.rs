@@ -3,6 +3,7 @@
 
 use pimlico_device::DeviceSpec;
 use pimlico_device::gemv::IoBuffers;
+use pimlico_serving::costs::Contexts;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::costs::module::{ModuleCosts, ModuleSetup};
 use pimlico_serving::costs::rank::RankCosts;
@@ -15,7 +16,7 @@ fn knots_that_are_built_in_are_the_cycle_models() {
     let spec = DeviceSpec::built_in("ddr4-3200").expect("a preset");
     let llm = Llm::new("gpt-175b", pimlico_model::presets()["gpt-175b"].clone());
     let memo = Memo::built_in(1);
-    let costs = RankCosts::new(&memo, &spec, &llm).expect("costs");
+    let costs = RankCosts::new(&memo, &spec, &llm, &Contexts::Knots).expect("costs");
     assert_eq!(
         memo.entries().0,
         0,
@@ -26,7 +27,7 @@ fn knots_that_are_built_in_are_the_cycle_models() {
     let mut random = generator(1);
     for _ in 0..20 {
         let knot = short[(random.next_u64() % short.len() as u64) as usize];
-        let exact = RankCosts::exact(&spec, &llm, knot.tokens).expect("a cost");
+        let exact = RankCosts::exact(&memo, &spec, &llm, knot.tokens).expect("a cost");
         assert_eq!(
             *knot, exact,
             "measure the built-in costs again: sweep serving --study costs --cold --costs-out"
@@ -40,7 +41,7 @@ fn knots_of_modules_that_are_built_in_are_the_cycle_models() {
     let llm = Llm::new("qwen1.5-7b", pimlico_model::presets()["qwen1.5-7b"].clone());
     let memo = Memo::built_in(1);
     let setup = ModuleSetup { channels: 16, io_buffers: IoBuffers::PingPong, lanes: 16 };
-    let costs = ModuleCosts::new(&memo, &spec, &llm, setup).expect("costs");
+    let costs = ModuleCosts::new(&memo, &spec, &llm, setup, &Contexts::Knots).expect("costs");
     assert_eq!(memo.entries().0, 0, "the default channel's tables are not built in");
     let short: Vec<_> = costs.products.knots().iter().filter(|knot| knot.tokens <= 8192).collect();
     let mut random = generator(2);

@@ -5,7 +5,7 @@ use pimlico_device::DeviceSpec;
 use pimlico_golden::timeline::TimelineChecker;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::costs::rank::RankCosts;
-use pimlico_serving::costs::{CostTable, Knot};
+use pimlico_serving::costs::{Contexts, CostTable, Knot};
 use pimlico_serving::gpu::{Gpu, GpuGroup, GpuModel};
 use pimlico_serving::hardware::{Decoding, Hardware, Replica};
 use pimlico_serving::iteration::{Detail, FIRST_SET, Iteration, Shape, SubBatch, Work};
@@ -47,10 +47,12 @@ fn serve(
         admission: Admission::Reserve,
         placement: policy.placement(),
         overlap: policy.overlaps(),
+        learns: false,
         detail: Detail::Periodic,
         rank: &rank,
         costs: Some(costs),
         window: 0..0,
+        closed_loop: None,
         without: &[],
     };
     change(&mut setup);
@@ -105,6 +107,26 @@ fn arrivals_are_waited_for() {
 }
 
 #[test]
+fn in_a_closed_loop_there_are_no_more_requests_than_are_asked_for() {
+    let trace = synthetic::make("dolphin", 40, 3).expect("a trace");
+    let of = |closed_loop| {
+        serve("gpt-175b", Policy::L3, &trace, &costs(), |setup| setup.closed_loop = closed_loop)
+    };
+    let one = of(Some(1));
+    assert_eq!((one.batch.most, one.served.len()), (1, 40));
+    // Each comes when the one before it has ended.
+    for two in one.served.windows(2) {
+        assert_eq!(two[1].1.arrival_ps, two[0].1.finished_ps);
+    }
+    let few = of(Some(7));
+    assert_eq!((few.batch.most, few.served.len()), (7, 40));
+    assert!(few.makespan_ps < one.makespan_ps);
+    // As many as there are is all at once.
+    let (all, offline) = (of(Some(1000)), of(None));
+    assert_eq!((all.makespan_ps, all.served), (offline.makespan_ps, offline.served));
+}
+
+#[test]
 fn layers_that_are_alike_are_those_that_would_be_placed() {
     let trace = requests(&[(3000, 20), (500, 9), (90, 30)]);
     let of = |detail| {
@@ -150,10 +172,12 @@ fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
         admission: Admission::Reserve,
         placement: Placement::Layers,
         overlap: false,
+        learns: false,
         detail: Detail::Periodic,
         rank: &rank,
         costs: None,
         window: 0..0,
+        closed_loop: None,
         without: &[],
     };
     let long = requests(&[(30_000, 2)]);
@@ -162,13 +186,41 @@ fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
     assert!(error.to_string().starts_with(told), "{error}");
 }
 
+/// Costs that are asked for with a trace are those that serving it needs: what all other contexts cost changes nothing.
+#[test]
+fn contexts_of_a_trace_are_all_that_serving_it_needs() {
+    let trace = requests(&[(3000, 40), (499, 9), (90, 300), (16, 2)]);
+    let Contexts::Exactly(needed) = Contexts::of(&trace) else { panic!("contexts") };
+    let table = |other_ps: u64| {
+        let knot = |chunk: u64| {
+            let tokens = 16 * chunk;
+            let ps = if needed.contains(&tokens) { 1000 * tokens } else { other_ps };
+            Knot { tokens, ps, energy_pj: 0 }
+        };
+        RankCosts { head: CostTable::new((1..=300).map(knot).collect()), append_ps: 50_000 }
+    };
+    for admission in [Admission::Reserve, Admission::Lazy] {
+        let of = |other_ps| {
+            let run = serve("gpt-175b", Policy::L3, &trace, &table(other_ps), |setup| {
+                setup.admission = admission;
+            });
+            (run.makespan_ps, run.served)
+        };
+        assert_eq!(of(1), of(1_000_000_000));
+    }
+}
+
 /// Four requests of 16 384 tokens of GPT-175B: each rankset has one of them in each layer, six heads on a rank.
 #[test]
 fn attention_of_even_ranksets_is_that_of_the_devices_own_layer() {
     let (spec, llm) = (DeviceSpec::built_in("ddr4-3200").expect("a preset"), llm("gpt-175b"));
-    let costs = RankCosts::new(&Memo::new(1), &spec, &llm).expect("costs");
-    let head_ps = 72_530 * 625;
-    assert_eq!(costs.head.ps(16_384), head_ps);
+    let costs = RankCosts::new(&Memo::new(1), &spec, &llm, &Contexts::Knots).expect("costs");
+    let head_ps = costs.head.ps(16_384);
+    // With refresh where it falls.
+    let (device, table) = costs.with_refresh(&spec, &llm, 16_384).expect("heads");
+    assert!(device.abs_diff(table) * 1000 <= device, "{device} {table}");
+    // The specification's head of 72 135 tCK had one REF less than that of the device today.
+    assert!((72_000..72_600).contains(&(head_ps / 625)), "{head_ps}");
     let hardware = Hardware::l3(&llm);
     let replica = Replica {
         policy: Policy::L3,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //! L3's system and its baselines.
 
+use super::timeline::Timeline;
 use super::{
-    Constants, Layers, Places, Reserved, ServeArguments, about, perfetto, picture, refuse,
-    requests, threads,
+    Constants, Layers, Outputs, Places, PredictorName, Reserved, ServeArguments, about,
+    no_such_iteration, refuse, requests, threads,
 };
 use crate::failure::Failure;
-use crate::files::Output;
 use crate::models::find_model;
 use crate::values::Switch;
 use pimlico_device::SystemKind;
@@ -20,7 +20,6 @@ use pimlico_serving::llm::Llm;
 use pimlico_serving::policy::{Admission, Placement, Policy};
 use pimlico_serving::report::ServeReport;
 use pimlico_serving::simulate::{Setup, simulate};
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// Runs the command.
@@ -28,10 +27,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let begin = Instant::now();
     let policy = Policy::find(arguments.policy.as_deref().unwrap_or("l3"))?;
     arguments.refuse_what_does_nothing(policy)?;
-    let open = |file: &Option<PathBuf>| file.as_deref().map(Output::beside_report).transpose();
-    let outputs = [&arguments.requests_out, &arguments.plot, &arguments.perfetto].map(open);
-    let [requests_out, plot, perfetto] = outputs;
-    let (requests_out, plot, perfetto) = (requests_out?, plot?, perfetto?);
+    let Outputs { requests_out, plot, perfetto } = arguments.outputs()?;
 
     let spec = arguments.device.of(SystemKind::L3)?;
     let config = spec.config();
@@ -40,7 +36,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let (trace, seed) = arguments.trace()?;
     let memo = Memo::new(threads(arguments.threads));
     let costs = match policy.has_ranks() {
-        true => Some(RankCosts::new(&memo, &spec, &llm)?),
+        true => Some(RankCosts::new(&memo, &spec, &llm, &arguments.contexts(&trace))?),
         false => None,
     };
     let draws = plot.is_some() || perfetto.is_some();
@@ -57,6 +53,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         },
         placement: arguments.placement(policy),
         overlap: arguments.overlap.map_or(policy.overlaps(), |overlap| overlap == Switch::On),
+        learns: arguments.predictor == Some(PredictorName::Learned),
         detail: match arguments.detail {
             Some(Layers::Full) => Detail::Full,
             _ => Detail::Periodic,
@@ -64,27 +61,21 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         rank: &config,
         costs: costs.as_ref(),
         window: if draws { window.clone() } else { 0..0 },
+        closed_loop: arguments.closed_loop,
         without: &[],
     };
     let mut checker = TimelineChecker::default();
     let outcome = simulate(&setup, &trace, &mut checker)?;
     if draws && outcome.kept.is_empty() {
-        let (from, to, there) = (window.start, window.end, outcome.iterations);
-        let message = format!(
-            "--window {from}:{to}: the first replica has no such iteration, of {there} of all"
-        );
-        return Err(Failure::Input(message));
+        return Err(no_such_iteration(&window, outcome.iterations));
     }
-    let about = about(seed, begin, &memo);
+    let about = about(arguments, seed, begin, &memo);
     let report = ServeReport::new(&setup, &trace, &outcome, &checker, about);
     if let Some(output) = requests_out {
         output.write(requests::rows(&outcome).as_bytes())?;
     }
-    if let Some(output) = perfetto {
-        output.write(perfetto::events(&setup, &outcome).as_bytes())?;
-    }
-    if let Some(output) = plot {
-        picture::write(output, &setup, &report, &outcome)?;
+    if draws {
+        arguments.draw(plot, perfetto, &report, &Timeline::of_l3(&setup, &outcome))?;
     }
     arguments.print(&report)
 }
@@ -101,18 +92,17 @@ impl ServeArguments {
         if !policy.has_ranks() {
             refuse("placement", self.placement.is_some())?;
             refuse("overlap", self.overlap.is_some())?;
+            refuse("costs", self.costs.is_some())?;
+        }
+        if !policy.interleaves() {
+            refuse("predictor", self.predictor.is_some())?;
         }
         if matches!(policy, Policy::GpuOnly | Policy::HbmPim) {
             refuse("dimms", self.dimms.is_some())?;
             refuse("ranks", self.ranks.is_some())?;
             refuse("rank-gib", self.rank_gib.is_some())?;
         }
-        if self.window.is_some() && self.plot.is_none() && self.perfetto.is_none() {
-            return Err(Failure::Input(
-                "--window: it does nothing without --plot or --perfetto".to_owned(),
-            ));
-        }
-        Ok(())
+        self.refuse_window()
     }
 
     fn gpu(&self) -> Gpu {

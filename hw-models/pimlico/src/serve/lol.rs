@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! LoL-PIM's system and its baselines.
 
-use super::{Reserved, ServeArguments, about, refuse, requests, threads};
+use super::timeline::Timeline;
+use super::{
+    Outputs, Reserved, ServeArguments, about, no_such_iteration, refuse, requests, threads,
+};
 use crate::failure::Failure;
-use crate::files::Output;
 use crate::models::find_model;
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
@@ -11,6 +13,7 @@ use pimlico_device::gemv::IoBuffers;
 use pimlico_golden::timeline::TimelineChecker;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::llm::Llm;
+use pimlico_serving::lol::outcome::How;
 use pimlico_serving::lol::pipeline::serve;
 use pimlico_serving::lol::plan::StagePlan;
 use pimlico_serving::lol::system::{Allocation, LolPolicy, LolSystem, MicroBatches, Partition};
@@ -94,7 +97,7 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     let begin = Instant::now();
     let policy = LolPolicy::find(arguments.policy.as_deref().unwrap_or("lol-pim"))?;
     arguments.refuse_what_modules_have_not()?;
-    let requests_out = arguments.requests_out.as_deref().map(Output::beside_report).transpose()?;
+    let Outputs { requests_out, plot, perfetto } = arguments.outputs()?;
     let model = arguments.model.as_deref().unwrap_or("qwen1.5-7b");
     let llm = Llm::new(model, find_model(model)?);
     let system = arguments.system(&llm, policy)?;
@@ -104,13 +107,25 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
     system.room(&config)?;
     let (trace, seed) = arguments.trace()?;
     let memo = Memo::new(threads(arguments.threads));
-    let plan = StagePlan::new(&system, &memo, &spec)?;
+    let plan = StagePlan::new(&system, &memo, &spec, &arguments.contexts(&trace))?;
     let mut checker = TimelineChecker::default();
-    let outcome = serve(&plan, &trace, &mut checker)?;
-    let about = about(seed, begin, &memo);
+    let draws = plot.is_some() || perfetto.is_some();
+    let window = arguments.window.clone().unwrap_or(0..64);
+    let how = How {
+        closed_loop: arguments.closed_loop,
+        window: if draws { window.clone() } else { 0..0 },
+    };
+    let outcome = serve(&plan, &trace, &how, &mut checker)?;
+    if draws && outcome.kept.is_empty() {
+        return Err(no_such_iteration(&window, outcome.run.iterations));
+    }
+    let about = about(arguments, seed, begin, &memo);
     let report = ServeReport::of_lol(&plan, &config, &trace, &outcome, &checker, about);
     if let Some(output) = requests_out {
         output.write(requests::rows(&outcome.run).as_bytes())?;
+    }
+    if draws {
+        arguments.draw(plot, perfetto, &report, &Timeline::of_lol(&outcome))?;
     }
     arguments.print(&report)
 }
@@ -129,13 +144,12 @@ impl ServeArguments {
             ("dp", self.dp.is_some()),
             ("placement", self.placement.is_some()),
             ("overlap", self.overlap.is_some()),
+            ("predictor", self.predictor.is_some()),
             ("detail", self.detail.is_some()),
-            ("plot", self.plot.is_some()),
-            ("perfetto", self.perfetto.is_some()),
-            ("window", self.window.is_some()),
         ] {
             refuse(flag, is_given, "--system lol-pim")?;
         }
+        self.refuse_window()?;
         match self.admission {
             Some(Reserved::Reserve) => {
                 Err(Failure::Input("--admission reserve: lol-pim has lazy and static".to_owned()))

@@ -4,6 +4,7 @@
 //! * [`l3`]: L3's system and its baselines.
 //! * [`lol`]: LoL-PIM's system.
 //! * [`text`]: the report for people.
+//! * [`timeline`]: the tasks of some iterations.
 //! * [`perfetto`]: iterations as a Chrome trace.
 //! * [`picture`]: iterations as SVG.
 //! * [`requests`]: a row for each request.
@@ -14,9 +15,11 @@ mod perfetto;
 mod picture;
 mod requests;
 mod text;
+mod timeline;
 
 use crate::device::DeviceFlag;
 use crate::failure::Failure;
+use crate::files::Output;
 use crate::models::model_name;
 use crate::output::{self, FormatArguments};
 use crate::schema::Kind;
@@ -24,6 +27,7 @@ use crate::trace;
 use crate::values::Switch;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
+use pimlico_serving::costs::Contexts;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::gpu::GpuModel;
 use pimlico_serving::report::{About, CostEntries, ServeReport};
@@ -32,6 +36,7 @@ use std::num::NonZero;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::time::Instant;
+use timeline::Timeline;
 
 /// Arguments of `pimlico serve`.
 #[derive(Args)]
@@ -59,6 +64,9 @@ pub struct ServeArguments {
     /// Requests at random, so many a second on average, in place of the trace's times
     #[arg(long, value_name = "PER_S", conflicts_with = "offline")]
     rate: Option<f64>,
+    /// So many requests are there at a time: the next one comes when one ends, whatever the trace's times
+    #[arg(long, value_name = "N", conflicts_with_all = ["offline", "rate"], value_parser = clap::value_parser!(u64).range(1..))]
+    closed_loop: Option<u64>,
     /// All requests are there from the beginning
     #[arg(long)]
     offline: bool,
@@ -100,9 +108,16 @@ pub struct ServeArguments {
     /// Whether ranksets compute while another one has the channels [default: on for l3]
     #[arg(long, value_enum)]
     overlap: Option<Switch>,
+    /// Whether l3's scheduler knows what sub-batches take, or learns it from those that ran [default: oracle]
+    #[arg(long, value_enum)]
+    predictor: Option<PredictorName>,
     /// Layers that are placed in time: until they are alike, or all [default: periodic]
     #[arg(long, value_enum)]
     detail: Option<Layers>,
+    /// What the devices' work costs: lines between measured contexts, or each context that requests come to measured by itself
+    /// [default: table]
+    #[arg(long, value_enum)]
+    costs: Option<CostsOf>,
     /// Threads that measure costs; the report does not depend on them [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZero<usize>>,
@@ -115,7 +130,8 @@ pub struct ServeArguments {
     /// Write the tasks of the iterations of --window, for ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     perfetto: Option<PathBuf>,
-    /// Iterations of the first replica that are drawn, from the first number to before the second [default: 3:5]
+    /// Iterations of the first replica that are drawn, from the first number to before the second; of lol-pim rounds of
+    /// micro-batches [default: 3:5; 0:64 of lol-pim]
     #[arg(long, value_name = "FROM:TO", value_parser = window)]
     window: Option<Range<u64>>,
     #[command(flatten)]
@@ -177,6 +193,22 @@ impl From<Constants> for GpuModel {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PredictorName {
+    /// The costs themselves
+    Oracle,
+    /// A linear function for the ranks, random forests for the GPU
+    Learned,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CostsOf {
+    /// Lines between measured contexts
+    Table,
+    /// Every whole chunk of 16 tokens that requests come to
+    Exact,
+}
+
 /// Iterations, as `3:5`.
 fn window(text: &str) -> Result<Range<u64>, String> {
     let expected = || "expected two numbers as 3:5, at most 64 iterations apart".to_owned();
@@ -208,13 +240,72 @@ fn refuse(flag: &str, is_given: bool, with: &str) -> Result<(), Failure> {
 }
 
 /// What a report has beside its run.
-fn about(seed: u64, begin: Instant, memo: &Memo) -> About {
+fn about(arguments: &ServeArguments, seed: u64, begin: Instant, memo: &Memo) -> About {
     let (run, reused) = memo.entries();
     let cost_entries = CostEntries { run, reused };
-    About { seed, wall_s: begin.elapsed().as_secs_f64(), cost_entries }
+    About {
+        seed,
+        wall_s: begin.elapsed().as_secs_f64(),
+        cost_entries,
+        exact_costs: arguments.costs == Some(CostsOf::Exact),
+        closed_loop: arguments.closed_loop,
+    }
+}
+
+/// Files that are written beside the report.
+struct Outputs {
+    requests_out: Option<Output>,
+    plot: Option<Output>,
+    perfetto: Option<Output>,
+}
+
+/// A window without iterations.
+fn no_such_iteration(window: &Range<u64>, there: u64) -> Failure {
+    let Range { start, end } = window;
+    let message = format!(
+        "--window {start}:{end}: the first replica has no such iteration, of {there} of all"
+    );
+    Failure::Input(message)
 }
 
 impl ServeArguments {
+    /// Files that are written beside the report.
+    fn outputs(&self) -> Result<Outputs, Failure> {
+        let open = |file: &Option<PathBuf>| file.as_deref().map(Output::beside_report).transpose();
+        let [requests_out, plot, perfetto] =
+            [&self.requests_out, &self.plot, &self.perfetto].map(open);
+        Ok(Outputs { requests_out: requests_out?, plot: plot?, perfetto: perfetto? })
+    }
+
+    /// A window is refused where nothing is drawn.
+    fn refuse_window(&self) -> Result<(), Failure> {
+        let draws = self.plot.is_some() || self.perfetto.is_some();
+        match self.window {
+            Some(_) if !draws => {
+                let what = "--window: it does nothing without --plot or --perfetto";
+                Err(Failure::Input(what.to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Draws the tasks of the window.
+    fn draw(
+        &self,
+        plot: Option<Output>,
+        perfetto: Option<Output>,
+        report: &ServeReport,
+        timeline: &Timeline,
+    ) -> Result<(), Failure> {
+        if let Some(output) = perfetto {
+            output.write(perfetto::events(timeline).as_bytes())?;
+        }
+        match plot {
+            Some(output) => picture::write(output, report, timeline),
+            None => Ok(()),
+        }
+    }
+
     /// Prints a report; what does not hold ends the command with status 1.
     fn print(&self, report: &ServeReport) -> Result<(), Failure> {
         output::report(self.format, (Kind::Serve, report), &text::page(report))?;
@@ -225,6 +316,14 @@ impl ServeArguments {
                 Err(Failure::Check(what))
             }
             None => Ok(()),
+        }
+    }
+
+    /// The contexts whose costs are measured for a trace.
+    fn contexts(&self, trace: &Trace) -> Contexts {
+        match self.costs {
+            Some(CostsOf::Exact) => Contexts::of(trace),
+            _ => Contexts::Knots,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::output::{self, Page, decimal, grouped};
 use pimlico_serving::metrics::Percentiles;
+use pimlico_serving::predict::{Predicted, PredictorOutcome};
 use pimlico_serving::report::{Machine, ResourceReport, ServeReport, StageReport};
 
 /// The report.
@@ -63,6 +64,9 @@ pub fn page(report: &ServeReport) -> Page {
     if let Some(of) = report.stages {
         page += stages(of);
     }
+    if let Some(of) = report.predictor {
+        page += predictor(of);
+    }
     page += format!(
         "{} iterations, {} tokens of prompts, {} chunks cut, {} requests sent back, {} out of memory\n",
         grouped(report.iterations),
@@ -112,6 +116,21 @@ fn machine(report: &ServeReport) -> String {
             hardware.gpus,
         ),
     }
+}
+
+/// What the scheduler has learned.
+fn predictor(of: PredictorOutcome) -> Page {
+    let row = |(name, of): (&str, Predicted)| {
+        let error = of.relative_error.map_or("-".to_owned(), |error| decimal(100.0 * error, 2));
+        vec![name.to_owned(), grouped(of.samples), error]
+    };
+    let rows = [
+        ("attention of prompts", of.prompts),
+        ("matrices of a sub-batch", of.batch),
+        ("attention of decoding requests", of.decoding),
+    ];
+    Page::from("\nWhat the scheduler learned\n\n")
+        + output::table(&["of", "seen", "mean error, %"], rows.map(row))
 }
 
 /// What the time of stages goes to.

@@ -10,6 +10,7 @@ use crate::schema::Kind;
 use crate::serve::threads;
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
+use pimlico_serving::costs::Contexts;
 use pimlico_serving::costs::latency::{LatencyLine, Measured};
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::costs::rank::RankCosts;
@@ -66,7 +67,7 @@ pub fn run(arguments: &LatencyArguments) -> Result<(), Failure> {
     let spec = arguments.device.of(SystemKind::L3)?;
     let llm = Llm::new(&arguments.model, find_model(&arguments.model)?);
     let memo = Memo::new(threads(arguments.threads));
-    let costs = RankCosts::new(&memo, &spec, &llm)?;
+    let costs = RankCosts::new(&memo, &spec, &llm, &Contexts::Knots)?;
     let latency_ns = LatencyLine::of_latency(&costs.head);
     let document = Document {
         model: &llm.name,

@@ -64,7 +64,8 @@ fn what_modules_cannot_do_is_refused() {
     ));
     assert!(of("--policy l3").contains("lol-pim has lol-pim, pim-hfa, gpu-lol-pim"));
     assert!(of("--dimms 2").contains("--dimms: it does nothing with --system lol-pim"));
-    assert!(of("--plot a.svg").contains("--plot: it does nothing with --system lol-pim"));
+    assert!(of("--window 1:2").contains("--window: it does nothing without --plot"));
+    assert!(of("--predictor learned").contains("--predictor: it does nothing with --system"));
     assert!(of("--admission reserve").contains("lol-pim has lazy and static"));
     assert!(of("--tp 8 --pp 2").contains("--tp 8 --pp 2: there are 32 modules"));
     assert!(of("--epu-lanes 3").contains("--epu-lanes 3: expected a power of two"));
@@ -80,6 +81,10 @@ fn flags_that_do_nothing_are_refused() {
     assert!(of("--policy gpu-only --placement same").contains("--placement: it does nothing"));
     assert!(of("--policy hbm-pim --overlap on").contains("--overlap: it does nothing"));
     assert!(of("--policy gpu-only --rank-gib 4").contains("--rank-gib: it does nothing"));
+    assert!(of("--policy r-pim --costs exact").contains("--costs: it does nothing"));
+    assert!(of("--policy l3-naive --predictor learned").contains("--predictor: it does nothing"));
+    assert!(of("--closed-loop 0").contains("--closed-loop"));
+    assert!(of("--closed-loop 2 --offline").contains("cannot be used with"));
     assert!(of("--window 1:2").contains("--window: it does nothing"));
     assert!(of("--dp 3 --tp 2").contains("--dp 3: 16 channels"));
     assert!(of("--tp 8 --dp 2").contains("there are 8"));
@@ -132,6 +137,53 @@ fn requests_pictures_and_tasks_are_written() {
         refused("serve --requests 2 --window 900000:900001 --plot b.svg")
             .contains("--window 900000:900001")
     );
+}
+
+#[test]
+fn stages_of_modules_are_drawn() {
+    let line = "serve --system lol-pim --trace musique --requests 40 --plot lol.svg --perfetto lol.json --json";
+    let report = json(line);
+    let svg = fs::read_to_string(file("lol.svg")).expect("it is there");
+    assert!(svg.starts_with("<svg") && svg.contains("stage 3"), "{svg:.300}");
+    let events = fs::read(file("lol.json")).expect("it is there");
+    let events: serde_json::Value = serde_json::from_slice(&events).expect("JSON");
+    let events = events["traceEvents"].as_array().expect("a list");
+    // 64 rounds of four stages, each with what its time goes to.
+    let names = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+    let frames = events.iter().filter_map(|event| event["name"].as_str());
+    assert_eq!(frames.filter(|name| name.starts_with("micro-batch ")).count(), 64 * 4);
+    assert_eq!((names("products"), names("matrices")), (64 * 4, 64 * 4));
+    assert_eq!(names("to the next stage"), 2 * 64 * 3);
+    assert_eq!(report["violations"], 0);
+}
+
+#[test]
+fn exact_costs_are_those_of_the_table_within_its_tolerance() {
+    let line = "serve --model gpt-175b --trace longbench --requests 3 --json";
+    let (table, exact) = (json(line), json(&format!("{line} --costs exact")));
+    let tokens_per_s = |report: &serde_json::Value| number(report, "tokens_per_s");
+    assert!((tokens_per_s(&exact) / tokens_per_s(&table) - 1.0).abs() < 0.004);
+    let notes = exact["notes"].as_array().expect("notes");
+    assert!(
+        notes.iter().any(|note| note.as_str().is_some_and(|of| of.contains("every whole chunk")))
+    );
+}
+
+#[test]
+fn schedulers_learn_and_loops_close() {
+    let line = "serve --model gpt-175b --trace dolphin --requests 250 --predictor learned --json";
+    let report = json(line);
+    assert_eq!(report["violations"], 0);
+    let seen = number(&report, "predictor.decoding.samples");
+    assert!(seen > 400.0, "{seen}");
+    let error = number(&report, "predictor.decoding.relative_error");
+    assert!((0.0..0.2).contains(&error), "{error}");
+    for system in ["l3", "lol-pim"] {
+        let trace = if system == "l3" { "dolphin" } else { "musique" };
+        let line = format!("serve --system {system} --trace {trace} --requests 20 --closed-loop 3");
+        let report = json(&format!("{line} --json"));
+        assert_eq!((number(&report, "batch.max"), &report["violations"]), (3.0, &0.into()));
+    }
 }
 
 #[test]

@@ -6,12 +6,12 @@
 //! measured is put: that of `PIMLICO_CACHE`, or `pimlico` in the user's folder of caches. A folder that cannot be read or
 //! written costs time only. A file of it that is no table is measured again.
 
-use super::{CostTable, Knot};
+use super::{Contexts, CostTable, Knot, STEP, TOLERANCE_PPM, refine};
 use crate::error::ServingError;
 use pimlico_device::DeviceSpec;
 use pimlico_workload::error::WorkloadError;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
@@ -91,6 +91,82 @@ impl Memo {
         Ok(table)
     }
 
+    /// Costs of a device by context, up to the context `most`: a table of knots, or those of the contexts that are asked for.
+    /// `measure` makes a knot for each context that is not there.
+    pub fn costs(
+        &self,
+        spec: &DeviceSpec,
+        what: &str,
+        most: u64,
+        contexts: &Contexts,
+        measure: impl Fn(&[u64]) -> Result<Vec<Knot>, WorkloadError>,
+    ) -> Result<CostTable, ServingError> {
+        match contexts {
+            Contexts::Knots => {
+                let what = format!("{what} knots={TOLERANCE_PPM} most={most}");
+                self.table(spec, &what, || refine(most, measure))
+            }
+            Contexts::Exactly(contexts) => self.exactly(spec, what, most, contexts, measure),
+        }
+    }
+
+    /// Exact costs of contexts. What is measured is kept with what was before.
+    fn exactly(
+        &self,
+        spec: &DeviceSpec,
+        what: &str,
+        most: u64,
+        contexts: &BTreeSet<u64>,
+        measure: impl Fn(&[u64]) -> Result<Vec<Knot>, WorkloadError>,
+    ) -> Result<CostTable, ServingError> {
+        match contexts.last() {
+            None => return Err(ServingError::setup("no context whose cost is asked for")),
+            Some(last) if *last > most => {
+                let what = format!("a context of {last} tokens: costs are measured up to {most}");
+                return Err(ServingError::Setup(what));
+            }
+            Some(_) => {}
+        }
+        let name = name(spec, &format!("{what} exact"));
+        let there = self.find(&name).unwrap_or_default();
+        let mut knots: BTreeMap<u64, Knot> =
+            there.into_iter().map(|knot| (knot.tokens, knot)).collect();
+        let missing: Vec<u64> =
+            contexts.iter().copied().filter(|tokens| !knots.contains_key(tokens)).collect();
+        self.reused.fetch_add((contexts.len() - missing.len()) as u64, Ordering::Relaxed);
+        if !missing.is_empty() {
+            knots.extend(measure(&missing)?.into_iter().map(|knot| (knot.tokens, knot)));
+            let all: Vec<Knot> = knots.values().copied().collect();
+            self.put(&name, &all);
+            self.run.fetch_add(missing.len() as u64, Ordering::Relaxed);
+        }
+        // Only what is asked for: costs do not depend on what was measured before.
+        knots.retain(|tokens, _| contexts.contains(tokens));
+        let mut knots: Vec<Knot> = knots.into_values().collect();
+        if let &[only] = knots.as_slice() {
+            // A table has two.
+            knots.push(Knot { tokens: only.tokens + STEP, ..only });
+        }
+        Ok(CostTable::new(knots))
+    }
+
+    /// A cost of a device that depends on no context.
+    pub fn knot(
+        &self,
+        spec: &DeviceSpec,
+        what: &str,
+        measure: impl FnOnce() -> Result<Knot, WorkloadError>,
+    ) -> Result<Knot, ServingError> {
+        let name = name(spec, what);
+        if let Some(&[knot]) = self.find(&name).as_deref() {
+            self.reused.fetch_add(1, Ordering::Relaxed);
+            return Ok(knot);
+        }
+        let knot = measure()?;
+        self.keep(&name, &[knot]);
+        Ok(knot)
+    }
+
     /// One duration of a device, of something that two numbers describe.
     pub fn value(
         &self,
@@ -99,14 +175,8 @@ impl Memo {
         (a, b): (u64, u64),
         measure: impl FnOnce() -> Result<u64, WorkloadError>,
     ) -> Result<u64, ServingError> {
-        let name = name(spec, &format!("{what} {a} {b}"));
-        if let Some(&[knot]) = self.find(&name).as_deref() {
-            self.reused.fetch_add(1, Ordering::Relaxed);
-            return Ok(knot.ps);
-        }
-        let ps = measure()?;
-        self.keep(&name, &[Knot { tokens: 1, ps, energy_pj: 0 }]);
-        Ok(ps)
+        let knot = || Ok(Knot { tokens: 1, ps: measure()?, energy_pj: 0 });
+        Ok(self.knot(spec, &format!("{what} {a} {b}"), knot)?.ps)
     }
 
     /// All tables of this memo in the form of the built-in file.
@@ -130,6 +200,10 @@ impl Memo {
 
     fn keep(&self, name: &str, knots: &[Knot]) {
         self.run.fetch_add(knots.len() as u64, Ordering::Relaxed);
+        self.put(name, knots);
+    }
+
+    fn put(&self, name: &str, knots: &[Knot]) {
         let mut kept = self.kept.lock().expect("nobody panics with it");
         kept.insert(name.to_owned(), knots.to_vec());
         if let Some(folder) = &self.folder {
@@ -237,6 +311,33 @@ mod tests {
             second.table(spec, what, measure).expect("one");
         }
         assert_eq!(runs, 2);
+        fs::remove_dir_all(&folder).expect("it is there");
+    }
+
+    #[test]
+    fn exact_costs_do_not_depend_on_what_was_measured_before() {
+        let folder = std::env::temp_dir().join(format!("pimlico-exact-{}", std::process::id()));
+        let spec = DeviceSpec::built_in("ddr4-3200").expect("a preset");
+        let memo = || Memo::with(1, Some(folder.clone()), Kept::new(), false);
+        let costs = |memo: &Memo, contexts: &[u64], runs: &[u64]| {
+            let contexts = Contexts::Exactly(contexts.iter().copied().collect());
+            let measure = |missing: &[u64]| {
+                assert_eq!(missing, runs);
+                let knot = |&tokens: &u64| Knot { tokens, ps: tokens * tokens, energy_pj: tokens };
+                Ok(missing.iter().map(knot).collect())
+            };
+            memo.costs(&spec, "a", 1024, &contexts, measure)
+        };
+        let first = memo();
+        let table = costs(&first, &[64, 96], &[64, 96]).expect("costs");
+        assert_eq!((table.ps(50), table.ps(96), first.entries()), (4096, 9216, (2, 0)));
+        costs(&first, &[80, 96, 112], &[80, 112]).expect("costs");
+        let second = memo();
+        assert_eq!(costs(&second, &[64, 96], &[]).expect("costs"), table);
+        assert_eq!(second.entries(), (0, 2));
+        assert_eq!(costs(&second, &[80], &[]).expect("costs").ps(80), 6400);
+        let error = costs(&second, &[2048], &[]).expect_err("too long").to_string();
+        assert_eq!(error, "a context of 2048 tokens: costs are measured up to 1024");
         fs::remove_dir_all(&folder).expect("it is there");
     }
 

@@ -3,9 +3,15 @@
 //!
 //! The cycle models of [`pimlico_workload`] run a head once for each context that becomes a *knot* of a [`CostTable`].
 //! Knots are at whole chunks of [`STEP`] tokens, between them the cost of whole chunks is a line, and a context takes as long as
-//! its whole chunks. Knots are every chunk up to [`DENSE`] tokens and then a quarter further each; where the context in the
-//! middle of two is off the line by more than [`TOLERANCE_PPM`], it becomes a knot, and so on in both halves. So the steps of
-//! rows and refreshes are in the table, but for those that a middle does not show.
+//! its whole chunks. Knots are every chunk up to [`DENSE`] tokens and then a quarter further each.
+//!
+//! A cost rises by a steady part for each chunk, the least that a chunk of the first [`DENSE`] tokens adds, and by steps, where
+//! another row is opened or another pass begins. Where the steps between two knots are more than [`TOLERANCE_PPM`] of the cost,
+//! the chunk in their middle becomes a knot, and so on in both halves: a line between two knots is off by no more than
+//! the steps between them. That holds for costs that do not fall by more than that, so that refresh is not in them: a REF
+//! falls into a head or not by when the head begins. It is counted as the share of a long run that it takes.
+//!
+//! Costs of all chunks that requests come to are measured with [`Contexts::Exactly`].
 //!
 //! * [`rank`]: a head of L3's rank, and adding a token to it.
 //! * [`module`]: heads and matrices on a module of AiM channels.
@@ -17,8 +23,9 @@ pub mod memo;
 pub mod module;
 pub mod rank;
 
+use crate::trace::Trace;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Tokens of a chunk, of which a knot has a whole number.
 pub const STEP: u64 = 16;
@@ -26,8 +33,28 @@ pub const STEP: u64 = 16;
 pub const DENSE: u64 = 1024;
 /// The largest context of a table; beyond it the last line goes on.
 pub const MOST: u64 = 131_072;
-/// How far the middle of two knots may be off their line, in millionths.
-pub const TOLERANCE_PPM: u64 = 1500;
+/// How much of the cost the steps between two knots may be, in millionths.
+pub const TOLERANCE_PPM: u64 = 4000;
+
+/// The contexts that are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Contexts {
+    /// As many as a table needs.
+    Knots,
+    /// These, which are whole chunks: each costs what the cycle model says.
+    Exactly(BTreeSet<u64>),
+}
+
+impl Contexts {
+    /// All whole chunks that requests come to while they have new tokens.
+    pub fn of(trace: &Trace) -> Self {
+        let chunks = trace.requests.iter().flat_map(|request| {
+            let (first, last) = (request.input + 1, request.tokens() + 1);
+            (first.div_ceil(STEP)..=last.div_ceil(STEP)).map(|chunk| chunk * STEP)
+        });
+        Self::Exactly(chunks.collect())
+    }
+}
 
 /// A measured cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -64,6 +91,11 @@ impl CostTable {
         table
     }
 
+    /// The table of other knots.
+    pub fn map(&self, of: impl Fn(Knot) -> Knot) -> Self {
+        Self::new(self.knots.iter().map(|&knot| of(knot)).collect())
+    }
+
     /// Its knots.
     pub fn knots(&self) -> &[Knot] {
         &self.knots
@@ -92,6 +124,14 @@ impl CostTable {
     /// Energy for a context of so many tokens in pJ.
     pub fn energy_pj(&self, tokens: u64) -> u64 {
         if tokens == 0 { 0 } else { self.between(tokens, |knot| knot.energy_pj) }
+    }
+
+    /// Time and energy of a context on the line of the knots around it; before the first knot and behind the last those of that.
+    pub fn nearest(&self, tokens: u64) -> Knot {
+        let [first, last] = [0, self.knots.len() - 1].map(|knot| self.knots[knot].tokens);
+        let tokens = tokens.clamp(first, last);
+        let of = |of: fn(&Knot) -> u64| self.between(tokens, of);
+        Knot { tokens, ps: of(|knot| knot.ps), energy_pj: of(|knot| knot.energy_pj) }
     }
 
     /// The line between the knots around a context, or that of the first or last two.
@@ -126,8 +166,7 @@ pub fn first_contexts(most: u64) -> Vec<u64> {
     contexts
 }
 
-/// Measures what a table needs, in rounds: `measure` returns a knot for each context that it is given. Two knots are enough
-/// where the cost in their middle is on their line.
+/// Measures what a table needs, in rounds: `measure` returns a knot for each context that it is given.
 pub fn refine<E>(
     most: u64,
     mut measure: impl FnMut(&[u64]) -> Result<Vec<Knot>, E>,
@@ -135,29 +174,33 @@ pub fn refine<E>(
     let mut knots: BTreeMap<u64, Knot> = BTreeMap::new();
     let mut contexts = first_contexts(most);
     let mut open: Vec<(u64, u64)> = contexts.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    let mut steady_ps = None;
     loop {
         knots.extend(measure(&contexts)?.into_iter().map(|knot| (knot.tokens, knot)));
-        let (mut next, mut later) = (Vec::new(), Vec::new());
-        for (from, to) in open {
-            let Some(at) = middle(from, to) else { continue };
-            match knots.get(&at) {
-                None => {
-                    later.push(at);
-                    next.push((from, to));
-                }
-                Some(knot) => {
-                    let expected = line(&knots[&from], &knots[&to], at, |knot| knot.ps);
-                    if knot.ps.abs_diff(expected) * 1_000_000 > TOLERANCE_PPM * knot.ps {
-                        next.extend([(from, at), (at, to)]);
-                    }
-                }
-            }
-        }
-        if next.is_empty() {
+        let steady_ps = *steady_ps.get_or_insert_with(|| steady(&knots));
+        let is_off = |&(from, to): &(u64, u64)| {
+            let (first, last) = (knots[&from].ps, knots[&to].ps);
+            let expected = first + steady_ps * ((to - from) / STEP);
+            last.abs_diff(expected) * 1_000_000 > TOLERANCE_PPM * first
+        };
+        let halves = open.into_iter().filter(is_off).filter_map(|(from, to)| {
+            let at = middle(from, to)?;
+            Some([(from, at), (at, to)])
+        });
+        open = halves.flatten().collect();
+        contexts = open.chunks(2).map(|halves| halves[0].1).collect();
+        if open.is_empty() {
             return Ok(CostTable::new(knots.into_values().collect()));
         }
-        (contexts, open) = (later, next);
     }
+}
+
+/// The least that a chunk adds, of those that are side by side.
+fn steady(knots: &BTreeMap<u64, Knot>) -> u64 {
+    let pairs = knots.values().zip(knots.values().skip(1));
+    let rises =
+        pairs.filter(|(a, b)| b.tokens - a.tokens == STEP).map(|(a, b)| b.ps.saturating_sub(a.ps));
+    rises.min().unwrap_or(0)
 }
 
 /// The whole chunk in the middle of two.
@@ -169,12 +212,14 @@ fn middle(from: u64, to: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trace::Request;
     use std::convert::Infallible;
 
-    /// A cost of whole chunks with a step of 560 every 12 480, as refreshes make.
+    /// A cost of whole chunks with steps: small ones every 512 tokens, as rows make them, and a large one every 2 048, which no
+    /// middle of two knots shows by itself.
     fn stepped(tokens: u64) -> u64 {
-        let steady = 1000 + 4400 * tokens.next_multiple_of(STEP) / 1000;
-        steady + steady / 11_920 * 560
+        let chunks = tokens.div_ceil(STEP);
+        10_000 + 640 * chunks + 250 * (chunks / 32) + 6000 * ((chunks + 40) / 128)
     }
 
     fn measured(contexts: &[u64]) -> Result<Vec<Knot>, Infallible> {
@@ -189,11 +234,12 @@ mod tests {
             runs += contexts.len();
             measured(contexts)
         });
-        assert!(runs < 600, "{runs}");
-        for tokens in (1..MOST).step_by(377) {
+        assert_eq!(runs, table.knots().len(), "each is measured once");
+        assert!(runs < 500, "{runs}");
+        for tokens in (16..=MOST).step_by(16) {
             let exact = stepped(tokens);
-            let off = table.ps(tokens).abs_diff(exact) as f64 / exact as f64;
-            assert!(off < 0.005, "{tokens}: {off}");
+            let off = table.ps(tokens).abs_diff(exact) * 1_000_000;
+            assert!(off <= TOLERANCE_PPM * exact, "{tokens}: {} {exact}", table.ps(tokens));
         }
         assert_eq!(table.ps(16_384), stepped(16_384));
         assert_eq!(table.ps(0), 0);
@@ -203,6 +249,15 @@ mod tests {
         assert_eq!((table.mean_ps(524, 8), table.mean_ps(524, 0)), (mean, 0));
         // Beyond the last knot its line goes on.
         assert!(table.ps(2 * MOST) > table.ps(MOST));
+    }
+
+    #[test]
+    fn contexts_of_a_trace_are_the_chunks_of_its_new_tokens() {
+        let request = |input, output| Request { arrival_ps: 0, input, output };
+        let requests = vec![request(15, 2), request(100, 20)];
+        let trace = Trace { name: "t".to_owned(), requests };
+        let expected = [16, 32, 112, 128].into_iter().collect();
+        assert_eq!(Contexts::of(&trace), Contexts::Exactly(expected));
     }
 
     #[test]

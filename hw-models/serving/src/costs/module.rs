@@ -12,7 +12,7 @@
 
 use super::memo::Memo;
 use super::rank::{OneHead, tck};
-use super::{CostTable, Knot, refine};
+use super::{Contexts, CostTable, Knot};
 use crate::error::ServingError;
 use crate::llm::Llm;
 use pimlico_device::aim::{AimHead, AimOptions};
@@ -85,8 +85,13 @@ impl ModuleSetup {
     }
 
     /// The report of a head.
-    fn head(&self, spec: &DeviceSpec, head: OneHead) -> Result<Report, WorkloadError> {
-        self.run(spec, &head)
+    fn head(
+        &self,
+        spec: &DeviceSpec,
+        head_dim: usize,
+        context: u64,
+    ) -> Result<Report, WorkloadError> {
+        self.run(spec, &OneHead { head_dim, group: 1, context: context as usize })
     }
 
     /// The largest context of a table: a head of it has to fit rows and GPR.
@@ -149,24 +154,21 @@ impl ModuleCosts {
         spec: &DeviceSpec,
         llm: &Llm,
         setup: ModuleSetup,
+        contexts: &Contexts,
     ) -> Result<Self, ServingError> {
         let head_dim = llm.shape.head_dim;
         let config = spec.config();
         let most = setup.most_context(&config, spec, head_dim);
         let table = |step: &'static [&'static str], setup: ModuleSetup| {
-            let what = format!("{} {} head_dim={head_dim} most={most}", setup.name(), step[0]);
-            memo.table(spec, &what, || {
-                refine(most, |contexts| {
-                    let heads: Vec<_> = contexts.to_vec();
-                    let work = |&context: &u64| {
-                        let head = OneHead { head_dim, group: 1, context: context as usize };
-                        let report = setup.head(spec, head)?;
-                        let cycles: u64 = step.iter().map(|name| tck(&report, name)).sum();
-                        let ps = cycles * config.tck_ps;
-                        Ok::<_, WorkloadError>(Knot { tokens: context, ps, energy_pj: 0 })
-                    };
-                    parallel::map(&heads, memo.threads(), |&tokens| tokens, work, |_, _| {})
-                })
+            let what = format!("{} {} head_dim={head_dim}", setup.name(), step[0]);
+            memo.costs(spec, &what, most, contexts, |contexts| {
+                let work = |&context: &u64| {
+                    let report = setup.head(spec, head_dim, context)?;
+                    let cycles: u64 = step.iter().map(|name| tck(&report, name)).sum();
+                    let ps = cycles * config.tck_ps;
+                    Ok::<_, WorkloadError>(Knot { tokens: context, ps, energy_pj: 0 })
+                };
+                parallel::map(contexts, memo.threads(), |&tokens| tokens, work, |_, _| {})
             })
         };
         // Products do not depend on the lanes: one table serves all.
@@ -175,10 +177,9 @@ impl ModuleCosts {
         let append =
             memo.table(spec, &format!("{} append head_dim={head_dim}", setup.name()), || {
                 let knots = [513, 514].map(|context| {
-                    let head = OneHead { head_dim, group: 1, context };
-                    let report = setup.head(spec, head)?;
+                    let report = setup.head(spec, head_dim, context)?;
                     let ps = tck(&report, APPEND) * config.tck_ps;
-                    Ok::<_, WorkloadError>(Knot { tokens: context as u64, ps, energy_pj: 0 })
+                    Ok::<_, WorkloadError>(Knot { tokens: context, ps, energy_pj: 0 })
                 });
                 let knots = knots.into_iter().collect::<Result<Vec<_>, _>>()?;
                 Ok::<_, WorkloadError>(CostTable::new(knots))
@@ -234,8 +235,7 @@ impl ModuleCosts {
         setup: ModuleSetup,
         context: u64,
     ) -> Result<(u64, u64), ServingError> {
-        let head = OneHead { head_dim: llm.shape.head_dim, group: 1, context: context as usize };
-        let report = setup.head(spec, head)?;
+        let report = setup.head(spec, llm.shape.head_dim, context)?;
         let products = tck(&report, "score") + tck(&report, "context");
         let tck_ps = spec.config().tck_ps;
         Ok((products * tck_ps, tck(&report, "softmax") * tck_ps))
@@ -286,8 +286,7 @@ pub fn head_slots(
     setup: ModuleSetup,
     context: u64,
 ) -> Result<ByCause, ServingError> {
-    let head = OneHead { head_dim: llm.shape.head_dim, group: 1, context: context as usize };
-    Ok(slots(&setup.head(spec, head)?, &["softmax", APPEND]))
+    Ok(slots(&setup.head(spec, llm.shape.head_dim, context)?, &["softmax", APPEND]))
 }
 
 fn slots(report: &Report, without: &[&str]) -> ByCause {

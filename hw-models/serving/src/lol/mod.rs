@@ -7,6 +7,7 @@
 //! * [`system`]: the machine, its policies, and the room for requests.
 //! * [`plan`]: what a stage takes.
 //! * [`pipeline`]: requests in micro-batches through the stages.
+//! * [`outcome`]: how a trace is served, and what became of it.
 //!
 //! # Decisions
 //!
@@ -24,6 +25,7 @@
 //! * **The host's writes.** T_cur of a request, 4 bytes, for each token, and a word of Va2Pa, 2 bytes, for each row that is given
 //!   to a request, over the link of each module.
 
+pub mod outcome;
 pub mod pipeline;
 pub mod plan;
 pub mod system;

@@ -6,16 +6,17 @@
 //! micro-batch of their own, or into that with the fewest requests, where they wait for its next round. Stages serve
 //! micro-batches in the order in which these begin a round.
 
-use super::plan::{StagePlan, StageTime};
+use super::outcome::{How, KeptStage, PipelineRun, Steady};
+use super::plan::StagePlan;
 use super::system::Allocation;
 use crate::error::ServingError;
-use crate::metrics::Served;
-use crate::outcome::{Run, Sample};
+use crate::intake::{Intake, Suits};
+use crate::outcome::Sample;
 use crate::time::SECOND;
 use crate::trace::{Request, Trace};
 use pimlico_golden::timeline::{TimelineChecker, WatchedTask};
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap};
 
 /// Tasks that are told to a checker at once.
 const PART: usize = 4096;
@@ -23,30 +24,6 @@ const PART: usize = 4096;
 const SPARE: u64 = 200;
 /// Samples over a run.
 const SAMPLES: u64 = 400;
-
-/// What became of a trace.
-#[derive(Clone, Debug, Default)]
-pub struct PipelineRun {
-    /// Requests, times and memory. Resources are the stages.
-    pub run: Run,
-    /// The middle of the run.
-    pub steady: Steady,
-    /// Time of all stages by what it went to.
-    pub time: StageTime,
-    /// Time of all stages, with live requests, in which they had nothing to do.
-    pub bubble_ps: u64,
-}
-
-/// Figures between a quarter and three quarters of all tokens: without filling and draining.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Steady {
-    /// Tokens a second.
-    pub tokens_per_s: f64,
-    /// Mean of the live requests.
-    pub batch: f64,
-    /// Mean time between two tokens of a request, in ps.
-    pub token_ps: f64,
-}
 
 /// A live request.
 #[derive(Clone, Copy, Debug)]
@@ -94,13 +71,12 @@ struct Middle {
 
 struct Pipeline<'a> {
     plan: &'a StagePlan,
+    how: &'a How,
     requests: &'a [Request],
     checker: &'a mut TimelineChecker,
-    /// Requests that wait, by number: those that were sent back first.
-    waiting: VecDeque<u32>,
+    intake: Intake,
     /// Tokens made, by request.
     made: Vec<u64>,
-    served: Vec<Served>,
     batches: Vec<MicroBatch>,
     /// Micro-batches of a request's own that have none.
     unused: BTreeSet<usize>,
@@ -123,10 +99,11 @@ struct Pipeline<'a> {
 pub fn serve(
     plan: &StagePlan,
     trace: &Trace,
+    how: &How,
     checker: &mut TimelineChecker,
 ) -> Result<PipelineRun, ServingError> {
-    let mut pipeline = Pipeline::new(plan, trace, checker);
-    if pipeline.waiting.is_empty() {
+    let mut pipeline = Pipeline::new(plan, trace, how, checker);
+    if pipeline.intake.is_empty() {
         return Err(pipeline.nothing_fits());
     }
     while pipeline.step() {}
@@ -134,45 +111,36 @@ pub fn serve(
 }
 
 impl<'a> Pipeline<'a> {
-    fn new(plan: &'a StagePlan, trace: &'a Trace, checker: &'a mut TimelineChecker) -> Self {
+    fn new(
+        plan: &'a StagePlan,
+        trace: &'a Trace,
+        how: &'a How,
+        checker: &'a mut TimelineChecker,
+    ) -> Self {
         let rows = plan.room().rows;
         let memory = checker.memory(rows);
         let mut outcome = PipelineRun::default();
-        let mut waiting = VecDeque::new();
-        let mut all = 0;
-        for (number, request) in trace.requests.iter().enumerate() {
-            let number = number as u32;
+        let suits = |_, request: &Request| {
             let tokens = request.tokens();
-            if tokens > plan.system().max_context || plan.rows_of(tokens) > rows {
-                outcome.run.oom.push(number);
-                continue;
-            }
-            checker.request(number, request.output, request.arrival_ps);
-            waiting.push_back(number);
-            all += request.output;
-        }
-        let served = trace.requests.iter().map(|request| Served {
-            arrival_ps: request.arrival_ps,
-            input: request.input,
-            output: request.output,
-            scheduled_ps: u64::MAX,
-            ..Served::default()
-        });
+            let fits = tokens <= plan.system().max_context && plan.rows_of(tokens) <= rows;
+            if fits { Suits::Yes } else { Suits::TooLong }
+        };
+        let intake = Intake::new(trace, how.closed_loop, &mut outcome.run, checker, suits);
         outcome.run.memory.0 = rows;
         Self {
             plan,
+            how,
             requests: &trace.requests,
             checker,
-            waiting,
+            all: intake.tokens,
+            intake,
             made: vec![0; trace.requests.len()],
-            served: served.collect(),
             batches: vec![MicroBatch::default(); plan.micro_batches()],
             unused: BTreeSet::new(),
             free_rows: rows,
             memory,
             stage_free: vec![0; plan.system().pp as usize],
             events: BinaryHeap::from([Reverse((0, Happens::Arrival))]),
-            all,
             outcome,
             middle: Middle::default(),
             watched: 0,
@@ -225,10 +193,10 @@ impl<'a> Pipeline<'a> {
 
     /// Takes in requests that have come while there are rows.
     fn take_in(&mut self, now: u64) {
-        while let Some(&number) = self.waiting.front() {
+        while let Some((number, arrival_ps)) = self.intake.first() {
             let request = self.requests[number as usize];
-            if request.arrival_ps > now {
-                self.events.push(Reverse((request.arrival_ps, Happens::Arrival)));
+            if arrival_ps > now {
+                self.events.push(Reverse((arrival_ps, Happens::Arrival)));
                 return;
             }
             let tokens = request.input + self.made[number as usize];
@@ -240,7 +208,7 @@ impl<'a> Pipeline<'a> {
             if rows + spare > self.free_rows {
                 return;
             }
-            self.waiting.pop_front();
+            self.intake.begun();
             self.give(rows);
             self.live += 1;
             self.live_tokens += tokens;
@@ -299,15 +267,21 @@ impl<'a> Pipeline<'a> {
         let mut new_rows = 0;
         for request in &mut of.requests {
             new_rows += std::mem::take(&mut request.new_rows);
-            let scheduled = &mut self.served[request.number as usize].scheduled_ps;
+            let scheduled = &mut self.intake.served[request.number as usize].scheduled_ps;
             *scheduled = now.min(*scheduled);
         }
-        let requests = contexts.len() as u64;
+        let (requests, tokens) = (contexts.len() as u64, contexts.iter().sum());
+        let round = self.outcome.run.iterations;
         let time = self.plan.stage(&contexts, new_rows);
         let (mut ready, mut link) = (now, 0);
         for stage in 0..self.stage_free.len() {
             let start = ready.max(self.stage_free[stage]);
             let end = start + time.ps();
+            if self.how.window.contains(&round) {
+                let (batch, stage) = (batch as u64, stage as u64);
+                let kept = KeptStage { round, batch, stage, start, requests, tokens, time };
+                self.outcome.kept.push(kept);
+            }
             let before = [(self.watched.saturating_sub(1) as u32, link)];
             let after = if stage > 0 { &before[..] } else { &[] };
             self.checker.task(WatchedTask { uses: 1 << stage, start, end, after });
@@ -340,7 +314,7 @@ impl<'a> Pipeline<'a> {
             let number = request.number as usize;
             let is_done = self.made[number] == self.requests[number].output;
             if is_done {
-                self.served[number].finished_ps = now;
+                self.intake.finished(request.number, now, self.checker);
                 self.leave(request);
             }
             !is_done
@@ -381,7 +355,7 @@ impl<'a> Pipeline<'a> {
             run.samples.push(Sample { at_ps: now, live, used, tokens });
         }
         match request.last_ps {
-            None => self.served[number].first_ps = now,
+            None => self.intake.served[number].first_ps = now,
             Some(last) => {
                 let ps = now - last;
                 match run.between.last_mut().filter(|of| of.0 == ps) {
@@ -421,8 +395,7 @@ impl<'a> Pipeline<'a> {
             }
             let Some(newest) = self.batches[batch].requests.pop() else { return };
             self.leave(&newest);
-            self.waiting.push_front(newest.number);
-            self.served[newest.number as usize].restarts += 1;
+            self.intake.send_back(newest.number);
             self.outcome.run.preempted += 1;
         }
     }
@@ -444,9 +417,7 @@ impl<'a> Pipeline<'a> {
         run.iteration_ps = run.batch.weight;
         let busy: u64 = run.busy_ps.iter().sum();
         self.outcome.bubble_ps = run.busy_ps.len() as u64 * run.iteration_ps - busy;
-        let numbered = self.served.into_iter().enumerate();
-        let numbered = numbered.map(|(number, served)| (number as u32, served));
-        run.served = numbered.filter(|(_, served)| served.finished_ps > 0).collect();
+        run.served = self.intake.end();
         self.outcome
     }
 }
@@ -458,6 +429,7 @@ mod tests {
     use crate::costs::{CostTable, Knot};
     use crate::llm::Llm;
     use crate::lol::system::{LolPolicy, LolSystem};
+    use crate::metrics::Served;
     use pimlico_device::Config;
     use pimlico_golden::timeline::TimelineFault;
 
@@ -482,7 +454,7 @@ mod tests {
 
     fn run(plan: &StagePlan, trace: &Trace) -> PipelineRun {
         let mut checker = TimelineChecker::default();
-        let run = serve(plan, trace, &mut checker).expect("it is served");
+        let run = serve(plan, trace, &How::default(), &mut checker).expect("it is served");
         assert_eq!(checker.first(), None);
         let wanted: u64 = trace.requests.iter().map(|request| request.output).sum();
         assert_eq!((run.run.output_tokens, run.run.served.len()), (wanted, trace.requests.len()));
@@ -553,6 +525,24 @@ mod tests {
     }
 
     #[test]
+    fn in_a_closed_loop_the_next_request_comes_when_one_ends() {
+        let (plan, trace) = (plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4)), trace(20));
+        let of = |requests| {
+            let mut checker = TimelineChecker::default();
+            let how = How { closed_loop: Some(requests), ..How::default() };
+            let run = serve(&plan, &trace, &how, &mut checker).expect("it is served");
+            assert_eq!((checker.first(), run.run.served.len()), (None, 20));
+            run.run
+        };
+        let (one, three) = (of(1), of(3));
+        assert_eq!((one.batch.most, three.batch.most), (1, 3));
+        for two in one.served.windows(2) {
+            assert_eq!(two[1].1.arrival_ps, two[0].1.finished_ps);
+        }
+        assert!(three.makespan_ps < one.makespan_ps);
+    }
+
+    #[test]
     fn requests_that_outgrow_the_rows_come_again() {
         let plan = plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4));
         let mut long = trace(40);
@@ -568,12 +558,27 @@ mod tests {
     fn planted(plant: impl FnOnce(&mut Pipeline<'_>)) -> Option<TimelineFault> {
         let plan = plan(LolPolicy::LolPim, Allocation::Lazy, (8, 4));
         let (trace, mut checker) = (trace(60), TimelineChecker::default());
-        let mut pipeline = Pipeline::new(&plan, &trace, &mut checker);
+        let how = How::default();
+        let mut pipeline = Pipeline::new(&plan, &trace, &how, &mut checker);
         (0..500).for_each(|_| assert!(pipeline.step()));
         plant(&mut pipeline);
         while pipeline.step() {}
         pipeline.end();
         checker.first()
+    }
+
+    #[test]
+    fn rounds_that_are_kept_are_the_stages_of_the_run() {
+        let plan = plan(LolPolicy::LolPim, Allocation::Static, (8, 4));
+        let (trace, mut checker) = (trace(3), TimelineChecker::default());
+        let how = How { window: 0..u64::MAX, ..How::default() };
+        let run = serve(&plan, &trace, &how, &mut checker).expect("it is served");
+        assert_eq!(run.kept.len() as u64, 4 * run.run.iterations);
+        let kept_ps: u64 = run.kept.iter().map(|of| of.time.ps()).sum();
+        assert_eq!(kept_ps, run.run.busy_ps.iter().sum::<u64>());
+        let how = How { window: 2..4, ..How::default() };
+        let few = serve(&plan, &trace, &how, &mut TimelineChecker::default());
+        assert_eq!(few.expect("it is served").kept, run.kept[8..16]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! What a stage takes for a micro-batch.
 
 use super::system::{Allocation, CHANNELS, LolSystem, MicroBatches, Partition, Room};
+use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::costs::module::{ModuleCosts, ModuleSetup, matrix_ps};
 use crate::error::ServingError;
@@ -60,7 +61,12 @@ impl StageTime {
 
 impl StagePlan {
     /// A stage of a system, with the costs of a channel's device, where weights have room.
-    pub fn new(system: &LolSystem, memo: &Memo, spec: &DeviceSpec) -> Result<Self, ServingError> {
+    pub fn new(
+        system: &LolSystem,
+        memo: &Memo,
+        spec: &DeviceSpec,
+        contexts: &Contexts,
+    ) -> Result<Self, ServingError> {
         let LolSystem { llm, tp, io_buffers, lanes, partition, .. } = system;
         let room = system.room(&spec.config())?;
         let channels = match partition {
@@ -68,7 +74,7 @@ impl StagePlan {
             Partition::TokenParallel => CHANNELS as usize,
         };
         let setup = ModuleSetup { channels, io_buffers: *io_buffers, lanes: *lanes };
-        let costs = ModuleCosts::new(memo, spec, llm, setup)?;
+        let costs = ModuleCosts::new(memo, spec, llm, setup, contexts)?;
         let setup = ModuleSetup { channels: CHANNELS as usize, ..setup };
         let mut matrices_ps = 0;
         if !system.policy.has_gpus() {

@@ -2,7 +2,7 @@
 //! What is told of a run on LoL-PIM's system.
 
 use super::{About, Machine, Parallel, Parts, ServeReport, StageReport, left_out};
-use crate::lol::pipeline::PipelineRun;
+use crate::lol::outcome::PipelineRun;
 use crate::lol::plan::StagePlan;
 use crate::lol::system::{LANES, LolSystem, MODULE_FLOPS};
 use crate::outcome::Run;

@@ -12,6 +12,7 @@ use crate::llm::Llm;
 use crate::lol::system::LolHardware;
 use crate::metrics::Percentiles;
 use crate::outcome::Run;
+use crate::predict::{Predictor, PredictorOutcome};
 use crate::time::{NANOSECOND, SECOND, seconds};
 use crate::trace::{Moments, Trace};
 use pimlico_golden::timeline::TimelineChecker;
@@ -75,6 +76,9 @@ pub struct ServeReport {
     /// Time of all stages by what it goes to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stages: Option<StageReport>,
+    /// What the scheduler of the first replica has learned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub predictor: Option<PredictorOutcome>,
     /// Operations of matrices of the peak of all GPUs, or of matrices and attention of the peak of all modules.
     pub flops_utilisation: f64,
     /// Energy, where all of it is known.
@@ -195,6 +199,10 @@ pub struct About {
     pub wall_s: f64,
     /// Costs of devices.
     pub cost_entries: CostEntries,
+    /// Whether each context's cost was measured.
+    pub exact_costs: bool,
+    /// Requests that were there at a time, where others came when they ended.
+    pub closed_loop: Option<u64>,
 }
 
 /// What differs between systems.
@@ -224,6 +232,15 @@ impl ServeReport {
         checker: &TimelineChecker,
         about: About,
     ) -> Self {
+        let mut notes = parts.notes;
+        if about.exact_costs {
+            notes.push("costs of every whole chunk of 16 tokens are measured".to_owned());
+        }
+        if let Some(requests) = about.closed_loop {
+            let what =
+                format!("closed loop: {requests} requests at a time, one comes when one ends");
+            notes.push(what);
+        }
         let ps = run.makespan_ps.max(1);
         let per_s = |count: f64| count / seconds(ps);
         let all = u128::from(ps) * u128::from(parts.parallel.dp);
@@ -277,6 +294,7 @@ impl ServeReport {
             },
             resources: resources.filter(is_used).collect(),
             stages: parts.stages,
+            predictor: run.predictor.as_ref().map(Predictor::outcome),
             flops_utilisation: flops as f64 / (peak * seconds(ps)),
             energy_pj,
             tokens_per_j: energy_pj.map(|pj| run.output_tokens as f64 / (pj / SECOND as f64)),
@@ -285,7 +303,7 @@ impl ServeReport {
             watched_tasks: checker.tasks(),
             wall_s: about.wall_s,
             cost_entries: about.cost_entries,
-            notes: parts.notes,
+            notes,
         }
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //! Tables of costs beside the exact costs of contexts taken at random.
 
-use super::{Figure, Study, StudyTable, number, whole};
+use super::{Cell, Figure, Study, StudyTable, number, whole};
 use crate::costs::memo::Memo;
 use crate::costs::module::{ModuleCosts, ModuleSetup};
-use crate::costs::rank::RankCosts;
-use crate::costs::{DENSE, STEP};
+use crate::costs::rank::{PHASES, RankCosts};
+use crate::costs::{Contexts, CostTable, DENSE, STEP};
 use crate::error::ServingError;
 use crate::llm::Llm;
 use crate::trace::synthetic::generator;
@@ -13,6 +13,9 @@ use pimlico_device::DeviceSpec;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_workload::parallel;
 use rand_xoshiro::rand_core::RngCore;
+
+/// One context in so many is compared with refresh on.
+const WITH_REFRESH: usize = 20;
 
 /// How the costs are compared.
 pub struct Settings<'a> {
@@ -48,94 +51,132 @@ fn summary(off: &[f64]) -> (f64, f64) {
     (most, off.iter().sum::<f64>() / off.len().max(1) as f64)
 }
 
+/// What a comparison is told as.
+struct Compared<'a> {
+    device: &'a str,
+    what: String,
+    table: &'a CostTable,
+    /// In percent.
+    differences: Vec<f64>,
+}
+
+/// Differences between a table and exact costs of contexts.
+fn differences(table: &CostTable, exact: impl Iterator<Item = (u64, u64)>) -> Vec<f64> {
+    exact.map(|(tokens, ps)| off(table.ps(tokens), ps)).collect()
+}
+
+impl Compared<'_> {
+    /// The row of a table, and the largest difference.
+    fn row(&self) -> (Vec<Cell>, f64) {
+        let (largest, mean) = summary(&self.differences);
+        let knots = self.table.knots();
+        let row = vec![
+            self.device.into(),
+            self.what.clone().into(),
+            whole(self.differences.len() as u64),
+            whole(knots.len() as u64),
+            whole(knots.last().map_or(0, |knot| knot.tokens)),
+            number(self.table.ps(16_384) as f64 / 1e6, 3),
+            number(largest, 3),
+            number(mean, 3),
+        ];
+        (row, largest)
+    }
+}
+
+/// Exact costs of contexts, on the threads of the memo.
+fn exactly<T: Send>(
+    memo: &Memo,
+    contexts: &[u64],
+    of: impl Fn(u64) -> Result<T, ServingError> + Sync,
+) -> Result<Vec<(u64, T)>, ServingError> {
+    let work = |&context: &u64| Ok::<_, ServingError>((context, of(context)?));
+    parallel::map(contexts, memo.threads(), |&tokens| tokens, work, |_, _| {})
+}
+
 /// Compares.
 pub fn run(memo: &Memo, settings: &Settings<'_>) -> Result<Study, ServingError> {
-    let mut table = StudyTable {
-        title: format!("{} contexts taken at random, above {DENSE} tokens", settings.contexts),
+    let Settings { rank: spec, rank_llm: llm, channel, module_llm, .. } = *settings;
+    let mut rows = Vec::new();
+    let mut add = |compared: Compared<'_>| {
+        let (row, largest) = compared.row();
+        rows.push(row);
+        largest
+    };
+    let rank = RankCosts::new(memo, spec, llm, &Contexts::Knots)?;
+    let table = &rank.head;
+    let most = table.knots().last().map_or(DENSE, |knot| knot.tokens);
+    let of_rank = contexts(settings, most);
+    let exact =
+        exactly(memo, &of_rank, |context| Ok(RankCosts::exact(memo, spec, llm, context)?.ps))?;
+    let what = "a head of a rank".to_owned();
+    let differences = self::differences(table, exact.into_iter());
+    let mut worst = add(Compared { device: &spec.name, what, table, differences });
+    // Heads of many contexts take long: one context in so many.
+    let few: Vec<u64> = of_rank.iter().copied().step_by(WITH_REFRESH).collect();
+    let exact = exactly(memo, &few, |context| rank.with_refresh(spec, llm, context))?;
+    let differences: Vec<f64> =
+        exact.iter().map(|&(_, (device, table))| off(table, device)).collect();
+    let what = format!("the mean of {PHASES} chunks, with refresh where it falls");
+    let with_refresh = add(Compared { device: &spec.name, what, table, differences });
+    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
+        let setup = ModuleSetup { channels: 16, io_buffers, lanes: 16 };
+        let costs = ModuleCosts::new(memo, channel, module_llm, setup, &Contexts::Knots)?;
+        let most = costs.products.knots().last().map_or(DENSE, |knot| knot.tokens);
+        let exact = exactly(memo, &contexts(settings, most), |context| {
+            ModuleCosts::exact(channel, module_llm, setup, context)
+        })?;
+        let what = format!("products of a module, {}", io_buffers.name());
+        let (device, table) = (&channel.name, &costs.products);
+        let products = exact.iter().map(|&(tokens, (products, _))| (tokens, products));
+        let differences = self::differences(table, products);
+        worst = worst.max(add(Compared { device, what, table, differences }));
+        if io_buffers == IoBuffers::PingPong {
+            let (what, table) = ("softmax of 16 lanes".to_owned(), &costs.softmax);
+            let softmax = exact.iter().map(|&(tokens, (_, softmax))| (tokens, softmax));
+            let differences = self::differences(table, softmax);
+            worst = worst.max(add(Compared { device, what, table, differences }));
+        }
+    }
+    let table = StudyTable {
+        title: format!("Contexts taken at random, above {DENSE} tokens"),
         columns: vec![
             "device",
             "what",
+            "contexts",
             "knots",
             "to tokens",
             "16 384 tokens, us",
             "most off, %",
             "mean, %",
         ],
-        rows: Vec::new(),
+        rows,
     };
-    let mut worst: f64 = 0.0;
-    let rank = RankCosts::new(memo, settings.rank, settings.rank_llm)?;
-    let knots = rank.head.knots();
-    let most = knots.last().map_or(DENSE, |knot| knot.tokens);
-    let contexts_of_rank = contexts(settings, most);
-    let exact = |&context: &u64| RankCosts::exact(settings.rank, settings.rank_llm, context);
-    let exact = parallel::map(&contexts_of_rank, memo.threads(), |&t| t, exact, |_, _| {})?;
-    let differences: Vec<f64> = contexts_of_rank
-        .iter()
-        .zip(&exact)
-        .map(|(&tokens, knot)| off(rank.head.ps(tokens), knot.ps))
-        .collect();
-    let mut row = |device: &str, what: &str, knots: usize, most: u64, at: u64, of: &[f64]| {
-        let (largest, mean) = summary(of);
-        worst = worst.max(largest);
-        table.rows.push(vec![
-            device.into(),
-            what.into(),
-            whole(knots as u64),
-            whole(most),
-            number(at as f64 / 1e6, 3),
-            number(largest, 3),
-            number(mean, 3),
-        ]);
-    };
-    let name = &settings.rank.name;
-    row(name, "a head of a rank", knots.len(), most, rank.head.ps(16_384), &differences);
-    for io_buffers in [IoBuffers::PingPong, IoBuffers::Single] {
-        let setup = ModuleSetup { channels: 16, io_buffers, lanes: 16 };
-        let costs = ModuleCosts::new(memo, settings.channel, settings.module_llm, setup)?;
-        let knots = costs.products.knots();
-        let most = knots.last().map_or(DENSE, |knot| knot.tokens);
-        let of_module = contexts(settings, most);
-        let exact = |&context: &u64| {
-            ModuleCosts::exact(settings.channel, settings.module_llm, setup, context)
-        };
-        let exact = parallel::map(&of_module, memo.threads(), |&t| t, exact, |_, _| {})?;
-        let differences: Vec<f64> = of_module
-            .iter()
-            .zip(&exact)
-            .map(|(&tokens, &(products, _))| off(costs.products.ps(tokens), products))
-            .collect();
-        let what = format!("products of a module, {}", io_buffers.name());
-        let at = costs.products.ps(16_384);
-        row(&settings.channel.name, &what, knots.len(), most, at, &differences);
-        if io_buffers == IoBuffers::PingPong {
-            let differences: Vec<f64> = of_module
-                .iter()
-                .zip(&exact)
-                .map(|(&tokens, &(_, softmax))| off(costs.softmax.ps(tokens), softmax))
-                .collect();
-            let (knots, at) = (costs.softmax.knots().len(), costs.softmax.ps(16_384));
-            row(&settings.channel.name, "softmax of 16 lanes", knots, most, at, &differences);
-        }
-    }
-    let cause = "a row or a refresh more in the middle of two knots";
+    let figure =
+        |what: &str, ours: f64, cause: &str| Figure::new(what, "none", ours, [0.0, 0.5], cause);
     Ok(Study {
         study: "costs",
         title: "costs from tables beside costs of the cycle models".to_owned(),
         tables: vec![table],
-        figures: vec![Figure::new(
-            "largest difference between table and cycle model, %",
-            "none",
-            worst,
-            [0.0, 0.5],
-            cause,
-        )],
+        figures: vec![
+            figure(
+                "largest difference between table and cycle model, %",
+                worst,
+                "steps between two knots that rise and fall",
+            ),
+            figure(
+                "largest difference between a rank's table and heads with refresh, %",
+                with_refresh,
+                "REFs fall into parts of a head in which ranks work, or not",
+            ),
+        ],
         violations: 0,
         notes: vec![
             format!("knots are at whole chunks of {STEP} tokens, and between them the cost is a line"),
-            "a rank's head has refresh and the host's messages in it; a module's products have refresh off, which a long run \
-             adds as a share of its time"
+            "a rank's head has the host's messages in it, and is measured without REFs; what they add is a mean, over heads that begin \
+             at all times between two of them"
                 .to_owned(),
+            "a module's products are measured without REFs, and have the share of time that REFs take".to_owned(),
         ],
     })
 }

@@ -5,12 +5,14 @@
 //! * [`gpus`]: the rooflines beside measured kernels.
 //! * [`throughput`]: L3 and its baselines on four data sets and three models.
 //! * [`l3`]: L3's other figures.
+//! * [`predictor`]: what L3's scheduler learns.
 //! * [`lol`]: LoL-PIM's figures.
 
 pub mod costs;
 pub mod gpus;
 pub mod l3;
 pub mod lol;
+pub mod predictor;
 pub mod throughput;
 
 use serde::Serialize;

@@ -2,6 +2,7 @@
 //! L3 and its baselines on four data sets and three models (L3's figure 8), and what admission changes.
 
 use super::{Cell, Figure, Study, StudyTable, number, whole};
+use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::costs::rank::RankCosts;
 use crate::error::ServingError;
@@ -55,6 +56,8 @@ pub struct Case {
     pub placement: Placement,
     /// Whether ranksets compute during transfers.
     pub overlap: bool,
+    /// Whether the scheduler learns what sub-batches take.
+    pub learns: bool,
     /// Requests that are left out.
     pub without: Vec<u32>,
 }
@@ -91,6 +94,7 @@ impl Case {
             admission: Admission::Reserve,
             placement: policy.placement(),
             overlap: policy.overlaps(),
+            learns: false,
             without: Vec::new(),
         }
     }
@@ -107,7 +111,7 @@ impl Lab<'_> {
     pub fn run(&self, case: &Case) -> Result<(Run, u64), ServingError> {
         let config = self.rank.config();
         let costs = match case.policy.has_ranks() {
-            true => Some(RankCosts::new(self.memo, self.rank, &case.llm)?),
+            true => Some(RankCosts::new(self.memo, self.rank, &case.llm, &Contexts::Knots)?),
             false => None,
         };
         let setup = Setup {
@@ -119,10 +123,12 @@ impl Lab<'_> {
             admission: case.admission,
             placement: case.placement,
             overlap: case.overlap,
+            learns: case.learns,
             detail: Detail::Periodic,
             rank: &config,
             costs: costs.as_ref(),
             window: 0..0,
+            closed_loop: None,
             without: &case.without,
         };
         let mut checker = TimelineChecker::default();
@@ -130,12 +136,17 @@ impl Lab<'_> {
         Ok((run, checker.faults()))
     }
 
+    /// Costs are measured once, before several cases ask for them.
+    pub fn measure(&self, cases: &[Case]) -> Result<(), ServingError> {
+        if let Some(case) = cases.iter().find(|case| case.policy.has_ranks()) {
+            RankCosts::new(self.memo, self.rank, &case.llm, &Contexts::Knots)?;
+        }
+        Ok(())
+    }
+
     /// Serves cases, on the threads of the memo.
     pub fn outcomes(&self, cases: &[Case]) -> Result<Vec<CaseOutcome>, ServingError> {
-        // Measured once, before several ask for it.
-        if let Some(case) = cases.iter().find(|case| case.policy.has_ranks()) {
-            RankCosts::new(self.memo, self.rank, &case.llm)?;
-        }
+        self.measure(cases)?;
         let work = |case: &Case| {
             let (run, violations) = self.run(case)?;
             let iterations = run.batch.weight.max(1) as f64;

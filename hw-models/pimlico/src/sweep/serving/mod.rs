@@ -14,7 +14,7 @@ use pimlico_device::SystemKind;
 use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::studies::lol::{LolLab, parallel, scaling, utilisation};
 use pimlico_serving::studies::throughput::{self, Lab, llm};
-use pimlico_serving::studies::{Cell, Study, StudyTable, costs, gpus, l3};
+use pimlico_serving::studies::{Cell, Study, StudyTable, costs, gpus, l3, predictor};
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -82,6 +82,8 @@ enum ServingStudy {
     L3Ablation,
     /// Time between tokens by ranksets
     L3Latency,
+    /// How far L3's learned predictors are off
+    L3Predictor,
     /// What ranksets do during transfers
     L3Overlap,
     /// LoL-PIM's throughput and utilisation, with the time by cause
@@ -97,7 +99,13 @@ enum ServingStudy {
 impl ServingStudy {
     /// Whether requests of a trace are served.
     fn serves(self) -> bool {
-        let of_l3 = [Self::L3Throughput, Self::L3Admission, Self::L3Scaling, Self::L3Ablation];
+        let of_l3 = [
+            Self::L3Throughput,
+            Self::L3Admission,
+            Self::L3Scaling,
+            Self::L3Ablation,
+            Self::L3Predictor,
+        ];
         of_l3.contains(&self) || self.is_of_modules()
     }
 
@@ -146,6 +154,7 @@ pub fn run(arguments: &ServingArguments) -> Result<(), Failure> {
         ServingStudy::L3Scaling => l3::scaling(&lab)?,
         ServingStudy::L3Ablation => l3::ablation(&lab)?,
         ServingStudy::L3Latency => l3::latency(&lab)?,
+        ServingStudy::L3Predictor => predictor::run(&lab)?,
         ServingStudy::L3Overlap => l3::overlap(&lab)?,
         ServingStudy::LolUtilisation => utilisation::run(&modules)?,
         ServingStudy::LolScaling => scaling::run(&modules)?,

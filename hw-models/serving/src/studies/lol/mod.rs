@@ -9,10 +9,12 @@ pub mod parallel;
 pub mod scaling;
 pub mod utilisation;
 
+use crate::costs::Contexts;
 use crate::costs::memo::Memo;
 use crate::error::ServingError;
 use crate::llm::Llm;
-use crate::lol::pipeline::{PipelineRun, serve};
+use crate::lol::outcome::{How, PipelineRun};
+use crate::lol::pipeline::serve;
 use crate::lol::plan::StagePlan;
 use crate::lol::system::{
     Allocation, LolPolicy, LolSystem, MODULE_FLOPS, MOST_STAGES, MicroBatches, Partition,
@@ -139,7 +141,7 @@ impl LolLab<'_> {
         // Costs are measured before several ask for them.
         let mut plans = Vec::new();
         for (system, task) in cases {
-            let plan = match StagePlan::new(system, self.memo, self.channel) {
+            let plan = match StagePlan::new(system, self.memo, self.channel, &Contexts::Knots) {
                 Ok(plan) => Ok((plan, self.trace(task)?)),
                 Err(error @ ServingError::NoRoom { .. }) => Err(error.to_string()),
                 Err(error) => return Err(error),
@@ -152,7 +154,7 @@ impl LolLab<'_> {
                 Err(refused) => return Ok(Err(refused.clone())),
             };
             let mut checker = TimelineChecker::default();
-            match serve(plan, trace, &mut checker) {
+            match serve(plan, trace, &How::default(), &mut checker) {
                 Ok(run) => {
                     let (system, violations) = (plan.system().clone(), checker.faults());
                     Ok(Ok(LolOutcome { system, run, violations }))

@@ -3,8 +3,9 @@
 //! a token.
 
 use super::{LolLab, LolOutcome, MEAN_CONTEXT, Spread, Step, notes};
+use crate::costs::Contexts;
 use crate::error::ServingError;
-use crate::lol::pipeline::PipelineRun;
+use crate::lol::outcome::PipelineRun;
 use crate::lol::plan::StagePlan;
 use crate::lol::system::{Allocation, LANES, LolSystem, MicroBatches};
 use crate::studies::throughput::llm;
@@ -162,7 +163,7 @@ fn lanes(lab: &LolLab<'_>, of_lanes: &[Spread]) -> Result<(StudyTable, f64), Ser
     let mut hides = f64::INFINITY;
     for (lanes, of) in ALL_LANES.into_iter().zip(of_lanes) {
         let LolOutcome { system, run, .. } = found(of)?;
-        let plan = StagePlan::new(system, lab.memo, lab.channel)?;
+        let plan = StagePlan::new(system, lab.memo, lab.channel, &Contexts::Knots)?;
         let (products, softmax) = plan.of_head(MEAN_CONTEXT);
         if softmax <= products {
             hides = hides.min(lanes as f64);
