@@ -31,6 +31,7 @@
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
+//! | [`schedule`] | does a run that streams layers keep its memory's limit, and its order? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
 //! ```
@@ -64,6 +65,7 @@ pub mod rank;
 pub mod real;
 pub mod reduction;
 pub mod relayout;
+pub mod schedule;
 pub mod sequencer;
 pub mod softfloat;
 pub mod softmax;

@@ -207,6 +207,7 @@ fn imports_run_strictly_down() {
         ("hw-models/device", 20, true),
         ("hw-models/host", 5, false),
         ("hw-models/serving", 12, false),
+        ("hw-models/stream", 8, false),
         ("hw-models/workload", 20, false),
         ("hw-models/estimate", 15, false),
         ("hw-models/pimlico", 20, false),

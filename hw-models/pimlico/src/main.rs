@@ -20,6 +20,7 @@
 //! | `fp` | `pimlico fp`: single floating-point operations |
 //! | `serve` | `pimlico serve`: requests on a system |
 //! | `trace` | `pimlico trace`: requests in files |
+//! | `stream` | `pimlico stream`: models whose layers are streamed |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
 //! | `run` | `pimlico run`: an operator on a device |
@@ -65,6 +66,7 @@ mod schema;
 mod serve;
 mod spd;
 mod stdout;
+mod stream;
 mod sweep;
 mod trace;
 mod usage;
@@ -131,6 +133,8 @@ enum Command {
     Sweep(sweep::SweepArguments),
     /// Serve the requests of a trace on GPUs and memory that computes
     Serve(serve::ServeArguments),
+    /// Decode on the host with a model's layers streamed through bounded memory (Hermes' PIPELOAD)
+    Stream(stream::StreamCommand),
     /// Make, show or convert traces of requests
     Trace(trace::TraceCommand),
     /// Run a piece of another command's work, of a file that its flag --jobs has written
@@ -197,6 +201,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),
+        Command::Stream(command) => stream::run(&command),
         Command::Trace(command) => trace::run(&command),
         Command::Schema(arguments) => output::print(&schema::text(&arguments)),
         Command::Completions(arguments) => pages::completions(&arguments, self::command()),

@@ -11,6 +11,7 @@ use pimlico_host::attached::Attached;
 use pimlico_model::data::Distribution;
 use pimlico_workload::attention::AttentionJob;
 use pimlico_workload::decode::DecodeJob;
+use pimlico_workload::fc::FcJob;
 use pimlico_workload::gemv::GemvJob;
 use pimlico_workload::layer::LayerJob;
 use pimlico_workload::operator;
@@ -219,6 +220,15 @@ impl Machine {
         run(&Ranks::new(&self.config, topology, &at))
     }
 
+    /// Writing the matrices of a layer into one rank, and each times a vector; the costs alone.
+    pub fn matrices_of_layer(&self, model: &str, seed: u64) -> Result<Report, Failure> {
+        let job = FcJob::new(model, &find_model(model)?, 1, false, seed);
+        let report = self.on_ranks(Topology::ONE, |ranks| {
+            operator::on_ranks(ranks, self.options, all_cores(), &job)
+        });
+        checked(report.map_err(|e| input("--model", &e))?)
+    }
+
     /// The same with so many tokens in the device, as `pimlico run` reports it.
     pub fn layer_report(
         &self,
@@ -227,9 +237,20 @@ impl Machine {
         seed: u64,
         how: How,
     ) -> Result<Report, Failure> {
-        let shape = find_model(LAYER_MODEL)?;
+        self.layer_of(LAYER_MODEL, ranks, (context, seed), how)
+    }
+
+    /// A decoder layer of a model for a token.
+    pub fn layer_of(
+        &self,
+        model: &str,
+        ranks: Topology,
+        (context, seed): (usize, u64),
+        how: How,
+    ) -> Result<Report, Failure> {
+        let shape = find_model(model)?;
         let job = LayerJob {
-            model: LAYER_MODEL.to_owned(),
+            model: model.to_owned(),
             shape,
             layers: 1,
             context,
@@ -267,7 +288,7 @@ pub fn tokens_of(report: &Report) -> usize {
 }
 
 /// The cost alone, on all cores.
-fn all_cores() -> How {
+pub fn all_cores() -> How {
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     How { threads, timing_only: true, with_data: false }
 }

@@ -9,9 +9,8 @@
 //!          w2 (down), w3 (up); the last norm; cosines and sines of RoPE, which nobody reads; classifier
 //! ```
 
-use super::{
-    Arithmetic, Checkpoint, CheckpointShape, Gate, Layer, Malformed, Pairs, RopeScaling, held,
-};
+use super::places::{Part, Place, Places, Stored};
+use super::{Arithmetic, Checkpoint, CheckpointShape, Gate, Malformed, Pairs, RopeScaling};
 
 /// Names of the header's numbers.
 const HEADER: [&str; 7] =
@@ -28,65 +27,68 @@ pub const ARITHMETIC: Arithmetic = Arithmetic {
 
 /// Reads a checkpoint.
 pub fn read(bytes: &[u8]) -> Result<Checkpoint, Malformed> {
-    let (shape, own_classifier) = header(bytes)?;
+    places(bytes, bytes.len() as u64)?.read(&[bytes])
+}
+
+/// Bytes of the header, which [`places`] wants.
+pub const HEADER_BYTES: usize = 4 * HEADER.len();
+
+/// Where the tensors of a checkpoint of so many bytes are; `start` is its header, or more.
+pub fn places(start: &[u8], bytes: u64) -> Result<Places, Malformed> {
+    let (shape, own_classifier) = header(start)?;
     let CheckpointShape { dim, hidden, layers, vocab, context, head_dim, .. } = shape;
-    let weights = &bytes[4 * HEADER.len()..];
+    let weights = bytes.saturating_sub(HEADER_BYTES as u64);
     let expected = floats(&shape, own_classifier);
-    if weights.len() as u128 != 4 * expected {
+    if u128::from(weights) != 4 * expected {
         return Err(Malformed::new(
-            format!("byte {}", 4 * HEADER.len()),
-            format!("{} bytes of weights", weights.len()),
+            format!("byte {HEADER_BYTES}"),
+            format!("{weights} bytes of weights"),
             format!("{} of such a model", 4 * expected),
         ));
     }
 
     // From here on all lengths are those of parts of the file.
-    let mut rest = weights;
-    let mut take = |floats: usize| {
-        let (taken, behind) = rest.split_at(4 * floats);
-        rest = behind;
+    let mut offset = HEADER_BYTES as u64;
+    let mut take = |numbers: usize| {
+        let taken = offset;
+        offset += 4 * numbers as u64;
         taken
     };
+    let place = |name: String, offset, [rows, columns]: [usize; 2]| {
+        let stored = Stored::F32;
+        Place { name, file: 0, offset, rows, columns, stored }
+    };
     let (q, kv) = (shape.q_width(), shape.kv_width());
-    let embedding = numbers(take(vocab * dim));
-    let mut of_layers = |floats: usize| (take(layers * floats), floats);
-    let attention_norm = of_layers(dim);
-    let (wq, wk, wv, wo) =
-        (of_layers(q * dim), of_layers(kv * dim), of_layers(kv * dim), of_layers(dim * q));
-    let ffn_norm = of_layers(dim);
-    let (gate, down, up) =
-        (of_layers(hidden * dim), of_layers(dim * hidden), of_layers(hidden * dim));
-    let norm = numbers(take(dim));
+    let table = [vocab, dim];
+    let embedding = place("token_embedding_table".to_owned(), take(vocab * dim), table);
+    let tensors = [
+        (Part::AttentionNorm, "rms_att_weight", [1, dim]),
+        (Part::Q, "wq", [q, dim]),
+        (Part::K, "wk", [kv, dim]),
+        (Part::V, "wv", [kv, dim]),
+        (Part::O, "wo", [dim, q]),
+        (Part::FfnNorm, "rms_ffn_weight", [1, dim]),
+        (Part::Gate, "w1", [hidden, dim]),
+        (Part::Down, "w2", [dim, hidden]),
+        (Part::Up, "w3", [hidden, dim]),
+    ];
+    // Each kind of all layers, one behind the other.
+    let tensors = tensors.map(|(part, name, shape)| {
+        let numbers = shape[0] * shape[1];
+        (part, name, shape, take(layers * numbers), 4 * numbers as u64)
+    });
+    let norm = place("rms_final_weight".to_owned(), take(dim), [1, dim]);
     take(context * head_dim); // cosines and sines
-    let classifier = if own_classifier { numbers(take(vocab * dim)) } else { Vec::new() };
-
+    let classifier = own_classifier.then(|| place("wcls".to_owned(), take(vocab * dim), table));
     let layer = |number: usize| {
-        let part =
-            |(all, floats): (&[u8], usize)| numbers(&all[4 * floats * number..][..4 * floats]);
-        let matrix = |name: &str, of_layers, columns| {
-            held(part(of_layers), columns, || format!("{name} of layer {number}"))
+        let of_layer = |&(part, name, shape, from, bytes)| {
+            let offset = from + number as u64 * bytes;
+            (part, place(format!("{name} of layer {number}"), offset, shape))
         };
-        Ok(Layer {
-            attention_norm: part(attention_norm),
-            q: matrix("wq", wq, dim)?,
-            k: matrix("wk", wk, dim)?,
-            v: matrix("wv", wv, dim)?,
-            bias: Vec::new(),
-            q_norm: Vec::new(),
-            k_norm: Vec::new(),
-            o: matrix("wo", wo, q)?,
-            ffn_norm: part(ffn_norm),
-            gate: matrix("w1", gate, dim)?,
-            up: matrix("w3", up, dim)?,
-            down: matrix("w2", down, hidden)?,
-        })
+        tensors.iter().map(of_layer).collect()
     };
-    let layers = (0..layers).map(layer).collect::<Result<_, Malformed>>()?;
-    let (embedding, classifier) = match own_classifier {
-        true => (embedding, held(classifier, dim, || "wcls".to_owned())?),
-        false => (held(embedding, dim, || "token_embedding_table".to_owned())?, classifier),
-    };
-    Ok(Checkpoint { shape, arithmetic: ARITHMETIC, embedding, layers, norm, classifier })
+    let layers = (0..layers).map(layer).collect();
+    Ok(Places { shape, arithmetic: ARITHMETIC, embedding, norm, classifier, layers })
 }
 
 /// The header, and whether the classifier is not the embedding.
@@ -126,9 +128,4 @@ fn floats(shape: &CheckpointShape, own_classifier: bool) -> u128 {
     let classifiers = if own_classifier { 2 } else { 1 };
     let angles = wide(shape.context) * wide(shape.head_dim);
     classifiers * vocab * dim + wide(shape.layers) * of_layer + dim + angles
-}
-
-fn numbers(bytes: &[u8]) -> Vec<f32> {
-    let word = |word: &[u8]| f32::from_le_bytes([word[0], word[1], word[2], word[3]]);
-    bytes.chunks_exact(4).map(word).collect()
 }

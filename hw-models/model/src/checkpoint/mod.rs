@@ -4,6 +4,7 @@
 //! * [`llama2c`]: checkpoints of llama2.c.
 //! * [`safetensors`]: safetensors files of Hugging Face, whose shapes [`config`] tells.
 //! * [`index`]: of several such files, which holds what.
+//! * [`places`]: where in files the tensors are.
 //! * [`config`]: `config.json` of Hugging Face.
 //! * [`tokenizer`]: tokenizers of llama2.c, and of Hugging Face with the feature `hf-tokenizers`.
 //! * [`tiny`]: the model that is built in.
@@ -15,6 +16,7 @@ pub mod config;
 pub mod index;
 mod json;
 pub mod llama2c;
+pub mod places;
 mod rope;
 pub mod safetensors;
 pub mod tiny;

@@ -14,7 +14,7 @@ use pimlico_workload::host_memory;
 use std::path::Path;
 
 /// Bytes of a tokenizer's file, at the most.
-pub(super) const LARGEST_TOKENIZER: usize = 64 << 20;
+pub const LARGEST_TOKENIZER: usize = 64 << 20;
 
 /// A text by the built-in model.
 pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
@@ -60,10 +60,7 @@ pub fn llama2c_job(
 }
 
 /// The model of a file, and the reference.
-pub(super) fn read_weights(
-    file: &Path,
-    config: Option<&Path>,
-) -> Result<(Checkpoint, Llama), Failure> {
+pub fn read_weights(file: &Path, config: Option<&Path>) -> Result<(Checkpoint, Llama), Failure> {
     let is_safetensors = file.extension().is_some_and(|extension| extension == "safetensors");
     let name = file.display();
     match config {
@@ -89,7 +86,7 @@ pub(super) fn read_weights(
 }
 
 /// The `config.json` of a model that runs with weights: what it lacks is not the other file's fault.
-pub(super) fn read_config_with_weights(file: &Path) -> Result<Config, Failure> {
+pub fn read_config_with_weights(file: &Path) -> Result<Config, Failure> {
     let config = read_config(file)?;
     config.arithmetic().map_err(|e| malformed(file, &e))?;
     config.ties_embeddings().map_err(|e| malformed(file, &e))?;
@@ -97,7 +94,7 @@ pub(super) fn read_config_with_weights(file: &Path) -> Result<Config, Failure> {
 }
 
 /// The model of one safetensors file.
-pub(super) fn read_safetensors(file: &Path, config: &Config) -> Result<Checkpoint, Failure> {
+pub fn read_safetensors(file: &Path, config: &Config) -> Result<Checkpoint, Failure> {
     let bytes = files::map(file)?;
     fits(file, &bytes)?;
     safetensors::read(&bytes, config).map_err(|e| malformed(file, &e))
@@ -105,14 +102,14 @@ pub(super) fn read_safetensors(file: &Path, config: &Config) -> Result<Checkpoin
 
 /// Whether this machine has memory for the weights of a file in float32, here and for the reference: of numbers of 16
 /// bits, four times as much as the file.
-pub(super) fn fits(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
+pub fn fits(file: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let wanted = 4 * bytes.len() as u128;
     let fits = host_memory::check(&file.display().to_string(), wanted);
     fits.map_err(|error| Failure::Input(error.to_string()))
 }
 
 /// A tokenizer of llama2.c.
-pub(super) fn read_tokenizer(file: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
+pub fn read_tokenizer(file: &Path, vocab: usize) -> Result<Tokenizer, Failure> {
     let bytes = files::read(file, LARGEST_TOKENIZER)?;
     Tokenizer::read(&bytes, vocab).map_err(|e| malformed(file, &e))
 }
@@ -126,6 +123,6 @@ fn llama2c(file: &Path, bytes: &[u8]) -> Result<(Checkpoint, Llama), Failure> {
     Ok((checkpoint, reference))
 }
 
-pub(super) fn malformed(file: &Path, error: &Malformed) -> Failure {
+pub fn malformed(file: &Path, error: &Malformed) -> Failure {
     Failure::Input(format!("{}: {error}", file.display()))
 }

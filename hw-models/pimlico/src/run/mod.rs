@@ -15,8 +15,8 @@
 
 mod arguments;
 mod backend;
-mod checkpoint;
-mod folder;
+pub mod checkpoint;
+pub mod folder;
 mod former;
 mod groups;
 mod operators;

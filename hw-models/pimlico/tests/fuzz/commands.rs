@@ -245,6 +245,22 @@ static READS: LazyLock<Vec<Reads>> = LazyLock::new(|| {
                 small::tokenizer(),
             )
         },
+        Reads {
+            beside: vec![("t.bin", small::tokenizer())],
+            ..reads(
+                "stream run --weights w.bin --tokenizer t.bin --prompt a --tokens 2",
+                "w.bin",
+                small::llama2c(false),
+            )
+        },
+        Reads {
+            beside: vec![("t.bin", small::tokenizer()), ("c.json", small::QWEN3.into())],
+            ..reads(
+                "stream run --weights w.safetensors --config c.json --tokenizer t.bin --prompt a --tokens 2",
+                "w.safetensors",
+                small::file(&small::qwen3_tensors(), "BF16"),
+            )
+        },
     ]
 });
 

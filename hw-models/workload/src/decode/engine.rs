@@ -8,7 +8,6 @@
 //!
 //! What goes to the device is rounded to binary16 once; what comes from it is binary16.
 
-use super::between;
 use super::tally::{Cost, Tally};
 use crate::error::WorkloadError;
 use crate::judge::heads::{self as judge, HeadJudgement};
@@ -17,6 +16,7 @@ use crate::machine::{Kind, Machine, Weights};
 use crate::parallel;
 use half::f16;
 use pimlico_model::Vectors;
+use pimlico_model::between;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
 use pimlico_model::data::Head;
 

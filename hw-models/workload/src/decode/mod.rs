@@ -8,7 +8,6 @@
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
 //! same weights in float64 after the same tokens.
 
-mod between;
 mod engine;
 mod sampling;
 mod tally;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-//! What the host computes between the device's operators, in float32.
+//! What a decoder computes between its matrices, in float32.
 
-use pimlico_model::checkpoint::{Arithmetic, Gate, Pairs, RopeScaling};
+use crate::checkpoint::{Arithmetic, Gate, Pairs, RopeScaling};
 use std::f64::consts::TAU;
 
 /// RMSNorm: `x` over the root of its mean square, times `weight`.

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico stream` as a user meets it: 24 layers of 3 MiB in a few of memory, the same bits in every mode, plans that
+//! hold, and one line where something is wrong.
+
+mod common;
+
+use serde_json::Value;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
+
+const MIB: u64 = 1 << 20;
+/// Bytes of a layer of the model: 2 * 256 + 4 * 256^2 + 3 * 688 * 256 numbers of float32.
+const LAYER: u64 = 4 * (2 * 256 + 4 * 256 * 256 + 3 * 688 * 256);
+/// Bytes of what stays: the embedding and the last norm.
+const STAYS: u64 = 4 * (512 * 256 + 256);
+
+/// A folder with a model of 24 layers, 76 MB.
+static MODEL: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stream");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let make = "stream make --dim 256 --hidden 688 --layers 24 --heads 8 --vocab 512 --seed 1 -o s.bin \
+                --tokenizer s.tok";
+    let made = pimlico(make, &folder);
+    assert_eq!(made.status.code(), Some(0), "{}", String::from_utf8_lossy(&made.stderr));
+    folder
+});
+
+fn pimlico(arguments: &str, folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+    command.args(arguments.split_whitespace()).current_dir(folder).output().expect("it runs")
+}
+
+fn with_model(arguments: &str) -> Output {
+    let (action, rest) = arguments.split_once(' ').unwrap_or((arguments, ""));
+    let files = "--weights s.bin --tokenizer s.tok --prompt ab";
+    pimlico(&format!("stream {action} {files} {rest}"), &MODEL)
+}
+
+fn document(arguments: &str) -> Value {
+    let output = with_model(&format!("{arguments} --json"));
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments}: {errors}");
+    common::document(&output.stdout)
+}
+
+fn number(document: &Value, key: &str) -> u64 {
+    document[key].as_u64().unwrap_or_else(|| panic!("{key} of {document}"))
+}
+
+/// What an invalid command says, in one line.
+fn refused(output: &Output) -> String {
+    let message = String::from_utf8(output.stderr.clone()).expect("text");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    message.trim_start_matches("pimlico: ").trim_end().to_owned()
+}
+
+#[test]
+fn every_mode_loaders_and_limit_have_one_hash() {
+    let whole = document("run --tokens 3 --residency whole --reference");
+    let hash = whole["logits_sha256"].as_str().expect("a hash");
+    let (compared, equal) = (number(&whole["check"], "compared"), number(&whole["check"], "equal"));
+    assert_eq!(compared, equal);
+    assert!(whole["check"]["max_logit_error"].as_f64().is_some_and(|error| error < 1e-4));
+    assert!(number(&whole, "peak_rss_bytes") > 76_000_000);
+    let mut modes = vec!["--residency pipeline".to_owned()];
+    modes.extend((1..=8).map(|loaders| format!("--loaders {loaders}")));
+    modes.extend(
+        ["--memory-limit 20M --loaders 6", "--pin 3 --cold", "--slots 1"].map(str::to_owned),
+    );
+    for mode in modes {
+        let report = document(&format!("run --tokens 3 {mode}"));
+        assert_eq!(report["logits_sha256"], hash, "{mode}");
+        assert_eq!(report["text"], whole["text"], "{mode}");
+        // Nothing is loaded twice, and nothing is left out.
+        let pinned = number(&report, "pinned");
+        let passes = number(&report, "passes");
+        let loads = pinned + passes * (24 - pinned);
+        let all = loads + number(&report, "layers_unused");
+        assert_eq!(number(&report, "loads"), all, "{mode}");
+        assert_eq!(number(&report, "bytes_read"), STAYS + all * LAYER, "{mode}");
+        assert_eq!(number(&report["signals"], "ready"), all, "{mode}");
+        assert_eq!(number(&report["signals"], "destroy"), passes * (24 - pinned), "{mode}");
+    }
+}
+
+#[test]
+fn the_built_in_model_tells_what_it_tells_on_the_device() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let of = |arguments: &str| {
+        let output = pimlico(arguments, folder.path());
+        assert_eq!(output.status.code(), Some(0), "{arguments}");
+        common::document(&output.stdout)
+    };
+    let host = of("stream run --check --json");
+    let device = of("run l3 decode --json");
+    assert_eq!(host["text"], device["text"]);
+    assert_eq!(host["decoded_tokens"], device["decoded_tokens"]);
+    assert_eq!(host["check"]["logits_sha256"], host["logits_sha256"]);
+    assert_eq!((number(&host["check"], "compared"), number(&host["check"], "equal")), (40, 40));
+}
+
+/// The process' own count, and that of its parent.
+#[test]
+fn the_limit_is_that_of_the_whole_process() {
+    let folder: &Path = &MODEL;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+    let arguments = "stream run --weights s.bin --tokenizer s.tok --tokens 3 --loaders 2 --memory-limit 20M --json";
+    let command = command.args(arguments.split_whitespace()).current_dir(folder);
+    #[allow(clippy::zombie_processes, reason = "`wait4` waits for it")]
+    let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
+    let pid = i32::try_from(child.id()).expect("a process");
+    let mut stdout = child.stdout.expect("a pipe");
+    let mut printed = Vec::new();
+    std::io::Read::read_to_end(&mut stdout, &mut printed).expect("its output");
+    let mut status = 0;
+    // SAFETY: both are places for what the system writes there.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
+        usage
+    };
+    assert_eq!(std::process::ExitStatus::from_raw(status).code(), Some(0));
+    let report = common::document(&printed);
+    let (own, of_parent) = (number(&report, "peak_rss_bytes"), (usage.ru_maxrss as u64) << 10);
+    println!("VmHWM {own}, ru_maxrss {of_parent}");
+    assert!(own <= 20 * MIB && of_parent <= 20 * MIB, "{own} {of_parent}");
+    assert_eq!((number(&report, "loaders"), number(&report, "limit_bytes")), (2, 20 * MIB));
+}
+
+/// Six loaders with room for two layers, and for one.
+#[test]
+fn little_room_is_no_deadlock() {
+    let free = document("run --tokens 2 --loaders 6");
+    for room in [2, 1] {
+        // What stays differs by a few pages from run to run.
+        let limit = (number(&free, "fixed_bytes") + room * LAYER + LAYER / 2) >> 10;
+        let report = document(&format!("run --tokens 2 --loaders 6 --memory-limit {limit}K"));
+        assert_eq!(number(&report, "slots"), room);
+        assert!(number(&report["signals"], "stop") > 0, "{report}");
+        assert!(number(&report, "peak_slot_bytes") <= room * LAYER);
+        assert!(number(&report, "peak_rss_bytes") <= limit << 10);
+        assert_eq!(report["logits_sha256"], free["logits_sha256"]);
+    }
+}
+
+/// Loads of 31.6 ms a layer, side by side.
+#[test]
+fn loaders_load_side_by_side() {
+    let wall = |mode: &str| {
+        let report = document(&format!("run --tokens 1 --throttle 100M {mode}"));
+        report["wall_ms"].as_f64().expect("a time")
+    };
+    let pipeline = wall("--residency pipeline");
+    assert!(pipeline > 24.0 * 31.6);
+    let folder: &Path = &MODEL;
+    let trace = folder.join("trace.json");
+    for (loaders, least) in [(2, 1.9), (4, 3.3), (6, 4.2)] {
+        // A machine that is busy gets another chance.
+        let fastest = (0..3).map(|_| wall(&format!("--loaders {loaders} --trace trace.json")));
+        let fastest = fastest.fold(f64::INFINITY, f64::min);
+        println!("{loaders} loaders: {:.2}", pipeline / fastest);
+        assert!(pipeline / fastest >= least, "{loaders}: {pipeline} {fastest}");
+        let text = std::fs::read(&trace).expect("a trace");
+        let trace: Value = serde_json::from_slice(&text).expect("JSON");
+        assert_eq!(side_by_side(&trace), loaders);
+    }
+    let picture = document("run --tokens 2 --trace trace.svg --memory-limit 24M");
+    assert_eq!(number(&picture, "passes"), 2);
+    let svg = std::fs::read_to_string(folder.join("trace.svg")).expect("a picture");
+    assert!(svg.contains("loader 1") && svg.contains("computing"));
+}
+
+/// The most loads at one time.
+fn side_by_side(trace: &Value) -> usize {
+    let spans = trace["spans"].as_array().expect("spans");
+    let time = |span: &Value, key: &str| span[key].as_u64().expect("a time");
+    let loads: Vec<_> = spans.iter().filter(|span| span["loader"].is_u64()).collect();
+    let at = |moment: u64| {
+        let is_on =
+            |span: &&&Value| time(span, "from_ns") <= moment && moment < time(span, "to_ns");
+        loads.iter().filter(is_on).count()
+    };
+    loads.iter().map(|span| at(time(span, "from_ns"))).max().unwrap_or(0)
+}
+
+#[test]
+fn plans_hold() {
+    let base = number(&document("run --tokens 1 --loaders 1 --slots 1"), "fixed_bytes");
+    let limit = |layers: u64| format!("{}K", (base + layers * LAYER + LAYER / 2) >> 10);
+    let limits = [1, 2, 3, 5, 8].map(limit).join(",");
+    // A machine that is busy gets another chance.
+    let plan = || document(&format!("plan --tokens 1 --limits {limits} --measure --throttle 50M"));
+    let held: Vec<_> = (0..3).map(|_| holds(&plan())).take_while(Result::is_err).collect();
+    assert!(held.len() < 3, "{held:?}");
+    let printed = with_model(&format!("plan --tokens 1 --limits {limits} --throttle 50M --json"));
+    std::fs::write(MODEL.join("s.schedule"), &printed.stdout).expect("a file");
+    let by_schedule =
+        |limit: &str| document(&format!("run --tokens 1 --schedule s.schedule {limit}"));
+    assert!(number(&by_schedule(""), "loaders") >= 5);
+    let small = by_schedule(&format!("--memory-limit {}", limit(2)));
+    assert_eq!((number(&small, "loaders"), number(&small, "slots")), (1, 2));
+    let none = refused(&with_model("run --tokens 1 --schedule s.schedule --memory-limit 1M"));
+    assert!(none.starts_with("s.schedule: no entry for 1048576 bytes or less"), "{none}");
+    let other = pimlico("stream run --schedule s.schedule", &MODEL);
+    assert!(refused(&other).contains("a schedule for 24 layers"), "{other:?}");
+}
+
+/// Whether loaders do not fall with the limit, times do not rise, and both are as predicted and within it.
+fn holds(plan: &Value) -> Result<(), String> {
+    let entries = plan["schedule"]["entries"].as_array().expect("entries");
+    assert_eq!(entries.len(), 5);
+    let (mut loaders, mut ms) = (0, f64::INFINITY);
+    for entry in entries {
+        let measured = entry["measured_ms"].as_f64().expect("a time");
+        let predicted = entry["predicted_ms"].as_f64().expect("a time");
+        assert!(number(entry, "measured_peak_bytes") <= number(entry, "limit_bytes"));
+        assert!(number(entry, "loaders") >= loaders, "{plan}");
+        if measured > 1.05 * ms || (measured / predicted - 1.0).abs() > 0.15 {
+            return Err(entry.to_string());
+        }
+        (loaders, ms) = (number(entry, "loaders"), measured);
+    }
+    match loaders {
+        5.. => Ok(()),
+        _ => Err(format!("{loaders} loaders")),
+    }
+}
+
+#[test]
+fn the_paper_s_tables_are_simulated() {
+    let output = pimlico("stream simulate --json", &MODEL);
+    let report = common::document(&output.stdout);
+    let rows = report["loads"].as_array().expect("rows");
+    assert_eq!(rows.len(), 4 * 4);
+    for row in rows {
+        let (ms, paper) = (row["ms"].as_f64().expect("ms"), row["paper_ms"].as_f64().expect("ms"));
+        assert!((ms / paper - 1.0).abs() < 0.06, "{row}");
+    }
+    let text = pimlico("stream simulate --model gpt-j --limits 2000", &MODEL);
+    let text = String::from_utf8(text.stdout).expect("text");
+    assert!(text.contains("the paper's claims of memory are exchanged"), "{text}");
+    let small = refused(&pimlico("stream simulate --model vit-large --limits 20", &MODEL));
+    assert!(small.starts_with("--limits: vit-large: memory limit"), "{small}");
+}
+
+#[test]
+fn what_cannot_run_is_refused_in_one_line() {
+    let small = refused(&with_model("run --memory-limit 8M"));
+    assert!(small.starts_with("--memory-limit: memory limit 8 MiB: this model needs "), "{small}");
+    assert!(small.ends_with(", a layer 3.1 MiB)"), "{small}");
+    for (arguments, message) in [
+        ("run --loaders 0", "--loaders: 0 loaders: expected 1 to 24, as the model has 24 layers"),
+        ("run --loaders 25", "--loaders: 25 loaders: expected 1 to 24, as the model has 24 layers"),
+        ("run --slots 0", "--slots: 0 slots"),
+        ("run --pin 25", "--pin: 25 pinned layers: expected at most 24"),
+        ("run --memory-limit 12Q", "expected a whole number and K, M or G"),
+        ("run --memory-limit 20", "expected a whole number and K, M or G"),
+        ("run --throttle 0M", "expected bytes per second with k, M or G"),
+        ("run --residency whole --loaders 2", "--loaders: it goes with --residency pipeload"),
+        ("run --residency whole --memory-limit 20M", "--memory-limit: memory limit 20 MiB: "),
+        ("run --tokens 0", "4 tokens of the prompt and 0 to decode"),
+        ("run --tokens 600", "4 tokens of the prompt and 600 to decode"),
+        ("run --reference", "--reference: it goes with --residency whole"),
+        ("run --schedule s.bin", "s.bin: "),
+        ("plan --limits 1M", "--limits: memory limit 1 MiB: this model needs"),
+    ] {
+        let found = refused(&with_model(arguments));
+        assert!(found.contains(message), "{arguments}: {found}");
+    }
+    let folder: &Path = &MODEL;
+    let cut = folder.join("cut.bin");
+    let whole = std::fs::read(folder.join("s.bin")).expect("the model");
+    std::fs::write(&cut, &whole[..whole.len() - 5]).expect("a file");
+    let found = refused(&pimlico("stream run --weights cut.bin --tokenizer s.tok", folder));
+    assert!(
+        found.starts_with("cut.bin: byte 28: ") && found.contains("bytes of weights"),
+        "{found}"
+    );
+    for (arguments, message) in [
+        ("stream make --heads 3 -o a.bin", "--dim 256: expected a multiple of 6"),
+        ("stream make --kv-heads 3 -o a.bin", "--heads 8: expected a multiple of --kv-heads 3"),
+        ("stream make --dtype f16 -o a.bin", "--dtype: it goes with --format safetensors"),
+        ("stream make --format safetensors -o a.bin", "expected --config FILE"),
+        ("stream run --weights s.bin", "stream: expected --model-dir DIR, or --weights FILE"),
+        ("stream simulate --model gpt-9", "--model gpt-9: no such model"),
+    ] {
+        let found = refused(&pimlico(arguments, folder));
+        assert!(found.contains(message), "{arguments}: {found}");
+    }
+    assert!(!folder.join("a.bin").exists());
+}
+
+#[test]
+fn safetensors_of_each_type_are_streamed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    for dtype in ["f32", "f16", "bf16"] {
+        let shape = "--dim 64 --hidden 96 --layers 5 --heads 4 --kv-heads 2 --vocab 300";
+        let files = "--config c.json --tokenizer t -o m.safetensors";
+        let make = format!("stream make {shape} --format safetensors --dtype {dtype} {files}");
+        assert_eq!(pimlico(&make, folder).status.code(), Some(0));
+        let run = "stream run --weights m.safetensors --config c.json --tokenizer t --tokens 9 --loaders 3 --check";
+        let output = pimlico(&format!("{run} --json"), folder);
+        let report = common::document(&output.stdout);
+        assert_eq!(report["check"]["logits_sha256"], report["logits_sha256"]);
+        let check = &report["check"];
+        assert_eq!(number(check, "compared"), number(check, "equal"), "{dtype}");
+        assert!(check["max_logit_error"].as_f64().is_some_and(|error| error < 1e-4), "{check}");
+    }
+}
+
+/// A layer is written in 5.1 ms and computes in 0.65: a token waits for the write, a prompt of 16 hides it.
+#[test]
+fn layers_are_streamed_into_banks() {
+    let output = pimlico("stream banks --prompts 1,16,32 --json", &MODEL);
+    let report = common::document(&output.stdout);
+    println!("{report:#}");
+    assert!((number(&report, "layer_bytes") as f64 / 121.6e6 - 1.0).abs() < 0.01);
+    assert_eq!(number(&report, "peak_rows"), 2 * number(&report, "layer_rows"));
+    let passes = report["passes"].as_array().expect("passes");
+    let ratio = |pass: &Value| pass["ratio"].as_f64().expect("a ratio");
+    assert!((7.0..=9.0).contains(&ratio(&passes[0])), "{report}");
+    assert!(passes[1..].iter().all(|pass| ratio(pass) <= 1.2), "{report}");
+    // From a disk of 1.2 GB/s a layer takes 101 ms.
+    let output = pimlico("stream banks --prompts 1 --disk 1.2G --json", &MODEL);
+    let report = common::document(&output.stdout);
+    let disk = report["passes"][0]["layer"]["disk_ms"].as_f64().expect("a time");
+    assert!((disk / 101.0 - 1.0).abs() < 0.01, "{disk}");
+}
