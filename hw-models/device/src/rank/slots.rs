@@ -117,10 +117,10 @@ impl Rank {
     pub(super) fn see_slot(&mut self, asked: &SequencerOut, events: RankEvents) {
         let ends = events.read && self.control.mac().last;
         self.slots.count_sums(ends, events.results);
-        if let SlotPhase::Checked { cycles, sent, dispatched } = self.slots.phase {
-            if self.check_cycle(cycles + 1, sent, dispatched, asked) {
-                return;
-            }
+        if let SlotPhase::Checked { cycles, sent, dispatched } = self.slots.phase
+            && self.check_cycle(cycles + 1, sent, dispatched, asked)
+        {
+            return;
         }
         if events.read && matches!(self.slots.phase, SlotPhase::Stepped) {
             self.begin_check();
