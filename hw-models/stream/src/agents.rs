@@ -297,7 +297,7 @@ impl<'a, E: Send> Shared<'a, E> {
             let mut state = self.lock();
             let waits = Instant::now();
             let used = loop {
-                let next = state.order.next();
+                let next = state.order.next_layer();
                 self.told(&mut state);
                 match next {
                     Next::Use(used) => break used,

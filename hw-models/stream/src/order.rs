@@ -199,7 +199,7 @@ impl Order {
     /// # Panics
     ///
     /// If the last one has not computed.
-    pub fn next(&mut self) -> Next {
+    pub fn next_layer(&mut self) -> Next {
         assert!(!self.is_computing, "one layer computes");
         let (pass, layer) = self.next_use;
         if self.is_over || pass == self.setup.passes {
@@ -323,14 +323,14 @@ mod tests {
             order.filling(load);
             order.ready(load);
         }
-        let Next::Use(used) = order.next() else { panic!() };
+        let Next::Use(used) = order.next_layer() else { panic!() };
         assert_eq!(used.layer, 0);
         assert_eq!(order.computed(used), [first.slot]);
         assert_eq!(order.ask(2), Answer::Wait);
         order.destroyed(first.slot);
         // 4 are free, 5 are wanted.
         assert_eq!(order.ask(2), Answer::Wait);
-        let Next::Use(used) = order.next() else { panic!() };
+        let Next::Use(used) = order.next_layer() else { panic!() };
         order.computed(used);
         order.destroyed(second.slot);
         let third = granted(order.ask(2));
@@ -348,7 +348,7 @@ mod tests {
         order.filling(load);
         order.end();
         order.ready(load);
-        assert_eq!((order.ask(0), order.next()), (Answer::Done, Next::Done));
+        assert_eq!((order.ask(0), order.next_layer()), (Answer::Done, Next::Done));
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn simulate(
             }
         }
     }
-    assert_eq!(order.next(), Next::Done, "a run that was checked comes to its end");
+    assert_eq!(order.next_layer(), Next::Done, "a run that was checked comes to its end");
     Ok(Simulated {
         signals: order.signals(),
         peak_bytes: order.peak(),
@@ -111,7 +111,7 @@ fn settle(
     loop {
         let mut any = false;
         if computing.is_none()
-            && let Next::Use(used) = order.next()
+            && let Next::Use(used) = order.next_layer()
         {
             *computing = Some((used, costs.compute_ns[used.layer]));
             any = true;

@@ -100,7 +100,7 @@ impl Agents<'_> {
     /// A delay: of every third none.
     fn nap(&self, number: usize, which: u64) {
         let mut random = random(self.case.seed ^ (number as u64) << 8 ^ which);
-        if random() % 3 > 0 {
+        if !random().is_multiple_of(3) {
             std::thread::sleep(Duration::from_micros(random() % self.case.nap_us));
         }
     }
