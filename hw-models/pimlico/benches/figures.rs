@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+//! Processor time of whole runs of the command: data made, written into the banks, run, read back and judged.
+//! `scripts/speed` prints them beside those of other simulators.
+//!
+//! Read the ratios of one run, not the figures of two: the machine may be shared.
+
+mod processor_time;
+
+use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use processor_time::ProcessorTime;
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Multiply-accumulates of a matrix of 4096 x 4096.
+const MATRIX: u64 = 4096 * 4096;
+
+/// Name, words of the command, and what it is counted in: multiply-accumulates, or nothing for a time.
+const FIGURES: [(&str, &str, u64); 9] = [
+    (
+        "attention, 24 heads of 16K",
+        "l3 attention --model gpt-175b --heads 24 --context 16384",
+        24 * 2 * 128 * 16_384,
+    ),
+    ("gemv on l3", "l3 gemv --rows 4096 --cols 4096", MATRIX),
+    ("gemv on an AiM channel", "aim gemv --rows 4096 --cols 4096 --channels 1", MATRIX),
+    ("attention, a head of 128K", "l3 attention --model gpt-175b --heads 1 --context 131072", 0),
+    ("layer on a rank", "l3 layer --model gpt-175b --context 16384", 0),
+    (
+        "layer on 64 ranks",
+        "l3 layer --model gpt-175b --context 16384 --channels 16 --dimms 2 --ranks 2",
+        0,
+    ),
+    ("layer on a rank, timing", "l3 layer --model gpt-175b --context 16384 --timing-only", 0),
+    ("attention, timing", DIFFERENT, 2 * 128 * TOKENS),
+    ("attention, timing, channel-cycles", DIFFERENT, 0),
+];
+
+/// Heads of contexts that all differ, so that no piece is used twice.
+const DIFFERENT: &str =
+    "l3 attention --model gpt-175b --heads 1 --context 16001,16402,16803,17204,17605 --timing-only";
+const TOKENS: u64 = 16_001 + 16_402 + 16_803 + 17_204 + 17_605;
+
+/// Runs the command; what it prints.
+fn pimlico(words: &str) -> Vec<u8> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+    command.arg("run").args(words.split(' ')).arg("--json").stderr(Stdio::inherit());
+    let output = command.output().expect("it runs");
+    assert!(output.status.success(), "{words}");
+    output.stdout
+}
+
+fn figures(criterion: &mut Criterion<ProcessorTime>) {
+    for (name, words, mut count) in FIGURES {
+        let mut group = criterion.benchmark_group("figures");
+        group.sampling_mode(SamplingMode::Flat);
+        if name.ends_with("channel-cycles") {
+            let report: Value = serde_json::from_slice(&pimlico(words)).expect("JSON");
+            count = report["total"]["cycles"].as_u64().expect("a number");
+        }
+        if count > 0 {
+            group.throughput(Throughput::Elements(count));
+        }
+        group.bench_function(name, |bencher| bencher.iter(|| pimlico(words)));
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default()
+        .with_measurement(ProcessorTime(libc::RUSAGE_CHILDREN))
+        .warm_up_time(Duration::from_millis(1))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(10);
+    targets = figures
+}
+criterion_main!(benches);
