@@ -135,7 +135,6 @@ fn options() -> impl Strategy<Value = Options> {
             sums: if wide { SumFormat::Binary32 } else { SumFormat::Binary16 },
             gear,
             poll_tck,
-            ..Options::default()
         }
     })
 }

@@ -2,7 +2,7 @@
 //! Iterations as a picture: a row for each resource, colours by what it does, twice: all, and a part. Below them live requests, memory and tokens a
 //! second over the run.
 
-use super::timeline::{Kind, Slice, Timeline};
+use super::timeline::{Slice, TaskKind, Timeline};
 use crate::failure::Failure;
 use crate::files::Output;
 use crate::output::drawing::{self, Anchor, Area, Drawn, GREY, LIGHT_GREY};
@@ -20,7 +20,7 @@ const PANEL: i32 = 110;
 const PART: u64 = 16;
 
 /// The colour of a kind of task.
-fn colour(kind: Kind, is_lighter: bool) -> RGBColor {
+fn colour(kind: TaskKind, is_lighter: bool) -> RGBColor {
     let (r, g, b) = kind.colour;
     let lighter = |c: u8| if is_lighter { (u16::from(c) / 2 + 110).min(255) as u8 } else { c };
     RGBColor(lighter(r), lighter(g), lighter(b))

@@ -9,7 +9,7 @@ use pimlico_serving::simulate::Setup;
 
 /// A kind of task, with its colour in a picture: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct TaskKind {
     /// Its name.
     pub name: &'static str,
     /// Its colour.
@@ -58,7 +58,7 @@ pub struct Timeline {
     /// Names of the rows.
     pub rows: Vec<String>,
     /// What tasks are.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TaskKind>,
     /// What the lighter ones are.
     pub lighter: &'static str,
     /// The tasks.
@@ -82,21 +82,21 @@ const VIOLET: (u8, u8, u8) = (148, 103, 189);
 const ORANGE: (u8, u8, u8) = (255, 127, 14);
 
 /// What tasks of L3's system are.
-const OF_L3: [(Work, Kind); 5] = [
-    (Work::Matrices, Kind { name: "matrices", colour: BLUE }),
-    (Work::Down, Kind { name: "Q, K, V down", colour: RED }),
-    (Work::Heads, Kind { name: "heads", colour: GREEN }),
-    (Work::Up, Kind { name: "results up", colour: VIOLET }),
-    (Work::Prompts, Kind { name: "K, V of prompts", colour: ORANGE }),
+const OF_L3: [(Work, TaskKind); 5] = [
+    (Work::Matrices, TaskKind { name: "matrices", colour: BLUE }),
+    (Work::Down, TaskKind { name: "Q, K, V down", colour: RED }),
+    (Work::Heads, TaskKind { name: "heads", colour: GREEN }),
+    (Work::Up, TaskKind { name: "results up", colour: VIOLET }),
+    (Work::Prompts, TaskKind { name: "K, V of prompts", colour: ORANGE }),
 ];
 
 /// What the time of a stage of LoL-PIM's system goes to.
-const OF_STAGES: [Kind; 5] = [
-    Kind { name: "matrices", colour: BLUE },
-    Kind { name: "products", colour: GREEN },
-    Kind { name: "softmax", colour: ORANGE },
-    Kind { name: "links", colour: RED },
-    Kind { name: "host's writes", colour: VIOLET },
+const OF_STAGES: [TaskKind; 5] = [
+    TaskKind { name: "matrices", colour: BLUE },
+    TaskKind { name: "products", colour: GREEN },
+    TaskKind { name: "softmax", colour: ORANGE },
+    TaskKind { name: "links", colour: RED },
+    TaskKind { name: "host's writes", colour: VIOLET },
 ];
 
 /// The resources of a task.

@@ -4,7 +4,7 @@
 //! Samples count by the inverse square of their value, so that what is made small is the relative error. Sums are of `f64` in
 //! a fixed order, and draws are seeded: a forest is the same on all machines.
 
-use super::Sample;
+use super::Observation;
 use crate::trace::synthetic::generator;
 use rand_xoshiro::rand_core::RngCore;
 
@@ -32,9 +32,9 @@ pub struct Forest<const N: usize> {
 
 impl<const N: usize> Forest<N> {
     /// Grown on samples, which are some.
-    pub fn grown(samples: &[Sample<N>], seed: u64) -> Self {
+    pub fn grown(samples: &[Observation<N>], seed: u64) -> Self {
         let mut random = generator(seed);
-        let mut drawn = vec![Sample::default(); samples.len()];
+        let mut drawn = vec![Observation::default(); samples.len()];
         let trees = (0..TREES).map(|_| {
             drawn.fill_with(|| samples[(random.next_u64() % samples.len() as u64) as usize]);
             let mut nodes = Vec::new();
@@ -72,7 +72,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn and<const N: usize>(self, sample: &Sample<N>, sign: f64) -> Self {
+    fn and<const N: usize>(self, sample: &Observation<N>, sign: f64) -> Self {
         let weight = sign * sample.weight();
         Self {
             weight: self.weight + weight,
@@ -81,7 +81,7 @@ impl Sums {
         }
     }
 
-    fn of<const N: usize>(samples: &[Sample<N>]) -> Self {
+    fn of<const N: usize>(samples: &[Observation<N>]) -> Self {
         samples.iter().fold(Self::default(), |sums, sample| sums.and(sample, 1.0))
     }
 
@@ -96,7 +96,7 @@ impl Sums {
 }
 
 /// Adds the nodes of samples, which come into another order.
-fn grow<const N: usize>(samples: &mut [Sample<N>], depth: usize, nodes: &mut Vec<Node>) {
+fn grow<const N: usize>(samples: &mut [Observation<N>], depth: usize, nodes: &mut Vec<Node>) {
     let all = Sums::of(samples);
     let number = nodes.len();
     nodes.push(Node::Leaf(all.mean()));
@@ -129,7 +129,7 @@ fn grow<const N: usize>(samples: &mut [Sample<N>], depth: usize, nodes: &mut Vec
     grow(over, depth - 1, nodes);
 }
 
-fn sort<const N: usize>(samples: &mut [Sample<N>], feature: usize) {
+fn sort<const N: usize>(samples: &mut [Observation<N>], feature: usize) {
     // Equal features are in the order of their values, so that the order before makes no difference.
     samples.sort_by(|a, b| {
         let by_feature = a.features[feature].total_cmp(&b.features[feature]);
@@ -145,7 +145,7 @@ mod tests {
     fn a_forest_finds_steps_and_slopes() {
         let sample = |number: u64| {
             let [x, y] = [number % 37, number / 37].map(|of| of as f64);
-            Sample {
+            Observation {
                 features: [x, y],
                 value: 100.0 + 10.0 * x + if y > 12.0 { 500.0 } else { 0.0 },
             }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn samples_that_are_alike_are_a_leaf() {
-        let samples = [Sample { features: [1.0], value: 7.0 }; 9];
+        let samples = [Observation { features: [1.0], value: 7.0 }; 9];
         let forest = Forest::grown(&samples, 1);
         assert!(forest.trees.iter().all(|nodes| nodes.len() == 1));
         assert!((forest.value(&[5.0]) - 7.0).abs() < 1e-9);

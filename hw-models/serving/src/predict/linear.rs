@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! A linear function of features, by least squares of the relative error.
 
-use super::Sample;
+use super::Observation;
 
 /// Kept on the diagonal, in parts of it, so that features that never differ have a solution.
 const RIDGE: f64 = 1e-9;
@@ -17,7 +17,7 @@ pub struct Linear<const N: usize> {
 
 impl<const N: usize> Linear<N> {
     /// Fitted to samples, which are some.
-    pub fn fitted(samples: &[Sample<N>]) -> Self {
+    pub fn fitted(samples: &[Observation<N>]) -> Self {
         // Features are scaled to 1, so that the diagonal is of one size.
         let mut scale = [1.0f64; N];
         for sample in samples {
@@ -90,7 +90,7 @@ mod tests {
     fn a_line_is_found_again() {
         let sample = |number: u64| {
             let [a, b] = [number % 11, number * number % 7].map(|of| of as f64);
-            Sample { features: [1e5 * a, b, 0.0], value: 3000.0 + 0.25 * 1e5 * a + 40.0 * b }
+            Observation { features: [1e5 * a, b, 0.0], value: 3000.0 + 0.25 * 1e5 * a + 40.0 * b }
         };
         let samples: Vec<_> = (0..50).map(sample).collect();
         let linear = Linear::fitted(&samples);

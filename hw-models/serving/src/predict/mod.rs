@@ -28,20 +28,20 @@ pub const LAST: usize = 1000;
 
 /// What was seen: features, and the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample<const N: usize> {
+pub struct Observation<const N: usize> {
     /// The features.
     pub features: [f64; N],
     /// The value, which is positive.
     pub value: f64,
 }
 
-impl<const N: usize> Default for Sample<N> {
+impl<const N: usize> Default for Observation<N> {
     fn default() -> Self {
         Self { features: [0.0; N], value: 1.0 }
     }
 }
 
-impl<const N: usize> Sample<N> {
+impl<const N: usize> Observation<N> {
     /// How much it counts: relative errors of all samples count alike.
     pub fn weight(&self) -> f64 {
         1.0 / (self.value * self.value)
@@ -71,13 +71,13 @@ pub fn of_decoding(decoding: &[Decoding], others: &[Chunk]) -> [f64; 3] {
 /// Something that is trained on samples.
 pub trait Model<const N: usize> {
     /// Trained on samples, which are some.
-    fn trained(samples: &[Sample<N>]) -> Self;
+    fn trained(samples: &[Observation<N>]) -> Self;
     /// The value that is expected.
     fn value(&self, features: &[f64; N]) -> f64;
 }
 
 impl<const N: usize> Model<N> for Forest<N> {
-    fn trained(samples: &[Sample<N>]) -> Self {
+    fn trained(samples: &[Observation<N>]) -> Self {
         Self::grown(samples, 1)
     }
 
@@ -87,7 +87,7 @@ impl<const N: usize> Model<N> for Forest<N> {
 }
 
 impl<const N: usize> Model<N> for Linear<N> {
-    fn trained(samples: &[Sample<N>]) -> Self {
+    fn trained(samples: &[Observation<N>]) -> Self {
         Self::fitted(samples)
     }
 
@@ -97,9 +97,10 @@ impl<const N: usize> Model<N> for Linear<N> {
 }
 
 /// Mean of the relative errors `|y - y'| / y` of a model on samples.
-pub fn relative_error<const N: usize>(model: &impl Model<N>, samples: &[Sample<N>]) -> f64 {
-    let off =
-        |sample: &Sample<N>| (model.value(&sample.features) - sample.value).abs() / sample.value;
+pub fn relative_error<const N: usize>(model: &impl Model<N>, samples: &[Observation<N>]) -> f64 {
+    let off = |sample: &Observation<N>| {
+        (model.value(&sample.features) - sample.value).abs() / sample.value
+    };
     samples.iter().map(off).sum::<f64>() / samples.len().max(1) as f64
 }
 
@@ -107,7 +108,7 @@ pub fn relative_error<const N: usize>(model: &impl Model<N>, samples: &[Sample<N
 #[derive(Clone, Debug)]
 pub struct Learned<M, const N: usize> {
     /// The last samples: behind [`LAST`] of them the oldest is written over.
-    samples: Vec<Sample<N>>,
+    samples: Vec<Observation<N>>,
     seen: u64,
     model: Option<M>,
     /// Relative errors of what was predicted, and how many.
@@ -127,7 +128,7 @@ impl<M: Model<N>, const N: usize> Learned<M, N> {
     }
 
     /// The last samples.
-    pub fn samples(&self) -> &[Sample<N>] {
+    pub fn samples(&self) -> &[Observation<N>] {
         &self.samples
     }
 
@@ -142,7 +143,7 @@ impl<M: Model<N>, const N: usize> Learned<M, N> {
         if value == 0 {
             return;
         }
-        let sample = Sample { features, value: value as f64 };
+        let sample = Observation { features, value: value as f64 };
         if let Some(model) = &self.model {
             let off = (model.value(&features) - sample.value).abs() / sample.value;
             self.errors = (self.errors.0 + off, self.errors.1 + 1);

@@ -7,7 +7,7 @@ use crate::error::ServingError;
 use crate::policy::Policy;
 use crate::predict::forest::Forest;
 use crate::predict::linear::Linear;
-use crate::predict::{LAST, Model, Predictor, Sample, relative_error};
+use crate::predict::{LAST, Model, Observation, Predictor, relative_error};
 use crate::time::seconds;
 use crate::trace::synthetic::generator;
 use pimlico_workload::parallel;
@@ -17,7 +17,10 @@ use rand_xoshiro::rand_core::RngCore;
 const KEPT: usize = 5;
 
 /// Samples in an order of chance: those for training, and those for the test.
-fn shuffled<const N: usize>(samples: &[Sample<N>], seed: u64) -> (Vec<Sample<N>>, Vec<Sample<N>>) {
+fn shuffled<const N: usize>(
+    samples: &[Observation<N>],
+    seed: u64,
+) -> (Vec<Observation<N>>, Vec<Observation<N>>) {
     let (mut samples, mut random) = (samples.to_vec(), generator(seed));
     for at in (1..samples.len()).rev() {
         samples.swap(at, (random.next_u64() % (at as u64 + 1)) as usize);
@@ -27,7 +30,10 @@ fn shuffled<const N: usize>(samples: &[Sample<N>], seed: u64) -> (Vec<Sample<N>>
 }
 
 /// Batches, and the mean of the relative errors in percent on those that were kept.
-fn error<M: Model<N>, const N: usize>(samples: &[Sample<N>], seed: u64) -> (usize, Option<f64>) {
+fn error<M: Model<N>, const N: usize>(
+    samples: &[Observation<N>],
+    seed: u64,
+) -> (usize, Option<f64>) {
     let (training, test) = shuffled(samples, seed);
     let is_enough = !test.is_empty();
     let percent = is_enough.then(|| 100.0 * relative_error(&M::trained(&training), &test));
