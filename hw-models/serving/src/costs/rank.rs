@@ -5,7 +5,7 @@
 //! messages; no data are made, which changes no cost. Heads of a rank run one after the other.
 //!
 //! How many REFs fall into one head depends on when it begins. So a head is measured with refresh off, and has what REFs add on
-//! average ([`Refresh`]): the mean over heads of neighbouring contexts with refresh on beside off. K and V are written
+//! average (`Refresh`): the mean over heads of neighbouring contexts with refresh on beside off. K and V are written
 //! before each head, which takes longer for each chunk, and a tREFI longer for some [`PHASES`] of them: so the heads begin at
 //! all times between two REFs.
 
