@@ -7,7 +7,7 @@
 //! conversion give the correctly rounded result. x86 converts eight (F16C) or sixteen (AVX-512)
 //! values at a time; which of them the machine has is found out at run time.
 //!
-//! The definition is [`Fp`](super::Fp): the two are equal for all 2^32 pairs of operands
+//! The definition is [`Fp`]: the two are equal for all 2^32 pairs of operands
 //! (`pimlico cosim fp_mul fp_add --exhaustive`), at every [`Level`].
 
 mod portable;
