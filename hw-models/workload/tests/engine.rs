@@ -38,7 +38,7 @@ use std::rc::Rc;
 
 /// What happens on the pins of the chips and of the host.
 #[derive(Clone, Debug, PartialEq)]
-enum Event {
+pub(super) enum Event {
     Command(u64, Pins),
     Data(u64, u64, BusDriver),
     Host(u64, Pins),
@@ -48,7 +48,7 @@ enum Event {
 
 /// Everything that does.
 #[derive(Clone, Default)]
-struct Log(Rc<RefCell<Vec<Event>>>);
+pub(super) struct Log(pub(super) Rc<RefCell<Vec<Event>>>);
 
 impl PinWatch for Log {
     fn command(&mut self, at_tck: u64, pins: Pins) {

@@ -3,16 +3,16 @@
 //! equal results, equal events on the pins at equal tCK, equal statistics. A long run:
 //! `PROPTEST_CASES=3000 cargo test -p pimlico-workload slots::`.
 
+use super::engine::{Event, Log};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::dispatch::{Made, Start};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{
-    BusDriver, Config, Device, Gear, Normalise, Options, PinWatch, RankDevice, SumFormat,
-    UnitInput, UnitWatch,
+    Config, Device, Gear, Normalise, Options, RankDevice, SumFormat, UnitInput, UnitWatch,
 };
 use pimlico_dpa::Instruction;
-use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, Pins, ResultAddress};
+use pimlico_dpa::types::{CommandWord, Condition, LoadKind, Opcode, ResultAddress};
 use pimlico_host::attached::Attached;
 use pimlico_host::driver::Driver;
 use pimlico_host::kv_cache::{self, HostPort};
@@ -21,41 +21,7 @@ use pimlico_ports::U;
 use pimlico_workload::l3;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use std::cell::RefCell;
 use std::fmt::Debug;
-use std::rc::Rc;
-
-/// What happens on the pins, in the order in which it is told.
-#[derive(Clone, Debug, PartialEq)]
-enum Event {
-    Command(u64, Pins),
-    Data(u64, u64, BusDriver),
-    Host(u64, Pins),
-    Bus(u64, [Option<u64>; 2], [Option<u64>; 2]),
-}
-
-#[derive(Clone, Default)]
-struct Log(Rc<RefCell<Vec<Event>>>);
-
-impl PinWatch for Log {
-    fn command(&mut self, at_tck: u64, pins: Pins) {
-        self.0.borrow_mut().push(Event::Command(at_tck, pins));
-    }
-
-    fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
-        self.0.borrow_mut().push(Event::Data(from_tck, until_tck, driver));
-    }
-
-    fn host_command(&mut self, at_tck: u64, pins: Pins) {
-        self.0.borrow_mut().push(Event::Host(at_tck, pins));
-    }
-
-    fn host_data(&mut self, at_tck: u64, driven: [Option<u64>; 2], seen: [Option<u64>; 2]) {
-        if (driven, seen) != ([None; 2], [None; 2]) {
-            self.0.borrow_mut().push(Event::Bus(at_tck, driven, seen));
-        }
-    }
-}
 
 /// Watches the units and sees nothing.
 struct Nobody;
@@ -66,9 +32,8 @@ impl UnitWatch for Nobody {
 
 /// The same where data are of no account: that there are some, not which.
 fn without_bits(event: Event) -> Event {
-    let there = |beats: [Option<u64>; 2]| beats.map(|beat| beat.map(|_| 0));
     match event {
-        Event::Bus(at_tck, driven, seen) => Event::Bus(at_tck, there(driven), there(seen)),
+        Event::Seen(at_tck, seen) => Event::Seen(at_tck, seen.map(|beat| beat.map(|_| 0))),
         event => event,
     }
 }
