@@ -116,7 +116,7 @@ impl Sequencer {
     }
 
     /// The request that is sent in the slot that begins, where the slot is like others: see
-    /// [`SequencerSlots::next_slot`]. The host's bursts are as in the last cycle.
+    /// [`SequencerSlots::next_slot`].
     pub fn next_slot(&self) -> Option<ArrayRequest> {
         self.unit.next_slot(&self.idle)
     }

@@ -18,9 +18,8 @@ use pimlico_dpa::types::{ArrayRequest, Dispatch, Opcode};
 
 /// Slots of a sequencer that are alike.
 pub trait SequencerSlots {
-    /// The request that is sent in the slot that begins, if it is such a slot: behind a cycle with an RD_ALL, in one of a
-    /// run without a fault in which the dispatcher has a command, the host's next burst neither comes nor goes, and no
-    /// results come.
+    /// The request that is sent in the slot that begins, if it is such a slot: behind a cycle with an RD_ALL, in a run
+    /// without a fault, where the dispatcher has a command and no results come.
     fn next_slot(&self, input: &SequencerIn) -> Option<ArrayRequest>;
 
     /// The slot is over, in which this was dispatched, and behind it the dispatcher's run has ended or not.
