@@ -14,12 +14,15 @@
 //! | [`studies`] | tables of runs, and their figures beside those of the papers |
 //! | [`report`] | what is told of a run |
 //! | [`simulate`] | serving a trace with L3's system or a baseline |
+//! | [`worker`] | a replica at work |
+//! | [`setup`] | what is served, and how |
 //! | [`lol`] | LoL-PIM's modules over nodes |
 //! | [`schedule`] | which requests an iteration has |
 //! | [`intake`] | requests on their way into a system |
 //! | [`outcome`] | what became of a run |
 //! | [`predict`] | what the scheduler learns of costs |
-//! | [`hardware`] | L3's system, and what a replica has of it |
+//! | [`replica`] | what a replica of a model has of L3's system |
+//! | [`hardware`] | L3's system |
 //! | [`policy`] | how requests are served |
 //! | [`memory`] | where K and V of requests go |
 //! | [`metrics`] | what became of requests |
@@ -53,9 +56,12 @@ pub mod metrics;
 pub mod outcome;
 pub mod policy;
 pub mod predict;
+pub mod replica;
 pub mod report;
 pub mod schedule;
+pub mod setup;
 pub mod simulate;
 pub mod studies;
 pub mod time;
 pub mod trace;
+mod worker;

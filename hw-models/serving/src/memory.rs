@@ -10,10 +10,12 @@ use pimlico_golden::timeline::TimelineChecker;
 /// How K and V of a request's tokens take room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KvLayout {
-    /// So many bytes for each token, in a request's first pool.
+    /// So many bytes for each token, in a request's first pool or evenly in all.
     Bytes {
         /// Bytes of K and V of a token in all layers.
         per_token: u64,
+        /// Whether they are in all pools.
+        spreads: bool,
     },
     /// Rows of all banks of a rank.
     Rows {
@@ -46,7 +48,8 @@ impl KvLayout {
     /// What a request with so many tokens takes of a pool, whose first layer is in pool `first` of `pools`.
     fn demand(&self, tokens: u64, first: usize, pool: usize, pools: usize) -> u64 {
         match *self {
-            Self::Bytes { per_token } if pool == first => per_token * tokens,
+            Self::Bytes { per_token, spreads: true } => (per_token * tokens).div_ceil(pools as u64),
+            Self::Bytes { per_token, .. } if pool == first => per_token * tokens,
             Self::Bytes { .. } => 0,
             Self::Rows { layers, heads, k_tokens, v_rows, v_tokens, rotates } => {
                 let rows = tokens.div_ceil(k_tokens) + v_rows * tokens.div_ceil(v_tokens);
@@ -157,6 +160,16 @@ mod tests {
         }
         assert_eq!(rows(96, false).demand(513, 2, 2, 4), 96 * 6 * 4);
         assert_eq!(rows(96, false).demand(513, 2, 1, 4), 0);
+    }
+
+    #[test]
+    fn bytes_are_in_one_pool_or_evenly_in_all() {
+        let of = |spreads| {
+            let layout = KvLayout::Bytes { per_token: 8, spreads };
+            (0..4).map(|pool| layout.demand(9, 1, pool, 4)).collect::<Vec<_>>()
+        };
+        assert_eq!(of(false), [0, 72, 0, 0]);
+        assert_eq!(of(true), [18; 4]);
     }
 
     #[test]

@@ -22,15 +22,28 @@ pub enum Policy {
     L3,
 }
 
-/// Where requests go among the ranksets.
+/// Where K and V of requests go among the ranksets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Layers in turn, from the rankset on that holds the fewest tokens.
     Layers,
     /// Layers in turn, all requests from the same rankset on.
     Same,
-    /// All layers of a request in one rankset, taken at random.
+    /// All layers of a request in one rankset, taken at random among those with room for it.
     Random,
+    /// All layers of a request in one rankset that is drawn before it comes, for whose room it waits.
+    Drawn,
+    /// A part of each layer of each request in every rankset, so that all have equal work: a bound, which no layout of L3 reaches.
+    Spread,
+}
+
+/// What the two sub-batches of decoding requests have even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubBatches {
+    /// The sum of their tokens (L3's section 5.3).
+    Tokens,
+    /// Their tokens in each rankset.
+    Ranksets,
 }
 
 /// When memory is reserved for a request.
@@ -76,6 +89,11 @@ impl Policy {
         matches!(self, Self::L3Naive | Self::L3Interleave | Self::L3)
     }
 
+    /// Whether K and V are in ranks of the host's DIMMs, which compute attention.
+    pub fn has_ranksets(self) -> bool {
+        self.has_ranks() || self == Self::RankPim
+    }
+
     /// Whether decoding requests are in two sub-batches.
     pub fn has_sub_batches(self) -> bool {
         matches!(self, Self::HbmPim | Self::L3Interleave | Self::L3)
@@ -86,10 +104,11 @@ impl Policy {
         matches!(self, Self::L3Interleave | Self::L3)
     }
 
-    /// Where requests go unless another placement is asked for.
+    /// Where requests go unless another placement is asked for. Even ranksets are a part of L3 (section 5.1), which its baselines
+    /// and its first steps do not have.
     pub fn placement(self) -> Placement {
         match self {
-            Self::L3Naive | Self::L3Interleave => Placement::Random,
+            Self::RankPim | Self::L3Naive | Self::L3Interleave => Placement::Random,
             _ => Placement::Layers,
         }
     }
@@ -102,12 +121,32 @@ impl Policy {
 
 impl Placement {
     /// All that there are, with their names.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Layers, "layers"), (Self::Same, "same"), (Self::Random, "random")];
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Layers, "layers"),
+        (Self::Same, "same"),
+        (Self::Random, "random"),
+        (Self::Drawn, "drawn"),
+        (Self::Spread, "spread"),
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         Self::ALL.into_iter().find(|(of, _)| *of == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether each rankset has an equal share of a request's layers.
+    pub fn is_even(self) -> bool {
+        !matches!(self, Self::Random | Self::Drawn)
+    }
+}
+
+impl SubBatches {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tokens => "tokens",
+            Self::Ranksets => "ranksets",
+        }
     }
 }
 

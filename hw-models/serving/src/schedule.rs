@@ -11,10 +11,10 @@
 //!   reads all weights, and a system with few requests would never take in more.
 //! * A request has one chunk in an iteration.
 
-use crate::hardware::{Chunk, Decoding, PCIE_LATENCY_PS, Replica};
 use crate::iteration::{Part, SubBatch};
 use crate::predict::linear::Linear;
-use crate::predict::{self, Predictor};
+use crate::predict::{self, Features, Predictor};
+use crate::replica::{Chunk, Decoding, PCIE_LATENCY_PS, Replica};
 use std::collections::VecDeque;
 
 /// Tokens of prompts in a sub-batch beside one that decodes nothing.
@@ -76,6 +76,23 @@ pub fn even(mut decoding: Vec<(usize, Decoding)>) -> [Half; 2] {
     halves
 }
 
+/// The same with tokens that are even in each rankset: each request goes to the sub-batch that has fewer in its own, or fewer of
+/// all. The paper has the sum alone; of that each layer still waits for the busiest rankset.
+pub fn even_by_rankset(mut decoding: Vec<(usize, Decoding)>, sets: usize) -> [Half; 2] {
+    decoding.sort_by_key(|&(live, of)| (u64::MAX - of.context, live));
+    let mut halves = [Half::default(), Half::default()];
+    let (mut all, mut of_sets) = ([0, 0], vec![[0, 0]; sets]);
+    for request in decoding {
+        let (context, set) = (request.1.context, request.1.class as usize);
+        let lighter = [0, 1].into_iter().min_by_key(|&half| (of_sets[set][half], all[half]));
+        let lighter = lighter.unwrap_or(0);
+        of_sets[set][lighter] += context;
+        all[lighter] += context;
+        halves[lighter].decoding.push(request);
+    }
+    halves
+}
+
 /// An iteration of prompts alone: in their order, until there are [`FIRST_TOKENS`] tokens.
 pub fn prompts_first(prompts: impl IntoIterator<Item = Prompt>) -> Half {
     let (mut half, mut left) = (Half::default(), FIRST_TOKENS);
@@ -122,10 +139,14 @@ impl Estimate<'_> {
 
     /// On what computes attention beside the GPU, next to the other sub-batch's chunks.
     fn attention<'b>(&self, decoding: &'b [Decoding]) -> Attention<'b> {
-        let known = match self.learned.and_then(|of| of.decoding.model()) {
-            Some(model) => Known::Learned(*model),
-            None => Known::Itself(attention_ps(&self.replica.parts(decoding))),
-        };
+        let sums = |of: &Predictor| of.decoding.model().map(|model| Known::Sums(*model));
+        let busiest = |of: &Predictor| of.busiest.model().map(|model| Known::Busiest(*model));
+        let learned = self.learned.and_then(|of| match of.features {
+            Features::Sums => sums(of),
+            Features::Busiest => busiest(of),
+        });
+        let known =
+            learned.unwrap_or_else(|| Known::Itself(attention_ps(&self.replica.parts(decoding))));
         Attention { decoding, known }
     }
 }
@@ -138,18 +159,18 @@ struct Attention<'a> {
 
 enum Known {
     Itself(u64),
-    Learned(Linear<3>),
+    Sums(Linear<3>),
+    Busiest(Linear<4>),
 }
 
 impl Attention<'_> {
     fn ps(&self, replica: &Replica, others: &[Chunk]) -> u64 {
-        match self.known {
-            Known::Itself(ps) => ps + overlap_ps(&replica.prompts(others)),
-            Known::Learned(model) => {
-                let expected = model.value(&predict::of_decoding(self.decoding, others));
-                expected.max(0.0).round() as u64
-            }
-        }
+        let expected = match self.known {
+            Known::Itself(ps) => return ps + overlap_ps(&replica.prompts(others)),
+            Known::Sums(model) => model.value(&predict::of_decoding(self.decoding, others)),
+            Known::Busiest(model) => model.value(&predict::of_busiest(self.decoding, others)),
+        };
+        expected.max(0.0).round() as u64
     }
 }
 
@@ -181,6 +202,7 @@ pub fn see(predictor: &mut Predictor, halves: &[Half; 2], replica: &Replica) {
             let features = predict::of_decoding(decoding, others);
             let ps = attention_ps(&replica.parts(decoding)) + overlap_ps(&replica.prompts(others));
             predictor.decoding.see(features, ps);
+            predictor.busiest.see(predict::of_busiest(decoding, others), ps);
         }
     }
 }
@@ -264,6 +286,23 @@ mod tests {
         let of = |half: &Half| half.decoding.iter().map(|(_, of)| of.context).collect::<Vec<_>>();
         assert_eq!((of(&halves[0]), of(&halves[1])), (vec![5000, 2000], vec![4000, 3000]));
         assert!(even(decoding(&[7])).iter().any(|half| half.decoding.is_empty()));
+    }
+
+    #[test]
+    fn sub_batches_may_be_even_in_each_rankset() {
+        // The sums of tokens are even with both longest in one sub-batch's rankset 0.
+        let of = |context, class| Decoding::new(context, class);
+        let requests = [of(5000, 0), of(4000, 1), of(3000, 1), of(2000, 0)];
+        let requests: Vec<_> = requests.into_iter().enumerate().collect();
+        let busiest = |halves: [Half; 2]| {
+            let of_set = |half: &Half, set: u32| {
+                let there = half.decoding.iter().filter(|(_, of)| of.class == set);
+                there.map(|(_, of)| of.context).sum::<u64>()
+            };
+            halves.map(|half| of_set(&half, 0).max(of_set(&half, 1)))
+        };
+        assert_eq!(busiest(even(requests.clone())), [7000, 7000]);
+        assert_eq!(busiest(even_by_rankset(requests, 2)), [5000, 4000]);
     }
 
     #[test]

@@ -8,98 +8,23 @@
 //! without prompts are taken together, up to [`STRETCH`] of them, until a request ends or the next one comes, each with the
 //! contexts in the middle.
 
-use crate::costs::rank::RankCosts;
 use crate::error::ServingError;
-use crate::gpu::{Gpu, GpuGroup, GpuModel};
-use crate::hardware::{Decoding, Hardware, PCIE_LATENCY_PS, Replica};
+use crate::gpu::GpuGroup;
 use crate::intake::{Intake, Suits};
-use crate::iteration::{Detail, Iteration, Lasted, Shape};
-use crate::llm::Llm;
+use crate::iteration::{Detail, Lasted};
 use crate::memory::KvMemory;
 use crate::outcome::{Run, Sample};
-use crate::policy::{Admission, Placement, Policy};
+use crate::policy::Admission;
 use crate::predict::Predictor;
-use crate::schedule::{self, Estimate, Half, Prompt};
-use crate::trace::{Request, Trace, synthetic};
-use pimlico_device::Config;
+use crate::replica::Replica;
+use crate::schedule::{self, Half};
+use crate::setup::Setup;
+use crate::trace::{Request, Trace};
+use crate::worker::{Doing, Live, Worker};
 use pimlico_golden::timeline::TimelineChecker;
-use rand_xoshiro::rand_core::RngCore;
 
 /// Iterations that are taken together, at the most.
 pub const STRETCH: u64 = 16;
-/// One part in so many of the memory is kept free of newcomers, where requests grow.
-const SPARE: u64 = 100;
-
-/// What is served, and how.
-pub struct Setup<'a> {
-    /// The model.
-    pub llm: &'a Llm,
-    /// The machine.
-    pub hardware: Hardware,
-    /// Each GPU.
-    pub gpu: Gpu,
-    /// Constants of the GPUs.
-    pub gpu_model: GpuModel,
-    /// The policy.
-    pub policy: Policy,
-    /// When memory is reserved.
-    pub admission: Admission,
-    /// Where requests go.
-    pub placement: Placement,
-    /// Whether ranksets compute during transfers.
-    pub overlap: bool,
-    /// Whether the scheduler learns what sub-batches take, or knows it.
-    pub learns: bool,
-    /// How many layers are placed.
-    pub detail: Detail,
-    /// A rank.
-    pub rank: &'a Config,
-    /// Its costs, where ranks compute.
-    pub costs: Option<&'a RankCosts>,
-    /// Iterations that are kept for a picture, by their number on the first replica.
-    pub window: std::ops::Range<u64>,
-    /// Requests that are there at a time, where one comes when another ends.
-    pub closed_loop: Option<u64>,
-    /// Requests, by their number, that are not served.
-    pub without: &'a [u32],
-}
-
-/// A request that has room in a replica.
-#[derive(Clone, Copy, Debug)]
-struct Live {
-    request: u32,
-    class: usize,
-    /// Tokens for which it has room.
-    held: u64,
-    /// Tokens whose K and V are there.
-    context: u64,
-    /// Tokens of the prompt that are not computed.
-    left: u64,
-}
-
-/// What a replica is doing until its time.
-struct Doing {
-    halves: [Half; 2],
-    /// Iterations, and how long each takes.
-    count: u64,
-    each_ps: u64,
-    begin_ps: u64,
-}
-
-/// A replica at work.
-struct Worker {
-    replica: Replica,
-    now: u64,
-    live: Vec<Live>,
-    memory: KvMemory,
-    /// Tokens that requests of each first rankset will have.
-    of_class: Vec<u64>,
-    doing: Option<Doing>,
-    /// What the scheduler learns, where it is asked to.
-    predictor: Option<Predictor>,
-    is_over: bool,
-    iterations: u64,
-}
 
 /// Serves a trace. The checker is told of all that happens.
 pub fn simulate(
@@ -150,7 +75,7 @@ impl<'a> Simulation<'a> {
             memory: KvMemory::new(layout, capacity.clone(), checker),
             of_class: vec![0; capacity.len()],
             doing: None,
-            predictor: setup.learns.then(Predictor::default),
+            predictor: setup.learns.map(Predictor::new),
             is_over: false,
             iterations: 0,
         };
@@ -438,105 +363,4 @@ impl<'a> Simulation<'a> {
         let own = u128::from(workers[number].memory.used());
         *sum += own * u128::from(count) * u128::from(ps);
     }
-}
-
-impl Worker {
-    /// The first rankset of a newcomer, if it has room here.
-    fn class_for(&self, request: u32, tokens: u64, setup: &Setup<'_>) -> Option<usize> {
-        let of_class = || self.of_class.iter().enumerate();
-        let class = match (setup.policy, setup.placement) {
-            (Policy::CpuOffload, _) if self.memory.fits(tokens, 0) => 0,
-            (Policy::CpuOffload, _) if self.is_faster_offloaded(tokens) => 1,
-            (Policy::CpuOffload, _) => return None,
-            (_, Placement::Layers) => {
-                of_class().min_by_key(|&(class, of)| (of, class)).map_or(0, |(class, _)| class)
-            }
-            (_, Placement::Same) => 0,
-            (_, Placement::Random) => random_class(request, self.of_class.len()),
-        };
-        let is_free = match setup.admission {
-            Admission::Reserve => true,
-            // Who is sent back does not come in again at once: those that are here grow.
-            Admission::Lazy => {
-                let left = self.memory.capacity() - self.memory.used();
-                self.live.is_empty() || left >= self.memory.capacity() / SPARE
-            }
-        };
-        (is_free && self.memory.fits(tokens, class)).then_some(class)
-    }
-
-    /// Whether more tokens a second are made with one more request, of so many tokens, on the host's CPU; so it is where the
-    /// GPUs have none.
-    fn is_faster_offloaded(&self, tokens: u64) -> bool {
-        let (mut on_gpu, mut on_cpu) = (Half::default(), Half::default());
-        for (live, of) in self.live.iter().enumerate() {
-            let half = if of.class == 0 { &mut on_gpu } else { &mut on_cpu };
-            half.decoding.push((live, Decoding::new(of.held, of.class as u32)));
-        }
-        on_cpu.decoding.push((self.live.len(), Decoding::new(tokens, 1)));
-        let requests = [&on_gpu, &on_cpu].map(|half| half.decoding.len() as u128);
-        let [gpu, cpu] = [&on_gpu, &on_cpu].map(|half| half.on(&self.replica));
-        let stream = cpu.parts.iter().map(|part| part.compute_ps).sum::<u64>();
-        let both = (gpu.each_ps + cpu.each_ps).max(cpu.each_ps + stream);
-        let [few, more] = [requests[0], requests[0] + requests[1]];
-        few == 0 || more * u128::from(gpu.each_ps) > few * u128::from(both)
-    }
-
-    /// A request gives back what it has.
-    fn leave(&mut self, of: &Live, trace: &Trace, checker: &mut TimelineChecker) {
-        self.memory.give_back(of.held, of.class, checker);
-        self.of_class[of.class] -= trace.requests[of.request as usize].tokens();
-    }
-
-    /// The next iteration's requests.
-    fn compose(&self, setup: &Setup<'_>) -> [Half; 2] {
-        let live = || self.live.iter().enumerate();
-        let decoding = live()
-            .filter(|(_, of)| of.left == 0)
-            .map(|(number, of)| (number, Decoding::new(of.context + 1, of.class as u32)));
-        let prompts = live().filter(|(_, of)| of.left > 0).map(|(number, of)| Prompt {
-            live: number,
-            left: of.left,
-            finished: of.context,
-            class: of.class as u32,
-        });
-        if setup.policy.interleaves() {
-            let mut halves = schedule::even(decoding.collect());
-            let estimate = Estimate { replica: &self.replica, learned: self.predictor.as_ref() };
-            schedule::interleave(&mut halves, prompts.collect(), estimate);
-            return halves;
-        }
-        let first = schedule::prompts_first(prompts);
-        if !first.chunks.is_empty() {
-            return [first, Half::default()];
-        }
-        match setup.policy {
-            Policy::CpuOffload => {
-                let (gpu, cpu) = decoding.partition(|(_, of)| of.class == 0);
-                [gpu, cpu].map(|decoding| Half { decoding, chunks: Vec::new() })
-            }
-            policy if policy.has_sub_batches() => schedule::even(decoding.collect()),
-            _ => [Half { decoding: decoding.collect(), chunks: Vec::new() }, Half::default()],
-        }
-    }
-
-    /// The tasks of an iteration.
-    fn iteration(&self, halves: &[Half; 2], setup: &Setup<'_>) -> Iteration {
-        let has_ranks = setup.policy.has_ranks();
-        let shape = Shape {
-            layers: self.replica.llm.layers() as u32,
-            sets: if has_ranks { self.replica.sets as u32 } else { 1 },
-            rotates: has_ranks && setup.placement != Placement::Random,
-            overlap: setup.overlap,
-            latency_ps: if has_ranks { PCIE_LATENCY_PS } else { 0 },
-            detail: setup.detail,
-        };
-        let halves = [0, 1].map(|half| halves[half].on(&self.replica));
-        Iteration { shape, halves }
-    }
-}
-
-/// A rankset that follows from a request's number alone.
-fn random_class(request: u32, sets: usize) -> usize {
-    (synthetic::generator(u64::from(request)).next_u64() % sets as u64) as usize
 }

@@ -7,12 +7,15 @@ use pimlico_serving::costs::memo::Memo;
 use pimlico_serving::costs::rank::RankCosts;
 use pimlico_serving::costs::{Contexts, CostTable, Knot};
 use pimlico_serving::gpu::{Gpu, GpuGroup, GpuModel};
-use pimlico_serving::hardware::{Decoding, Hardware, Replica};
+use pimlico_serving::hardware::Hardware;
 use pimlico_serving::iteration::{Detail, FIRST_SET, Iteration, Shape, SubBatch, Work};
 use pimlico_serving::llm::Llm;
 use pimlico_serving::outcome::Run;
-use pimlico_serving::policy::{Admission, Placement, Policy};
-use pimlico_serving::simulate::{Setup, simulate};
+use pimlico_serving::policy::{Admission, Placement, Policy, SubBatches};
+use pimlico_serving::predict::Features;
+use pimlico_serving::replica::{Decoding, Replica};
+use pimlico_serving::setup::Setup;
+use pimlico_serving::simulate::simulate;
 use pimlico_serving::trace::{Request, Trace, synthetic};
 
 fn llm(name: &str) -> Llm {
@@ -47,7 +50,8 @@ fn serve(
         admission: Admission::Reserve,
         placement: policy.placement(),
         overlap: policy.overlaps(),
-        learns: false,
+        sub_batches: SubBatches::Tokens,
+        learns: None,
         detail: Detail::Periodic,
         rank: &rank,
         costs: Some(costs),
@@ -85,6 +89,105 @@ fn every_policy_makes_every_token_and_breaks_no_rule() {
             }
         }
     }
+}
+
+#[test]
+fn every_placement_makes_every_token_and_breaks_no_rule() {
+    let trace = synthetic::make("dolphin", 60, 3).expect("a trace");
+    let wanted: u64 = trace.requests.iter().map(|request| request.output).sum();
+    for policy in [Policy::RankPim, Policy::L3Naive, Policy::L3] {
+        for (placement, _) in Placement::ALL {
+            for sub_batches in [SubBatches::Tokens, SubBatches::Ranksets] {
+                let run = serve("gpt-175b", policy, &trace, &costs(), |setup| {
+                    (setup.placement, setup.sub_batches) = (placement, sub_batches);
+                });
+                assert_eq!(run.output_tokens, wanted, "{} {placement:?}", policy.name());
+            }
+        }
+    }
+}
+
+/// Requests of GPT-175B that fill three quarters of a rankset: each has one of its own, unless one is drawn before it comes.
+#[test]
+fn random_ranksets_are_those_with_room() {
+    // 512 GiB of a rankset hold some 116 000 tokens.
+    let trace = requests(&[(90_000, 2); 4]);
+    let of = |policy, placement| {
+        let run = serve("gpt-175b", policy, &trace, &costs(), |setup| setup.placement = placement);
+        run.batch.most
+    };
+    for policy in [Policy::RankPim, Policy::L3] {
+        assert_eq!(of(policy, Placement::Random), 4, "{}", policy.name());
+        assert!(of(policy, Placement::Drawn) < 4, "{}", policy.name());
+        assert_eq!(of(policy, Placement::Layers), 4, "{}", policy.name());
+    }
+}
+
+/// Attention of R-PIM's ranks is K and V over the pins of the ranks that have them.
+#[test]
+fn ranks_without_banks_that_compute_read_over_their_pins() {
+    let (llm, hardware) = (llm("gpt-175b"), Hardware::l3(&llm("gpt-175b")));
+    let of = |placement, classes: [u32; 4]| {
+        let replica = Replica {
+            policy: Policy::RankPim,
+            gpus: GpuGroup { gpu: Gpu::A100, model: GpuModel::Attacc, tp: 8 },
+            channels: hardware.channels,
+            sets: hardware.sets(),
+            heads: 6,
+            placement,
+            ranks: None,
+            llm: llm.clone(),
+        };
+        let decoding = classes.map(|class| Decoding::new(10_000, class));
+        let half = replica.sub_batch(&decoding, &[]);
+        let most = half.parts.iter().map(|part| part.compute_ps).max().expect("it decodes");
+        // Transfers are hidden.
+        assert!(half.parts.iter().all(|part| (part.down_ps, part.up_ps) == (0, 0)));
+        (half.parts.len(), most)
+    };
+    // 4 d bytes of each of 10 000 tokens, 491.52 MB, over 16 channels of 25.6 GB/s: 1.2 ms.
+    let one = 1_200_000_000;
+    let near = |ps: u64, expected: u64| ps.abs_diff(expected) * 1000 <= expected;
+    let (parts, even) = of(Placement::Layers, [0, 1, 2, 3]);
+    assert!(parts == 4 && near(even, one), "{even} {one}");
+    let (parts, uneven) = of(Placement::Layers, [0, 0, 0, 3]);
+    assert!(parts == 2 && near(uneven, 3 * one), "{uneven} {one}");
+    let (parts, spread) = of(Placement::Spread, [0; 4]);
+    assert!(parts == 4 && near(spread, one), "{spread} {one}");
+}
+
+#[test]
+fn sub_batches_that_are_even_by_rankset_take_less() {
+    let trace = synthetic::make("openthoughts", 40, 1).expect("a trace");
+    let of = |placement, sub_batches| {
+        let run = serve("gpt-175b", Policy::L3, &trace, &costs(), |setup| {
+            (setup.placement, setup.sub_batches) = (placement, sub_batches);
+        });
+        run.makespan_ps
+    };
+    let tokens = of(Placement::Layers, SubBatches::Tokens);
+    let ranksets = of(Placement::Layers, SubBatches::Ranksets);
+    let bound = of(Placement::Spread, SubBatches::Tokens);
+    assert!(bound < ranksets && ranksets < tokens, "{bound} {ranksets} {tokens}");
+}
+
+/// The sums of the paper's eq. (5) say what attention takes where all ranksets have equal work, and only there.
+#[test]
+fn sums_predict_even_ranksets_and_the_busiest_one_predicts_all() {
+    let trace = synthetic::make("dolphin", 250, 1).expect("a trace");
+    let of = |placement, features| {
+        let run = serve("gpt-175b", Policy::L3, &trace, &costs(), |setup| {
+            (setup.placement, setup.learns) = (placement, Some(features));
+        });
+        let learned = run.predictor.expect("it learns").outcome();
+        [learned.decoding, learned.busiest].map(|of| of.relative_error.expect("it is trained"))
+    };
+    for features in [Features::Sums, Features::Busiest] {
+        let [sums, busiest] = of(Placement::Layers, features);
+        assert!(sums > 0.05 && busiest < 0.01, "{sums} {busiest}");
+    }
+    let [sums, _] = of(Placement::Spread, Features::Sums);
+    assert!(sums < 0.01, "{sums}");
 }
 
 #[test]
@@ -172,7 +275,8 @@ fn requests_that_fit_nowhere_are_left_out_and_none_is_an_error() {
         admission: Admission::Reserve,
         placement: Placement::Layers,
         overlap: false,
-        learns: false,
+        sub_batches: SubBatches::Tokens,
+        learns: None,
         detail: Detail::Periodic,
         rank: &rank,
         costs: None,

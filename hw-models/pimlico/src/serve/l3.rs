@@ -3,7 +3,7 @@
 
 use super::timeline::Timeline;
 use super::{
-    Constants, Layers, Outputs, Places, PredictorName, Reserved, ServeArguments, about,
+    Constants, EvenIn, Layers, Outputs, Places, PredictorName, Reserved, ServeArguments, about,
     no_such_iteration, refuse, requests, threads,
 };
 use crate::failure::Failure;
@@ -17,9 +17,11 @@ use pimlico_serving::gpu::{Gpu, GpuModel};
 use pimlico_serving::hardware::Hardware;
 use pimlico_serving::iteration::Detail;
 use pimlico_serving::llm::Llm;
-use pimlico_serving::policy::{Admission, Placement, Policy};
+use pimlico_serving::policy::{Admission, Placement, Policy, SubBatches};
+use pimlico_serving::predict::Features;
 use pimlico_serving::report::ServeReport;
-use pimlico_serving::simulate::{Setup, simulate};
+use pimlico_serving::setup::Setup;
+use pimlico_serving::simulate::simulate;
 use std::time::Instant;
 
 /// Runs the command.
@@ -53,7 +55,15 @@ pub fn run(arguments: &ServeArguments) -> Result<(), Failure> {
         },
         placement: arguments.placement(policy),
         overlap: arguments.overlap.map_or(policy.overlaps(), |overlap| overlap == Switch::On),
-        learns: arguments.predictor == Some(PredictorName::Learned),
+        sub_batches: match arguments.sub_batches {
+            Some(EvenIn::Ranksets) => SubBatches::Ranksets,
+            _ => SubBatches::Tokens,
+        },
+        learns: match arguments.predictor {
+            Some(PredictorName::Learned) => Some(Features::Sums),
+            Some(PredictorName::LearnedBusiest) => Some(Features::Busiest),
+            _ => None,
+        },
         detail: match arguments.detail {
             Some(Layers::Full) => Detail::Full,
             _ => Detail::Periodic,
@@ -89,13 +99,16 @@ impl ServeArguments {
         if self.admission == Some(Reserved::Static) {
             return Err(Failure::Input("--admission static: l3 has reserve and lazy".to_owned()));
         }
-        if !policy.has_ranks() {
+        if !policy.has_ranksets() {
             refuse("placement", self.placement.is_some())?;
+        }
+        if !policy.has_ranks() {
             refuse("overlap", self.overlap.is_some())?;
             refuse("costs", self.costs.is_some())?;
         }
         if !policy.interleaves() {
             refuse("predictor", self.predictor.is_some())?;
+            refuse("sub-batches", self.sub_batches.is_some())?;
         }
         if matches!(policy, Policy::GpuOnly | Policy::HbmPim) {
             refuse("dimms", self.dimms.is_some())?;
@@ -139,6 +152,8 @@ impl ServeArguments {
             Some(Places::Layers) => Placement::Layers,
             Some(Places::Same) => Placement::Same,
             Some(Places::Random) => Placement::Random,
+            Some(Places::Drawn) => Placement::Drawn,
+            Some(Places::Spread) => Placement::Spread,
         }
     }
 }

@@ -37,15 +37,19 @@ pub struct ModuleArguments {
     /// Where K and V of a head are [default: itpp; hfa of pim-hfa]
     #[arg(long, value_enum)]
     partition: Option<PartitionName>,
-    /// Which requests go through the stages together [default: one; stages of pim-hfa and gpu-lol-pim]
-    #[arg(long, value_enum)]
-    micro_batches: Option<MicroBatchName>,
+    /// Which requests go through the stages together: `one` by itself, all in as many micro-batches as there are `stages`, or in so
+    /// many [default: one; stages of pim-hfa and gpu-lol-pim]
+    #[arg(long, value_name = "one|stages|N", value_parser = micro_batches)]
+    micro_batches: Option<MicroBatches>,
     /// I/O buffers of the channels [default: ping-pong; single of pim-hfa]
     #[arg(long, value_enum)]
     io_buffers: Option<Buffers>,
     /// Lanes of the softmax unit, a power of two up to 64 [default: 32]
     #[arg(long, value_name = "N")]
     epu_lanes: Option<usize>,
+    /// Passes of the softmax unit over the scores: the device has two, one is half of them [default: 2]
+    #[arg(long, value_name = "N")]
+    softmax_passes: Option<u64>,
     /// Tokens of the longest request [default: the model's own limit]
     #[arg(long, value_name = "N")]
     max_context: Option<u64>,
@@ -62,12 +66,16 @@ enum PartitionName {
     Itpp,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MicroBatchName {
-    /// Each by itself
-    One,
-    /// All, in as many micro-batches as there are stages
-    Stages,
+/// Micro-batches: `one`, `stages` or how many.
+fn micro_batches(text: &str) -> Result<MicroBatches, String> {
+    match text {
+        "one" => Ok(MicroBatches::One),
+        "stages" => Ok(MicroBatches::Stages),
+        _ => text
+            .parse()
+            .map(MicroBatches::Count)
+            .map_err(|_| "expected one, stages, or a number".to_owned()),
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -87,6 +95,7 @@ impl ModuleArguments {
         refuse("micro-batches", self.micro_batches.is_some(), with)?;
         refuse("io-buffers", self.io_buffers.is_some(), with)?;
         refuse("epu-lanes", self.epu_lanes.is_some(), with)?;
+        refuse("softmax-passes", self.softmax_passes.is_some(), with)?;
         refuse("max-context", self.max_context.is_some(), with)?;
         refuse("hop-ns", self.hop_ns.is_some(), with)
     }
@@ -145,6 +154,7 @@ impl ServeArguments {
             ("placement", self.placement.is_some()),
             ("overlap", self.overlap.is_some()),
             ("predictor", self.predictor.is_some()),
+            ("sub-batches", self.sub_batches.is_some()),
             ("detail", self.detail.is_some()),
         ] {
             refuse(flag, is_given, "--system lol-pim")?;
@@ -181,10 +191,7 @@ impl ServeArguments {
                 PartitionName::Hfa => Partition::HeadFirst,
                 PartitionName::Itpp => Partition::TokenParallel,
             }),
-            micro_batches: asked.micro_batches.map_or(default.micro_batches, |of| match of {
-                MicroBatchName::One => MicroBatches::One,
-                MicroBatchName::Stages => MicroBatches::Stages,
-            }),
+            micro_batches: asked.micro_batches.unwrap_or(default.micro_batches),
             allocation: match self.admission {
                 Some(Reserved::Lazy) => Allocation::Lazy,
                 Some(_) => Allocation::Static,
@@ -195,6 +202,7 @@ impl ServeArguments {
                 Buffers::Single => IoBuffers::Single,
             }),
             lanes: asked.epu_lanes.unwrap_or(default.lanes),
+            softmax_passes: asked.softmax_passes.unwrap_or(default.softmax_passes),
             max_context: asked.max_context.unwrap_or(default.max_context),
             hop_ps: asked.hop_ns.map_or(default.hop_ps, |ns| ns * NANOSECOND),
             ..default

@@ -102,7 +102,7 @@ pub struct ServeArguments {
     /// When memory is reserved for a request [default: reserve; of lol-pim lazy, of pim-hfa static]
     #[arg(long, value_enum)]
     admission: Option<Reserved>,
-    /// Where requests go among the ranksets [default: layers; random for l3-naive and l3-interleave]
+    /// Where requests go among the ranksets [default: layers of l3; random of its baselines and first steps]
     #[arg(long, value_enum)]
     placement: Option<Places>,
     /// Whether ranksets compute while another one has the channels [default: on for l3]
@@ -111,6 +111,9 @@ pub struct ServeArguments {
     /// Whether l3's scheduler knows what sub-batches take, or learns it from those that ran [default: oracle]
     #[arg(long, value_enum)]
     predictor: Option<PredictorName>,
+    /// What the two sub-batches of decoding requests have even [default: tokens]
+    #[arg(long, value_enum)]
+    sub_batches: Option<EvenIn>,
     /// Layers that are placed in time: until they are alike, or all [default: periodic]
     #[arg(long, value_enum)]
     detail: Option<Layers>,
@@ -172,8 +175,20 @@ enum Places {
     Layers,
     /// Layers in turn, all requests from the same rankset on
     Same,
-    /// All layers of a request in one rankset at random
+    /// All layers of a request in one rankset, at random among those with room for it
     Random,
+    /// All layers of a request in one rankset, drawn before it comes: it waits for room there
+    Drawn,
+    /// A part of each request in every rankset: all have equal work, a bound
+    Spread,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EvenIn {
+    /// Their tokens
+    Tokens,
+    /// Their tokens in each rankset
+    Ranksets,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -197,8 +212,10 @@ impl From<Constants> for GpuModel {
 enum PredictorName {
     /// The costs themselves
     Oracle,
-    /// A linear function for the ranks, random forests for the GPU
+    /// A linear function of sums for the ranks, random forests for the GPU
     Learned,
+    /// The same, with a linear function of what the busiest rankset has
+    LearnedBusiest,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -128,6 +128,7 @@ fn predictor(of: PredictorOutcome) -> Page {
         ("attention of prompts", of.prompts),
         ("matrices of a sub-batch", of.batch),
         ("attention of decoding requests", of.decoding),
+        ("the same by the busiest rankset", of.busiest),
     ];
     Page::from("\nWhat the scheduler learned\n\n")
         + output::table(&["of", "seen", "mean error, %"], rows.map(row))

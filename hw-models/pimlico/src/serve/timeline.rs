@@ -5,7 +5,7 @@ use pimlico_serving::iteration::{Label, Work};
 use pimlico_serving::lol::outcome::{KeptStage, PipelineRun};
 use pimlico_serving::outcome::{Run, Sample};
 use pimlico_serving::report::l3::resource_name;
-use pimlico_serving::simulate::Setup;
+use pimlico_serving::setup::Setup;
 
 /// A kind of task, with its colour in a picture: red, green, blue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -69,6 +69,10 @@ fn what_modules_cannot_do_is_refused() {
     assert!(of("--admission reserve").contains("lol-pim has lazy and static"));
     assert!(of("--tp 8 --pp 2").contains("--tp 8 --pp 2: there are 32 modules"));
     assert!(of("--epu-lanes 3").contains("--epu-lanes 3: expected a power of two"));
+    assert!(of("--softmax-passes 3").contains("--softmax-passes 3: expected 1 or 2"));
+    assert!(of("--micro-batches 0").contains("--micro-batches 0: expected one, stages, or 1 to"));
+    assert!(of("--micro-batches two").contains("expected one, stages, or a number"));
+    assert!(of("--sub-batches tokens").contains("--sub-batches: it does nothing"));
     assert!(of("--max-context 1000").contains("for requests of up to 1000 tokens"));
     let l3 = refused("serve --trace longbench --requests 1 --nodes 2");
     assert!(l3.contains("--nodes: it does nothing with --system l3"), "{l3}");
@@ -83,6 +87,12 @@ fn flags_that_do_nothing_are_refused() {
     assert!(of("--policy gpu-only --rank-gib 4").contains("--rank-gib: it does nothing"));
     assert!(of("--policy r-pim --costs exact").contains("--costs: it does nothing"));
     assert!(of("--policy l3-naive --predictor learned").contains("--predictor: it does nothing"));
+    assert!(
+        of("--policy l3-naive --sub-batches ranksets").contains("--sub-batches: it does nothing")
+    );
+    assert!(
+        of("--policy gpu-only --sub-batches tokens").contains("--sub-batches: it does nothing")
+    );
     assert!(of("--closed-loop 0").contains("--closed-loop"));
     assert!(of("--closed-loop 2 --offline").contains("cannot be used with"));
     assert!(of("--window 1:2").contains("--window: it does nothing"));
@@ -170,6 +180,36 @@ fn exact_costs_are_those_of_the_table_within_its_tolerance() {
 }
 
 #[test]
+fn assumptions_are_flags() {
+    let of = |flags: &str| {
+        let report = json(&format!(
+            "serve --model gpt-175b --trace openthoughts --requests 30 {flags} --json"
+        ));
+        assert_eq!(report["violations"], 0);
+        report
+    };
+    let speed = |report: &serde_json::Value| number(report, "tokens_per_s");
+    let (tokens, ranksets) = (of(""), of("--sub-batches ranksets"));
+    assert_eq!(
+        (&tokens["sub_batches"], &ranksets["sub_batches"]),
+        (&"tokens".into(), &"ranksets".into())
+    );
+    assert!(speed(&ranksets) > speed(&tokens));
+    let ranks = ["random", "layers", "spread"]
+        .map(|placement| speed(&of(&format!("--policy r-pim --placement {placement}"))));
+    assert!(ranks[2] > ranks[0] && ranks[2] > ranks[1], "{ranks:?}");
+    let modules = |flags: &str| {
+        speed(&json(&format!(
+            "serve --system lol-pim --trace musique --requests 40 {flags} --json"
+        )))
+    };
+    assert!(modules("--epu-lanes 16 --softmax-passes 1") > modules("--epu-lanes 16"));
+    let staged = "--policy pim-hfa --tp 8 --micro-batches";
+    assert_eq!(modules(&format!("{staged} 4")), modules(&format!("{staged} stages")));
+    assert!(modules(&format!("{staged} 2")) != modules(&format!("{staged} 4")));
+}
+
+#[test]
 fn schedulers_learn_and_loops_close() {
     let line = "serve --model gpt-175b --trace dolphin --requests 250 --predictor learned --json";
     let report = json(line);
@@ -178,6 +218,9 @@ fn schedulers_learn_and_loops_close() {
     assert!(seen > 400.0, "{seen}");
     let error = number(&report, "predictor.decoding.relative_error");
     assert!((0.0..0.2).contains(&error), "{error}");
+    let busiest = json(&line.replace("learned", "learned-busiest"));
+    let busiest = number(&busiest, "predictor.busiest.relative_error");
+    assert!(busiest < 0.05 && busiest < error, "{busiest} {error}");
     for system in ["l3", "lol-pim"] {
         let trace = if system == "l3" { "dolphin" } else { "musique" };
         let line = format!("serve --system {system} --trace {trace} --requests 20 --closed-loop 3");
@@ -213,6 +256,9 @@ fn studies_stand_beside_the_papers() {
         (number(&parallel, "violations"), &parallel["tables"][0]["rows"][7][1]),
         (0.0, &"32, 1".into())
     );
+    let lanes = &parallel["figures"][7];
+    assert_eq!((&lanes["ours"], &lanes["holds"]), (&32.0.into(), &false.into()));
+    assert!(lanes["cause"].as_str().is_some_and(|cause| cause.contains("--softmax-passes 1")));
     let latency = json("sweep latency --json");
     assert!(number(&latency, "latency_ns.slope") > 2.0);
     assert!(stdout(&pimlico("sweep latency --as llmservingsim")).starts_with("{\"slope_ns\": "));

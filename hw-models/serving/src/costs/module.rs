@@ -41,6 +41,8 @@ pub struct ModuleCosts {
     pub append_ps: u64,
     /// Lanes of the softmax unit.
     lanes: u64,
+    /// Its passes over the scores.
+    passes: u64,
     /// tCK from a REF to the next, and those that it takes.
     refresh: (u64, u64),
 }
@@ -56,6 +58,8 @@ pub struct ModuleSetup {
     pub lanes: usize,
 }
 
+/// Passes of the device's softmax unit over the scores.
+const DEVICE_PASSES: u64 = 2;
 /// Lanes that the device's softmax unit may have.
 const DEVICE_LANES: (usize, usize) = (2, 16);
 
@@ -186,7 +190,14 @@ impl ModuleCosts {
             })?;
         let append_ps = append.knots().iter().map(|knot| knot.ps).max().unwrap_or(0);
         let refresh = (config.timing.refi_tck, config.timing.rfc_tck);
-        Ok(Self { products, softmax, append_ps, lanes: setup.lanes as u64, refresh })
+        let (lanes, passes) = (setup.lanes as u64, DEVICE_PASSES);
+        Ok(Self { products, softmax, append_ps, lanes, passes, refresh })
+    }
+
+    /// The same with a softmax unit of so many passes over the scores. The device's has two; one pass is counted as half of
+    /// them, as if maximum and sum were found while the scores arrive.
+    pub fn with_passes(self, passes: u64) -> Self {
+        Self { passes, ..self }
     }
 
     /// Costs of known tables, of a unit of 16 lanes; `refresh` is tREFI and tRFC.
@@ -196,7 +207,8 @@ impl ModuleCosts {
         append_ps: u64,
         refresh: (u64, u64),
     ) -> Self {
-        Self { products, softmax, append_ps, lanes: DEVICE_LANES.1 as u64, refresh }
+        let (lanes, passes) = (DEVICE_LANES.1 as u64, DEVICE_PASSES);
+        Self { products, softmax, append_ps, lanes, passes, refresh }
     }
 
     /// Products of a query, with the REFs of a long run.
@@ -206,7 +218,8 @@ impl ModuleCosts {
 
     /// Softmax of a query.
     pub fn softmax_ps(&self, tokens: u64) -> u64 {
-        self.softmax.ps(tokens) * (DEVICE_LANES.0 as u64).div_ceil(self.lanes)
+        let of_device = self.softmax.ps(tokens) * (DEVICE_LANES.0 as u64).div_ceil(self.lanes);
+        of_device * self.passes / DEVICE_PASSES
     }
 
     /// Softmax of a query among many, which units of 16 lanes take in turn.
@@ -316,6 +329,7 @@ mod tests {
         assert_eq!(of(32, 150).queries(4, 1000), (403_200, 151_200));
         assert_eq!(of(1, 60).softmax_ps(1000), 120_960);
         assert_eq!(of(2, 60).softmax_ps(1000), 60_480);
+        assert_eq!(of(2, 60).with_passes(1).softmax_ps(1000), 30_240);
     }
 
     #[test]

@@ -75,6 +75,7 @@ impl StagePlan {
         };
         let setup = ModuleSetup { channels, io_buffers: *io_buffers, lanes: *lanes };
         let costs = ModuleCosts::new(memo, spec, llm, setup, contexts)?;
+        let costs = costs.with_passes(system.softmax_passes);
         let setup = ModuleSetup { channels: CHANNELS as usize, ..setup };
         let mut matrices_ps = 0;
         if !system.policy.has_gpus() {
@@ -106,6 +107,7 @@ impl StagePlan {
         match self.system.micro_batches {
             MicroBatches::One => 0,
             MicroBatches::Stages => self.system.pp as usize,
+            MicroBatches::Count(count) => count as usize,
         }
     }
 

@@ -20,6 +20,10 @@ pub const GPU_NODE_MODULES: u64 = 4;
 pub const MODULE_FLOPS: u64 = 8_192_000_000_000;
 /// Stages, at the most: each is a resource of its own.
 pub const MOST_STAGES: u64 = 64;
+/// Micro-batches, at the most.
+pub const MOST_MICRO_BATCHES: u64 = 4096;
+/// Passes of the device's softmax unit over the scores.
+pub const SOFTMAX_PASSES: u64 = 2;
 /// Lanes of the softmax unit, at the most.
 pub const MOST_LANES: usize = 64;
 /// Lanes of the softmax unit unless others are asked for: the fewest that hide it behind the products of 16K tokens.
@@ -54,6 +58,8 @@ pub enum MicroBatches {
     One,
     /// All, in as many micro-batches as there are stages.
     Stages,
+    /// All, in so many micro-batches.
+    Count(u64),
 }
 
 /// When a request has rows.
@@ -88,6 +94,8 @@ pub struct LolSystem {
     pub io_buffers: IoBuffers,
     /// Lanes of the softmax unit.
     pub lanes: usize,
+    /// Passes of the softmax unit over the scores: two of the device, of which the first finds maximum and sum.
+    pub softmax_passes: u64,
     /// Tokens of the longest request.
     pub max_context: u64,
     /// From a module to the next of a ring.
@@ -95,7 +103,7 @@ pub struct LolSystem {
 }
 
 /// The machine as it is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LolHardware {
     /// Nodes.
     pub nodes: u64,
@@ -109,12 +117,15 @@ pub struct LolHardware {
     pub gpus: u64,
     /// Where K and V of a head are: `itpp`, over all channels of a module, or `hfa`, in one.
     pub partition: &'static str,
-    /// Which requests go through the stages together: `one` by itself, or all in as many parts as there are `stages`.
-    pub micro_batches: &'static str,
+    /// Which requests go through the stages together: `one` by itself, or all in as many parts as there are `stages`, or as a number
+    /// says.
+    pub micro_batches: String,
     /// I/O buffers of the channels.
     pub io_buffers: &'static str,
     /// Lanes of the softmax unit.
     pub epu_lanes: u64,
+    /// Its passes over the scores.
+    pub softmax_passes: u64,
     /// Tokens of the longest request.
     pub max_context: u64,
     /// From a module to the next of a ring.
@@ -183,10 +194,11 @@ impl Partition {
 
 impl MicroBatches {
     /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    pub fn name(self) -> String {
         match self {
-            Self::One => "one",
-            Self::Stages => "stages",
+            Self::One => "one".to_owned(),
+            Self::Stages => "stages".to_owned(),
+            Self::Count(count) => count.to_string(),
         }
     }
 }
@@ -226,6 +238,7 @@ impl LolSystem {
             allocation: if is_baseline { Allocation::Static } else { Allocation::Lazy },
             io_buffers: if is_baseline { IoBuffers::Single } else { IoBuffers::PingPong },
             lanes: LANES,
+            softmax_passes: SOFTMAX_PASSES,
             max_context: limit.unwrap_or(MAX_CONTEXT),
             hop_ps: MICROSECOND,
         }
@@ -260,6 +273,7 @@ impl LolSystem {
             micro_batches: self.micro_batches.name(),
             io_buffers: self.io_buffers.name(),
             epu_lanes: self.lanes as u64,
+            softmax_passes: self.softmax_passes,
             max_context: self.max_context,
             hop_ns: self.hop_ps / NANOSECOND,
         }
@@ -282,6 +296,17 @@ impl LolSystem {
         if !(lanes.is_power_of_two() && *lanes <= MOST_LANES) {
             return wrong(format!(
                 "--epu-lanes {lanes}: expected a power of two, {MOST_LANES} at most"
+            ));
+        }
+        if !(1..=SOFTMAX_PASSES).contains(&self.softmax_passes) {
+            let passes = self.softmax_passes;
+            return wrong(format!("--softmax-passes {passes}: expected 1 or {SOFTMAX_PASSES}"));
+        }
+        if let MicroBatches::Count(count) = self.micro_batches
+            && !(1..=MOST_MICRO_BATCHES).contains(&count)
+        {
+            return wrong(format!(
+                "--micro-batches {count}: expected one, stages, or 1 to {MOST_MICRO_BATCHES}"
             ));
         }
         let modules = self.modules();
@@ -405,6 +430,10 @@ mod tests {
         assert_eq!(refused(uneven), "--pp 3: 32 layers cannot be divided evenly");
         let few = LolSystem { tp: 8, pp: 1, ..system("qwen1.5-7b", 4) };
         assert_eq!(refused(few), "--tp 8 --pp 1: there are 32 modules");
+        let passes = LolSystem { softmax_passes: 3, ..system("qwen1.5-7b", 4) };
+        assert_eq!(refused(passes), "--softmax-passes 3: expected 1 or 2");
+        let none = LolSystem { micro_batches: MicroBatches::Count(0), ..system("qwen1.5-7b", 4) };
+        assert_eq!(refused(none), "--micro-batches 0: expected one, stages, or 1 to 4096");
         let lanes = LolSystem { lanes: 3, ..system("qwen1.5-7b", 4) };
         assert_eq!(refused(lanes), "--epu-lanes 3: expected a power of two, 64 at most");
         let gpus = LolSystem::new(&system("qwen1.5-7b", 4).llm, LolPolicy::GpuLolPim, 4);

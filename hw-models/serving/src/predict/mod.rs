@@ -6,8 +6,9 @@
 //! T_PIM = linear(sum f_d, len f_d, sum c of the other sub-batch)
 //! ```
 //!
-//! `c` are tokens of chunks, `f` tokens of the prompt before a chunk, `f_d` contexts of decoding requests. The paper names the
-//! models and not their features, size and training; these are decided here. A model is trained when it has
+//! `c` are tokens of chunks, `f` tokens of the prompt before a chunk, `f_d` contexts of decoding requests. The features of `T_PIM`
+//! are those of the paper's eq. (5): sums, which do not say how many tokens the busiest rankset has, for which a layer waits.
+//! [`Features::Busiest`] has that. The other features, sizes and training are decided here. A model is trained when it has
 //! [`EVERY`] samples, and again whenever it has as many more, on the last [`LAST`] of them; until then the cost itself is taken.
 //!
 //! * [`forest`]: a random forest.
@@ -16,7 +17,7 @@
 pub mod forest;
 pub mod linear;
 
-use crate::hardware::{Chunk, Decoding};
+use crate::replica::{Chunk, Decoding};
 use forest::Forest;
 use linear::Linear;
 use serde::Serialize;
@@ -66,6 +67,23 @@ pub fn of_decoding(decoding: &[Decoding], others: &[Chunk]) -> [f64; 3] {
     let contexts = decoding.iter().map(|of| of.context as f64).sum();
     let tokens = others.iter().map(|chunk| chunk.tokens as f64).sum();
     [contexts, decoding.len() as f64, tokens]
+}
+
+/// Features of the same that say which rankset is waited for: tokens and requests of the one with most tokens, the most requests of
+/// one, and tokens of prompts for each of the ranksets that they go to.
+pub fn of_busiest(decoding: &[Decoding], others: &[Chunk]) -> [f64; 4] {
+    let sets = decoding.iter().map(|of| of.class).chain(others.iter().map(|of| of.class));
+    let mut of_sets = vec![(0u64, 0u64, 0u64); sets.max().map_or(0, |most| most as usize + 1)];
+    for of in decoding {
+        let set = &mut of_sets[of.class as usize];
+        *set = (set.0 + of.context, set.1 + 1, set.2);
+    }
+    others.iter().for_each(|chunk| of_sets[chunk.class as usize].2 += chunk.tokens);
+    let (tokens, requests, _) = of_sets.iter().max().copied().unwrap_or_default();
+    let most = of_sets.iter().map(|set| set.1).max().unwrap_or(0);
+    let with_prompts = of_sets.iter().filter(|set| set.2 > 0).count().max(1) as f64;
+    let of_prompts = of_sets.iter().map(|set| set.2).sum::<u64>() as f64;
+    [tokens as f64, requests as f64, most as f64, of_prompts / with_prompts]
 }
 
 /// Something that is trained on samples.
@@ -175,15 +193,29 @@ pub struct Predicted {
     pub relative_error: Option<f64>,
 }
 
-/// The three models of the scheduler.
+/// By what the attention of decoding requests is predicted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Features {
+    /// Sums over the requests: the paper's.
+    #[default]
+    Sums,
+    /// What the busiest rankset has.
+    Busiest,
+}
+
+/// The models of the scheduler.
 #[derive(Clone, Debug, Default)]
 pub struct Predictor {
+    /// By which of the two for decoding requests the scheduler goes; both are trained.
+    pub features: Features,
     /// Attention of prompts on the GPU.
     pub prompts: Learned<Forest<4>, 4>,
     /// Everything else there.
     pub batch: Learned<Forest<2>, 2>,
     /// Attention of decoding requests, with what it waits for.
     pub decoding: Learned<Linear<3>, 3>,
+    /// The same by what the busiest rankset has.
+    pub busiest: Learned<Linear<4>, 4>,
 }
 
 /// What became of their predictions.
@@ -195,16 +227,24 @@ pub struct PredictorOutcome {
     pub batch: Predicted,
     /// Attention of decoding requests.
     pub decoding: Predicted,
+    /// The same by what the busiest rankset has.
+    pub busiest: Predicted,
 }
 
 impl Predictor {
+    /// Models that have seen nothing.
+    pub fn new(features: Features) -> Self {
+        Self { features, ..Self::default() }
+    }
+
     /// What became of the predictions.
     pub fn outcome(&self) -> PredictorOutcome {
-        let Self { prompts, batch, decoding } = self;
+        let Self { prompts, batch, decoding, busiest, .. } = self;
         PredictorOutcome {
             prompts: prompts.outcome(),
             batch: batch.outcome(),
             decoding: decoding.outcome(),
+            busiest: busiest.outcome(),
         }
     }
 }
@@ -221,6 +261,17 @@ mod tests {
         assert_eq!(of_batch(5, &chunks), [13.0, 5.0]);
         let decoding = [Decoding::new(7, 0), Decoding::new(9, 1)];
         assert_eq!(of_decoding(&decoding, &chunks), [16.0, 2.0, 13.0]);
+    }
+
+    #[test]
+    fn the_busiest_rankset_is_that_with_most_tokens() {
+        let chunk = |tokens, class| Chunk { tokens, finished: 0, class };
+        let decoding = [(700, 2), (400, 0), (500, 0), (1, 3), (2, 3), (3, 3)];
+        let decoding = decoding.map(|(context, class)| Decoding::new(context, class));
+        // Rankset 0 has 900 tokens of two requests, and three are in rankset 3; prompts go to two.
+        let features = of_busiest(&decoding, &[chunk(30, 1), chunk(20, 2), chunk(10, 1)]);
+        assert_eq!(features, [900.0, 2.0, 3.0, 30.0]);
+        assert_eq!(of_busiest(&[], &[]), [0.0, 0.0, 0.0, 0.0]);
     }
 
     #[test]

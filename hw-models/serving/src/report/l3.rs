@@ -4,7 +4,7 @@
 use super::{About, Machine, Parallel, Parts, ServeReport, left_out};
 use crate::iteration::FIRST_SET;
 use crate::outcome::Run;
-use crate::simulate::Setup;
+use crate::setup::Setup;
 use crate::trace::Trace;
 use pimlico_golden::timeline::TimelineChecker;
 
@@ -16,7 +16,7 @@ pub fn resource_name(setup: &Setup<'_>, resource: usize) -> String {
         1 => "pcie_down".to_owned(),
         2 => "pcie_up".to_owned(),
         3 => "pins".to_owned(),
-        _ if setup.policy.has_ranks() => format!("rankset_{}", set - FIRST_SET),
+        _ if setup.policy.has_ranksets() => format!("rankset_{}", set - FIRST_SET),
         _ => "attention".to_owned(),
     }
 }
@@ -50,6 +50,7 @@ impl ServeReport {
             llm: setup.llm,
             admission: setup.admission.name(),
             placement: Some(setup.placement.name()),
+            sub_batches: setup.policy.interleaves().then(|| setup.sub_batches.name()),
             overlap: Some(setup.overlap),
             parallel: Parallel { tp: hardware.tp, pp: 1, dp: hardware.dp },
             hardware: Machine::L3(hardware),
@@ -70,7 +71,7 @@ fn notes(setup: &Setup<'_>, run: &Run, trace: &Trace) -> Vec<String> {
             Some("attention in HBM is a bandwidth: 16 times the GPU's, of which 90 % are reached")
         }
         "r-pim" => Some(
-            "attention in ranks of DIMMs is a bandwidth: that of the ranks' pins, transfers hidden",
+            "attention in ranks of DIMMs is a bandwidth: all of the ranks' pins, transfers hidden",
         ),
         "cpu-offload" => {
             Some("attention on the CPU is a bandwidth: 406 GB/s of the host, transfers hidden")

@@ -36,6 +36,7 @@ impl ServeReport {
             llm,
             admission: system.allocation.name(),
             placement: None,
+            sub_batches: None,
             overlap: None,
             parallel: Parallel { tp: system.tp, pp: system.pp, dp: 1 },
             hardware: Machine::Lol(system.hardware(config)),

@@ -35,6 +35,8 @@ pub struct ServeReport {
     pub admission: &'static str,
     /// Where requests go among the ranksets.
     pub placement: Option<&'static str>,
+    /// What the two sub-batches of decoding requests have even; none where there is one.
+    pub sub_batches: Option<&'static str>,
     /// Whether ranksets compute during transfers.
     pub overlap: Option<bool>,
     /// How the model is spread.
@@ -100,7 +102,7 @@ pub struct ServeReport {
 }
 
 /// The machine.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Machine {
     /// GPUs and host memory whose DIMMs compute.
@@ -212,6 +214,7 @@ struct Parts<'a> {
     llm: &'a Llm,
     admission: &'static str,
     placement: Option<&'static str>,
+    sub_batches: Option<&'static str>,
     overlap: Option<bool>,
     parallel: Parallel,
     hardware: Machine,
@@ -266,6 +269,7 @@ impl ServeReport {
             seed: about.seed,
             admission: parts.admission,
             placement: parts.placement,
+            sub_batches: parts.sub_batches,
             overlap: parts.overlap,
             parallel: parts.parallel,
             hardware: parts.hardware,

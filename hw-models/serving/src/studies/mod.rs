@@ -3,6 +3,7 @@
 //!
 //! * [`costs`]: tables of costs beside exact ones.
 //! * [`gpus`]: the rooflines beside measured kernels.
+//! * [`lab`]: what the studies of L3 share.
 //! * [`throughput`]: L3 and its baselines on four data sets and three models.
 //! * [`l3`]: L3's other figures.
 //! * [`predictor`]: what L3's scheduler learns.
@@ -11,6 +12,7 @@
 pub mod costs;
 pub mod gpus;
 pub mod l3;
+pub mod lab;
 pub mod lol;
 pub mod predictor;
 pub mod throughput;

@@ -12,9 +12,9 @@ use crate::serve::{Constants, threads};
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
 use pimlico_serving::costs::memo::Memo;
+use pimlico_serving::studies::lab::{Lab, llm};
 use pimlico_serving::studies::lol::{LolLab, parallel, scaling, utilisation};
-use pimlico_serving::studies::throughput::{self, Lab, llm};
-use pimlico_serving::studies::{Cell, Study, StudyTable, costs, gpus, l3, predictor};
+use pimlico_serving::studies::{Cell, Study, StudyTable, costs, gpus, l3, predictor, throughput};
 use std::num::NonZero;
 use std::path::PathBuf;
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! LoL-PIM's figures.
 //!
+//! * [`mod@assumptions`]: what the ratios to the baselines are by one assumption at a time.
 //! * [`mod@utilisation`]: Table 8, with the time by cause.
+//! * [`mod@gpus`]: GPUs alone, by how they serve.
 //! * [`mod@scaling`]: figures 9 and 10, memory from 128 to 1024 GB.
 //! * [`mod@parallel`]: figures 11 and 12, tensor and pipeline parallel and the time of a token; lanes of the softmax unit.
 
+pub mod assumptions;
+pub mod gpus;
 pub mod parallel;
 pub mod scaling;
 pub mod utilisation;
@@ -120,6 +124,21 @@ fn spreads(system: &LolSystem) -> Vec<LolSystem> {
     if system.partition == Partition::HeadFirst {
         return vec![system.clone()];
     }
+    all_spreads(system)
+}
+
+/// Ways of a baseline that may have several stages, with each of these micro-batches.
+fn staged(system: &LolSystem, micro_batches: &[MicroBatches]) -> Vec<LolSystem> {
+    let with = |way: LolSystem| {
+        let all = micro_batches.iter();
+        let all = all.map(|&micro_batches| LolSystem { micro_batches, ..way.clone() });
+        all.collect::<Vec<_>>()
+    };
+    all_spreads(system).into_iter().flat_map(with).collect()
+}
+
+/// Ways to spread the layers of a system over its modules.
+fn all_spreads(system: &LolSystem) -> Vec<LolSystem> {
     let (modules, layers) = (system.modules(), system.llm.layers());
     let least = if system.policy.has_gpus() { system.node_modules() } else { LEAST_TP };
     let may_be = |pp: &u64| {
@@ -173,15 +192,19 @@ impl LolLab<'_> {
 
     /// The same with the best way to spread each system's layers.
     fn best(&self, cases: &[(LolSystem, &str)]) -> Result<Vec<Spread>, ServingError> {
-        let ways: Vec<Vec<LolSystem>> = cases.iter().map(|(system, _)| spreads(system)).collect();
-        let all = ways.iter().zip(cases);
-        let all: Vec<_> = all
-            .flat_map(|(ways, &(_, task))| ways.iter().map(move |way| (way.clone(), task)))
-            .collect();
+        let ways = cases.iter().map(|(system, task)| (spreads(system), *task));
+        self.best_of(&ways.collect::<Vec<_>>())
+    }
+
+    /// The best of several ways to serve each task.
+    fn best_of(&self, ways: &[(Vec<LolSystem>, &str)]) -> Result<Vec<Spread>, ServingError> {
+        let all = ways.iter();
+        let all: Vec<_> =
+            all.flat_map(|(ways, task)| ways.iter().map(move |way| (way.clone(), *task))).collect();
         let mut outcomes = self.runs(&all)?.into_iter();
         let tokens = |of: &Spread| of.as_ref().map_or(0.0, |of| of.run.steady.tokens_per_s);
         let mut best = Vec::new();
-        for ways in &ways {
+        for (ways, _) in ways {
             let of_case: Vec<Spread> = outcomes.by_ref().take(ways.len()).collect();
             let violations: u64 = of_case.iter().flatten().map(|of| of.violations).sum();
             let most = of_case.into_iter().max_by(|a, b| tokens(a).total_cmp(&tokens(b)));
@@ -206,7 +229,7 @@ fn notes() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::studies::throughput::llm;
+    use crate::studies::lab::llm;
 
     #[test]
     fn layers_are_spread_over_all_modules() {

@@ -7,8 +7,8 @@ use crate::costs::Contexts;
 use crate::error::ServingError;
 use crate::lol::outcome::PipelineRun;
 use crate::lol::plan::StagePlan;
-use crate::lol::system::{Allocation, LANES, LolSystem, MicroBatches};
-use crate::studies::throughput::llm;
+use crate::lol::system::{Allocation, LolSystem, MicroBatches, SOFTMAX_PASSES};
+use crate::studies::lab::llm;
 use crate::studies::{Cell, Figure, Study, StudyTable, number, whole};
 use crate::time::{MICROSECOND, SECOND};
 
@@ -16,6 +16,11 @@ use crate::time::{MICROSECOND, SECOND};
 const SPREADS: [(u64, u64); 4] = [(4, 8), (8, 4), (16, 2), (32, 1)];
 /// Lanes of the softmax unit.
 const ALL_LANES: [usize; 6] = [1, 2, 4, 8, 16, 32];
+/// Lanes, and passes over the scores: the device's unit has two; with one of 16 lanes behind them.
+fn softmax_units() -> Vec<(usize, u64)> {
+    let of_device = ALL_LANES.map(|lanes| (lanes, SOFTMAX_PASSES));
+    of_device.into_iter().chain([(16, 1)]).collect()
+}
 
 fn found(of: &Spread) -> Result<&LolOutcome, ServingError> {
     of.as_ref().map_err(ServingError::setup)
@@ -74,15 +79,36 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
         };
         cases.extend([of(Allocation::Static), of(Allocation::Lazy)]);
     }
-    cases.extend(ALL_LANES.map(|lanes| (LolSystem { lanes, ..system.clone() }, "musique")));
+    let units = softmax_units().into_iter();
+    cases.extend(units.map(|(lanes, softmax_passes)| {
+        (LolSystem { lanes, softmax_passes, ..system.clone() }, "musique")
+    }));
+    // Micro-batches of one request where a hop takes no time.
+    let free = |(tp, pp)| (LolSystem { tp, pp, hop_ps: 0, ..system.clone() }, "musique");
+    cases.extend(SPREADS.map(free));
     let outcomes = lab.runs(&cases)?;
     let violations = outcomes.iter().flatten().map(|of| of.violations).sum();
     let (one, rest) = outcomes.split_at(2 * SPREADS.len());
-    let (stages, of_lanes) = rest.split_at(2 * SPREADS.len());
+    let (stages, rest) = rest.split_at(2 * SPREADS.len());
+    let (of_lanes, free) = rest.split_at(softmax_units().len());
     let one = Spreads::of(MicroBatches::One, one)?;
     let stages = Spreads::of(MicroBatches::Stages, stages)?;
-    let (table, hides) = lanes(lab, of_lanes)?;
+    let Lanes { table, hides, one_pass } = lanes(lab, of_lanes)?;
     let speed = |at: usize| found(&of_lanes[at]).map(|of| of.run.steady.tokens_per_s);
+    let free = free.iter().map(|of| found(of).map(|of| of.run.steady.tokens_per_s));
+    let free = free.collect::<Result<Vec<f64>, _>>()?;
+    let free = free.iter().copied().fold(0.0, f64::max)
+        / free.iter().copied().fold(f64::INFINITY, f64::min);
+    let by_requests = format!(
+        "15 requests fill 8 stages, and weights are read for each request: more requests gain only where they share an all-reduce, \
+         {:.2} in PP micro-batches",
+        stages.gain
+    );
+    let by_hops = format!(
+        "an all-reduce for each request, whose hops take most of its time: {free:.2} where a hop takes no time (--hop-ns 0), \
+         {:.2} in PP micro-batches, which share it",
+        stages.between
+    );
     let mut figures = Vec::new();
     for (name, of) in [("one request each", &one), ("all requests in PP", &stages)] {
         figures.extend([
@@ -91,16 +117,14 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
                 "1.3",
                 of.gain,
                 [1.105, 1.56],
-                "15 requests fill 8 stages, and weights are read for each request: more requests gain only where they share an \
-                 all-reduce",
+                &by_requests,
             ),
             Figure::new(
                 &format!("micro-batches of {name}: between (TP, PP), lazy"),
                 "1.73",
                 of.between,
                 [1.47, 2.076],
-                "the latency of all-reduces over the modules of several nodes, and operands and results of small shares of the \
-                 matrices",
+                &by_hops,
             ),
             Figure::new(
                 &format!("micro-batches of {name}: best (TP, PP) of static rows, slower with lazy ones by, %"),
@@ -123,8 +147,8 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
             "lanes from which softmax of many heads is hidden",
             "not given",
             hides,
-            [16.0, LANES as f64],
-            "the device's softmax unit",
+            [16.0, 16.0],
+            &one_pass,
         ),
     ]);
     Ok(Study {
@@ -157,23 +181,44 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
     })
 }
 
-/// Lanes of the softmax unit, and the fewest whose softmax of a head among many is no longer than its products.
-fn lanes(lab: &LolLab<'_>, of_lanes: &[Spread]) -> Result<(StudyTable, f64), ServingError> {
+/// Lanes of the softmax unit.
+struct Lanes {
+    table: StudyTable,
+    /// The fewest whose softmax of a head among many is no longer than its products.
+    hides: f64,
+    /// What 16 lanes take, with two passes and with one.
+    one_pass: String,
+}
+
+/// Softmax by lanes and passes.
+fn lanes(lab: &LolLab<'_>, of_lanes: &[Spread]) -> Result<Lanes, ServingError> {
     let mut rows = Vec::new();
-    let mut hides = f64::INFINITY;
-    for (lanes, of) in ALL_LANES.into_iter().zip(of_lanes) {
+    let (mut hides, mut one_pass) = (f64::INFINITY, String::new());
+    let mut two_passes = 0.0;
+    let us = |ps: u64| ps as f64 / MICROSECOND as f64;
+    for ((lanes, passes), of) in softmax_units().into_iter().zip(of_lanes) {
         let LolOutcome { system, run, .. } = found(of)?;
         let plan = StagePlan::new(system, lab.memo, lab.channel, &Contexts::Knots)?;
         let (products, softmax) = plan.of_head(MEAN_CONTEXT);
-        if softmax <= products {
+        if passes == SOFTMAX_PASSES && softmax <= products {
             hides = hides.min(lanes as f64);
+        }
+        if lanes == 16 {
+            one_pass = format!(
+                "the device's unit passes over the scores twice, for maximum and sum and for the weights, and takes {two_passes:.2} \
+                 us with 16 lanes beside products of {:.2} us; with one pass (--softmax-passes 1) {:.2} us, which they hide",
+                us(products),
+                us(softmax)
+            );
+            two_passes = us(softmax);
         }
         let share = |ps: u64| 100.0 * ps as f64 / run.time.ps() as f64;
         rows.push(vec![
             whole(lanes as u64),
+            whole(passes),
             number(run.steady.tokens_per_s, 0),
-            number(products as f64 / MICROSECOND as f64, 2),
-            number(softmax as f64 / MICROSECOND as f64, 2),
+            number(us(products), 2),
+            number(us(softmax), 2),
             number(share(run.time.products_ps), 1),
             number(share(run.time.softmax_ps), 1),
         ]);
@@ -182,6 +227,7 @@ fn lanes(lab: &LolLab<'_>, of_lanes: &[Spread]) -> Result<(StudyTable, f64), Ser
         title: format!("Lanes of the softmax unit, TP 8, PP 4; a head of {MEAN_CONTEXT} tokens"),
         columns: vec![
             "lanes",
+            "passes",
             "tokens/s",
             "products, us",
             "softmax, us",
@@ -190,7 +236,7 @@ fn lanes(lab: &LolLab<'_>, of_lanes: &[Spread]) -> Result<(StudyTable, f64), Ser
         ],
         rows,
     };
-    Ok((table, hides))
+    Ok(Lanes { table, hides, one_pass })
 }
 
 /// Figure 12: time of all modules for a token, by what it goes to.

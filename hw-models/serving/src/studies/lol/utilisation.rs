@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! LoL-PIM's Table 8, with the time of all modules by cause.
 
+use super::assumptions;
 use super::{LolLab, LolOutcome, MEAN_CONTEXT, Step, notes, utilisation};
 use crate::costs::module::{self, ByCause, ModuleSetup};
 use crate::error::ServingError;
-use crate::lol::system::{CHANNELS, LolSystem, Partition};
-use crate::studies::throughput::llm;
+use crate::lol::system::{CHANNELS, Partition};
+use crate::studies::lab::llm;
 use crate::studies::{Cell, Figure, Study, StudyTable, number, whole};
-use crate::time::NANOSECOND;
 use pimlico_workload::fc;
 
 /// Model, nodes, and tokens a second of three systems with their utilisation in percent.
@@ -89,8 +89,9 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
         cases.extend(STEPS.map(|step| (step.system(&llm, nodes, false), "musique")));
     }
     let best = lab.best(&cases)?;
+    let by_assumption = assumptions::run(lab)?;
     let (mut rows, mut lost, mut figures) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut violations, mut full) = (0, Vec::new());
+    let (mut violations, mut full) = (by_assumption.violations, Vec::new());
     for ((name, nodes, paper, paper_percent), of_model) in
         TABLE_8.into_iter().zip(best.chunks(STEPS.len()))
     {
@@ -144,8 +145,7 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
             &format!("{:.2}", paper[2] / paper[0]),
             tokens[2] / tokens[0],
             [1.7, 2.8],
-            "the baseline's shares of the matrices are so small that operands and results take most of their time, whatever a hop \
-             takes: see both tables",
+            &by_assumption.cause,
         ));
     }
     let bound = |of: fn(f64, f64) -> f64| full.iter().copied().reduce(of).unwrap_or(0.0);
@@ -156,8 +156,6 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
         [0.0, 5.0],
         "the smaller the model, the more of its time is links and the softmax of a layer's last head",
     ));
-    let (of_hops, more) = hops(lab)?;
-    violations += more;
     let utilisation_note = "utilisation as in the paper's table: 2 operations for each parameter and 4 f d for each layer, f \
                             the mean of Musique, of 65.536 T operations a second and node, without a language-model head";
     Ok(Study {
@@ -184,48 +182,12 @@ pub fn run(lab: &LolLab<'_>) -> Result<Study, ServingError> {
                 columns: ["model", "system"].into_iter().chain(CAUSES).collect(),
                 rows: lost,
             },
-            of_hops,
+            by_assumption.table,
         ],
         figures,
         violations,
         notes: [utilisation_note.to_owned()].into_iter().chain(notes()).collect(),
     })
-}
-
-/// The largest model with links of other latencies, which the paper does not give.
-fn hops(lab: &LolLab<'_>) -> Result<(StudyTable, u64), ServingError> {
-    let (name, nodes, paper, _) = TABLE_8[TABLE_8.len() - 1];
-    let llm = llm(name)?;
-    let all_ns = [1000, 100, 0];
-    let case = |(hop_ns, step): (u64, Step)| {
-        let hop_ps = hop_ns * NANOSECOND;
-        (LolSystem { hop_ps, ..step.system(&llm, nodes, false) }, "musique")
-    };
-    let of_ns = |ns: u64| [(ns, Step::Baseline), (ns, Step::Three)];
-    let best = lab.best(&all_ns.into_iter().flat_map(of_ns).map(case).collect::<Vec<_>>())?;
-    let mut rows = Vec::new();
-    for (ns, of) in all_ns.into_iter().zip(best.chunks(2)) {
-        let [baseline, full] =
-            [0, 1].map(|at| of[at].as_ref().map_or(0.0, |best| best.run.steady.tokens_per_s));
-        rows.push(vec![
-            whole(ns),
-            number(baseline, 0),
-            number(full, 0),
-            number(full / baseline, 2),
-            number(100.0 * utilisation(&llm, nodes, full), 1),
-        ]);
-    }
-    let table = StudyTable {
-        title: format!(
-            "{name} by the latency of a hop between modules; the paper has {}, {} and {:.2}",
-            paper[0],
-            paper[2],
-            paper[2] / paper[0]
-        ),
-        columns: vec!["hop, ns", "PIM, tokens/s", "LoL (1)(2)(3)", "ratio", "utilisation, %"],
-        rows,
-    };
-    Ok((table, best.iter().flatten().map(|of| of.violations).sum()))
 }
 
 #[cfg(test)]
