@@ -14,7 +14,7 @@
 //! | [`studies`] | tables of runs, and their figures beside those of the papers |
 //! | [`report`] | what is told of a run |
 //! | [`simulate`] | serving a trace with L3's system or a baseline |
-//! | [`worker`] | a replica at work |
+//! | `worker` | a replica at work |
 //! | [`setup`] | what is served, and how |
 //! | [`lol`] | LoL-PIM's modules over nodes |
 //! | [`schedule`] | which requests an iteration has |

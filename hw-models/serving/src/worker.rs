@@ -18,7 +18,9 @@ const SPARE: u64 = 100;
 /// A request that has room in a replica.
 #[derive(Clone, Copy, Debug)]
 pub struct Live {
+    /// Its number in the trace.
     pub request: u32,
+    /// Its first rankset.
     pub class: usize,
     /// Tokens for which it has room.
     pub held: u64,
@@ -30,25 +32,34 @@ pub struct Live {
 
 /// What a replica is doing until its time.
 pub struct Doing {
+    /// The sub-batches.
     pub halves: [Half; 2],
     /// Iterations, and how long each takes.
     pub count: u64,
     pub each_ps: u64,
+    /// When the first begins.
     pub begin_ps: u64,
 }
 
 /// A replica at work.
 pub struct Worker {
+    /// What it has of the system.
     pub replica: Replica,
+    /// The time until which it is done.
     pub now: u64,
+    /// Requests that have room.
     pub live: Vec<Live>,
+    /// Its room for K and V.
     pub memory: KvMemory,
     /// Tokens that requests of each first rankset will have.
     pub of_class: Vec<u64>,
+    /// What it is doing.
     pub doing: Option<Doing>,
     /// What the scheduler learns, where it is asked to.
     pub predictor: Option<Predictor>,
+    /// Whether it has nothing left to do.
     pub is_over: bool,
+    /// Iterations that it has begun.
     pub iterations: u64,
 }
 
