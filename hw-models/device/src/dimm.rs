@@ -41,10 +41,16 @@ pub trait Dimm {
         made: &mut dyn FnMut(Made),
     ) -> Result<[Option<u64>; 2], DeviceError>;
 
-    /// tCK in which a program runs and the host does nothing: no command, and no data on its bus from either side. Goes on
-    /// until `until_tck` at the most, and maybe not at all; [`tck`](Self::tck) says how far. The same as
-    /// [`step`](Self::step) by step, but that those who watch the host's data bus are not told that nothing is on it.
-    fn pass(&mut self, _until_tck: u64, _made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
+    /// tCK in which a program runs and the host does nothing: no command, and no data of its own. Goes on until `until_tck`
+    /// at the most, and maybe not at all; [`tck`](Self::tck) says how far. The same as [`step`](Self::step) by step, but that
+    /// those who watch the host's data bus are not told that nothing is on it. `seen` has what the module drives there, by
+    /// tCK, where it drives something.
+    fn pass(
+        &mut self,
+        _until_tck: u64,
+        _seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        _made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
         Ok(())
     }
 

@@ -281,9 +281,16 @@ impl<D: Dimm> Attached<D> {
             return Ok(());
         }
         let asks = (!run.asks_status()).then_some(run.poll_at);
-        let moves = [asks, self.controller.data_tck()].into_iter().flatten();
+        let moves = [asks, self.controller.moves_tck()].into_iter().flatten();
         let until_tck = moves.fold(self.controller.next_tck(tck - 1), u64::min);
-        if until_tck > tck { self.dimm.pass(until_tck, made) } else { Ok(()) }
+        if until_tck <= tck {
+            return Ok(());
+        }
+        let controller = &mut self.controller;
+        let seen = &mut |tck: u64, beats: [Option<u64>; 2]| {
+            (2 * tck..).zip(beats).for_each(|(clock, beat)| controller.take(clock, beat));
+        };
+        self.dimm.pass(until_tck, seen, made)
     }
 
     /// What was read of the windows.
@@ -493,10 +500,9 @@ impl<D: Dimm> RankDevice for Attached<D> {
             };
             let before = self.dimm.tck();
             self.pass(&run, &mut observed)?;
-            if self.dimm.tck() != before {
-                continue;
+            if self.dimm.tck() == before {
+                self.step_controller(&mut observed)?;
             }
-            self.step_controller(&mut observed)?;
             self.take_read(&mut run, made)?;
         }
     }

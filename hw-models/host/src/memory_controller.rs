@@ -384,10 +384,11 @@ impl MemoryController {
         waited
     }
 
-    /// The tCK of its next data on the data bus, from either side, or one before, where these have begun.
-    pub fn data_tck(&self) -> Option<u64> {
-        let clocks = [self.outgoing.first_clock(), self.incoming.first_clock()];
-        clocks.into_iter().flatten().min().map(|clock| clock / 2)
+    /// The tCK in which it drives data next, or one before, where these have begun, or takes the last of a burst.
+    pub fn moves_tck(&self) -> Option<u64> {
+        let drives = self.outgoing.first_clock().map(|clock| clock / 2);
+        let ends = self.incoming.first_clock().map(|clock| clock / 2 + BURST_TCK - 1);
+        drives.into_iter().chain(ends).min()
     }
 
     /// What the controller drives on the data bus in this clock, of which a tCK has two.

@@ -20,7 +20,7 @@ trait Steps {
     fn step_beat(&mut self, input: &HostPortIn) -> Option<u64>;
     fn is_quiet(&self) -> bool;
     fn passive_tck(&self) -> u64;
-    fn pass(&mut self, input: &HostPortIn, tck: u64);
+    fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2]));
 }
 
 impl<G: gear::Gear> Steps for HostPort<G> {
@@ -40,8 +40,8 @@ impl<G: gear::Gear> Steps for HostPort<G> {
         self.passive_tck()
     }
 
-    fn pass(&mut self, input: &HostPortIn, tck: u64) {
-        self.pass(input, tck);
+    fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2])) {
+        self.pass(input, tck, driven);
     }
 }
 
@@ -138,14 +138,15 @@ impl Host {
         })
     }
 
-    /// tCK of a run in which the port does nothing for a host that does nothing: see [`HostPort::passive_tck`].
+    /// tCK of a run in which the port does no more than to answer a host that does nothing: see [`HostPort::passive_tck`].
     pub fn passive_tck(&self) -> u64 {
         self.unit.passive_tck()
     }
 
-    /// So many of them, the core having shown no more than what is [plain](Shown::is_plain).
-    pub fn rest(&mut self, tck: u64) {
-        self.unit.pass(&self.input, tck);
+    /// So many of them, the core having shown no more than what is [plain](Shown::is_plain). Tells what the module drives on
+    /// the host's data bus, by the number of the tCK.
+    pub fn rest(&mut self, tck: u64, driven: &mut dyn FnMut(u64, [u64; 2])) {
+        self.unit.pass(&self.input, tck, driven);
     }
 
     /// The host owns the pins, and nothing of its windows is under way.

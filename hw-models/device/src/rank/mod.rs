@@ -76,8 +76,13 @@ impl Dimm for Rank {
         self.step_tck(pins, driven, made)
     }
 
-    fn pass(&mut self, until_tck: u64, made: &mut dyn FnMut(Made)) -> Result<(), DeviceError> {
-        self.pass(until_tck, made)
+    fn pass(
+        &mut self,
+        until_tck: u64,
+        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+        made: &mut dyn FnMut(Made),
+    ) -> Result<(), DeviceError> {
+        self.pass(until_tck, seen, made)
     }
 
     fn move_bursts(&mut self, host: &mut dyn BurstHost) -> bool {

@@ -48,6 +48,7 @@ impl Rank {
     pub(super) fn pass(
         &mut self,
         until_tck: u64,
+        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
         while self.now.is_multiple_of(self.gear()) {
@@ -56,7 +57,7 @@ impl Rank {
             if asked.memory_o || self.now + self.gear() > until_tck {
                 break;
             }
-            self.pass_cycles(&asked, until_tck, made)?;
+            self.pass_cycles(&asked, until_tck, seen, made)?;
         }
         Ok(())
     }
@@ -66,6 +67,7 @@ impl Rank {
         &mut self,
         asked: &HostPortOut,
         until_tck: u64,
+        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
         made: &mut dyn FnMut(Made),
     ) -> Result<(), DeviceError> {
         let (from_tck, gear) = (self.now, self.gear());
@@ -75,32 +77,45 @@ impl Rank {
             }
             let shown = self.step_run(asked, made)?;
             if !shown.is_plain() {
-                self.rest_since(from_tck);
-                return self.show_cycle(shown);
+                self.rest_since(from_tck, seen);
+                return self.show_cycle(shown, seen);
             }
             self.shown = shown;
             self.now += gear;
             self.patience.check(self.now - 1, self.shown.fault)?;
         }
-        self.rest_since(from_tck);
+        self.rest_since(from_tck, seen);
         Ok(())
     }
 
     /// The tCK until this one are over for the host's port.
-    fn rest_since(&mut self, from_tck: u64) {
+    fn rest_since(&mut self, from_tck: u64, seen: &mut dyn FnMut(u64, [Option<u64>; 2])) {
         if self.now > from_tck {
             self.host.show(&self.shown);
-            self.host.rest(self.now - from_tck);
+            let record = &mut self.record;
+            self.host.rest(self.now - from_tck, &mut |tck, beats| {
+                let beats = beats.map(Some);
+                record.channel_data(from_tck + tck, [None; 2], beats);
+                seen(from_tck + tck, beats);
+            });
         }
     }
 
     /// The host's port sees a cycle of the core, without a command or data of the host.
-    fn show_cycle(&mut self, shown: Shown) -> Result<(), DeviceError> {
+    fn show_cycle(
+        &mut self,
+        shown: Shown,
+        seen: &mut dyn FnMut(u64, [Option<u64>; 2]),
+    ) -> Result<(), DeviceError> {
         self.shown = shown;
         self.host.show(&self.shown);
-        for tck in 0..self.gear() {
-            let refreshes = tck == 0 && self.shown.refreshes;
-            self.host.step_tck([None; 2], [None; 2], refreshes);
+        for tck in self.now..self.now + self.gear() {
+            let refreshes = tck == self.now && self.shown.refreshes;
+            let beats = self.host.step_tck([None; 2], [None; 2], refreshes);
+            if beats != [None; 2] {
+                self.record.channel_data(tck, [None; 2], beats);
+                seen(tck, beats);
+            }
         }
         self.now += self.gear();
         Ok(self.patience.check(self.now - 1, self.shown.fault)?)

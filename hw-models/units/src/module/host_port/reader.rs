@@ -10,8 +10,9 @@ pub(super) type Read = Option<Burst>;
 /// The way from an RD of a window to the host's data bus.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
-    /// Windows that are to be read, a ring of tCK.
-    asked: [Option<Window>; Self::LONGEST],
+    /// Windows that are to be read, a ring of tCK; the bit of a tCK says whether one is.
+    asked: [Window; Self::LONGEST],
+    waiting: u64,
     now: usize,
     /// The burst that was read in the tCK before.
     read: Option<Read>,
@@ -22,36 +23,42 @@ pub(super) struct Reader {
 
 impl Reader {
     /// tCK from the RD to its data, at most.
-    const LONGEST: usize = 64;
+    const LONGEST: usize = u64::BITS as usize;
 
     /// A reader with nothing to read.
     pub(super) fn new() -> Self {
-        Self { asked: [None; Self::LONGEST], now: 0, read: None, driven: None, over: 0 }
+        let asked = [Window::Mailbox; Self::LONGEST];
+        Self { asked, waiting: 0, now: 0, read: None, driven: None, over: 0 }
     }
 
     /// Nothing is to be read, and nothing on the bus.
     pub(super) fn is_idle(&self) -> bool {
-        self.read.is_none() && self.driven.is_none() && self.asked.iter().all(Option::is_none)
+        self.read.is_none() && self.driven.is_none() && self.waiting == 0
+    }
+
+    /// tCK before the first in which a window is read, after so many others, if no RD comes.
+    pub(super) fn until_read_tck(&self, after: u64) -> u64 {
+        match self.waiting.rotate_right(self.now as u32) >> after {
+            0 => u64::MAX,
+            waiting => after + u64::from(waiting.trailing_zeros()),
+        }
     }
 
     /// tCK in which no window is read and nothing is on the bus, if no RD comes.
     pub(super) fn idle_tck(&self) -> u64 {
-        if self.read.is_some() || self.driven.is_some() {
-            return 0;
-        }
-        let is_read = |tck: &usize| self.asked[(self.now + tck) % Self::LONGEST].is_some();
-        (0..Self::LONGEST).find(is_read).map_or(u64::MAX, |tck| tck as u64)
+        let is_idle = self.read.is_none() && self.driven.is_none();
+        if is_idle { self.until_read_tck(0) } else { 0 }
     }
 
     /// So many [idle](Self::idle_tck) tCK.
-    pub(super) fn pass(&mut self, tck: u64) {
+    pub(super) fn rest(&mut self, tck: u64) {
         self.over = self.over.saturating_add(tck as usize);
         self.now = (self.now + tck as usize) % Self::LONGEST;
     }
 
     /// The window that is read in this tCK.
     pub(super) fn window(&self) -> Option<Window> {
-        self.asked[self.now]
+        (self.waiting >> self.now & 1 != 0).then(|| self.asked[self.now])
     }
 
     /// The beat on the bus, if one is: the first or the second of its tCK.
@@ -75,11 +82,12 @@ impl Reader {
             (self.driven, self.over) = (self.read, 0);
         }
         self.read = read;
-        self.asked[self.now] = None;
+        self.waiting &= !(1 << self.now);
         // The window has its RD a tCK after the pins, and is read a tCK before the end of CL.
-        if comes.is_some() {
-            let delay = usize::from(cl).saturating_sub(2);
-            self.asked[(self.now + delay) % Self::LONGEST] = comes;
+        if let Some(window) = comes {
+            let at = (self.now + usize::from(cl).saturating_sub(2)) % Self::LONGEST;
+            self.asked[at] = window;
+            self.waiting |= 1 << at;
         }
         self.now = (self.now + 1) % Self::LONGEST;
     }

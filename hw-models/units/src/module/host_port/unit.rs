@@ -120,8 +120,9 @@ impl<G: Gear> HostPort<G> {
             && !self.outputs.packs()
     }
 
-    /// tCK in which the port does nothing for the host, from the beginning of a cycle of the core on: a run goes on, and
-    /// no command, data or results come.
+    /// tCK in which the port does no more for the host than to answer reads, from the beginning of a cycle of the core on: a
+    /// run goes on, and no command, data or results come. Of windows that are read behind the first cycle, it is none that
+    /// may show what the core does in them.
     pub fn passive_tck(&self) -> u64 {
         let is_passive = self.beat == 0
             && self.owner.runs()
@@ -131,13 +132,35 @@ impl<G: Gear> HostPort<G> {
             && matches!(self.action(), Action::Wait | Action::Offer)
             && self.contexts.rests()
             && self.outputs.rests();
-        if is_passive { self.reader.idle_tck() } else { 0 }
+        if !is_passive {
+            return 0;
+        }
+        match self.reader.until_read_tck(G::TCK as u64) {
+            u64::MAX => u64::MAX,
+            read_tck => read_tck - read_tck % G::TCK as u64,
+        }
     }
 
     /// So many [passive](Self::passive_tck) tCK, in whole cycles of the core, of which the last shows this. In none of them
-    /// is an operand taken, a REF on the pins, or the run over; nor does its program end.
-    pub fn pass(&mut self, input: &HostPortIn, tck: u64) {
-        self.reader.pass(tck);
+    /// is an operand taken, a REF on the pins, or the run over; nor does its program end. Tells what the module drives on the
+    /// host's data bus, by the number of the tCK.
+    pub fn pass(&mut self, input: &HostPortIn, tck: u64, driven: &mut dyn FnMut(u64, [Beat; 2])) {
+        let mut over = 0;
+        while over < tck {
+            let idle_tck = self.reader.idle_tck().min(tck - over);
+            self.reader.rest(idle_tck);
+            over += idle_tck;
+            if over < tck {
+                if let (Some(first), Some(second)) =
+                    (self.reader.beat(false), self.reader.beat(true))
+                {
+                    driven(over, [first, second]);
+                }
+                let read = self.reader.window().map(|window| self.read(window));
+                self.reader.clock(None, input.timing_i.cl, read);
+                over += 1;
+            }
+        }
         self.owner.pass(tck);
         self.module.clock(input, false);
     }
