@@ -3,7 +3,9 @@
 
 use crate::coverage::{Bins, ports};
 use crate::exhaustive::Exhaustive;
-use pimlico_ports::{Model, stimulus};
+use pimlico_ports::{Bundle, Model};
+use proptest::collection::vec;
+use proptest::num::u64::ANY;
 use proptest::strategy::{BoxedStrategy, Strategy};
 use std::fmt;
 
@@ -29,7 +31,7 @@ pub trait Bench: Model {
             Self::arrange(&mut inputs);
             inputs
         };
-        stimulus::cycles::<Self::In>(EPISODE).prop_map(arranged).boxed()
+        cycles::<Self::In>(EPISODE).prop_map(arranged).boxed()
     }
 
     /// Declares what a run is to reach. Unless the bench says better, every port takes values of every sort.
@@ -49,6 +51,11 @@ pub trait Bench: Model {
     fn exhaustive() -> Option<Exhaustive> {
         None
     }
+}
+
+/// Sequences of 1 to `length` cycles of inputs, which shrink to fewer cycles and simpler values.
+fn cycles<B: Bundle>(length: usize) -> impl Strategy<Value = Vec<B>> {
+    vec(vec(ANY, B::DRAWS).prop_map(|entropy| B::draw(&entropy)), 1..=length)
 }
 
 /// An output that is not what the reference says, though RTL and model agree on it.

@@ -18,6 +18,7 @@ pub struct PimlicoUnit {
 }
 
 /// A unit with two operands; the number of lanes divides [`LANES`].
+#[cfg(feature = "benches")]
 #[repr(C)]
 pub struct PimlicoLanes {
     pub create: unsafe extern "C" fn() -> *mut c_void,
@@ -27,7 +28,9 @@ pub struct PimlicoLanes {
 }
 
 // SAFETY: a constant; its functions touch nothing but the instance that they are given.
+#[cfg(feature = "benches")]
 unsafe impl Sync for PimlicoLanes {}
 
 /// What the length of a row must be a multiple of.
+#[cfg(feature = "benches")]
 pub const LANES: usize = 8;

@@ -30,34 +30,48 @@
 //! | `due` | what waits for its time in a queue |
 //! | `random` | random numbers for stimulus |
 //!
-//! Without the feature `rtl` this crate is empty: it needs Verilator.
+//! Without the feature `rtl` this crate is empty: it needs Verilator. The feature `benches` has all that is here but for
+//! what runs the RTL: `function`, `lockstep`, `watch`, `rtl`, `spool`, `build` and `ffi`.
 #![cfg(feature = "rtl")]
 
+#[cfg(feature = "benches")]
 pub mod arith;
+#[cfg(feature = "benches")]
 pub mod bank;
+#[cfg(feature = "benches")]
 mod bench;
 // The unit tests run none, and would have them all compiled once more.
-#[cfg(not(test))]
+#[cfg(all(feature = "benches", not(test)))]
 mod benches;
 pub mod build;
+#[cfg(feature = "benches")]
 pub mod channel;
+#[cfg(feature = "benches")]
 pub mod cosim;
+#[cfg(feature = "benches")]
 pub mod coverage;
+#[cfg(feature = "benches")]
 mod due;
+#[cfg(feature = "benches")]
 pub mod exhaustive;
 mod ffi;
 mod function;
+#[cfg(feature = "benches")]
 mod judge;
 mod lockstep;
+#[cfg(feature = "benches")]
 pub mod module;
+#[cfg(feature = "benches")]
 mod random;
+#[cfg(feature = "benches")]
 pub mod rank;
 mod rtl;
 mod spool;
 mod watch;
 
+#[cfg(feature = "benches")]
 pub use bench::{Bench, OracleError};
-#[cfg(not(test))]
+#[cfg(all(feature = "benches", not(test)))]
 pub use benches::{AnyBench, benches};
 pub use function::Function;
 pub use lockstep::Lockstep;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Model and RTL of a unit, step by step together.
 
-use crate::coverage::points::Point;
 use crate::rtl::{Rtl, Window};
 use crate::watch::{Watch, Waveforms};
 use pimlico_ports::wave::Cycle;
@@ -68,7 +67,8 @@ impl<M: Model> Lockstep<M> {
     }
 
     /// What was reached in the RTL; see [`Rtl::coverage`].
-    pub fn coverage(&self) -> io::Result<Vec<Point>> {
+    #[cfg(feature = "benches")]
+    pub fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
         self.rtl.coverage()
     }
 

@@ -2,13 +2,11 @@
 //! Verilated instances of a unit.
 
 use crate::build::{self, Loaded};
-use crate::coverage::points::{self, Point};
 use crate::spool::Spool;
 use pimlico_ports::{Bundle, Instances, Mismatch, Unit};
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::io;
 use std::marker::PhantomData;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::NonNull;
 use verilated::vcd::Vcd;
@@ -93,14 +91,17 @@ impl<U: Unit> Rtl<U> {
     /// # Panics
     ///
     /// If the RTL was not built for it; see [`coverage::AVAILABLE`](crate::coverage::AVAILABLE).
-    pub fn coverage(&self) -> io::Result<Vec<Point>> {
+    #[cfg(feature = "benches")]
+    pub fn coverage(&self) -> io::Result<Vec<crate::coverage::points::Point>> {
+        use std::ffi::CString;
+        use std::os::unix::ffi::OsStrExt;
         let write = self.unit.unit.coverage.expect("a build with the feature `coverage`");
         let file = tempfile::NamedTempFile::new()?;
         let name = CString::new(file.path().as_os_str().as_bytes())?;
         // SAFETY: the instance is live, the name ends with a zero byte.
         unsafe { write(self.instances[0].as_ptr(), name.as_ptr()) };
         let data = std::fs::read_to_string(file.path())?;
-        points::parse(&U::name(), &data).map_err(io::Error::other)
+        crate::coverage::points::parse(&U::name(), &data).map_err(io::Error::other)
     }
 
     /// The first half of a cycle of one instance: applies its inputs and settles.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! All tests of the crate in one program, a module each: every program would compile the models that it runs for itself.
-#![cfg(feature = "rtl")]
+#![cfg(feature = "benches")]
 
 mod aim;
 mod assertions;

@@ -59,12 +59,12 @@ impl Failure {
         Self::Input(format!("{}: {error}", path.display()))
     }
 
-    /// Something that needs Verilator, in a build without it.
-    #[cfg(not(feature = "rtl"))]
-    pub fn without_rtl(what: &str) -> Self {
+    /// Something that needs Verilator, in a build without this cargo feature.
+    #[cfg(not(feature = "cosim"))]
+    pub fn not_built(what: &str, feature: &str) -> Self {
         Self::Input(format!(
             "{what} needs the RTL: install Verilator 5.006 or later (apt-get install verilator) \
-             and build with `cargo build --release --features pimlico/rtl`"
+             and build with `cargo build --release --features pimlico/{feature}`"
         ))
     }
 }

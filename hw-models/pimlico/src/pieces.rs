@@ -80,7 +80,7 @@ pub struct Line {
 
 impl PiecesArguments {
     /// The flag that is given, if one is.
-    #[cfg_attr(not(feature = "rtl"), expect(dead_code))]
+    #[cfg_attr(not(feature = "cosim"), expect(dead_code))]
     pub fn given(&self) -> Option<&'static str> {
         let given = [
             (self.jobs.is_some(), "--jobs"),

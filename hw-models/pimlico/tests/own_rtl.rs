@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico cosim --rtl`: RTL of the user's own.
-#![cfg(feature = "rtl")]
+#![cfg(feature = "cosim")]
 
 use std::fs;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! folder in which the commands of the document run. In a block `...` stands for any lines, and `[..]` for any part of
 //! a line.
 //!
-//! `TRYCMD=overwrite cargo test -p pimlico --test readme --features rtl` writes the present output into the documents.
+//! `TRYCMD=overwrite cargo test -p pimlico --test readme --features cosim` writes the present output into the documents.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,12 @@ const NOT_RUN: [(&str, &str); 2] = [
     ("$ pimlico cosim --coverage", "needs the RTL that scripts/coverage builds"),
 ];
 
-/// Words of a command that needs the RTL.
-const RTL: [&str; 3] = ["$ pimlico cosim ", "--backend rtl", "--backend lockstep"];
+/// Words of a command that needs a cargo feature, the feature, and whether it is there.
+const FEATURES: [(&str, &str, bool); 3] = [
+    ("$ pimlico cosim ", "cosim", cfg!(feature = "cosim")),
+    ("--backend rtl", "rtl", cfg!(feature = "rtl")),
+    ("--backend lockstep", "rtl", cfg!(feature = "rtl")),
+];
 
 /// Fence of a block that runs, and the one that replaces it in the copy if the block does not run.
 const RUN: &str = "```console";
@@ -33,14 +37,15 @@ struct Block<'a> {
 
 impl Block<'_> {
     /// The reason why it does not run.
-    fn why_not(&self) -> Option<&'static str> {
+    fn why_not(&self) -> Option<String> {
         let not_run = |line: &&str| NOT_RUN.iter().find(|(start, _)| line.starts_with(start));
-        let is_rtl = |line: &&str| is_command(line) && RTL.iter().any(|word| line.contains(word));
         if let Some((_, reason)) = self.lines.iter().find_map(not_run) {
-            return Some(reason);
+            return Some(reason.to_string());
         }
-        let is_here = cfg!(feature = "rtl") || !self.lines.iter().any(is_rtl);
-        (!is_here).then_some("needs the feature `rtl`")
+        let has =
+            |word: &str| self.lines.iter().any(|line| is_command(line) && line.contains(word));
+        let missing = FEATURES.iter().find(|(word, _, is_built)| !is_built && has(word));
+        missing.map(|(_, feature, _)| format!("needs the feature `{feature}`"))
     }
 }
 

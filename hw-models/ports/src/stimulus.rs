@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! Random inputs for a unit, from the declaration of its ports.
 //!
-//! Every value is a pure function of entropy words ([`Signal::draw`](crate::Signal::draw)). With the
-//! feature `proptest`, [`cycles`] is the strategy that draws the words and shrinks them.
-
-/// Sequences of 1 to `length` cycles of inputs, which shrink to fewer cycles and simpler values.
-#[cfg(feature = "proptest")]
-pub fn cycles<B: crate::Bundle>(
-    length: usize,
-) -> impl proptest::strategy::Strategy<Value = Vec<B>> {
-    use proptest::{collection::vec, num::u64::ANY, strategy::Strategy};
-    vec(vec(ANY, B::DRAWS).prop_map(|entropy| B::draw(&entropy)), 1..=length)
-}
+//! Every value is a pure function of entropy words ([`Signal::draw`](crate::Signal::draw)), so that who
+//! draws the words can shrink them.
 
 /// For a port's declaration: a flag that is set in one of `n` draws.
 pub fn one_in(n: u64) -> impl Fn(&[u64]) -> bool {

@@ -17,6 +17,7 @@ mod coverage;
 mod error;
 mod header;
 mod inputs;
+#[cfg(feature = "benches")]
 mod lanes;
 mod library;
 mod own;
@@ -28,7 +29,9 @@ mod workshop;
 pub use error::BuildError;
 pub use own::Own;
 
-use crate::ffi::{PimlicoLanes, PimlicoUnit};
+#[cfg(feature = "benches")]
+use crate::ffi::PimlicoLanes;
+use crate::ffi::PimlicoUnit;
 use pimlico_ports::UnitInfo;
 use std::collections::HashMap;
 use std::path::Path;
@@ -72,6 +75,7 @@ pub fn is_made(unit: &UnitInfo) -> bool {
 /// # Errors
 ///
 /// Those of [`prepare`].
+#[cfg(feature = "benches")]
 pub fn prepare_operands(unit: &UnitInfo) -> Result<(), BuildError> {
     if unit.parameters.contains(&("STAGES", 0)) {
         prepare(unit)?;
@@ -80,6 +84,7 @@ pub fn prepare_operands(unit: &UnitInfo) -> Result<(), BuildError> {
 }
 
 /// Whether there is the RTL of several lanes of a unit side by side.
+#[cfg(feature = "benches")]
 pub(crate) fn has_lanes(unit: &UnitInfo) -> bool {
     lanes::has(unit)
 }
@@ -122,6 +127,7 @@ pub(crate) fn load(unit: &UnitInfo) -> Result<Loaded, BuildError> {
 }
 
 /// Lanes of a unit that [has](has_lanes) them.
+#[cfg(feature = "benches")]
 pub(crate) fn load_lanes(unit: &UnitInfo) -> Result<&'static PimlicoLanes, BuildError> {
     static LANES: Once<&'static PimlicoLanes> = Once(Mutex::new(None));
     LANES.get(&unit.name, || {

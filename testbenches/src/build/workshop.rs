@@ -5,10 +5,12 @@ use super::cache::{Cache, Digest};
 use super::compiler::{self, Compiler};
 use super::header::Verilated;
 use super::inputs::Sources;
+#[cfg(feature = "benches")]
+use super::lanes;
 use super::library::Library;
 use super::own::Own;
 use super::verilate::{self, Module, Verilator};
-use super::{BuildError, binding, coverage, lanes, library, package};
+use super::{BuildError, binding, coverage, library, package};
 use pimlico_ports::UnitInfo;
 use std::path::{Path, PathBuf};
 use std::{fs, thread};
@@ -120,6 +122,7 @@ impl Workshop {
     }
 
     /// The library of several lanes of a unit.
+    #[cfg(feature = "benches")]
     pub fn lanes(&self, unit: &UnitInfo) -> Result<PathBuf, BuildError> {
         let (top, parameters) = self.top(unit);
         let module = lanes::module(unit, &top, &parameters, &self.sources)?;

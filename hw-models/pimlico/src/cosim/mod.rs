@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico cosim`: the RTL of units against their models.
 
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 mod coverage;
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 mod duts;
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 mod exhaustive;
 mod own;
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 mod random;
 
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ Examples:
   pimlico cosim fp_mul: --exhaustive --jobs jobs.jsonl    on several machines: `pimlico job`
   pimlico cosim fp_mul: --rtl my --module my_mul    your own RTL of the same ports
   pimlico cosim --list                              units, parameters, ports"))]
-#[cfg_attr(not(feature = "rtl"), allow(dead_code))]
+#[cfg_attr(not(feature = "cosim"), allow(dead_code))]
 pub struct CosimArguments {
     /// Units by name: `fp_mul` (in all its variants), `fp_mul:bfloat16` or `fp_mul:` (its defaults)
     #[arg(value_name = "UNIT", required_unless_present_any = ["all", "list"])]
@@ -98,12 +98,12 @@ fn is_meant((module, name): (&str, &str), given: &str) -> bool {
     module == given || name == given.strip_suffix(':').unwrap_or(given)
 }
 
-#[cfg(not(feature = "rtl"))]
+#[cfg(not(feature = "cosim"))]
 fn compare(_: &CosimArguments) -> Result<(), Failure> {
-    Err(Failure::without_rtl("cosim"))
+    Err(Failure::not_built("cosim", "cosim"))
 }
 
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 fn compare(arguments: &CosimArguments) -> Result<(), Failure> {
     if arguments.coverage && !pimlico_testbenches::coverage::AVAILABLE {
         return Err(Failure::Input(

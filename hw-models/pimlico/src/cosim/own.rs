@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Which RTL is compared.
 #[derive(Args)]
 #[command(next_help_heading = "RTL of your own")]
-#[cfg_attr(not(feature = "rtl"), allow(dead_code))]
+#[cfg_attr(not(feature = "cosim"), allow(dead_code))]
 pub struct OwnArguments {
     /// Folder with SystemVerilog in place of the built-in RTL: modules that replace those of their name, or a whole
     /// tree with a list `pimlico.f`. Ports are those of the unit; `--list` shows them
@@ -34,7 +34,7 @@ fn parameter(text: &str) -> Result<(String, i64), String> {
     Ok((name(left)?, value))
 }
 
-#[cfg(feature = "rtl")]
+#[cfg(feature = "cosim")]
 impl OwnArguments {
     /// The words that choose it again, with a space before each.
     pub fn words(&self) -> String {

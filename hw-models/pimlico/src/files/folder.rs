@@ -38,7 +38,7 @@ impl OutputFolder {
     }
 
     /// Whether those that it has so far can be put there.
-    #[cfg_attr(not(feature = "rtl"), expect(dead_code))]
+    #[cfg_attr(not(feature = "cosim"), expect(dead_code))]
     pub fn check(&self) -> Result<(), Failure> {
         let moves = moves(self.new.path(), &self.name);
         let checked =

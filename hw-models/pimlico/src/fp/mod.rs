@@ -219,7 +219,7 @@ impl FpArguments {
 
 #[cfg(not(feature = "rtl"))]
 fn rtl(_: Op, _: &str, _: Model) -> Result<Box<dyn Compute>, Failure> {
-    Err(Failure::without_rtl("--backend rtl"))
+    Err(Failure::not_built("--backend rtl", "rtl"))
 }
 
 #[cfg(feature = "rtl")]

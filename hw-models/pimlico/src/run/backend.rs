@@ -53,7 +53,7 @@ impl Backend {
     pub(super) fn instances<M: Model>(self, _: u64) -> Result<Box<dyn Instances<M>>, Failure> {
         match self {
             Self::Fast | Self::Model => Ok(Box::new(Models::new(1))),
-            _ => Err(Failure::without_rtl(&format!("--backend {}", self.name()))),
+            _ => Err(Failure::not_built(&format!("--backend {}", self.name()), "rtl")),
         }
     }
 }

@@ -9,10 +9,13 @@
 //! * [`refusals`]: wrong input.
 //! * [`fp`]: single operations.
 //! * [`with_rtl`]: what needs the RTL.
+//! * [`cosim`]: co-simulation of units.
 
 #[path = "../common/mod.rs"]
 mod common;
 
+#[cfg(feature = "cosim")]
+mod cosim;
 mod fp;
 mod options;
 mod refusals;

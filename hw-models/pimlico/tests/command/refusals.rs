@@ -120,14 +120,29 @@ fn wrong_input_is_refused_in_one_line() {
     }
 }
 
+/// What the build lacks is refused in one line, which says how to build it.
+#[cfg(not(feature = "cosim"))]
+fn not_built(arguments: &str, feature: &str) {
+    let message = refused(arguments);
+    assert!(message.contains("apt-get install verilator"), "{message}");
+    assert!(message.contains(&format!("--features pimlico/{feature}`")), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+}
+
 #[cfg(not(feature = "rtl"))]
 #[test]
-fn what_needs_verilator_says_so() {
-    for arguments in
-        ["run l3 attention --backend rtl", "run aim fc --backend lockstep", "cosim --all"]
-    {
-        let message = refused(arguments);
-        assert!(message.contains("apt-get install verilator"), "{message}");
-        assert_eq!(message.lines().count(), 1, "{message}");
+fn back_ends_that_need_verilator_say_so() {
+    for arguments in [
+        "run l3 attention --backend rtl",
+        "run aim fc --backend lockstep",
+        "fp mul 3C01 4201 --backend rtl",
+    ] {
+        not_built(arguments, "rtl");
     }
+}
+
+#[cfg(not(feature = "cosim"))]
+#[test]
+fn co_simulation_without_benches_says_so() {
+    not_built("cosim --all", "cosim");
 }
