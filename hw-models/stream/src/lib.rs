@@ -12,7 +12,8 @@
 //! | [`paper`] | the models of the paper, with times that were fitted to it |
 //! | [`planner`] | how many loaders, for how much memory |
 //! | [`agents`] | a run on threads |
-//! | [`simulate`] | the same on a clock that is computed |
+//! | [`simulate`] | the same on a clock, by the times of layers |
+//! | [`clock`] | a run on a clock that is computed, of agents that say how long they take |
 //! | [`trace`] | a run as spans of time |
 //! | [`order`] | who may do what next: the one state machine of both |
 //! | [`event`] | what happens in a run |
@@ -31,6 +32,7 @@
 //! ```
 
 pub mod agents;
+pub mod clock;
 pub mod event;
 pub mod host;
 pub mod order;

@@ -6,7 +6,7 @@
 //!   Free ---------> Reserved ---> Filling -----> Ready ---------> InUse ----------> Spent ------> Free
 //! ```
 //!
-//! Real runs ([`crate::agents`]) and simulated ones ([`crate::simulate`]) call the same [`Order`]; it knows no time.
+//! Real runs ([`crate::agents`]) and those on a computed clock ([`crate::clock`]) call the same [`Order`]; it knows no time.
 //!
 //! **Admission in the order of use.** Memory for load *n* is reserved only after that for load *n* - 1, and before
 //! anything is read. Hermes lets loaders run ahead as they like and stops them when memory "has exceeded" the

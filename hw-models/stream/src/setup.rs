@@ -170,6 +170,24 @@ impl Setup {
         }
     }
 
+    /// Takes no more slots than there is room for below the limit; and unless their number `is_said`, no more than a pass
+    /// loads layers, as more would hold the same layer twice.
+    pub fn within_room(&mut self, is_said: bool) {
+        let largest = self.layers.iter().copied().max().unwrap_or(0).max(1);
+        let layers = self.layers.len();
+        let Residency::Pipeload { slots, pinned, .. } = &mut self.residency else { return };
+        let anew = layers.saturating_sub(*pinned);
+        let most = match self.limit {
+            Some(limit) => {
+                (limit.saturating_sub(self.fixed) / largest).saturating_sub(*pinned as u64)
+            }
+            None => u64::MAX,
+        };
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let of_pass = if is_said { *slots } else { (*slots).min(anew.max(1)) };
+        *slots = of_pass.min(most.max(1));
+    }
+
     /// Loading agents.
     pub fn loaders(&self) -> usize {
         match self.residency {

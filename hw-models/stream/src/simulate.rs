@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-//! A run on a clock that is computed: the agents of [`crate::agents`], the [`Order`] of real runs, and times that are
-//! given.
+//! Times of a run that are computed from those of its layers: on the [`clock`].
 //!
 //! Loaders share a disk and cores. While `active` of them load, each load takes `1 + contention * (active - 1)` times
 //! as long as alone; a load that goes on while that number changes goes on at the new rate.
 
+use crate::clock::{self, ClockError, ClockedRun, Ended, Timed};
 use crate::event::{Event, Load, Signals, Use};
-use crate::order::{Answer, Next, Order};
 use crate::setup::{Setup, SetupError};
+use std::convert::Infallible;
 
 /// How long things take.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,8 +40,79 @@ pub struct Simulated {
     pub stall_ns: f64,
 }
 
-/// What is loading, and ns that it would take alone from now on.
-type Loading = Option<(Load, f64)>;
+/// Agents that do nothing but take their time.
+struct OfCosts<'a> {
+    costs: &'a Costs,
+    observe: &'a mut dyn FnMut(Event),
+    /// Of each loader what it loads, and ns that this would take alone from now on.
+    loading: Vec<Option<(Load, f64)>>,
+    /// What is used, and ns that are left of it.
+    using: Option<(Use, f64)>,
+    now_ns: f64,
+    /// From now to the moment at which something ends.
+    step_ns: f64,
+    computed_ns: f64,
+}
+
+impl OfCosts<'_> {
+    /// How much longer a load takes now than alone.
+    fn slower(&self) -> f64 {
+        let active = self.loading.iter().flatten().count();
+        1.0 + self.costs.contention * (active as f64 - 1.0).max(0.0)
+    }
+}
+
+impl Timed for OfCosts<'_> {
+    type Error = Infallible;
+
+    fn load(&mut self, load: Load, _: f64) -> Result<(), Infallible> {
+        self.loading[load.loader] = Some((load, self.costs.load_ns[load.layer]));
+        Ok(())
+    }
+
+    fn layer(&mut self, used: Use, _: f64) -> Result<(), Infallible> {
+        self.using = Some((used, self.costs.compute_ns[used.layer]));
+        Ok(())
+    }
+
+    fn next_ns(&mut self) -> Option<f64> {
+        let slower = self.slower();
+        let loads = self.loading.iter().flatten().map(|(_, left)| left * slower);
+        self.step_ns = loads.chain(self.using.map(|(_, left)| left)).min_by(f64::total_cmp)?;
+        Some(self.now_ns + self.step_ns)
+    }
+
+    fn advance(&mut self, to_ns: f64) -> Ended {
+        let (slower, step) = (self.slower(), self.step_ns);
+        self.now_ns = to_ns;
+        let mut ended = Ended::default();
+        for slot in &mut self.loading {
+            let Some((load, left)) = slot else { continue };
+            // What ends first ends at this moment, whatever the rounding.
+            let ends = *left * slower <= step;
+            *left -= step / slower;
+            if ends {
+                ended.loads.push(*load);
+                *slot = None;
+            }
+        }
+        if let Some((used, left)) = &mut self.using {
+            let ends = *left <= step;
+            *left -= step;
+            if ends {
+                self.computed_ns += self.costs.compute_ns[used.layer];
+                ended.used = Some(*used);
+                self.using = None;
+            }
+        }
+        ended
+    }
+
+    fn see(&mut self, event: Event) -> Result<(), Infallible> {
+        (self.observe)(event);
+        Ok(())
+    }
+}
 
 /// Simulates a setup; `observe` sees every event, in order.
 ///
@@ -53,82 +124,24 @@ pub fn simulate(
     costs: &Costs,
     observe: &mut dyn FnMut(Event),
 ) -> Result<Simulated, SetupError> {
-    let mut order = Order::new(setup.clone())?;
     let layers = setup.layers.len();
     assert_eq!((costs.load_ns.len(), costs.compute_ns.len()), (layers, layers), "costs");
-    let mut loading: Vec<Loading> = vec![None; setup.loaders()];
-    let mut computing: Option<(Use, f64)> = None;
-    let (mut now, mut computed_ns) = (0.0f64, 0.0);
-    loop {
-        settle(&mut order, costs, &mut loading, &mut computing);
-        for what in order.events() {
-            observe(Event { at_ns: now.round() as u64, what });
-        }
-        let active = loading.iter().flatten().count();
-        let slower = 1.0 + costs.contention * (active as f64 - 1.0).max(0.0);
-        let ends = loading.iter().flatten().map(|(_, left)| left * slower);
-        let first = ends.chain(computing.map(|(_, left)| left)).min_by(f64::total_cmp);
-        let Some(step) = first else { break };
-        now += step;
-        for slot in &mut loading {
-            let Some((load, left)) = slot else { continue };
-            // What ends first ends at this moment, whatever the rounding.
-            let ends = *left * slower <= step;
-            *left -= step / slower;
-            if ends {
-                order.ready(*load);
-                *slot = None;
-            }
-        }
-        if let Some((used, left)) = &mut computing {
-            let ends = *left <= step;
-            *left -= step;
-            if ends {
-                computed_ns += costs.compute_ns[used.layer];
-                for slot in order.computed(*used) {
-                    order.destroyed(slot);
-                }
-                computing = None;
-            }
-        }
-    }
-    assert_eq!(order.next_layer(), Next::Done, "a run that was checked comes to its end");
-    Ok(Simulated {
-        signals: order.signals(),
-        peak_bytes: order.peak(),
-        wall_ns: now,
-        stall_ns: now - computed_ns,
-    })
-}
-
-/// Begins everything that may begin now.
-fn settle(
-    order: &mut Order,
-    costs: &Costs,
-    loading: &mut [Loading],
-    computing: &mut Option<(Use, f64)>,
-) {
-    loop {
-        let mut any = false;
-        if computing.is_none()
-            && let Next::Use(used) = order.next_layer()
-        {
-            *computing = Some((used, costs.compute_ns[used.layer]));
-            any = true;
-        }
-        for (loader, slot) in loading.iter_mut().enumerate() {
-            if slot.is_none()
-                && let Answer::Load(load) = order.ask(loader)
-            {
-                order.filling(load);
-                *slot = Some((load, costs.load_ns[load.layer]));
-                any = true;
-            }
-        }
-        if !any {
-            return;
-        }
-    }
+    let mut agents = OfCosts {
+        costs,
+        observe,
+        loading: vec![None; setup.loaders()],
+        using: None,
+        now_ns: 0.0,
+        step_ns: 0.0,
+        computed_ns: 0.0,
+    };
+    let outcome = clock::run(setup, &mut agents);
+    let ClockedRun { signals, peak_bytes, wall_ns, .. } = outcome.map_err(|error| match error {
+        ClockError::Setup(error) => error,
+        ClockError::Agent(never) => match never {},
+    })?;
+    let stall_ns = wall_ns - agents.computed_ns;
+    Ok(Simulated { signals, peak_bytes, wall_ns, stall_ns })
 }
 
 #[cfg(test)]

@@ -144,6 +144,13 @@ pub struct LayerSource {
     bytes_read: AtomicU64,
 }
 
+impl std::fmt::Debug for LayerSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let files: Vec<&str> = self.files.iter().map(|opened| opened.name.as_str()).collect();
+        f.debug_struct("LayerSource").field("files", &files).finish_non_exhaustive()
+    }
+}
+
 impl LayerSource {
     /// Layers at places in files, each with its name for messages.
     pub fn new(

@@ -277,7 +277,7 @@ pub fn stream_text(
     setup.check().map_err(|error| refused(&error))?;
     let decoder = Decoder::new(&source, tokens).map_err(failure)?;
     setup.fixed = process::resident()? + beside;
-    within_room(&mut setup, stream.slots.is_some());
+    setup.within_room(stream.slots.is_some());
     setup.check().map_err(|error| refused(&error))?;
 
     let slots = slots::slots(setup.slots(), largest);
@@ -400,23 +400,6 @@ fn residency(
             Residency::Pipeload { loaders, slots, pinned: pin.unwrap_or(0) }
         }
     })
-}
-
-/// Takes as many slots as the limit has room for, each for the largest layer, or as many as are used, unless it is said
-/// how many.
-fn within_room(setup: &mut Setup, is_said: bool) {
-    let largest = setup.layers.iter().copied().max().unwrap_or(0).max(1);
-    let layers = setup.layers.len();
-    let Residency::Pipeload { slots, pinned, .. } = &mut setup.residency else { return };
-    let anew = layers.saturating_sub(*pinned);
-    let most = match setup.limit {
-        Some(limit) => (limit.saturating_sub(setup.fixed) / largest).saturating_sub(*pinned as u64),
-        None => u64::MAX,
-    };
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    // More slots than a pass has layers would hold the same layer twice.
-    let of_pass = if is_said { *slots } else { (*slots).min(anew.max(1)) };
-    *slots = of_pass.min(most.max(1));
 }
 
 /// A setup that cannot run, by the flag that says so.
