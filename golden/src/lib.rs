@@ -32,6 +32,7 @@
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
 //! | [`schedule`] | does a run that streams layers keep its memory's limit, and its order? |
+//! | [`bank_rows`] | and do layers in the banks of ranks keep to rows of their own? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
 //! ```
@@ -46,6 +47,7 @@
 #![forbid(unsafe_code)]
 
 pub mod attention;
+pub mod bank_rows;
 pub mod bound;
 pub mod dispatch;
 pub mod dot;

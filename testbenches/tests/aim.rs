@@ -85,6 +85,7 @@ fn back_ends_agree_on_decoded_text() {
         seed: 1,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     };
     agree(IoBuffers::PingPong, |module| {
         let report = operator::on_module(module, &job).expect("no mismatch");

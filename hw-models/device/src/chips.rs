@@ -12,6 +12,7 @@ use crate::dram::Dram;
 use crate::mapping::Place;
 use crate::sizes::{Burst, CHIPS};
 use pimlico_dpa::types::{PinCommand, Pins};
+use std::ops::Range;
 
 /// The chips of a rank.
 #[derive(Clone, Debug)]
@@ -49,6 +50,11 @@ impl Chips {
     /// Nothing that is written is kept.
     pub fn leave_data_out(&mut self) {
         self.dram.keep_nothing();
+    }
+
+    /// What rows hold is of no further use.
+    pub fn forget(&mut self, rows: Range<usize>) {
+        rows.for_each(|row| self.dram.forget(row));
     }
 
     /// The row that is open in all banks.

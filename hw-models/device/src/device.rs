@@ -16,6 +16,7 @@ use crate::timeline::Timeline;
 use crate::traffic::HostTransfer;
 use pimlico_dpa::types::{LoadKind, Pins};
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// What has a dispatcher that its host writes to.
@@ -94,6 +95,15 @@ pub trait RankDevice: Device {
     /// From the reset on, data are of no account: what is written need not be kept, and what is made may be anything.
     /// What happens, and when, stays as it is.
     fn leave_data_out(&mut self) {}
+
+    /// What rows hold in all banks is of no further use: this machine's memory for it may be freed, and then the rows read as
+    /// if they were never written. No command is issued, and no time passes.
+    fn forget(&mut self, _rows: Range<usize>) {}
+
+    /// Rows of which something is held, where that is known: those that were written and not forgotten.
+    fn rows_held(&self) -> Option<usize> {
+        None
+    }
 
     /// What crossed the host's channel for the operator that has ended, as if the device had the channel to
     /// itself. It is forgotten with that.

@@ -43,6 +43,18 @@ impl<B: Copy + Default> Cells<B> {
         self.rows = Vec::new();
     }
 
+    /// What a row holds in all banks is of no further use: it takes no memory, and reads as if it were never written.
+    pub fn forget(&mut self, row: usize) {
+        if let Some(row) = self.rows.get_mut(row) {
+            *row = None;
+        }
+    }
+
+    /// Rows that take memory: those that were written and not forgotten.
+    pub fn held(&self) -> usize {
+        self.rows.iter().flatten().count()
+    }
+
     /// Writes a column of a bank.
     ///
     /// # Panics
@@ -109,6 +121,18 @@ mod tests {
         assert_eq!(dram.read(4, 9, 127), [0; CHIPS]);
         assert_eq!(dram.read(3, 10, 127), [0; CHIPS]);
         assert_eq!(dram.read_all_banks(9, 127)[3], [7; CHIPS]);
+    }
+
+    #[test]
+    fn what_is_forgotten_takes_no_memory() {
+        let mut dram = Dram::new(&Config::ddr4_3200());
+        dram.write(3, 9, 127, [7; CHIPS]);
+        dram.write(0, 10, 0, [8; CHIPS]);
+        assert_eq!(dram.held(), 2);
+        dram.forget(9);
+        dram.forget(1 << 16);
+        assert_eq!((dram.held(), dram.read(3, 9, 127)), (1, [0; CHIPS]));
+        assert_eq!(dram.read(0, 10, 0), [8; CHIPS]);
     }
 
     #[test]

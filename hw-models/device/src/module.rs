@@ -22,6 +22,7 @@ use pimlico_ports::{Instances, Unit};
 use pimlico_units::module::{PimDimmIn, PimDimmOut};
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// The longest CL and CWL of the design, and the length of its bursts.
@@ -308,6 +309,14 @@ impl<M: Unit<In = PimDimmIn, Out = PimDimmOut>> Dimm for ModuleDevice<M> {
 
     fn tck(&self) -> u64 {
         self.tck
+    }
+
+    fn forget(&mut self, rows: Range<usize>) {
+        rows.for_each(|row| self.dram.forget(row));
+    }
+
+    fn rows_held(&self) -> Option<usize> {
+        Some(self.dram.held())
     }
 
     fn step(

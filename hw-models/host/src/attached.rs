@@ -23,6 +23,7 @@ use pimlico_device::{
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 /// Operands that are sent before the host gives the pins away. More of them would keep the banks waiting; fewer would
@@ -530,6 +531,14 @@ impl<D: Dimm> RankDevice for Attached<D> {
 
     fn leave_data_out(&mut self) {
         self.dimm.leave_data_out();
+    }
+
+    fn forget(&mut self, rows: Range<usize>) {
+        self.dimm.forget(rows);
+    }
+
+    fn rows_held(&self) -> Option<usize> {
+        self.dimm.rows_held()
     }
 
     fn take_transfers(&mut self) -> Vec<HostTransfer> {

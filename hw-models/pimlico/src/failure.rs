@@ -4,7 +4,7 @@
 use crate::plain::{message, plain};
 use pimlico_device::DeviceError;
 use pimlico_serving::error::ServingError;
-use pimlico_workload::error::WorkloadError;
+use pimlico_workload::error::{ResidencyError, WorkloadError};
 
 /// A failure, by exit status.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +31,9 @@ impl From<WorkloadError> for Failure {
         match error {
             WorkloadError::Device(DeviceError::Wave(error)) => Self::Input(error.to_string()),
             WorkloadError::Device(error) => Self::Check(error.to_string()),
+            WorkloadError::Residency(error @ ResidencyError::Breach(_)) => {
+                Self::Check(error.to_string())
+            }
             error if error.is_wrong_program() => Self::Check(error.to_string()),
             error => Self::Input(error.to_string()),
         }

@@ -220,3 +220,46 @@ fn every_operator_runs_on_every_system() {
     let notes = attention["notes"].to_string();
     assert!(notes.contains("timing only: 1 of 3 heads were run"), "{notes}");
 }
+
+#[test]
+fn layers_are_streamed_into_the_banks() {
+    let stays = decode(&["--tokens", "4"]);
+    let streamed = |arguments: &str| {
+        let words: Vec<_> = arguments.split(' ').collect();
+        let report = decode(&[&["--tokens", "4", "--residency"], words.as_slice()].concat());
+        assert_eq!(report["logits_sha256"], stays["logits_sha256"], "{arguments}");
+        assert_eq!(report["text"], stays["text"], "{arguments}");
+        assert_eq!(report["pin_violations"], 0, "{arguments}");
+        report["residency"].clone()
+    };
+    let number = |of: &serde_json::Value, key: &str| of[key].as_u64().expect("a number");
+    let whole = streamed("whole --ranks 2");
+    streamed("pipeline --ranks 3");
+    let least = number(&whole, "kept_rows") + number(&whole, "layer_rows");
+    let one = streamed(&format!("pipeload --ranks 2 --loaders 1 --bank-rows {least}"));
+    assert_eq!((number(&one, "peak_rows"), number(&one, "slots")), (least, 1));
+    let bytes = (least + 1) * number(&whole, "row_bytes") / 1024;
+    let limited = format!("pipeload --ranks 2 --memory-limit {bytes}K --disk 1G --pin 0");
+    assert_eq!(number(&streamed(&limited), "limit_rows"), least + 1);
+
+    for (arguments, expected) in [
+        (
+            format!("--residency pipeload --ranks 2 --bank-rows {}", least - 1),
+            format!("limit of {} rows of the banks: this model needs {least} ", least - 1),
+        ),
+        ("--residency whole".to_owned(), "--residency: expected two ranks or more".to_owned()),
+        ("--ranks 2 --loaders 1".to_owned(), "--loaders: it goes with --residency".to_owned()),
+        (
+            "--ranks 2 --residency whole --pin 1".to_owned(),
+            "--pin: it goes with --residency pipeload".to_owned(),
+        ),
+        (
+            "--ranks 2 --residency pipeload --loaders 0".to_owned(),
+            "--loaders 0: expected 1 to ".to_owned(),
+        ),
+    ] {
+        let words = ["decode"].into_iter().chain(arguments.split(' '));
+        let message = refused(&words.collect::<Vec<_>>());
+        assert!(message.contains(&expected), "{message}");
+    }
+}

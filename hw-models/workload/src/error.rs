@@ -9,9 +9,12 @@ use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
 use pimlico_host::aim::{NoFreeRows, OwnProgramsError};
+use pimlico_host::allocator::AllocatorError;
 use pimlico_host::driver::DriverError;
 use pimlico_host::kv_cache::TransferError;
 use pimlico_model::checkpoint::tokenizer::EncodeError;
+use pimlico_stream::setup::SetupError;
+use pimlico_stream::source::SourceError;
 
 /// Why an operator cannot be run, on whatever system.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +51,9 @@ pub enum WorkloadError {
     /// Decoding text.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// Streaming layers into the banks.
+    #[error(transparent)]
+    Residency(#[from] ResidencyError),
     /// Weights, K or V could not be written.
     #[error(transparent)]
     Transfer(TransferError),
@@ -96,6 +102,47 @@ impl From<TransferError> for WorkloadError {
             error => Self::Transfer(error),
         }
     }
+}
+
+impl From<AllocatorError> for WorkloadError {
+    fn from(error: AllocatorError) -> Self {
+        Self::Residency(error.into())
+    }
+}
+
+/// Why layers cannot be streamed into the banks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResidencyError {
+    /// The system is another one, or has one rank.
+    #[error("layers are streamed into the banks of two ranks or more of l3")]
+    System,
+    /// The limit is below the least.
+    #[error(
+        "limit of {limit} rows of the banks: this model needs {} (K, V and the head {kept}, {what} {layers})",
+        kept + layers
+    )]
+    Rows {
+        /// As given.
+        limit: u64,
+        /// Rows that stay for the whole run.
+        kept: u64,
+        /// Rows of layers that have to be there together.
+        layers: u64,
+        /// Which those are.
+        what: &'static str,
+    },
+    /// Loaders, or pinned layers.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// Rows of a rank.
+    #[error("rows of a rank's banks: {0}")]
+    Allocator(#[from] AllocatorError),
+    /// The file.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// A checker has found something.
+    #[error("streaming layers: {0}")]
+    Breach(String),
 }
 
 /// Why decoding failed.

@@ -34,6 +34,7 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJ
         seed: 1,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     }
 }
 
@@ -302,6 +303,7 @@ fn a_qwen3_in_shards_is_that_of_the_reference() {
         seed: 1,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     };
     let report = run(&job, Options::default()).expect("it runs");
     let decode = decoded(&report);

@@ -501,6 +501,7 @@ fn reports_of_all_operators_are_equal() {
             seed: 1,
             io_buffers: IoBuffers::PingPong,
             threads: 1,
+            streaming: None,
         };
         format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });

@@ -73,6 +73,7 @@ fn token(device: &mut dyn RankDevice) -> Report {
         seed: 1,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     };
     operator::on_rank(device, &job).expect("it runs")
 }

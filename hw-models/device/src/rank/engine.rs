@@ -28,6 +28,7 @@ use pimlico_dpa::types::{Element, PinCommand, Pins, RankEvents, RankResults, Sco
 use pimlico_ports::U;
 use pimlico_units::rank::{PimKey, SequencerOut};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A rank.
 pub struct Rank {
@@ -122,6 +123,11 @@ impl Rank {
     pub(super) fn leave_data_out(&mut self) {
         self.chips.leave_data_out();
         self.sums.leave_data_out();
+    }
+
+    /// What rows hold is of no further use.
+    pub(super) fn forget(&mut self, rows: Range<usize>) {
+        self.chips.forget(rows);
     }
 
     /// Whether nothing is under way, no row is open and no REF owed, so that the host may have the pins, where

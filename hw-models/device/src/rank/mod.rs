@@ -50,6 +50,7 @@ use crate::options::Options;
 use crate::record::recorded;
 use pimlico_dpa::types::Pins;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use wave::RankWave;
 
@@ -91,6 +92,14 @@ impl Dimm for Rank {
 
     fn leave_data_out(&mut self) {
         self.leave_data_out();
+    }
+
+    fn forget(&mut self, rows: Range<usize>) {
+        self.forget(rows);
+    }
+
+    fn rows_held(&self) -> Option<usize> {
+        Some(self.dram().held())
     }
 
     recorded!(now);

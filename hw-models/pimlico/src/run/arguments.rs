@@ -2,6 +2,7 @@
 //! The arguments of `pimlico run` that are no operator's own.
 
 use super::backend::Backend;
+use super::residency::InBanks;
 use super::systems::{Asked, Entry};
 use crate::device;
 use crate::dpa;
@@ -49,6 +50,7 @@ pub struct RunArguments {
     pub(super) dimms: Option<usize>,
     pub(super) ranks: Option<usize>,
     pub(super) mdq: Option<MdqArgument>,
+    pub(super) in_banks: Option<InBanks>,
     pub(super) program: Option<PathBuf>,
     pub(super) context_max: Option<usize>,
     pub(super) seed: u64,
@@ -120,6 +122,7 @@ impl RunArguments {
             dimms: None,
             ranks: None,
             mdq: None,
+            in_banks: None,
             program: None,
             context_max: None,
             seed: 1,

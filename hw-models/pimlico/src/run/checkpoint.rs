@@ -32,6 +32,7 @@ pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
         seed,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     })
 }
 
@@ -56,6 +57,7 @@ pub fn llama2c_job(
         seed,
         io_buffers: IoBuffers::PingPong,
         threads: 1,
+        streaming: None,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::arguments::{Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, When, read_config};
 use super::backend::Backend;
+use super::residency::InBanks;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
 use crate::models::{find_model, model_name};
@@ -63,7 +64,7 @@ macro_rules! common {
 }
 
 common! {
-    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, Spread, Sample, Judging, References, Program, Longest,
+    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, InBanks, Spread, Sample, Judging, References, Program, Longest,
     Execution, Waveform, Picture,
 }
 

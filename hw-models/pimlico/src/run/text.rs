@@ -22,6 +22,8 @@ pub(super) struct OwnText {
     pub(super) opening: String,
     /// Errors by stage, in place of those by operator.
     pub(super) errors: Option<Vec<(&'static str, Error)>>,
+    /// Layers that were streamed, before the totals.
+    pub(super) layers: Page,
     /// What comes behind the totals.
     pub(super) closing: String,
 }
@@ -216,6 +218,7 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
     }
     text += energy(report);
     text += set_up(report);
+    text += own.layers.clone();
     let (total, load) = (&report.total, &report.load);
     let _ = writeln!(
         text,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico stream run`: text, decoded on the host while layers are streamed.
 
-use super::judge::Watch;
-use super::model::{ModelArguments, Opened, failure};
 use super::{picture, process};
 use crate::failure::Failure;
 use crate::files::{self, Output};
 use crate::output::{self, FormatArguments, Page, decimal, grouped};
+use crate::run::residency::{LOADERS, Mode};
+use crate::run::source::{ModelArguments, Opened, failure};
 use crate::schema::Kind;
 use crate::values::{rate, size};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_stream::agents::{self, Outcome};
 use pimlico_stream::event::{Event, Signals};
@@ -20,6 +20,7 @@ use pimlico_stream::slots;
 use pimlico_stream::source::Reading;
 use pimlico_stream::text::Text;
 use pimlico_stream::trace::Trace;
+use pimlico_workload::judge::residency::Watch;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -29,8 +30,6 @@ use std::time::Duration;
 
 /// Tokens that are decoded, unless it is said.
 const TOKENS: usize = 40;
-/// Loaders, unless it is said.
-const LOADERS: usize = 2;
 /// Bytes that are left free below a limit: for code and stacks that are touched while layers are streamed.
 const MARGIN: u64 = 2 << 20;
 /// Bytes of a schedule's file, at the most.
@@ -92,17 +91,6 @@ impl StreamArguments {
             cold,
         }
     }
-}
-
-/// Which layers are in memory, and for how long.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Mode {
-    /// All, loaded before the first is used
-    Whole,
-    /// All of a pass, loaded one by one while others are used, and again for each pass: PipeSwitch
-    Pipeline,
-    /// Few, loaded by several agents and destroyed after use: PIPELOAD of Hermes
-    Pipeload,
 }
 
 /// Arguments of `pimlico stream run`.

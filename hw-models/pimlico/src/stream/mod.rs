@@ -10,16 +10,12 @@
 //! * [`plan`]: how many loaders, for how much memory.
 //! * [`banks`]: layers streamed into the banks of a device, their time alone.
 //! * [`simulate`]: the models of the paper.
-//! * [`model`]: the files of a model.
 //! * [`process`]: memory of this process, and other processes of the command.
-//! * [`judge`]: the reference on the events of a run.
 //! * [`picture`]: a drawing of a run.
 
 mod banks;
 mod decode;
-mod judge;
 mod make;
-mod model;
 mod picture;
 mod plan;
 mod process;

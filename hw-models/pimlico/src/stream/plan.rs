@@ -5,10 +5,10 @@
 //! is no other run's.
 
 use super::decode::TextArguments;
-use super::model::ModelArguments;
 use super::process;
 use crate::failure::Failure;
 use crate::output::{self, FormatArguments, Page, decimal};
+use crate::run::source::ModelArguments;
 use crate::schema::Kind;
 use crate::values::{rate, size};
 use clap::Args;

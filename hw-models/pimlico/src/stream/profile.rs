@@ -3,9 +3,9 @@
 //! (section IV): a run in which nothing overlaps.
 
 use super::decode::{Keep, Ran, StreamArguments, TextArguments, stream_text};
-use super::model::ModelArguments;
 use crate::failure::Failure;
 use crate::output::{self, FormatArguments, Page, decimal, grouped};
+use crate::run::source::ModelArguments;
 use crate::schema::Kind;
 use clap::Args;
 use pimlico_stream::planner::{LayerProfile, Profile};

@@ -25,7 +25,6 @@ const FOR_THREADS: usize = 1 << 18;
 
 /// A model that runs on a device.
 pub struct Engine<'a> {
-    machine: &'a mut dyn Machine,
     model: &'a Checkpoint,
     weights: &'a Weights,
     /// K and V so far, as they are in the banks: of each layer and K and V head.
@@ -36,60 +35,75 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Of a model whose weights have been written into the banks.
-    pub fn new(
-        machine: &'a mut dyn Machine,
-        (model, weights): (&'a Checkpoint, &'a Weights),
-        threads: usize,
-    ) -> Self {
+    /// Of a model, with its matrices as the banks have them.
+    pub fn new((model, weights): (&'a Checkpoint, &'a Weights), threads: usize) -> Self {
         let CheckpointShape { layers, kv_heads, .. } = model.shape;
         let none = Head { k: Vectors::default(), v: Vectors::default(), queries: Vec::new() };
         let past = vec![vec![none; kv_heads]; layers];
-        Self { machine, model, weights, past, tally: Tally::new(layers), threads }
+        Self { model, weights, past, tally: Tally::new(layers), threads }
     }
 
     /// What it has cost so far.
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The same, for the report.
     pub fn finish(self) -> Tally {
         self.tally
     }
 
-    /// Takes a token at the position behind the last. Returns the logits of the next one, if they are
-    /// wanted.
+    /// Takes a token at the position behind the last through a device that has all weights. Returns the logits of the
+    /// next one, if they are wanted.
     ///
     /// # Panics
     ///
     /// If there is no such token, or no room for its K and V.
     pub fn token(
         &mut self,
-        token: usize,
-        position: usize,
+        machine: &mut dyn Machine,
+        (token, position): (usize, usize),
         wants_logits: bool,
     ) -> Result<Option<Vec<f32>>, WorkloadError> {
-        self.tally.begin_token(position, token);
-        let dim = self.model.shape.dim;
-        let mut x = self.model.embedding[token * dim..][..dim].to_vec();
+        let mut x = self.begin(token, position);
         for number in 0..self.model.shape.layers {
-            self.layer(number, position, &mut x)?;
+            self.layer(machine, number, position, &mut x)?;
         }
-        if !wants_logits {
-            return Ok(None);
-        }
-        let h = between::normed(&x, &self.model.norm, self.model.arithmetic.epsilon);
-        self.product(Kind::LmHead, None, &h).map(Some)
+        wants_logits.then(|| self.logits(machine, &x)).transpose()
     }
 
-    fn layer(
+    /// Begins a token: its vector.
+    pub fn begin(&mut self, token: usize, position: usize) -> Vec<f32> {
+        self.tally.begin_token(position, token);
+        let dim = self.model.shape.dim;
+        self.model.embedding[token * dim..][..dim].to_vec()
+    }
+
+    /// The logits of the token behind one that went through all layers.
+    pub fn logits(
         &mut self,
+        machine: &mut dyn Machine,
+        x: &[f32],
+    ) -> Result<Vec<f32>, WorkloadError> {
+        let h = between::normed(x, &self.model.norm, self.model.arithmetic.epsilon);
+        self.product(machine, Kind::LmHead, None, &h)
+    }
+
+    /// Takes a token through a layer that is in the banks, behind the tokens before it.
+    pub fn layer(
+        &mut self,
+        machine: &mut dyn Machine,
         number: usize,
         position: usize,
         x: &mut [f32],
     ) -> Result<(), WorkloadError> {
+        self.tally.at(position);
         let Arithmetic { epsilon, gate, .. } = self.model.arithmetic;
         let shape = self.model.shape;
         let (weights, here) = (&self.model.layers[number], Some(number));
 
         let h = between::normed(x, &weights.attention_norm, epsilon);
-        let mut vectors = self.product(Kind::Qkv, here, &h)?;
+        let mut vectors = self.product(machine, Kind::Qkv, here, &h)?;
         between::add(&mut vectors, &weights.bias);
         let (q_and_k, v) = vectors.split_at_mut(shape.q_width() + shape.kv_width());
         let (q, k) = q_and_k.split_at_mut(shape.q_width());
@@ -100,28 +114,29 @@ impl<'a> Engine<'a> {
             between::turn(head, position, &self.model.arithmetic);
         }
         let (q, k) = q_and_k.split_at(shape.q_width());
-        let context = self.attention(number, q, k, v)?;
-        between::add(x, &self.product(Kind::Projection, here, &context)?);
+        let context = self.attention(machine, number, (q, k, v))?;
+        between::add(x, &self.product(machine, Kind::Projection, here, &context)?);
 
         let h = between::normed(x, &weights.ffn_norm, epsilon);
-        let both = self.product(Kind::Ffn1, here, &h)?;
+        let both = self.product(machine, Kind::Ffn1, here, &h)?;
         let (of_gate, up) = both.split_at(shape.hidden);
         let gated = between::gated(of_gate, up, gate);
-        between::add(x, &self.product(Kind::Ffn2, here, &gated)?);
+        between::add(x, &self.product(machine, Kind::Ffn2, here, &gated)?);
         Ok(())
     }
 
     /// A matrix of a layer, or of none, times a vector on the device.
     fn product(
         &mut self,
+        machine: &mut dyn Machine,
         kind: Kind,
         layer: Option<usize>,
         input: &[f32],
     ) -> Result<Vec<f32>, WorkloadError> {
         let matrix = self.weights.matrix(kind, layer);
         let vector = bits(input);
-        let (outputs, ran) = self.machine.product(kind, layer, &vector)?;
-        let order = self.machine.order(matrix.rows.len());
+        let (outputs, ran) = machine.product(kind, layer, &vector)?;
+        let order = machine.order(matrix.rows.len());
         let judged = product(order, &matrix.rows, &vector, &outputs, self.threads);
         let macs = (matrix.rows.len() * matrix.columns) as u64;
         self.tally.add(kind, layer, Cost { ran, macs, judged });
@@ -131,10 +146,9 @@ impl<'a> Engine<'a> {
     /// Attention of all heads of a layer, to whose caches K and V are added first.
     fn attention(
         &mut self,
+        machine: &mut dyn Machine,
         number: usize,
-        q: &[f32],
-        k: &[f32],
-        v: &[f32],
+        (q, k, v): (&[f32], &[f32], &[f32]),
     ) -> Result<Vec<f32>, WorkloadError> {
         let head_dim = self.model.shape.head_dim;
         let group = self.model.shape.group();
@@ -145,9 +159,9 @@ impl<'a> Engine<'a> {
             head.v.push(&bits(v));
             head.queries = queries.chunks(head_dim).map(bits).collect();
         }
-        self.tally.add_append(number, self.machine.append(number, heads)?);
+        self.tally.add_append(number, machine.append(number, heads)?);
 
-        let (results, ran) = self.machine.attention(number, heads)?;
+        let (results, ran) = machine.attention(number, heads)?;
         let mut judged = HeadJudgement::default();
         let mut context = Vec::with_capacity(q.len());
         let pairs: Vec<_> = heads.iter().zip(&results).collect();

@@ -1,38 +1,42 @@
 // SPDX-License-Identifier: MIT
 //! Decodes text with a language model on the device.
 //!
-//! All matrices are written into the banks once, as binary16; K and V of each token are added as it
-//! comes. Every matrix and every head's attention runs on the rank (`engine`); norms, RoPE, the gate,
+//! All matrices are written into the banks once, as binary16, or layer by layer while others are used ([`Streaming`]); K and
+//! V of each token are added as it comes. Every matrix and every head's attention runs on the rank (`engine`); norms, RoPE, the gate,
 //! residuals and the choice of the next token are the host's, in float32.
 //!
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
 //! same weights in float64 after the same tokens.
 
 mod engine;
+mod residency;
 mod sampling;
 mod tally;
 
 pub use crate::judge::reference::reference;
+pub use residency::{Limit, Streaming};
 
 use crate::error::{DecodeError, WorkloadError};
 use crate::host_memory;
 use crate::judge::text::{Chosen, TokenComparison};
-use crate::machine::{Resident, Weights};
+use crate::machine::{Machine, Resident, Weights};
 use crate::operator::Operator;
 use crate::outcome::Outcome;
 use crate::placement;
-use crate::report::decode::{Agreement, DecodeReport};
-use crate::report::{JobReport, Report, Stages};
+use crate::report::decode::{Agreement, DecodeReport, ResidencyReport};
+use crate::report::{JobReport, Report, Stages, Written};
 use crate::system::System;
 use crate::task::Progress;
 use engine::Engine;
+use pimlico_device::Config;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::mapping::BURST;
 use pimlico_golden::llama::{Llama, Past};
 use pimlico_model::checkpoint::tokenizer::Tokenizer;
 use pimlico_model::checkpoint::{Checkpoint, CheckpointShape};
-
 use sampling::Sampler;
+use sha2::{Digest, Sha256};
+use tally::Tally;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -57,6 +61,8 @@ pub struct DecodeJob {
     pub io_buffers: IoBuffers,
     /// Threads that compute the references; results do not depend on it.
     pub threads: usize,
+    /// How layers come into the banks, if they are streamed.
+    pub streaming: Option<Streaming>,
 }
 
 /// What is known of a text before the first token.
@@ -95,6 +101,9 @@ impl Operator for DecodeJob {
         system: &mut dyn System,
         progress: Progress<'_>,
     ) -> Result<Decoded, WorkloadError> {
+        if let Some(streaming) = &self.streaming {
+            return residency::run(self, streaming, plan, system, progress);
+        }
         let DecodePlan { prompt, weights } = plan;
         let all = prompt.len() + self.tokens;
         let io_buffers = system.io_buffers(self.io_buffers);
@@ -104,49 +113,62 @@ impl Operator for DecodeJob {
         let mut machine = system.machine(resident)?;
         let load = machine.load()?;
 
-        let model = (&self.checkpoint, &weights);
-        let mut engine = Engine::new(&mut *machine, model, self.threads);
+        let mut engine = Engine::new((&self.checkpoint, &weights), self.threads);
         let mut text = Text::new(self, prompt);
         for position in 0.. {
-            let logits = engine.token(text.tokens[position], position, text.is_wanted(position))?;
+            let token = (text.tokens[position], position);
+            let logits = engine.token(&mut *machine, token, text.is_wanted(position))?;
             let is_over = text.see(position, logits);
             progress(position as u64 + 1, all as u64 - 1);
             if is_over {
                 break;
             }
         }
-
-        let tally = engine.finish();
-        let report = DecodeReport {
-            model: self.model.clone(),
-            shape: self.checkpoint.shape,
-            prompt: self.prompt.clone(),
-            text: self.tokenizer.decode(&text.tokens),
-            prompt_tokens: text.prompt,
-            decoded_tokens: text.tokens[text.prompt..].to_vec(),
-            temperature: self.temperature,
-            io_buffers: io_buffers.name(),
-            append: tally.append(&*machine),
-            append_columns: tally.append_columns(&config),
-            agreement: text.agreement(),
-            layers: tally.layers(&config),
-            tokens: tally.tokens(&config, |token| self.tokenizer.decode(&[token])),
-        };
-        let outcome = Outcome {
-            operators: tally.operators(&*machine),
-            stages: Stages::default(),
-            load: machine.load_report(&load),
-            findings: machine.findings(),
-            bytes_per_rank: 0,
-            notes: machine.notes(),
-        };
-        Ok(Decoded { report, outcome })
+        let report = (self, engine.finish(), text, load);
+        Ok(Decoded::new(report, (&config, io_buffers), &*machine, None))
     }
 
     fn judge(&self, system: &dyn System, decoded: Decoded) -> Report {
         let Decoded { report, outcome } = decoded;
         let job = JobReport::new(report);
         outcome.report(&system.about(), job, self.seed)
+    }
+}
+
+impl Decoded {
+    /// A text by a machine, with what it cost and what was written into the banks before and between.
+    fn new(
+        (job, tally, text, load): (&DecodeJob, Tally, Text<'_>, Written),
+        (config, io_buffers): (&Config, IoBuffers),
+        machine: &dyn Machine,
+        residency: Option<ResidencyReport>,
+    ) -> Self {
+        let report = DecodeReport {
+            model: job.model.clone(),
+            shape: job.checkpoint.shape,
+            prompt: job.prompt.clone(),
+            text: job.tokenizer.decode(&text.tokens),
+            prompt_tokens: text.prompt,
+            decoded_tokens: text.tokens[text.prompt..].to_vec(),
+            logits_sha256: text.hash(),
+            temperature: job.temperature,
+            io_buffers: io_buffers.name(),
+            append: tally.append(machine),
+            append_columns: tally.append_columns(config),
+            agreement: text.agreement(),
+            layers: tally.layers(config),
+            tokens: tally.tokens(config, |token| job.tokenizer.decode(&[token])),
+            residency,
+        };
+        let outcome = Outcome {
+            operators: tally.operators(machine),
+            stages: Stages::default(),
+            load: machine.load_report(&load),
+            findings: machine.findings(),
+            bytes_per_rank: 0,
+            notes: machine.notes(),
+        };
+        Self { report, outcome }
     }
 }
 
@@ -177,6 +199,8 @@ struct Text<'a> {
     sampler: Sampler,
     past: Past,
     comparison: TokenComparison,
+    /// Of all logits, one choice behind the other.
+    hash: Sha256,
 }
 
 impl<'a> Text<'a> {
@@ -187,6 +211,7 @@ impl<'a> Text<'a> {
             sampler: Sampler::new(job.temperature, job.seed),
             past: Past::default(),
             comparison: TokenComparison::default(),
+            hash: Sha256::new(),
             job,
         }
     }
@@ -202,6 +227,7 @@ impl<'a> Text<'a> {
         let DecodeJob { reference, tokenizer, tokens: wanted, threads, .. } = self.job;
         let expected = reference.step_on(*threads, &mut self.past, self.tokens[position]);
         let Some(logits) = logits else { return false };
+        logits.iter().for_each(|logit| self.hash.update(logit.to_le_bytes()));
         let logits: Vec<f64> = logits.into_iter().map(f64::from).collect();
         let draw = self.sampler.draw();
         let device = Chosen { token: self.sampler.choose(&logits, draw), logits: &logits };
@@ -213,6 +239,11 @@ impl<'a> Text<'a> {
         }
         self.tokens.push(device.token);
         self.tokens.len() == self.prompt + wanted
+    }
+
+    /// SHA-256 of all logits, as little-endian binary32.
+    fn hash(&self) -> String {
+        self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// What the reference says of it.

@@ -43,6 +43,8 @@ pub struct Tally {
     /// Of each layer its operators, and behind the layers those of none.
     layers: Vec<[Cost; Kind::ALL.len()]>,
     tokens: Vec<Token>,
+    /// The place of the token that goes through layers now.
+    current: usize,
     append: Written,
     /// Of each layer tCK of adding K and V.
     append_cycles: Vec<u64>,
@@ -53,12 +55,27 @@ impl Tally {
     pub fn new(layers: usize) -> Self {
         let layers = vec![[Cost::default(); Kind::ALL.len()]; layers + 1];
         let append_cycles = vec![0; layers.len() - 1];
-        Self { layers, tokens: Vec::new(), append: Written::default(), append_cycles }
+        Self { layers, tokens: Vec::new(), current: 0, append: Written::default(), append_cycles }
     }
 
     /// What follows is for this token.
     pub fn begin_token(&mut self, position: usize, token: usize) {
+        self.current = self.tokens.len();
         self.tokens.push(Token { position, token, ..Default::default() });
+    }
+
+    /// What follows is for the token at this position, which was begun.
+    pub fn at(&mut self, position: usize) {
+        let place = self.tokens.iter().rposition(|token| token.position == position);
+        self.current = place.expect("a token that was begun");
+    }
+
+    /// tCK of a layer so far, or of what is of none.
+    pub fn cycles(&self, layer: Option<usize>) -> u64 {
+        let of_none = self.layers.len() - 1;
+        let costs = &self.layers[layer.unwrap_or(of_none)];
+        let append = layer.map_or(0, |layer| self.append_cycles[layer]);
+        append + costs.iter().map(|cost| cost.ran.cycles()).sum::<u64>()
     }
 
     /// An operator has run, for a layer or for none.
@@ -66,7 +83,7 @@ impl Tally {
         let of_none = self.layers.len() - 1;
         let sum = &mut self.layers[layer.unwrap_or(of_none)][kind as usize];
         *sum = sum.and(cost);
-        if let Some(token) = self.tokens.last_mut() {
+        if let Some(token) = self.tokens.get_mut(self.current) {
             token.cost = token.cost.and(cost);
         }
     }
@@ -75,7 +92,7 @@ impl Tally {
     pub fn add_append(&mut self, layer: usize, written: Written) {
         self.append = self.append.and(written);
         self.append_cycles[layer] += written.cost.cycles;
-        if let Some(token) = self.tokens.last_mut() {
+        if let Some(token) = self.tokens.get_mut(self.current) {
             token.append_cycles += written.cost.cycles;
         }
     }

@@ -7,6 +7,7 @@
 //! * [`heads`]: attention, stage by stage.
 //! * [`Reference`], [`Products`]: matrices times vectors.
 //! * [`text`], [`reference`](mod@reference): tokens that were decoded.
+//! * [`residency`]: layers that are streamed.
 //! * [`pins`], [`host_pins`]: what was on the pins of chips and host.
 
 mod findings;
@@ -15,6 +16,7 @@ pub mod host_pins;
 pub mod pins;
 mod products;
 pub mod reference;
+pub mod residency;
 mod results;
 pub mod text;
 

@@ -15,6 +15,7 @@ use pimlico_golden::pins::{self as golden, Driver, Pin, PinChecker, Rules};
 use pimlico_host::aim::AimHost;
 use pimlico_host::memory_controller::standard;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -31,6 +32,8 @@ struct Log {
     first: Vec<Violation>,
     /// When data were on the bus, if it is kept.
     bursts: Option<Vec<Range<u64>>>,
+    /// Rows that were opened, if they are kept.
+    opened: Option<BTreeSet<usize>>,
     /// The host's pins, where its commands are those of a rank.
     host: Option<HostLog>,
 }
@@ -66,13 +69,24 @@ impl PinLog {
     fn new(mut rules: Rules, refresh: bool) -> Self {
         rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
-        let (first, bursts, host) = (Vec::new(), None, None);
-        Self(Rc::new(RefCell::new(Log { checker, count: 0, first, bursts, host })))
+        let (first, bursts, opened, host) = (Vec::new(), None, None, None);
+        Self(Rc::new(RefCell::new(Log { checker, count: 0, first, bursts, opened, host })))
     }
 
     /// Keeps from here on when data are on the bus.
     pub fn keep_bursts(&self) {
         self.0.borrow_mut().bursts.get_or_insert_default();
+    }
+
+    /// Keeps from here on which rows are opened.
+    pub fn keep_opened(&self) {
+        self.0.borrow_mut().opened.get_or_insert_default();
+    }
+
+    /// The rows that were opened since this was asked last, as far as it was kept.
+    pub fn take_opened(&self) -> Vec<usize> {
+        let opened = self.0.borrow_mut().opened.as_mut().map(std::mem::take);
+        opened.into_iter().flatten().collect()
     }
 
     /// When data were on the bus from `from_tck` on, counted from there, as far as it was kept. Bursts without a
@@ -123,6 +137,11 @@ impl PinWatch for PinLog {
     fn command(&mut self, at_tck: u64, pins: Pins) {
         let mut log = self.0.borrow_mut();
         if let Some(pin) = pin(pins) {
+            if let (Pin::Act { row, .. } | Pin::ActAll { row, .. }, Some(opened)) =
+                (pin, &mut log.opened)
+            {
+                opened.insert(row);
+            }
             let found = log.checker.command(at_tck, pin);
             log.add(found);
         }

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-//! Devices in whose banks a whole model stays, from token to token.
+//! Devices in whose banks a model is, from token to token: all of it, or with layers that come and go.
 //!
 //! * [`OnRanks`]: one rank, or those of a device.
+//! * [`InTurns`]: several ranks, of which each layer takes rows of one while it is wanted.
 //! * [`OnModule`]: a module of AiM channels.
 
 mod kind;
 mod module;
 mod ranks;
+mod turns;
 mod weights;
 
 pub use kind::Kind;
 pub use module::OnModule;
 pub use ranks::OnRanks;
-pub use weights::{Matrix, Weights};
+pub use turns::InTurns;
+pub use weights::{Matrix, Weights, of_layer};
 
 use crate::error::WorkloadError;
 use crate::judge::{Findings, ProductOrder};
@@ -23,6 +26,7 @@ use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_model::data::Head;
+use std::ops::Range;
 
 /// A model that is to stay in the banks.
 #[derive(Clone, Copy)]
@@ -135,4 +139,48 @@ pub trait Machine {
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// A device of several ranks that has room for K and V, for the head, and for as many layers as are admitted. A row is one of
+/// all banks of a rank.
+pub trait LayerBanks {
+    /// Rows that a layer's matrices take.
+    fn layer_rows(&self) -> u64;
+
+    /// Rank by rank, the rows that are kept for the whole run: for K, V and the head.
+    fn kept(&self) -> Vec<Range<usize>>;
+
+    /// Gives a layer its rows: of which rank, and which.
+    fn admit(&mut self, layer: usize) -> Result<(usize, Vec<usize>), WorkloadError>;
+
+    /// Writes the matrices of a layer that was admitted.
+    fn write_layer(
+        &mut self,
+        layer: usize,
+        matrices: &[Matrix; Kind::OF_A_LAYER.len()],
+    ) -> Result<Written, WorkloadError>;
+
+    /// Takes back the rows of a layer, and forgets what they hold.
+    fn give_back(&mut self, layer: usize) -> Result<(), WorkloadError>;
+
+    /// Rows that are given or kept.
+    fn in_use(&self) -> u64;
+
+    /// Rows of which the devices hold data, where they know; without that of a rank's windows.
+    fn held(&self) -> Option<u64>;
+
+    /// Rows that were opened at the chips' pins since this was asked last, each with its rank.
+    fn take_opened(&mut self) -> Vec<(usize, usize)>;
+
+    /// tCK since this was asked last in which operands, results, K and V were on the pins of channels.
+    fn take_channel_tck(&mut self) -> u64;
+
+    /// The channel of a rank.
+    fn channel(&self, rank: usize) -> usize;
+
+    /// What computes with the layers that are there; it loads the head.
+    fn as_machine(&mut self) -> &mut dyn Machine;
+
+    /// The same, to be asked.
+    fn machine(&self) -> &dyn Machine;
 }

@@ -16,59 +16,70 @@ use crate::results::Attention;
 use pimlico_device::data_bus::BEATS;
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
-use pimlico_device::{CHIPS, Config, Mdq, RankDevice, RankRun, Ranks, Statistics, Topology};
+use pimlico_device::{
+    CHIPS, Config, HostTransfer, Mdq, RankDevice, RankRun, Ranks, Statistics, Topology,
+};
 use pimlico_dpa::ENTRIES;
 use pimlico_host::driver::KvRows;
 use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_model::data::Head;
 use std::ops::Range;
 
 /// A rank, its host, and the checkers at its pins.
-struct Member<'a> {
-    rank: &'a mut dyn RankDevice,
-    host: HostPort,
-    pins: PinLog,
+pub(super) struct Member<'a> {
+    pub(super) rank: &'a mut dyn RankDevice,
+    pub(super) host: HostPort,
+    pub(super) pins: PinLog,
     /// The one request, which goes through K and V of all layers.
     requests: Requests,
     /// K and V heads of a layer that it holds.
     kv_heads: usize,
     /// The first row of the banks that is free.
-    row: usize,
+    pub(super) row: usize,
+    /// tCK in which its operands, results, K and V were on the pins of its channel.
+    pub(super) channel_tck: u64,
 }
 
 impl Member<'_> {
     /// What an operator did that has just ended.
     fn run(&mut self, number: usize, statistics: Statistics) -> RankRun {
         let transfers = self.rank.take_transfers();
+        self.channel_tck += on_channel(&transfers);
         let mdq = self.pins.bursts(self.rank.tck() - statistics.cycles);
         RankRun { rank: number, statistics, transfers, mdq }
     }
 }
 
+/// tCK of transfers.
+fn on_channel(transfers: &[HostTransfer]) -> u64 {
+    transfers.iter().map(|transfer| transfer.tck).sum()
+}
+
 /// A block of the rows of a matrix in a rank.
 #[derive(Clone)]
-struct Block {
-    rank: usize,
-    rows: Range<usize>,
-    layout: MatrixLayout,
+pub(super) struct Block {
+    pub(super) rank: usize,
+    pub(super) rows: Range<usize>,
+    pub(super) layout: MatrixLayout,
 }
 
 /// Where a layer lies.
-struct ResidentLayer {
-    matrices: [Vec<Block>; Kind::OF_A_LAYER.len()],
+pub(super) struct ResidentLayer {
+    pub(super) matrices: [Vec<Block>; Kind::OF_A_LAYER.len()],
     /// For each K and V head its rank, and the rows for as many tokens as there may be.
-    caches: Vec<(usize, HeadLayout)>,
+    pub(super) caches: Vec<(usize, HeadLayout)>,
 }
 
 /// A model on ranks.
 pub struct OnRanks<'a> {
-    config: Config,
-    members: Vec<Member<'a>>,
+    pub(super) config: Config,
+    pub(super) members: Vec<Member<'a>>,
     /// The device, if it has several ranks.
-    together: Option<&'a Ranks<'a>>,
-    weights: &'a Weights,
-    layers: Vec<ResidentLayer>,
-    lm_head: Vec<Block>,
+    pub(super) together: Option<&'a Ranks<'a>>,
+    pub(super) weights: &'a Weights,
+    pub(super) layers: Vec<ResidentLayer>,
+    pub(super) lm_head: Vec<Block>,
     io_buffers: IoBuffers,
 }
 
@@ -103,42 +114,96 @@ impl<'a> OnRanks<'a> {
         together: Option<&'a Ranks<'a>>,
         resident: Resident<'a>,
     ) -> Result<Self, WorkloadError> {
+        let Resident { weights, shape, tokens, .. } = resident;
+        let topology = together.map_or(Topology::ONE, |ranks| ranks.topology());
+        let placement = Placement::new(ranks[0].0.config(), topology);
+        let rank_of = |head| placement.of_head(0, head, shape.kv_heads);
+        let mut all = Self::empty(ranks, together, resident, &|number, longest| {
+            let kv_heads = (0..shape.kv_heads).filter(|head| rank_of(*head) == number).count();
+            Ok((one_request(longest, weights.layers().len() * kv_heads)?, kv_heads))
+        })?;
+        for [qkv, projection, ffn1, ffn2] in weights.layers() {
+            let mut place =
+                |matrix: &Matrix| all.place(matrix, placement.of_rows(matrix.rows.len()));
+            let matrices = [place(qkv)?, place(projection)?, place(ffn1)?, place(ffn2)?];
+            let heads = 0..shape.kv_heads;
+            let caches = heads.map(|head| all.place_cache(rank_of(head), shape, tokens));
+            let caches = caches.collect::<Result<_, _>>()?;
+            all.layers.push(ResidentLayer { matrices, caches });
+        }
+        let lm_head = weights.lm_head();
+        all.lm_head = all.place(lm_head, placement.of_rows(lm_head.rows.len()))?;
+        Ok(all)
+    }
+
+    /// On ranks in whose banks there is nothing yet. `requests` makes those of a rank by its number, and says how many K and
+    /// V heads of a layer it holds.
+    pub(super) fn empty(
+        ranks: Vec<(&'a mut dyn RankDevice, PinLog)>,
+        together: Option<&'a Ranks<'a>>,
+        resident: Resident<'a>,
+        requests: &dyn Fn(usize, HeadLayout) -> Result<(Requests, usize), AttentionError>,
+    ) -> Result<Self, WorkloadError> {
         let Resident { weights, shape, tokens, io_buffers } = resident;
         let config = ranks[0].0.config().clone();
-        let topology = together.map_or(Topology::ONE, |ranks| ranks.topology());
-        let placement = Placement::new(&config, topology);
         let longest = HeadLayout::new(&config, shape.head_dim, tokens, 0)
             .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
-        let rank_of = |head| placement.of_head(0, head, shape.kv_heads);
         let member = |(number, (rank, pins)): (usize, (&'a mut dyn RankDevice, PinLog))| {
             let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
-            let kv_heads = (0..shape.kv_heads).filter(|head| rank_of(*head) == number).count();
-            let requests = one_request(longest, weights.layers().len() * kv_heads)?;
-            Ok(Member { rank, host, pins, requests, kv_heads, row: 0 })
+            let (requests, kv_heads) = requests(number, longest)?;
+            Ok(Member { rank, host, pins, requests, kv_heads, row: 0, channel_tck: 0 })
         };
         let members = ranks.into_iter().enumerate().map(member);
-        let mut members: Vec<_> = members.collect::<Result<_, AttentionError>>()?;
-        let mut layers = Vec::with_capacity(weights.layers().len());
-        for [qkv, projection, ffn1, ffn2] in weights.layers() {
-            let matrices = [
-                place(&config, &placement, &mut members, qkv)?,
-                place(&config, &placement, &mut members, projection)?,
-                place(&config, &placement, &mut members, ffn1)?,
-                place(&config, &placement, &mut members, ffn2)?,
-            ];
-            let mut caches = Vec::with_capacity(shape.kv_heads);
-            for head in 0..shape.kv_heads {
-                let rank = rank_of(head);
-                let row = &mut members[rank].row;
-                let cache = HeadLayout::new(&config, shape.head_dim, tokens, *row)
-                    .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
-                *row = cache.end_row();
-                caches.push((rank, cache));
-            }
-            layers.push(ResidentLayer { matrices, caches });
-        }
-        let lm_head = place(&config, &placement, &mut members, weights.lm_head())?;
+        let members = members.collect::<Result<_, AttentionError>>()?;
+        let layers = Vec::with_capacity(weights.layers().len());
+        let lm_head = Vec::new();
         Ok(Self { config, members, together, weights, layers, lm_head, io_buffers })
+    }
+
+    /// Lays out a matrix, in blocks of its rows, behind what is in the ranks.
+    pub(super) fn place(
+        &mut self,
+        matrix: &Matrix,
+        blocks: impl Iterator<Item = (usize, Range<usize>)>,
+    ) -> Result<Vec<Block>, DecodeError> {
+        let block = |(rank, rows): (usize, Range<usize>)| {
+            let row = &mut self.members[rank].row;
+            let block = Block::new(&self.config, matrix, (rank, rows), *row)?;
+            *row = block.layout.end_row();
+            Ok(block)
+        };
+        blocks.map(block).collect()
+    }
+
+    /// Lays out K and V of a head, for so many tokens, behind what is in a rank.
+    pub(super) fn place_cache(
+        &mut self,
+        rank: usize,
+        shape: &CheckpointShape,
+        tokens: usize,
+    ) -> Result<(usize, HeadLayout), DecodeError> {
+        let row = &mut self.members[rank].row;
+        let cache = HeadLayout::new(&self.config, shape.head_dim, tokens, *row)
+            .map_err(|error| DecodeError::Layout(Room::Head(error)))?;
+        *row = cache.end_row();
+        Ok((rank, cache))
+    }
+
+    /// Writes the blocks of a matrix into their ranks. Adds what that cost, rank by rank; returns bytes.
+    pub(super) fn write(
+        &mut self,
+        blocks: &[Block],
+        matrix: &Matrix,
+        writes: &mut Vec<(usize, Statistics)>,
+    ) -> Result<u64, WorkloadError> {
+        let mut bytes = 0;
+        for Block { rank, rows, layout } in blocks {
+            let Member { rank: device, host, .. } = &mut self.members[*rank];
+            let rows = &matrix.rows[rows.clone()];
+            writes.push((*rank, gemv::load(*device, host, layout, rows)?));
+            bytes += gemv::bytes(layout);
+        }
+        Ok(bytes)
     }
 
     fn blocks(&self, kind: Kind, layer: Option<usize>) -> Vec<Block> {
@@ -175,7 +240,7 @@ impl<'a> OnRanks<'a> {
     }
 
     /// What writes cost, of which each occupies the channel of its rank.
-    fn written(&self, writes: &[(usize, Statistics)], bytes: u64) -> Written {
+    pub(super) fn written(&self, writes: &[(usize, Statistics)], bytes: u64) -> Written {
         let cost = writes.iter().fold(Statistics::default(), |all, (_, cost)| all.and(*cost));
         let Some(ranks) = self.together else { return Written::new(cost, bytes) };
         let spread = Spread::of_writes(ranks, writes);
@@ -194,25 +259,21 @@ fn one_request(longest: HeadLayout, layers: usize) -> Result<Requests, Attention
     }
 }
 
-/// Lays out a matrix behind what is in the ranks.
-fn place(
-    config: &Config,
-    placement: &Placement,
-    members: &mut [Member<'_>],
-    matrix: &Matrix,
-) -> Result<Vec<Block>, DecodeError> {
-    let Matrix { name, rows, columns } = matrix;
-    let block = |(rank, rows): (usize, Range<usize>)| {
-        let row = &mut members[rank].row;
-        let layout = MatrixLayout::from_row(config, rows.len(), *columns, *row);
+impl Block {
+    /// Rows of a matrix in a rank, from a row of its banks on.
+    pub(super) fn new(
+        config: &Config,
+        matrix: &Matrix,
+        (rank, rows): (usize, Range<usize>),
+        row: usize,
+    ) -> Result<Self, DecodeError> {
+        let layout = MatrixLayout::from_row(config, rows.len(), matrix.columns, row);
         let layout = layout.map_err(|error| DecodeError::Matrix {
-            name: name.clone(),
+            name: matrix.name.clone(),
             error: Room::Matrix(error),
         })?;
-        *row = layout.end_row();
-        Ok(Block { rank, rows, layout })
-    };
-    placement.of_rows(rows.len()).map(block).collect()
+        Ok(Self { rank, rows, layout })
+    }
 }
 
 impl Machine for OnRanks<'_> {
@@ -227,12 +288,7 @@ impl Machine for OnRanks<'_> {
         let matrices = weights.layers().iter().flatten().chain([weights.lm_head()]);
         let (mut writes, mut bytes) = (Vec::new(), 0);
         for (blocks, matrix) in blocks.iter().zip(matrices) {
-            for Block { rank, rows, layout } in blocks {
-                let Member { rank: device, host, .. } = &mut self.members[*rank];
-                let rows = &matrix.rows[rows.clone()];
-                writes.push((*rank, gemv::load(*device, host, layout, rows)?));
-                bytes += gemv::bytes(layout);
-            }
+            bytes += self.write(blocks, matrix, &mut writes)?;
         }
         Ok(self.written(&writes, bytes))
     }
@@ -272,8 +328,10 @@ impl Machine for OnRanks<'_> {
         let (mut writes, mut bytes) = (Vec::new(), 0);
         for (rank, of_rank) in of_ranks.into_iter().enumerate().filter(|(_, all)| !all.is_empty()) {
             bytes += (of_rank.len() * BEATS * CHIPS) as u64;
-            let Member { rank: device, host, .. } = &mut self.members[rank];
-            writes.push((rank, host.transfer(*device, of_rank)?.1));
+            let Member { rank: device, host, channel_tck, .. } = &mut self.members[rank];
+            let (_, cost) = host.transfer(*device, of_rank)?;
+            *channel_tck += cost.cycles;
+            writes.push((rank, cost));
         }
         Ok(self.written(&writes, bytes))
     }
@@ -290,11 +348,12 @@ impl Machine for OnRanks<'_> {
             let part = self.part(layer, number);
             let rows = KvRows::adjacent(&self.layers[layer].caches[number].1)
                 .map_err(AttentionError::from)?;
-            let Member { rank: device, requests, pins, .. } = &mut self.members[rank];
+            let Member { rank: device, requests, pins, channel_tck, .. } = &mut self.members[rank];
             device.label(Kind::Attention.name(), number.to_string());
             let mut result = requests.run(*device, part, &layout, &rows, &head.queries)?;
             let mdq = pins.bursts(device.tck() - result.statistics.cycles);
             let transfers = std::mem::take(&mut result.transfers);
+            *channel_tck += on_channel(&transfers);
             let macs = (2 * head.queries.len() * layout.context * layout.head_dim) as u64;
             let statistics = Statistics { macs, ..result.statistics };
             let run = RankRun { rank, statistics, transfers, mdq };

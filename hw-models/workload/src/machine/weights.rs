@@ -7,7 +7,9 @@
 use super::Kind;
 use crate::error::DecodeError;
 use half::f16;
-use pimlico_model::checkpoint::{Checkpoint, Layer};
+use pimlico_model::checkpoint::places::Part;
+use pimlico_model::checkpoint::{Checkpoint, CheckpointShape};
+use std::borrow::Cow;
 
 /// A matrix in binary16.
 pub struct Matrix {
@@ -30,23 +32,23 @@ impl Weights {
     /// Rounds those of a model.
     pub fn new(model: &Checkpoint) -> Result<Self, DecodeError> {
         let shape = &model.shape;
-        let width = shape.dim;
         let layers = model.layers.iter().enumerate().map(|(number, layer)| {
-            let Layer { q, k, v, o, gate, up, down, .. } = layer;
-            let matrix = |kind: Kind, parts: &[&Vec<f32>], columns| {
-                Matrix::new(format!("layer {number}, {}", kind.name()), parts, columns)
-            };
-            Ok([
-                matrix(Kind::Qkv, &[q, k, v], width)?,
-                matrix(Kind::Projection, &[o], shape.q_width())?,
-                matrix(Kind::Ffn1, &[gate, up], width)?,
-                matrix(Kind::Ffn2, &[down], shape.hidden)?,
-            ])
+            of_layer(number, shape, |part| {
+                Cow::Borrowed(match part {
+                    Part::Q => &layer.q,
+                    Part::K => &layer.k,
+                    Part::V => &layer.v,
+                    Part::O => &layer.o,
+                    Part::Gate => &layer.gate,
+                    Part::Up => &layer.up,
+                    _ => &layer.down,
+                })
+            })
         });
         let layers = layers.collect::<Result<_, DecodeError>>()?;
         let classifier =
             if model.classifier.is_empty() { &model.embedding } else { &model.classifier };
-        let lm_head = Matrix::new(Kind::LmHead.name().to_owned(), &[classifier], width)?;
+        let lm_head = Matrix::new(Kind::LmHead.name().to_owned(), &[classifier.into()], shape.dim)?;
         Ok(Self { layers, lm_head })
     }
 
@@ -73,9 +75,27 @@ impl Weights {
     }
 }
 
+/// The matrices of a layer, rounded, of the numbers of its tensors.
+pub fn of_layer<'a>(
+    number: usize,
+    shape: &CheckpointShape,
+    numbers: impl Fn(Part) -> Cow<'a, [f32]>,
+) -> Result<[Matrix; Kind::OF_A_LAYER.len()], DecodeError> {
+    let matrix = |kind: Kind, parts: &[Part], columns| {
+        let parts: Vec<_> = parts.iter().map(|part| numbers(*part)).collect();
+        Matrix::new(format!("layer {number}, {}", kind.name()), &parts, columns)
+    };
+    Ok([
+        matrix(Kind::Qkv, &[Part::Q, Part::K, Part::V], shape.dim)?,
+        matrix(Kind::Projection, &[Part::O], shape.q_width())?,
+        matrix(Kind::Ffn1, &[Part::Gate, Part::Up], shape.dim)?,
+        matrix(Kind::Ffn2, &[Part::Down], shape.hidden)?,
+    ])
+}
+
 impl Matrix {
     /// Matrices of `columns` columns, one under the other.
-    fn new(name: String, parts: &[&Vec<f32>], columns: usize) -> Result<Self, DecodeError> {
+    fn new(name: String, parts: &[Cow<'_, [f32]>], columns: usize) -> Result<Self, DecodeError> {
         let count = parts.iter().map(|part| part.len() / columns).sum();
         let mut rows = Vec::with_capacity(count);
         for row in parts.iter().flat_map(|part| part.chunks(columns)) {

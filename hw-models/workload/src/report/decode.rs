@@ -3,6 +3,7 @@
 
 use super::{Error, Load};
 use pimlico_model::checkpoint::CheckpointShape;
+use pimlico_stream::event::Signals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -21,6 +22,8 @@ pub struct DecodeReport {
     pub prompt_tokens: usize,
     /// Tokens that were decoded.
     pub decoded_tokens: Vec<usize>,
+    /// SHA-256 of the logits of all choices, as little-endian binary32.
+    pub logits_sha256: String,
     /// Temperature of sampling; 0 chooses the largest logit.
     pub temperature: f64,
     /// How the vector comes to the shared buffers: `ping-pong` or `single`.
@@ -36,6 +39,94 @@ pub struct DecodeReport {
     pub layers: Vec<LayerReport>,
     /// Each token that went through the layers; the last one decoded did not.
     pub tokens: Vec<TokenReport>,
+    /// How layers came into the banks, where they were streamed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub residency: Option<ResidencyReport>,
+}
+
+/// Layers that were streamed into the banks. Rows are those of all banks of a rank, times are on the computed clock.
+#[derive(Clone, Debug, Serialize)]
+pub struct ResidencyReport {
+    /// `whole`, `pipeline` or `pipeload`.
+    pub residency: &'static str,
+    /// Loaders.
+    pub loaders: usize,
+    /// Places for layers in the banks.
+    pub slots: usize,
+    /// The first layers, which stay.
+    pub pinned: usize,
+    /// Bytes per second that each loader reads; null for a disk that takes no time.
+    pub disk_bytes_per_s: Option<f64>,
+    /// Bytes of a row.
+    pub row_bytes: u64,
+    /// Rows that may be in use, if that is limited.
+    pub limit_rows: Option<u64>,
+    /// Rows of K, V and the head, which stay.
+    pub kept_rows: u64,
+    /// Rows of a layer.
+    pub layer_rows: u64,
+    /// Rows that were in use, at the most.
+    pub peak_rows: u64,
+    /// Passes through all layers.
+    pub passes: usize,
+    /// Layers that were loaded.
+    pub loads: usize,
+    /// Of these, those that were not used.
+    pub layers_unused: usize,
+    /// Bytes that were read from the files.
+    pub bytes_read: u64,
+    /// Signals between the agents.
+    pub signals: Signals,
+    /// From the first load to the last token.
+    pub wall_ns: f64,
+    /// Of that, waiting for layers.
+    pub stall_ns: f64,
+    /// Its share.
+    pub stall_share: f64,
+    /// Of the whole time, that of the language-model head.
+    pub head_ns: f64,
+    /// Each layer, summed up over its loads and uses.
+    pub layers: Vec<LayerTimes>,
+}
+
+/// Times of a layer, summed up over its loads and uses.
+#[derive(Clone, Debug, Serialize)]
+pub struct LayerTimes {
+    /// Its number.
+    pub layer: usize,
+    /// The rank that it is written into.
+    pub rank: usize,
+    /// How often it was loaded.
+    pub loads: usize,
+    /// How often it was used: once for each pass.
+    pub uses: usize,
+    /// Reading it from the disk.
+    pub disk_ns: f64,
+    /// Writing it into the banks, in tCK.
+    pub write_tck: u64,
+    /// The same, with what else was on the channel.
+    pub write_ns: f64,
+    /// Computing with it, in tCK.
+    pub compute_tck: u64,
+    /// What waited for it: from the end of the layer or head before.
+    pub stall_ns: f64,
+}
+
+impl LayerTimes {
+    /// Of a layer of a rank that has not been loaded.
+    pub(crate) fn new(layer: usize, rank: usize) -> Self {
+        Self {
+            layer,
+            rank,
+            loads: 0,
+            uses: 0,
+            disk_ns: 0.0,
+            write_tck: 0,
+            write_ns: 0.0,
+            compute_tck: 0,
+            stall_ns: 0.0,
+        }
+    }
 }
 
 /// A layer.

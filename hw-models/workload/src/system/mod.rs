@@ -13,8 +13,8 @@ pub use module::Module;
 pub use rank::{AttentionSetup, Rank};
 pub use ranks::{How, ManyRanks};
 
-use crate::error::WorkloadError;
-use crate::machine::{Machine, Resident};
+use crate::error::{ResidencyError, WorkloadError};
+use crate::machine::{LayerBanks, Machine, Resident};
 use crate::outcome::Outcome;
 use crate::report::{self, ScoreBuffer};
 use crate::task::Progress;
@@ -50,4 +50,12 @@ pub trait System {
         &'a mut self,
         resident: Resident<'a>,
     ) -> Result<Box<dyn Machine + 'a>, WorkloadError>;
+
+    /// Lays out a model whose layers come into the banks and go. The device has just been reset.
+    fn streamed<'a>(
+        &'a mut self,
+        _resident: Resident<'a>,
+    ) -> Result<Box<dyn LayerBanks + 'a>, WorkloadError> {
+        Err(ResidencyError::System.into())
+    }
 }

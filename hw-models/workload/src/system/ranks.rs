@@ -13,7 +13,7 @@
 
 use super::System;
 use super::rank::{padding_notes, score_buffer};
-use crate::error::WorkloadError;
+use crate::error::{ResidencyError, WorkloadError};
 use crate::host_memory;
 use crate::judge::Findings;
 use crate::judge::Products;
@@ -21,7 +21,7 @@ use crate::judge::heads::{self, HeadJudgement};
 use crate::judge::pins::PinLog;
 use crate::l3::attention::{self, AttentionError};
 use crate::l3::gemv;
-use crate::machine::{Machine, OnRanks, Resident};
+use crate::machine::{InTurns, LayerBanks, Machine, OnRanks, Resident};
 use crate::outcome::Outcome;
 use crate::parallel;
 use crate::placement::{self, Placement};
@@ -384,6 +384,20 @@ impl System for ManyRanks<'_> {
                 * placement::row_bytes(self.ranks.config()),
             notes,
         })
+    }
+
+    fn streamed<'b>(
+        &'b mut self,
+        resident: Resident<'b>,
+    ) -> Result<Box<dyn LayerBanks + 'b>, WorkloadError> {
+        let count = self.ranks.topology().count();
+        if count < 2 {
+            return Err(ResidencyError::System.into());
+        }
+        self.resident = (0..count).map(|number| self.ranks.rank(number)).collect();
+        let devices =
+            self.resident.iter_mut().map(|rank| -> &'b mut dyn RankDevice { &mut **rank });
+        Ok(Box::new(InTurns::new(self.ranks, devices, resident)?))
     }
 
     fn machine<'b>(

@@ -8,6 +8,8 @@ use crate::run::arguments::RunArguments;
 use crate::run::checkpoint::{read_tokenizer, read_weights, tiny_job};
 use crate::run::folder;
 use crate::run::groups::Common;
+use crate::run::residency;
+use crate::run::source::ModelArguments;
 use crate::run::text::{OwnText, on_link, own_buffers};
 use clap::Args;
 use pimlico_model::checkpoint::tiny;
@@ -56,6 +58,7 @@ impl Face for Decode {
         Common::Sums,
         Common::SharedBuffers,
         Common::HowMany,
+        Common::InBanks,
         Common::References,
         Common::Waveform,
         Common::Picture,
@@ -63,6 +66,7 @@ impl Face for Decode {
     const EXAMPLES: &'static [&'static str] = &[
         "l3 decode --tokens 20 --prompt 'in a small town'",
         "l3 decode --weights stories260K.bin --tokenizer tok512.bin",
+        "l3 decode --ranks 2 --residency pipeload --loaders 2 --bank-rows 40 --disk 1.2G",
         "aim decode --tokens 20",
     ];
     type Job = DecodeJob;
@@ -99,6 +103,10 @@ impl Face for Decode {
                     return Err(Failure::Input(expected.to_owned()));
                 }
             };
+        let files =
+            ModelArguments::of([&self.weights, &self.tokenizer, &self.model_dir, &self.config]);
+        let in_banks = arguments.in_banks.as_ref();
+        let streaming = in_banks.map(|in_banks| in_banks.streaming(arguments, &files));
         Ok(DecodeJob {
             model,
             checkpoint,
@@ -110,6 +118,7 @@ impl Face for Decode {
             seed: arguments.seed,
             io_buffers: arguments.io_buffers(),
             threads: arguments.threads(),
+            streaming: streaming.transpose()?.flatten(),
         })
     }
 
@@ -136,7 +145,8 @@ impl Face for Decode {
     fn text(own: &DecodeReport, report: &Report) -> OwnText {
         let (what, how) = title(own, report);
         let (opening, closing) = (text(own), rolled_up(own, report));
-        OwnText { what, how, opening, closing, ..OwnText::default() }
+        let layers = own.residency.as_ref().map(residency::page).unwrap_or_default();
+        OwnText { what, how, opening, layers, closing, ..OwnText::default() }
     }
 }
 

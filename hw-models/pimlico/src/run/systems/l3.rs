@@ -62,6 +62,7 @@ impl Face for L3 {
         Common::Sums,
         Common::SharedBuffers,
         Common::HowMany,
+        Common::InBanks,
         Common::Spread,
         Common::References,
         Common::Program,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! The files of a model whose layers are streamed.
+//! The files of a model whose layers are read one by one.
 
+use super::{checkpoint, folder};
 use crate::failure::Failure;
 use crate::files;
-use crate::run::{checkpoint, folder};
 use clap::Args;
 use pimlico_golden::llama::Llama;
 use pimlico_model::checkpoint::config::Config;
@@ -51,6 +51,16 @@ pub struct Opened {
 }
 
 impl ModelArguments {
+    /// The model of files: weights with their tokenizer and perhaps shapes, or a folder.
+    pub fn of([weights, tokenizer, model_dir, config]: [&Option<PathBuf>; 4]) -> Self {
+        Self {
+            weights: weights.clone(),
+            tokenizer: tokenizer.clone(),
+            model_dir: model_dir.clone(),
+            config: config.clone(),
+        }
+    }
+
     /// The words that name the same model.
     pub fn words(&self) -> Vec<OsString> {
         let Self { weights, tokenizer, model_dir, config } = self;

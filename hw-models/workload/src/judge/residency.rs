@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! `golden::schedule` on the events of a run, as they come: it keeps an account of its own and no event.
+//! Runs that stream layers: `golden::schedule` on their events, as they come, and `golden::bank_rows` on the rows of the
+//! banks. Both keep accounts of their own.
 
-use pimlico_golden::schedule::{Account, Happened, Life, ScheduleJudge, Streamed};
+pub use pimlico_golden::bank_rows::{Holder, Row, RowJudge};
+pub use pimlico_golden::schedule::Account;
+use pimlico_golden::schedule::{Happened, Life, ScheduleJudge, Streamed};
 use pimlico_stream::event::{Event, Load, Use, What};
 use pimlico_stream::setup::{Residency, Setup, Stay};
 
