@@ -59,13 +59,13 @@ impl Size {
 }
 
 /// Writes numbers as they are stored.
-struct Numbers<'a, W> {
-    to: &'a mut W,
+struct Numbers<'a> {
+    to: &'a mut dyn Write,
     stored: Stored,
     random: Xoshiro256PlusPlus,
 }
 
-impl<W: Write> Numbers<'_, W> {
+impl Numbers<'_> {
     fn tensor(&mut self, size: Size, shape: &CheckpointShape) -> io::Result<()> {
         let shape = size.of(shape);
         let count: usize = shape.iter().product();
@@ -102,7 +102,7 @@ impl<W: Write> Numbers<'_, W> {
 /// # Panics
 ///
 /// If a size is above `i32::MAX`, or heads are wider together than the vector between layers.
-pub fn llama2c(shape: &CheckpointShape, seed: u64, to: &mut impl Write) -> io::Result<()> {
+pub fn llama2c(shape: &CheckpointShape, seed: u64, to: &mut dyn Write) -> io::Result<()> {
     let CheckpointShape { dim, hidden, layers, heads, kv_heads, vocab, context, head_dim } = *shape;
     assert_eq!(shape.q_width(), dim, "heads of llama2.c share the vector");
     for size in [dim, hidden, layers, heads, kv_heads, vocab, context] {
@@ -123,7 +123,7 @@ pub fn safetensors(
     shape: &CheckpointShape,
     stored: Stored,
     seed: u64,
-    to: &mut impl Write,
+    to: &mut dyn Write,
 ) -> io::Result<()> {
     let dtype = match stored {
         Stored::F32 => "F32",

@@ -2,6 +2,7 @@
 //! How a command fails.
 
 use crate::plain::{message, plain};
+use pimlico_backends::BackendError;
 use pimlico_device::DeviceError;
 use pimlico_serving::error::ServingError;
 use pimlico_workload::error::{ResidencyError, WorkloadError};
@@ -15,6 +16,12 @@ pub enum Failure {
     /// Wrong usage, wrong input, or a file that cannot be written.
     #[error("pimlico: {0}")]
     Input(String),
+}
+
+impl From<BackendError> for Failure {
+    fn from(error: BackendError) -> Self {
+        Self::Input(error.to_string())
+    }
 }
 
 impl From<ServingError> for Failure {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! The arguments of `pimlico run` that are no operator's own.
 
-use super::backend::Backend;
 use super::residency::InBanks;
 use super::systems::{Asked, Entry};
 use crate::device;
@@ -12,6 +11,7 @@ use crate::mdq::MdqArgument;
 use crate::output::FormatArguments;
 use crate::values::Switch;
 use clap::ValueEnum;
+use pimlico_backends::Backend;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
 use pimlico_device::{Config, DeviceSpec, Mdq, Normalise, Options, SumFormat, Topology};

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
-//! What executes the device.
+//! The flag `--backend`, and the RTL that a back end wants.
 
 use crate::failure::Failure;
 use clap::ValueEnum;
-use pimlico_ports::{Instances, Model, Models};
-
-/// Beats before a mismatch that its waveforms show.
-#[cfg(feature = "rtl")]
-pub(super) const BEFORE: u64 = 128;
+use pimlico_backends::{Backend, BackendError};
+use pimlico_ports::UnitInfo;
 
 /// What executes the device.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Backend {
+pub(super) enum BackendArgument {
     /// The engine: fast, and equal to the models in results, tCK and statistics
     Fast,
     /// The cycle model of the module; of AiM channels a hub of two, for each group of them
@@ -22,38 +19,42 @@ pub(super) enum Backend {
     Lockstep,
 }
 
-impl Backend {
+impl BackendArgument {
     /// All of them.
     pub(super) const ALL: [Self; 4] = [Self::Fast, Self::Model, Self::Rtl, Self::Lockstep];
+}
 
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Model => "model",
-            Self::Rtl => "rtl",
-            Self::Lockstep => "lockstep",
+impl From<BackendArgument> for Backend {
+    fn from(argument: BackendArgument) -> Self {
+        match argument {
+            BackendArgument::Fast => Self::Fast,
+            BackendArgument::Model => Self::Model,
+            BackendArgument::Rtl => Self::Rtl,
+            BackendArgument::Lockstep => Self::Lockstep,
         }
     }
+}
 
-    /// An instance of a unit that has just been reset. See `pimlico_testbenches::Rtl` for the seed.
-    #[cfg(feature = "rtl")]
-    pub(super) fn instances<M: Model>(self, seed: u64) -> Result<Box<dyn Instances<M>>, Failure> {
-        use pimlico_testbenches::{Lockstep, Rtl};
-        if matches!(self, Self::Rtl | Self::Lockstep) {
-            crate::verilated::prepare(&[&M::info()])?;
-        }
-        Ok(match self {
-            Self::Fast | Self::Model => Box::new(Models::new(1)),
-            Self::Rtl => Box::new(Rtl::new(1, seed)),
-            Self::Lockstep => Box::new(Lockstep::new(1, seed)),
-        })
+/// Makes the RTL of a unit if the back end has it, and says how far that is: it takes a minute the first time.
+#[cfg(feature = "rtl")]
+pub(super) fn prepare(
+    backend: Backend,
+    unit: impl FnOnce() -> Result<UnitInfo, BackendError>,
+) -> Result<(), Failure> {
+    if backend.has_rtl() {
+        crate::verilated::prepare(&[&unit()?])?;
     }
+    Ok(())
+}
 
-    #[cfg(not(feature = "rtl"))]
-    pub(super) fn instances<M: Model>(self, _: u64) -> Result<Box<dyn Instances<M>>, Failure> {
-        match self {
-            Self::Fast | Self::Model => Ok(Box::new(Models::new(1))),
-            _ => Err(Failure::not_built(&format!("--backend {}", self.name()), "rtl")),
-        }
+/// Without back ends of RTL.
+#[cfg(not(feature = "rtl"))]
+pub(super) fn prepare(
+    backend: Backend,
+    _: impl FnOnce() -> Result<UnitInfo, BackendError>,
+) -> Result<(), Failure> {
+    match backend.has_rtl() {
+        true => Err(Failure::not_built(&format!("--backend {}", backend.name()), "rtl")),
+        false => Ok(()),
     }
 }

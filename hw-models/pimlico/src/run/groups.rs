@@ -2,7 +2,7 @@
 //! Options that operators and systems have in common, in groups: a run has the groups that mean something to both.
 
 use super::arguments::{Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, When, read_config};
-use super::backend::Backend;
+use super::backend::BackendArgument;
 use super::residency::InBanks;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
@@ -392,8 +392,8 @@ impl Group for Picture {
 #[command(next_help_heading = "Execution and output")]
 pub(super) struct Execution {
     /// What executes the device
-    #[arg(long, value_enum, default_value_t = Backend::Fast)]
-    backend: Backend,
+    #[arg(long, value_enum, default_value_t = BackendArgument::Fast)]
+    backend: BackendArgument,
     /// Folder for the waveforms of a mismatch in lockstep
     #[arg(long, default_value = DEFAULT_REPORT, value_name = "DIR")]
     report: PathBuf,
@@ -403,6 +403,6 @@ pub(super) struct Execution {
 
 impl Group for Execution {
     fn put(self, to: &mut RunArguments) {
-        (to.backend, to.report, to.format) = (self.backend, self.report, self.format);
+        (to.backend, to.report, to.format) = (self.backend.into(), self.report, self.format);
     }
 }

@@ -39,7 +39,7 @@ use crate::files::{Output, OutputFolder};
 use crate::output;
 use crate::schema::Kind;
 use arguments::{RunArguments, flags};
-use backend::Backend;
+use pimlico_backends::Backend;
 use pimlico_device::{DeviceError, Mdq, Mismatch, Options};
 #[cfg(feature = "rtl")]
 use pimlico_testbenches::Waveforms;

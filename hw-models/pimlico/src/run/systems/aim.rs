@@ -5,22 +5,20 @@ use super::{Ended, Face};
 use crate::failure::Failure;
 use crate::files::Output;
 use crate::run::arguments::{Buffers, RunArguments, flags};
-use crate::run::backend::Backend;
+use crate::run::backend::prepare;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
 use crate::values::{Switch, channels};
 use clap::Args;
-use pimlico_device::aim::{AimOptions, GPR, HUB_CHANNELS, Pu};
+use pimlico_backends::aim;
+use pimlico_device::aim::{AimOptions, GPR, Pu};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::spec::TopologyTable;
-use pimlico_device::{Config, Mismatch, SystemKind};
-use pimlico_host::aim::AimHost;
-use pimlico_ports::{Model, Unit};
-use pimlico_units::module::{AimHub, AimHubIn, AimHubOut};
+use pimlico_device::{Mismatch, SystemKind};
 use pimlico_workload::system::Module;
 #[cfg(feature = "rtl")]
 use {
-    crate::run::again, crate::run::backend::BEFORE, crate::run::shown,
+    crate::run::again, crate::run::shown, pimlico_backends::watch::Watch,
     pimlico_testbenches::Waveforms, std::io,
 };
 
@@ -92,7 +90,9 @@ impl Face for Aim {
         let config = arguments.dram_config();
         let (groups, options) = self.groups(arguments)?;
         let setup = arguments.setup()?;
-        let mut module = devices(arguments.backend, &config, (groups, options), arguments.seed)?;
+        prepare(arguments.backend, || Ok(aim::unit(options)))?;
+        let mut module =
+            aim::devices(arguments.backend, &config, (groups, options), arguments.seed)?;
         if let Some(vcd) = &vcd {
             module[0].trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
@@ -157,9 +157,8 @@ impl Aim {
         let again = again(job, arguments);
         let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
             let (groups, options) = self.groups(arguments).map_err(io::Error::other)?;
-            let found = (mismatch, again.as_str());
-            let hubs = (groups, options);
-            let mut module = watched(&config, hubs, arguments.seed, found, files)?;
+            let (hubs, watch) = ((groups, options), Watch { mismatch, command: &again, files });
+            let mut module = aim::watched(&config, hubs, arguments.seed, watch)?;
             let setup = arguments.setup().map_err(io::Error::other)?;
             let system = Module::new(&mut module).with_setup(setup);
             let mut system = system.timing_only(arguments.timing_only);
@@ -174,112 +173,4 @@ impl Aim {
     fn show(&self, _: &Mismatch, _: &Job, _: &RunArguments) -> String {
         String::new()
     }
-}
-
-/// Seed of a group of channels: that of the run for the first, and so for a module without groups.
-fn group_seed(seed: u64, group: usize) -> u64 {
-    seed.wrapping_add(group as u64)
-}
-
-/// What is said of channels that are no hub.
-fn in_hubs(channels: usize) -> String {
-    match (channels / HUB_CHANNELS, channels % HUB_CHANNELS) {
-        (hubs @ 1.., 0) => format!("; with --channels {channels} use --groups {hubs}"),
-        _ => String::new(),
-    }
-}
-
-/// The hub whose channels have two sides in their buffers, or one.
-macro_rules! of_hub {
-    ($options:expr, $hub:ident => $do:expr) => {
-        match $options.io_buffers {
-            IoBuffers::PingPong => {
-                type $hub = AimHub<true>;
-                $do
-            }
-            IoBuffers::Single => {
-                type $hub = AimHub<false>;
-                $do
-            }
-        }
-    };
-}
-
-/// A module of so many groups of channels, which have just been reset and work as the options say.
-fn devices(
-    backend: Backend,
-    config: &Config,
-    (groups, options): (usize, AimOptions),
-    seed: u64,
-) -> Result<Vec<AimHost>, Failure> {
-    let device = |group| device(backend, config, (groups, options), group_seed(seed, group));
-    (0..groups).map(device).collect()
-}
-
-fn device(
-    backend: Backend,
-    config: &Config,
-    (groups, options): (usize, AimOptions),
-    seed: u64,
-) -> Result<AimHost, Failure> {
-    if backend == Backend::Fast {
-        return Ok(AimHost::engine(config, options));
-    }
-    of_hub!(options, M => hub::<M>(backend, config, (groups, options), seed))
-}
-
-fn hub<M>(
-    backend: Backend,
-    config: &Config,
-    (groups, options): (usize, AimOptions),
-    seed: u64,
-) -> Result<AimHost, Failure>
-where
-    M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
-{
-    let hub = AimHost::hub(config.clone(), options, backend.instances::<M>(seed)?);
-    let fits = in_hubs(options.channels * groups);
-    let fits = if options.channels == HUB_CHANNELS { String::new() } else { fits };
-    let about = |error| Failure::Input(format!("--backend {}: {error}{fits}", backend.name()));
-    hub.map_err(about)
-}
-
-/// A module in lockstep, to run the same again that ended in a mismatch: so many groups of channels, each a hub that works
-/// as the options say. It writes the waveforms of the hub, from shortly before to the mismatch, to `files`, with the command
-/// in their headers: how they are written again. The mismatch is in the instance of the hub that its group has.
-#[cfg(feature = "rtl")]
-fn watched(
-    config: &Config,
-    (groups, options): (usize, AimOptions),
-    seed: u64,
-    found: (&Mismatch, &str),
-    files: &Waveforms,
-) -> io::Result<Vec<AimHost>> {
-    let hub = |group: usize| {
-        let seed = group_seed(seed, group);
-        let found = (found.0.instance == group).then_some(found);
-        let what = (config, options, seed, found, files);
-        of_hub!(options, M => watched_hub::<M>(what))
-    };
-    (0..groups).map(hub).collect()
-}
-
-/// The arguments of [`watched_hub`].
-#[cfg(feature = "rtl")]
-type WatchedHub<'a> = (&'a Config, AimOptions, u64, Option<(&'a Mismatch, &'a str)>, &'a Waveforms);
-
-/// The hub of a group, which is watched if the mismatch is there.
-#[cfg(feature = "rtl")]
-fn watched_hub<M>((config, options, seed, found, files): WatchedHub<'_>) -> io::Result<AimHost>
-where
-    M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
-{
-    use pimlico_testbenches::{Lockstep, Window};
-    let mut hub = Lockstep::<M>::new(1, seed);
-    if let Some((mismatch, command)) = found {
-        let from = mismatch.cycle.saturating_sub(BEFORE);
-        let window = Window { from, cycle_ps: pimlico_device::aim::SLOTS as u64 * config.tck_ps };
-        hub.watch(0, files, window, &format!("seed {seed}\n{command}"))?;
-    }
-    AimHost::hub(config.clone(), options, Box::new(hub)).map_err(io::Error::other)
 }

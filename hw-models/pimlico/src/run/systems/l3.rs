@@ -6,26 +6,20 @@ use crate::failure::Failure;
 use crate::files::Output;
 use crate::gear::GearArgument;
 use crate::run::arguments::{RunArguments, flags};
-use crate::run::backend::Backend;
+use crate::run::backend::prepare;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
 use clap::Args;
+use pimlico_backends::{BackendError, l3};
 use pimlico_device::mapping::MOST_HEAD_DIM;
 use pimlico_device::{
-    Address, Config, ConfigError, Dimm, Gear, Mismatch, ModuleDevice, Normalise, Options,
-    RankDevice, Ranks, SumFormat, SystemKind, Topology,
+    Address, Config, Gear, Mismatch, Options, RankDevice, Ranks, SystemKind, Topology,
 };
-use pimlico_host::attached::Attached;
-use pimlico_ports::{Model, Unit};
-use pimlico_units::arith::{Binary16, Binary32};
-use pimlico_units::gear::{Gear1, Gear4};
-use pimlico_units::module::{PimDimm, PimDimmIn, PimDimmOut, SCORE_BUFFER};
 use pimlico_workload::report::Report;
 use pimlico_workload::system::{ManyRanks, Rank};
-use std::io;
 #[cfg(feature = "rtl")]
 use {
-    crate::run::again, crate::run::backend::BEFORE, crate::run::shown,
+    crate::run::again, crate::run::shown, pimlico_backends::watch::Watch,
     pimlico_testbenches::Waveforms,
 };
 
@@ -116,7 +110,8 @@ impl L3 {
     fn on_rank(&self, job: &Job, arguments: &RunArguments, vcd: Option<Output>) -> Ended {
         let (config, options) = (self.config(arguments), self.options(arguments));
         let setup = arguments.setup()?;
-        let mut rank = device(arguments.backend, &config, options, arguments.seed)?;
+        prepare(arguments.backend, || l3::unit(options))?;
+        let mut rank = l3::device(arguments.backend, &config, options, arguments.seed)?;
         if let Some(vcd) = &vcd {
             rank.trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
@@ -139,10 +134,11 @@ impl L3 {
         arguments: &RunArguments,
     ) -> Result<Report, Failure> {
         let (config, options) = (self.config(arguments), self.options(arguments));
-        let new_rank = || device(arguments.backend, &config, options, arguments.seed);
+        prepare(arguments.backend, || l3::unit(options))?;
+        let new_rank = || l3::device(arguments.backend, &config, options, arguments.seed);
         new_rank()?; // what cannot be had is told here
         let at = |address: Address| {
-            let rank: Result<Box<dyn RankDevice>, Failure> = new_rank();
+            let rank: Result<Box<dyn RankDevice>, BackendError> = new_rank();
             rank.unwrap_or_else(|error| panic!("{address}: one was made already: {error}"))
         };
         let ranks = Ranks::new(&config, topology, &at);
@@ -156,8 +152,8 @@ impl L3 {
         let (config, options) = (self.config(arguments), self.options(arguments));
         let again = again(job, arguments);
         let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
-            let found = (mismatch, again.as_str());
-            let mut device = watched(&config, options, arguments.seed, found, files)?;
+            let watch = Watch { mismatch, command: &again, files };
+            let mut device = l3::watched(&config, options, arguments.seed, watch)?;
             let setup = arguments.setup().map_err(std::io::Error::other)?;
             let _ = job.run(&mut Rank::new(&mut *device).with_setup(setup)); // ends in the same mismatch
             Ok(())
@@ -170,116 +166,4 @@ impl L3 {
     fn show(&self, _: &Mismatch, _: &Job, _: &RunArguments) -> String {
         String::new()
     }
-}
-
-/// The modules whose RTL is built. Gears other than the default are, for sums of binary16 that are normalised
-/// early.
-macro_rules! of_module {
-    ($options:expr, $module:ident => $do:expr) => {{
-        use Normalise::{Early, Late};
-        use SumFormat::{Binary16 as Narrow, Binary32 as Wide};
-        macro_rules! with {
-            ($of:ty) => {{
-                type $module = $of;
-                $do
-            }};
-        }
-        match ($options.gear, $options.sums, $options.normalise) {
-            (Gear::DEFAULT, Narrow, Early) => with!(PimDimm<Binary16, false>),
-            (Gear::DEFAULT, Narrow, Late) => with!(PimDimm<Binary16, true>),
-            (Gear::DEFAULT, Wide, Early) => with!(PimDimm<Binary32, false>),
-            (Gear::DEFAULT, Wide, Late) => with!(PimDimm<Binary32, true>),
-            (Gear::One, Narrow, Early) => with!(PimDimm<Binary16, false, SCORE_BUFFER, Gear1>),
-            (Gear::Four, Narrow, Early) => with!(PimDimm<Binary16, false, SCORE_BUFFER, Gear4>),
-            (gear, ..) => Err(no_module(gear).into()),
-        }
-    }};
-}
-
-/// Why there is no such module.
-fn no_module(gear: Gear) -> NoModule {
-    NoModule(format!(
-        "--gear {}: without --backend fast it goes with --sums binary16 and --normalise early",
-        gear.name()
-    ))
-}
-
-/// There is no RTL and no cycle model with these options.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct NoModule(String);
-
-impl From<NoModule> for Failure {
-    fn from(error: NoModule) -> Self {
-        Self::Input(error.to_string())
-    }
-}
-
-impl From<NoModule> for io::Error {
-    fn from(error: NoModule) -> Self {
-        Self::other(error)
-    }
-}
-
-/// A device that one of the back ends executes.
-type Made = Result<Box<dyn RankDevice>, Failure>;
-
-/// The device, where there is one with this configuration.
-fn attached<D: Dimm + 'static>(device: Result<Attached<D>, ConfigError>) -> Made {
-    match device {
-        Ok(device) => Ok(Box::new(device)),
-        Err(error) => Err(Failure::Input(error.to_string())),
-    }
-}
-
-/// An L3 module that has just been reset.
-fn device(backend: Backend, config: &Config, options: Options, seed: u64) -> Made {
-    if backend == Backend::Fast {
-        return attached(Attached::engine(config, options));
-    }
-    of_module!(options, M => module::<M>(backend, config, options, seed))
-}
-
-fn module<M>(backend: Backend, config: &Config, options: Options, seed: u64) -> Made
-where
-    M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
-{
-    let module = backend.instances::<M>(seed)?;
-    let module = ModuleDevice::new(config.clone(), options, module);
-    attached(module.map(Attached::new))
-}
-
-/// The device in lockstep, to run the same again that ended in `mismatch`: it writes the waveforms of the
-/// module, from shortly before to the mismatch, to `files`, with `command` in their headers: how they are
-/// written again.
-#[cfg(feature = "rtl")]
-fn watched(
-    config: &Config,
-    options: Options,
-    seed: u64,
-    found: (&Mismatch, &str),
-    files: &Waveforms,
-) -> io::Result<Box<dyn RankDevice>> {
-    let what = (config, options, seed, found, files);
-    of_module!(options, M => watched_module::<M>(what))
-}
-
-/// The arguments of [`watched`].
-#[cfg(feature = "rtl")]
-type Watched<'a> = (&'a Config, Options, u64, (&'a Mismatch, &'a str), &'a Waveforms);
-
-#[cfg(feature = "rtl")]
-fn watched_module<M>(
-    (config, options, seed, (mismatch, command), files): Watched<'_>,
-) -> io::Result<Box<dyn RankDevice>>
-where
-    M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
-{
-    use pimlico_testbenches::{Lockstep, Window};
-    let mut module = Lockstep::<M>::new(1, seed);
-    let from = mismatch.cycle.saturating_sub(BEFORE);
-    let window = Window { from, cycle_ps: config.tck_ps / 2 };
-    module.watch(mismatch.instance, files, window, &format!("seed {seed}\n{command}"))?;
-    let module = ModuleDevice::new(config.clone(), options, Box::new(module));
-    Ok(Box::new(Attached::new(module.map_err(io::Error::other)?)))
 }

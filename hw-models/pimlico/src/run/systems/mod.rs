@@ -10,7 +10,7 @@ mod l3;
 
 use super::Job;
 use super::arguments::RunArguments;
-use super::backend::Backend;
+use super::backend::BackendArgument;
 use super::groups::Common;
 use crate::failure::Failure;
 use crate::files::Output;
@@ -35,7 +35,7 @@ pub(super) trait Face: Args + Sync + 'static {
     /// The common options that mean something to it, beside those that every run has.
     const OPTIONS: &'static [Common];
     /// What executes its device.
-    const BACKENDS: &'static [Backend] = &Backend::ALL;
+    const BACKENDS: &'static [BackendArgument] = &BackendArgument::ALL;
     /// Elements of a head's vectors, at the most.
     const HEAD_DIM: usize;
 
@@ -83,7 +83,7 @@ pub(super) struct Entry {
     pub(super) kind: SystemKind,
     pub(super) about: &'static str,
     pub(super) options: &'static [Common],
-    backends: &'static [Backend],
+    backends: &'static [BackendArgument],
     pub(super) most_head_dim: usize,
     /// Its own options.
     augment: fn(Command) -> Command,
@@ -130,9 +130,10 @@ impl Entry {
                 argument.help(format!("{help} [default: {}]", self.kind.default_device()))
             }
             "backend" => {
-                let there_are = self.backends.iter().filter_map(Backend::to_possible_value);
+                let there_are = self.backends.iter().filter_map(BackendArgument::to_possible_value);
                 let parser = PossibleValuesParser::new(there_are);
-                let backend = |name: String| Backend::from_str(&name, true).expect("one of these");
+                let backend =
+                    |name: String| BackendArgument::from_str(&name, true).expect("one of these");
                 argument.value_parser(parser.map(backend))
             }
             _ => argument,

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+//! An instance of a unit on each back end.
+
+use crate::backend::Backend;
+use crate::error::BackendError;
+use pimlico_ports::{Instances, Model, Models};
+
+/// An instance of a unit that has just been reset. The RTL is Verilated if it has not been; what it leaves open is
+/// taken from the seed (see `pimlico_testbenches::Rtl`).
+///
+/// # Errors
+///
+/// If the RTL cannot be made, or this build has no back ends of RTL.
+#[cfg(feature = "rtl")]
+pub(crate) fn instances<M: Model>(
+    backend: Backend,
+    seed: u64,
+) -> Result<Box<dyn Instances<M>>, BackendError> {
+    use pimlico_testbenches::{Lockstep, Rtl, build};
+    if backend.has_rtl() {
+        build::prepare(&M::info())?;
+    }
+    Ok(match backend {
+        Backend::Fast | Backend::Model => Box::new(Models::new(1)),
+        Backend::Rtl => Box::new(Rtl::new(1, seed)),
+        Backend::Lockstep => Box::new(Lockstep::new(1, seed)),
+    })
+}
+
+/// The same without back ends of RTL.
+#[cfg(not(feature = "rtl"))]
+pub(crate) fn instances<M: Model>(
+    backend: Backend,
+    _: u64,
+) -> Result<Box<dyn Instances<M>>, BackendError> {
+    match backend {
+        Backend::Fast | Backend::Model => Ok(Box::new(Models::new(1))),
+        Backend::Rtl | Backend::Lockstep => Err(BackendError::NotBuilt(backend)),
+    }
+}
