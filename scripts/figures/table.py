@@ -4,6 +4,7 @@
 import argparse
 import datetime
 import json
+import math
 import pathlib
 import platform
 import subprocess
@@ -20,9 +21,9 @@ class Figure(NamedTuple):
     """A row of the table."""
 
     name: str
-    # Criterion's name of what is measured.
-    bench: str
-    # Of rates the larger is better, of seconds the smaller.
+    # Criterion's name of what is measured, or of the group of a model and its RTL; none: all units and their RTL.
+    bench: Optional[str]
+    # Of rates and of "times" the larger is better, of seconds the smaller.
     unit: str
     target: float
     # Peers that it stands beside.
@@ -47,6 +48,8 @@ FIGURES = [
     Figure("the same, one rank, timing only", "figures/layer on a rank, timing", "s", 0.3),
     Figure("timing only, no piece used twice", "figures/attention, timing", "MAC/s", 5e9, "without data"),
     Figure("the same, channel-cycles", "figures/attention, timing, channel-cycles", "cycles/s", 40e6, "channel-cycles"),
+    Figure("units against their Verilated twins", None, "times", 10),
+    Figure("engine against the Verilated module", "engine and module", "times", 100),
 ]
 
 
@@ -64,8 +67,23 @@ class Benches:
             self.seconds[name] = json.loads(measured.read_text())["mean"]["point_estimate"] / 1e9
             self.count[name] = (about["throughput"] or {}).get("Elements")
 
+    def twin(self, group):
+        """How many times as fast as the RTL the model is."""
+        model, rtl = (self.seconds.get(f"{group}/{which}") for which in ("model", "rtl"))
+        return rtl / model if model and rtl else None
+
+    def twins(self):
+        """The same of each unit."""
+        groups = {name.rpartition("/")[0] for name in self.seconds if name.startswith("twin ")}
+        return {group[5:]: ratio for group in groups if (ratio := self.twin(group))}
+
     def value(self, figure):
         """A figure, if what it is made of was measured."""
+        if figure.bench is None:
+            ratios = self.twins().values()
+            return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+        if figure.unit == "times":
+            return self.twin(figure.bench)
         if figure.bench not in self.seconds:
             return None
         seconds = self.seconds[figure.bench]
@@ -114,7 +132,11 @@ def table(benches, baseline):
             ]
         )
     widths = [max(map(len, column)) for column in zip(*rows)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+    twins = sorted(benches.twins().items(), key=lambda twin: twin[1])
+    if twins:
+        lines += ["", "units, from the slowest beside its twin: " + ", ".join(f"{u} {ratio(x)}" for u, x in twins)]
+    return lines
 
 
 def machine():

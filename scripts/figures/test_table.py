@@ -48,14 +48,25 @@ class Table(unittest.TestCase):
         baseline = {"machine": "m", "figures": {name: {"value": 1.0}}}
         self.assertEqual(self.row(name, baseline), [name, "1 s", "0.2 s", "5", "0.4 s", "2", "-"])
 
+    def test_twins_have_a_geometric_mean(self):
+        for unit, ratio in (("a", 2), ("b", 32)):
+            self.result(f"twin {unit}", "model", 1e-3, 1000)
+            self.result(f"twin {unit}", "rtl", ratio * 1e-3, 1000)
+        self.result("twin c", "model", 1e-3, 1000)  # its RTL was not measured
+        name = "units against their Verilated twins"
+        self.assertEqual(self.row(name), [name, "-", "8 times", "-", "10 times", "0.8", "-"])
+        last = table.table(table.Benches(self.folder), EMPTY)[-1]
+        self.assertEqual(last, "units, from the slowest beside its twin: a 2, b 32")
+
     def test_values_have_three_digits(self):
         self.assertEqual(table.shown(999.96e6, "MAC/s"), "1000 MMAC/s")
-        self.assertEqual(table.shown(1234.5, "s"), "1234 s")
+        self.assertEqual(table.shown(1234.5, "times"), "1234 times")
         self.assertEqual(table.shown(0.01234, "s"), "0.0123 s")
 
     def test_what_was_not_measured_is_a_dash(self):
-        name = "the same on an AiM channel"
-        self.assertEqual(self.row(name), [name, "-", "-", "-", "100 MMAC/s", "-", "-"])
+        self.result("engine and module", "model", 1e-3)
+        name = "engine against the Verilated module"
+        self.assertEqual(self.row(name), [name, "-", "-", "-", "100 times", "-", "-"])
 
     def test_the_baseline_keeps_what_was_measured_now(self):
         self.result("figures", "layer on a rank", 9.0, at=50)
@@ -73,9 +84,9 @@ class Table(unittest.TestCase):
     def test_each_figure_has_its_bench(self):
         text = "".join(file.read_text() for file in BENCHES.glob("*/benches/*.rs"))
         for figure in table.FIGURES:
-            if figure.bench.startswith("figures/"):
+            if figure.bench and figure.bench.startswith("figures/"):
                 self.assertIn(f'"{figure.bench[len("figures/"):]}"', text)
-        for name in ('"attention of {context} tokens"', '"{name}, multiply-accumulates"'):
+        for name in ('"engine and module"', '"twin {}"', '"attention of {context} tokens"', '"{name}, multiply-accumulates"'):
             self.assertIn(name, text)
 
     def test_the_baseline_in_store_has_the_table_s_figures(self):
