@@ -67,9 +67,7 @@ fn every_mode_loaders_and_limit_have_one_hash() {
     assert!(number(&whole, "peak_rss_bytes") > 76_000_000);
     let mut modes = vec!["--residency pipeline".to_owned()];
     modes.extend((1..=8).map(|loaders| format!("--loaders {loaders}")));
-    modes.extend(
-        ["--memory-limit 20M --loaders 6", "--pin 3 --cold", "--slots 1"].map(str::to_owned),
-    );
+    modes.extend(["--memory-limit 20M --loaders 6", "--pin 3", "--slots 1"].map(str::to_owned));
     for mode in modes {
         let report = document(&format!("run --tokens 3 {mode}"));
         assert_eq!(report["logits_sha256"], hash, "{mode}");
@@ -102,6 +100,92 @@ fn the_built_in_model_tells_what_it_tells_on_the_device() {
     assert_eq!((number(&host["check"], "compared"), number(&host["check"], "equal")), (40, 40));
 }
 
+/// A head as large as a layer is one more layer: the same bits, and the process has it less in memory.
+#[test]
+fn a_head_is_streamed_as_one_more_layer() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let shape = "--dim 256 --hidden 688 --layers 6 --heads 8";
+    let of = |arguments: &str| {
+        let files = "--weights h.bin --tokenizer h.tok --prompt ab --tokens 3";
+        let output = pimlico(&format!("stream {arguments} {files} --json"), folder.path());
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{arguments}: {errors}");
+        common::document(&output.stdout)
+    };
+    for vocab in [3000, 12_000] {
+        let make = format!("stream make {shape} --vocab {vocab} -o h.bin --tokenizer h.tok");
+        assert_eq!(pimlico(&make, folder.path()).status.code(), Some(0));
+        let (head, norm, row) = (4 * vocab * 256, 4 * 256, 4 * 256);
+        let stays = of("run --loaders 2");
+        let streamed = of("run --loaders 2 --stream-head --check");
+        assert_eq!(streamed["logits_sha256"], stays["logits_sha256"]);
+        assert_eq!(streamed["check"]["logits_sha256"], stays["logits_sha256"]);
+        let (prompt, passes) = (number(&streamed, "prompt_tokens"), number(&streamed, "passes"));
+        assert_eq!(passes, 3);
+        // The made model's head is its embedding too: a row is read for each token that is taken.
+        let read = passes * (6 * LAYER + head) + norm + (prompt + passes - 1) * row;
+        assert_eq!(number(&streamed, "bytes_read"), read);
+        assert_eq!(number(&stays, "bytes_read"), passes * 6 * LAYER + head + norm);
+        assert_eq!(number(&streamed, "loads"), passes * 7);
+        let peak = |report: &Value| number(report, "peak_rss_bytes");
+        // Slots have three layers; with a head that is larger, two and the head.
+        let less = peak(&stays).abs_diff(peak(&streamed));
+        println!("{} {} of {head}", peak(&stays), peak(&streamed));
+        assert!(peak(&streamed) < peak(&stays) && less.abs_diff(head.min(LAYER)) < MIB / 2);
+
+        // Least of all: the head alone, or a layer.
+        let limit = (number(&streamed, "fixed_bytes") + head.max(LAYER) + LAYER / 2) >> 10;
+        let least = of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"));
+        assert_eq!(least["logits_sha256"], stays["logits_sha256"]);
+        assert!(peak(&least) <= limit << 10, "{least}");
+        // Two layers beside it: the pages of a head go when it is destroyed.
+        let limit = limit + 2 * (LAYER >> 10);
+        let room = of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"));
+        assert_eq!(number(&room, "slots"), 3);
+        assert!(peak(&room) <= limit << 10, "{room}");
+    }
+    let plan = of("plan --limits 64M --stream-head");
+    assert_eq!(plan["schedule"]["layer_bytes"].as_array().map(Vec::len), Some(7));
+}
+
+/// Beside what came from the disk stands what the disk alone does. It has a model of its own: the page cache is shared.
+#[test]
+fn a_cold_run_has_the_disk_s_own_rate_beside_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let ran = |arguments: &str| pimlico(&format!("stream {arguments}"), folder.path());
+    assert_eq!(ran("make --layers 6 -o c.bin --tokenizer c.tok").status.code(), Some(0));
+    let of = |arguments: &str| {
+        let output = ran(&format!("run --weights c.bin --tokenizer c.tok {arguments}"));
+        assert_eq!(output.status.code(), Some(0), "{arguments}");
+        output.stdout
+    };
+    let warm = common::document(&of("--tokens 2 --json"));
+    let cold = common::document(&of("--tokens 2 --cold --residency pipeline --json"));
+    assert_eq!(cold["logits_sha256"], warm["logits_sha256"]);
+    let (disk, rate) = (&cold["disk"], |key: &str| cold["disk"][key].as_f64().expect("a rate"));
+    let size = std::fs::metadata(folder.path().join("c.bin")).expect("the model").len();
+    assert_eq!(number(disk, "bytes"), size);
+    let expected = size as f64 / (rate("ms") / 1e3);
+    assert!((rate("bytes_per_s") / expected - 1.0).abs() < 1e-6, "{disk}");
+    let loads = 12.0 * LAYER as f64 / (cold["wall_ms"].as_f64().expect("a time") / 1e3);
+    assert!((rate("loads_bytes_per_s") / loads - 1.0).abs() < 1e-6, "{disk}");
+    let share = cold["stall_share"].as_f64().expect("a share");
+    assert!((0.0..=1.0).contains(&share), "{share}");
+    // The measurement is none of the run's bytes.
+    assert_eq!(number(&cold, "bytes_read"), STAYS + 12 * LAYER);
+    let page = String::from_utf8(of("--tokens 1 --cold")).expect("text");
+    assert!(
+        page.contains("the disk alone: ") && page.contains("the run's loads came at "),
+        "{page}"
+    );
+    for other in ["", "--cold --throttle 1G"] {
+        let report = common::document(&of(&format!("--tokens 1 --json {other}")));
+        assert!(report["disk"].is_null(), "{other}");
+    }
+    let built_in = common::document(&ran("run --tokens 1 --cold --json").stdout);
+    assert!(built_in["disk"].is_null());
+}
+
 /// The process' own count, and that of its parent.
 #[test]
 fn the_limit_is_that_of_the_whole_process() {
@@ -128,6 +212,15 @@ fn the_limit_is_that_of_the_whole_process() {
     println!("VmHWM {own}, ru_maxrss {of_parent}");
     assert!(own <= 20 * MIB && of_parent <= 20 * MIB, "{own} {of_parent}");
     assert_eq!((number(&report, "loaders"), number(&report, "limit_bytes")), (2, 20 * MIB));
+    // The built-in model is small: what the process took as it started may be more than it needs.
+    let limits =
+        (4..20).map(|mib| pimlico(&format!("stream run --tokens 2 --memory-limit {mib}M"), folder));
+    let statuses: Vec<_> = limits.map(|output| output.status.code()).collect();
+    let refused = statuses.iter().take_while(|status| **status == Some(2)).count();
+    assert!(
+        refused > 0 && statuses[refused..].iter().all(|status| *status == Some(0)),
+        "{statuses:?}"
+    );
 }
 
 /// Six loaders with room for two layers, and for one.
@@ -242,6 +335,17 @@ fn the_paper_s_tables_are_simulated() {
     let text = pimlico("stream simulate --model gpt-j --limits 2000", &MODEL);
     let text = String::from_utf8(text.stdout).expect("text");
     assert!(text.contains("the paper's claims of memory are exchanged"), "{text}");
+    // With room for one layer nothing is loaded beside: it is no PIPELOAD.
+    let rows = report["limits"].as_array().expect("rows");
+    let refused_rows: Vec<_> = rows.iter().filter(|row| row["refused"].is_string()).collect();
+    assert_eq!((rows.len(), refused_rows.len()), (8, 1));
+    assert_eq!(
+        (&refused_rows[0]["model"], &refused_rows[0]["ms"]),
+        (&"vit-large".into(), &Value::Null)
+    );
+    let vit = refused(&pimlico("stream simulate --model vit-large --limits 60", &MODEL));
+    assert!(vit.starts_with("--limits: vit-large: 60 MB have no room for PIPELOAD"), "{vit}");
+    assert!(vit.contains("two layers of 24.2 MB are 67.5 MB"), "{vit}");
     let small = refused(&pimlico("stream simulate --model vit-large --limits 20", &MODEL));
     assert!(small.starts_with("--limits: vit-large: memory limit"), "{small}");
 }
@@ -252,10 +356,14 @@ fn what_cannot_run_is_refused_in_one_line() {
     assert!(small.starts_with("--memory-limit: memory limit 8 MiB: this model needs "), "{small}");
     assert!(small.ends_with(", a layer 3.1 MiB)"), "{small}");
     for (arguments, message) in [
-        ("run --loaders 0", "--loaders: 0 loaders: expected 1 to 24, as the model has 24 layers"),
-        ("run --loaders 25", "--loaders: 25 loaders: expected 1 to 24, as the model has 24 layers"),
+        ("run --loaders 0", "--loaders: 0 loaders: expected 1 to 24, as 24 layers are streamed"),
+        ("run --loaders 25", "--loaders: 25 loaders: expected 1 to 24, as 24 layers are streamed"),
         ("run --slots 0", "--slots: 0 slots"),
         ("run --pin 25", "--pin: 25 pinned layers: expected at most 24"),
+        (
+            "run --stream-head --loaders 26",
+            "--loaders: 26 loaders: expected 1 to 25, as 25 layers are streamed",
+        ),
         ("run --memory-limit 12Q", "expected a whole number and K, M or G"),
         ("run --memory-limit 20", "expected a whole number and K, M or G"),
         ("run --throttle 0M", "expected bytes per second with k, M or G"),
@@ -272,8 +380,10 @@ fn what_cannot_run_is_refused_in_one_line() {
     }
     let folder: &Path = &MODEL;
     let cut = folder.join("cut.bin");
-    let whole = std::fs::read(folder.join("s.bin")).expect("the model");
-    std::fs::write(&cut, &whole[..whole.len() - 5]).expect("a file");
+    // Not through memory: a child begins with what this process has (see `the_limit_is_that_of_the_whole_process`).
+    let bytes = std::fs::copy(folder.join("s.bin"), &cut).expect("room");
+    let file = std::fs::File::options().write(true).open(&cut).expect("a file");
+    file.set_len(bytes - 5).expect("a file");
     let found = refused(&pimlico("stream run --weights cut.bin --tokenizer s.tok", folder));
     assert!(
         found.starts_with("cut.bin: byte 28: ") && found.contains("bytes of weights"),

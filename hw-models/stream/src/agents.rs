@@ -45,7 +45,9 @@ pub trait Supply<T>: Sync {
     fn load(&self, load: Load, slot: &mut T, halt: &Halt) -> Result<(), Self::Error>;
 
     /// A layer is of no further use.
-    fn destroy(&self, _slot: &mut T) {}
+    fn destroy(&self, _layer: usize, _slot: &mut T) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// Whether an agent has failed.
@@ -132,8 +134,11 @@ struct State<'a, E> {
     observe: &'a mut (dyn FnMut(Event) + Send),
 }
 
-/// Tells the daemon that a slot is to be freed.
-struct Destroy(usize);
+/// Tells the daemon that a slot with a layer is to be freed.
+struct Destroy {
+    layer: usize,
+    slot: usize,
+}
 
 /// Runs a setup. Each slot holds the largest layer that is loaded into it; `observe` sees every event, in order.
 ///
@@ -164,10 +169,8 @@ where
     let shared = &shared;
     let inference = std::thread::scope(|scope| {
         let (spent, to_destroy) = channel();
-        shared.spawn(scope, "the daemon".to_owned(), move || {
-            shared.destroy(slots, supply, to_destroy);
-            Ok(())
-        });
+        let daemon = move || shared.destroy(slots, supply, to_destroy);
+        shared.spawn(scope, "the daemon".to_owned(), daemon);
         for loader in 0..setup.loaders() {
             let agent = move || shared.loader(loader, slots, supply);
             shared.spawn(scope, format!("loader {loader}"), agent);
@@ -316,9 +319,9 @@ impl<'a, E: Send> Shared<'a, E> {
             let to_destroy = state.order.computed(used);
             self.told(&mut state);
             drop(state);
-            for slot in to_destroy {
+            for Load { layer, slot, .. } in to_destroy {
                 // The daemon ends early where an agent has failed.
-                let _ = spent.send(Destroy(slot));
+                let _ = spent.send(Destroy { layer, slot });
             }
             let ends_pass = used.layer + 1 == layers;
             let is_over = ends_pass && !work.pass(used.pass)?;
@@ -342,16 +345,17 @@ impl<'a, E: Send> Shared<'a, E> {
         slots: &[Mutex<T>],
         supply: &S,
         to_destroy: Receiver<Destroy>,
-    ) {
-        for Destroy(slot) in to_destroy {
-            supply.destroy(&mut alone(&slots[slot]));
+    ) -> Result<(), E> {
+        for Destroy { layer, slot } in to_destroy {
+            supply.destroy(layer, &mut alone(&slots[slot]))?;
             let mut state = self.lock();
             if state.failure.is_some() {
-                return;
+                break;
             }
             state.order.destroyed(slot);
             self.told(&mut state);
         }
+        Ok(())
     }
 }
 

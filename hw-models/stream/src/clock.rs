@@ -35,7 +35,7 @@ pub trait Timed {
     fn advance(&mut self, to_ns: f64) -> Ended;
 
     /// A layer is of no further use.
-    fn destroy(&mut self, _slot: usize) -> Result<(), Self::Error> {
+    fn destroy(&mut self, _load: Load) -> Result<(), Self::Error> {
         Ok(())
     }
 
@@ -99,9 +99,9 @@ pub fn run<T: Timed>(setup: &Setup, agents: &mut T) -> Result<ClockedRun, ClockE
         }
         let Some(used) = used else { continue };
         clock.is_using = false;
-        for slot in order.computed(used) {
-            agents.destroy(slot).map_err(ClockError::Agent)?;
-            order.destroyed(slot);
+        for load in order.computed(used) {
+            agents.destroy(load).map_err(ClockError::Agent)?;
+            order.destroyed(load.slot);
         }
         see(&mut order, agents, now).map_err(ClockError::Agent)?;
         if used.layer + 1 == setup.layers.len() {

@@ -12,7 +12,8 @@
 //! *i* mod 16, in the order of *i*, and the 16 are added in a tree (8 and 8, 4 and 4, ...), all in float32. A matrix
 //! stays as it is stored, and its rows are widened one at a time.
 //!
-//! The tokens of a prompt are one pass: each layer is loaded once for all of them.
+//! The tokens of a prompt are one pass: each layer is loaded once for all of them. The classifier may come as one more
+//! layer; if it is the embedding too, the embedding's rows are read one by one.
 
 use crate::source::{InSlot, LayerSource, SourceError};
 use memmap2::MmapMut;
@@ -98,8 +99,10 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 pub struct Decoder {
     shape: CheckpointShape,
     arithmetic: Arithmetic,
-    embedding: Resident,
+    /// None if its rows are read when they are wanted.
+    embedding: Option<Resident>,
     norm: Vec<f32>,
+    /// None if it is the embedding, or streamed.
     classifier: Option<Resident>,
     /// Of each layer K and V of the tokens so far: token by token, `kv_width` each.
     keys: Vec<Vec<f32>>,
@@ -118,14 +121,16 @@ impl Decoder {
         let resident = |place: &Place| -> Result<Resident, SourceError> {
             Ok(Resident { place: place.clone(), memory: source.tensor(place)? })
         };
-        let shape = places.shape;
+        let (shape, embedding) = (places.shape, &places.embedding);
+        let embedding = source.embedding_stays().then(|| resident(embedding)).transpose()?;
+        let classifier = places.classifier.as_ref().filter(|_| source.streamed_head().is_none());
         let room = || (0..shape.layers).map(|_| Vec::with_capacity(tokens * shape.kv_width()));
         Ok(Self {
             shape,
             arithmetic: places.arithmetic,
-            embedding: resident(&places.embedding)?,
+            embedding,
             norm: resident(&places.norm)?.matrix().numbers(),
-            classifier: places.classifier.as_ref().map(resident).transpose()?,
+            classifier: classifier.map(resident).transpose()?,
             keys: room().collect(),
             values: room().collect(),
             position: 0,
@@ -150,13 +155,17 @@ impl Decoder {
     /// # Panics
     ///
     /// If there is no such token.
-    pub fn begin(&mut self, tokens: &[usize]) {
+    pub fn begin(&mut self, source: &LayerSource, tokens: &[usize]) -> Result<(), SourceError> {
         self.position += self.x.len() / self.shape.dim;
         let dim = self.shape.dim;
         self.x.resize(tokens.len() * dim, 0.0);
         for (token, x) in tokens.iter().zip(self.x.chunks_exact_mut(dim)) {
-            self.embedding.matrix().row(*token, x);
+            match &self.embedding {
+                Some(embedding) => embedding.matrix().row(*token, x),
+                None => x.copy_from_slice(&source.row(&source.places().embedding, *token)?),
+            }
         }
+        Ok(())
     }
 
     /// Takes the tokens of the pass through a layer.
@@ -208,12 +217,27 @@ impl Decoder {
         between::add(&mut self.x, &matrix(Part::Down).times(&gated, scratch));
     }
 
-    /// The logits of the token that follows the last one of the pass.
+    /// The logits of the token that follows the last one of the pass, with the classifier that stays.
+    ///
+    /// # Panics
+    ///
+    /// If it is streamed.
     pub fn logits(&mut self) -> Vec<f32> {
+        let h = self.last_normed();
+        let stays = self.classifier.as_ref().or(self.embedding.as_ref());
+        stays.expect("a classifier that stays").matrix().times(&h, &mut self.scratch)
+    }
+
+    /// The same with a classifier that was streamed into a slot.
+    pub fn streamed_logits(&mut self, place: &Place, slot: &[u8]) -> Vec<f32> {
+        let classifier = Matrix { place, bytes: &slot[..place.bytes()] };
+        classifier.times(&self.last_normed(), &mut self.scratch)
+    }
+
+    /// The vector of the pass's last token, normed.
+    fn last_normed(&self) -> Vec<f32> {
         let last = &self.x[self.x.len() - self.shape.dim..];
-        let h = between::normed(last, &self.norm, self.arithmetic.epsilon);
-        let classifier = self.classifier.as_ref().unwrap_or(&self.embedding);
-        classifier.matrix().times(&h, &mut self.scratch)
+        between::normed(last, &self.norm, self.arithmetic.epsilon)
     }
 }
 

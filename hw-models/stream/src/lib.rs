@@ -9,6 +9,7 @@
 //! | [`text`] | a text, decoded while layers are streamed |
 //! | [`host`] | a decoder in float32 whose layers come one by one |
 //! | [`source`] | layers in files |
+//! | `file` | files that are read at places: pace, and the rate of their disk |
 //! | [`paper`] | the models of the paper, with times that were fitted to it |
 //! | [`planner`] | how many loaders, for how much memory |
 //! | [`agents`] | a run on threads |
@@ -34,6 +35,7 @@
 pub mod agents;
 pub mod clock;
 pub mod event;
+mod file;
 pub mod host;
 pub mod order;
 pub mod paper;

@@ -224,12 +224,12 @@ impl Order {
         Next::Use(used)
     }
 
-    /// A layer has computed. Returns the slots that are to be destroyed.
+    /// A layer has computed. Returns the loads whose slots are to be destroyed.
     ///
     /// # Panics
     ///
     /// If it was not in use.
-    pub fn computed(&mut self, used: Use) -> Vec<usize> {
+    pub fn computed(&mut self, used: Use) -> Vec<Load> {
         let Slot::InUse(load) = self.slots[used.slot] else {
             panic!("{:?} has computed", self.slots[used.slot]);
         };
@@ -243,7 +243,7 @@ impl Order {
             Stay::Pass => Slot::Used(load),
             Stay::Use => {
                 self.ahead.remove(&(used.pass, used.layer));
-                spent.push(used.slot);
+                spent.push(load);
                 Slot::Spent(load)
             }
         };
@@ -251,13 +251,13 @@ impl Order {
             for (_, slot) in std::mem::take(&mut self.ahead) {
                 if let Slot::Used(load) = self.slots[slot] {
                     self.slots[slot] = Slot::Spent(load);
-                    spent.push(slot);
+                    spent.push(load);
                 }
             }
         }
-        for &slot in &spent {
+        for Load { slot, .. } in &spent {
             self.signals.destroy += 1;
-            self.events.push(What::Destroy { slot });
+            self.events.push(What::Destroy { slot: *slot });
         }
         spent
     }
@@ -325,7 +325,7 @@ mod tests {
         }
         let Next::Use(used) = order.next_layer() else { panic!() };
         assert_eq!(used.layer, 0);
-        assert_eq!(order.computed(used), [first.slot]);
+        assert_eq!(order.computed(used), [first]);
         assert_eq!(order.ask(2), Answer::Wait);
         order.destroyed(first.slot);
         // 4 are free, 5 are wanted.

@@ -72,23 +72,17 @@ impl Choice {
     }
 }
 
-/// Slots for which a limit has room.
-fn room(setup: &Setup, limit: u64) -> usize {
-    let largest = setup.layers.iter().copied().max().unwrap_or(0).max(1);
-    usize::try_from(limit.saturating_sub(setup.fixed) / largest).unwrap_or(usize::MAX)
-}
-
 /// The most loaders for which a limit has room, each with a slot and `beyond` slots for all; 0 if there is no room for
 /// a layer.
 pub fn most_loaders(setup: &Setup, limit: u64, beyond: usize) -> usize {
-    let room = room(setup, limit);
+    let room = setup.room(limit);
     let most = room.saturating_sub(beyond).min(setup.layers.len()).min(MOST_CONSIDERED);
     most.max(room.min(1))
 }
 
 /// What a planner tries within a limit.
 pub fn candidates(setup: &Setup, limit: u64, beyond: usize) -> Vec<Choice> {
-    let room = room(setup, limit);
+    let room = setup.room(limit);
     let of = |loaders: usize| Choice { loaders, slots: (loaders + beyond).min(room) };
     (1..=most_loaders(setup, limit, beyond)).map(of).collect()
 }

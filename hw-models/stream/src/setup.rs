@@ -88,7 +88,7 @@ pub enum SetupError {
     #[error("0 slots: expected 1 or more beside the pinned layers")]
     Slots,
     /// More pinned layers than layers.
-    #[error("{pinned} pinned layers: expected at most {layers}, the layers of the model")]
+    #[error("{pinned} pinned layers: expected at most {layers}, those that are streamed")]
     Pinned {
         /// As given.
         pinned: usize,
@@ -113,7 +113,7 @@ pub enum SetupError {
 }
 
 fn of_layers(layers: Option<usize>) -> String {
-    layers.map_or(String::new(), |layers| format!(", as the model has {layers} layers"))
+    layers.map_or(String::new(), |layers| format!(", as {layers} layers are streamed"))
 }
 
 /// Bytes in MiB, with a digit behind the point where it is not a whole number.
@@ -173,19 +173,40 @@ impl Setup {
     /// Takes no more slots than there is room for below the limit; and unless their number `is_said`, no more than a pass
     /// loads layers, as more would hold the same layer twice.
     pub fn within_room(&mut self, is_said: bool) {
-        let largest = self.layers.iter().copied().max().unwrap_or(0).max(1);
-        let layers = self.layers.len();
-        let Residency::Pipeload { slots, pinned, .. } = &mut self.residency else { return };
-        let anew = layers.saturating_sub(*pinned);
-        let most = match self.limit {
-            Some(limit) => {
-                (limit.saturating_sub(self.fixed) / largest).saturating_sub(*pinned as u64)
-            }
-            None => u64::MAX,
+        let Residency::Pipeload { loaders, slots, pinned } = self.residency else { return };
+        let of_pass = self.layers.len().saturating_sub(pinned).max(1);
+        let wanted = if is_said { slots } else { slots.min(of_pass) };
+        let room = match self.limit {
+            None => usize::MAX,
+            // A layer may be there twice, and so may the largest.
+            Some(limit) if wanted > of_pass => self.room_of(limit, self.largest(), 0),
+            Some(limit) => self.room(limit),
         };
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
-        let of_pass = if is_said { *slots } else { (*slots).min(anew.max(1)) };
-        *slots = of_pass.min(most.max(1));
+        let slots = wanted.min(room.saturating_sub(pinned).max(1));
+        self.residency = Residency::Pipeload { loaders, slots, pinned };
+    }
+
+    /// Slots for which a limit has room. One layer may be larger than all others, as a head is that is streamed: it is in
+    /// one slot at a time, whose pages are given back when it is destroyed.
+    pub fn room(&self, limit: u64) -> usize {
+        let largest = self.largest();
+        let is_smaller = |bytes: &&u64| **bytes < largest;
+        let are_more = self.layers.iter().filter(|bytes| !is_smaller(bytes)).count() > 1;
+        let others = self.layers.iter().filter(is_smaller).max().copied().unwrap_or(0);
+        match are_more || others == 0 {
+            true => self.room_of(limit, largest, 0),
+            false => self.room_of(limit, others, largest - others),
+        }
+    }
+
+    /// Slots of so many bytes for which a limit has room, with some beside them once.
+    fn room_of(&self, limit: u64, bytes: u64, once: u64) -> usize {
+        let room = limit.saturating_sub(self.fixed).saturating_sub(once) / bytes.max(1);
+        usize::try_from(room).unwrap_or(usize::MAX)
+    }
+
+    fn largest(&self) -> u64 {
+        self.layers.iter().copied().max().unwrap_or(0)
     }
 
     /// Loading agents.
@@ -279,11 +300,33 @@ mod tests {
     }
 
     #[test]
+    fn a_larger_layer_is_in_one_slot_at_a_time() {
+        let with = |layers: &[u64], limit| {
+            let setup = Setup { layers: layers.to_vec(), ..pipeload(2, 9, 0) };
+            let mut limited = Setup { limit: Some(limit), ..setup };
+            limited.within_room(false);
+            limited.slots()
+        };
+        // 100 stay. A head of 50 behind layers of 10: it, and layers beside it.
+        let head = [10, 10, 10, 10, 50];
+        assert_eq!([150, 159, 160, 179, 180].map(|limit| with(&head, limit)), [1, 1, 2, 3, 4]);
+        assert_eq!(with(&head, 1000), 5);
+        let even = [10; 5];
+        assert_eq!([110, 119, 120, 1000].map(|limit| with(&even, limit)), [1, 1, 2, 5]);
+        // Two of them may be there together.
+        assert_eq!([150, 199, 200].map(|limit| with(&[10, 50, 50], limit)), [1, 1, 2]);
+        // More slots than layers, as they are said: of the largest each.
+        let mut said = Setup { layers: head.to_vec(), limit: Some(420), ..pipeload(2, 9, 0) };
+        said.within_room(true);
+        assert_eq!(said.slots(), 6);
+    }
+
+    #[test]
     fn what_cannot_run_is_refused() {
         let refused = |setup: Setup| setup.check().expect_err("refused").to_string();
         assert_eq!(
             refused(pipeload(0, 1, 0)),
-            "0 loaders: expected 1 to 3, as the model has 3 layers"
+            "0 loaders: expected 1 to 3, as 3 layers are streamed"
         );
         assert!(refused(pipeload(4, 1, 0)).starts_with("4 loaders: expected 1 to 3"));
         assert!(refused(pipeload(1, 0, 0)).starts_with("0 slots"));

@@ -3,78 +3,23 @@
 //!
 //! A layer is read with `pread`, tensor by tensor, and kept as it is stored; in a slot each tensor begins at a multiple
 //! of [`ALIGNMENT`] bytes. What is mapped instead would count as memory of the process (see [`crate::slots`]).
+//!
+//! The classifier may be one more layer behind the others ([`LayerSource::with_head_streamed`]). Where it is the embedding
+//! too, nothing of either stays: the embedding's row of a token is read when the token is taken.
+
+pub use crate::file::{ReadAt, Reading, Sequential};
 
 use crate::agents::{Halt, Supply};
 use crate::event::Load;
+use crate::file::{PIECE, Pace};
 use memmap2::MmapMut;
 use pimlico_model::checkpoint::places::{Part, Place, Places, Stored};
-use rustix::fs::{Advice, fadvise};
-use std::fs::File;
 use std::io;
-use std::num::NonZero;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 /// Bytes of which tensors begin at a multiple.
 pub const ALIGNMENT: u64 = 64;
-/// Bytes that are read at once.
-const PIECE: usize = 1 << 20;
-
-/// A file of a model, or what stands for one in tests.
-pub trait ReadAt: Sync + Send {
-    /// Fills a buffer from a place.
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// Asks that a part of the file is not kept in the page cache.
-    fn forget(&self, offset: u64, bytes: u64) -> io::Result<()>;
-
-    /// Size, and when it was changed last.
-    fn state(&self) -> io::Result<(u64, Option<SystemTime>)>;
-}
-
-impl ReadAt for File {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, buffer, offset)
-    }
-
-    fn forget(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        Ok(fadvise(self, offset, NonZero::new(bytes), Advice::DontNeed)?)
-    }
-
-    fn state(&self) -> io::Result<(u64, Option<SystemTime>)> {
-        let metadata = self.metadata()?;
-        Ok((metadata.len(), metadata.modified().ok()))
-    }
-}
-
-/// A file that is built in.
-impl ReadAt for &'static [u8] {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let from = usize::try_from(offset).ok().and_then(|offset| self.get(offset..));
-        let from = from.and_then(|from| from.get(..buffer.len()));
-        buffer.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
-    }
-
-    fn forget(&self, _offset: u64, _bytes: u64) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn state(&self) -> io::Result<(u64, Option<SystemTime>)> {
-        Ok((self.len() as u64, None))
-    }
-}
-
-/// How files are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Reading {
-    /// Bytes per second of each loader, at the most.
-    pub throttle: Option<f64>,
-    /// Whether what was read is dropped from the page cache, so that it comes from the disk again.
-    pub cold: bool,
-}
-
 /// What goes wrong with a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
@@ -117,6 +62,14 @@ pub enum SourceError {
     Memory(String),
 }
 
+impl SourceError {
+    /// Of a file, and no tensor of it.
+    fn whole(file: &str, error: &io::Error) -> Self {
+        let (file, tensor, error) = (file.to_owned(), "the file".to_owned(), error.to_string());
+        Self::Read { file, tensor, offset: 0, error }
+    }
+}
+
 /// An open file.
 struct Opened {
     name: String,
@@ -140,6 +93,7 @@ pub struct LayerSource {
     files: Vec<Opened>,
     places: Places,
     layers: Vec<Vec<InSlot>>,
+    streams_head: bool,
     reading: Reading,
     bytes_read: AtomicU64,
 }
@@ -159,12 +113,7 @@ impl LayerSource {
         reading: Reading,
     ) -> Result<Self, SourceError> {
         let opened = |(name, file): (String, Box<dyn ReadAt>)| {
-            let state = file.state().map_err(|error| SourceError::Read {
-                file: name.clone(),
-                tensor: "the file".to_owned(),
-                offset: 0,
-                error: error.to_string(),
-            })?;
+            let state = file.state().map_err(|error| SourceError::whole(&name, &error))?;
             Ok(Opened { name, file, state })
         };
         let files = files.into_iter().map(opened).collect::<Result<_, _>>()?;
@@ -178,7 +127,17 @@ impl LayerSource {
             parts.iter().map(place).collect()
         };
         let layers = places.layers.iter().map(in_slot).collect();
-        Ok(Self { files, places, layers, reading, bytes_read: AtomicU64::new(0) })
+        let bytes_read = AtomicU64::new(0);
+        let source = Self { files, places, layers, streams_head: false, reading, bytes_read };
+        if reading.cold {
+            source.forget_all()?;
+        }
+        Ok(source)
+    }
+
+    /// The same, with the classifier as one more layer behind the others.
+    pub fn with_head_streamed(self) -> Self {
+        Self { streams_head: true, ..self }
     }
 
     /// Where the tensors are.
@@ -186,18 +145,47 @@ impl LayerSource {
         &self.places
     }
 
-    /// The tensors of a layer in a slot.
+    /// The tensors of a decoder layer in a slot.
     pub fn layer(&self, layer: usize) -> &[InSlot] {
         &self.layers[layer]
     }
 
-    /// Bytes of a slot that each layer takes.
+    /// The classifier, if it is streamed: it is all of its slot.
+    pub fn streamed_head(&self) -> Option<&Place> {
+        let Places { classifier, embedding, .. } = &self.places;
+        self.streams_head.then(|| classifier.as_ref().unwrap_or(embedding))
+    }
+
+    /// Whether the embedding stays in memory. It does not where it is the classifier that is streamed.
+    pub fn embedding_stays(&self) -> bool {
+        !self.streams_head || self.places.classifier.is_some()
+    }
+
+    /// Bytes of a slot that each layer takes, those of a head that is streamed behind the others.
     pub fn slot_bytes(&self) -> Vec<u64> {
-        let of = |layer: &Vec<InSlot>| {
-            let end = layer.last().map_or(0, |last| last.at + last.place.bytes());
-            (end as u64).next_multiple_of(ALIGNMENT)
-        };
-        self.layers.iter().map(of).collect()
+        let of = |layer: &Vec<InSlot>| layer.last().map_or(0, |last| last.at + last.place.bytes());
+        let layers = self.layers.iter().map(of);
+        let all = layers.chain(self.streamed_head().map(Place::bytes));
+        all.map(|bytes| (bytes as u64).next_multiple_of(ALIGNMENT)).collect()
+    }
+
+    /// Bytes that are read for a layer, or for a head that is streamed.
+    pub fn layer_bytes(&self, layer: usize) -> u64 {
+        match self.streamed_head() {
+            Some(head) if layer == self.layers.len() => head.bytes() as u64,
+            _ => self.places.layer_bytes(layer),
+        }
+    }
+
+    /// Bytes that are read once, as they stay.
+    pub fn fixed_bytes(&self) -> u64 {
+        self.places.fixed_bytes() - self.streamed_head().map_or(0, |head| head.bytes() as u64)
+    }
+
+    /// Bytes that are read for each token that is taken: a row of an embedding that does not stay.
+    pub fn token_bytes(&self) -> u64 {
+        let Place { columns, stored, .. } = &self.places.embedding;
+        if self.embedding_stays() { 0 } else { (columns * stored.bytes()) as u64 }
     }
 
     /// Bytes that were read so far.
@@ -213,7 +201,30 @@ impl LayerSource {
         Ok(memory)
     }
 
-    /// Reads a layer into a slot; leaves off if an agent has failed.
+    /// Reads a row of a tensor that is of no layer, without a throttle.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn row(&self, place: &Place, row: usize) -> Result<Vec<f32>, SourceError> {
+        assert!(row < place.rows, "row {row} of {}", place.rows);
+        let bytes = place.columns * place.stored.bytes();
+        let offset = place.offset + (row * bytes) as u64;
+        let of_row = Place { offset, rows: 1, ..place.clone() };
+        let mut memory = vec![0; bytes];
+        let read = self.read(&of_row, &mut memory, None, &Halt::default());
+        read.map_err(|error| match error {
+            SourceError::Weight { file, tensor, column, weight, .. } => {
+                SourceError::Weight { file, tensor, row, column, weight }
+            }
+            error => error,
+        })?;
+        let mut numbers = vec![0.0; place.columns];
+        place.stored.widen(&memory, &mut numbers);
+        Ok(numbers)
+    }
+
+    /// Reads a layer, or a head that is streamed, into a slot; leaves off if an agent has failed.
     pub fn read_layer(
         &self,
         layer: usize,
@@ -221,11 +232,32 @@ impl LayerSource {
         halt: &Halt,
     ) -> Result<(), SourceError> {
         let mut pace = self.reading.throttle.map(Pace::new);
+        if let Some(head) = self.streamed_head().filter(|_| layer == self.layers.len()) {
+            return self.read(head, &mut slot[..head.bytes()], pace.as_mut(), halt);
+        }
         for InSlot { place, at, .. } in &self.layers[layer] {
             if halt.is_set() {
                 return Ok(());
             }
             self.read(place, &mut slot[*at..][..place.bytes()], pace.as_mut(), halt)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the files one after the other from their disk, so many bytes at the most. Nothing, if they are on none.
+    pub fn sequential(&self, most: u64) -> Result<Option<Sequential>, SourceError> {
+        let mut all = Sequential::default();
+        for Opened { name, file, .. } in &self.files {
+            let read = all.read(&**file, most - all.bytes);
+            read.map_err(|error| SourceError::whole(name, &error))?;
+        }
+        Ok(Some(all).filter(|all| all.bytes > 0))
+    }
+
+    /// Drops the files from the page cache.
+    fn forget_all(&self) -> Result<(), SourceError> {
+        for Opened { name, file, .. } in &self.files {
+            file.forget_all().map_err(|error| SourceError::whole(name, &error))?;
         }
         Ok(())
     }
@@ -290,25 +322,24 @@ impl Supply<MmapMut> for LayerSource {
     fn load(&self, load: Load, slot: &mut MmapMut, halt: &Halt) -> Result<(), SourceError> {
         self.read_layer(load.layer, slot, halt)
     }
-}
 
-/// The pace of a loader that is slowed down.
-struct Pace {
-    start: Instant,
-    bytes: u64,
-    rate: f64,
-}
-
-impl Pace {
-    fn new(rate: f64) -> Self {
-        Self { start: Instant::now(), bytes: 0, rate }
-    }
-
-    /// When so many bytes more are due.
-    fn after(&mut self, bytes: u64) -> Instant {
-        self.bytes += bytes;
-        let due = Duration::try_from_secs_f64(self.bytes as f64 / self.rate);
-        self.start + due.unwrap_or(Duration::from_secs(1 << 32))
+    /// A slot keeps its pages for the next layer. Those of a layer that is larger than all others, as a head may be, are
+    /// given back: [`Setup::room`](crate::setup::Setup::room) has it in one slot.
+    fn destroy(&self, layer: usize, slot: &mut MmapMut) -> Result<(), SourceError> {
+        let mut others = self.slot_bytes();
+        let bytes = others.swap_remove(layer);
+        if others.iter().any(|other| *other >= bytes) {
+            return Ok(());
+        }
+        let map = |bytes| {
+            let map = crate::slots::map(bytes);
+            map.map_err(|error| SourceError::Memory(error.to_string()))
+        };
+        let length = slot.len() as u64;
+        // Not both at once.
+        *slot = map(0)?;
+        *slot = map(length)?;
+        Ok(())
     }
 }
 
@@ -354,14 +385,5 @@ mod tests {
         assert_eq!(not_finite(Stored::Bf16, &halves), None);
         halves[2 * 4999] = 0x80;
         assert_eq!(not_finite(Stored::Bf16, &halves), Some((4999, f32::INFINITY)));
-    }
-
-    #[test]
-    fn a_pace_is_kept() {
-        let mut pace = Pace::new(1e6);
-        assert_eq!(pace.after(500_000) - pace.start, Duration::from_millis(500));
-        assert_eq!(pace.after(1_000_000) - pace.start, Duration::from_millis(1500));
-        // A rate near 0 is no panic.
-        Pace::new(1e-300).after(1);
     }
 }

@@ -16,6 +16,8 @@ pub struct Text<'a> {
     prompt: usize,
     wanted: usize,
     ends: &'a [usize],
+    /// Those of this pass, if its head was streamed and has been used.
+    of_pass: Option<Vec<f32>>,
     /// Sees the logits of each choice.
     logits: &'a mut dyn FnMut(&[f32]),
 }
@@ -32,11 +34,12 @@ impl<'a> Text<'a> {
         prompt: Vec<usize>,
         (wanted, ends): (usize, &'a [usize]),
         logits: &'a mut dyn FnMut(&[f32]),
-    ) -> Self {
+    ) -> Result<Self, SourceError> {
         assert!(!prompt.is_empty(), "a prompt of a token or more");
         let mut decoder = decoder;
-        decoder.begin(&prompt);
-        Self { source, decoder, prompt: prompt.len(), tokens: prompt, wanted, ends, logits }
+        decoder.begin(source, &prompt)?;
+        let (prompt, tokens) = (prompt.len(), prompt);
+        Ok(Self { source, decoder, prompt, tokens, wanted, ends, of_pass: None, logits })
     }
 
     /// The tokens of the prompt and those that were decoded.
@@ -49,20 +52,29 @@ impl Work<MmapMut> for Text<'_> {
     type Error = SourceError;
 
     fn layer(&mut self, used: Use, slot: &MmapMut) -> Result<(), SourceError> {
-        self.decoder.layer(used.layer, self.source.layer(used.layer), slot);
+        let Self { source, decoder, .. } = self;
+        match source.streamed_head() {
+            Some(head) if used.layer == source.places().layers.len() => {
+                self.of_pass = Some(decoder.streamed_logits(head, slot));
+            }
+            _ => decoder.layer(used.layer, source.layer(used.layer), slot),
+        }
         Ok(())
     }
 
     fn pass(&mut self, _: usize) -> Result<bool, SourceError> {
-        let logits = self.decoder.logits();
+        let logits = self.of_pass.take().unwrap_or_else(|| self.decoder.logits());
         (self.logits)(&logits);
         let token = largest(&logits);
         if self.ends.contains(&token) {
             return Ok(false);
         }
         self.tokens.push(token);
-        self.decoder.begin(&[token]);
-        Ok(self.tokens.len() < self.prompt + self.wanted)
+        let goes_on = self.tokens.len() < self.prompt + self.wanted;
+        if goes_on {
+            self.decoder.begin(self.source, &[token])?;
+        }
+        Ok(goes_on)
     }
 }
 

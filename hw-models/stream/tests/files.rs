@@ -9,7 +9,7 @@ use pimlico_model::checkpoint::{
     self, Checkpoint, CheckpointShape, RopeScaling, llama2c, safetensors,
 };
 use pimlico_model::{small, synthetic};
-use pimlico_stream::agents::{Outcome, RunError, run};
+use pimlico_stream::agents::{Outcome, RunError, Supply, run};
 use pimlico_stream::host::Decoder;
 use pimlico_stream::setup::{Residency, Setup};
 use pimlico_stream::slots;
@@ -134,9 +134,17 @@ fn decode(
     residency: Residency,
     limit: Option<u64>,
     fault: Fault,
+    text: (&[usize], usize),
+) -> Result<(Decoded, Outcome), RunError<SourceError>> {
+    decode_from(model.source(fault).map_err(RunError::Agent)?, residency, limit, text)
+}
+
+fn decode_from(
+    source: LayerSource,
+    residency: Residency,
+    limit: Option<u64>,
     (prompt, wanted): (&[usize], usize),
 ) -> Result<(Decoded, Outcome), RunError<SourceError>> {
-    let source = model.source(fault).map_err(RunError::Agent)?;
     let decoder = Decoder::new(&source, prompt.len() + wanted).map_err(RunError::Agent)?;
     let layers = source.slot_bytes();
     let largest = *layers.iter().max().expect("a layer");
@@ -144,7 +152,8 @@ fn decode(
     let slots = slots::slots(setup.slots(), largest).expect("memory");
     let mut logits = Vec::new();
     let mut see = |of: &[f32]| logits.push(of.iter().map(|logit| logit.to_bits()).collect());
-    let mut text = Text::new((&source, decoder), prompt.to_vec(), (wanted, &[]), &mut see);
+    let text = Text::new((&source, decoder), prompt.to_vec(), (wanted, &[]), &mut see);
+    let mut text = text.map_err(RunError::Agent)?;
     let outcome = run(&setup, &slots, &source, &mut text, &mut |_| ())?;
     source.check_unchanged().map_err(RunError::Agent)?;
     let tokens = text.tokens().1.to_vec();
@@ -265,6 +274,8 @@ fn every_mode_has_the_same_bits_and_they_are_close_to_float64() {
             assert_eq!(other.bytes_read, expected, "{name} {residency:?}");
         }
 
+        heads_that_are_streamed(name, &model, &whole, text);
+
         let golden = reference(&model.checkpoint);
         let (mut past, mut choices) = (Past::default(), whole.logits.iter());
         for (position, token) in prompt.iter().chain(&whole.tokens).enumerate() {
@@ -279,6 +290,57 @@ fn every_mode_has_the_same_bits_and_they_are_close_to_float64() {
             }
         }
         assert_eq!(choices.next(), None, "{name}");
+    }
+}
+
+/// The head as one more layer: the same logits, and of each pass its bytes once more in place of once in all.
+fn heads_that_are_streamed(name: &str, model: &Model, stays: &Decoded, text: (&[usize], usize)) {
+    let (prompt, wanted) = text;
+    let places = &model.places;
+    let layers = places.shape.layers;
+    let head = places.classifier.as_ref().unwrap_or(&places.embedding).bytes() as u64;
+    let of_layers: u64 = (0..layers).map(|layer| places.layer_bytes(layer)).sum();
+    // Where the embedding is the head, each token's row of it is read as the token is taken.
+    let row = (places.embedding.bytes() / places.shape.vocab) as u64;
+    let row = if places.classifier.is_some() { 0 } else { row };
+    let taken = (prompt.len() + wanted - 1) as u64;
+    let source = || model.source(Fault::None).expect(name).with_head_streamed();
+    let largest = *source().slot_bytes().iter().max().expect("one");
+    let mut modes = vec![(Residency::Whole, None), (Residency::Pipeline, None)];
+    for loaders in 1..=layers + 1 {
+        modes.push((pipeload(loaders, loaders + 1, 0), None));
+        modes.push((pipeload(loaders, loaders + 1, 0), Some(largest)));
+        modes.push((pipeload(loaders, 1, layers + 1), None));
+    }
+    for (residency, limit) in modes {
+        let (other, outcome) = decode_from(source(), residency, limit, text).expect("it runs");
+        assert_eq!((&other.tokens, &other.logits), (&stays.tokens, &stays.logits), "{residency:?}");
+        assert!(limit.is_none_or(|limit| outcome.peak_bytes <= limit));
+        let stay = matches!(residency, Residency::Whole | Residency::Pipeload { pinned: 1.., .. });
+        let times = if stay { 1 } else { wanted as u64 };
+        let expected = places.fixed_bytes() - head + times * (of_layers + head) + taken * row;
+        assert_eq!(other.bytes_read, expected, "{name} {residency:?}");
+        assert_eq!(outcome.loads as u64, times * (layers + 1) as u64);
+    }
+}
+
+/// A slot keeps what it has but for a head that is larger than all layers.
+#[test]
+fn pages_of_a_large_head_are_given_back() {
+    for (vocab, is_larger) in [(300, false), (2000, true)] {
+        let mut bytes = Vec::new();
+        let shape = CheckpointShape { vocab, ..SHAPE };
+        synthetic::llama2c(&shape, 5, &mut bytes).expect("memory");
+        let source = Model::llama2c(bytes).source(Fault::None).expect("a source");
+        let source = source.with_head_streamed();
+        let largest = *source.slot_bytes().iter().max().expect("one");
+        let mut slot = slots::map(largest).expect("memory");
+        slot.fill(7);
+        source.destroy(SHAPE.layers - 1, &mut slot).expect("nothing to do");
+        assert!(slot.iter().all(|byte| *byte == 7));
+        source.destroy(SHAPE.layers, &mut slot).expect("memory");
+        let left = if is_larger { 0 } else { 7 };
+        assert!(slot.len() as u64 == largest && slot.iter().all(|byte| *byte == left), "{vocab}");
     }
 }
 

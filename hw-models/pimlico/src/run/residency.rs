@@ -60,6 +60,9 @@ pub(super) struct InBanks {
     /// Bytes per second that each loader reads, as 1.2G: k, M and G are powers of 1000 [default: reading takes no time]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     disk: Option<f64>,
+    /// Not built: the head stays in the banks
+    #[arg(long, hide = true)]
+    stream_head: bool,
 }
 
 impl Group for InBanks {
@@ -71,7 +74,7 @@ impl Group for InBanks {
 impl InBanks {
     /// The flags that ask for the same, each with a space before it.
     pub(super) fn words(&self) -> String {
-        let Self { residency, loaders, pin, bank_rows, memory_limit, disk } = self;
+        let Self { residency, loaders, pin, bank_rows, memory_limit, disk, .. } = self;
         flags([
             ("residency", residency.map(|mode| mode.name().to_owned())),
             ("loaders", loaders.map(|loaders| loaders.to_string())),
@@ -89,7 +92,11 @@ impl InBanks {
         arguments: &RunArguments,
         model: &ModelArguments,
     ) -> Result<Option<Streaming>, Failure> {
-        let Self { residency, loaders, pin, bank_rows, memory_limit, disk } = self;
+        let Self { residency, loaders, pin, bank_rows, memory_limit, disk, stream_head } = self;
+        if *stream_head {
+            let why = "--stream-head: not built for layers in the banks, where the head stays; `pimlico stream run` has it";
+            return Err(Failure::Input(why.to_owned()));
+        }
         let given = [
             ("--loaders", loaders.is_some()),
             ("--pin", pin.is_some()),

@@ -30,8 +30,10 @@ use std::time::Duration;
 
 /// Tokens that are decoded, unless it is said.
 const TOKENS: usize = 40;
-/// Bytes that are left free below a limit: for code and stacks that are touched while layers are streamed.
-const MARGIN: u64 = 2 << 20;
+/// Bytes that are left free below a limit: for stacks, and for code that the built-in model does not touch.
+const MARGIN: u64 = 1 << 20;
+/// Bytes of the model that are read to know the disk's rate, at the most.
+const MOST_SEQUENTIAL: u64 = 1 << 30;
 /// Bytes of a schedule's file, at the most.
 const LARGEST_SCHEDULE: usize = 16 << 20;
 
@@ -66,21 +68,25 @@ pub struct StreamArguments {
     /// Memory of the whole process, as 20M: K, M and G are powers of 1024
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_limit: Option<u64>,
+    /// Stream the classifier as one more layer behind the others; with the embedding in it, rows of that are read one by one
+    #[arg(long)]
+    pub stream_head: bool,
     /// Loaders and slots for the limit, from a file that `stream plan` wrote
     #[arg(long, value_name = "FILE", conflicts_with_all = ["loaders", "slots"])]
     schedule: Option<PathBuf>,
     /// Bytes per second of each loader at the most, as 100M: k, M and G are powers of 1000
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub throttle: Option<f64>,
-    /// Drop what was read from the page cache, so that it comes from the disk again
+    /// Drop the file from the page cache before the run and what is read of it again, so that all comes from the disk
     #[arg(long)]
     pub cold: bool,
 }
 
 impl StreamArguments {
     /// One loader and one slot: nothing overlaps.
-    pub fn in_turns(throttle: Option<f64>, cold: bool) -> Self {
+    pub fn in_turns(throttle: Option<f64>, cold: bool, stream_head: bool) -> Self {
         Self {
+            stream_head,
             residency: Mode::Pipeload,
             loaders: Some(1),
             slots: Some(1),
@@ -130,6 +136,7 @@ pub struct RunReport {
     loaders: usize,
     slots: usize,
     pinned: usize,
+    stream_head: bool,
     schedule: Option<String>,
     prompt_tokens: usize,
     decoded_tokens: Vec<usize>,
@@ -148,9 +155,21 @@ pub struct RunReport {
     compute_ms: f64,
     stall_ms: f64,
     stall_share: f64,
+    /// With `--cold`, unless loaders are slowed down.
+    disk: Option<Disk>,
     signals: Signals,
     logits_sha256: String,
     check: Option<Check>,
+}
+
+/// The file read once from one end to the other, by one `pread` after the other and from the disk.
+#[derive(Serialize)]
+struct Disk {
+    bytes: u64,
+    ms: f64,
+    bytes_per_s: f64,
+    /// Beside it: bytes of all loads of the run over its time.
+    loads_bytes_per_s: f64,
 }
 
 /// What a comparison found.
@@ -235,9 +254,27 @@ pub fn stream_text(
     stream: &StreamArguments,
     keep: Keep,
 ) -> Result<Ran, Failure> {
+    // What reading the command line took goes. What streaming takes comes with the built-in model, and is counted from
+    // the beginning.
     process::one_heap();
-    let StreamArguments { throttle, cold, memory_limit, .. } = *stream;
+    process::drop_code();
+    let built_in = ModelArguments::of([&None; 4]);
+    let two = TextArguments { prompt: None, tokens: 2 };
+    let in_turns = StreamArguments::in_turns(None, false, false);
+    streamed(&built_in, &two, &in_turns, Keep { trace: false, logits: false })?;
+    process::one_heap();
+    streamed(model, text, stream, keep)
+}
+
+fn streamed(
+    model: &ModelArguments,
+    text: &TextArguments,
+    stream: &StreamArguments,
+    keep: Keep,
+) -> Result<Ran, Failure> {
+    let StreamArguments { throttle, cold, memory_limit, stream_head, .. } = *stream;
     let Opened { name, source, tokenizer, prompt } = model.open(Reading { throttle, cold })?;
+    let source = if stream_head { source.with_head_streamed() } else { source };
     let shape = source.places().shape;
     let prompt = text.prompt.as_deref().unwrap_or(prompt);
     let prompt = tokenizer.encode(prompt).map_err(failure)?;
@@ -256,13 +293,21 @@ pub fn stream_text(
         passes: text.tokens,
         fixed: 0,
         limit: memory_limit,
-        residency: residency(stream, choice, shape.layers)?,
+        residency: residency(stream, choice, source.slot_bytes().len())?,
     };
     // Before anything of the model is read: what is there alone may be above the limit.
     let beside =
         Decoder::bytes_beside(&shape, tokens, prompt.len()) + MARGIN + of_trace(&setup, keep);
-    setup.fixed = process::resident()? + source.places().fixed_bytes() + beside;
+    setup.fixed = process::resident()? + source.fixed_bytes() + beside;
     setup.check().map_err(|error| refused(&error))?;
+    let so_far = process::peak()?;
+    if let Some(limit) = memory_limit.filter(|limit| so_far > *limit) {
+        let (limit, so_far) = (mib(limit), mib(so_far));
+        let message = format!(
+            "--memory-limit: memory limit {limit}: the process took {so_far} as it started"
+        );
+        return Err(Failure::Input(message));
+    }
     let decoder = Decoder::new(&source, tokens).map_err(failure)?;
     setup.fixed = process::resident()? + beside;
     setup.within_room(stream.slots.is_some());
@@ -277,8 +322,9 @@ pub fn stream_text(
             kept.push(logits.to_vec());
         }
     };
-    let mut growing =
-        Text::new((&source, decoder), prompt, (text.tokens, tokenizer.ends()), &mut see_logits);
+    let wanted = (text.tokens, tokenizer.ends());
+    let growing = Text::new((&source, decoder), prompt, wanted, &mut see_logits);
+    let mut growing = growing.map_err(failure)?;
     let mut watch = Watch::new(&setup);
     let mut events = Vec::with_capacity(if keep.trace { most_events(&setup) } else { 0 });
     let mut observe = |event: Event| {
@@ -301,14 +347,18 @@ pub fn stream_text(
     let account =
         account.map_err(|breach| Failure::Check(format!("the run's events: {breach}")))?;
     let Outcome { signals, peak_bytes, loads, passes, wall, load, compute, stall } = outcome;
-    let of_loads = (0..loads).map(|load| source.places().layer_bytes(setup.load(load).1));
-    let expected = source.places().fixed_bytes() + of_loads.sum::<u64>();
+    let of_loads: u64 = (0..loads).map(|load| source.layer_bytes(setup.load(load).1)).sum();
+    // Tokens that were taken: those of the prompt and, for each further pass, one.
+    let of_tokens = (prompt_tokens + passes - 1) as u64 * source.token_bytes();
+    let expected = source.fixed_bytes() + of_loads + of_tokens;
     let bytes_read = source.bytes_read();
     if bytes_read != expected {
         let message =
             format!("{bytes_read} bytes were read, {expected} are those of {loads} loads");
         return Err(Failure::Check(message));
     }
+    let disk = (cold && throttle.is_none()).then(|| source.sequential(MOST_SEQUENTIAL));
+    let disk = disk.transpose().map_err(failure)?.flatten();
     let pinned = match setup.residency {
         Residency::Pipeload { pinned, .. } => pinned,
         _ => 0,
@@ -321,6 +371,7 @@ pub fn stream_text(
         loaders: setup.loaders(),
         slots: setup.slots(),
         pinned,
+        stream_head,
         schedule: stream.schedule.as_ref().map(|file| file.display().to_string()),
         prompt_tokens,
         text: tokenizer.decode(&all),
@@ -339,6 +390,12 @@ pub fn stream_text(
         compute_ms: ms(compute),
         stall_ms: ms(stall),
         stall_share: stall.as_secs_f64() / (stall + compute).as_secs_f64().max(1e-9),
+        disk: disk.map(|read| Disk {
+            bytes: read.bytes,
+            ms: ms(read.time),
+            bytes_per_s: read.rate(),
+            loads_bytes_per_s: of_loads as f64 / wall.as_secs_f64().max(1e-9),
+        }),
         signals,
         logits_sha256: hex(&hash.finalize()),
         check: None,
@@ -476,9 +533,13 @@ fn ms(duration: Duration) -> f64 {
 fn page(report: &RunReport) -> Page {
     let RunReport { model, shape, residency, loaders, slots, pinned, slot_bytes, .. } = report;
     let pins = if *pinned > 0 { format!(", {pinned} pinned") } else { String::new() };
+    let (head, of) = match report.stream_head {
+        true => (" and the head", "at most "),
+        false => ("", ""),
+    };
     let title = format!(
-        "text by {model} on the host, float32: {} layers of {}, streamed: {residency}, loaders {loaders}, slots \
-         {slots}{pins}\n\n{}\n\n",
+        "text by {model} on the host, float32: {} layers{head} of {of}{}, streamed: {residency}, loaders {loaders}, \
+         slots {slots}{pins}\n\n{}\n\n",
         shape.layers,
         mib(*slot_bytes),
         report.text
@@ -515,7 +576,16 @@ fn page(report: &RunReport) -> Page {
             mib(report.peak_rss_bytes),
         ]],
     );
-    let mut end = format!("\nlogits: SHA-256 {}\n", report.logits_sha256);
+    let mut end = String::new();
+    if let Some(Disk { bytes, bytes_per_s, loads_bytes_per_s, .. }) = &report.disk {
+        end += &format!(
+            "\nthe disk alone: {} bytes one after the other at {} MB/s; the run's loads came at {} MB/s\n",
+            grouped(*bytes),
+            decimal(bytes_per_s / 1e6, 1),
+            decimal(loads_bytes_per_s / 1e6, 1)
+        );
+    }
+    end += &format!("\nlogits: SHA-256 {}\n", report.logits_sha256);
     if let Some(Check { logits_sha256, compared, equal, max_logit_error }) = &report.check {
         let same = if *logits_sha256 == report.logits_sha256 { "the same" } else { "others" };
         end += &format!(

@@ -38,9 +38,12 @@ pub struct PlanArguments {
     /// Bytes per second of each loader at the most, as 100M: k, M and G are powers of 1000
     #[arg(long, value_name = "RATE", value_parser = rate)]
     throttle: Option<f64>,
-    /// Drop what was read from the page cache, so that it comes from the disk again
+    /// Drop the file from the page cache before each run and what is read of it again, so that all comes from the disk
     #[arg(long)]
     cold: bool,
+    /// Stream the classifier as one more layer behind the others
+    #[arg(long)]
+    stream_head: bool,
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -129,6 +132,7 @@ impl PlanArguments {
             words.extend(["--throttle".into(), format!("{}k", rate / 1e3).into()]);
         }
         words.extend(self.cold.then(|| "--cold".into()));
+        words.extend(self.stream_head.then(|| "--stream-head".into()));
         words.extend(more.iter().map(Into::into));
         words
     }

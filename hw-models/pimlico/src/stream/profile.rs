@@ -27,9 +27,12 @@ pub struct ProfileArguments {
     /// Bytes per second of the loader at the most, as 100M: k, M and G are powers of 1000
     #[arg(long, value_name = "RATE", value_parser = crate::values::rate)]
     throttle: Option<f64>,
-    /// Drop what was read from the page cache, so that it comes from the disk again
+    /// Drop the file from the page cache before the run and what is read of it again, so that all comes from the disk
     #[arg(long)]
     cold: bool,
+    /// Stream the classifier as one more layer behind the others
+    #[arg(long)]
+    stream_head: bool,
     #[command(flatten)]
     format: FormatArguments,
 }
@@ -46,8 +49,8 @@ struct Report {
 
 /// Runs the command.
 pub fn run(arguments: &ProfileArguments) -> Result<(), Failure> {
-    let ProfileArguments { model, text, throttle, cold, format } = arguments;
-    let stream = StreamArguments::in_turns(*throttle, *cold);
+    let ProfileArguments { model, text, throttle, cold, stream_head, format } = arguments;
+    let stream = StreamArguments::in_turns(*throttle, *cold, *stream_head);
     let ran = stream_text(model, text, &stream, Keep { trace: true, logits: false })?;
     let profile = profile(&ran);
     let (bytes, ms) = ran.layer_loads();

@@ -125,9 +125,11 @@ impl Supply<Slot> for Agents<'_> {
         Ok(())
     }
 
-    fn destroy(&self, slot: &mut Slot) {
+    fn destroy(&self, layer: usize, slot: &mut Slot) -> Result<(), String> {
+        assert_eq!(self.setup.load(slot[0]).1, layer, "the layer that was used");
         self.nap(slot[0], 1);
         *slot = [usize::MAX; 2];
+        Ok(())
     }
 }
 

@@ -111,7 +111,6 @@ pub(super) fn run(
         written: load,
         vectors: Vec::new(),
         first: 0,
-        in_slot: vec![0; setup.slots()],
         loading: vec![None; setup.loaders()],
         using: None,
         rank_free_ns: vec![0.0; kept.len()],
@@ -134,7 +133,7 @@ pub(super) fn run(
     let may_stay = |layer| setup.stay(layer) == Stay::Run || account.in_vain > 0;
     rows.finish(may_stay).map_err(ResidencyError::Breach)?;
     let bytes_read = source.bytes_read() - before;
-    let of_loads = (0..outcome.loads).map(|load| source.places().layer_bytes(setup.load(load).1));
+    let of_loads = (0..outcome.loads).map(|load| source.layer_bytes(setup.load(load).1));
     let expected: u64 = of_loads.sum();
     if bytes_read != expected {
         let loads = outcome.loads;
@@ -249,8 +248,6 @@ struct Agents<'a, 'b> {
     /// Vectors of the tokens of the pass, and the position of the first.
     vectors: Vec<Vec<f32>>,
     first: usize,
-    /// The layer that a slot has, or had.
-    in_slot: Vec<usize>,
     loading: Vec<Option<Loading>>,
     using: Option<Using>,
     /// When the host, or the rank PU, is done with a rank.
@@ -359,14 +356,13 @@ impl Timed for Agents<'_, '_> {
 
     fn load(&mut self, load: Load, now_ns: f64) -> Result<(), WorkloadError> {
         let layer = load.layer;
-        self.in_slot[load.slot] = layer;
         let (rank, rows) = self.banks.admit(layer)?;
         sound(self.rows.given(Holder::Layer(layer), rank, rows))?;
         let write_tck = self.fill(load)?;
         let opened = self.opened();
         sound(self.rows.written(Holder::Layer(layer), opened))?;
 
-        let bytes = self.streaming.source.places().layer_bytes(layer) as f64;
+        let bytes = self.streaming.source.layer_bytes(layer) as f64;
         let disk_ns = self.streaming.disk.map_or(0.0, |rate| bytes / rate * 1e9);
         let channel = self.banks.channel(rank);
         let free_ns = self.rank_free_ns[rank].max(self.channel_free_ns(channel));
@@ -425,10 +421,9 @@ impl Timed for Agents<'_, '_> {
         Ended { loads: loads.into_iter().map(|loading| loading.load).collect(), used }
     }
 
-    fn destroy(&mut self, slot: usize) -> Result<(), WorkloadError> {
-        let layer = self.in_slot[slot];
-        self.banks.give_back(layer)?;
-        sound(self.rows.taken_back(layer))
+    fn destroy(&mut self, load: Load) -> Result<(), WorkloadError> {
+        self.banks.give_back(load.layer)?;
+        sound(self.rows.taken_back(load.layer))
     }
 
     fn pass(&mut self, _: usize, now_ns: f64) -> Result<Option<f64>, WorkloadError> {
