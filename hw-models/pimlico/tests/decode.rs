@@ -4,6 +4,7 @@
 mod common;
 
 use pimlico_model::checkpoint::tiny;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn pimlico(arguments: &[&str]) -> Output {
@@ -257,9 +258,65 @@ fn layers_are_streamed_into_the_banks() {
             "--ranks 2 --residency pipeload --loaders 0".to_owned(),
             "--loaders 0: expected 1 to ".to_owned(),
         ),
+        (
+            "--ranks 2 --residency pipeload --stream-head".to_owned(),
+            "--stream-head: not built for layers in the banks".to_owned(),
+        ),
     ] {
         let words = ["decode"].into_iter().chain(arguments.split(' '));
         let message = refused(&words.collect::<Vec<_>>());
         assert!(message.contains(&expected), "{message}");
     }
+}
+
+/// Text with all weights in the banks, and the same with layers streamed in several ways: one hash of the logits.
+fn streamed_as_it_stays(model: &[&str]) {
+    let stays = decode(model);
+    for how in [
+        "--ranks 2 --residency whole",
+        "--ranks 3 --residency pipeline",
+        "--ranks 2 --residency pipeload --loaders 3 --disk 500M",
+        "--ranks 2 --residency pipeload --loaders 1 --pin 2 --backend model",
+    ] {
+        let words: Vec<_> = how.split(' ').collect();
+        let streamed = decode(&[model, words.as_slice()].concat());
+        assert_eq!(streamed["logits_sha256"], stays["logits_sha256"], "{how}");
+        assert_eq!(streamed["text"], stays["text"], "{how}");
+        assert_eq!(
+            (&streamed["pin_violations"], &streamed["host_pins"]["violations"]),
+            (&0.into(), &0.into())
+        );
+    }
+}
+
+#[test]
+fn safetensors_of_each_type_are_streamed_into_the_banks() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for dtype in ["f32", "f16", "bf16"] {
+        let shape = "--dim 64 --hidden 96 --layers 3 --heads 4 --kv-heads 2 --vocab 260";
+        let files = "--config c.json --tokenizer t -o m.safetensors";
+        let make = format!("stream make {shape} --format safetensors --dtype {dtype} {files}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+        let made = command.args(make.split(' ')).current_dir(folder.path()).output();
+        assert_eq!(made.expect("it runs").status.code(), Some(0), "{dtype}");
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let [weights, config, tokenizer] = ["m.safetensors", "c.json", "t"].map(path);
+        let files = ["--weights", &weights, "--config", &config, "--tokenizer", &tokenizer];
+        streamed_as_it_stays(&[&files[..], &["--prompt", "ab", "--tokens", "2"]].concat());
+    }
+}
+
+/// 260 thousand parameters that tell stories (huggingface.co/karpathy/tinyllamas).
+#[test]
+fn stories_are_streamed_into_the_banks() {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/weights");
+    let folder = std::env::var_os("PIMLICO_WEIGHTS").map_or(beside, PathBuf::from);
+    let files = ["stories260K.bin", "tok512.bin"].map(|name| folder.join(name));
+    if !files.iter().all(|file| file.exists()) {
+        return eprintln!("left out: no stories260K.bin and tok512.bin in PIMLICO_WEIGHTS");
+    }
+    let [weights, tokenizer] = files.map(|file| file.display().to_string());
+    let files = ["--weights", &weights, "--tokenizer", &tokenizer];
+    let text = ["--prompt", "Once upon a time", "--tokens", "8"];
+    streamed_as_it_stays(&[&files[..], &text].concat());
 }

@@ -21,6 +21,22 @@ fn back_ends_report_the_same() {
 }
 
 #[test]
+fn layers_are_streamed_into_banks_of_the_rtl() {
+    let make = "stream make --dim 32 --hidden 48 --layers 2 --heads 2 --vocab 260 -o banks.bin --tokenizer banks.tok";
+    assert_eq!(pimlico(make).status.code(), Some(0));
+    let run = |how: &str| {
+        let files = "--weights banks.bin --tokenizer banks.tok --prompt a --tokens 1";
+        json(&format!("run l3 decode {files} {how} --json"))
+    };
+    let stays = run("");
+    let fast = run("--ranks 2 --residency pipeload --loaders 2");
+    let lockstep = run("--ranks 2 --residency pipeload --loaders 2 --backend lockstep");
+    assert_eq!(lockstep["logits_sha256"], stays["logits_sha256"]);
+    assert_eq!(lockstep["residency"], fast["residency"]);
+    assert_eq!((&lockstep["pin_violations"], &lockstep["mismatches"]), (&0.into(), &0.into()));
+}
+
+#[test]
 fn operations_are_computed_by_the_rtl() {
     assert_eq!(stdout(&pimlico("fp mul 3C01 4201 --backend rtl")), "4203\n");
     for options in ["", "--subnormals 0", "--format bf16", "--format bf16 --subnormals 0"] {
