@@ -21,12 +21,16 @@
 //! | [`bound`] | how far may a sum of products be from the real one? |
 //! | [`product`], [`head`] | what are the results of a run, and how far off may they be? |
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
+//! | [`row_buffers`] | what do the row buffers of a bank hold? |
+//! | [`gemv`] | when does a GEMV have its beats, and how long does it take? |
+//! | [`window`] | how many banks are activated within tFAW? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`real`] | and in another floating-point type, or in integers? |
 //! | [`llama`] | and a whole decoder? |
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
+//! | [`pins_dual`] | and what is on those of a channel whose banks have two row buffers? |
 //! | [`host_protocol`] | and do a host and the module keep their own protocol on the host's? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
@@ -55,6 +59,7 @@ pub mod error;
 pub mod exact;
 pub mod exponential;
 pub mod format;
+pub mod gemv;
 pub mod head;
 pub mod host_protocol;
 pub mod llama;
@@ -62,11 +67,13 @@ pub mod native;
 pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
+pub mod pins_dual;
 pub mod product;
 pub mod rank;
 pub mod real;
 pub mod reduction;
 pub mod relayout;
+pub mod row_buffers;
 pub mod schedule;
 pub mod sequencer;
 pub mod softfloat;
@@ -74,3 +81,4 @@ pub mod softmax;
 pub mod timeline;
 pub mod unary;
 mod vectors;
+pub mod window;
