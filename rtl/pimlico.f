@@ -48,6 +48,7 @@ rtl/arith/fp_narrow.sv
 rtl/bank/bank_pu.sv
 rtl/bank/tree_pu.sv
 rtl/bank/pingpong_buffer.sv
+rtl/bank/dual_row_buffer.sv
 
 // in a rank
 rtl/rank/adder_unit.sv
@@ -83,7 +84,11 @@ rtl/rank/sequencer_results.sv
 rtl/rank/sequencer_softmax.sv
 rtl/rank/sequencer.sv
 
-// in a channel of an AiM
+// in a channel of an AiM, or of NeuPIMs
+rtl/channel/activation_window.sv
+rtl/channel/bank_state.sv
+rtl/channel/gemv_sequencer.sv
+rtl/channel/latency_estimator.sv
 rtl/channel/aim_modes.sv
 rtl/channel/aim_sums.sv
 rtl/channel/aim_array_port.sv
@@ -130,6 +135,7 @@ rtl/prim/timer_checks.sv
 rtl/bank/bank_pu_checks.sv
 rtl/bank/tree_pu_checks.sv
 rtl/bank/pingpong_buffer_checks.sv
+rtl/bank/dual_row_buffer_checks.sv
 rtl/rank/adder_unit_checks.sv
 rtl/rank/softmax_recip_checks.sv
 rtl/rank/softmax_unit_checks.sv
@@ -151,6 +157,10 @@ rtl/rank/sequencer_array_checks.sv
 rtl/rank/sequencer_results_checks.sv
 rtl/rank/sequencer_softmax_checks.sv
 rtl/rank/sequencer_checks.sv
+rtl/channel/activation_window_checks.sv
+rtl/channel/bank_state_checks.sv
+rtl/channel/gemv_sequencer_checks.sv
+rtl/channel/latency_estimator_checks.sv
 rtl/channel/aim_channel_checks.sv
 rtl/module/dispatcher_checks.sv
 rtl/module/host_port_checks.sv

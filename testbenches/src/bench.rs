@@ -73,6 +73,35 @@ pub struct OracleError {
     pub what: String,
 }
 
+impl OracleError {
+    /// Of the first port, and 32 bits of it, in which outputs are not as expected.
+    ///
+    /// # Errors
+    ///
+    /// If there is one.
+    pub fn unless_equal<B: Bundle>(cycle: u64, got: &B, expected: &B) -> Result<(), Self> {
+        if got == expected {
+            return Ok(());
+        }
+        let words = |bundle: &B| {
+            let mut words = Vec::new();
+            bundle.for_each_port(|port, bits| {
+                for (low, part) in (0..).step_by(32).zip(bits.chunks(32)) {
+                    let number =
+                        part.iter().rev().fold(0, |number, bit| 2 * number + u32::from(*bit));
+                    words.push((port.name, low, number));
+                }
+            });
+            words
+        };
+        let pairs = words(got).into_iter().zip(words(expected));
+        let mut differ = pairs.filter(|((.., got), (.., expected))| got != expected);
+        let ((port, low, got), (.., expected)) = differ.next().expect("a port differs");
+        let what = format!("bits from {low} on");
+        Err(Self { cycle, port, got, expected, what })
+    }
+}
+
 impl fmt::Display for OracleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { cycle, port, got, expected, what } = self;

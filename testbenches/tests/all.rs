@@ -2,6 +2,7 @@
 //! All tests of the crate in one program, a module each: every program would compile the models that it runs for itself.
 #![cfg(feature = "benches")]
 
+mod admission;
 mod aim;
 mod assertions;
 mod coverage;

@@ -104,7 +104,10 @@ fn the_help_of_every_command_with_units_lists_them() {
         let help = printed(&format!("{command} --help"));
         let (_, units) = help.split_once("\nUnits; ").expect(command);
         let units = units.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(units.contains(": adder_unit, aim_channel, "), "{command}: {units}");
+        assert!(
+            units.contains(": activation_window, adder_unit, aim_channel, "),
+            "{command}: {units}"
+        );
         assert!(units.ends_with(" tree_pu, weight_path"), "{command}: {units}");
     }
 }

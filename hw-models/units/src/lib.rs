@@ -3,7 +3,7 @@
 //!
 //! A unit stands in the same place and under the same name here, in `rtl/` and in `testbenches/`:
 //! [`arith`] for arithmetic, [`bank`] for what is at a bank, [`rank`] for what is in the rank PU,
-//! [`channel`] for a channel of an AiM, [`module`] for what is above ranks and channels.
+//! [`channel`] for a channel of an AiM or of NeuPIMs, [`module`] for what is above ranks and channels.
 //!
 //! The contract of a unit (what it does, cycle by cycle, and why) is a Markdown file beside its
 //! RTL, which the documentation of its model includes.
@@ -134,6 +134,10 @@ macro_rules! for_each_unit {
         $each!($crate::bank::PingpongBuffer<[u64; 4], 64, false>);
         $each!($crate::bank::PingpongBuffer<[u64; 4], 1, true>);
         $each!($crate::bank::PingpongBuffer<[u64; 4], 1, false>);
+        $each!($crate::bank::DualRowBuffer<[[u64; 4]; 32], true>);
+        $each!($crate::bank::DualRowBuffer<[[u64; 4]; 32], false>);
+        $each!($crate::bank::DualRowBuffer<[[u64; 4]; 4], true>);
+        $each!($crate::bank::DualRowBuffer<[[u64; 4]; 4], false>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);
@@ -200,6 +204,12 @@ macro_rules! for_each_unit {
         $each!($crate::rank::Sequencer<64>);
         $each!($crate::rank::Sequencer<64, 2, 3, 0>);
         $each!($crate::rank::Sequencer<64, 3, 6, 5>);
+        $each!($crate::channel::ActivationWindow);
+        $each!($crate::channel::BankState);
+        $each!($crate::channel::GemvSequencer);
+        $each!($crate::channel::GemvSequencer<8>);
+        $each!($crate::channel::LatencyEstimator);
+        $each!($crate::channel::LatencyEstimator<1>);
         $each!($crate::channel::AimChannel<true>);
         $each!($crate::channel::AimChannel<false>);
         $each!($crate::module::AimHub<true>);

@@ -2,5 +2,6 @@
 //! Benches of what is at a bank.
 
 pub(crate) mod bank_pu;
+mod dual_row_buffer;
 mod pingpong_buffer;
 mod tree_pu;

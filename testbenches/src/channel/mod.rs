@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-//! Benches of what is a channel of an AiM.
+//! Benches of what is a channel of an AiM, and in one of NeuPIMs.
 
+mod activation_window;
 pub(crate) mod aim_channel;
 pub(crate) mod arrays;
+mod bank_state;
+mod gemv_sequencer;
+mod latency_estimator;
 pub(crate) mod pins;

@@ -89,7 +89,7 @@ fn wrong_input_is_refused_in_one_line() {
         ("sweep batch --model gpt-9", "'gpt-9' for '--model <NAME>'; the nearest: gpt-89b,"),
         (
             "cosim bank_up",
-            "bank_up: no such unit; the nearest: bank_pu, bank_pu:x16; `pimlico cosim --list` lists all",
+            "bank_up: no such unit; the nearest: bank_pu, bank_pu:x16, bank_state; `pimlico cosim --list` lists all",
         ),
         ("cosim fp_mul:bf16 nothing", "no such unit; "),
         ("estimate area softmaxunit", "the nearest: softmax_unit"),

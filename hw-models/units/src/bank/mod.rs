@@ -2,6 +2,7 @@
 //! What stands at each bank of each chip.
 
 mod bank_pu;
+mod dual_row_buffer;
 mod lanes;
 mod pingpong_buffer;
 mod side_by_side;
@@ -9,6 +10,9 @@ mod tree_pu;
 mod tree_pus;
 
 pub use bank_pu::{BankPu, BankPuIn, BankPuOut, BankPuProbe};
+pub use dual_row_buffer::{
+    DualRowBuffer, DualRowBufferIn, DualRowBufferOut, DualRowBufferProbe, Row,
+};
 pub use lanes::{Four, Lanes, Sixteen};
 pub use pingpong_buffer::{
     PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,

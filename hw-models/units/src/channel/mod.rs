@@ -1,6 +1,18 @@
 // SPDX-License-Identifier: MIT
-//! What is a channel of an AiM.
+//! What is a channel of an AiM, and in a channel of NeuPIMs.
 
+mod activation_window;
 mod aim_channel;
+mod bank_state;
+mod gemv_sequencer;
+mod latency_estimator;
 
+pub use activation_window::{
+    ActivationWindow, ActivationWindowIn, ActivationWindowOut, ActivationWindowProbe,
+};
 pub use aim_channel::{AimChannel, AimChannelIn, AimChannelOut, AimChannelProbe};
+pub use bank_state::{BankState, BankStateIn, BankStateOut, BankStateProbe};
+pub use gemv_sequencer::{GemvSequencer, GemvSequencerIn, GemvSequencerOut, GemvSequencerProbe};
+pub use latency_estimator::{
+    GUARD_TCK, LatencyEstimator, LatencyEstimatorIn, LatencyEstimatorOut, LatencyEstimatorProbe,
+};
