@@ -37,6 +37,9 @@
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
 //! | [`schedule`] | does a run that streams layers keep its memory's limit, and its order? |
 //! | [`bank_rows`] | and do layers in the banks of ranks keep to rows of their own? |
+//! | [`lp5_layout`] | where is an element of a matrix in LPDDR5X-PIM, by the order of reads? |
+//! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
+//! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
 //! ```
@@ -63,11 +66,14 @@ pub mod gemv;
 pub mod head;
 pub mod host_protocol;
 pub mod llama;
+pub mod lp5_layout;
+pub mod lp5_time;
 pub mod native;
 pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
 pub mod pins_dual;
+pub mod prefill;
 pub mod product;
 pub mod rank;
 pub mod real;

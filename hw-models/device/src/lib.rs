@@ -40,6 +40,7 @@
 //! | `options` | [`Options`]: how a rank works |
 //! | `pins` | [`PinWatch`]: watches the pins of chips and host |
 //! | `bursts` | [`BurstHost`]: a host that moves bursts whole |
+//! | [`lp5`] | where a matrix lies in LPDDR5X-PIM, and by which addresses |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
 //! | `dram` | [`Dram`]: the cell arrays |
 //! | `config` | [`Config`]: organisation and timing of its DRAM |
@@ -61,6 +62,7 @@ pub mod energy;
 mod error;
 pub mod gemv;
 mod kinds;
+pub mod lp5;
 pub mod mapping;
 mod mdq;
 mod memories;
