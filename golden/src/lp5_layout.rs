@@ -160,8 +160,8 @@ mod tests {
         for (at, place) in places.iter().enumerate() {
             assert_eq!(odometer.address(place), at as u64, "{place:?}");
         }
-        // The upper digit of the column is worth four.
-        assert_eq!(places[0b00_1_0_1_01_0][number("col")], 5);
+        // Row 0, column 1, bank 0, channel 1, column 1, byte 0: the upper digit of the column is worth four.
+        assert_eq!(places[0b0010_1010][number("col")], 5);
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
+//! | [`swizzle`] | copies of matrices out of the layout of LPDDR5X-PIM, by loads and stores |
+//! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
 //! | [`strips`] | writes of columns that need not be listed one by one |
 //! | [`driver`] | loads and starts of the dispatcher |
@@ -36,6 +38,8 @@ pub mod allocator;
 pub mod attached;
 pub mod driver;
 pub mod kv_cache;
+pub mod lp5_image;
 pub mod memory_controller;
 pub mod program;
 pub mod strips;
+pub mod swizzle;

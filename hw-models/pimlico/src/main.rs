@@ -21,6 +21,7 @@
 //! | `serve` | `pimlico serve`: requests on a system |
 //! | `trace` | `pimlico trace`: requests in files |
 //! | `stream` | `pimlico stream`: models whose layers are streamed |
+//! | `layout` | `pimlico layout`: matrices in LPDDR5X-PIM |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
 //! | `run` | `pimlico run`: an operator on a device |
@@ -54,6 +55,7 @@ mod flags;
 mod fp;
 mod gear;
 mod job;
+mod layout;
 mod mdq;
 mod models;
 mod names;
@@ -127,6 +129,8 @@ enum Command {
     Dpa(dpa::DpaArguments),
     /// Estimate what the units cost in area and power, from their RTL
     Estimate(estimate::EstimateArguments),
+    /// Lay a model out for LPDDR5X-PIM, check such an image, or show where an element lies (PIM-SHERPA)
+    Layout(layout::LayoutCommand),
     /// Write, show or check the SPD image, from which a host takes the module's timing
     Spd(spd::SpdArguments),
     /// Compare choices of the design over a range
@@ -198,6 +202,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Fp(arguments) => fp::run(&arguments),
         Command::Dpa(arguments) => dpa::run(&arguments),
         Command::Estimate(arguments) => estimate::run(&arguments),
+        Command::Layout(command) => layout::run(&command),
         Command::Spd(arguments) => spd::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Serve(arguments) => serve::run(&arguments),

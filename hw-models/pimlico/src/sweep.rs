@@ -9,6 +9,7 @@ mod latency;
 mod numerics;
 mod programs;
 mod serving;
+mod sherpa;
 mod timing;
 mod vendor;
 
@@ -43,6 +44,8 @@ enum Study {
     Programs(programs::ProgramsArguments),
     /// Serving systems beside the figures of L3: costs, throughput, latency
     Serving(serving::ServingArguments),
+    /// Prefill with weights that lie as LPDDR5X-PIM wants them, beside the figures of PIM-SHERPA
+    Sherpa(sherpa::SherpaArguments),
     /// The work of `sweep dram` by the value of one timing
     Timing(timing::TimingArguments),
     /// The headline figures by what a vendor of DRAM chooses: density, banks that open in a tFAW, data lines of a DIMM
@@ -79,6 +82,7 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),
         Study::Serving(arguments) => serving::run(arguments),
+        Study::Sherpa(arguments) => sherpa::run(arguments),
         Study::Timing(arguments) => timing::run(arguments),
         Study::Vendor(arguments) => vendor::run(arguments),
     }

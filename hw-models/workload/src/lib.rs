@@ -20,6 +20,7 @@
 //! | [`batch`] | a study: how many requests fit, with static and with lazy allocation |
 //! | [`channel_groups`] | a study: attention of a layer with the channels of a module in groups |
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
+//! | [`sherpa`] | a study: prefill with weights that lie as LPDDR5X-PIM wants them, beside PIM-SHERPA's figures |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`layer`] | an operator: a decoder layer |
 //! | [`fc`] | an operator: the fully-connected operators of a layer |
@@ -73,6 +74,7 @@ pub mod parallel;
 pub mod placement;
 pub mod report;
 pub mod results;
+pub mod sherpa;
 pub mod spd_check;
 pub mod study;
 pub mod subnormals;

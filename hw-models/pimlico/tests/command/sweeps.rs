@@ -147,3 +147,32 @@ fn batches_grow_with_lazy_allocation() {
         assert!(0.0 < increase && increase <= lengths, "{increase} {lengths}");
     }
 }
+
+#[test]
+fn pim_sherpas_figures_are_beside_ours() {
+    let study = |flags: &str| json(&format!("sweep sherpa --study {flags} --json"));
+    for table in ["table-2", "ttft", "speedup", "limited"] {
+        let study = study(table);
+        let figures = study["figures"].as_array().expect("a list");
+        assert!(!figures.is_empty(), "{table}");
+        for figure in figures {
+            assert_eq!(figure["holds"], true, "{table}: {figure}");
+        }
+    }
+    let two = study("table-2");
+    let of_gemm: Vec<_> = two["tables"][0]["rows"].as_array().expect("rows").iter().collect();
+    assert_eq!((&of_gemm[2][3], &of_gemm[2][5]), (&250.0.into(), &150.0.into()));
+    assert_eq!(study("table-2 --flop-per-byte 207")["figures"][0]["holds"], true);
+    // Of padding in MiB, and of buffers that do not hold the largest matrix.
+    let capacity = study("capacity");
+    let figures = capacity["figures"].as_array().expect("a list");
+    let outside: Vec<_> = figures.iter().filter(|figure| figure["holds"] == false).collect();
+    let outside: Vec<_> = outside.iter().map(|figure| figure["what"].as_str()).collect();
+    let expected =
+        ["llama-3.2-1b: DDB saves, %", "llama-3.2-3b: OWR saves, %", "llama-3.2-3b: DDB saves, %"];
+    assert_eq!(outside, expected.map(Some));
+    assert_eq!(study("ttft --contention 1.4")["figures"][2]["holds"], false);
+    refused("sweep sherpa --study capacity --contention 2");
+    refused("sweep sherpa --study ttft --flop-per-byte 4");
+    refused("sweep sherpa --study table-2 --flop-per-byte 0");
+}

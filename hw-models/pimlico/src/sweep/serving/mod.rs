@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico sweep serving`: studies of serving systems, beside the papers' figures.
 
-mod picture;
+pub(super) mod picture;
 
 use crate::failure::Failure;
 use crate::files;
@@ -212,7 +212,7 @@ impl ServingArguments {
 }
 
 /// The report for people.
-fn page(study: &Study) -> Page {
+pub(super) fn page(study: &Study) -> Page {
     let mut page = Page::from(format!("{}\n", study.title));
     for table in &study.tables {
         page += format!("\n{}\n\n", table.title);

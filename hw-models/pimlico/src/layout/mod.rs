@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico layout`: matrices as they lie in LPDDR5X-PIM, of PIM-SHERPA.
+//!
+//! * [`convert`]: a model as the image of that memory.
+//! * [`check`]: an image back, beside the model.
+//! * [`show`]: where an element of a matrix is.
+//! * [`image`]: the file of an image.
+//! * [`weights`]: the matrices of a model, in 16 bits.
+
+mod check;
+mod convert;
+mod image;
+mod show;
+mod weights;
+
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+
+/// Arguments of `pimlico layout`.
+#[derive(Args)]
+#[command(arg_required_else_help = true)]
+pub struct LayoutCommand {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Write a model's matrices as the image of LPDDR5X-PIM's memory, in the order of physical addresses
+    Convert(convert::ConvertArguments),
+    /// Convert an image back and compare it with the model
+    Check(check::CheckArguments),
+    /// Show where an element of a matrix lies
+    Show(show::ShowArguments),
+}
+
+/// Runs the command.
+pub fn run(command: &LayoutCommand) -> Result<(), Failure> {
+    match &command.action {
+        Action::Convert(arguments) => convert::run(arguments),
+        Action::Check(arguments) => check::run(arguments),
+        Action::Show(arguments) => show::run(arguments),
+    }
+}

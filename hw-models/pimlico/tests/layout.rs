@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico layout` as a user meets it: a model to an image and back, and one line and no file where something is wrong.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn pimlico(arguments: &str, folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
+    command.args(arguments.split_whitespace()).current_dir(folder).output().expect("it runs")
+}
+
+fn told(arguments: &str, folder: &Path) -> String {
+    let output = pimlico(arguments, folder);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments}: {errors}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// What a command says in one line; it leaves no other file behind.
+fn refused(status: i32, arguments: &str, folder: &Path) -> String {
+    let files = || fs::read_dir(folder).expect("a folder").count();
+    let before = files();
+    let output = pimlico(arguments, folder);
+    let message = String::from_utf8(output.stderr).expect("text");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(status), 0), "{message}");
+    assert_eq!(message.lines().count(), 1, "{message}");
+    assert_eq!(files(), before, "{arguments}");
+    message
+}
+
+#[test]
+fn an_image_is_the_model_in_every_format() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let make = "stream make --dim 96 --hidden 1100 --layers 2 --heads 4 --kv-heads 2 --vocab 300";
+    told(&format!("{make} -o s.bin"), folder);
+    for dtype in ["f32", "f16", "bf16"] {
+        told(
+            &format!(
+                "{make} --format safetensors --dtype {dtype} --config s.json -o {dtype}.safetensors"
+            ),
+            folder,
+        );
+    }
+    let mut images = Vec::new();
+    for (weights, how) in [
+        ("s.bin", "bfloat16, rounded from binary32"),
+        ("f32.safetensors --config s.json", "bfloat16, rounded from binary32"),
+        ("f16.safetensors --config s.json", "bfloat16, rounded once from binary16"),
+        ("bf16.safetensors --config s.json", "bfloat16, as stored"),
+        ("f16.safetensors --config s.json --elements binary16", "binary16, as stored"),
+    ] {
+        let tells = told(&format!("layout convert {weights} -o i.lp5"), folder);
+        assert!(tells.contains("15 matrices") && tells.contains(how), "{tells}");
+        let weights = weights.replace("--elements binary16", "");
+        let tells = told(&format!("layout check i.lp5 {weights}"), folder);
+        // Two layers of Q, K, V, O and three of the feed-forward network, and the head.
+        assert!(tells.contains("717 696 elements of 15"), "{tells}");
+        images.push(fs::read(folder.join("i.lp5")).expect("an image"));
+    }
+    // Names of tensors stand in the header, which is padded to 4096 bytes.
+    assert_eq!(images[1][4096..images[1].len() - 32], images[3][4096..images[3].len() - 32]);
+    assert_ne!(images[1][4096..images[1].len() - 32], images[4][4096..images[4].len() - 32]);
+    let maps = ["row:16,col:6,bg:2,bank:2,ch:2,byte:5", "row:14,rank:1,bank:4,col:7,byte:5"];
+    for map in maps {
+        let words = ["layout", "convert", "s.bin", "-o", "m.lp5", "--map", &map.replace(',', " ")];
+        let output = Command::new(env!("CARGO_BIN_EXE_pimlico"))
+            .args(words)
+            .current_dir(folder)
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        told("layout check m.lp5 s.bin", folder);
+    }
+    // Through a pipe it is the same.
+    let piped = pimlico("layout convert s.bin -o -", folder);
+    assert!(piped.stdout == images[0], "standard output");
+}
+
+#[test]
+fn a_wrong_image_or_model_is_told_in_a_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    told("layout convert -o tiny.lp5", folder);
+    told("layout check tiny.lp5", folder);
+    let image = fs::read(folder.join("tiny.lp5")).expect("an image");
+    let write = |bytes: &[u8]| fs::write(folder.join("w.lp5"), bytes).expect("written");
+    write(b"");
+    // Every place of an image: magic, length, header, memory, digest.
+    for at in [0, 17, 23, 40, 4095, 5000, image.len() - 1] {
+        let mut wrong = image.clone();
+        wrong[at] ^= 0x20;
+        write(&wrong);
+        let message = refused(2, "layout check w.lp5", folder);
+        assert!(message.contains("w.lp5: "), "byte {at}: {message}");
+    }
+    for length in [0, 15, 16, 20, 100, 5000, image.len() - 1] {
+        write(&image[..length]);
+        refused(2, "layout check w.lp5", folder);
+    }
+    write(&[&image[..], &[0]].concat());
+    assert!(refused(2, "layout check w.lp5", folder).contains("by its header"));
+    // Another model: of other matrices, and of other weights.
+    let make = "stream make --dim 32 --hidden 64 --layers 3 --heads 2 --vocab 300";
+    for (seed, name) in [(1, "a"), (2, "b")] {
+        told(&format!("{make} --seed {seed} -o {name}.bin"), folder);
+    }
+    assert!(refused(2, "layout check tiny.lp5 a.bin", folder).contains("expected"));
+    told("layout convert a.bin -o a.lp5", folder);
+    assert!(refused(1, "layout check a.lp5 b.bin", folder).contains("row 0, column 0"));
+    // Weights that 16 bits do not hold, a file that ends, and no room.
+    let mut weights = fs::read(folder.join("a.bin")).expect("weights");
+    let at = weights.len() - 4 * 512 * 16 - 4 * 32 - 4;
+    weights[at..at + 4].copy_from_slice(&f32::MAX.to_le_bytes());
+    fs::write(folder.join("max.bin"), &weights).expect("written");
+    let message = refused(2, "layout convert max.bin -o n.lp5", folder);
+    assert!(message.contains("expected one that bfloat16 holds"), "{message}");
+    weights.truncate(weights.len() / 2);
+    fs::write(folder.join("half.bin"), &weights).expect("written");
+    refused(2, "layout convert half.bin -o n.lp5", folder);
+    refused(2, "layout convert a.bin --map row:5,byte:5 -o n.lp5", folder);
+    refused(2, "layout convert a.bin --map row:x -o n.lp5", folder);
+    refused(2, "layout convert a.safetensors -o n.lp5", folder);
+    refused(2, "layout convert a.bin --config a.json -o n.lp5", folder);
+    refused(2, "layout convert none.bin -o n.lp5", folder);
+    refused(2, "layout convert a.bin -o none/n.lp5", folder);
+}
+
+#[test]
+fn an_element_is_shown_step_by_step() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let show = |arguments: &str| told(&format!("layout show {arguments}"), folder.path());
+    let printed = show("--rows 16384 --cols 100 --element 9001,7 --first-row 5 --json");
+    let shown = common::document(printed.as_bytes());
+    // v = 562, B = 562 mod 64 = 50 = channel 2, group 0, bank 3; p = 8: tile 1, register 0; s = 8 * 100 + 7 * 8.
+    for (key, value) in [
+        ("vector", 562),
+        ("lane", 9),
+        ("bank_number", 50),
+        ("output_tile", 1),
+        ("output_register", 0),
+        ("burst", 856),
+        ("channel", 2),
+        ("bank_group", 0),
+        ("bank", 3),
+        ("bank_row", 5 + 13),
+        ("bank_column", 24),
+        ("byte", 18),
+        ("host_column_major", 2 * (7 * 16384 + 9001)),
+        ("host_row_major", 2 * (9001 * 100 + 7)),
+        // Column 24 is 12 lines of two; bank 3, channel 2.
+        ("pim_offset", 13 * 131_072 + (12 << 12) + (3 << 10) + (2 << 6) + 18),
+    ] {
+        assert_eq!(shown[key], value, "{key}");
+    }
+    assert!(show("--rows 64 --cols 3 --element 48,0").contains("vector of 16 rows, v"));
+    for wrong in [
+        "--rows 64 --cols 3 --element 64,0",
+        "--rows 64 --cols 3 --element 0,3",
+        "--rows 64 --cols 3 --element 0",
+        "--rows 0 --cols 3 --element 0,0",
+        "--rows 2147483648 --cols 2147483648 --element 0,0",
+        "--rows 64 --cols 3 --element 0,0 --first-row 65536",
+        "--rows 64 --cols 3 --element 0,0 --map bg:1",
+    ] {
+        refused(2, &format!("layout show {wrong}"), folder.path());
+    }
+}
