@@ -40,6 +40,7 @@
 //! | [`lp5_layout`] | where is an element of a matrix in LPDDR5X-PIM, by the order of reads? |
 //! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
 //! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
+//! | [`neupims`] | what does NeuPIMs' scheduler decide, and how long is its timeline? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
 //! ```
@@ -69,6 +70,7 @@ pub mod llama;
 pub mod lp5_layout;
 pub mod lp5_time;
 pub mod native;
+pub mod neupims;
 pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;

@@ -64,6 +64,7 @@ kinds! {
     SweepIoBuffers "sweep-io-buffers",
     SweepIoBuffersAssumptions "sweep-io-buffers-assumptions",
     SweepLatency "sweep-latency",
+    SweepNeupims "sweep-neupims",
     SweepNumerics "sweep-numerics",
     SweepPrograms "sweep-programs",
     SweepServing "sweep-serving",

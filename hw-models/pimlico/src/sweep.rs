@@ -6,6 +6,7 @@ mod dram;
 mod groups;
 mod io_buffers;
 mod latency;
+mod neupims;
 mod numerics;
 mod programs;
 mod serving;
@@ -38,6 +39,8 @@ enum Study {
     IoBuffers(io_buffers::IoBuffersArguments),
     /// Attention's latency and energy as lines over the context, for other serving simulators
     Latency(latency::LatencyArguments),
+    /// NeuPIMs' figures and tables: row buffers, packing, interleaving, utilisation, power
+    Neupims(neupims::NeupimsArguments),
     /// Early or late normalisation, sums of binary16 or binary32: cycles, and error against float64
     Numerics(numerics::NumericsArguments),
     /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
@@ -79,6 +82,7 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
         Study::Groups(arguments) => groups::run(arguments),
         Study::IoBuffers(arguments) => io_buffers::run(arguments),
         Study::Latency(arguments) => latency::run(arguments),
+        Study::Neupims(arguments) => neupims::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),
         Study::Serving(arguments) => serving::run(arguments),

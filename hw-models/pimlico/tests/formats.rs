@@ -30,6 +30,7 @@ const TABLES: &[&str] = &[
     "sweep groups --contexts 64 --channels 2 --groups 1,2",
     "sweep io-buffers --contexts 64 --channels 2 --tp 512",
     "sweep io-buffers --contexts 64 --channels 2 --tp 512 --assumptions",
+    "sweep neupims --paper-table 4 --samples 1",
     "sweep numerics --context 20",
     "sweep programs --contexts 64",
     "sweep timing --key RP --from 22 --to 22 --tokens 1",

@@ -17,6 +17,7 @@
 //! | `worker` | a replica at work |
 //! | [`setup`] | what is served, and how |
 //! | [`lol`] | LoL-PIM's modules over nodes |
+//! | [`neupims`] | NeuPIMs' device and its scheduler |
 //! | [`schedule`] | which requests an iteration has |
 //! | [`intake`] | requests on their way into a system |
 //! | [`outcome`] | what became of a run |
@@ -53,6 +54,7 @@ pub mod llm;
 pub mod lol;
 pub mod memory;
 pub mod metrics;
+pub mod neupims;
 pub mod outcome;
 pub mod policy;
 pub mod predict;

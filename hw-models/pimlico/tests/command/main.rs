@@ -5,6 +5,7 @@
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
 //! * [`serving`]: traces and serving systems.
+//! * [`neupims`]: `sweep neupims`.
 //! * [`sweeps`]: comparisons by `sweep`.
 //! * [`refusals`]: wrong input.
 //! * [`fp`]: single operations.
@@ -17,6 +18,7 @@ mod common;
 #[cfg(feature = "cosim")]
 mod cosim;
 mod fp;
+mod neupims;
 mod options;
 mod refusals;
 mod report;

@@ -8,12 +8,14 @@
 //! * [`l3`]: L3's other figures.
 //! * [`predictor`]: what L3's scheduler learns.
 //! * [`lol`]: LoL-PIM's figures.
+//! * [`neupims`]: NeuPIMs' figures.
 
 pub mod costs;
 pub mod gpus;
 pub mod l3;
 pub mod lab;
 pub mod lol;
+pub mod neupims;
 pub mod predictor;
 pub mod throughput;
 
