@@ -82,13 +82,14 @@ impl Accounts {
     }
 
     /// So many tCK without one, from one tCK on, for the same cause.
-    pub fn idle_until(&mut self, tck: Range<u64>, cause: Cause) {
+    pub fn idle_until(&mut self, tck: Range<u64>, cause: Option<Cause>) {
         let tck = tck.end.saturating_sub(tck.start.max(self.slot_until));
         let lost = &mut self.statistics.lost_tck;
         *match cause {
-            Cause::Host => &mut lost.host,
-            Cause::Refresh => &mut lost.refresh,
-            Cause::RowSwitch => &mut lost.row_switch,
+            Some(Cause::Host) => &mut lost.host,
+            Some(Cause::Refresh) => &mut lost.refresh,
+            Some(Cause::RowSwitch) => &mut lost.row_switch,
+            None => &mut self.pending,
         } += tck;
     }
 
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn many_tck_are_counted_as_one_by_one() {
         for (from, until) in [(101, 104), (103, 112), (108, 130), (109, 109)] {
-            for cause in [Cause::Host, Cause::Refresh, Cause::RowSwitch] {
+            for cause in [None, Some(Cause::Host), Some(Cause::Refresh), Some(Cause::RowSwitch)] {
                 let [mut all, mut each] = [(), ()].map(|()| {
                     let mut accounts = Accounts::new(SLOT_TCK);
                     accounts.restart(100);
@@ -135,7 +136,7 @@ mod tests {
                     accounts
                 });
                 all.idle_until(from..until, cause);
-                (from..until).for_each(|tck| each.idle(tck, Some(cause)));
+                (from..until).for_each(|tck| each.idle(tck, cause));
                 assert_eq!(all.finish(until), each.finish(until));
             }
         }

@@ -33,6 +33,17 @@ impl BankOrder {
         order
     }
 
+    /// One more bank behind them, which has to be another one. Says whether there was room, and it is.
+    pub fn push(&mut self, bank: usize) -> bool {
+        let fits = self.len() < MOST_BANKS && self.iter().all(|other| other != bank);
+        if fits && let Ok(number) = u8::try_from(bank) {
+            self.banks[self.len()] = number;
+            self.count += 1;
+            return true;
+        }
+        false
+    }
+
     /// How many banks take turns.
     pub fn len(&self) -> usize {
         self.count.into()
@@ -54,12 +65,14 @@ impl BankOrder {
     }
 }
 
-/// WRs to one row, which is open in all banks that they name, each the length of a burst behind the one before, with no
-/// other command between them: column by column, and in a column from bank to bank.
+/// WRs to one row, which is open in all banks that they name, at equal distances, with no other command between them: column by
+/// column, and in a column from bank to bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteRun {
     /// The tCK of the first.
     pub from_tck: u64,
+    /// From one to the next, tCK.
+    pub every_tck: u64,
     /// How many there are, one at least.
     pub count: u64,
     /// Their row.
@@ -75,7 +88,7 @@ pub struct WriteRun {
 impl WriteRun {
     /// The tCK of one of them, by its number.
     pub fn tck(&self, number: u64) -> u64 {
-        self.from_tck + number * BURST_TCK
+        self.from_tck + number * self.every_tck
     }
 
     /// The tCK of the last one.

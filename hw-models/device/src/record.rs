@@ -211,8 +211,8 @@ impl Record {
     /// The host has had the pins in these tCK. All of a refresh that goes on in them is known.
     pub fn host_has(&mut self, tck: Range<u64>) {
         let refreshed = self.refreshed_tck.clamp(tck.start, tck.end);
-        self.accounts.idle_until(tck.start..refreshed, Cause::Refresh);
-        self.accounts.idle_until(refreshed..tck.end, Cause::Host);
+        self.accounts.idle_until(tck.start..refreshed, Some(Cause::Refresh));
+        self.accounts.idle_until(refreshed..tck.end, Some(Cause::Host));
     }
 
     /// The end of the last REF.

@@ -12,7 +12,8 @@ use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{
-    BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice, Statistics, WriteRun,
+    BURST_TCK, BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice,
+    Statistics, WriteRun,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_model::data::Head;
@@ -149,7 +150,8 @@ impl<S: Strips> Work for &mut Writing<S> {
         let (strip, first, count) = self.first(LOOK_AHEAD)?;
         let (banks, Place { column, row, .. }) = (strip.banks, strip.place(first));
         let place = first % banks.len();
-        Some(WriteRun { from_tck: 0, count: count as u64, row, column, place, banks })
+        let every_tck = BURST_TCK;
+        Some(WriteRun { from_tck: 0, every_tck, count: count as u64, row, column, place, banks })
     }
 
     fn pass(&mut self, count: usize, came: usize, written: Option<&mut dyn FnMut(&Beats)>) {

@@ -6,32 +6,50 @@ use pimlico_device::aim::{
     AimHead, AimLayout, AimMapping, AimOptions, AimUnits, Module, Order, Write,
 };
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::{BusDriver, Config, PinWatch, Statistics};
+use pimlico_device::{BusDriver, Config, PinWatch, Statistics, WriteRun};
 use pimlico_dpa::types::Pins;
 use pimlico_host::aim::{AimHost, HeadQuery};
 use proptest::prelude::*;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 const SCALE: u16 = 0x2DA8;
 
 /// What was on the pins, and when.
 #[derive(Clone, Default)]
-struct Seen(Rc<RefCell<Vec<Event>>>);
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Event {
-    Command(u64, Pins),
-    Data(u64, u64, BusDriver),
+struct Seen {
+    commands: Rc<RefCell<Vec<(u64, Pins)>>>,
+    data: Rc<RefCell<Vec<(u64, u64, BusDriver)>>>,
+    /// The order in which both were told: the number of data that were told before each command.
+    order: Rc<RefCell<Vec<usize>>>,
+    /// Runs of writes are taken.
+    runs: bool,
+    /// WRs that were told in runs.
+    in_runs: Rc<Cell<u64>>,
 }
 
 impl PinWatch for Seen {
     fn command(&mut self, at_tck: u64, pins: Pins) {
-        self.0.borrow_mut().push(Event::Command(at_tck, pins));
+        self.order.borrow_mut().push(self.data.borrow().len());
+        self.commands.borrow_mut().push((at_tck, pins));
     }
 
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
-        self.0.borrow_mut().push(Event::Data(from_tck, until_tck, driver));
+        self.data.borrow_mut().push((from_tck, until_tck, driver));
+    }
+
+    fn takes(&mut self, _run: &WriteRun) -> bool {
+        self.runs
+    }
+
+    fn writes(&mut self, run: &WriteRun, _host_tck: u64, chips_tck: u64) {
+        self.in_runs.update(|count| count + run.count);
+        for (number, (bank, column)) in (0..run.count).zip(run.places()) {
+            let data_tck = run.tck(number) - run.from_tck + chips_tck;
+            self.command(run.tck(number), Pins::wr(bank, column));
+            // Data that follow each other without a pause.
+            self.data(data_tck, data_tck + run.every_tck, BusDriver::BufferChip);
+        }
     }
 }
 
@@ -41,25 +59,40 @@ fn both(config: &Config, options: AimOptions) -> [AimHost; 2] {
     [AimHost::new(module()), AimHost::new(module().stepping())]
 }
 
-/// Does the same with both, and compares the pins, the time and what is returned.
+/// The two are alike, or the first place where they are not.
+fn equal<T: PartialEq + std::fmt::Debug>(what: &str, ahead: &[T], stepped: &[T]) {
+    if let Some(at) = ahead.iter().zip(stepped).position(|(a, b)| a != b) {
+        panic!("{what} {at}: {:?}, stepped {:?}", ahead[at], stepped[at]);
+    }
+    assert_eq!(ahead.len(), stepped.len(), "{what}");
+}
+
+/// Does the same with both, with writes told one by one and in runs, and compares the pins, the time and what is returned.
+/// Returns how many WRs were told in runs.
 fn alike<T: PartialEq + std::fmt::Debug>(
     config: &Config,
     options: AimOptions,
     work: impl Fn(&mut AimHost) -> T,
-) {
-    let [ahead, stepped] = both(config, options).map(|mut module| {
-        let seen = Seen::default();
+) -> u64 {
+    let run = |mut module: AimHost, runs: bool| {
+        let seen = Seen { runs, ..Seen::default() };
         module.watch(Box::new(seen.clone()));
         let made = work(&mut module);
-        (seen.0.take(), module.tck(), made)
-    });
-    let differ = ahead.0.iter().zip(&stepped.0).position(|(a, b)| a != b);
-    if let Some(at) = differ {
-        panic!("event {at}: {:?}, stepped {:?}", ahead.0[at], stepped.0[at]);
+        (seen, module.tck(), made)
+    };
+    let [ahead, stepped] = both(config, options);
+    let [in_runs, _] = both(config, options);
+    let stepped = run(stepped, true);
+    assert_eq!(stepped.0.in_runs.get(), 0, "a stepped module has no runs");
+    let ahead = [run(ahead, false), run(in_runs, true)];
+    for (seen, tck, made) in &ahead {
+        equal("command", &seen.commands.borrow(), &stepped.0.commands.borrow());
+        equal("data", &seen.data.borrow(), &stepped.0.data.borrow());
+        assert_eq!(*tck, stepped.1, "tCK");
+        assert_eq!(*made, stepped.2, "results and statistics");
     }
-    assert_eq!(ahead.0.len(), stepped.0.len(), "events");
-    assert_eq!(ahead.1, stepped.1, "tCK");
-    assert_eq!(ahead.2, stepped.2, "results and statistics");
+    equal("order", &ahead[0].0.order.borrow(), &stepped.0.order.borrow());
+    ahead[1].0.in_runs.get()
 }
 
 /// A number of binary16 between -1 and 1, by its number.
@@ -225,6 +258,9 @@ fn what_is_written_is_there_behind_many_refreshes() {
     // 64 rows of the banks, in which 40 REFs become due.
     for (refresh, channels) in [(true, 1), (true, 2), (false, 1)] {
         let options = AimOptions { channels, refresh, ..AimOptions::default() };
-        alike(&Config::gddr6_aim(), options, |module| matrix(module, (64 * channels, 8192, 7)));
+        let in_runs =
+            alike(&Config::gddr6_aim(), options, |module| matrix(module, (64 * channels, 8192, 7)));
+        // Of its 32 768 WRs, each for all channels.
+        assert!(in_runs > 30_000, "{in_runs}");
     }
 }

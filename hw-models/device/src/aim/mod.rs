@@ -41,6 +41,7 @@ mod queues;
 mod requests;
 mod run;
 mod softmax;
+mod turns;
 mod units;
 mod wave;
 mod weigh;

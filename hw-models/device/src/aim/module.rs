@@ -12,7 +12,8 @@ use super::units::{AimOptions, AimUnits, BANKS, EPU_CYCLES, MOST_CHANNELS, SLOTS
 use super::wave::AimWave;
 use super::weigh::Weighing;
 use crate::accounts::{Accounts, Cause};
-use crate::config::Config;
+use crate::bursts::WriteRun;
+use crate::config::{Config, Timing};
 use crate::device::{Device, Loads};
 use crate::dram::Cells;
 use crate::error::DeviceError;
@@ -29,12 +30,16 @@ pub(super) struct Transfer {
     from_tck: u64,
     pub(super) until_tck: u64,
     what: Carried,
+    /// Those who watch the pins know of it.
+    told: bool,
 }
 
 /// What a burst carries.
 enum Carried {
     Operand(Word, bool),
     Written(Write),
+    /// What is in the arrays already.
+    Landed,
     Results(Sum),
 }
 
@@ -274,7 +279,7 @@ impl Module {
     fn transfer(&mut self, latency_tck: u64, what: Carried) {
         let from_tck = self.tck + latency_tck;
         let until_tck = from_tck + self.config.timing.burst_tck;
-        self.transfers.push_back(Transfer { from_tck, until_tck, what });
+        self.transfers.push_back(Transfer { from_tck, until_tck, what, told: false });
     }
 
     pub(super) fn account(&mut self, read: Option<AllBankRead>) {
@@ -292,19 +297,15 @@ impl Module {
         if self.transfers.front().is_none_or(|transfer| transfer.until_tck > self.tck) {
             return;
         }
-        let Some(Transfer { from_tck, until_tck, what }) = self.transfers.pop_front() else {
+        let Some(Transfer { from_tck, until_tck, what, told }) = self.transfers.pop_front() else {
             return;
         };
         self.accounts.statistics.bus_cycles += until_tck - from_tck;
         let mut driver = BusDriver::BufferChip;
         match what {
             Carried::Operand(word, last) => self.operand = Some((word, last)),
-            Carried::Written(write) => {
-                for (channel, word) in write.taken() {
-                    let bank = channel * BANKS + write.bank;
-                    self.cells.write(bank, write.row, write.column, word);
-                }
-            }
+            Carried::Written(write) => land(&mut self.cells, &write),
+            Carried::Landed => {}
             Carried::Results(sum) => {
                 driver = BusDriver::Chips;
                 if let Some(results) = self.results.pop_front() {
@@ -312,9 +313,69 @@ impl Module {
                 }
             }
         }
-        if let Some(watch) = &mut self.watch {
+        if let Some(watch) = self.watch.as_mut().filter(|_| !told) {
             watch.data(from_tck, until_tck, driver);
         }
+    }
+
+    /// Whether nothing but what was written is on the data lines.
+    pub(super) fn only_writes(&self) -> bool {
+        let is_write = |of: &Transfer| matches!(of.what, Carried::Written(_) | Carried::Landed);
+        self.transfers.iter().all(is_write)
+    }
+
+    /// What is on the data lines to the arrays is in them already: nobody reads it before it has come.
+    pub(super) fn land_all(&mut self) {
+        for transfer in &mut self.transfers {
+            if let Carried::Written(write) = &transfer.what {
+                land(&mut self.cells, write);
+                transfer.what = Carried::Landed;
+            }
+        }
+    }
+
+    /// What a WR on the pins writes is in the arrays.
+    pub(super) fn land_next(&mut self) {
+        if let Some(write) = self.writes.pop_front() {
+            debug_assert!(self.open[write.bank] == Some(write.row));
+            land(&mut self.cells, &write);
+        }
+    }
+
+    /// WRs that were on the pins, whose data are in the arrays: they are told as a whole, behind all data of earlier ones,
+    /// and counted, and so are their data as far as they have come.
+    pub(super) fn tell_writes(&mut self, run: &WriteRun) {
+        let Timing { cwl_tck, burst_tck, .. } = self.config.timing;
+        let data_tck = run.from_tck + cwl_tck;
+        if let Some(watch) = &mut self.watch {
+            for Transfer { from_tck, until_tck, told, .. } in &mut self.transfers {
+                if !std::mem::replace(told, true) {
+                    watch.data(*from_tck, *until_tck, BusDriver::BufferChip);
+                }
+            }
+            watch.writes(run, data_tck, data_tck);
+        }
+        let statistics = &mut self.accounts.statistics;
+        statistics.commands[PinCommand::Wr as usize] += run.count;
+        // A burst is moved in the tCK behind its last one.
+        let begun = self.tck.saturating_sub(data_tck + burst_tck);
+        let moved = begun.div_ceil(run.every_tck).min(run.count);
+        statistics.bus_cycles += moved * burst_tck;
+        self.transfers.extend((moved..run.count).map(|n| {
+            let from_tck = run.tck(n) + cwl_tck;
+            let until_tck = from_tck + burst_tck;
+            Transfer { from_tck, until_tck, what: Carried::Landed, told: true }
+        }));
+    }
+
+    /// Whether those who watch the pins take a run of writes as a whole.
+    pub(super) fn takes(&mut self, run: &WriteRun) -> bool {
+        self.watch.as_mut().is_none_or(|watch| watch.takes(run))
+    }
+
+    /// tCK go by without an all-bank RD and without a REF.
+    pub(super) fn idle_since(&mut self, from_tck: u64) {
+        self.accounts.idle_until(from_tck..self.tck, self.control.cause());
     }
 
     /// A clock of the PUs and the I/O buffers.
@@ -392,6 +453,13 @@ impl Device for Module {
 
     fn finish_trace(&mut self) -> io::Result<()> {
         self.wave.take().map_or(Ok(()), AimWave::finish)
+    }
+}
+
+/// A column that is written is in the arrays.
+fn land(cells: &mut Cells<Word>, write: &Write) {
+    for (channel, word) in write.taken() {
+        cells.write(channel * BANKS + write.bank, write.row, write.column, word);
     }
 }
 

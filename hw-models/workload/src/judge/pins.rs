@@ -7,7 +7,7 @@ use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
-    BURST_TCK, BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing, WriteRun,
+    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing, WriteRun,
 };
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
@@ -186,7 +186,7 @@ impl PinWatch for PinLog {
         if let Some(host) = &mut log.host {
             host.writes(&golden_run(run, &banks, host_tck));
         }
-        log.keep(chips_tck..chips_tck + run.count * BURST_TCK);
+        log.keep(chips_tck..run.tck(run.count) + (chips_tck - run.from_tck));
     }
 
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {
@@ -203,8 +203,8 @@ impl PinWatch for PinLog {
 
 /// A run of writes as the checkers know it.
 fn golden_run<'a>(run: &WriteRun, banks: &'a [usize], data_tck: u64) -> golden::WriteRun<'a> {
-    let WriteRun { from_tck, count, column, place, .. } = *run;
-    golden::WriteRun { from_tck, every_tck: BURST_TCK, count, banks, place, column, data_tck }
+    let WriteRun { from_tck, every_tck, count, column, place, .. } = *run;
+    golden::WriteRun { from_tck, every_tck, count, banks, place, column, data_tck }
 }
 
 /// What the chips of a preset demand.
