@@ -251,11 +251,11 @@ fn loaders_load_side_by_side() {
     let folder: &Path = &MODEL;
     let trace = folder.join("trace.json");
     for (loaders, least) in [(2, 1.9), (4, 3.3), (6, 4.2)] {
-        // A machine that is busy gets another chance.
-        let fastest = (0..3).map(|_| wall(&format!("--loaders {loaders} --trace trace.json")));
-        let fastest = fastest.fold(f64::INFINITY, f64::min);
-        println!("{loaders} loaders: {:.2}", pipeline / fastest);
-        assert!(pipeline / fastest >= least, "{loaders}: {pipeline} {fastest}");
+        // A machine that is busy gets other chances.
+        let run = || pipeline / wall(&format!("--loaders {loaders} --trace trace.json"));
+        let ratios: Vec<f64> = (0..8).map(|_| run()).take_while(|ratio| *ratio < least).collect();
+        println!("{loaders} loaders: below {least} were {ratios:.2?}");
+        assert!(ratios.len() < 8, "{loaders}: {pipeline} ms, {ratios:.2?}");
         let text = std::fs::read(&trace).expect("a trace");
         let trace: Value = serde_json::from_slice(&text).expect("JSON");
         assert_eq!(side_by_side(&trace), loaders);
@@ -286,9 +286,19 @@ fn plans_hold() {
     let limits = [1, 2, 3, 5, 8].map(limit).join(",");
     // A machine that is busy gets another chance.
     let plan = || document(&format!("plan --tokens 1 --limits {limits} --measure --throttle 50M"));
-    let held: Vec<_> = (0..3).map(|_| holds(&plan())).take_while(Result::is_err).collect();
-    assert!(held.len() < 3, "{held:?}");
-    let printed = with_model(&format!("plan --tokens 1 --limits {limits} --throttle 50M --json"));
+    let held: Vec<_> = (0..5).map(|_| holds(&plan())).take_while(Result::is_err).collect();
+    assert!(held.len() < 5, "{held:?}");
+    let simulated = format!("plan --tokens 1 --limits 1M,{limits} --throttle 50M");
+    let printed = with_model(&format!("{simulated} --json"));
+    let none: Value = common::document(&printed.stdout)["no_room"].take();
+    assert_eq!(none.as_array().map(Vec::len), Some(1), "{none}");
+    assert_eq!(number(&none[0], "limit_bytes"), MIB);
+    assert!(number(&none[0], "needs_bytes") > STAYS + LAYER, "{none}");
+    let page = with_model(&simulated);
+    assert!(
+        String::from_utf8_lossy(&page.stdout).contains("\n1 MiB: no room, it takes "),
+        "{page:?}"
+    );
     std::fs::write(MODEL.join("s.schedule"), &printed.stdout).expect("a file");
     let by_schedule =
         |limit: &str| document(&format!("run --tokens 1 --schedule s.schedule {limit}"));

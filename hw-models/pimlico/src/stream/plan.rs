@@ -13,7 +13,7 @@ use crate::schema::Kind;
 use crate::values::{rate, size};
 use clap::Args;
 use pimlico_stream::planner::{self, Choice, Entry, Profile, Schedule};
-use pimlico_stream::setup::{Residency, mib};
+use pimlico_stream::setup::{Residency, SetupError, mib};
 use serde::Serialize;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use std::ffi::OsString;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  pimlico stream plan --limits 12M,16M --tokens 4
+  pimlico stream plan --limits 16M,20M --tokens 4
   pimlico stream plan --weights s.bin --tokenizer s.tok --limits 16M,20M,48M --measure --json > s.schedule")]
 pub struct PlanArguments {
     #[command(flatten)]
@@ -56,6 +56,15 @@ struct Report {
     measured: bool,
     profile: Profile,
     schedule: Schedule,
+    no_room: Vec<NoRoom>,
+}
+
+/// A limit within which the model does not run.
+#[derive(Serialize)]
+struct NoRoom {
+    limit_bytes: u64,
+    /// What it takes at the least, with one loader and one slot.
+    needs_bytes: u64,
 }
 
 /// Runs the command.
@@ -69,17 +78,26 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     limits.dedup();
     let setup = profile.setup(passes, None, Residency::Whole);
     let mut times: Vec<(Choice, f64)> = Vec::new();
-    let mut entries = Vec::new();
+    let (mut entries, mut no_room) = (Vec::new(), Vec::new());
+    let most_bytes = limits.last().copied();
     for limit_bytes in limits {
         let candidates = planner::candidates(&setup, limit_bytes, 1);
         if candidates.is_empty() {
-            let least = profile.setup(
-                passes,
-                Some(limit_bytes),
-                Choice { loaders: 1, slots: 1 }.residency(0),
-            );
-            let error = least.check().err().map_or_else(String::new, |error| error.to_string());
-            return Err(Failure::Input(format!("--limits: {error}")));
+            let one = Choice { loaders: 1, slots: 1 }.residency(0);
+            let error = profile.setup(passes, Some(limit_bytes), one).check().err();
+            match error {
+                // With more memory there may be room: then this is what it takes.
+                Some(SetupError::Limit { fixed, layers, .. })
+                    if most_bytes != Some(limit_bytes) =>
+                {
+                    no_room.push(NoRoom { limit_bytes, needs_bytes: fixed.saturating_add(layers) });
+                    continue;
+                }
+                error => {
+                    let error = error.map_or_else(String::new, |error| error.to_string());
+                    return Err(Failure::Input(format!("--limits: {error}")));
+                }
+            }
         }
         let time = |choice: &Choice| {
             if let Some((_, ms)) = times.iter().find(|(of, _)| of == choice) {
@@ -114,6 +132,7 @@ pub fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         passes,
         measured: arguments.measure,
         schedule: Schedule { layer_bytes: setup.layers, entries },
+        no_room,
         profile,
     };
     output::report(arguments.format, (Kind::StreamPlan, &report), &page(&report))
@@ -151,7 +170,7 @@ impl PlanArguments {
 }
 
 fn page(report: &Report) -> Page {
-    let Report { model, passes, profile, schedule, .. } = report;
+    let Report { model, passes, profile, schedule, no_room, .. } = report;
     let title = format!(
         "{model}, {passes} passes: {} layers of {} at most, {} beside them\n\n",
         profile.layers.len(),
@@ -171,5 +190,14 @@ fn page(report: &Report) -> Page {
         ]
     };
     let heads = ["limit", "loaders", "slots", "simulated ms", "measured ms", "process at most"];
-    Page::from(title) + output::table(&heads, schedule.entries.iter().map(row))
+    let table = output::table(&heads, schedule.entries.iter().map(row));
+    let mut notes = String::new();
+    for NoRoom { limit_bytes, needs_bytes } in no_room {
+        notes += &format!(
+            "{}: no room, it takes {} at the least\n",
+            mib(*limit_bytes),
+            mib(*needs_bytes)
+        );
+    }
+    Page::from(title) + table + notes
 }
