@@ -37,6 +37,7 @@
 //! | [`rank`] | what does a rank make of the commands, taken one by one? |
 //! | [`schedule`] | does a run that streams layers keep its memory's limit, and its order? |
 //! | [`bank_rows`] | and do layers in the banks of ranks keep to rows of their own? |
+//! | [`column_gemv`] | what is a matrix times a vector, summed up column by column in PIM blocks of LPDDR5X? |
 //! | [`lp5_layout`] | where is an element of a matrix in LPDDR5X-PIM, by the order of reads? |
 //! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
 //! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
@@ -57,6 +58,7 @@
 pub mod attention;
 pub mod bank_rows;
 pub mod bound;
+pub mod column_gemv;
 pub mod dispatch;
 pub mod dot;
 pub mod error;
