@@ -49,6 +49,8 @@ rtl/bank/bank_pu.sv
 rtl/bank/tree_pu.sv
 rtl/bank/pingpong_buffer.sv
 rtl/bank/dual_row_buffer.sv
+rtl/bank/pim_block.sv
+rtl/bank/pim_mode.sv
 
 // in a rank
 rtl/rank/adder_unit.sv
@@ -136,6 +138,8 @@ rtl/bank/bank_pu_checks.sv
 rtl/bank/tree_pu_checks.sv
 rtl/bank/pingpong_buffer_checks.sv
 rtl/bank/dual_row_buffer_checks.sv
+rtl/bank/pim_block_checks.sv
+rtl/bank/pim_mode_checks.sv
 rtl/rank/adder_unit_checks.sv
 rtl/rank/softmax_recip_checks.sv
 rtl/rank/softmax_unit_checks.sv

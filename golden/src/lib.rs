@@ -39,6 +39,7 @@
 //! | [`bank_rows`] | and do layers in the banks of ranks keep to rows of their own? |
 //! | [`column_gemv`] | what is a matrix times a vector, summed up column by column in PIM blocks of LPDDR5X? |
 //! | [`lp5_layout`] | where is an element of a matrix in LPDDR5X-PIM, by the order of reads? |
+//! | [`lp5_mode`] | what do the commands of a channel do in the modes of LPDDR5X-PIM? |
 //! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
 //! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
 //! | [`neupims`] | what does NeuPIMs' scheduler decide, and how long is its timeline? |
@@ -70,6 +71,7 @@ pub mod head;
 pub mod host_protocol;
 pub mod llama;
 pub mod lp5_layout;
+pub mod lp5_mode;
 pub mod lp5_time;
 pub mod native;
 pub mod neupims;

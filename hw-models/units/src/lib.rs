@@ -138,6 +138,13 @@ macro_rules! for_each_unit {
         $each!($crate::bank::DualRowBuffer<[[u64; 4]; 32], false>);
         $each!($crate::bank::DualRowBuffer<[[u64; 4]; 4], true>);
         $each!($crate::bank::DualRowBuffer<[[u64; 4]; 4], false>);
+        $each!($crate::bank::PimBlock<$crate::arith::Bfloat16>);
+        $each!($crate::bank::PimBlock<$crate::arith::Bfloat16, $crate::arith::Binary32>);
+        $each!($crate::bank::PimBlock<$crate::arith::Bfloat16Flush>);
+        $each!($crate::bank::PimBlock<$crate::arith::Binary16>);
+        $each!($crate::bank::PimBlock<$crate::arith::Binary16, $crate::arith::Binary32>);
+        $each!($crate::bank::PimMode);
+        $each!($crate::bank::PimMode<1024>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16, $crate::arith::Binary32>);
         $each!($crate::rank::AdderUnit<$crate::arith::Binary16Flush, $crate::arith::Binary32>);

@@ -4,6 +4,8 @@
 mod bank_pu;
 mod dual_row_buffer;
 mod lanes;
+mod pim_block;
+mod pim_mode;
 mod pingpong_buffer;
 mod side_by_side;
 mod tree_pu;
@@ -14,6 +16,8 @@ pub use dual_row_buffer::{
     DualRowBuffer, DualRowBufferIn, DualRowBufferOut, DualRowBufferProbe, Row,
 };
 pub use lanes::{Four, Lanes, Sixteen};
+pub use pim_block::{PimBlock, PimBlockIn, PimBlockOut, PimBlockProbe};
+pub use pim_mode::{PimMode, PimModeIn, PimModeOut, PimModeProbe};
 pub use pingpong_buffer::{
     PingpongBuffer, PingpongBufferIn, PingpongBufferOut, PingpongBufferProbe,
 };
