@@ -5,9 +5,9 @@
 //! walking through its input tile as a layout fills it: column by column, and in a column register by register.
 //!
 //! ```
-//! use pimlico_golden::lp5_mode::{BlockStep, Channel, ChannelCommand};
+//! use pimlico_golden::lp5_mode::{BlockStep, ChannelModes, ChannelCommand};
 //!
-//! let mut channel = Channel::new(65536);
+//! let mut channel = ChannelModes::new(65536);
 //! for (row, columns) in [(65532, 0..1), (7, 0..1)] {
 //!     channel.command(ChannelCommand::Activate { bank: 0, row });
 //!     for column in columns {
@@ -117,7 +117,7 @@ pub struct Effect {
 
 /// A channel.
 #[derive(Clone, Debug)]
-pub struct Channel {
+pub struct ChannelModes {
     /// The first of the four reserved rows.
     reserved: u64,
     multi: bool,
@@ -129,7 +129,7 @@ pub struct Channel {
     first: bool,
 }
 
-impl Channel {
+impl ChannelModes {
     /// One after reset, of banks with so many rows.
     pub fn new(rows: u64) -> Self {
         let (tile, first) = (tile(0, 1), false);
@@ -269,8 +269,8 @@ mod tests {
     }
 
     /// In multi-bank mode, all banks closed.
-    fn multi() -> Channel {
-        let mut channel = Channel::new(65536);
+    fn multi() -> ChannelModes {
+        let mut channel = ChannelModes::new(65536);
         channel.command(act(65532));
         channel.command(write(0, 0));
         channel.command(ChannelCommand::Precharge { bank: Some(9) });

@@ -3,5 +3,7 @@
 
 pub(crate) mod bank_pu;
 mod dual_row_buffer;
+mod pim_block;
+mod pim_mode;
 mod pingpong_buffer;
 mod tree_pu;

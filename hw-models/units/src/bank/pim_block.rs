@@ -226,8 +226,9 @@ mod tests {
         register: u64,
     ) -> PimBlockOut<Bfloat16, A> {
         let mut block = PimBlock::new();
-        steps.iter().for_each(|step| drop(block.step(step)));
-        (0..empty).for_each(|_| drop(block.step(&PimBlockIn::default())));
+        for step in steps.iter().chain(&vec![PimBlockIn::default(); empty]) {
+            block.step(step);
+        }
         block.step(&read(register));
         block.settle(&PimBlockIn::default())
     }
@@ -327,7 +328,9 @@ mod tests {
         let output = block.step(&first(PimBlockIn { write_i: false, ..all }));
         assert!(!output.result_valid_o);
         assert!(!block.settle(&all).result_valid_o);
-        (0..5).for_each(|_| drop(block.step(&PimBlockIn::default())));
+        for _ in 0..5 {
+            block.step(&PimBlockIn::default());
+        }
         block.step(&read(0));
         assert_eq!(numbers(&block.settle(&all)), [1.0; LANES]);
     }
