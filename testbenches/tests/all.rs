@@ -10,6 +10,7 @@ mod dispatcher;
 mod faults;
 mod lockstep;
 mod parameters;
+mod pim_blocks;
 mod rank;
 mod refresh;
 mod relayout;

@@ -23,6 +23,7 @@ const STAGES_FAST: &str = "expected 0 or 1, 0 to 3, 0 to 2";
 const GEAR: &str = "expected 1, 2 or 4";
 const CHANNELS: &str = "expected a power of two, 1 to 32";
 const ROWS: &str = "expected a power of two, 4 to 32, and 0 or 1";
+const BANK_ROWS: &str = "expected a multiple of 16, up to 65536";
 const PLACES: &str = "expected a power of two, 8 to 131072";
 
 const REFUSED: &[Refused] = &[
@@ -115,6 +116,14 @@ const REFUSED: &[Refused] = &[
     ("dual_row_buffer", "WORDS=24", ROWS),
     ("dual_row_buffer", "WORDS=64", ROWS),
     ("dual_row_buffer", "DUAL=2", ROWS),
+    ("pim_block", "EXP_BITS=6", "expected formats: 6, 7, sums 6, 7"),
+    ("pim_block", "EXP_BITS=8 MAN_BITS=23", "expected elements of 16 bits"),
+    ("pim_block", "MAN_BITS=11", "expected formats: 8, 11, sums 8, 11"),
+    ("pim_block", "SUBNORMALS=2", BOOLEAN),
+    ("pim_block", "SUM_EXP_BITS=5", "expected formats: 8, 7, sums 5, 7"),
+    ("pim_block", "SUM_MAN_BITS=10", "expected formats: 8, 7, sums 8, 10"),
+    ("pim_mode", "ROWS=40", BANK_ROWS),
+    ("pim_mode", "ROWS=65552", BANK_ROWS),
     ("gemv_sequencer", "K_MAX=33", "expected 2 to 32"),
     ("latency_estimator", "FILL=0", "expected 1 to 32"),
     ("adder_unit", "GEAR=3", GEAR),

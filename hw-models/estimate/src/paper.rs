@@ -58,6 +58,18 @@ pub mod lol_pim {
     pub const MULTIPLIERS: u64 = 256;
 }
 
+/// Figures of MERIDIAN (ISCA 2026) for an LPDDR5X-PIM.
+pub mod meridian {
+    /// A PU of sixteen lanes at a bank, in mm2 of its DRAM process.
+    pub const PU_MM2: f64 = 0.15;
+    /// A die of 16 Gb, in mm2.
+    pub const DIE_MM2: f64 = 47.53;
+    /// PUs of a die.
+    pub const PUS: u64 = 16;
+    /// What the PUs take of the die, in percent.
+    pub const PUS_PERCENT: f64 = 5.07;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +81,11 @@ mod tests {
         assert_eq!(ge("adder_unit"), 6837.0);
         assert_eq!(ge("softmax_unit"), 36718.0);
         assert_eq!(ge("bank_pu"), 6593.0);
+    }
+
+    #[test]
+    fn the_pus_of_a_die_take_what_meridian_says() {
+        let percent = 100.0 * meridian::PUS as f64 * meridian::PU_MM2 / meridian::DIE_MM2;
+        assert!((percent - meridian::PUS_PERCENT).abs() < 0.05, "{percent}");
     }
 }

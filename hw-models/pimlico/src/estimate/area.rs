@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico estimate area`: units synthesised, beside the papers' figures.
 
+use super::blocks;
 use super::devices::Devices;
 use super::flow::{self, FlowArguments};
 use super::picture::{Bar, BarPanel, Picture, PlotArgument, Scale, whole};
@@ -186,6 +187,7 @@ pub fn run(arguments: &AreaArguments) -> Result<(), Failure> {
     arguments.plot.write(|| picture(&report))?;
     let mut sheets = vec![units_sheet(&report)];
     sheets.extend(times_sheet(&report));
+    sheets.extend(blocks::sheet(&named_areas(&report)));
     if !report.memories.is_empty() {
         sheets.push(memories_sheet(&report));
     }
@@ -249,6 +251,15 @@ fn rows(
         let name = |what| unit.unit.clone() + what;
         let sized = unit.sized.as_ref().map(|sized| row(unit, name(", sized"), sized));
         std::iter::once(row(unit, name(""), &unit.mapped)).chain(sized).collect::<Vec<_>>()
+    };
+    report.units.iter().flat_map(of_unit).collect()
+}
+
+/// Each netlist with its GE.
+fn named_areas(report: &AreaReport) -> Vec<(String, f64)> {
+    let of_unit = |unit: &UnitReport| {
+        let sized = unit.sized.iter().map(|sized| (format!("{}, sized", unit.unit), sized.area_ge));
+        std::iter::once((unit.unit.clone(), unit.mapped.area_ge)).chain(sized).collect::<Vec<_>>()
     };
     report.units.iter().flat_map(of_unit).collect()
 }

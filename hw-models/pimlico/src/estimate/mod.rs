@@ -2,6 +2,7 @@
 //! `pimlico estimate`: what the units cost.
 
 mod area;
+mod blocks;
 mod clock;
 mod compare;
 mod devices;
