@@ -31,6 +31,7 @@
 //! | [`error`] | how far is one from the other? |
 //! | [`pins`] | does what is on the DRAM's pins keep JESD79-4? |
 //! | [`pins_dual`] | and what is on those of a channel whose banks have two row buffers? |
+//! | [`pins_lp5`] | and what is on those of LPDDR5X-PIM, whose rows change what a command is of? |
 //! | [`host_protocol`] | and do a host and the module keep their own protocol on the host's? |
 //! | [`dispatch`] | what does a program of direct PIM access dispatch? |
 //! | [`sequencer`] | and what may be asked of a rank for it, and when? |
@@ -79,6 +80,7 @@ pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;
 pub mod pins_dual;
+pub mod pins_lp5;
 pub mod prefill;
 pub mod product;
 pub mod rank;

@@ -19,6 +19,8 @@
 //! * `RD_ALL_BANK` reads every bank's open row into the bank's PU. It is a column command of every
 //!   bank group (tCCD_L, tWTR_L, tRTP, its own `t_rcd_mac`) but brings no data to the bus, so that no
 //!   turnaround holds between it and a WR.
+//! * `WR_ALL_BANK` writes the same column of every bank's open row, or registers at all of them, as in LPDDR5X-PIM. It is a WR
+//!   of each bank (tRCD_WR, tCCD_L, tWTR_L, tWR), with one burst on the bus.
 //! * `WR_SHARED` and `RD_RESULT` move a burst between the data bus and the PUs' buffers, CWL and CL
 //!   after the command as a WR and an RD do. They want no open row and touch no array, so that tWTR,
 //!   which waits for data to reach one, is not for them; tCCD_S and the turnaround of the data bus
@@ -31,7 +33,7 @@
 //!   such rule. Data of these two may have latencies of their own, `cl_reg` and `cwl_gb`.
 //! * `SET_WORD` sets a counter in the chips. It takes the command bus and waits for tRFC and tMOD, and for nothing
 //!   else.
-//! * All five are breaches where the chips are `locked`: before the key, and after the lock
+//! * All six are breaches where the chips are `locked`: before the key, and after the lock
 //!   (`rtl/rank/pin_codes.md`).
 //!
 //! Of the mode registers the checker knows the MRS: closed banks, tMRD and tMOD. What they hold is none of its rules.

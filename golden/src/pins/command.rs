@@ -94,7 +94,7 @@ impl Rules {
         match pin {
             Pin::RdResult { .. } => self.result_latency(),
             Pin::WrShared { .. } => self.shared_latency(),
-            Pin::Wr { .. } => self.cwl,
+            Pin::Wr { .. } | Pin::WrAll { .. } => self.cwl,
             _ => self.cl,
         }
     }
@@ -139,6 +139,8 @@ pub enum Pin {
     Wr { bank: usize, column: usize },
     /// Reads a column of all banks to the bank PUs.
     RdAll { column: usize },
+    /// Writes a column of all banks, or registers at them, from the data bus.
+    WrAll { column: usize },
     /// Reads the result registers of a bank's PUs to the data bus.
     RdResult { bank: usize },
     /// Writes a word of the shared buffers from the data bus.
@@ -160,7 +162,8 @@ impl Pin {
             | Self::Rd { bank, .. }
             | Self::Wr { bank, .. } => bank..bank + 1,
             Self::ActAll { bank, .. } => bank..bank + rules.faw_banks,
-            Self::PreAll | Self::RdAll { .. } | Self::Ref | Self::Mrs { .. } => 0..rules.banks(),
+            Self::RdAll { .. } | Self::WrAll { .. } => 0..rules.banks(),
+            Self::PreAll | Self::Ref | Self::Mrs { .. } => 0..rules.banks(),
             Self::RdResult { .. } | Self::WrShared { .. } | Self::SetWord { .. } => 0..0,
         }
     }
@@ -174,7 +177,7 @@ impl Pin {
             | Self::Rd { bank, .. }
             | Self::Wr { bank, .. }
             | Self::RdResult { bank } => Some(bank),
-            Self::PreAll | Self::RdAll { .. } | Self::Ref => None,
+            Self::PreAll | Self::RdAll { .. } | Self::WrAll { .. } | Self::Ref => None,
             Self::WrShared { .. } | Self::SetWord { .. } | Self::Mrs { .. } => None,
         }
     }
@@ -185,7 +188,8 @@ impl Pin {
 
     /// It is one of processing in memory, which a locked chip does not obey.
     pub(super) fn wants_key(self) -> bool {
-        matches!(self, Self::ActAll { .. } | Self::RdAll { .. } | Self::SetWord { .. })
+        matches!(self, Self::ActAll { .. } | Self::RdAll { .. } | Self::WrAll { .. })
+            || matches!(self, Self::SetWord { .. })
             || self.moves_for_pus()
     }
 
@@ -201,13 +205,19 @@ impl Pin {
     pub(super) fn driver(self) -> Option<Driver> {
         match self {
             Self::Rd { .. } | Self::RdResult { .. } => Some(Driver::Dram),
-            Self::Wr { .. } | Self::WrShared { .. } => Some(Driver::Controller),
+            Self::Wr { .. } | Self::WrAll { .. } | Self::WrShared { .. } => {
+                Some(Driver::Controller)
+            }
             _ => None,
         }
     }
 
     pub(super) fn reads_a_bank(self) -> bool {
         matches!(self, Self::Rd { .. } | Self::RdAll { .. })
+    }
+
+    pub(super) fn writes_a_bank(self) -> bool {
+        matches!(self, Self::Wr { .. } | Self::WrAll { .. })
     }
 
     /// It moves a burst between the data bus and the PUs' buffers.
@@ -221,7 +231,7 @@ impl Pin {
     }
 
     pub(super) fn touches_columns(self) -> bool {
-        self.reads_a_bank() || matches!(self, Self::Wr { .. })
+        self.reads_a_bank() || self.writes_a_bank()
     }
 }
 
@@ -235,6 +245,7 @@ impl fmt::Display for Pin {
             Self::Rd { bank, column } => write!(f, "RD bank {bank} column {column}"),
             Self::Wr { bank, column } => write!(f, "WR bank {bank} column {column}"),
             Self::RdAll { column } => write!(f, "RD_ALL_BANK column {column}"),
+            Self::WrAll { column } => write!(f, "WR_ALL_BANK column {column}"),
             Self::RdResult { bank } => write!(f, "RD_RESULT bank {bank}"),
             Self::WrShared { word } => write!(f, "WR_SHARED word {word}"),
             Self::Ref => write!(f, "REF"),

@@ -24,7 +24,7 @@ pub(super) const GATES: [Gate; 25] = [
     Gate {
         rule: "tRCD_WR",
         delay: |r| r.t_rcd_wr,
-        later: |b| matches!(b, Pin::Wr { .. }),
+        later: Pin::writes_a_bank,
         binds: |r, a, b| a.activates() && same_bank(r, a, b),
     },
     Gate {
@@ -85,13 +85,13 @@ pub(super) const GATES: [Gate; 25] = [
         rule: "tWTR_S",
         delay: |r| r.cwl + r.burst + r.t_wtr_s,
         later: |b| matches!(b, Pin::Rd { .. }),
-        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && !same_group(r, a, b),
+        binds: |r, a, b| a.writes_a_bank() && !same_group(r, a, b),
     },
     Gate {
         rule: "tWTR_L",
         delay: |r| r.cwl + r.burst + r.t_wtr_l,
         later: Pin::reads_a_bank,
-        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_group(r, a, b),
+        binds: |r, a, b| a.writes_a_bank() && same_group(r, a, b),
     },
     Gate {
         rule: "tWTR_SHARED",
@@ -102,13 +102,13 @@ pub(super) const GATES: [Gate; 25] = [
     Gate {
         rule: "tRTW",
         delay: |r| r.rd_to_wr(r.cl, r.cwl),
-        later: |b| matches!(b, Pin::Wr { .. }),
+        later: Pin::writes_a_bank,
         binds: |_, a, _| matches!(a, Pin::Rd { .. }),
     },
     Gate {
         rule: "tRTW",
         delay: |r| r.rd_to_wr(r.result_latency(), r.cwl),
-        later: |b| matches!(b, Pin::Wr { .. }),
+        later: Pin::writes_a_bank,
         binds: |_, a, _| matches!(a, Pin::RdResult { .. }),
     },
     Gate {
@@ -145,7 +145,7 @@ pub(super) const GATES: [Gate; 25] = [
         rule: "tWR",
         delay: |r| r.cwl + r.burst + r.t_wr,
         later: Pin::precharges,
-        binds: |r, a, b| matches!(a, Pin::Wr { .. }) && same_bank(r, a, b),
+        binds: |r, a, b| a.writes_a_bank() && same_bank(r, a, b),
     },
     Gate {
         rule: "tRTP",

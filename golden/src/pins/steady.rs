@@ -27,7 +27,7 @@ fn of_pim(pin: Pin) -> Option<usize> {
 type Waits = [u64; OF_PIM.len()];
 
 /// Kinds of commands, by the place that [`kind`] gives them.
-const KINDS: [Pin; 12] = [
+const KINDS: [Pin; 13] = [
     Pin::Act { bank: 0, row: 0 },
     Pin::ActAll { bank: 0, row: 0 },
     Pin::Pre { bank: 0 },
@@ -40,6 +40,7 @@ const KINDS: [Pin; 12] = [
     Pin::Ref,
     Pin::SetWord { word: 0 },
     Pin::Mrs { register: 0, opcode: 0 },
+    Pin::WrAll { column: 0 },
 ];
 
 fn kind(pin: Pin) -> usize {
@@ -56,6 +57,7 @@ fn kind(pin: Pin) -> usize {
         Pin::Ref => 9,
         Pin::SetWord { .. } => 10,
         Pin::Mrs { .. } => 11,
+        Pin::WrAll { .. } => 12,
     }
 }
 
@@ -108,7 +110,7 @@ impl Steady {
                 self.column(rules, bank, from(rules.t_ccd_l));
                 self.wait(from(rules.rd_to_wr(rules.cl, rules.cwl)));
             }
-            Pin::RdAll { .. } => self.wait(from(rules.t_ccd_l)),
+            Pin::RdAll { .. } | Pin::WrAll { .. } => self.wait(from(rules.t_ccd_l)),
             Pin::RdResult { .. } => {
                 self.wait(from(rules.rd_to_wr(rules.result_latency(), rules.cwl)))
             }
@@ -227,7 +229,9 @@ pub(super) mod tests {
             8..=10 => Pin::RdAll { column: 3 },
             13..=15 => Pin::RdResult { bank },
             16..=18 => Pin::WrShared { word: 1 },
-            11 | 12 => Pin::Rd { bank, column: 4 },
+            11 => Pin::Rd { bank, column: 4 },
+            12 if random.below(2) == 0 => Pin::WrAll { column: 6 },
+            12 => Pin::Rd { bank, column: 4 },
             _ => Pin::Wr { bank, column: 5 },
         }
     }

@@ -3,7 +3,8 @@
 
 use crate::gates::gates;
 use crate::{
-    ACT_ALL, ACT_UPPER, MRS, RD_ALL, RD_RESULT, WR_SHARED, act, after, pre, rd, without_refresh, wr,
+    ACT_ALL, ACT_UPPER, MRS, RD_ALL, RD_RESULT, WR_ALL, WR_SHARED, act, after, pre, rd,
+    without_refresh, wr,
 };
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, Violation, rule_names};
 use std::collections::BTreeSet;
@@ -83,10 +84,10 @@ fn the_key_alone_has_chips_obey_what_jedec_does_not_know() {
     const KEY: [usize; 4] = [0x2A5C, 0x35A3, 0x2C39, 0x33C6];
     let [first, second, third, fourth] = KEY;
     let obeys = |checker: &PinChecker| {
-        let of_pim = [RD_RESULT, WR_SHARED, ACT_ALL, Pin::SetWord { word: 1 }, RD_ALL];
+        let of_pim = [RD_RESULT, WR_SHARED, ACT_ALL, Pin::SetWord { word: 1 }, RD_ALL, WR_ALL];
         let rules = of_pim.map(|pin| checker.clone().command(500, pin));
         let locked = rules.map(|found| found.iter().any(|violation| violation.rule == "locked"));
-        assert!(locked == [locked[0]; 5]);
+        assert!(locked == [locked[0]; 6]);
         assert_eq!(checker.clone().command(500, act(3)), []);
         !locked[0]
     };

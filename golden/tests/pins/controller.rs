@@ -15,6 +15,7 @@ pub struct Controller {
     next_wr: Vec<u64>,
     next_act_all: u64,
     next_rd_all: u64,
+    next_wr_all: u64,
     next_rd_result: u64,
     next_wr_shared: u64,
     next_ref: u64,
@@ -39,6 +40,7 @@ impl Controller {
             next_wr: vec![0; banks],
             next_act_all: 0,
             next_rd_all: 0,
+            next_wr_all: 0,
             next_rd_result: 0,
             next_wr_shared: 0,
             next_ref: 0,
@@ -54,7 +56,7 @@ impl Controller {
             Pin::Rd { bank, .. } | Pin::Wr { bank, .. } => self.open[bank],
             Pin::ActAll { bank, .. } => !self.open[self.opened_from(bank)].contains(&true),
             Pin::Ref | Pin::Mrs { .. } => !self.open.contains(&true),
-            Pin::RdAll { .. } => !self.open.contains(&false),
+            Pin::RdAll { .. } | Pin::WrAll { .. } => !self.open.contains(&false),
             _ => true,
         }
     }
@@ -81,6 +83,7 @@ impl Controller {
             Pin::Rd { bank, .. } => self.next_rd[bank],
             Pin::Wr { bank, .. } => self.next_wr[bank],
             Pin::RdAll { .. } => self.next_rd_all,
+            Pin::WrAll { .. } => self.next_wr_all,
             Pin::RdResult { .. } => self.next_rd_result,
             Pin::WrShared { .. } => self.next_wr_shared,
             Pin::Ref => self.next_ref,
@@ -140,6 +143,7 @@ impl Controller {
                 let taken = if matches!(pin, Pin::Act { .. }) { 1 } else { 4 };
                 self.acts.extend([t; 4].iter().take(taken));
                 raise(&mut self.next_rd_all, t + r.t_rcd_mac);
+                raise(&mut self.next_wr_all, t + r.t_rcd_wr);
             }
             Pin::Pre { .. } | Pin::PreAll => {
                 for bank in banks.filter(|&b| pin == Pin::PreAll || pin == Pin::Pre { bank: b }) {
@@ -157,6 +161,7 @@ impl Controller {
                 }
                 raise(&mut self.next_pre[b], t + r.t_rtp);
                 raise(&mut self.next_rd_all, t + r.t_ccd_l);
+                raise(&mut self.next_wr_all, t + turn.max(r.t_ccd_l));
                 raise(&mut self.next_rd_result, t + r.t_ccd_s);
                 raise(&mut self.next_wr_shared, t + turn.max(r.t_ccd_s));
             }
@@ -170,6 +175,7 @@ impl Controller {
                 }
                 raise(&mut self.next_pre[b], written + r.t_wr);
                 raise(&mut self.next_rd_all, written + r.t_wtr_l);
+                raise(&mut self.next_wr_all, t + r.t_ccd_l);
                 raise(&mut self.next_rd_result, t + r.t_ccd_s);
                 raise(&mut self.next_wr_shared, t + r.t_ccd_s);
             }
@@ -180,12 +186,25 @@ impl Controller {
                     raise(&mut self.next_pre[bank], t + r.t_rtp);
                 }
                 raise(&mut self.next_rd_all, t + r.t_ccd_l);
+                raise(&mut self.next_wr_all, t + r.t_ccd_l);
+            }
+            Pin::WrAll { .. } => {
+                for bank in banks {
+                    raise(&mut self.next_wr[bank], t + r.t_ccd_l);
+                    raise(&mut self.next_rd[bank], written + r.t_wtr_l);
+                    raise(&mut self.next_pre[bank], written + r.t_wr);
+                }
+                raise(&mut self.next_rd_all, written + r.t_wtr_l);
+                raise(&mut self.next_wr_all, t + r.t_ccd_l);
+                raise(&mut self.next_rd_result, t + r.t_ccd_s);
+                raise(&mut self.next_wr_shared, t + r.t_ccd_s);
             }
             Pin::RdResult { .. } => {
                 for bank in banks {
                     raise(&mut self.next_rd[bank], t + r.t_ccd_s);
                     raise(&mut self.next_wr[bank], t + turn.max(r.t_ccd_s));
                 }
+                raise(&mut self.next_wr_all, t + turn.max(r.t_ccd_s));
                 raise(&mut self.next_rd_result, t + between);
                 raise(&mut self.next_wr_shared, t + turn.max(between));
             }
@@ -194,6 +213,7 @@ impl Controller {
                     raise(&mut self.next_rd[bank], t + r.t_ccd_s);
                     raise(&mut self.next_wr[bank], t + r.t_ccd_s);
                 }
+                raise(&mut self.next_wr_all, t + r.t_ccd_s);
                 raise(&mut self.next_rd_result, t + between);
                 raise(&mut self.next_wr_shared, t + between);
                 if let Some(wtr) = r.t_wtr_shared {

@@ -2,7 +2,8 @@
 //! Rules between two commands: each gate opens at its tCK.
 
 use crate::{
-    ACT_ALL, ACT_UPPER, MRS, RD_ALL, RD_RESULT, WR_SHARED, act, after, pre, rd, without_refresh, wr,
+    ACT_ALL, ACT_UPPER, MRS, RD_ALL, RD_RESULT, WR_ALL, WR_SHARED, act, after, pre, rd,
+    without_refresh, wr,
 };
 use pimlico_golden::pins::{Pin, Rules, Subject};
 
@@ -44,6 +45,7 @@ pub fn gates() -> Vec<Gate> {
         gate("tRCD", &[(100, act(0))], rd(0), 130).with(|r| r.t_rcd = 30),
         gate("tRCD_WR", &[(100, act(0))], wr(0), 122),
         gate("tRCD_WR", &[(100, act(0))], wr(0), 130).with(|r| r.t_rcd_wr = 30),
+        gate("tRCD_WR", &[(100, ACT_ALL)], WR_ALL, 122),
         gate("tRCD_MAC", &[(100, ACT_ALL)], RD_ALL, 122),
         gate("tRCD_MAC", &[(100, ACT_ALL)], RD_ALL, 156).with(|r| r.t_rcd_mac = 56),
         gate("tRAS", &[(100, act(0))], pre(0), 152),
@@ -91,6 +93,9 @@ pub fn gates() -> Vec<Gate> {
         gate("tCCD_L", &all_open(&[(100, rd(9))]), RD_ALL, 108),
         // No turnaround, as the all-bank RD has no data on the bus.
         gate("tCCD_L", &all_open(&[(100, RD_ALL)]), wr(9), 108),
+        gate("tCCD_L", &all_open(&[(100, RD_ALL)]), WR_ALL, 108),
+        gate("tCCD_L", &all_open(&[(100, WR_ALL)]), wr(9), 108),
+        gate("tCCD_S", &all_open(&[(100, WR_ALL)]), WR_SHARED, 104),
         gate("tCCD_RESULT", &[(100, RD_RESULT)], RD_RESULT, 108).with(|r| r.t_ccd_result = Some(8)),
         gate("tCCD_RESULT", &[(100, WR_SHARED)], WR_SHARED, 105).with(|r| r.t_ccd_result = Some(5)),
         gate("tCCD_RESULT", &[(100, WR_SHARED)], RD_RESULT, 108).with(|r| r.t_ccd_result = Some(8)),
@@ -101,8 +106,11 @@ pub fn gates() -> Vec<Gate> {
         gate("tWTR_L", &after_open(&[(100, wr(0))]), rd(1), 132),
         gate("tWTR_L", &after_open(&[(100, wr(0))]), rd(0), 132),
         gate("tWTR_L", &all_open(&[(100, wr(0))]), RD_ALL, 132),
+        gate("tWTR_L", &all_open(&[(100, WR_ALL)]), RD_ALL, 132),
+        gate("tWTR_L", &all_open(&[(100, WR_ALL)]), rd(7), 132),
         gate("tRTW", &after_open(&[(100, rd(0))]), wr(0), 112),
         gate("tRTW", &after_open(&[(100, rd(0))]), wr(4), 112),
+        gate("tRTW", &all_open(&[(100, rd(0))]), WR_ALL, 112),
         gate("tRTW", &after_open(&[(100, rd(0))]), WR_SHARED, 112),
         gate("tRTW", &after_open(&[(100, RD_RESULT)]), wr(0), 112),
         gate("tRTW", &[(100, RD_RESULT)], WR_SHARED, 113).with(|r| r.rtw_gap = 3),
@@ -116,6 +124,7 @@ pub fn gates() -> Vec<Gate> {
         gate("tMODCH", &[(100, WR_SHARED)], ACT_ALL, 153).with(|r| r.t_modch = Some(32)),
         gate("tWR", &after_open(&[(100, wr(0))]), pre(0), 144),
         gate("tWR", &after_open(&[(100, wr(4))]), Pin::PreAll, 144),
+        gate("tWR", &all_open(&[(100, WR_ALL)]), pre(11), 144),
         gate("tRTP", &after_open(&[(100, rd(0))]), pre(0), 112),
         gate("tRTP", &after_open(&[(100, rd(4))]), Pin::PreAll, 112),
         gate("tRTP", &all_open(&[(100, RD_ALL)]), pre(11), 112),

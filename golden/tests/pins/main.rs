@@ -74,6 +74,7 @@ const fn wr(bank: usize) -> Pin {
 const ACT_ALL: Pin = Pin::ActAll { bank: 0, row: 7 };
 const ACT_UPPER: Pin = Pin::ActAll { bank: 8, row: 7 };
 const RD_ALL: Pin = Pin::RdAll { column: 5 };
+const WR_ALL: Pin = Pin::WrAll { column: 5 };
 const MRS: Pin = Pin::Mrs { register: 2, opcode: 0 };
 const RD_RESULT: Pin = Pin::RdResult { bank: 0 };
 const WR_SHARED: Pin = Pin::WrShared { word: 0 };
@@ -89,7 +90,7 @@ fn command_with_data(
     let data = match pin {
         Pin::Rd { .. } => Some((rules.cl, Driver::Dram)),
         Pin::RdResult { .. } => Some((rules.cl_reg.unwrap_or(rules.cl), Driver::Dram)),
-        Pin::Wr { .. } => Some((rules.cwl, Driver::Controller)),
+        Pin::Wr { .. } | Pin::WrAll { .. } => Some((rules.cwl, Driver::Controller)),
         Pin::WrShared { .. } => Some((rules.cwl_gb.unwrap_or(rules.cwl), Driver::Controller)),
         _ => None,
     };

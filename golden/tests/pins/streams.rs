@@ -4,7 +4,7 @@
 use crate::controller::Controller;
 use crate::gates::gates;
 use crate::refresh::REFI;
-use crate::{MRS, RD_ALL, WR_SHARED, act, command_with_data, ddr4_3200, pre, rd, wr};
+use crate::{MRS, RD_ALL, WR_ALL, WR_SHARED, act, command_with_data, ddr4_3200, pre, rd, wr};
 use pimlico_golden::pins::{Driver, Pin, PinChecker, Rules, rule_names};
 use std::collections::BTreeSet;
 
@@ -28,7 +28,8 @@ impl Random {
             14 => Pin::PreAll,
             15..22 => rd(bank),
             22..28 => wr(bank),
-            28..34 => RD_ALL,
+            28..33 => RD_ALL,
+            33 => WR_ALL,
             34..36 => Pin::RdResult { bank },
             36..38 => WR_SHARED,
             38 if bank < 8 => MRS,
