@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! What a host needs of a device, whoever executes it.
 //!
-//! A device runs programs: its host loads them with what they need, starts them, and reads what they make. [`Device`]
-//! is what all have; [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
+//! [`Device`] is what all have. One with a dispatcher ([`Loads`]) runs programs: its host loads them with what they need,
+//! starts them, and reads what they make. [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
 //! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. Whatever ends a run is a [`DeviceError`].
 
 use crate::bursts::BurstHost;
@@ -24,18 +24,18 @@ pub trait Loads {
     /// Writes to the module: see [`LoadKind`]. It is sent before the next run starts. What does not fit is remembered by
     /// the dispatcher, and a run then ends with [`Status::BufferOverflow`](pimlico_dpa::Status::BufferOverflow).
     fn load(&mut self, kind: LoadKind, address: u16, data: u64) -> Result<(), DeviceError>;
+
+    /// Sets the factor of the scores, a binary16 number.
+    fn set_scale(&mut self, scale: u16);
 }
 
 /// A device, as its host has it. Time goes in tCK since the reset.
-pub trait Device: Loads {
+pub trait Device {
     /// Organisation and timing; of a module of channels those of one.
     fn config(&self) -> &Config;
 
     /// tCK since the reset.
     fn tck(&self) -> u64;
-
-    /// Sets the factor of the scores, a binary16 number.
-    fn set_scale(&mut self, scale: u16);
 
     /// Starts an operator: statistics count from here.
     fn begin(&mut self);
@@ -58,7 +58,7 @@ pub trait Device: Loads {
 ///
 /// The host has the chips' pins ([`step_memory`](Self::step_memory)) or starts a program ([`run`](Self::run)), which
 /// returns with all banks closed and no REF owed.
-pub trait RankDevice: Device {
+pub trait RankDevice: Device + Loads {
     /// How it works.
     fn options(&self) -> Options;
 

@@ -409,6 +409,10 @@ impl<D: Dimm> Loads for Attached<D> {
         self.loads.push(Load { kind, address, data });
         Ok(())
     }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.scale = scale;
+    }
 }
 
 impl<D: Dimm> Device for Attached<D> {
@@ -418,10 +422,6 @@ impl<D: Dimm> Device for Attached<D> {
 
     fn tck(&self) -> u64 {
         self.dimm.tck()
-    }
-
-    fn set_scale(&mut self, scale: u16) {
-        self.scale = scale;
     }
 
     fn begin(&mut self) {

@@ -3,7 +3,7 @@
 
 use super::layout::Write;
 use super::units::{AimOptions, Elements};
-use crate::device::Device;
+use crate::device::{Device, Loads};
 use crate::dispatch::DispatchError;
 use crate::error::DeviceError;
 
@@ -19,7 +19,7 @@ pub struct AimStart<'a> {
 }
 
 /// A module of AiM channels that runs programs.
-pub trait AimDevice: Device {
+pub trait AimDevice: Device + Loads {
     /// How it works.
     fn options(&self) -> AimOptions;
 

@@ -334,6 +334,10 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Loads for Hub<M> {
         (self.input.load_valid_i, self.input.load_i) = (false, Load::default());
         Ok(())
     }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.input.scale_i = scale;
+    }
 }
 
 impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Device for Hub<M> {
@@ -343,10 +347,6 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> Device for Hub<M> {
 
     fn tck(&self) -> u64 {
         self.tck
-    }
-
-    fn set_scale(&mut self, scale: u16) {
-        self.input.scale_i = scale;
     }
 
     fn begin(&mut self) {

@@ -418,6 +418,10 @@ impl Loads for Module {
         self.loaded.load(kind, address, data);
         Ok(())
     }
+
+    fn set_scale(&mut self, scale: u16) {
+        self.epu.set_scale(scale);
+    }
 }
 
 impl Device for Module {
@@ -427,10 +431,6 @@ impl Device for Module {
 
     fn tck(&self) -> u64 {
         self.tck
-    }
-
-    fn set_scale(&mut self, scale: u16) {
-        self.epu.set_scale(scale);
     }
 
     fn begin(&mut self) {
