@@ -3,7 +3,8 @@
 //!
 //! [`Device`] is what all have. One with a dispatcher ([`Loads`]) runs programs: its host loads them with what they need,
 //! starts them, and reads what they make. [`RankDevice`] is a rank, of which [`Ranks`](crate::Ranks) are built, and
-//! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. Whatever ends a run is a [`DeviceError`].
+//! [`AimDevice`](crate::aim::AimDevice) a module of AiM channels. [`Lp5Device`](crate::lp5::Lp5Device) has none: its host
+//! reads and writes. Whatever ends a run is a [`DeviceError`].
 
 use crate::bursts::BurstHost;
 use crate::config::Config;

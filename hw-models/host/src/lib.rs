@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
+//! | [`lp5`] | the host of LPDDR5X-PIM: matrices and products as loads and stores |
 //! | [`swizzle`] | copies of matrices out of the layout of LPDDR5X-PIM, by loads and stores |
 //! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
@@ -38,6 +39,7 @@ pub mod allocator;
 pub mod attached;
 pub mod driver;
 pub mod kv_cache;
+pub mod lp5;
 pub mod lp5_image;
 pub mod memory_controller;
 pub mod program;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! LPDDR5X with a PIM block at each bank, of PIM-SHERPA (*PIM-SHERPA: Software Method for On-device LLM Inference*,
-//! section 2): its addresses, and where a matrix lies in it.
+//! section 2): the device, its addresses, and where a matrix lies in it.
 //!
+//! * [`device`]: all channels, as their host has them.
+//! * [`channel`]: the controller of a channel, its cells and its blocks, a command at a time.
+//! * `wave`: a waveform of its commands.
+//! * `controller`: when the host's controller may give which command.
+//! * [`blocks`]: the PIM blocks at the banks, and their arithmetic.
+//! * [`mode`]: the mode of all banks, and what an address means in it.
+//! * [`request`]: what a host asks for.
 //! * [`preset`]: a device, from a file.
 //! * [`gemv`]: the tCK of a matrix times a vector, in closed form.
 //! * [`address`]: which bits of an address are row, bank, column.
@@ -20,13 +27,24 @@
 //! ```
 
 pub mod address;
+pub mod blocks;
+pub mod channel;
+mod controller;
+pub mod device;
 pub mod gemv;
 pub mod layout;
+pub mod mode;
 pub mod preset;
+pub mod request;
 #[cfg(test)]
 mod tests;
+mod wave;
 
 pub use address::{AddressField, AddressMap, AddressMapError, Coordinates};
+pub use blocks::{BlockFormats, Elements, Vector};
+pub use channel::BlockCounts;
+pub use device::{Lp5Device, Lp5Options};
 pub use gemv::GemvPlan;
 pub use layout::{HostOrder, Lp5Layout, Lp5LayoutError};
 pub use preset::Lp5Spec;
+pub use request::{BurstPlace, Request};

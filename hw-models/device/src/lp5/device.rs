@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+//! All channels of a device of LPDDR5X-PIM. Each has requests of its own and goes at its own pace; a run ends with the
+//! last of them.
+
+use super::blocks::{BANKS, BlockFormats, Vector};
+use super::channel::{BlockCounts, Channel};
+use super::preset::Lp5Spec;
+use super::request::{BurstPlace, Request};
+use super::wave::Lp5Wave;
+use crate::config::{Config, ConfigError};
+use crate::device::Device;
+use crate::error::DeviceError;
+use crate::pins::PinWatch;
+use crate::statistics::Statistics;
+use std::io;
+use std::path::Path;
+
+/// How a device works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lp5Options {
+    /// Formats of the blocks.
+    pub formats: BlockFormats,
+    /// Whether rows are refreshed.
+    pub refresh: bool,
+}
+
+impl Default for Lp5Options {
+    fn default() -> Self {
+        Self { formats: BlockFormats::default(), refresh: true }
+    }
+}
+
+/// A device.
+pub struct Lp5Device {
+    config: Config,
+    options: Lp5Options,
+    channels: Vec<Channel>,
+}
+
+impl Lp5Device {
+    /// A device that has just been reset.
+    ///
+    /// # Errors
+    ///
+    /// If its DRAM cannot be one whose commands are of all banks.
+    pub fn new(spec: &Lp5Spec, options: Lp5Options) -> Result<Self, ConfigError> {
+        let config = spec.config();
+        check(spec, &config)?;
+        let channel = |_| Channel::new(&config, options.formats, options.refresh);
+        let channels = (0..spec.channels.count).map(channel).collect();
+        Ok(Self { config, options, channels })
+    }
+
+    /// How it works.
+    pub fn options(&self) -> Lp5Options {
+        self.options
+    }
+
+    /// How many channels there are.
+    pub fn channels(&self) -> usize {
+        self.channels.len()
+    }
+
+    /// What arrived at the blocks of a channel since the operator began.
+    pub fn counts(&self, channel: usize) -> BlockCounts {
+        self.channels[channel].counts()
+    }
+
+    /// Whether a channel's commands are of all banks.
+    pub fn is_multi_bank(&self, channel: usize) -> bool {
+        self.channels[channel].is_multi_bank()
+    }
+
+    /// Has the pins of a channel watched from here on.
+    pub fn watch_channel(&mut self, channel: usize, watch: Box<dyn PinWatch>) {
+        self.channels[channel].watch(watch);
+    }
+
+    /// Each channel does what is asked of it; `read` is told what is read, and by which channel. All channels begin
+    /// and end together, with banks closed and no REF owed.
+    ///
+    /// # Errors
+    ///
+    /// If the waveform cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// If a place is outside of the banks.
+    pub fn run<R: Iterator<Item = Request>>(
+        &mut self,
+        requests: impl Fn(usize) -> R,
+        mut read: impl FnMut(usize, BurstPlace, &Vector),
+    ) -> Result<(), DeviceError> {
+        for (number, channel) in self.channels.iter_mut().enumerate() {
+            channel.run(&mut requests(number), &mut |place, data| read(number, place, data))?;
+        }
+        Ok(self.meet()?)
+    }
+
+    /// Channels that are done wait for the last.
+    fn meet(&mut self) -> io::Result<()> {
+        // A REF may be under way when the last is done.
+        while let Some(behind) = self.behind() {
+            let until = self.tck();
+            self.channels[behind].idle_until(until)?;
+        }
+        Ok(())
+    }
+
+    /// A channel that is not as far as the last.
+    fn behind(&self) -> Option<usize> {
+        let last = self.tck();
+        self.channels.iter().position(|channel| channel.tck() < last)
+    }
+}
+
+impl Device for Lp5Device {
+    fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn tck(&self) -> u64 {
+        self.channels.iter().map(Channel::tck).max().unwrap_or(0)
+    }
+
+    fn begin(&mut self) {
+        self.channels.iter_mut().for_each(Channel::begin);
+    }
+
+    /// Those of the channel that is the last to end.
+    fn end(&mut self) -> Statistics {
+        let ends = self.channels.iter_mut().map(Channel::end);
+        ends.max_by_key(|statistics| statistics.cycles).unwrap_or_default()
+    }
+
+    /// Those of channel 0.
+    fn watch(&mut self, watch: Box<dyn PinWatch>) {
+        self.watch_channel(0, watch);
+    }
+
+    /// Of the commands of channel 0.
+    fn trace(&mut self, file: &Path) -> io::Result<()> {
+        let wave = Lp5Wave::create(file, self.config.tck_ps)?;
+        self.channels[0].trace(wave);
+        Ok(())
+    }
+
+    fn finish_trace(&mut self) -> io::Result<()> {
+        self.channels[0].finish_trace()
+    }
+}
+
+/// Whether a host that knows one bank keeps the times of all, and pins can name what there is.
+fn check(spec: &Lp5Spec, config: &Config) -> Result<(), ConfigError> {
+    config.check_control()?;
+    let timing = &config.timing;
+    let (banks, ranks, rows) = (config.banks(), spec.channels.ranks, config.organisation.rows);
+    let handover = timing.rcd_wr_tck + timing.wr_to_pre_tck() + timing.rp_tck;
+    for (key, value, holds, expected) in [
+        ("bank_groups", banks as u64, banks == BANKS, "16 banks on a channel"),
+        ("ranks", ranks as u64, ranks == 1, "1: several are not built"),
+        ("rows", rows as u64, rows >= 8, "8 or more: the last four are reserved"),
+        ("page_bytes", config.columns() as u64, config.columns() == 64, "64 columns in a row"),
+        ("FAW_BANKS", timing.faw_banks, timing.faw_banks == 16, "16: an ACT of all banks"),
+        ("FAW", timing.faw_tck, timing.faw_tck <= timing.rc_tck, "at most RC"),
+        ("FAW", timing.faw_tck, timing.faw_tck <= handover, "at most RCD_WR + CWL + BL + WR + RP"),
+        ("RRD_L", timing.rrd_l_tck, timing.rrd_l_tck <= handover, "at most as long"),
+    ] {
+        config.require(key, value, holds, expected)?;
+    }
+    Ok(())
+}
