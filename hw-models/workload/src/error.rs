@@ -7,6 +7,7 @@ use crate::l3::gemv::GemvError;
 use crate::placement::{NoRoom, NoRows};
 use pimlico_device::aim::{self, LayoutError};
 use pimlico_device::gemv::MatrixError;
+use pimlico_device::lp5::Lp5LayoutError;
 use pimlico_device::{ConfigError, DeviceError, mapping};
 use pimlico_host::aim::{NoFreeRows, OwnProgramsError};
 use pimlico_host::allocator::AllocatorError;
@@ -45,6 +46,17 @@ pub enum WorkloadError {
     /// A head or a matrix does not fit a module of AiM channels.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// A matrix does not fit LPDDR5X-PIM.
+    #[error(transparent)]
+    Lp5Layout(#[from] Lp5LayoutError),
+    /// A system has no such operator.
+    #[error("{operator}: not built on {system}")]
+    NotBuilt {
+        /// The operator.
+        operator: &'static str,
+        /// The system.
+        system: &'static str,
+    },
     /// Programs of a user's own are not those of the operator.
     #[error(transparent)]
     OwnPrograms(#[from] OwnProgramsError),

@@ -4,6 +4,7 @@
 use crate::operator::Tasks;
 use crate::outcome::Outcome;
 use crate::report::JobReport;
+use crate::report::lp5::Lp5Report;
 use crate::system::System;
 use crate::task::{MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::IoBuffers;
@@ -33,6 +34,9 @@ pub struct GemvReport {
     pub columns: usize,
     /// How the vector comes to the shared buffers: `ping-pong` or `single`.
     pub io_buffers: &'static str,
+    /// Beside its plan and the host, on LPDDR5X-PIM.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lp5: Option<Lp5Report>,
 }
 
 impl Tasks for GemvJob {
@@ -49,6 +53,7 @@ impl Tasks for GemvJob {
     fn about(&self, system: &dyn System, _: &Outcome) -> JobReport {
         let Self { rows, columns, io_buffers, .. } = *self;
         let io_buffers = system.io_buffers(io_buffers).name();
-        JobReport::new(GemvReport { model: None, rows, columns, io_buffers })
+        let lp5 = system.lp5();
+        JobReport::new(GemvReport { model: None, rows, columns, io_buffers, lp5 })
     }
 }

@@ -27,7 +27,7 @@
 //! | [`gemv`] | an operator: a matrix times a vector |
 //! | [`attention`] | an operator: the attention of a layer's heads |
 //! | [`operator`] | what an operator is |
-//! | [`system`] | what operators run on: a rank, the ranks of a device, a module of AiM channels |
+//! | [`system`] | what operators run on: a rank, the ranks of a device, a module of AiM channels, LPDDR5X-PIM |
 //! | [`machine`] | the same with a whole model in the banks |
 //! | [`aim`] | what a module of AiM channels does of operators |
 //! | [`error`] | why an operator cannot be run |

@@ -34,8 +34,7 @@ const NOTE_WITH_APPEND: &str = "the total is without the time in which the banks
                                 token is in it, as `append`";
 
 /// What one says whose DRAM has no currents.
-const NO_ENERGY: &str =
-    "no energy: the currents of the DRAM are not known (none are published for GDDR6-AiM)";
+const NO_ENERGY: &str = "no energy: the currents of the DRAM are not known (none are published for GDDR6-AiM or LPDDR5X-PIM)";
 
 impl Outcome {
     /// The report of a job on a system. What executed the units, and whether in lockstep, is for the caller to say.

@@ -136,11 +136,13 @@ impl RunArguments {
         }
     }
 
-    /// The same with what `--device` names.
+    /// The same with what `--device` names, if it is of the systems' kinds.
     pub(super) fn with_device(mut self) -> Result<Self, Failure> {
-        let Some(device) = &self.device else { return Ok(self) };
+        let Some((device, kind)) = self.device.as_ref().zip(self.system.kind) else {
+            return Ok(self);
+        };
         let spec = device::find(device)?;
-        if self.system.kind != spec.system {
+        if kind != spec.system {
             let (given, is) = (self.system.name(), spec.system.name());
             let message = format!("--device {device}: of `run {is}`, not of `run {given}`");
             return Err(Failure::Input(message));
@@ -150,8 +152,13 @@ impl RunArguments {
     }
 
     /// The device, without what options say of it.
+    ///
+    /// # Panics
+    ///
+    /// If the system's devices have files of another form.
     pub(super) fn spec(&self) -> DeviceSpec {
-        self.spec.clone().unwrap_or_else(|| device::of_system(self.system.kind))
+        let kind = || self.system.kind.expect("a system of a kind");
+        self.spec.clone().unwrap_or_else(|| device::of_system(kind()))
     }
 
     /// How many ranks there are.

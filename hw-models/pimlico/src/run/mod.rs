@@ -38,6 +38,7 @@ use crate::failure::Failure;
 use crate::files::{Output, OutputFolder};
 use crate::output;
 use crate::schema::Kind;
+use crate::values::Switch;
 use arguments::{RunArguments, flags};
 use pimlico_backends::Backend;
 use pimlico_device::{DeviceError, Mdq, Mismatch, Options};
@@ -189,7 +190,7 @@ fn shown(written: std::io::Result<(Waveforms, ())>, arguments: &RunArguments) ->
 fn again(job: &Job, arguments: &RunArguments) -> String {
     let RunArguments { system, own, op, .. } = arguments;
     let (system, op) = (system.name(), *op);
-    let Options { refresh, normalise, sums, .. } = arguments.options();
+    let refresh = arguments.refresh == Switch::On;
     let mut what = format!("{op} {}", job.words);
     if let Some(file) = &arguments.program {
         what += &format!(" --program {}", file.display());
@@ -197,13 +198,17 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
     if let Some(context) = arguments.context_max {
         what += &format!(" --context-max {context}");
     }
-    for (flag, value) in [
-        ("io-buffers", arguments.io_buffers().name()),
-        ("normalise", normalise.name()),
-        ("sums", sums.name()),
-    ] {
-        if operators::takes(system, op, flag) {
-            what += &format!(" --{flag} {value}");
+    // Others have options of their own in place of these.
+    if arguments.system.kind.is_some() {
+        let Options { normalise, sums, .. } = arguments.options();
+        for (flag, value) in [
+            ("io-buffers", arguments.io_buffers().name()),
+            ("normalise", normalise.name()),
+            ("sums", sums.name()),
+        ] {
+            if operators::takes(system, op, flag) {
+                what += &format!(" --{flag} {value}");
+            }
         }
     }
     what += &own.words(arguments);

@@ -193,8 +193,9 @@ pub(super) fn text(report: &Report, own: &OwnText, arguments: &RunArguments) -> 
     text += ranks::table(report);
     let several = report.ranks.is_some_and(|ranks| ranks.count() > 1);
     // A rank alone has no slots that are lost to I/O, and an AiM module none to the host.
+    let to_host = |operator: &OperatorReport| operator.slots.lost.host > 0;
     let left_out = match report.module {
-        Some(_) => Some("host"),
+        Some(_) => Some("host").filter(|_| !report.operators.iter().any(to_host)),
         None => (!several).then_some("I/O"),
     };
     let of_device = |row: Vec<String>| -> Vec<String> {
@@ -273,6 +274,10 @@ fn set_up(report: &Report) -> Page {
     };
     let there = kinds.iter().filter(|(_, sent)| sent.bytes + sent.bursts > 0).map(row);
     let rows: Vec<Vec<String>> = there.collect();
+    // What has no programs.
+    if rows.is_empty() {
+        return Page::default();
+    }
     if in_total {
         let header = ["written", "bytes", "bursts", "tCK on the host's bus"];
         return Page::from(

@@ -4,6 +4,7 @@
 //! * [`report`]: keys and figures of `run`'s report.
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
+//! * [`lp5`]: LPDDR5X-PIM.
 //! * [`serving`]: traces and serving systems.
 //! * [`neupims`]: `sweep neupims`.
 //! * [`sweeps`]: comparisons by `sweep`.
@@ -18,6 +19,7 @@ mod common;
 #[cfg(feature = "cosim")]
 mod cosim;
 mod fp;
+mod lp5;
 mod neupims;
 mod options;
 mod refusals;

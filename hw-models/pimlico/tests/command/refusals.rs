@@ -20,7 +20,7 @@ fn wrong_input_is_refused_in_one_line() {
         ("run l3 gemv", "required arguments were not provided: --rows <R> --cols <C>"),
         (
             "run l3 attention --rows 5",
-            "'--rows' found; it goes with `pimlico run` l3 gemv, aim gemv",
+            "'--rows' found; it goes with `pimlico run` l3 gemv, aim gemv, lp5 gemv",
         ),
         ("run l3 fc --rows 5", "unexpected argument '--rows' found"),
         ("run l3 attention --tp 2", "'--tp' found; it goes with `pimlico run` l3 fc, aim fc"),
@@ -63,7 +63,7 @@ fn wrong_input_is_refused_in_one_line() {
             "run aim program",
             "unrecognized subcommand 'program'; there are attention, gemv, fc, layer, decode",
         ),
-        ("run l4 gemv", "unrecognized subcommand 'l4'; there are l3, aim"),
+        ("run l4 gemv", "unrecognized subcommand 'l4'; there are l3, aim, lp5"),
         ("run l3 gemv --rowz 9", "'--rowz' found; tip: a similar argument exists: '--rows'"),
         ("run aim attention --sums binary32", "unexpected argument '--sums' found"),
         ("run aim attention --context 0", "context of 0 tokens"),

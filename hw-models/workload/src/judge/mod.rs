@@ -5,14 +5,16 @@
 //! order of operations (`pimlico_golden::bound`).
 //!
 //! * [`heads`]: attention, stage by stage.
-//! * [`Reference`], [`Products`]: matrices times vectors.
+//! * [`Reference`], [`Products`]: matrices times vectors; [`columns`]: those of LPDDR5X-PIM.
 //! * [`text`], [`reference`](mod@reference): tokens that were decoded.
 //! * [`residency`]: layers that are streamed.
-//! * [`pins`], [`host_pins`]: what was on the pins of chips and host.
+//! * [`pins`], [`host_pins`]: what was on the pins of chips and host; [`lp5_pins`]: of channels of LPDDR5X-PIM.
 
+pub mod columns;
 mod findings;
 pub mod heads;
 pub mod host_pins;
+pub mod lp5_pins;
 pub mod pins;
 mod products;
 pub mod reference;

@@ -8,6 +8,7 @@ use pimlico_device::aim::AimOptions;
 use pimlico_device::gemv::tile_words;
 use pimlico_device::mapping::BURST;
 use pimlico_device::{Config, SumFormat};
+use pimlico_golden::format::Format;
 use pimlico_golden::native::DotOrder;
 use pimlico_golden::product::{Output, Vector};
 
@@ -120,8 +121,14 @@ impl Products {
         let of = |part: fn(&Output) -> f64| self.expected.iter().map(part).collect::<Vec<f64>>();
         let bits: Vec<u16> = self.expected.iter().map(|output| output.bits).collect();
         let (real, bounds) = (of(|output| output.real), of(|output| output.bound));
-        let beside =
-            Beside { result: "output", head: None, bits: &bits, real: &real, bounds: &bounds };
+        let beside = Beside {
+            result: "output",
+            head: None,
+            format: Format::BINARY16,
+            bits: &bits,
+            real: &real,
+            bounds: &bounds,
+        };
         judgement(&self.outputs, &beside)
     }
 }

@@ -2,8 +2,8 @@
 //! Results one by one beside what they are, and are near to.
 
 use crate::report::{Error, Exact, Verdict, Wrong};
-use half::f16;
 use pimlico_golden::error::ErrorReport;
+use pimlico_golden::exact;
 use pimlico_golden::format::Format;
 use pimlico_golden::head::Stage;
 
@@ -13,6 +13,8 @@ pub(super) struct Beside<'a> {
     pub result: &'static str,
     /// Of which query head.
     pub head: Option<usize>,
+    /// Their format.
+    pub format: Format,
     /// The bits; none, where they are judged elsewhere.
     pub bits: &'a [u16],
     /// The real numbers.
@@ -25,14 +27,15 @@ impl<'a> Beside<'a> {
     /// What a stage of a query head gives.
     pub fn stage(result: &'static str, head: usize, stage: &'a Stage) -> Self {
         let Stage { bits, real, bounds } = stage;
-        Self { result, head: Some(head), bits, real, bounds }
+        let format = Format::BINARY16;
+        Self { result, head: Some(head), format, bits, real, bounds }
     }
 }
 
 /// Judges results.
 pub(super) fn judgement(got: &[u16], beside: &Beside<'_>) -> Verdict {
-    let Beside { result, head, bits, real, bounds } = *beside;
-    let number = |bits: u16| f16::from_bits(bits).to_f64();
+    let Beside { result, head, format, bits, real, bounds } = *beside;
+    let number = |bits: u16| exact::to_f64(format, bits.into());
     let pairs = || got.iter().zip(bits).enumerate();
     let differs = |(_, (got, expected)): &(usize, (&u16, &u16))| got != expected;
     let wrong = |index: usize, expected, bound| Wrong {
@@ -62,12 +65,12 @@ pub(super) fn judgement(got: &[u16], beside: &Beside<'_>) -> Verdict {
         differing: pairs().filter(differs).count() as u64,
     };
     let beyond = (0..got.len()).filter(beyond).count() as u64;
-    Verdict { error: error(got, real, bounds), exact, beyond, first }
+    Verdict { error: error(format, got, real, bounds), exact, beyond, first }
 }
 
 /// Errors against float64, and the largest of their bounds.
-fn error(got: &[u16], real: &[f64], bounds: &[f64]) -> Error {
-    let report = ErrorReport::new(Format::BINARY16, got, real);
+fn error(format: Format, got: &[u16], real: &[f64], bounds: &[f64]) -> Error {
+    let report = ErrorReport::new(format, got, real);
     let ErrorReport { max_ulp, max_relative, rms_relative } = report;
     let largest = real.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
     let bound = bounds.iter().copied().fold(0.0, f64::max);

@@ -6,6 +6,7 @@ mod groups;
 mod job;
 mod judgement;
 pub mod link;
+pub mod lp5;
 mod power;
 mod ranks;
 mod set_up;
@@ -408,7 +409,7 @@ pub struct Utilisation {
 /// Error against a float64 reference; see `pimlico_golden::error` for how they are taken.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Error {
-    /// Largest error in units in the last place of binary16 at the reference.
+    /// Largest error in units in the last place of an element at the reference.
     pub max_ulp: f64,
     /// Largest error relative to the reference's largest element.
     pub max_relative: f64,

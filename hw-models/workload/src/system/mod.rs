@@ -4,11 +4,14 @@
 //! * [`Rank`]: one rank, from beginning to end.
 //! * [`ManyRanks`]: the ranks of a device, each piece of the work on one that has just been reset.
 //! * [`Module`]: a module of AiM channels.
+//! * [`Lp5`]: a device of LPDDR5X-PIM, for matrices.
 
+mod lp5;
 mod module;
 mod rank;
 mod ranks;
 
+pub use lp5::Lp5;
 pub use module::Module;
 pub use rank::{AttentionSetup, Rank};
 pub use ranks::{How, ManyRanks};
@@ -16,6 +19,7 @@ pub use ranks::{How, ManyRanks};
 use crate::error::{ResidencyError, WorkloadError};
 use crate::machine::{LayerBanks, Machine, Resident};
 use crate::outcome::Outcome;
+use crate::report::lp5::Lp5Report;
 use crate::report::{self, ScoreBuffer};
 use crate::task::Progress;
 use crate::task::{AttentionTask, TaskPlan};
@@ -35,6 +39,11 @@ pub trait System {
 
     /// How full what holds the scores will be.
     fn score_buffer(&self, task: &AttentionTask) -> ScoreBuffer;
+
+    /// The last product beside its plan and the host, on LPDDR5X-PIM.
+    fn lp5(&self) -> Option<Lp5Report> {
+        None
+    }
 
     /// Whether tasks can be laid out, and all of them have room: before any data are made.
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError>;

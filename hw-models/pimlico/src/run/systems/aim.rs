@@ -53,7 +53,9 @@ pub(super) struct Aim {
 }
 
 impl Face for Aim {
-    const KIND: SystemKind = SystemKind::Aim;
+    const NAME: &'static str = "aim";
+    const KIND: Option<SystemKind> = Some(SystemKind::Aim);
+    const DEVICE: &'static str = "gddr6-aim";
     const ABOUT: &'static str = "LoL-PIM's module, channels of GDDR6-AiM behind a hub";
     const OPTIONS: &'static [Common] = &[
         Common::Sample,

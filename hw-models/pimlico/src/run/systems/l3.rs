@@ -49,7 +49,9 @@ pub(super) struct L3 {
 }
 
 impl Face for L3 {
-    const KIND: SystemKind = SystemKind::L3;
+    const NAME: &'static str = "l3";
+    const KIND: Option<SystemKind> = Some(SystemKind::L3);
+    const DEVICE: &'static str = "ddr4-3200";
     const ABOUT: &'static str = "L3's DIMM-PIM, ranks of DDR4-3200";
     const OPTIONS: &'static [Common] = &[
         Common::Softmax,

@@ -3,10 +3,12 @@
 //!
 //! A system is a file here, which implements [`Face`], and a line of [`SYSTEMS`]: its sub-commands and their help, the
 //! completions and manual pages, and the messages that list systems follow from these. Its device is a
-//! [`SystemKind`] with the devices that are built in, and what runs operators on it a `System` of `pimlico_workload`.
+//! [`SystemKind`] with the devices that are built in, or has files of its own, and what runs operators on it is a `System` of
+//! `pimlico_workload`.
 
 mod aim;
 mod l3;
+mod lp5;
 
 use super::Job;
 use super::arguments::RunArguments;
@@ -21,17 +23,24 @@ use pimlico_device::{SystemKind, Timeline};
 use pimlico_workload::report::Report;
 
 /// The systems, in the order of the help.
-pub(super) const SYSTEMS: [Entry; 2] = [Entry::of::<l3::L3>(), Entry::of::<aim::Aim>()];
+pub(super) const SYSTEMS: [Entry; 3] =
+    [Entry::of::<l3::L3>(), Entry::of::<aim::Aim>(), Entry::of::<lp5::Lp5>()];
 
 /// What a run ends with: one rank has a timeline, if a picture is to be drawn.
 pub(super) type Ended = Result<(Report, Option<Timeline>), Failure>;
 
 /// A system as the command has it: what implements it are the system's own options, which stand behind its device.
 pub(super) trait Face: Args + Sync + 'static {
-    /// The kind of its device, which has its name.
-    const KIND: SystemKind;
+    /// Its name.
+    const NAME: &'static str;
+    /// The kind of its device, which has its name; none, where devices have files of another form.
+    const KIND: Option<SystemKind>;
+    /// Its default device.
+    const DEVICE: &'static str;
     /// What it is.
     const ABOUT: &'static str;
+    /// The operators that it has, by their names; none: all of them.
+    const OPERATORS: Option<&'static [&'static str]> = None;
     /// The common options that mean something to it, beside those that every run has.
     const OPTIONS: &'static [Common];
     /// What executes its device.
@@ -80,7 +89,10 @@ impl<F: Face> Asked for F {
 /// A system in the list of all.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    pub(super) kind: SystemKind,
+    name: &'static str,
+    pub(super) kind: Option<SystemKind>,
+    device: &'static str,
+    operators: Option<&'static [&'static str]>,
     pub(super) about: &'static str,
     pub(super) options: &'static [Common],
     backends: &'static [BackendArgument],
@@ -94,7 +106,10 @@ pub(super) struct Entry {
 impl Entry {
     const fn of<F: Face>() -> Self {
         Self {
+            name: F::NAME,
             kind: F::KIND,
+            device: F::DEVICE,
+            operators: F::OPERATORS,
             about: F::ABOUT,
             options: F::OPTIONS,
             backends: F::BACKENDS,
@@ -106,7 +121,12 @@ impl Entry {
 
     /// Its name.
     pub(super) fn name(&self) -> &'static str {
-        self.kind.name()
+        self.name
+    }
+
+    /// Whether it has an operator.
+    pub(super) fn has(&self, operator: &str) -> bool {
+        self.operators.is_none_or(|operators| operators.contains(&operator))
     }
 
     /// A command with common options, and with its own behind its device.
@@ -127,8 +147,10 @@ impl Entry {
         match argument.get_id().as_str() {
             "device" => {
                 let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-                argument.help(format!("{help} [default: {}]", self.kind.default_device()))
+                argument.help(format!("{help} [default: {}]", self.device))
             }
+            // Where an ACT is of all banks, there is nothing to choose.
+            "faw_banks" => argument.hide(self.kind.is_none()),
             "backend" => {
                 let there_are = self.backends.iter().filter_map(BackendArgument::to_possible_value);
                 let parser = PossibleValuesParser::new(there_are);
@@ -147,6 +169,12 @@ mod tests {
 
     #[test]
     fn every_kind_of_device_is_a_system() {
-        assert_eq!(SYSTEMS.map(|system| system.kind), SystemKind::ALL);
+        let of_kinds = SYSTEMS.iter().filter_map(|system| Some((system.kind?, system)));
+        let of_kinds: Vec<_> = of_kinds.collect();
+        let kinds: Vec<_> = of_kinds.iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, SystemKind::ALL);
+        for (kind, system) in of_kinds {
+            assert_eq!((system.name, system.device), (kind.name(), kind.default_device()));
+        }
     }
 }

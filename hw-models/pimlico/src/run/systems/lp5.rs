@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+//! `pimlico run lp5`: matrices times vectors on LPDDR5X-PIM.
+
+use super::{Ended, Face};
+use crate::failure::Failure;
+use crate::files::{self, Output};
+use crate::run::arguments::{RunArguments, flags};
+use crate::run::backend::BackendArgument;
+use crate::run::groups::Common;
+use crate::run::{Job, ended};
+use crate::values::Switch;
+use clap::{Args, ValueEnum};
+use pimlico_device::SystemKind;
+use pimlico_device::gemv::IoBuffers;
+use pimlico_device::lp5::{BlockFormats, Elements, Lp5Options, Lp5Spec};
+use pimlico_workload::system::Lp5 as System;
+use std::path::Path;
+
+/// The default device.
+const DEVICE: &str = "lpddr5x-8533-pim";
+/// Bytes of a device's file, at the most.
+const LARGEST_FILE: usize = 1 << 16;
+
+/// LPDDR5X with a PIM block at each bank.
+#[derive(Args)]
+#[command(next_help_heading = "Device")]
+pub(super) struct Lp5 {
+    /// Format of weights and inputs
+    #[arg(long, value_enum, default_value_t = ElementsFormat::Bfloat16)]
+    elements: ElementsFormat,
+    /// Format of sums: that of the elements, or binary32 [default: that of the elements]
+    #[arg(long, value_enum)]
+    sums: Option<Sums>,
+    /// ns that a fence takes the host beside its wait for data; there are two for each tile of outputs
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
+    fence_ns: u64,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ElementsFormat {
+    /// PIM-SHERPA's
+    Bfloat16,
+    /// Three more bits of precision, three fewer of range
+    Binary16,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Sums {
+    /// PIM-SHERPA's
+    Bfloat16,
+    /// Of elements of binary16
+    Binary16,
+    /// A wider one
+    Binary32,
+}
+
+impl Face for Lp5 {
+    const NAME: &'static str = "lp5";
+    const KIND: Option<SystemKind> = None;
+    const DEVICE: &'static str = DEVICE;
+    const ABOUT: &'static str = "PIM-SHERPA's LPDDR5X-PIM, four channels with a block at each bank";
+    const OPERATORS: Option<&'static [&'static str]> = Some(&["gemv"]);
+    const OPTIONS: &'static [Common] = &[Common::Judging, Common::Waveform, Common::Picture];
+    const BACKENDS: &'static [BackendArgument] = &[BackendArgument::Fast];
+    const HEAD_DIM: usize = 0;
+
+    fn io_buffers(&self) -> Option<IoBuffers> {
+        Some(IoBuffers::Single)
+    }
+
+    fn words(&self, _: &RunArguments) -> String {
+        let Self { elements, sums, fence_ns } = self;
+        let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
+        flags([
+            ("elements", elements.to_possible_value().map(name)),
+            ("sums", sums.and_then(|sums| sums.to_possible_value()).map(name)),
+            ("fence-ns", Some(fence_ns.to_string())),
+        ])
+    }
+
+    fn run(&self, job: &Job, arguments: &RunArguments, vcd: Option<Output>) -> Ended {
+        if arguments.faw_banks.is_some() {
+            let message = "--faw-banks: not with `run lp5`, where an ACT opens all banks";
+            return Err(Failure::Input(message.to_owned()));
+        }
+        let spec = spec(arguments.device.as_deref().unwrap_or(DEVICE))?;
+        let refresh = arguments.refresh == Switch::On;
+        let options = Lp5Options { formats: self.formats()?, refresh };
+        let mut system = System::new(spec, options, self.fence_ns)?.threads(arguments.threads());
+        if let Some(vcd) = &vcd {
+            system.trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
+        }
+        let report = ended(job.run(&mut system), job, arguments, |_| String::new())?;
+        if let Some(vcd) = vcd {
+            system.finish_trace().map_err(|e| vcd.failed(&e))?;
+            vcd.whole()?;
+        }
+        Ok((report, None))
+    }
+}
+
+impl Lp5 {
+    /// Formats of the blocks.
+    fn formats(&self) -> Result<BlockFormats, Failure> {
+        let (elements, own) = match self.elements {
+            ElementsFormat::Bfloat16 => (Elements::Bfloat16, Sums::Bfloat16),
+            ElementsFormat::Binary16 => (Elements::Binary16, Sums::Binary16),
+        };
+        match self.sums.unwrap_or(own) {
+            Sums::Binary32 => Ok(BlockFormats { elements, wide: true }),
+            sums if sums == own => Ok(BlockFormats { elements, wide: false }),
+            _ => {
+                let name = elements.name();
+                let message = format!("--sums: with --elements {name} expected {name} or binary32");
+                Err(Failure::Input(message))
+            }
+        }
+    }
+}
+
+/// A built-in device by its name, or else that of a file.
+fn spec(device: &str) -> Result<Lp5Spec, Failure> {
+    if let Some(spec) = Lp5Spec::built_in(device) {
+        return Ok(spec);
+    }
+    if !Path::new(device).exists() {
+        let names: Vec<_> = Lp5Spec::names().collect();
+        let names = names.join(", ");
+        let message = format!("--device {device}: no such file, and no device of {names}");
+        return Err(Failure::Input(message));
+    }
+    let bytes = files::read(Path::new(device), LARGEST_FILE)?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| Failure::Input(format!("{device}: not UTF-8")))?;
+    Lp5Spec::parse(&text).map_err(|error| Failure::Input(format!("{device}: {error}")))
+}
