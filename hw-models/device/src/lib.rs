@@ -14,6 +14,7 @@
 //! | `ranks` | [`Ranks`]: a device of many, behind the host's channels |
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
+//! | [`lp5`] | LPDDR5X-PIM: its channels, where a matrix lies in it, and by which addresses |
 //! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, in the same channel |
 //! | `device` | [`Device`]: what a host needs of a device; [`RankDevice`]: of a rank |
 //! | `dimm` | [`Dimm`]: a module as its channel has it |
@@ -40,7 +41,6 @@
 //! | `options` | [`Options`]: how a rank works |
 //! | `pins` | [`PinWatch`]: watches the pins of chips and host |
 //! | `bursts` | [`BurstHost`]: a host that moves bursts whole |
-//! | [`lp5`] | where a matrix lies in LPDDR5X-PIM, and by which addresses |
 //! | [`data_bus`] | bursts on the data bus, beat by beat |
 //! | `dram` | [`Dram`]: the cell arrays |
 //! | `config` | [`Config`]: organisation and timing of its DRAM |
