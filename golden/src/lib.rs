@@ -43,6 +43,7 @@
 //! | [`lp5_mode`] | what do the commands of a channel do in the modes of LPDDR5X-PIM? |
 //! | [`lp5_time`] | how long does a matrix times a vector take there, command by command? |
 //! | [`prefill`] | when does a prefill end whose weights are copied before they are used? |
+//! | [`group_copies`] | and are they copied beside the products that they may be copied beside? |
 //! | [`neupims`] | what does NeuPIMs' scheduler decide, and how long is its timeline? |
 //! | [`timeline`] | does a simulated schedule of a serving system hold together? |
 //!
@@ -68,6 +69,7 @@ pub mod exact;
 pub mod exponential;
 pub mod format;
 pub mod gemv;
+pub mod group_copies;
 pub mod head;
 pub mod host_protocol;
 pub mod llama;
