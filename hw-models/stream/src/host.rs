@@ -111,8 +111,23 @@ pub struct Decoder {
     position: usize,
     /// Vectors of the tokens of this pass.
     x: Vec<f32>,
+    between: Between,
     scratch: Vec<f32>,
 }
+
+/// What a layer has computed so far, of each token of the pass.
+#[derive(Default)]
+struct Between {
+    /// What the next matrix multiplies.
+    h: Vec<f32>,
+    q: Vec<f32>,
+    k: Vec<f32>,
+    gate: Vec<f32>,
+}
+
+/// The matrices of a layer in the order in which they are used.
+pub const MATRICES: [Part; 7] =
+    [Part::Q, Part::K, Part::V, Part::O, Part::Gate, Part::Up, Part::Down];
 
 impl Decoder {
     /// Reads what stays in memory. There is room for K and V of so many tokens from the beginning.
@@ -135,6 +150,7 @@ impl Decoder {
             values: room().collect(),
             position: 0,
             x: Vec::new(),
+            between: Between::default(),
             scratch: Vec::new(),
         })
     }
@@ -174,15 +190,66 @@ impl Decoder {
             let part = parts.iter().find(|part| part.part == wanted)?;
             Some(Matrix { place: &part.place, bytes: &slot[part.at..][..part.place.bytes()] })
         };
-        let matrix = |wanted: Part| part(wanted).expect("a tensor that each layer has");
         let vector = |wanted: Part| part(wanted).map_or(Vec::new(), |part| part.numbers());
-        let shape = self.shape;
-        let Arithmetic { epsilon, gate, .. } = self.arithmetic;
-        let scratch = &mut self.scratch;
+        self.begin_layer(&vector);
+        for wanted in MATRICES {
+            let matrix = part(wanted).expect("a tensor that each layer has");
+            let products = matrix.times(&self.between.h, &mut self.scratch);
+            self.take(number, wanted, products, &vector);
+        }
+    }
 
-        let h = normed(&self.x, &vector(Part::AttentionNorm), epsilon);
-        let [mut q, mut k, mut v] =
-            [Part::Q, Part::K, Part::V].map(|part| matrix(part).times(&h, scratch));
+    /// Begins a layer, whose matrices are multiplied by the caller: for each of [`MATRICES`] in order,
+    /// [`input`](Self::input), then [`take`](Self::take). `vector` has the numbers of a tensor of one row, empty where the layer
+    /// has none.
+    pub fn begin_layer(&mut self, vector: &dyn Fn(Part) -> Vec<f32>) {
+        let epsilon = self.arithmetic.epsilon;
+        self.between.h = normed(&self.x, &vector(Part::AttentionNorm), epsilon);
+    }
+
+    /// What the next matrix multiplies: a vector for each token of the pass, one behind the other.
+    pub fn input(&self) -> &[f32] {
+        &self.between.h
+    }
+
+    /// Takes the products of a matrix with its input, and computes what is between it and the next.
+    ///
+    /// # Panics
+    ///
+    /// If the part is no matrix, or the products are none of it.
+    pub fn take(
+        &mut self,
+        number: usize,
+        part: Part,
+        products: Vec<f32>,
+        vector: &dyn Fn(Part) -> Vec<f32>,
+    ) {
+        let Arithmetic { epsilon, gate, .. } = self.arithmetic;
+        match part {
+            Part::Q => self.between.q = products,
+            Part::K => self.between.k = products,
+            Part::V => self.attention(number, products, vector),
+            Part::O => {
+                between::add(&mut self.x, &products);
+                self.between.h = normed(&self.x, &vector(Part::FfnNorm), epsilon);
+            }
+            Part::Gate => self.between.gate = products,
+            Part::Up => {
+                let of_gate = std::mem::take(&mut self.between.gate);
+                self.between.h = between::gated(&of_gate, &products, gate);
+            }
+            Part::Down => {
+                between::add(&mut self.x, &products);
+                self.between.h = Vec::new();
+            }
+            other => panic!("{other:?} is no matrix"),
+        }
+    }
+
+    /// Of Q, K and V attention, which O multiplies.
+    fn attention(&mut self, number: usize, mut v: Vec<f32>, vector: &dyn Fn(Part) -> Vec<f32>) {
+        let (shape, epsilon) = (self.shape, self.arithmetic.epsilon);
+        let [mut q, mut k] = [&mut self.between.q, &mut self.between.k].map(std::mem::take);
         for (numbers, bias) in [(&mut q, Part::QBias), (&mut k, Part::KBias), (&mut v, Part::VBias)]
         {
             let bias = vector(bias);
@@ -209,12 +276,7 @@ impl Decoder {
             let tokens = self.position + token + 1;
             attend(&shape, q, (&self.keys[number], &self.values[number], tokens), context);
         }
-        between::add(&mut self.x, &matrix(Part::O).times(&context, scratch));
-
-        let h = normed(&self.x, &vector(Part::FfnNorm), epsilon);
-        let of_gate = matrix(Part::Gate).times(&h, scratch);
-        let gated = between::gated(&of_gate, &matrix(Part::Up).times(&h, scratch), gate);
-        between::add(&mut self.x, &matrix(Part::Down).times(&gated, scratch));
+        self.between.h = context;
     }
 
     /// The logits of the token that follows the last one of the pass, with the classifier that stays.
@@ -234,8 +296,8 @@ impl Decoder {
         classifier.times(&self.last_normed(), &mut self.scratch)
     }
 
-    /// The vector of the pass's last token, normed.
-    fn last_normed(&self) -> Vec<f32> {
+    /// The vector of the pass's last token, normed: what the classifier multiplies.
+    pub fn last_normed(&self) -> Vec<f32> {
         let last = &self.x[self.x.len() - self.shape.dim..];
         between::normed(last, &self.norm, self.arithmetic.epsilon)
     }
