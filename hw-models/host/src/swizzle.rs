@@ -43,6 +43,9 @@ pub trait PimLayout: Sync {
     /// Columns that are copied together: those of a row of all banks.
     fn block(&self) -> u64;
 
+    /// The address of the burst that begins with a row, a multiple of 16, of a column.
+    fn burst(&self, row: u64, column: u64) -> u64;
+
     /// Visits the bursts of some columns in order; those of padding alone are left out.
     fn visit(&self, columns: Range<u64>, order: ReadOrder, burst: &mut dyn FnMut(MatrixBurst));
 }
@@ -58,6 +61,10 @@ impl PimLayout for Lp5Layout {
 
     fn block(&self) -> u64 {
         (self.map().count(AddressField::Column) / self.tile_registers(0)).max(1)
+    }
+
+    fn burst(&self, row: u64, column: u64) -> u64 {
+        self.address(row, column)
     }
 
     fn visit(&self, columns: Range<u64>, order: ReadOrder, burst: &mut dyn FnMut(MatrixBurst)) {
@@ -108,18 +115,39 @@ pub fn swizzled_copy(
     threads: NonZero<usize>,
     to: &mut [u8],
 ) {
-    let (rows, columns) = layout.shape();
+    let (_, columns) = layout.shape();
+    swizzled_columns(layout, memory, 0..columns, (order, threads), to);
+}
+
+/// The same of some columns, which lie one behind the other in the host's memory.
+///
+/// # Panics
+///
+/// If there are no such columns, the memory ends before them, or the host's is not of their size.
+pub fn swizzled_columns(
+    layout: &dyn PimLayout,
+    memory: &[u8],
+    columns: Range<u64>,
+    (order, threads): (ReadOrder, NonZero<usize>),
+    to: &mut [u8],
+) {
+    let (rows, all) = layout.shape();
+    assert!(columns.start <= columns.end && columns.end <= all, "columns of {all}");
+    let count = columns.end - columns.start;
     let column_bytes = 2 * rows;
-    assert_eq!(to.len() as u64, columns * column_bytes, "bytes of the matrix");
-    // Whole blocks of columns to each thread; they lie one behind the other in the host's memory.
-    let blocks = columns.div_ceil(layout.block()).div_ceil(threads.get() as u64);
+    assert_eq!(to.len() as u64, count * column_bytes, "bytes of the columns");
+    if to.is_empty() {
+        return;
+    }
+    // Whole blocks of columns to each thread.
+    let blocks = count.div_ceil(layout.block()).div_ceil(threads.get() as u64);
     let share = blocks * layout.block();
     std::thread::scope(|scope| {
         let parts = to.chunks_mut((share * column_bytes) as usize).zip(0u64..);
         for (to, number) in parts {
+            let first = columns.start + number * share;
+            let of_part = first..(first + share).min(columns.end);
             scope.spawn(move || {
-                let first = number * share;
-                let of_part = first..(first + share).min(columns);
                 layout.visit(of_part, order, &mut |burst| {
                     let bytes = BURST_BYTES.min((2 * (rows - burst.row)) as usize);
                     let from = (burst.address - layout.base()) as usize;
@@ -175,6 +203,26 @@ mod tests {
                 swizzled_copy(&layout, &memory, order, threads, &mut copy);
                 assert!(copy == source, "{rows} x {columns}, {order:?}, {threads} threads");
             }
+        }
+    }
+
+    #[test]
+    fn quarters_of_the_columns_are_the_whole() {
+        for (rows, columns) in [(100, 77), (1040, 9), (33, 3), (9000, 65)] {
+            let layout = layout(rows, columns);
+            let (_, memory) = matrix(&layout);
+            let threads = NonZero::new(2).expect("some");
+            let mut whole = vec![0; (2 * rows * columns) as usize];
+            swizzled_copy(&layout, &memory, ReadOrder::RowBuffer, threads, &mut whole);
+            let mut quarters = vec![0xFF; whole.len()];
+            for quarter in 0..4 {
+                let of_quarter = columns * quarter / 4..columns * (quarter + 1) / 4;
+                let [from, to] =
+                    [of_quarter.start, of_quarter.end].map(|c| (2 * rows * c) as usize);
+                let how = (ReadOrder::RowBuffer, threads);
+                swizzled_columns(&layout, &memory, of_quarter, how, &mut quarters[from..to]);
+            }
+            assert!(quarters == whole, "{rows} x {columns}");
         }
     }
 
