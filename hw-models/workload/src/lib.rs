@@ -21,6 +21,7 @@
 //! | [`channel_groups`] | a study: attention of a layer with the channels of a module in groups |
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`sherpa`] | a study: prefill with weights that lie as LPDDR5X-PIM wants them, beside PIM-SHERPA's figures |
+//! | [`prefill`] | a prompt on the host, with weights that lie in LPDDR5X-PIM's layout |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`layer`] | an operator: a decoder layer |
 //! | [`fc`] | an operator: the fully-connected operators of a layer |
@@ -72,6 +73,7 @@ pub mod operator;
 pub mod outcome;
 pub mod parallel;
 pub mod placement;
+pub mod prefill;
 pub mod report;
 pub mod results;
 pub mod sherpa;

@@ -9,6 +9,8 @@
 //! * [`text`], [`reference`](mod@reference): tokens that were decoded.
 //! * [`residency`]: layers that are streamed.
 //! * [`pins`], [`host_pins`]: what was on the pins of chips and host; [`lp5_pins`]: of channels of LPDDR5X-PIM.
+//! * [`prefill`]: weights that are copied beside products.
+//! * [`pins`], [`host_pins`]: what was on the pins of chips and host.
 
 pub mod columns;
 mod findings;
@@ -16,6 +18,7 @@ pub mod heads;
 pub mod host_pins;
 pub mod lp5_pins;
 pub mod pins;
+pub mod prefill;
 mod products;
 pub mod reference;
 pub mod residency;
