@@ -20,8 +20,8 @@
 //! | `fp` | `pimlico fp`: single floating-point operations |
 //! | `serve` | `pimlico serve`: requests on a system |
 //! | `trace` | `pimlico trace`: requests in files |
+//! | `layout` | `pimlico layout`: matrices in LPDDR5X-PIM, and a prompt with them |
 //! | `stream` | `pimlico stream`: models whose layers are streamed |
-//! | `layout` | `pimlico layout`: matrices in LPDDR5X-PIM |
 //! | `spd` | `pimlico spd`: the module's SPD image |
 //! | `workloads` | operators as the sweeps and estimates run them |
 //! | `run` | `pimlico run`: an operator on a device |

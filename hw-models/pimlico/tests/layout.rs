@@ -169,3 +169,104 @@ fn an_element_is_shown_step_by_step() {
         refused(2, &format!("layout show {wrong}"), folder.path());
     }
 }
+
+#[test]
+fn a_prompt_has_the_same_logits_under_every_policy() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let make = "stream make --dim 96 --hidden 1100 --layers 3 --heads 4 --kv-heads 2 --vocab 300";
+    told(&format!("{make} -o s.bin --tokenizer s.tok"), folder);
+    told("layout convert s.bin -o s.lp5", folder);
+    let prefill = |arguments: &str| {
+        let model = "--weights s.bin --tokenizer s.tok --prompt tell";
+        let told = told(&format!("layout prefill {model} {arguments} --json"), folder);
+        common::document(told.as_bytes())
+    };
+    let number = |report: &serde_json::Value, key: &str| {
+        report[key].as_u64().unwrap_or_else(|| panic!("{key} of {report}"))
+    };
+    let layer = 2 * (2 * 96 * 96 + 2 * 48 * 96 + 3 * 1100 * 96);
+    let (all, largest) = (3 * layer + 2 * 300 * 96, 2 * 1100 * 96);
+    let host = told("stream run --weights s.bin --tokenizer s.tok --prompt tell --json", folder);
+    let host = common::document(host.as_bytes());
+    let mut hash = None;
+    for (policy, extra, copied) in [
+        ("duplicate", all, 0),
+        ("facil", 0, 0),
+        ("ddb", 2 * largest, 3 * layer),
+        ("owr", largest, 3 * layer),
+    ] {
+        for more in ["", "--copy-threads 2 --compute-threads 3", "--image s.lp5"] {
+            let report = prefill(&format!("--policy {policy} {more}"));
+            let found = ["extra_bytes", "copied_bytes", "weight_bytes"].map(|k| number(&report, k));
+            assert_eq!(found, [extra, copied, all], "{policy} {more}");
+            assert_eq!(report["prompt_tokens"], host["prompt_tokens"]);
+            let logits = report["logits_sha256"].as_str().expect("a hash").to_owned();
+            assert_eq!(*hash.get_or_insert_with(|| logits.clone()), logits, "{policy} {more}");
+        }
+    }
+    let larger = prefill("--policy ddb --buffer 1M");
+    assert_eq!(number(&larger, "extra_bytes"), 2 << 20);
+    // Elements of 16 bits in another format are other weights.
+    let other = prefill("--policy owr --elements binary16")["logits_sha256"].clone();
+    assert_eq!(prefill("--policy ddb --elements binary16")["logits_sha256"], other);
+    assert_ne!(hash.as_deref(), other.as_str());
+
+    let report = prefill("--policy ddb --trace t.json");
+    let trace = fs::read(folder.join("t.json")).expect("a trace");
+    let trace: serde_json::Value = serde_json::from_slice(&trace).expect("JSON");
+    let spans = trace["spans"].as_array().expect("spans");
+    let copies = spans.iter().filter(|span| span["loader"] == 0).count();
+    assert_eq!((spans.len(), copies), (42, 21));
+    let share = report["copy_hidden_share"].as_f64().expect("a share");
+    assert!((0.0..=1.0).contains(&share), "{share}");
+}
+
+#[test]
+fn a_prefill_that_cannot_be_is_told_in_a_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let make = "stream make --dim 96 --hidden 1100 --layers 2 --heads 4 --vocab 300";
+    told(&format!("{make} -o s.bin --tokenizer s.tok"), folder);
+    told("layout convert -o tiny.lp5", folder);
+    let image = fs::read(folder.join("tiny.lp5")).expect("an image");
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.join(name), bytes).expect("written");
+    for (name, at) in [("header.lp5", 40), ("memory.lp5", 5000), ("sha.lp5", image.len() - 1)] {
+        let mut wrong = image.clone();
+        wrong[at] ^= 0x20;
+        write(name, &wrong);
+    }
+    write("short.lp5", &image[..image.len() / 2]);
+    let model = "--weights s.bin --tokenizer s.tok";
+    let long = format!("--prompt {}", "ab".repeat(600));
+    for (arguments, expected) in [
+        (
+            format!("{model} --policy ddb --buffer 100K"),
+            "--buffer: buffer of 102400 bytes: gate of layer 0 takes 211200, expected at least as many",
+        ),
+        (format!("{model} --policy owr --buffer 206K"), "of layer 0 takes 211200"),
+        (format!("{model} --policy ddb --buffer 0K"), "expected a whole number"),
+        (format!("{model} --policy owr {long}"), "tokens: expected 1 to"),
+        ("--policy ddb --copy-threads 0".to_owned(), "expected 1 to 64 threads"),
+        ("--policy ddb --compute-threads 0".to_owned(), "expected 1 to 64 threads"),
+        ("--policy owr --compute-threads 0 --copy-threads 0".to_owned(), "expected 1 to 64"),
+        ("--policy facil --compute-threads 65".to_owned(), "expected 1 to 64 threads"),
+        ("--policy facil --buffer 1M".to_owned(), "--buffer: it goes with --policy ddb or owr"),
+        ("--policy duplicate --trace t".to_owned(), "--trace: it goes with --policy ddb or owr"),
+        ("--policy ddb --image header.lp5".to_owned(), "header.lp5: header"),
+        ("--policy ddb --image memory.lp5".to_owned(), "memory.lp5: SHA-256 differs"),
+        ("--policy ddb --image sha.lp5".to_owned(), "sha.lp5: SHA-256 differs"),
+        ("--policy ddb --image short.lp5 --trace t".to_owned(), "expected"),
+        (format!("{model} --policy ddb --image tiny.lp5 --trace t"), "tiny.lp5: "),
+        ("--policy ddb --image none.lp5".to_owned(), "none.lp5"),
+        ("--policy ddb --image tiny.lp5 --elements binary16".to_owned(), "cannot be used with"),
+        ("--policy ddb --trace none/t".to_owned(), "none"),
+        ("--policy ddb --map row:5,byte:5".to_owned(), "map"),
+        ("--policy two".to_owned(), "invalid value 'two'"),
+        ("--weights s.bin --policy ddb".to_owned(), "--weights FILE and --tokenizer FILE"),
+    ] {
+        let message = refused(2, &format!("layout prefill {arguments}"), folder);
+        assert!(message.contains(expected), "{arguments}: {message}");
+    }
+    assert!(!folder.join("t").exists());
+}

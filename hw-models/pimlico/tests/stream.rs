@@ -404,7 +404,7 @@ fn what_cannot_run_is_refused_in_one_line() {
         ("stream make --kv-heads 3 -o a.bin", "--heads 8: expected a multiple of --kv-heads 3"),
         ("stream make --dtype f16 -o a.bin", "--dtype: it goes with --format safetensors"),
         ("stream make --format safetensors -o a.bin", "expected --config FILE"),
-        ("stream run --weights s.bin", "stream: expected --model-dir DIR, or --weights FILE"),
+        ("stream run --weights s.bin", "model: expected --model-dir DIR, or --weights FILE"),
         ("stream simulate --model gpt-9", "--model gpt-9: no such model"),
     ] {
         let found = refused(&pimlico(arguments, folder));

@@ -13,7 +13,7 @@ use pimlico_model::checkpoint::llama2c;
 use pimlico_model::checkpoint::places::{Places, Stored};
 use pimlico_stream::source::{LayerSource, ReadAt, Reading};
 use pimlico_workload::prefill::weights::ModelInBanks;
-use pimlico_workload::prefill::{Policy, PrefillJob, Prefilled, Threads, prefill};
+use pimlico_workload::prefill::{PrefillJob, PrefillPolicy, Prefilled, Threads, prefill};
 use std::io;
 use std::num::NonZero;
 use std::process::ExitCode;
@@ -68,7 +68,7 @@ fn elements(memory: &mut [u8]) {
     let mut state = 1u64;
     for element in memory.chunks_exact_mut(2) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let word = 0x3B80 + (state >> 56) as u16 % 0x100 | ((state >> 40) as u16 & 1) << 15;
+        let word = (0x3B80 + (state >> 56) as u16) | (((state >> 40) as u16 & 1) << 15);
         element.copy_from_slice(&word.to_le_bytes());
     }
 }
@@ -104,12 +104,14 @@ fn main() -> ExitCode {
         prefill(&job).expect("it runs")
     };
     // So many tokens that GEMM takes as long as the copies.
-    let probe = run(Policy::Owr, 16).times;
+    let probe = run(PrefillPolicy::Owr, 16).times;
     let tokens = 16.0 * probe.copy.as_secs_f64() / probe.gemm.as_secs_f64();
     let tokens = (tokens.round() as usize).clamp(1, SHAPE.context);
     let mut shortest: [Option<Prefilled>; 2] = [None, None];
     for _ in 0..RUNS {
-        for (policy, shortest) in [Policy::Owr, Policy::Ddb].into_iter().zip(&mut shortest) {
+        for (policy, shortest) in
+            [PrefillPolicy::Owr, PrefillPolicy::Ddb].into_iter().zip(&mut shortest)
+        {
             let ran = run(policy, tokens);
             let time = ran.times.to_first_token;
             if shortest.as_ref().is_none_or(|other| time < other.times.to_first_token) {

@@ -10,7 +10,9 @@ use pimlico_model::synthetic;
 use pimlico_stream::source::{LayerSource, ReadAt, Reading};
 use pimlico_stream::trace::Span;
 use pimlico_workload::prefill::weights::ModelInBanks;
-use pimlico_workload::prefill::{Policy, PrefillError, PrefillJob, Prefilled, Threads, prefill};
+use pimlico_workload::prefill::{
+    PrefillError, PrefillJob, PrefillPolicy, Prefilled, Threads, prefill,
+};
 use std::io;
 use std::num::NonZero;
 use std::sync::Arc;
@@ -86,7 +88,7 @@ impl Model {
 
     fn run(
         &self,
-        (policy, buffer): (Policy, Option<u64>),
+        (policy, buffer): (PrefillPolicy, Option<u64>),
         prompt: &[usize],
         [copy, compute]: [usize; 2],
     ) -> Result<Prefilled, PrefillError> {
@@ -112,10 +114,10 @@ fn every_policy_has_the_logits_of_float64_but_for_rounding() {
     let of_layers = SHAPE.layers as u64 * (attention + 3 * matrix);
     let mut bits = None;
     for (policy, extra, copied) in [
-        (Policy::Duplicate, of_layers + head, 0),
-        (Policy::Facil, 0, 0),
-        (Policy::Ddb, 2 * matrix, of_layers),
-        (Policy::Owr, matrix, of_layers),
+        (PrefillPolicy::Duplicate, of_layers + head, 0),
+        (PrefillPolicy::Facil, 0, 0),
+        (PrefillPolicy::Ddb, 2 * matrix, of_layers),
+        (PrefillPolicy::Owr, matrix, of_layers),
     ] {
         for threads in [[1, 1], [2, 3], [7, 64]] {
             let found = model.run((policy, None), &PROMPT, threads).expect("it runs");
@@ -132,7 +134,7 @@ fn every_policy_has_the_logits_of_float64_but_for_rounding() {
     }
     // Another map is another order of the same elements.
     let other = Model::new("row:12 bank:1 col:6 rank:1 ch:1 byte:5");
-    for policy in Policy::ALL {
+    for policy in PrefillPolicy::ALL {
         let found = other.run((policy, None), &PROMPT, [1, 2]).expect("it runs");
         let logits = found.logits.iter().map(|logit| logit.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits.as_ref(), Some(&logits), "{policy:?}");
@@ -142,7 +144,7 @@ fn every_policy_has_the_logits_of_float64_but_for_rounding() {
 #[test]
 fn two_buffers_take_turns_and_all_copies_but_the_first_go_beside_products() {
     let model = Model::new(AddressMap::DEFAULT);
-    let trace = model.run((Policy::Ddb, None), &PROMPT, [1, 1]).expect("it runs").trace;
+    let trace = model.run((PrefillPolicy::Ddb, None), &PROMPT, [1, 1]).expect("it runs").trace;
     let (copies, products): (Vec<&Span>, Vec<_>) =
         trace.spans.iter().partition(|span| span.loader.is_some());
     // Of each layer four groups; the second is copied in four parts.
@@ -159,7 +161,7 @@ fn two_buffers_take_turns_and_all_copies_but_the_first_go_beside_products() {
         assert!(product.from_ns <= copy.from_ns && copy.to_ns <= next.from_ns);
         assert_eq!(copy.layer, product.layer + 1);
     }
-    let trace = model.run((Policy::Owr, None), &PROMPT, [1, 2]).expect("it runs").trace;
+    let trace = model.run((PrefillPolicy::Owr, None), &PROMPT, [1, 2]).expect("it runs").trace;
     assert!(trace.spans.windows(2).all(|pair| pair[0].to_ns <= pair[1].from_ns));
     assert!(trace.spans.iter().all(|span| span.slot == 0));
     assert_eq!(trace.held.iter().map(|held| held.bytes).max(), Some(2 * GROUPS[1] as u64));
@@ -173,14 +175,14 @@ fn buffers_and_prompts_that_do_not_fit_are_refused() {
         refused.map(|_| ()).expect_err("refused").to_string()
     };
     let most = 2 * GROUPS[1] as u64;
-    for policy in [Policy::Ddb, Policy::Owr] {
+    for policy in [PrefillPolicy::Ddb, PrefillPolicy::Owr] {
         assert!(model.run((policy, Some(most)), &PROMPT, [1, 1]).is_ok());
         let message = refused(policy, Some(most - 1), &PROMPT);
         let expected =
             "buffer of 105599 bytes: gate of layer 0 takes 105600, expected at least as many";
         assert_eq!(message, expected);
     }
-    for policy in Policy::ALL {
+    for policy in PrefillPolicy::ALL {
         for tokens in [0, 13] {
             let expected =
                 format!("prompt of {tokens} tokens: expected 1 to 12, the model's context");

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico layout check`: an image, converted back element by element and compared with the model.
 
-use super::image::{self, Image};
+use super::image;
 use super::weights::WeightArguments;
 use crate::failure::Failure;
 use crate::files;
 use crate::output::{self, grouped};
 use clap::Args;
 use pimlico_host::lp5_image::element;
-use pimlico_model::checkpoint::places::Place;
 use std::path::PathBuf;
 
 /// Arguments of `pimlico layout check`.
@@ -32,9 +31,7 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let bytes = files::map(file)?;
     let image = image::read(file, &bytes)?;
     let matrices = weights.matrices();
-    same_matrices(&image, &matrices).map_err(|what| {
-        Failure::Input(format!("{}: {what} of {}", file.display(), weights.name))
-    })?;
+    image.has_matrices(file, &matrices, &weights.name)?;
     let (mut compared, mut not_zero) = (0u64, 0u64);
     for (place, (name, layout)) in matrices.iter().zip(image.plan.matrices()) {
         let expected = weights.elements(place, image.elements)?;
@@ -66,22 +63,4 @@ pub fn run(arguments: &CheckArguments) -> Result<(), Failure> {
         weights.name,
         image.elements.name()
     ))
-}
-
-/// Whether an image has the matrices of a model; what differs.
-fn same_matrices(image: &Image<'_>, matrices: &[Place]) -> Result<(), String> {
-    let of_image = image.plan.matrices();
-    if of_image.len() != matrices.len() {
-        return Err(format!("{} matrices, expected the {}", of_image.len(), matrices.len()));
-    }
-    for (place, (name, layout)) in matrices.iter().zip(of_image) {
-        let (rows, columns) = layout.shape();
-        if (name, rows, columns) != (&place.name, place.rows as u64, place.columns as u64) {
-            let Place { name: expected, rows: of_rows, columns: of_columns, .. } = place;
-            return Err(format!(
-                "{name}, {rows} x {columns}: expected {expected}, {of_rows} x {of_columns},"
-            ));
-        }
-    }
-    Ok(())
 }

@@ -8,7 +8,7 @@ use crate::files::Output;
 use crate::output::{self, grouped};
 use clap::Args;
 use pimlico_device::lp5::AddressMap;
-use pimlico_host::lp5_image::{ImagePlan, pack_row};
+use pimlico_host::lp5_image::pack_row;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -39,14 +39,8 @@ pub struct ConvertArguments {
 pub fn run(arguments: &ConvertArguments) -> Result<(), Failure> {
     let ConvertArguments { weights, map, elements, output } = arguments;
     let weights = weights.open()?;
-    let mut plan =
-        ImagePlan::new(map.clone()).map_err(|e| Failure::Input(format!("--map: {e}")))?;
     let matrices = weights.matrices();
-    for place in &matrices {
-        let shape = (place.rows as u64, place.columns as u64);
-        plan.push(&place.name, shape)
-            .map_err(|error| Failure::Input(format!("{}: {error}", weights.name)))?;
-    }
+    let plan = weights.plan(map)?;
     let to = Output::open(output)?;
     let file = File::options().append(true).open(to.path()).map_err(|error| to.failed(&error))?;
     let mut file = Digested { file: BufWriter::new(file), sha: Sha256::new() };

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use clap::ValueEnum;
 use pimlico_device::lp5::AddressMap;
 use pimlico_host::lp5_image::ImagePlan;
+use pimlico_model::checkpoint::places::Place;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -95,6 +96,36 @@ pub struct Image<'a> {
     pub elements: Element,
     /// The memory from address 0 on.
     pub memory: &'a [u8],
+}
+
+impl Image<'_> {
+    /// Whether it has the matrices of a model.
+    pub fn has_matrices(
+        &self,
+        file: &Path,
+        matrices: &[Place],
+        model: &str,
+    ) -> Result<(), Failure> {
+        let same = self.same_matrices(matrices);
+        same.map_err(|what| Failure::Input(format!("{}: {what} of {model}", file.display())))
+    }
+
+    fn same_matrices(&self, matrices: &[Place]) -> Result<(), String> {
+        let of_image = self.plan.matrices();
+        if of_image.len() != matrices.len() {
+            return Err(format!("{} matrices, expected the {}", of_image.len(), matrices.len()));
+        }
+        for (place, (name, layout)) in matrices.iter().zip(of_image) {
+            let (rows, columns) = layout.shape();
+            if (name, rows, columns) != (&place.name, place.rows as u64, place.columns as u64) {
+                let Place { name: expected, rows: of_rows, columns: of_columns, .. } = place;
+                return Err(format!(
+                    "{name}, {rows} x {columns}: expected {expected}, {of_rows} x {of_columns},"
+                ));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads an image, whose header, length and digest have to be right.

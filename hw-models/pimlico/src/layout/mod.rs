@@ -3,6 +3,7 @@
 //!
 //! * [`convert`]: a model as the image of that memory.
 //! * [`check`]: an image back, beside the model.
+//! * [`prefill`]: a prompt on the host, with weights copied out of an image.
 //! * [`show`]: where an element of a matrix is.
 //! * [`image`]: the file of an image.
 //! * [`weights`]: the matrices of a model, in 16 bits.
@@ -10,6 +11,7 @@
 mod check;
 mod convert;
 mod image;
+mod prefill;
 mod show;
 mod weights;
 
@@ -30,6 +32,8 @@ enum Action {
     Convert(convert::ConvertArguments),
     /// Convert an image back and compare it with the model
     Check(check::CheckArguments),
+    /// Take a prompt through the model on the host, with weights that lie in LPDDR5X-PIM: copied beside GEMM, before it, or not
+    Prefill(prefill::PrefillArguments),
     /// Show where an element of a matrix lies
     Show(show::ShowArguments),
 }
@@ -39,6 +43,7 @@ pub fn run(command: &LayoutCommand) -> Result<(), Failure> {
     match &command.action {
         Action::Convert(arguments) => convert::run(arguments),
         Action::Check(arguments) => check::run(arguments),
+        Action::Prefill(arguments) => prefill::run(arguments),
         Action::Show(arguments) => show::run(arguments),
     }
 }

@@ -7,6 +7,8 @@ use crate::files;
 use crate::run::checkpoint::{malformed, read_config_with_weights};
 use clap::Args;
 use half::{bf16, f16};
+use pimlico_device::lp5::AddressMap;
+use pimlico_host::lp5_image::ImagePlan;
 use pimlico_model::checkpoint::places::{Place, Places, Stored};
 use pimlico_model::checkpoint::{llama2c, safetensors, tiny};
 use pimlico_stream::source::{LayerSource, ReadAt, Reading};
@@ -54,7 +56,8 @@ impl WeightArguments {
         };
         let files = vec![(name.clone(), file)];
         let source = LayerSource::new(files, places, Reading::default());
-        Ok(Weights { name, source: source.map_err(|error| Failure::Input(error.to_string()))? })
+        let source = source.map_err(|error| Failure::Input(error.to_string()))?;
+        Ok(Weights::new(name, source))
     }
 }
 
@@ -82,12 +85,34 @@ fn places(file: &Path, config: Option<&Path>) -> Result<Places, Failure> {
 }
 
 impl Weights {
+    /// Those of layers in files.
+    pub fn new(name: String, source: LayerSource) -> Self {
+        Self { name, source }
+    }
+
+    /// The files.
+    pub fn source(&self) -> &LayerSource {
+        &self.source
+    }
+
     /// The matrices, layer by layer, the language-model head last.
     pub fn matrices(&self) -> Vec<Place> {
         let places = self.source.places();
         let of_layers = places.layers.iter().flatten().map(|(_, place)| place);
         let head = places.classifier.as_ref().unwrap_or(&places.embedding);
         of_layers.filter(|place| place.rows > 1).chain([head]).cloned().collect()
+    }
+
+    /// Their places in an image with an address map, as `--map` gives it.
+    pub fn plan(&self, map: &AddressMap) -> Result<ImagePlan, Failure> {
+        let plan = ImagePlan::new(map.clone());
+        let mut plan = plan.map_err(|error| Failure::Input(format!("--map: {error}")))?;
+        for place in self.matrices() {
+            let shape = (place.rows as u64, place.columns as u64);
+            plan.push(&place.name, shape)
+                .map_err(|error| Failure::Input(format!("{}: {error}", self.name)))?;
+        }
+        Ok(plan)
     }
 
     /// The elements of a matrix, row by row.
@@ -140,7 +165,7 @@ impl Weights {
 
 impl Element {
     /// How a tensor is stored that has these elements.
-    fn stored_as(self) -> Stored {
+    pub fn stored_as(self) -> Stored {
         match self {
             Self::Bfloat16 => Stored::Bf16,
             Self::Binary16 => Stored::F16,

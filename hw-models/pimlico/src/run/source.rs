@@ -95,7 +95,7 @@ impl ModelArguments {
                 (folder.display().to_string(), files, places, tokenizer)
             }
             _ => {
-                let expected = "stream: expected --model-dir DIR, or --weights FILE and --tokenizer FILE, or none \
+                let expected = "model: expected --model-dir DIR, or --weights FILE and --tokenizer FILE, or none \
                                 of them nor --config";
                 return Err(Failure::Input(expected.to_owned()));
             }

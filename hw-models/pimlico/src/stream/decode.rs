@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! `pimlico stream run`: text, decoded on the host while layers are streamed.
 
-use super::{picture, process};
+use super::picture::{self, Words};
+use super::process;
 use crate::failure::Failure;
 use crate::files::{self, Output};
 use crate::output::{self, FormatArguments, Page, decimal, grouped};
@@ -515,7 +516,8 @@ fn referred(model: &ModelArguments, ran: &Ran) -> Result<Check, Failure> {
 /// Writes what agents did.
 fn write_trace(file: &Path, output: Output, trace: &Trace, ran: &Ran) -> Result<(), Failure> {
     if file.extension().is_some_and(|extension| extension == "svg") {
-        return picture::write(output, trace, &ran.setup);
+        let words = Words::of_stream(&ran.setup);
+        return picture::write(output, trace, &ran.setup, &words);
     }
     let text = serde_json::to_string_pretty(trace).expect("plain data");
     output.write(format!("{text}\n").as_bytes())

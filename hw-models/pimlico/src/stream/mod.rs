@@ -16,7 +16,7 @@
 mod banks;
 mod decode;
 mod make;
-mod picture;
+pub mod picture;
 mod plan;
 mod process;
 mod profile;

@@ -26,16 +26,39 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(23, 150, 160),
 ];
 
+/// What stands in the picture.
+pub struct Words<'a> {
+    /// Of what it is; what a run has in common stands behind it.
+    pub title: &'a str,
+    /// Loaders, of which each has its number behind it.
+    pub loader: &'a str,
+    /// The agent that computes.
+    pub computing: &'a str,
+}
+
+impl Words<'static> {
+    /// Those of a run that streams layers.
+    pub fn of_stream(setup: &Setup) -> Self {
+        Self { title: setup.residency.name(), loader: "loader", computing: "computing" }
+    }
+}
+
 /// Writes the picture.
-pub fn write(output: Output, trace: &Trace, setup: &Setup) -> Result<(), Failure> {
+pub fn write(
+    output: Output,
+    trace: &Trace,
+    setup: &Setup,
+    words: &Words<'_>,
+) -> Result<(), Failure> {
     let rows = setup.loaders() as i32 + 1;
-    let end = trace.events.last().map_or(1, |event| event.at_ns).max(1);
+    let last = trace.events.last().map(|event| event.at_ns);
+    let end = trace.spans.iter().map(|span| span.to_ns).chain(last).max().unwrap_or(1).max(1);
     let x = move |at: u64| LEFT + (f64::from(RIGHT - LEFT) * at as f64 / end as f64) as i32;
     let height = 4 * MARGIN + 40 + ROW * rows + PANEL + 40;
     drawing::save(output, (WIDTH, height), |area| {
         let title = format!(
             "{}: {} layers, {} passes, loaders {}, slots {}; {:.1} ms",
-            setup.residency.name(),
+            words.title,
             setup.layers.len(),
             setup.passes,
             setup.loaders(),
@@ -46,8 +69,8 @@ pub fn write(output: Output, trace: &Trace, setup: &Setup) -> Result<(), Failure
         let top = drawing::title(area, &title, (MARGIN, MARGIN), drawing::HEADING)? + MARGIN;
         for row in 0..rows {
             let name = match row + 1 == rows {
-                true => "computing".to_owned(),
-                false => format!("loader {row}"),
+                true => words.computing.to_owned(),
+                false => format!("{} {row}", words.loader),
             };
             let middle = top + ROW * row + ROW / 2;
             drawing::write(area, &name, (LEFT - 8, middle), drawing::TEXT, Anchor::Right)?;

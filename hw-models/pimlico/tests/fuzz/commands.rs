@@ -261,6 +261,7 @@ static READS: LazyLock<Vec<Reads>> = LazyLock::new(|| {
                 small::file(&small::qwen3_tensors(), "BF16"),
             )
         },
+        reads("layout prefill --image i.lp5 --policy owr", "i.lp5", corpus::lp5_image()),
     ]
 });
 

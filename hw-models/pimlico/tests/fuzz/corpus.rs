@@ -4,6 +4,7 @@
 use crate::child::Case;
 use pimlico_dpa::assemble;
 use pimlico_model::small;
+use std::process::Command;
 
 /// A program of a request: a row of scores.
 pub const PROGRAM: &str = "\
@@ -26,6 +27,13 @@ loop 2 {
 close_all
 end
 ";
+
+/// The image of the built-in model in a small memory.
+pub fn lp5_image() -> Vec<u8> {
+    let words = ["layout", "convert", "-o", "-", "--map", "row:8 bank:1 col:5 byte:5"];
+    let converted = Command::new(env!("CARGO_BIN_EXE_pimlico")).args(words).output();
+    converted.expect("it runs").stdout
+}
 
 /// A finding of the past.
 pub struct Past {

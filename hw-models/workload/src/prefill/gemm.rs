@@ -149,7 +149,7 @@ mod tests {
     /// Numbers from 2^-8 to 1 of any sign, as the high half of a float32.
     fn element(n: usize) -> u16 {
         let mixed = (n as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-        (0x3B80 + (mixed % 0x400) as u16) | ((mixed >> 20) as u16 & 1) << 15
+        (0x3B80 + (mixed % 0x400) as u16) | (((mixed >> 20) as u16 & 1) << 15)
     }
 
     #[test]

@@ -16,11 +16,15 @@
 //! * [`weights`]: matrices in the banks, and groups of them.
 //! * `buffers`: copies into buffers, on the slot pool of `pimlico_stream`.
 //! * `stages`: the barriers.
+//! * `times`: what took how long.
 
 mod buffers;
 pub mod gemm;
 mod stages;
+mod times;
 pub mod weights;
+
+pub use times::PrefillTimes;
 
 use crate::host_memory::{self, NoMemory};
 use crate::judge::prefill::{Copied, Step, judge};
@@ -33,17 +37,18 @@ use pimlico_stream::host::{Decoder, MATRICES};
 use pimlico_stream::setup::Setup;
 use pimlico_stream::slots;
 use pimlico_stream::source::{LayerSource, SourceError};
-use pimlico_stream::trace::{Span, Trace};
+use pimlico_stream::trace::Trace;
 use serde::Serialize;
 use stages::Stages;
 use std::num::NonZero;
-use std::time::{Duration, Instant};
+use std::time::Instant;
+use times::{spans, times};
 use weights::{Group, InBanks, ModelInBanks};
 
 /// How weights come to the host's GEMM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Policy {
+pub enum PrefillPolicy {
     /// From a copy of all of them (WD).
     Duplicate,
     /// From the banks, by a memory controller that knows the layout (FACIL-O).
@@ -54,7 +59,7 @@ pub enum Policy {
     Owr,
 }
 
-impl Policy {
+impl PrefillPolicy {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Duplicate, Self::Facil, Self::Ddb, Self::Owr];
 
@@ -81,7 +86,7 @@ impl Policy {
 /// Threads of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// Those that copy beside GEMM, of [`Policy::Ddb`].
+    /// Those that copy beside GEMM, of [`PrefillPolicy::Ddb`].
     pub copy: NonZero<usize>,
     /// Those of GEMM; where nothing goes beside it, they copy too.
     pub compute: NonZero<usize>,
@@ -96,7 +101,7 @@ pub struct PrefillJob<'a> {
     /// Tokens of the prompt.
     pub prompt: &'a [usize],
     /// How weights come to GEMM.
-    pub policy: Policy,
+    pub policy: PrefillPolicy,
     /// Threads.
     pub threads: Threads,
     /// Bytes of a buffer; those of the largest group if it is not said.
@@ -172,37 +177,14 @@ pub struct Prefilled {
     pub setup: Option<Setup>,
 }
 
-/// What took how long.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PrefillTimes {
-    /// Copying all weights before the prompt is there, of [`Policy::Duplicate`].
-    pub duplicate: Duration,
-    /// From the prompt to the logits.
-    pub to_first_token: Duration,
-    /// Products with the matrices of layers.
-    pub gemm: Duration,
-    /// Copies, all of them.
-    pub copy: Duration,
-    /// Of these, beside a product.
-    pub copy_under_gemm: Duration,
-    /// Reading the embedding's rows, norms, attention, activation.
-    pub between: Duration,
-    /// The product with the language-model head.
-    pub head: Duration,
-}
-
-impl PrefillTimes {
-    /// The share of copies that goes beside products.
-    pub fn hidden_share(&self) -> f64 {
-        self.copy_under_gemm.as_secs_f64() / self.copy.as_secs_f64().max(1e-12)
-    }
-}
+/// The tensors of one row of a layer.
+type Vectors = Vec<(Part, Vec<f32>)>;
 
 /// The host: what it computes beside and between products.
 struct Host<'a> {
     decoder: Decoder,
-    /// The tensors of one row, of each layer.
-    vectors: &'a [Vec<(Part, Vec<f32>)>],
+    /// Of each layer.
+    vectors: &'a [Vectors],
     threads: NonZero<usize>,
 }
 
@@ -243,14 +225,14 @@ pub fn prefill(job: &PrefillJob<'_>) -> Result<Prefilled, PrefillError> {
     }
     let buffers = job.buffers()?;
     let extra_bytes = match policy {
-        Policy::Duplicate => model.bytes(),
+        PrefillPolicy::Duplicate => model.bytes(),
         _ => buffers.count as u64 * buffers.bytes,
     };
     let beside = Decoder::bytes_beside(&shape, prompt.len(), prompt.len());
     host_memory::check("prefill", u128::from(extra_bytes) + u128::from(beside))?;
     let vectors = vectors(source)?;
     let begun = Instant::now();
-    let copy = (policy == Policy::Duplicate).then(|| Duplicate::new(model, threads.compute));
+    let copy = (policy == PrefillPolicy::Duplicate).then(|| Duplicate::new(model, threads.compute));
     let copy = copy.transpose()?;
     let duplicate = begun.elapsed();
 
@@ -312,16 +294,17 @@ impl<'a> PrefillJob<'a> {
             return Err(PrefillError::Buffer { buffer, group, bytes });
         }
         let groups = match policy {
-            Policy::Owr => Group::one_by_one(model),
+            PrefillPolicy::Owr => Group::one_by_one(model),
             _ => Group::of_layers(model),
         };
-        let copy_threads = if policy == Policy::Ddb { threads.copy } else { threads.compute };
+        let copy_threads =
+            if policy == PrefillPolicy::Ddb { threads.copy } else { threads.compute };
         Ok(Buffers { groups, count: policy.buffers(), bytes, copy_threads })
     }
 }
 
 /// The tensors of one row of each layer.
-fn vectors(source: &LayerSource) -> Result<Vec<Vec<(Part, Vec<f32>)>>, PrefillError> {
+fn vectors(source: &LayerSource) -> Result<Vec<Vectors>, PrefillError> {
     let of_layer = |parts: &Vec<(Part, _)>| {
         let vectors = parts.iter().filter(|(part, _)| !MATRICES.contains(part));
         vectors.map(|(part, place)| Ok((*part, source.row(place, 0)?))).collect()
@@ -371,50 +354,4 @@ fn in_place(
             host.take(layer, part, products);
         }
     }
-}
-
-/// Copies and products as spans of time; the threads that copy are loader 0.
-fn spans(steps: &[(u64, Step)]) -> Vec<Span> {
-    let (mut spans, mut copy, mut multiply) = (Vec::new(), None, None);
-    for &(at_ns, step) in steps {
-        let span = |loader, layer, slot| {
-            Some(Span { loader, pass: 0, layer, slot, from_ns: at_ns, to_ns: at_ns })
-        };
-        let ended = match step {
-            Step::CopyBegan { group, buffer, .. } => {
-                copy = span(Some(0), group, buffer);
-                None
-            }
-            Step::ProductBegan { group, buffer, .. } => {
-                multiply = span(None, group, buffer.unwrap_or(0));
-                None
-            }
-            Step::CopyEnded => copy.take(),
-            Step::ProductEnded => multiply.take(),
-        };
-        spans.extend(ended.map(|span| Span { to_ns: at_ns, ..span }));
-    }
-    spans
-}
-
-/// Of spans the time of copies and products, and how much of it is both.
-fn times(spans: &[Span]) -> PrefillTimes {
-    let (copies, products): (Vec<&Span>, Vec<_>) =
-        spans.iter().partition(|span| span.loader.is_some());
-    let all = |spans: &[&Span]| {
-        Duration::from_nanos(spans.iter().map(|span| span.to_ns - span.from_ns).sum())
-    };
-    let mut both = 0;
-    let mut first = 0;
-    for copy in &copies {
-        // Both lists are in the order of time.
-        while products.get(first).is_some_and(|product| product.to_ns <= copy.from_ns) {
-            first += 1;
-        }
-        for product in products[first..].iter().take_while(|p| p.from_ns < copy.to_ns) {
-            both += product.to_ns.min(copy.to_ns).saturating_sub(product.from_ns.max(copy.from_ns));
-        }
-    }
-    let copy_under_gemm = Duration::from_nanos(both);
-    PrefillTimes { gemm: all(&products), copy: all(&copies), copy_under_gemm, ..Default::default() }
 }
