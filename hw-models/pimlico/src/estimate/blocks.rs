@@ -48,16 +48,16 @@ mod tests {
 
     #[test]
     fn blocks_alone_are_set_beside_a_pu() {
-        let units = [("bank_pu".to_owned(), 7732.0), ("pim_block:sum32".to_owned(), 50_000.0)];
+        let units = [("bank_pu".to_owned(), 7732.0), ("pim_block:sum32".to_owned(), 60_000.0)];
         assert!(sheet(&units[..1]).is_none());
         let sheet = sheet(&units).expect("a block");
         let expected = [
             "pim_block:sum32",
-            "50000",
-            "0.0245 to 0.0315",
-            "0.25 to 0.32",
+            "60000",
+            "0.0294 to 0.0378",
+            "0.29 to 0.38",
             "0.15",
-            "8.2 to 10.6",
+            "9.9 to 12.7",
             "5.07",
         ];
         assert_eq!(sheet.rows, [expected]);
