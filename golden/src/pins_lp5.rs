@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn all_banks_wait_as_each_of_them_does() {
         let left = [(245, Pin::PreAll), (268, act(0, 61)), (288, WR), (339, Pin::PreAll)];
-        let gates: [(&str, Vec<(u64, Pin)>, Pin, u64); 8] = [
+        let gates = [
             ("tRCD_MAC", multi(&[]), RD, 220),
             ("tRCD_WR", multi(&[]), WR, 220),
             ("tCCD_L", multi(&[(220, RD)]), RD, 224),

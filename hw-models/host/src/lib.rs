@@ -8,6 +8,9 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
+//! | [`lp5_path`] | products of LPDDR5X-PIM whose loads go through a cache, or do not |
+//! | [`attribute`] | how a processor reaches memory: cacheable or not |
+//! | [`cache`] | a processor's last-level cache |
 //! | [`lp5`] | the host of LPDDR5X-PIM: matrices and products as loads and stores |
 //! | [`swizzle`] | copies of matrices out of the layout of LPDDR5X-PIM, by loads and stores |
 //! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
@@ -37,10 +40,13 @@
 pub mod aim;
 pub mod allocator;
 pub mod attached;
+pub mod attribute;
+pub mod cache;
 pub mod driver;
 pub mod kv_cache;
 pub mod lp5;
 pub mod lp5_image;
+pub mod lp5_path;
 pub mod memory_controller;
 pub mod program;
 pub mod strips;

@@ -237,18 +237,28 @@ impl Lp5Matrix {
         device: &mut Lp5Device,
         inputs: &[u16],
     ) -> Result<Vec<u16>, DeviceError> {
+        self.multiply_by(device, |_| self.product(inputs))
+    }
+
+    /// The same with requests of each channel that are those of [`product`](Self::product), or are made of them.
+    ///
+    /// # Errors
+    ///
+    /// If the waveform cannot be written.
+    pub fn multiply_by<R: Iterator<Item = Request>>(
+        &self,
+        device: &mut Lp5Device,
+        requests: impl Fn(usize) -> R,
+    ) -> Result<Vec<u16>, DeviceError> {
         let mut outputs = vec![0; self.layout.shape().0 as usize];
         let mut reads = vec![0; device.channels()];
         let results = self.rows.results();
-        device.run(
-            |_| self.product(inputs),
-            |channel, place, data| {
-                if place.row == results {
-                    self.collect(channel, reads[channel], data, &mut outputs);
-                    reads[channel] += 1;
-                }
-            },
-        )?;
+        device.run(requests, |channel, place, data| {
+            if place.row == results {
+                self.collect(channel, reads[channel], data, &mut outputs);
+                reads[channel] += 1;
+            }
+        })?;
         Ok(outputs)
     }
 

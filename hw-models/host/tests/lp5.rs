@@ -4,7 +4,7 @@
 use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::mode::{DRAIN, ReservedRows, SETUP_COLUMN};
 use pimlico_device::lp5::{
-    BlockFormats, BurstPlace, Elements, GemvPlan, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec,
+    BlockElements, BlockFormats, BurstPlace, GemvPlan, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec,
     Request, Vector,
 };
 use pimlico_device::{BusDriver, Device, PinWatch, Statistics};
@@ -129,8 +129,8 @@ impl Bench {
         let mut state = seed;
         // Numbers from 2^-3 to 2 in either format, of either sign.
         let (base, span) = match options.formats.elements {
-            Elements::Bfloat16 => (0x3E00, 0x0200),
-            Elements::Binary16 => (0x3000, 0x1000),
+            BlockElements::Bfloat16 => (0x3E00, 0x0200),
+            BlockElements::Binary16 => (0x3000, 0x1000),
         };
         let mut number = || {
             let bits = random(&mut state);
@@ -174,8 +174,8 @@ impl Bench {
 
     fn expected(&self) -> Vec<u16> {
         let elements = match self.options.formats.elements {
-            Elements::Bfloat16 => Format::BFLOAT16,
-            Elements::Binary16 => Format::BINARY16,
+            BlockElements::Bfloat16 => Format::BFLOAT16,
+            BlockElements::Binary16 => Format::BINARY16,
         };
         let sums = if self.options.formats.wide { Format::BINARY32 } else { elements };
         let precision = Precision { elements, subnormals: Subnormals::Gradual, sums };
@@ -226,20 +226,20 @@ impl Bench {
 }
 
 const NARROW: Lp5Options = Lp5Options {
-    formats: BlockFormats { elements: Elements::Bfloat16, wide: false },
+    formats: BlockFormats { elements: BlockElements::Bfloat16, wide: false },
     refresh: true,
 };
 const NAMES: [&str; 2] = ["lpddr5x-8533-pim", "lpddr5x-9600-pim"];
 
 #[test]
 fn products_are_goldens_and_pins_keep_their_rules() {
-    let formats = [Elements::Bfloat16, Elements::Binary16];
+    let formats = [BlockElements::Bfloat16, BlockElements::Binary16];
     let formats = formats.into_iter().flat_map(|elements| [(elements, false), (elements, true)]);
     for (seed, ((elements, wide), shape)) in formats
         .zip([(1, 1), (1000, 300), (3000, 129), (9000, 70)])
         .chain([
-            ((Elements::Bfloat16, true), (130, 1000)),
-            ((Elements::Bfloat16, false), (5000, 7)),
+            ((BlockElements::Bfloat16, true), (130, 1000)),
+            ((BlockElements::Bfloat16, false), (5000, 7)),
         ])
         .enumerate()
     {

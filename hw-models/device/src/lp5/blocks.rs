@@ -11,7 +11,7 @@
 //! definition of multiplication and addition is that of `pimlico_units`, and both are equal bit by bit.
 
 use super::layout::{LANES, OUTPUT_REGISTERS};
-use super::mode::{DRAIN, INPUT_REGISTERS, Operands};
+use super::mode::{DRAIN, INPUT_REGISTERS, MacOperands};
 use pimlico_units::arith::fast::{self, Level};
 use pimlico_units::arith::{Bfloat16, Binary16, Binary32, Fp};
 
@@ -25,7 +25,7 @@ pub type Vector = [u16; LANES];
 
 /// Formats of elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Elements {
+pub enum BlockElements {
     /// bfloat16, PIM-SHERPA's.
     #[default]
     Bfloat16,
@@ -33,7 +33,7 @@ pub enum Elements {
     Binary16,
 }
 
-impl Elements {
+impl BlockElements {
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Elements {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockFormats {
     /// Format of elements.
-    pub elements: Elements,
+    pub elements: BlockElements,
     /// Sums are binary32; else they are of the elements' format.
     pub wide: bool,
 }
@@ -107,7 +107,7 @@ impl Blocks {
     pub fn mac<'a>(
         &mut self,
         (row, column): (u32, u8),
-        Operands { element, register, first }: Operands,
+        MacOperands { element, register, first }: MacOperands,
         weights: impl FnOnce(u32, u8) -> &'a [Vector],
     ) {
         let input = self.inputs[element];
@@ -133,9 +133,9 @@ impl Blocks {
         let BlockFormats { elements, wide } = self.formats;
         let value = || Fp::<Binary32>::from_bits(self.sums[register][n].to_bits());
         match (elements, wide) {
-            (Elements::Bfloat16, _) => value().narrow::<Bfloat16>().to_bits() as u16,
-            (Elements::Binary16, true) => value().narrow::<Binary16>().to_bits() as u16,
-            (Elements::Binary16, false) => self.narrow[register][n],
+            (BlockElements::Bfloat16, _) => value().narrow::<Bfloat16>().to_bits() as u16,
+            (BlockElements::Binary16, true) => value().narrow::<Binary16>().to_bits() as u16,
+            (BlockElements::Binary16, false) => self.narrow[register][n],
         }
     }
 
@@ -151,7 +151,7 @@ impl Blocks {
     fn add(&mut self, mac: Mac, weights: &[u16; ALL_LANES]) {
         let Mac { register, first, input, .. } = mac;
         let BlockFormats { elements, wide } = self.formats;
-        if elements == Elements::Binary16 && !wide {
+        if elements == BlockElements::Binary16 && !wide {
             let sums = &mut self.narrow[register];
             if first {
                 sums.fill(0);
@@ -164,8 +164,8 @@ impl Blocks {
             sums.fill(0.0);
         }
         let products = match elements {
-            Elements::Bfloat16 => bfloat16_products(weights, input),
-            Elements::Binary16 => {
+            BlockElements::Bfloat16 => bfloat16_products(weights, input),
+            BlockElements::Binary16 => {
                 let mut products = [0; ALL_LANES];
                 fast::mul::<Binary16>(self.level, weights, &[input; ALL_LANES], &mut products);
                 products.map(of_binary16)
@@ -227,7 +227,7 @@ mod tests {
     fn element() -> impl Strategy<Value = u16> {
         prop_oneof![
             any::<u16>(),
-            (0u16..0x0200).prop_map(|bits| bits | 0x8000 * (bits & 1)),
+            (0u16..0x0200).prop_map(|bits| bits | (0x8000 * (bits & 1))),
             (0x3F00u16..0x4100, any::<bool>())
                 .prop_map(|(bits, minus)| bits | u16::from(minus) << 15),
             0x1F00u16..0x2100,
@@ -258,7 +258,7 @@ mod tests {
         fn sums_are_the_definitions(
             steps in prop::collection::vec((element(), element()), 1..20),
         ) {
-            for (elements, wide) in [Elements::Bfloat16, Elements::Binary16]
+            for (elements, wide) in [BlockElements::Bfloat16, BlockElements::Binary16]
                 .into_iter()
                 .flat_map(|elements| [(elements, false), (elements, true)])
             {
@@ -268,16 +268,16 @@ mod tests {
                 let weights = |row: u32, _| &columns[row as usize][..];
                 for (n, &(_, input)) in steps.iter().enumerate() {
                     blocks.write(3, &[input; LANES]);
-                    let operands = Operands { element: 3 * LANES + 5, register: 6, first: n == 0 };
+                    let operands = MacOperands { element: 3 * LANES + 5, register: 6, first: n == 0 };
                     blocks.mac((n as u32, 0), operands, weights);
                 }
                 (0..DRAIN).for_each(|_| blocks.pass(weights));
                 let (found, is_stale) = blocks.read(6);
                 let expected = match (elements, wide) {
-                    (Elements::Bfloat16, false) => same::<Bfloat16>(&steps),
-                    (Elements::Bfloat16, true) => defined::<Bfloat16, Binary32>(&steps),
-                    (Elements::Binary16, false) => same::<Binary16>(&steps),
-                    (Elements::Binary16, true) => defined::<Binary16, Binary32>(&steps),
+                    (BlockElements::Bfloat16, false) => same::<Bfloat16>(&steps),
+                    (BlockElements::Bfloat16, true) => defined::<Bfloat16, Binary32>(&steps),
+                    (BlockElements::Binary16, false) => same::<Binary16>(&steps),
+                    (BlockElements::Binary16, true) => defined::<Binary16, Binary32>(&steps),
                 };
                 prop_assert!(!is_stale);
                 prop_assert_eq!(found, [[expected; LANES]; BANKS], "{:?} {}", elements, wide);
@@ -292,7 +292,7 @@ mod tests {
         for steps in 0..=DRAIN {
             let mut blocks = Blocks::new(BlockFormats::default());
             blocks.write(0, &[one; LANES]);
-            let operands = Operands { element: 0, register: 0, first: true };
+            let operands = MacOperands { element: 0, register: 0, first: true };
             blocks.mac((0, 0), operands, |_, _| &column);
             // What comes behind it is not for it.
             blocks.write(0, &[0; LANES]);

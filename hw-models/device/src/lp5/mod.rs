@@ -41,7 +41,7 @@ mod tests;
 mod wave;
 
 pub use address::{AddressField, AddressMap, AddressMapError, Coordinates};
-pub use blocks::{BlockFormats, Elements, Vector};
+pub use blocks::{BlockElements, BlockFormats, Vector};
 pub use channel::BlockCounts;
 pub use device::{Lp5Device, Lp5Options};
 pub use gemv::GemvPlan;

@@ -107,7 +107,7 @@ impl Default for Setup {
 
 /// The operands of a MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Operands {
+pub struct MacOperands {
     /// Element of the input registers.
     pub element: usize,
     /// Output register.
@@ -138,11 +138,11 @@ impl Setup {
     }
 
     /// The operands of a MAC at a column of a row; none if it is outside of the tile.
-    pub fn operands(self, row: u32, column: u8) -> Option<Operands> {
+    pub fn operands(self, row: u32, column: u8) -> Option<MacOperands> {
         let burst = u64::from(row) % 16 * 64 + u64::from(column);
         let in_tile = (burst + STARTS - self.start) % STARTS;
         let element = in_tile / self.registers;
-        (element < TILE_COLUMNS).then(|| Operands {
+        (element < TILE_COLUMNS).then(|| MacOperands {
             element: element as usize,
             register: (in_tile % self.registers) as usize,
             first: self.first && element == 0,
@@ -184,7 +184,7 @@ mod tests {
                     {
                         let place = layout.vector_of(0, (tile, register), column);
                         let found = setup.operands(place.row as u32, place.column as u8);
-                        let expected = Operands {
+                        let expected = MacOperands {
                             element: (column - begin) as usize,
                             register: register as usize,
                             first: column == 0,

@@ -67,8 +67,13 @@ impl Lp5Spec {
 
     /// A built-in device, by its name.
     pub fn built_in(name: &str) -> Option<Self> {
+        Some(Self::parse(Self::file(name)?).expect("tested below"))
+    }
+
+    /// The file of a built-in device, by its name.
+    pub fn file(name: &str) -> Option<&'static str> {
         let (_, text) = BUILT_IN.into_iter().find(|(known, _)| *known == name)?;
-        Some(Self::parse(text).expect("tested below"))
+        Some(text)
     }
 
     /// Reads a file, and checks that there is such a device.

@@ -78,6 +78,32 @@ fn formats_and_text() {
     assert!(!text.contains("so that the programs could run"), "{text}");
 }
 
+/// Weights must not be cacheable: what a cache keeps is no MAC, and a line is two.
+#[test]
+fn cacheable_weights_fail_with_the_counts() {
+    let run = |how: &str| {
+        let output = pimlico(&format!("run lp5 gemv --rows 1024 --cols 1024 {how}"));
+        let text = String::from_utf8(output.stdout).expect("text");
+        (output.status.code(), text, String::from_utf8(output.stderr).expect("text"))
+    };
+    let (status, text, message) = run("--attribute cacheable");
+    assert_eq!(status, Some(1), "{message}");
+    assert!(text.contains("product 2: 0, 0, 0, 0 of 1024 MACs reached the banks"), "{text}");
+    assert!(!text.contains("product 1: 1024, 1024, 1024, 1024 of"), "{text}");
+    // Without a prefetcher a line is two MACs, of which the second is there already.
+    let (status, text, message) = run("--attribute cacheable --prefetch off --elements binary16");
+    assert_eq!(status, Some(1));
+    assert!(message.contains("MACs of channel 0 is 0, expected 1024"), "{message}");
+    assert!(text.contains("product 1: 1024, 1024, 1024, 1024 of 1024 MACs"), "{text}");
+    assert!(text.contains("product 2: 0, 0, 0, 0 of 1024 MACs"), "{text}");
+    let (status, text, message) = run("--attribute non-cacheable");
+    assert_eq!(
+        (status, text.contains("1 024, 1 024, 1 024, 1 024 of 1 024")),
+        (Some(0), true),
+        "{message}"
+    );
+}
+
 #[test]
 fn a_waveform_has_the_commands() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -124,7 +150,7 @@ fn wrong_input_is_refused_in_one_line() {
 /// A device of one's own: what the preset says is refused where the engine has no such device.
 #[test]
 fn a_device_of_ones_own_is_run_or_refused_by_its_key() {
-    let preset = include_str!("../../../device/presets/lpddr5x-8533-pim.toml");
+    let preset = pimlico_device::lp5::Lp5Spec::file("lpddr5x-8533-pim").expect("a preset");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("mine.toml");
     let with = |from: &str, to: &str| {

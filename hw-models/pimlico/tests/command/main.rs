@@ -4,7 +4,7 @@
 //! * [`report`]: keys and figures of `run`'s report.
 //! * [`options`]: options of `run` and what they change.
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
-//! * [`lp5`]: LPDDR5X-PIM.
+//! * [`lp5`]: matrices on LPDDR5X-PIM by `run lp5`.
 //! * [`serving`]: traces and serving systems.
 //! * [`neupims`]: `sweep neupims`.
 //! * [`sweeps`]: comparisons by `sweep`.

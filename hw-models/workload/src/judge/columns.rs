@@ -4,7 +4,7 @@
 use super::results::{Beside, judgement};
 use crate::parallel;
 use crate::report::Verdict;
-use pimlico_device::lp5::{BlockFormats, Elements};
+use pimlico_device::lp5::{BlockElements, BlockFormats};
 use pimlico_golden::column_gemv::column_gemv;
 use pimlico_golden::exact;
 use pimlico_golden::format::{Format, Subnormals};
@@ -13,10 +13,10 @@ use pimlico_golden::reduction::Precision;
 /// Elements of rows for which a thread is worth its start.
 const FOR_A_THREAD: usize = 1 << 14;
 
-fn format(elements: Elements) -> Format {
+fn format(elements: BlockElements) -> Format {
     match elements {
-        Elements::Bfloat16 => Format::BFLOAT16,
-        Elements::Binary16 => Format::BINARY16,
+        BlockElements::Bfloat16 => Format::BFLOAT16,
+        BlockElements::Binary16 => Format::BINARY16,
     }
 }
 

@@ -18,12 +18,20 @@ use crate::task::{AttentionTask, MatrixTask, Progress, Task, TaskPlan};
 use half::{bf16, f16};
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::lp5::layout::LANES;
-use pimlico_device::lp5::{Elements, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Vector};
-use pimlico_device::{Config, Device, Normalise};
+use pimlico_device::lp5::{
+    BlockCounts, BlockElements, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Vector,
+};
+use pimlico_device::{Config, Device, Normalise, Statistics};
+use pimlico_host::attribute::{Attribute, MemoryPath};
+use pimlico_host::cache::{Cache, CacheShape};
 use pimlico_host::lp5::Lp5Matrix;
+use pimlico_host::lp5_path::product_by;
 use pimlico_model::data::Operands;
 use std::io;
 use std::path::Path;
+
+/// What every report says of the rules.
+const RULES: &str = "the rules at the pins are of JESD79-4's kinds, with the numbers of LPDDR5X";
 
 /// A device, with the checkers at its pins.
 pub struct Lp5 {
@@ -32,9 +40,23 @@ pub struct Lp5 {
     pins: Vec<Lp5PinLog>,
     fence_ns: u64,
     threads: usize,
+    memory: Lp5Memory,
     /// The last product.
-    product: Option<Lp5Report>,
+    last: Option<Lp5Report>,
+    notes: Vec<String>,
 }
+
+/// How the host reaches weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lp5Memory {
+    /// By which way.
+    pub attribute: Attribute,
+    /// Whether its cache brings the line behind one that missed.
+    pub prefetches: bool,
+}
+
+/// Outputs of a product, what it cost, and what arrived in each channel.
+type Ran = (Vec<u16>, Statistics, Vec<BlockCounts>);
 
 impl Lp5 {
     /// A device that has just been reset, whose host takes so many ns for a fence.
@@ -45,7 +67,14 @@ impl Lp5 {
     pub fn new(spec: Lp5Spec, options: Lp5Options, fence_ns: u64) -> Result<Self, WorkloadError> {
         let mut device = Lp5Device::new(&spec, options)?;
         let pins = Lp5PinLog::of(&mut device);
-        Ok(Self { spec, device, pins, fence_ns, threads: 1, product: None })
+        let memory = Lp5Memory { attribute: Attribute::NonCacheable, prefetches: true };
+        let notes = Vec::new();
+        Ok(Self { spec, device, pins, fence_ns, threads: 1, memory, last: None, notes })
+    }
+
+    /// Loads of weights go another way; from cacheable memory each product is run twice.
+    pub fn memory(self, memory: Lp5Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// Results are judged on so many threads of this machine.
@@ -81,6 +110,49 @@ impl Lp5 {
         Ok(Lp5Layout::new(&map, rows as u64, columns as u64, free)?)
     }
 
+    /// The way of loads to a matrix.
+    fn path(&self, matrix: &Lp5Matrix) -> MemoryPath {
+        let layout = matrix.layout();
+        let (map, begin) = (layout.map(), layout.base_address());
+        let region = match map.has_rows_on_top() {
+            true => begin..begin + layout.bank_rows() * map.row_bytes(),
+            false => 0..map.capacity(),
+        };
+        let shape = CacheShape { prefetches: self.memory.prefetches, ..CacheShape::default() };
+        MemoryPath::new(region, self.memory.attribute, Cache::new(shape))
+    }
+
+    /// A product: its outputs, what it cost, and what arrived in each channel.
+    fn product(
+        &mut self,
+        matrix: &Lp5Matrix,
+        vector: &[u16],
+        path: &mut MemoryPath,
+    ) -> Result<Ran, WorkloadError> {
+        self.device.begin();
+        let outputs = match self.memory.attribute {
+            Attribute::NonCacheable => matrix.multiply(&mut self.device, vector)?,
+            Attribute::Cacheable => {
+                let requests = product_by(matrix, vector, path);
+                let of_channel = |channel: usize| requests[channel].iter().copied();
+                matrix.multiply_by(&mut self.device, of_channel)?
+            }
+        };
+        let channels = 0..self.device.channels();
+        let counts = channels.map(|channel| self.device.counts(channel)).collect();
+        Ok((outputs, self.device.end(), counts))
+    }
+
+    /// Notes what arrived in the channels.
+    fn tell(&mut self, product: usize, matrix: &Lp5Matrix, counts: &[BlockCounts]) {
+        let asked = matrix.asked().macs;
+        let arrived: Vec<_> = counts.iter().map(|counts| counts.macs.to_string()).collect();
+        let arrived = arrived.join(", ");
+        self.notes.push(format!(
+            "cacheable weights, product {product}: {arrived} of {asked} MACs reached the banks of each channel"
+        ));
+    }
+
     /// A task's product, and the cost of writing its matrix.
     fn matrix(
         &mut self,
@@ -101,36 +173,44 @@ impl Lp5 {
         let written = Written::new(self.device.end(), (2 * rows * columns) as u64);
         progress((rows * columns / 2) as u64);
 
-        self.device.begin();
-        let outputs = matrix.multiply(&mut self.device, &vector)?;
-        let counts: Vec<_> =
-            (0..self.device.channels()).map(|channel| self.device.counts(channel)).collect();
-        let cost = self.device.end();
+        let mut path = self.path(&matrix);
+        let (outputs, cost, counts) = self.product(&matrix, &vector, &mut path)?;
         let verdict = column_product(options.formats, &weights, &vector, &outputs, self.threads);
-        let unlike = Lp5Report::unlike(matrix.asked(), &counts).map(unlike);
-        let verdict = Verdict { first: unlike.or(verdict.first), ..verdict };
+        let mut found = unlike(&matrix, &counts);
+        if self.memory.attribute == Attribute::Cacheable {
+            self.tell(1, &matrix, &counts);
+            let (_, _, counts) = self.product(&matrix, &vector, &mut path)?;
+            self.tell(2, &matrix, &counts);
+            found = found.or(unlike(&matrix, &counts));
+        }
+        let verdict = Verdict { first: found.or(verdict.first), ..verdict };
 
         let how = (options.refresh, self.fence_ns);
         let took = (cost.cycles, &counts[..]);
-        self.product = Some(Lp5Report::new(&self.spec, options.formats, how, &matrix, took));
+        self.last = Some(Lp5Report::new(&self.spec, options.formats, how, &matrix, took));
         let (config, channels) = (self.device.config(), self.device.channels());
         let macs = (rows * columns) as u64;
         Ok((OperatorReport::new(task.name(), config, channels, &cost, macs, verdict), written))
     }
 }
 
-/// Something else arrived at the blocks of a channel than it was asked for.
-fn unlike((channel, result, found, asked): (usize, &'static str, u64, u64)) -> Wrong {
+/// The first channel at whose blocks something else arrived than was asked for.
+fn unlike(matrix: &Lp5Matrix, counts: &[BlockCounts]) -> Option<Wrong> {
+    let (index, result, found, asked) = Lp5Report::unlike(matrix.asked(), counts)?;
     let (value, expected) = (found as f64, asked as f64);
-    Wrong { result, head: None, index: channel, value, expected, bound: 0.0 }
+    Some(Wrong { result, head: None, index, value, expected, bound: 0.0 })
 }
 
 /// A matrix, row behind row, and a vector.
-fn data(elements: Elements, (rows, columns): (usize, usize), seed: u64) -> (Vec<u16>, Vec<u16>) {
+fn data(
+    elements: BlockElements,
+    (rows, columns): (usize, usize),
+    seed: u64,
+) -> (Vec<u16>, Vec<u16>) {
     let (mut vector, matrix) = Operands::one_by_one(columns, seed);
     let mut weights = Vec::with_capacity(rows * columns);
     matrix.take(rows).for_each(|row| weights.extend_from_slice(&row));
-    if elements == Elements::Bfloat16 {
+    if elements == BlockElements::Bfloat16 {
         let rounded =
             |bits: &mut u16| *bits = bf16::from_f32(f16::from_bits(*bits).to_f32()).to_bits();
         weights.iter_mut().chain(&mut vector).for_each(rounded);
@@ -191,7 +271,7 @@ impl System for Lp5 {
     }
 
     fn lp5(&self) -> Option<Lp5Report> {
-        self.product.clone()
+        self.last.clone()
     }
 
     fn check(&self, plan: &TaskPlan) -> Result<(), WorkloadError> {
@@ -221,6 +301,8 @@ impl System for Lp5 {
             elements += task.elements();
             progress(elements, all);
         }
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.push(RULES.to_owned());
         let config = self.device.config();
         Ok(Outcome {
             operators,
@@ -228,10 +310,7 @@ impl System for Lp5 {
             load: Load::new(config, &written.cost, written.bytes),
             findings: self.findings(),
             bytes_per_rank: bank_rows * placement::row_bytes(config),
-            notes: vec![
-                "the rules at the pins are of JESD79-4's kinds, with the numbers of LPDDR5X"
-                    .to_owned(),
-            ],
+            notes,
         })
     }
 

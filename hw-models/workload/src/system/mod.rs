@@ -11,7 +11,7 @@ mod module;
 mod rank;
 mod ranks;
 
-pub use lp5::Lp5;
+pub use lp5::{Lp5, Lp5Memory};
 pub use module::Module;
 pub use rank::{AttentionSetup, Rank};
 pub use ranks::{How, ManyRanks};

@@ -12,8 +12,9 @@ use crate::values::Switch;
 use clap::{Args, ValueEnum};
 use pimlico_device::SystemKind;
 use pimlico_device::gemv::IoBuffers;
-use pimlico_device::lp5::{BlockFormats, Elements, Lp5Options, Lp5Spec};
-use pimlico_workload::system::Lp5 as System;
+use pimlico_device::lp5::{BlockElements, BlockFormats, Lp5Options, Lp5Spec};
+use pimlico_host::attribute::Attribute;
+use pimlico_workload::system::{Lp5 as System, Lp5Memory};
 use std::path::Path;
 
 /// The default device.
@@ -34,6 +35,21 @@ pub(super) struct Lp5 {
     /// ns that a fence takes the host beside its wait for data; there are two for each tile of outputs
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=1_000_000))]
     fence_ns: u64,
+    /// How the host reaches weights. Cacheable, a product is run twice and fails, as other reads arrive at the blocks than
+    /// those of its MACs
+    #[arg(long, value_enum, default_value_t = OfMemory::NonCacheable)]
+    attribute: OfMemory,
+    /// Whether the host's cache brings the line behind one that missed
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    prefetch: Switch,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OfMemory {
+    /// Each load is a read, in the order of the program
+    NonCacheable,
+    /// Through a cache of 8 MiB in 16 ways
+    Cacheable,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -69,12 +85,15 @@ impl Face for Lp5 {
     }
 
     fn words(&self, _: &RunArguments) -> String {
-        let Self { elements, sums, fence_ns } = self;
+        let Self { elements, sums, fence_ns, attribute, prefetch } = self;
+        let cached = (*attribute == OfMemory::Cacheable).then_some(());
         let name = |value: clap::builder::PossibleValue| value.get_name().to_owned();
         flags([
             ("elements", elements.to_possible_value().map(name)),
             ("sums", sums.and_then(|sums| sums.to_possible_value()).map(name)),
             ("fence-ns", Some(fence_ns.to_string())),
+            ("attribute", cached.and(attribute.to_possible_value()).map(name)),
+            ("prefetch", cached.and(prefetch.to_possible_value()).map(name)),
         ])
     }
 
@@ -86,7 +105,15 @@ impl Face for Lp5 {
         let spec = spec(arguments.device.as_deref().unwrap_or(DEVICE))?;
         let refresh = arguments.refresh == Switch::On;
         let options = Lp5Options { formats: self.formats()?, refresh };
-        let mut system = System::new(spec, options, self.fence_ns)?.threads(arguments.threads());
+        let memory = Lp5Memory {
+            attribute: match self.attribute {
+                OfMemory::NonCacheable => Attribute::NonCacheable,
+                OfMemory::Cacheable => Attribute::Cacheable,
+            },
+            prefetches: self.prefetch == Switch::On,
+        };
+        let system = System::new(spec, options, self.fence_ns)?;
+        let mut system = system.memory(memory).threads(arguments.threads());
         if let Some(vcd) = &vcd {
             system.trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
@@ -103,8 +130,8 @@ impl Lp5 {
     /// Formats of the blocks.
     fn formats(&self) -> Result<BlockFormats, Failure> {
         let (elements, own) = match self.elements {
-            ElementsFormat::Bfloat16 => (Elements::Bfloat16, Sums::Bfloat16),
-            ElementsFormat::Binary16 => (Elements::Binary16, Sums::Binary16),
+            ElementsFormat::Bfloat16 => (BlockElements::Bfloat16, Sums::Bfloat16),
+            ElementsFormat::Binary16 => (BlockElements::Binary16, Sums::Binary16),
         };
         match self.sums.unwrap_or(own) {
             Sums::Binary32 => Ok(BlockFormats { elements, wide: true }),
