@@ -277,7 +277,8 @@ pub fn all() -> Vec<Past> {
             .file("p.txt", PROGRAM)
             .statuses(&[1, 2])
             .says(&["p.txt"]),
-        refused("C7, sizes without commas", "sweep batch --memory 128 256").statuses(&[0, 2]),
+        refused("C7, sizes without commas", "sweep batch --memory 128 256 --requests 200")
+            .statuses(&[0, 2]),
         refused("an empty file in place of each", "device check d.toml").file("d.toml", ""),
         refused("an image of zeros", "spd show i").file("i", [0; 512]),
         refused("a folder in place of a file", "dpa disassemble ."),
