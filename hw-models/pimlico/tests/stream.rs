@@ -5,9 +5,8 @@
 mod common;
 
 use serde_json::Value;
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 const MIB: u64 = 1 << 20;
@@ -128,15 +127,20 @@ fn a_head_is_streamed_as_one_more_layer() {
         assert_eq!(number(&stays, "bytes_read"), passes * 6 * LAYER + head + norm);
         assert_eq!(number(&streamed, "loads"), passes * 7);
         let peak = |report: &Value| number(report, "peak_rss_bytes");
+        // A busy machine may have touched more pages, never fewer: the least of some runs counts.
+        let least_of = |first: &Value, arguments: &str| {
+            (0..4).map(|_| peak(&of(arguments))).fold(peak(first), u64::min)
+        };
+        let stays = least_of(&stays, "run --loaders 2");
+        let streams = least_of(&streamed, "run --loaders 2 --stream-head");
         // Slots have three layers; with a head that is larger, two and the head.
-        let less = peak(&stays).abs_diff(peak(&streamed));
-        println!("{} {} of {head}", peak(&stays), peak(&streamed));
-        assert!(peak(&streamed) < peak(&stays) && less.abs_diff(head.min(LAYER)) < MIB / 2);
+        println!("{stays} {streams} of {head}");
+        assert!(streams < stays && (stays - streams).abs_diff(head.min(LAYER)) < MIB / 2);
 
         // Least of all: the head alone, or a layer.
         let limit = (number(&streamed, "fixed_bytes") + head.max(LAYER) + LAYER / 2) >> 10;
         let least = of(&format!("run --loaders 4 --stream-head --memory-limit {limit}K"));
-        assert_eq!(least["logits_sha256"], stays["logits_sha256"]);
+        assert_eq!(least["logits_sha256"], streamed["logits_sha256"]);
         assert!(peak(&least) <= limit << 10, "{least}");
         // Two layers beside it: the pages of a head go when it is destroyed.
         let limit = limit + 2 * (LAYER >> 10);
@@ -184,43 +188,6 @@ fn a_cold_run_has_the_disk_s_own_rate_beside_it() {
     }
     let built_in = common::document(&ran("run --tokens 1 --cold --json").stdout);
     assert!(built_in["disk"].is_null());
-}
-
-/// The process' own count, and that of its parent.
-#[test]
-fn the_limit_is_that_of_the_whole_process() {
-    let folder: &Path = &MODEL;
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pimlico"));
-    let arguments = "stream run --weights s.bin --tokenizer s.tok --tokens 3 --loaders 2 --memory-limit 20M --json";
-    let command = command.args(arguments.split_whitespace()).current_dir(folder);
-    #[allow(clippy::zombie_processes, reason = "`wait4` waits for it")]
-    let child = command.stdout(Stdio::piped()).spawn().expect("it runs");
-    let pid = i32::try_from(child.id()).expect("a process");
-    let mut stdout = child.stdout.expect("a pipe");
-    let mut printed = Vec::new();
-    std::io::Read::read_to_end(&mut stdout, &mut printed).expect("its output");
-    let mut status = 0;
-    // SAFETY: both are places for what the system writes there.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        assert_eq!(libc::wait4(pid, &mut status, 0, &mut usage), pid);
-        usage
-    };
-    assert_eq!(std::process::ExitStatus::from_raw(status).code(), Some(0));
-    let report = common::document(&printed);
-    let (own, of_parent) = (number(&report, "peak_rss_bytes"), (usage.ru_maxrss as u64) << 10);
-    println!("VmHWM {own}, ru_maxrss {of_parent}");
-    assert!(own <= 20 * MIB && of_parent <= 20 * MIB, "{own} {of_parent}");
-    assert_eq!((number(&report, "loaders"), number(&report, "limit_bytes")), (2, 20 * MIB));
-    // The built-in model is small: what the process took as it started may be more than it needs.
-    let limits =
-        (4..20).map(|mib| pimlico(&format!("stream run --tokens 2 --memory-limit {mib}M"), folder));
-    let statuses: Vec<_> = limits.map(|output| output.status.code()).collect();
-    let refused = statuses.iter().take_while(|status| **status == Some(2)).count();
-    assert!(
-        refused > 0 && statuses[refused..].iter().all(|status| *status == Some(0)),
-        "{statuses:?}"
-    );
 }
 
 /// Six loaders with room for two layers, and for one.
