@@ -6,9 +6,7 @@ use pimlico_device::aim::MOST_CHANNELS;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Switch {
-    /// They are
     On,
-    /// They are not, to compare with models that have no refresh
     Off,
 }
 

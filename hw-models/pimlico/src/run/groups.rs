@@ -208,7 +208,7 @@ pub(super) struct Dram {
     /// Banks that may open in a tFAW, in place of the device's: 16 or 8 by one command, 4 by JEDEC's ACTs
     #[arg(long, value_name = "N", value_parser = ["16", "8", "4"])]
     faw_banks: Option<String>,
-    /// Whether rows are refreshed
+    /// Whether rows are refreshed; `off` compares with models that have no refresh
     #[arg(long, value_enum, default_value_t = Switch::On)]
     refresh: Switch,
 }
