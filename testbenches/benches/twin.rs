@@ -2,9 +2,11 @@
 //! Models of units beside their Verilated twins on the same inputs, and the engine beside the Verilated module on a head's
 //! attention: cycles in a second. `scripts/speed twin module` prints the ratios, and the geometric mean of the units'.
 //!
-//! Criterion's filter chooses: only RTL that is to be measured is made.
+//! Criterion's filter chooses: only RTL that is to be measured is made. Models are generic, and compiled where they are used:
+//! the bench is in a package whose release profile is optimised, which that of the command is not.
 //! Read the ratios of one run, not the figures of two: the machine may be shared.
 
+#[path = "../../hw-models/pimlico/benches/processor_time/mod.rs"]
 mod processor_time;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
