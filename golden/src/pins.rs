@@ -73,7 +73,7 @@ pub use violation::{Event, Legal, Subject, Violation};
 
 use gates::*;
 use std::collections::VecDeque;
-use steady::Steady;
+use steady::{KINDS, Steady, kind};
 
 /// Data that a command asks for.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +107,8 @@ struct Refreshes {
 pub struct PinChecker {
     rules: Rules,
     reach: u64,
+    /// Gates of each kind of later command, with their delays.
+    gates: [Vec<(&'static Gate, u64)>; KINDS.len()],
     /// What opened each bank, if it is open.
     open: Vec<Option<Event>>,
     /// Commands, latest last, as far back as they can bind another one. No REF among them.
@@ -135,6 +137,10 @@ impl PinChecker {
         assert!(rules.t_refi != Some(0), "tREFI is positive; None switches refresh off");
         Self {
             reach: rules.reach(),
+            gates: KINDS.map(|pin| {
+                let of_kind = GATES.iter().filter(|gate| (gate.later)(pin));
+                of_kind.map(|gate| (gate, (gate.delay)(&rules))).collect()
+            }),
             open: vec![None; rules.banks()],
             history: VecDeque::new(),
             last: None,
@@ -356,8 +362,7 @@ impl PinChecker {
 
     /// Of every gate that is broken, the latest command that closed it.
     fn check_gates(&self, event: Event, report: &Report, found: &mut Vec<Violation>) {
-        for gate in GATES.iter().filter(|gate| (gate.later)(event.pin)) {
-            let delay = (gate.delay)(&self.rules);
+        for &(gate, delay) in &self.gates[kind(event.pin)] {
             let mut near =
                 self.history.iter().rev().take_while(|e| event.at_tck < later(e.at_tck, delay));
             if let Some(&earlier) = near.find(|e| (gate.binds)(&self.rules, e.pin, event.pin)) {

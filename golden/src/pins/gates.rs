@@ -6,6 +6,7 @@ use std::ops::Range;
 
 /// The later of two commands has to wait `delay` after the earlier one, where it is one of those that
 /// `later` says and `binds` says that the gate is between the two.
+#[derive(Debug)]
 pub(super) struct Gate {
     pub(super) rule: &'static str,
     pub(super) delay: fn(&Rules) -> u64,
@@ -14,7 +15,7 @@ pub(super) struct Gate {
 }
 
 /// Every timing between two commands but those of REF. Gates of one rule stand side by side.
-pub(super) const GATES: [Gate; 25] = [
+pub(super) static GATES: [Gate; 25] = [
     Gate {
         rule: "tRCD",
         delay: |r| r.t_rcd,

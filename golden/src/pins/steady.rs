@@ -26,8 +26,8 @@ fn of_pim(pin: Pin) -> Option<usize> {
 /// How long each of [`OF_PIM`] waits for a command before it, whatever bank that names.
 type Waits = [u64; OF_PIM.len()];
 
-/// Kinds of commands, by the place that [`kind`] gives them.
-const KINDS: [Pin; 13] = [
+/// Kinds of commands, by the place that [`kind`] gives them. Which gates there are before a command does not depend on more.
+pub(super) const KINDS: [Pin; 13] = [
     Pin::Act { bank: 0, row: 0 },
     Pin::ActAll { bank: 0, row: 0 },
     Pin::Pre { bank: 0 },
@@ -43,7 +43,8 @@ const KINDS: [Pin; 13] = [
     Pin::WrAll { column: 0 },
 ];
 
-fn kind(pin: Pin) -> usize {
+/// The place of a command's kind among [`KINDS`].
+pub(super) fn kind(pin: Pin) -> usize {
     match pin {
         Pin::Act { .. } => 0,
         Pin::ActAll { .. } => 1,

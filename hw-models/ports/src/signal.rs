@@ -116,9 +116,15 @@ impl<'a> BitWriter<'a> {
     #[inline]
     pub fn put(&mut self, value: u64, width: u32) {
         debug_assert!(width <= 64 && (width == 64 || value >> width == 0));
-        let value = u128::from(value) << (self.at % 32);
-        let first = (self.at / 32) as usize;
+        let (shift, first) = (self.at % 32, (self.at / 32) as usize);
         self.at += width;
+        if shift + width <= 32 {
+            if width > 0 {
+                self.words[first] |= (value as u32) << shift;
+            }
+            return;
+        }
+        let value = u128::from(value) << shift;
         for n in 0..self.at.div_ceil(32) as usize - first {
             self.words[first + n] |= (value >> (32 * n)) as u32;
         }
