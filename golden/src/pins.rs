@@ -63,6 +63,7 @@ mod gates;
 mod key;
 mod run;
 mod steady;
+mod stretch;
 mod violation;
 
 pub use command::{Driver, Pin, Rules};

@@ -15,16 +15,27 @@ impl HostChecker {
     /// Whether a run of WRs, each in the same tCK on the host's and on the chips' pins, breaks no rule, and all of them are
     /// to memory; but not always where it is so.
     pub fn is_plain(&self, run: &WriteRun<'_>) -> bool {
-        let first_tck = run.event(0).at_tck;
-        let states = self.ownership.at(first_tck);
         run.count > 0
-            && states.owner() == Owner::Host
+            && self.is_of_memory(run.event(0).at_tck)
+            && !run.banks.iter().any(|bank| self.open.contains(bank))
+    }
+
+    /// Whether the host owns the pins from this tCK on, and nothing of its windows is under way.
+    fn is_of_memory(&self, at_tck: u64) -> bool {
+        let states = self.ownership.at(at_tck);
+        states.owner() == Owner::Host
             && !states.busy()
-            && self.ownership.is_settled(first_tck)
+            && self.ownership.is_settled(at_tck)
             && self.writes.are_of_memory()
             && self.reads.are_of_memory()
             && !self.chips.owes()
-            && !run.banks.iter().any(|bank| self.open.contains(bank))
+    }
+
+    /// Whether commands behind this tCK that open rows of memory, write them and close them, each in the same tCK on the
+    /// host's and on the chips' pins, break no rule, and leave nothing behind them once a REF has come: all windows are
+    /// closed, and nothing of them is under way.
+    pub fn is_fresh(&self, at_tck: u64) -> bool {
+        self.is_of_memory(at_tck.saturating_add(1)) && self.open.is_empty()
     }
 
     /// A run that is plain, with its data on both sides: as if [`command`](Self::command), [`chips`](Self::chips) and

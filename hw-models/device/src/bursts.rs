@@ -3,7 +3,9 @@
 //! are on the buses follows from that.
 
 use crate::data_bus::Beats;
-use pimlico_dpa::types::Pins;
+use pimlico_dpa::types::{PinCommand, Pins};
+use pimlico_ports::Enumerated;
+use std::sync::Arc;
 
 /// tCK of a burst on either data bus.
 pub const BURST_TCK: u64 = crate::data_bus::BEATS as u64 / 2;
@@ -12,7 +14,7 @@ pub const BURST_TCK: u64 = crate::data_bus::BEATS as u64 / 2;
 const MOST_BANKS: usize = 16;
 
 /// The banks of a rank that are written by turns, each once in a turn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct BankOrder {
     banks: [u8; MOST_BANKS],
     count: u8,
@@ -110,6 +112,40 @@ impl WriteRun {
     }
 }
 
+/// What a host does from one REF to the next, without either of them: no more than to write, to banks that all are closed at
+/// both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// No other has this number. Where a host does what has it once more, all of it is the same but for the rows: its
+    /// commands in their order, the tCK of each counted from the REF, their banks, their columns, and which of them go to
+    /// the row of the one before.
+    pub number: u64,
+    /// From the REF to the next, tCK.
+    pub tck: u64,
+    /// Commands, by the code of [`PinCommand`].
+    pub commands: [u64; PinCommand::ALL.len()],
+    /// WRs that follow each other at [`BURST_TCK`]: the tCK of the first, counted from the REF, and how many there are.
+    pub writes: Vec<(u64, u64)>,
+}
+
+impl Stretch {
+    /// How many WRs there are.
+    pub fn count(&self) -> u64 {
+        self.commands[PinCommand::Wr as usize]
+    }
+}
+
+/// The stretches that a REF is between.
+#[derive(Clone, Debug, Default)]
+pub struct Stretches {
+    /// The number of that which has ended with it, all of which was done command by command.
+    pub ended: Option<u64>,
+    /// The number of that which begins.
+    pub begins: Option<u64>,
+    /// All of it, if it was done before.
+    pub known: Option<Arc<Stretch>>,
+}
+
 /// When the data of a host's commands are on its data bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLatency {
@@ -158,4 +194,12 @@ pub trait BurstHost {
     /// Does these writes, the last that [`run`](Self::run) told. Their bursts are written one by one, if data are asked
     /// for.
     fn take_run(&mut self, _run: &WriteRun, _written: Option<&mut dyn FnMut(&Beats)>) {}
+
+    /// Asked behind each REF, where nobody keeps what is written: what it is between.
+    fn stretches(&mut self) -> Stretches {
+        Stretches::default()
+    }
+
+    /// Does all of the stretch that begins and is known. [`next`](Self::next) tells the REF behind it then.
+    fn take_stretch(&mut self) {}
 }

@@ -43,6 +43,11 @@ impl<B: Copy + Default> Cells<B> {
         self.rows = Vec::new();
     }
 
+    /// Whether no row keeps anything.
+    pub fn keeps_nothing(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// What a row holds in all banks is of no further use: it takes no memory, and reads as if it were never written.
     pub fn forget(&mut self, row: usize) {
         if let Some(row) = self.rows.get_mut(row) {

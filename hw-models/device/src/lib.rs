@@ -85,7 +85,9 @@ mod wave;
 
 pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
-pub use bursts::{BURST_TCK, BankOrder, BurstHost, HostLatency, HostStep, WriteRun};
+pub use bursts::{
+    BURST_TCK, BankOrder, BurstHost, HostLatency, HostStep, Stretch, Stretches, WriteRun,
+};
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};
 pub use device::{Device, Loads, RankDevice};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The pins of chips and host, for those who watch them.
 
-use crate::bursts::WriteRun;
+use crate::bursts::{Stretch, Stretches, WriteRun};
 use crate::data_bus::Beats;
 use pimlico_dpa::types::Pins;
 
@@ -44,6 +44,16 @@ pub trait PinWatch {
     /// on its bus from `host_tck` on, those of the chips on theirs from `chips_tck` on, without a pause. It is told with the
     /// first of them, behind all data of earlier commands, be they over or not.
     fn writes(&mut self, _run: &WriteRun, _host_tck: u64, _chips_tck: u64) {}
+
+    /// Told behind a REF in this tCK: what that is between. Whether nothing would be found in all of the stretch that begins,
+    /// as nothing was found in one of its number that has ended. Then it may be told of it as a whole
+    /// ([`stretch`](Self::stretch)).
+    fn knows(&mut self, _at_tck: u64, _stretches: &Stretches) -> bool {
+        false
+    }
+
+    /// A stretch that it [knows](Self::knows), in place of its commands and data.
+    fn stretch(&mut self, _stretch: &Stretch) {}
 
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
     /// every tCK, behind its commands, but for those of [`host_burst`](Self::host_burst) and those without data.

@@ -5,7 +5,7 @@
 //! In a tCK a device says first that it [begins](Record::begin_tck), then what is on the pins and what works.
 
 use crate::accounts::{Accounts, Cause, Gap};
-use crate::bursts::WriteRun;
+use crate::bursts::{Stretch, Stretches, WriteRun};
 use crate::config::Timing;
 use crate::data_bus::Beats;
 use crate::pins::{BusDriver, PinWatch};
@@ -208,11 +208,16 @@ impl Record {
         self.accounts.idle(self.tck, if refreshes { Some(Cause::Refresh) } else { cause });
     }
 
-    /// The host has had the pins in these tCK. All of a refresh that goes on in them is known.
-    pub fn host_has(&mut self, tck: Range<u64>) {
+    /// The same in all of these tCK. All of a refresh that goes on in them is known.
+    pub fn no_reads(&mut self, tck: Range<u64>, cause: Option<Cause>) {
         let refreshed = self.refreshed_tck.clamp(tck.start, tck.end);
         self.accounts.idle_until(tck.start..refreshed, Some(Cause::Refresh));
-        self.accounts.idle_until(refreshed..tck.end, Some(Cause::Host));
+        self.accounts.idle_until(refreshed..tck.end, cause);
+    }
+
+    /// The host has had the pins in these tCK.
+    pub fn host_has(&mut self, tck: Range<u64>) {
+        self.no_reads(tck, Some(Cause::Host));
     }
 
     /// The end of the last REF.
@@ -261,6 +266,26 @@ impl Record {
         let statistics = &mut self.accounts.statistics;
         statistics.commands[PinCommand::Wr as usize] += run.count;
         statistics.bus_cycles += run.count * self.burst_tck;
+    }
+
+    /// A REF is between these stretches. Whether those who watch the pins take the one that begins as a whole.
+    pub fn knows(&mut self, stretches: &Stretches) -> bool {
+        self.watch.as_mut().is_none_or(|watch| watch.knows(self.tck, stretches))
+    }
+
+    /// All of a stretch behind the REF in this tCK, which they take: what is told of its commands and data.
+    pub fn stretch(&mut self, timing: &Timing, stretch: &Stretch) {
+        if let Some(watch) = &mut self.watch {
+            watch.stretch(stretch);
+        }
+        for &(from_tck, count) in &stretch.writes {
+            self.traffic.bursts(self.tck + from_tck + timing.cwl_tck - 1, count, false);
+        }
+        let statistics = &mut self.accounts.statistics;
+        for (all, more) in statistics.commands.iter_mut().zip(stretch.commands) {
+            *all += more;
+        }
+        statistics.bus_cycles += stretch.count() * self.burst_tck;
     }
 
     /// Whether the adder unit took an element of each chip.

@@ -18,7 +18,8 @@ use pimlico_device::mapping::BURST;
 use pimlico_device::spd::{Description, SpdModule, SpdTiming};
 use pimlico_device::{
     BurstHost, Config, ConfigError, Device, DeviceError, Dimm, HostLatency, HostStep, HostTransfer,
-    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Timeline, WriteRun,
+    Loads, Options, PinWatch, Rank, RankDevice, Sent, SetUp, Statistics, Stretches, Timeline,
+    WriteRun,
 };
 use pimlico_dpa::types::{Load, LoadKind, PinCommand, Pins};
 use std::collections::VecDeque;
@@ -477,6 +478,14 @@ impl BurstHost for SeeRefs<'_> {
 
     fn take_run(&mut self, run: &WriteRun, written: Option<&mut dyn FnMut(&Beats)>) {
         self.host.take_run(run, written);
+    }
+
+    fn stretches(&mut self) -> Stretches {
+        self.host.stretches()
+    }
+
+    fn take_stretch(&mut self) {
+        self.host.take_stretch();
     }
 }
 

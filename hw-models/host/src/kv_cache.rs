@@ -7,16 +7,19 @@
 
 use crate::driver::KvRows;
 use crate::memory_controller::{LOOK_AHEAD, MemoryController, NoSuchPlace, Transaction};
-use crate::strips::{HeadStrips, Strips, Writing};
+pub use crate::stretches::KnownStretches;
+use crate::stretches::{Key, Recording};
+use crate::strips::{HeadStrips, Regular, Strips, Writing};
 use pimlico_device::data_bus::{BEATS, Beats};
 use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{
     BURST_TCK, BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice,
-    Statistics, WriteRun,
+    Statistics, Stretch, Stretches, WriteRun,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_model::data::Head;
+use std::sync::Arc;
 
 /// Why data cannot be moved.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +43,8 @@ const WORTH_A_RUN: u64 = 16;
 /// The host's side of a rank's pins.
 pub struct HostPort {
     controller: MemoryController,
+    /// What it does from one REF to the next.
+    known: KnownStretches,
 }
 
 impl HostPort {
@@ -50,14 +55,19 @@ impl HostPort {
 
     /// Of a module of such chips.
     pub fn of(config: &Config) -> Result<Self, SpdError> {
-        let Self { controller } = Self::with(&Description::of(config))?;
-        Ok(Self { controller: controller.refreshing(config.timing.refi_tck) })
+        let Self { controller, known } = Self::with(&Description::of(config))?;
+        Ok(Self { controller: controller.refreshing(config.timing.refi_tck), known })
+    }
+
+    /// The same, where it shares what it knows with hosts that are like it: of modules of the same configuration.
+    pub fn knowing(self, known: KnownStretches) -> Self {
+        Self { known, ..self }
     }
 
     fn with(module: &Description) -> Result<Self, SpdError> {
         let image = module.image(Values::Spoofed)?;
         let controller = MemoryController::from_spd(image.as_bytes())?;
-        Ok(Self { controller: controller.without_windows() })
+        Ok(Self { controller: controller.without_windows(), known: KnownStretches::default() })
     }
 
     /// Does transactions on a rank whose banks are closed, and closes them again. Returns what was
@@ -97,11 +107,11 @@ impl HostPort {
         rank: &mut dyn RankDevice,
         work: impl Work,
     ) -> Result<Statistics, TransferError> {
-        let host = &mut self.controller;
+        let Self { controller: host, known } = self;
         rank.leave_out();
         rank.begin();
         host.take_pins(rank.tck(), rank.refreshed_tck());
-        let mut transfer = Transfer::new(host, work);
+        let mut transfer = Transfer::new(host, known, work);
         if !rank.move_bursts(&mut transfer) {
             transfer.move_beats(rank)?;
         }
@@ -126,6 +136,15 @@ trait Work {
 
     /// So many writes that are alike are done, of which the first `came` have come; the others are written.
     fn pass(&mut self, _count: usize, _came: usize, _written: Option<&mut dyn FnMut(&Beats)>) {}
+
+    /// What the next writes are, so many of them from the first on that is not done, if it is told in so few words and all
+    /// rows are below this one.
+    fn regular(&mut self, _count: usize, _below_row: usize) -> Option<Regular> {
+        None
+    }
+
+    /// So many writes, of which all that have come are some, are done, and it does not matter with which data.
+    fn skip(&mut self, _count: usize) {}
 }
 
 /// Of a list.
@@ -158,11 +177,25 @@ impl<S: Strips> Work for &mut Writing<S> {
         self.leave(came);
         Writing::pass(self, count - came, written);
     }
+
+    fn regular(&mut self, count: usize, below_row: usize) -> Option<Regular> {
+        Writing::regular(self, count, WAITING, below_row)
+    }
+
+    fn skip(&mut self, count: usize) {
+        Writing::skip(self, count);
+    }
 }
 
 /// Transactions under way.
 struct Transfer<'a, W> {
     host: &'a mut MemoryController,
+    known: &'a KnownStretches,
+    /// What is done since the last REF, where it can be known, and all of it, where it is.
+    recording: Option<Recording>,
+    begun: Option<Arc<Stretch>>,
+    /// The last REF.
+    ref_tck: u64,
     work: W,
     is_all: bool,
     /// Why one was refused.
@@ -170,8 +203,9 @@ struct Transfer<'a, W> {
 }
 
 impl<'a, W: Work> Transfer<'a, W> {
-    fn new(host: &'a mut MemoryController, work: W) -> Self {
-        Self { host, work, is_all: false, refused: None }
+    fn new(host: &'a mut MemoryController, known: &'a KnownStretches, work: W) -> Self {
+        let (is_all, refused, recording, begun) = (false, None, None, None);
+        Self { host, known, recording, begun, ref_tck: 0, work, is_all, refused }
     }
 
     /// No more of them wait than the controller looks at.
@@ -219,6 +253,16 @@ impl<'a, W: Work> Transfer<'a, W> {
     fn end(self) -> Result<(), NoSuchPlace> {
         self.refused.map_or(Ok(()), Err)
     }
+
+    /// What it does behind the last REF follows from this, if it is so.
+    fn key(&mut self) -> Option<Key> {
+        let due_tck = self.host.until_refresh(self.ref_tck)?;
+        if !self.host.is_fresh(self.ref_tck) || self.host.waiting() != WAITING {
+            return None;
+        }
+        let most = MemoryController::most_bursts(due_tck) as usize + 2 * WAITING;
+        Some(Key { writes: self.work.regular(most, self.host.rows())?, due_tck })
+    }
 }
 
 impl<W: Work> BurstHost for Transfer<'_, W> {
@@ -238,6 +282,11 @@ impl<W: Work> BurstHost for Transfer<'_, W> {
             }
             if let Some(pins) = self.host.command(at_tck) {
                 self.did(pins);
+                match &mut self.recording {
+                    _ if pins.command == PinCommand::Ref => self.ref_tck = at_tck,
+                    Some(recording) => recording.command(at_tck, pins),
+                    None => {}
+                }
                 let is_write = pins.command == PinCommand::Wr;
                 let written = if is_write { self.host.take_written() } else { None };
                 return HostStep::Command { at_tck, pins, written };
@@ -262,6 +311,30 @@ impl<W: Work> BurstHost for Transfer<'_, W> {
             None => self.host.take_run(run, None),
         };
         self.work.pass(run.count as usize, came, written);
+        if let Some(recording) = &mut self.recording {
+            recording.run(run);
+        }
+    }
+
+    fn stretches(&mut self) -> Stretches {
+        let ref_tck = self.ref_tck;
+        let ended = self.recording.take().filter(|_| self.host.is_fresh(ref_tck));
+        let ended = ended.map(|recording| self.known.keep(recording, ref_tck));
+        let Some(key) = self.key() else { return Stretches { ended, ..Stretches::default() } };
+        let known = self.known.of(&key);
+        self.begun.clone_from(&known);
+        let recording = Recording::new(key, known.as_deref(), ref_tck);
+        let begins = Some(recording.number());
+        self.recording = Some(recording);
+        Stretches { ended, begins, known }
+    }
+
+    fn take_stretch(&mut self) {
+        if let Some(stretch) = self.begun.take() {
+            self.recording = None;
+            self.host.take_stretch();
+            self.work.skip(stretch.count() as usize);
+        }
     }
 }
 

@@ -15,6 +15,7 @@
 //! | [`swizzle`] | copies of matrices out of the layout of LPDDR5X-PIM, by loads and stores |
 //! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
+//! | `stretches` | what a host does from one REF to the next, found once |
 //! | [`strips`] | writes of columns that need not be listed one by one |
 //! | [`driver`] | loads and starts of the dispatcher |
 //! | [`attached`] | a module behind the pins of its channel: windows, start, polls, results |
@@ -49,5 +50,6 @@ pub mod lp5_image;
 pub mod lp5_path;
 pub mod memory_controller;
 pub mod program;
+mod stretches;
 pub mod strips;
 pub mod swizzle;

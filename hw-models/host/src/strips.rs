@@ -36,6 +36,16 @@ impl Strip {
     }
 }
 
+/// Writes to strips that differ in their rows alone: what is known of the first of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Regular {
+    column: usize,
+    columns: usize,
+    banks: BankOrder,
+    /// Writes of the first strip that have left.
+    left: usize,
+}
+
 /// Strips, by their numbers, and what is written there.
 pub trait Strips {
     /// A strip; none behind the last. Each is asked for once, in their order, and data are wanted of the last two
@@ -122,6 +132,55 @@ impl<S: Strips> Writing<S> {
             self.left -= strip.count();
             self.coming.0 -= 1;
         }
+    }
+
+    /// What the next `count` writes are that have not left, if all of them may come, and go to strips that are alike, each to
+    /// another row than the one before, below this one, and longer than what waits at once.
+    pub(crate) fn regular(
+        &mut self,
+        count: usize,
+        at_once: usize,
+        below_row: usize,
+    ) -> Option<Regular> {
+        if self.most.saturating_add(self.waiting) < count {
+            return None;
+        }
+        let (_, first) = self.under_way(0)?;
+        let (mut row, mut covered, mut place) = (first.row, first.count() - self.left, 0);
+        while covered < count {
+            place += 1;
+            let (_, strip) = self.under_way(place)?;
+            if strip.row == row
+                || strip.row >= below_row
+                || (Strip { row: first.row, ..strip }) != first
+            {
+                return None;
+            }
+            (row, covered) = (strip.row, covered + strip.count());
+        }
+        let Strip { column, columns, banks, .. } = first;
+        let fits = first.count() > at_once && first.row < below_row;
+        fits.then_some(Regular { column, columns, banks, left: self.left })
+    }
+
+    /// So many writes, those that wait among them, are done.
+    pub(crate) fn skip(&mut self, count: usize) {
+        let comes = count - self.waiting;
+        let (mut place, mut n) = self.coming;
+        let mut rest = comes;
+        loop {
+            let (_, strip) = self.under_way(place).expect("they are regular");
+            let of_strip = rest.min(strip.count() - n);
+            (n, rest) = (n + of_strip, rest - of_strip);
+            if rest == 0 {
+                break;
+            }
+            (place, n) = (place + 1, 0);
+        }
+        self.coming = (place, n);
+        self.most -= comes;
+        self.waiting = 0;
+        self.pass_by(count);
     }
 
     /// The strip of the first write that has not left, which write of it that is, and how many writes of the strip there

@@ -23,4 +23,5 @@ mod pin_codes;
 mod programs;
 mod residency;
 mod slots;
+mod stretches;
 mod timing_only;

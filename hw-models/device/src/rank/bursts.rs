@@ -63,6 +63,9 @@ impl Rank {
                     if let Some(read) = self.take_command(pins, written.as_ref(), &mut moving) {
                         host.read(read);
                     }
+                    if pins.command == PinCommand::Ref {
+                        self.pass_stretch(host, &mut moving);
+                    }
                 }
                 HostStep::End { at_tck } => {
                     self.pass_until(at_tck, &mut moving);
@@ -114,6 +117,31 @@ impl Rank {
                 None
             }
         }
+    }
+
+    /// Behind a REF: all that the host does until the next, if that is known, those who watch take it, and nobody keeps what is
+    /// written.
+    fn pass_stretch(&mut self, host: &mut dyn BurstHost, moving: &mut Moving) {
+        if !self.dram().keeps_nothing() {
+            return;
+        }
+        let stretches = host.stretches();
+        let is_taken = self.record.knows(&stretches)
+            && !moving.beats
+            && moving.on_host_bus.is_empty()
+            && moving.on_chip_bus.is_empty()
+            && self.chips.is_closed();
+        if let Some(stretch) = stretches.known.filter(|_| is_taken) {
+            host.take_stretch();
+            self.record.stretch(&self.config.timing, &stretch);
+            self.pass_until(self.now + stretch.tck, moving);
+            self.passed_stretches += 1;
+        }
+    }
+
+    /// Stretches of a host's writes that were passed at once, since the reset.
+    pub fn passed_stretches(&self) -> u64 {
+        self.passed_stretches
     }
 
     /// Whether a run of writes can be one step: not where each beat is told, nor where those who watch do not take it.

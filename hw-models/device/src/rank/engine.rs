@@ -58,13 +58,15 @@ pub struct Rank {
     pub(super) wave: Option<RankWave>,
     pub(super) watch: Option<Box<dyn UnitWatch>>,
     /// When the chips begin to drive the bursts of RD_RESULTs.
-    chips_drive: VecDeque<u64>,
+    pub(super) chips_drive: VecDeque<u64>,
     /// Slots of a run that are alike.
     pub(super) slots: Slots,
+    /// Stretches of a host's writes that were passed at once.
+    pub(super) passed_stretches: u64,
     /// A REF of the host has been on the pins in this cycle of the core.
     pub(super) refreshed: bool,
     /// The context and the outputs of the cycle of the core.
-    results: RankResults,
+    pub(super) results: RankResults,
 }
 
 impl Rank {
@@ -95,6 +97,7 @@ impl Rank {
             watch: None,
             chips_drive: VecDeque::with_capacity(16),
             slots: Slots::new(config.timing.ccd_l_tck.div_ceil(options.gear.tck() as u64)),
+            passed_stretches: 0,
             refreshed: false,
             results: RankResults::default(),
             config,

@@ -141,3 +141,25 @@ fn no_command_comes_before_the_next_tck() {
     assert!(expected.iter().any(|(_, command)| command.command == PinCommand::Ref));
     assert!(asked < 3 * commands.len(), "{asked} for {} commands", commands.len());
 }
+
+/// It is fresh behind a REF, and behind nothing else.
+#[test]
+fn it_is_fresh_behind_a_ref() {
+    let mut controller = MemoryController::from_spd(&image(Values::Honest)).expect("its own image");
+    let mut refs = 0;
+    for tck in 0..100_000 {
+        if controller.waiting() == 0 {
+            let [bank, row] = [tck % 16, tck / 16 % 9].map(|n| n as usize);
+            controller.push(Transaction::Write(place(bank, row, 0), [0; 8])).expect("a place");
+        }
+        let command = controller.command(tck);
+        let is_ref = command == Some(Pins::REF);
+        refs += u64::from(is_ref);
+        controller.take_written();
+        assert!(!is_ref || controller.is_fresh(tck), "{tck}");
+        assert!(is_ref || !controller.is_fresh(tck), "{tck}");
+    }
+    assert!(refs >= 7, "{refs}");
+    let until = controller.until_refresh(100_000).expect("it is not due");
+    assert!(until <= controller.refi_tck, "{until} of {}, {refs}", controller.refi_tck);
+}

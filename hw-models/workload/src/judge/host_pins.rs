@@ -106,6 +106,21 @@ impl HostLog {
         self.checker.writes(run);
     }
 
+    /// Whether the host's own commands behind this tCK break no rule until a REF, if they are to memory.
+    pub fn is_fresh(&self, at_tck: u64) -> bool {
+        self.checker.is_fresh(at_tck)
+    }
+
+    /// So many commands of its own to memory, of which nothing is found.
+    pub fn pass(&mut self, commands: u64) {
+        self.found.commands += commands;
+    }
+
+    /// Rules that were broken so far.
+    pub fn violations(&self) -> u64 {
+        self.found.violations
+    }
+
     /// What was found until `at_tck`.
     pub fn found(&mut self, at_tck: u64) -> HostFound {
         let found = self.checker.finish(at_tck);

@@ -7,7 +7,8 @@ use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
-    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Timing, WriteRun,
+    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Stretch, Stretches, Timing,
+    WriteRun,
 };
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
@@ -15,9 +16,10 @@ use pimlico_golden::pins::{self as golden, Driver, Pin, PinChecker, Rules};
 use pimlico_host::aim::AimHost;
 use pimlico_host::memory_controller::standard;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Violations that are kept; the others are counted.
 const KEPT: usize = 8;
@@ -36,6 +38,19 @@ struct Log {
     opened: Option<BTreeSet<usize>>,
     /// The host's pins, where its commands are those of a rank.
     host: Option<HostLog>,
+    clean: CleanStretches,
+    /// The stretch of the host that goes on, with what was found before it.
+    judging: Option<(u64, u64)>,
+}
+
+/// Stretches of hosts in which nothing was found, by checkers with the same rules.
+#[derive(Clone, Debug, Default)]
+pub struct CleanStretches(Arc<Mutex<HashSet<u64>>>);
+
+impl CleanStretches {
+    fn numbers(&self) -> MutexGuard<'_, HashSet<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl PinLog {
@@ -46,6 +61,12 @@ impl PinLog {
         log.0.borrow_mut().host = Some(HostLog::new(rank.config(), options));
         rank.watch(Box::new(log.clone()));
         log
+    }
+
+    /// The same, where it shares what it has found with those of ranks of the same configuration and options.
+    pub fn sharing(self, clean: CleanStretches) -> Self {
+        self.0.borrow_mut().clean = clean;
+        self
     }
 
     /// Watches a module that has just been reset: its chips are locked.
@@ -70,7 +91,9 @@ impl PinLog {
         rules.t_refi = rules.t_refi.filter(|_| refresh);
         let checker = PinChecker::new(rules);
         let (first, bursts, opened, host) = (Vec::new(), None, None, None);
-        Self(Rc::new(RefCell::new(Log { checker, count: 0, first, bursts, opened, host })))
+        let (clean, judging) = (CleanStretches::default(), None);
+        let log = Log { checker, count: 0, first, bursts, opened, host, clean, judging };
+        Self(Rc::new(RefCell::new(log)))
     }
 
     /// Keeps from here on when data are on the bus.
@@ -121,6 +144,17 @@ impl Log {
         self.count += found.len() as u64;
         let room = KEPT - self.first.len();
         self.first.extend(found.into_iter().take(room));
+    }
+
+    /// What was found so far, on either side.
+    fn found(&self) -> u64 {
+        self.count + self.host.as_ref().map_or(0, HostLog::violations)
+    }
+
+    /// Whether what is found behind a REF in this tCK, until so many tCK later, does not depend on anything before.
+    fn is_fresh(&self, at_tck: u64, tck: u64) -> bool {
+        self.checker.is_fresh(at_tck, tck)
+            && self.host.as_ref().is_none_or(|host| host.is_fresh(at_tck))
     }
 
     /// Data were on the chips' bus.
@@ -187,6 +221,35 @@ impl PinWatch for PinLog {
             host.writes(&golden_run(run, &banks, host_tck));
         }
         log.keep(chips_tck..run.tck(run.count) + (chips_tck - run.from_tck));
+    }
+
+    fn knows(&mut self, at_tck: u64, stretches: &Stretches) -> bool {
+        let mut log = self.0.borrow_mut();
+        let found = log.found();
+        if let Some((number, before)) = log.judging.take()
+            && stretches.ended == Some(number)
+            && found == before
+        {
+            log.clean.numbers().insert(number);
+        }
+        let Some(number) = stretches.begins else { return false };
+        let tck = stretches.known.as_ref().map_or(0, |stretch| stretch.tck);
+        if !log.is_fresh(at_tck, tck) {
+            return false;
+        }
+        // Of those that are kept each is told.
+        let is_told = log.bursts.is_some() || log.opened.is_some();
+        if !is_told && log.clean.numbers().contains(&number) {
+            return true;
+        }
+        log.judging = Some((number, found));
+        false
+    }
+
+    fn stretch(&mut self, stretch: &Stretch) {
+        if let Some(host) = &mut self.0.borrow_mut().host {
+            host.pass(stretch.commands.iter().sum());
+        }
     }
 
     fn data(&mut self, from_tck: u64, until_tck: u64, driver: BusDriver) {

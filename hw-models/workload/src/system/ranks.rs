@@ -18,7 +18,7 @@ use crate::host_memory;
 use crate::judge::Findings;
 use crate::judge::Products;
 use crate::judge::heads::{self, HeadJudgement};
-use crate::judge::pins::PinLog;
+use crate::judge::pins::{CleanStretches, PinLog};
 use crate::l3::attention::{self, AttentionError};
 use crate::l3::gemv;
 use crate::machine::{InTurns, LayerBanks, Machine, OnRanks, Resident};
@@ -31,7 +31,7 @@ use crate::task::{AttentionTask, MatrixTask, Task, TaskPlan};
 use pimlico_device::gemv::{IoBuffers, MatrixLayout};
 use pimlico_device::mapping::HeadLayout;
 use pimlico_device::{Config, HostTransfer, Mdq, Options, RankDevice, RankRun, Ranks, Statistics};
-use pimlico_host::kv_cache::{self, HostPort, TransferError};
+use pimlico_host::kv_cache::{self, HostPort, KnownStretches, TransferError};
 use pimlico_model::data::{Head, Synthetic};
 use std::ops::Range;
 
@@ -348,9 +348,11 @@ impl System for ManyRanks<'_> {
         let (to_run, of_piece) = if timing_only { kinds(&pieces) } else { each(&pieces) };
         let elements = |piece: &&Piece| piece.work.elements();
         let ranks = self.ranks;
+        // All ranks are alike.
+        let (known, clean) = (KnownStretches::default(), CleanStretches::default());
         let work = |piece: &&Piece| {
             let done = match timing_only && !with_data {
-                true => time_piece(ranks, piece, plan.io_buffers),
+                true => time_piece(ranks, piece, plan.io_buffers, (&known, &clean)),
                 false => run_piece(ranks, piece, plan.io_buffers),
             };
             done.map(|done| done.asking_for(piece.work.macs()))
@@ -430,11 +432,19 @@ fn run_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done
     }
 }
 
-/// Runs a piece on a rank that has just been reset, for its cost alone: without data.
-fn time_piece(ranks: &Ranks, piece: &Piece, io_buffers: IoBuffers) -> Result<Done, WorkloadError> {
+/// Runs a piece on a rank that has just been reset, for its cost alone: without data. What is known of the host's writes is
+/// that of all pieces.
+fn time_piece(
+    ranks: &Ranks,
+    piece: &Piece,
+    io_buffers: IoBuffers,
+    (known, clean): (&KnownStretches, &CleanStretches),
+) -> Result<Done, WorkloadError> {
     let (mut rank, pins) = watched(ranks, piece);
+    let pins = pins.sharing(clean.clone());
     rank.leave_data_out();
-    let mut host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+    let host = HostPort::of(rank.config()).map_err(TransferError::from)?;
+    let mut host = host.knowing(known.clone());
     let (statistics, transfers, load, append) = match &piece.work {
         Work::Rows { operator, layout, .. } => {
             let run = gemv::timing(&mut *rank, &mut host, layout, io_buffers);
