@@ -74,6 +74,9 @@ pub trait Pus<A: Format> {
     /// One cycle. Returns whether results are new with it.
     fn step(&mut self, beat: Option<Beat<'_>>) -> bool;
 
+    /// Whether results may be new with the next cycle.
+    fn may_be_due(&self) -> bool;
+
     /// An element of the result register of a PU, as its port shows it in the last cycle.
     fn result(&self, pu: usize, lane: usize) -> Fp<A>;
 }
@@ -87,6 +90,10 @@ impl Pus<Binary16> for SideBySide<Binary16> {
 
     fn step(&mut self, beat: Option<Beat<'_>>) -> bool {
         self.step_alike(beat)
+    }
+
+    fn may_be_due(&self) -> bool {
+        self.is_due()
     }
 
     fn result(&self, pu: usize, lane: usize) -> Fp<Binary16> {
@@ -126,6 +133,10 @@ impl<A: Format> Pus<A> for OneByOne<A> {
             *output = model.step(&input);
         }
         self.outputs[0].result_valid_o
+    }
+
+    fn may_be_due(&self) -> bool {
+        true
     }
 
     fn result(&self, pu: usize, lane: usize) -> Fp<A> {
@@ -222,6 +233,56 @@ impl<A: SumElement> BankPus<A> {
             self.show(read, is_new);
         }
         (true, is_new)
+    }
+
+    /// Whether no columns are on their way, and nobody watches.
+    pub fn may_rest(&self) -> bool {
+        self.pending.is_empty() && self.watched.is_none()
+    }
+
+    /// Whether no results become new in so many tCK from this one on, if no RD_ALL comes in them but one in a last cycle of this
+    /// tCK: the PUs have one cycle in them at most, and show nothing with it.
+    pub fn is_quiet(&self, at_tck: u64, tck: u64, last_tck: u64) -> bool {
+        let until_tck = at_tck + tck;
+        let arrivals = self.pending.iter().map(|pending| pending.at_tck);
+        let slot = (self.slots_left > 0).then_some(self.next_slot_tck.max(at_tck));
+        let cycles = arrivals.chain(slot).chain([last_tck + self.rl_mac_tck]);
+        let mut cycles = cycles.filter(|tck| *tck < until_tck);
+        // Where columns arrive when the slot ends, that is the same cycle.
+        let first = cycles.next();
+        cycles.all(|cycle| Some(cycle) == first) && !(first.is_some() && self.pus.may_be_due())
+    }
+
+    /// So many times [`step`](Self::step) without an RD_ALL, at this tCK and so many tCK apart, but none with which results may
+    /// become new. Returns how many it were.
+    pub fn rest(&mut self, at_tck: u64, cycles: u64, every_tck: u64) -> u64 {
+        let mut passed = 0;
+        while passed < cycles && self.slots_left > 0 {
+            let tck = at_tck + passed * every_tck;
+            let until_slot = self.next_slot_tck.saturating_sub(tck).div_ceil(every_tck);
+            if until_slot > 0 {
+                passed += until_slot;
+            } else if self.pus.may_be_due() {
+                return passed;
+            } else {
+                self.step_arrived(tck, None);
+                passed += 1;
+            }
+        }
+        if self.slots_left > 0 { passed.min(cycles) } else { cycles }
+    }
+
+    /// So many times [`step`](Self::step) without an RD_ALL, at this tCK and so many tCK apart. Returns whether results have
+    /// become new with one of them.
+    pub fn pass(&mut self, at_tck: u64, cycles: u64, every_tck: u64, cells: &Dram) -> bool {
+        let mut is_new = false;
+        for tck in (0..cycles).map(|n| at_tck + n * every_tck) {
+            let arrives = self.pending.front().is_some_and(|oldest| oldest.at_tck == tck);
+            if arrives || self.slots_left > 0 && tck >= self.next_slot_tck {
+                is_new |= self.step(tck, None, cells).1;
+            }
+        }
+        is_new
     }
 
     /// Has [`ports`](Self::ports) show the PUs at a bank, from the reset on.

@@ -138,6 +138,32 @@ impl RankControl {
         self.manager.pass(cycles, false);
     }
 
+    /// Cycles from this one on in which nothing is on the pins, no request is accepted, and those for a REF stay as they are,
+    /// if this is requested in all of them, and in the one before.
+    pub fn waits(&self, asked: &SequencerOut) -> u64 {
+        let RankControllerIn { array_valid_i, array_i, bus_valid_i, bus_i, .. } = self.input;
+        let RankControllerOut { array_ready_o, bus_ready_o, idle_o, .. } = self.output;
+        let accepted = array_valid_i && array_ready_o || bus_valid_i && bus_ready_o;
+        let is_same = (array_valid_i, bus_valid_i) == (asked.array_valid_o, asked.bus_valid_o)
+            && (!array_valid_i || array_i == asked.array_o)
+            && (!bus_valid_i || bus_i == asked.bus_o)
+            && self.input.refresh_i == self.refresh.refresh_o
+            && self.input.force_i == self.refresh.force_o
+            && self.refresh == self.manager.requests(idle_o)
+            && !asked.head_end_o;
+        let waits = if is_same { self.controller.waits(accepted) } else { 0 };
+        if waits > 0 { waits.min(self.manager.steady_cycles(idle_o)) } else { 0 }
+    }
+
+    /// So many of them go by.
+    pub fn rest(&mut self, cycles: u64) {
+        self.output = self.controller.settle(&self.input);
+        self.controller.pass(cycles);
+        self.manager.pass(cycles, self.output.idle_o);
+        let (head_end_i, idle_i, done_i) = (false, self.output.idle_o, false);
+        self.refresh_input = RefreshManagerIn { head_end_i, idle_i, done_i, ..self.refresh_input };
+    }
+
     /// Keeps the state for [`has_passed`](Self::has_passed).
     pub fn keep(&mut self) {
         let before = &mut *self.before;

@@ -61,6 +61,8 @@ pub struct Rank {
     pub(super) chips_drive: VecDeque<u64>,
     /// Slots of a run that are alike.
     pub(super) slots: Slots,
+    /// Cycles in which it waited that were passed at once.
+    pub(super) passed_waits: u64,
     /// Stretches of a host's writes that were passed at once.
     pub(super) passed_stretches: u64,
     /// A REF of the host has been on the pins in this cycle of the core.
@@ -97,6 +99,7 @@ impl Rank {
             watch: None,
             chips_drive: VecDeque::with_capacity(16),
             slots: Slots::new(config.timing.ccd_l_tck.div_ceil(options.gear.tck() as u64)),
+            passed_waits: 0,
             passed_stretches: 0,
             refreshed: false,
             results: RankResults::default(),

@@ -50,6 +50,11 @@ impl Front {
         true
     }
 
+    /// Whether its clock stands still until its target takes a command.
+    pub fn is_stalled(&self) -> bool {
+        self.stalled
+    }
+
     /// Whether it has a command for its target, which it keeps until that is taken.
     pub fn offers(&self) -> bool {
         self.dispatcher.offers()

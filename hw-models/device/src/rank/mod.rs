@@ -35,6 +35,7 @@ mod slot;
 mod slots;
 mod softmax;
 mod sums;
+mod waiting;
 mod watch;
 mod wave;
 

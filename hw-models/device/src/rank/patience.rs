@@ -16,6 +16,11 @@ impl Patience {
         self.last_event_tck = tck;
     }
 
+    /// tCK from this one on in which it is not given up, if nothing happens.
+    pub fn left(&self, tck: u64) -> u64 {
+        (self.last_event_tck + PATIENCE_TCK + 1).saturating_sub(tck)
+    }
+
     /// Gives a run up in which nothing has happened for long.
     pub fn check(&self, tck: u64, fault: Fault) -> Result<(), DispatchError> {
         match tck - self.last_event_tck > PATIENCE_TCK {

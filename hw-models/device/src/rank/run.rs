@@ -72,7 +72,7 @@ impl Rank {
     ) -> Result<(), DeviceError> {
         let (from_tck, gear) = (self.now, self.gear());
         while self.now + gear <= until_tck {
-            if self.pass_slot(until_tck) {
+            if self.pass_slot(until_tck) || self.pass_wait(asked, until_tck) {
                 continue;
             }
             let shown = self.step_run(asked, made)?;

@@ -21,6 +21,8 @@ trait Steps {
     fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
     fn keep(&mut self);
     fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool;
+    fn waits(&self, input: &SequencerIn) -> u64;
+    fn rest(&mut self, cycles: u64);
 }
 
 /// A sequencer, and one as it was before.
@@ -56,6 +58,14 @@ where
     fn has_passed(&mut self, input: &SequencerIn, dispatched: Dispatch) -> bool {
         self.before.pass_slot(input, dispatched, false);
         self.before == self.unit
+    }
+
+    fn waits(&self, input: &SequencerIn) -> u64 {
+        self.unit.waits(input)
+    }
+
+    fn rest(&mut self, cycles: u64) {
+        self.unit.rest(cycles);
     }
 }
 
@@ -134,5 +144,15 @@ impl Sequencer {
     /// Whether the cycles since then have done what [`pass_slot`](Self::pass_slot) does.
     pub fn has_passed(&mut self, dispatched: Dispatch) -> bool {
         self.unit.has_passed(&self.idle, dispatched)
+    }
+
+    /// Cycles from this one on in which it requests the same as in this one and accepts no command, where nothing happens.
+    pub fn waits(&self) -> u64 {
+        self.unit.waits(&self.idle)
+    }
+
+    /// So many of them go by.
+    pub fn rest(&mut self, cycles: u64) {
+        self.unit.rest(cycles);
     }
 }

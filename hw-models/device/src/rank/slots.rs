@@ -8,9 +8,10 @@
 //! ```
 //!
 //! Where a program reads column after column, with the operands in the shared buffers and no results on their way, one slot is
-//! as the one before. The dispatcher, the bank PUs, the accounts and those who watch the pins have every cycle of it, when it
-//! comes; in the sequencer, the rank controller and the refresh manager a slot is one step ([`SequencerSlots`],
-//! [`RankController::next_slot`]), and all other units rest.
+//! as the one before. A sum that has ended may still be in the bank PUs, as long as it is not complete in the slot. The
+//! dispatcher, the bank PUs, the accounts and those who watch the pins have every cycle of it, when it comes; in the sequencer,
+//! the rank controller and the refresh manager a slot is one step ([`SequencerSlots`], [`RankController::next_slot`]), and all
+//! other units rest.
 //!
 //! What such a step has to leave is not deduced, but seen: a slot is stepped cycle by cycle first, and what it has left is
 //! compared, field by field, with what the step leaves of the state before it. Slots behind it are passed as long as they are
@@ -47,7 +48,7 @@ impl Rank {
         let dispatched = self.front.pass(cycles, self.slots.dispatch_at);
         self.now += (cycles - 1) * gear;
         let pins = self.end_slot(&Passed { cycles, sent, dispatched, done: false });
-        (1..cycles).for_each(|_| self.cycle_of_slot(Pins::NONE));
+        self.idle_cycles_of_slot(cycles - 1);
         self.cycle_of_slot(pins);
         self.now += gear;
         true
@@ -94,18 +95,32 @@ impl Rank {
         self.control.pins()
     }
 
+    /// So many cycles of the core with nothing on the pins.
+    fn idle_cycles_of_slot(&mut self, cycles: u64) {
+        if self.counts_each_cycle() || !self.sums.rests() {
+            return (0..cycles).for_each(|_| self.cycle_of_slot(Pins::NONE));
+        }
+        let Self { sums, chips, tck, .. } = self;
+        let is_new = sums.pass(*tck, cycles, chips.dram());
+        debug_assert!(!is_new, "no sum is complete");
+        self.tck += cycles * self.gear();
+    }
+
+    /// Whether something is counted in each cycle of a slot that is used: not where it has whole cycles.
+    fn counts_each_cycle(&self) -> bool {
+        !self.config.timing.ccd_l_tck.is_multiple_of(self.gear())
+    }
+
     /// A cycle of the core in which nothing is requested that was not foreseen: see [`Rank::cycle`].
     fn cycle_of_slot(&mut self, pins: Pins) {
         let mut events = RankEvents::default();
-        // Within a slot that is used nothing is counted.
-        let is_counted =
-            pins.is_some() || !self.config.timing.ccd_l_tck.is_multiple_of(self.gear());
+        let is_counted = pins.is_some() || self.counts_each_cycle();
         if is_counted {
             self.record.begin_tck(self.tck);
             self.on_pins(pins);
         }
         self.step_bank_pus(pins, &mut events);
-        debug_assert!(!events.results, "no sum has ended");
+        debug_assert!(!events.results, "no sum is complete");
         self.step_adder_unit();
         if is_counted {
             self.account(pins, [false; 4], false);
@@ -167,7 +182,8 @@ impl Rank {
     /// What is sent in the slot that begins, if it is like others: nobody watches more than the pins, and no unit has anything
     /// to do but for the slot.
     fn next_slot(&self) -> Option<ArrayRequest> {
-        let rests = self.slots.open_sums == 0
+        let slot_tck = self.slots.cycles * self.gear();
+        let rests = (self.slots.open_sums == 0 || self.sums.is_quiet(self.tck, slot_tck))
             && self.sums.is_idle()
             && self.softmax.rests()
             && self.front.offers();

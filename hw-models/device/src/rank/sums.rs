@@ -70,6 +70,23 @@ pub trait SumWay {
     /// Whether no results are on their way.
     fn is_idle(&self) -> bool;
 
+    /// Whether nothing is on its way to the bank PUs, and to the adder unit and in it.
+    fn may_rest(&self) -> bool;
+
+    /// So many cycles of the core from the one at this tCK on, without an RD_ALL, where no results are on their way and nobody
+    /// watches. Returns whether results have become new.
+    fn pass(&mut self, at_tck: u64, cycles: u64, cells: &Dram) -> bool;
+
+    /// Whether the adder unit rests.
+    fn rests(&self) -> bool;
+
+    /// Whether no results become new in so many tCK from this one on: see [`BankPus::is_quiet`].
+    fn is_quiet(&self, at_tck: u64, tck: u64) -> bool;
+
+    /// So many cycles of the core from the one at this tCK on, but none in which results may become new. Returns how many
+    /// it were.
+    fn rest(&mut self, at_tck: u64, cycles: u64) -> u64;
+
     /// The inputs of the first of the watched bank PUs.
     fn bank_pu_input(&self) -> Option<UnitInput<'_>>;
 
@@ -323,6 +340,29 @@ impl<A: SumElement, G: Geared> SumWay for SumPath<A, G> {
             && self.bursts.is_empty()
             && self.result_path.is_idle()
             && self.complete.is_empty()
+    }
+
+    fn may_rest(&self) -> bool {
+        self.rests && self.is_idle() && self.bank_pus.may_rest()
+    }
+
+    fn pass(&mut self, at_tck: u64, cycles: u64, cells: &Dram) -> bool {
+        self.cycle += cycles;
+        self.bank_pus.pass(at_tck, cycles, G::TCK as u64, cells)
+    }
+
+    fn rests(&self) -> bool {
+        self.rests
+    }
+
+    fn is_quiet(&self, at_tck: u64, tck: u64) -> bool {
+        self.bank_pus.is_quiet(at_tck, tck, at_tck + tck - G::TCK as u64)
+    }
+
+    fn rest(&mut self, at_tck: u64, cycles: u64) -> u64 {
+        let passed = self.bank_pus.rest(at_tck, cycles, G::TCK as u64);
+        self.cycle += passed;
+        passed
     }
 
     fn bank_pu_input(&self) -> Option<UnitInput<'_>> {

@@ -107,6 +107,16 @@ impl<F: Fast, L: Lanes> SideBySide<F, L> {
         new
     }
 
+    /// Whether the next [`step_alike`](Self::step_alike) returns that results are new.
+    ///
+    /// # Panics
+    ///
+    /// As `step_alike`.
+    pub fn is_due(&self) -> bool {
+        let State::Alike(alike) = &self.state else { panic!("they are not alike any more") };
+        alike.result_valid
+    }
+
     /// What a unit has put out in the last cycle that [`step_alike`](Self::step_alike) took: an element of
     /// `result_o`.
     ///

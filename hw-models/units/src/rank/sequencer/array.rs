@@ -63,9 +63,19 @@ impl Array {
         self.pace == 1
     }
 
+    /// Cycles before the one in which a time is over, if one goes on.
+    pub fn waits(&self) -> u64 {
+        self.pace.checked_sub(1).map_or(u64::MAX, u64::from)
+    }
+
     /// A cycle in which nothing happens.
     pub fn wait(&mut self) {
-        self.pace = self.pace.saturating_sub(1);
+        self.rest(1);
+    }
+
+    /// So many of them.
+    pub fn rest(&mut self, cycles: u16) {
+        self.pace = self.pace.saturating_sub(cycles);
     }
 
     /// Whether the next is requested in the next cycle, as a MAC or as a CLOSE_ALL.

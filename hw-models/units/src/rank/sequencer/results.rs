@@ -156,10 +156,21 @@ impl<const CONTEXT_AFTER_CONTEXT: u16, const CONTEXT_AFTER_TREE: u16, const TREE
         self.context_gap == 1 || self.tree_gap == 1
     }
 
+    /// Cycles before the one in which a time is over, if one goes on.
+    pub fn waits(&self) -> u64 {
+        let before = |gap: u16| gap.checked_sub(1).map_or(u64::MAX, u64::from);
+        before(self.context_gap).min(before(self.tree_gap))
+    }
+
     /// A cycle in which nothing happens.
     pub fn wait(&mut self) {
-        self.context_gap = self.context_gap.saturating_sub(1);
-        self.tree_gap = self.tree_gap.saturating_sub(1);
+        self.rest(1);
+    }
+
+    /// So many of them.
+    pub fn rest(&mut self, cycles: u16) {
+        self.context_gap = self.context_gap.saturating_sub(cycles);
+        self.tree_gap = self.tree_gap.saturating_sub(cycles);
     }
 
     /// A cycle: the next is sent, the oldest goes to the pins, results come.

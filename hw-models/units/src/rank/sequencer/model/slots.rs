@@ -24,6 +24,13 @@ pub trait SequencerSlots {
 
     /// The slot is over, in which this was dispatched, and behind it the dispatcher's run has ended or not.
     fn pass_slot(&mut self, input: &SequencerIn, dispatched: Dispatch, done: bool);
+
+    /// Cycles from this one on in which it requests the same as in this one and accepts no command, where nothing happens in
+    /// them.
+    fn waits(&self, input: &SequencerIn) -> u64;
+
+    /// So many of the cycles in which it [waits](Self::waits) go by.
+    fn rest(&mut self, cycles: u64);
 }
 
 impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
@@ -56,6 +63,21 @@ impl<const S: usize, const CC: u16, const CT: u16, const TC: u16> SequencerSlots
         self.array.pass();
         self.flags.over |= done;
         self.output = self.requests();
+    }
+
+    fn waits(&self, input: &SequencerIn) -> u64 {
+        let lacks = self.operands_asked >= input.operands_i.get();
+        let is_still = self.still
+            && !self.output.dispatch_ready_o
+            && input.operand_valid_i == self.operand_there
+            && lacks == self.lacks;
+        if is_still { self.array_requests.waits().min(self.readers.waits()) } else { 0 }
+    }
+
+    fn rest(&mut self, cycles: u64) {
+        let cycles = u16::try_from(cycles).unwrap_or(u16::MAX);
+        self.array_requests.rest(cycles);
+        self.readers.rest(cycles);
     }
 }
 
