@@ -91,6 +91,16 @@ rtl/channel/activation_window.sv
 rtl/channel/bank_state.sv
 rtl/channel/gemv_sequencer.sv
 rtl/channel/latency_estimator.sv
+rtl/channel/mem_queue.sv
+rtl/channel/mem_scheduler.sv
+rtl/channel/pim_queue.sv
+rtl/channel/channel_pkg.sv
+rtl/channel/channel_refresh.sv
+rtl/channel/channel_banks.sv
+rtl/channel/channel_gates.sv
+rtl/channel/channel_pim.sv
+rtl/channel/channel_mem.sv
+rtl/channel/channel_controller.sv
 rtl/channel/aim_modes.sv
 rtl/channel/aim_sums.sv
 rtl/channel/aim_array_port.sv
@@ -165,6 +175,8 @@ rtl/channel/activation_window_checks.sv
 rtl/channel/bank_state_checks.sv
 rtl/channel/gemv_sequencer_checks.sv
 rtl/channel/latency_estimator_checks.sv
+rtl/channel/mem_scheduler_checks.sv
+rtl/channel/pim_queue_checks.sv
 rtl/channel/aim_channel_checks.sv
 rtl/module/dispatcher_checks.sv
 rtl/module/host_port_checks.sv

@@ -21,6 +21,8 @@
 //! | [`bound`] | how far may a sum of products be from the real one? |
 //! | [`product`], [`head`] | what are the results of a run, and how far off may they be? |
 //! | [`pingpong`] | what is in a ping-pong buffer, as a queue? |
+//! | [`mem_order`] | which read, write, activation or precharge of a channel is next? |
+//! | [`pim_order`] | which operation and command of PIM is next? |
 //! | [`row_buffers`] | what do the row buffers of a bank hold? |
 //! | [`gemv`] | when does a GEMV have its beats, and how long does it take? |
 //! | [`window`] | how many banks are activated within tFAW? |
@@ -76,8 +78,10 @@ pub mod llama;
 pub mod lp5_layout;
 pub mod lp5_mode;
 pub mod lp5_time;
+pub mod mem_order;
 pub mod native;
 pub mod neupims;
+pub mod pim_order;
 pub mod pin_codes;
 pub mod pingpong;
 pub mod pins;

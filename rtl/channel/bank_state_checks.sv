@@ -26,6 +26,7 @@ module bank_state_checks (
   input logic        mem_hit_o,
   input logic        pim_hit_o,
   input logic        in_the_way_o,
+  input logic        closed_o,
   input logic        act_ready_o,
   input logic        read_ready_o,
   input logic        write_ready_o,
@@ -66,11 +67,12 @@ module bank_state_checks (
   `ASSERT(assert_in_the_way, !(in_the_way_o && (pim_hit_o || pim_act_ready_o)))
   `ASSERT(assert_reserved, !(act_ready_o && reserved_i && mem_want_i == pim_want_i))
   `ASSERT(assert_hit, !mem_hit_o || (mem_row_o == mem_want_i && !act_ready_o))
+  `ASSERT(assert_closed, !closed_o || !(mem_open_o || read_ready_o || write_ready_o))
   `ASSERT(assert_quiet, !quiet_o || !(mem_open_o || pim_open_o || read_ready_o || write_ready_o))
   // What the surrounding unit has to keep.
   `ASSERT(assert_one_command,
           $onehot0({act_i, precharge_i, read_i, write_i, gwrite_i, pim_act_i, pim_precharge_i}))
-  `ASSERT(assert_act, !act_i || (act_ready_o && row_i == mem_want_i))
+  `ASSERT(assert_act, !act_i || (closed_o && !(pim_open_o && pim_row_o == row_i)))
   `ASSERT(assert_pim_act, !pim_act_i || (pim_act_ready_o && row_i == pim_want_i))
   `ASSERT(assert_read, !(read_i || gwrite_i) || read_ready_o)
   `ASSERT(assert_write, !write_i || write_ready_o)

@@ -5,6 +5,7 @@
 mod admission;
 mod aim;
 mod assertions;
+mod channel;
 mod coverage;
 mod dispatcher;
 mod faults;

@@ -217,6 +217,11 @@ macro_rules! for_each_unit {
         $each!($crate::channel::GemvSequencer<8>);
         $each!($crate::channel::LatencyEstimator);
         $each!($crate::channel::LatencyEstimator<1>);
+        $each!($crate::channel::MemScheduler<32, 32>);
+        $each!($crate::channel::MemScheduler<8, 8>);
+        $each!($crate::channel::PimQueue);
+        $each!($crate::channel::ChannelController<32, 32>);
+        $each!($crate::channel::ChannelController<8, 8>);
         $each!($crate::channel::AimChannel<true>);
         $each!($crate::channel::AimChannel<false>);
         $each!($crate::module::AimHub<true>);

@@ -127,6 +127,8 @@ impl Bench for BankState {
                 mem_hit_o: mem == Some(mem_want),
                 pim_hit_o: pim == Some(pim_want),
                 in_the_way_o: mem == Some(pim_want),
+                // Of a row that is in neither buffer.
+                closed_o: may(pin(0, u64::MAX)),
                 act_ready_o: may(pin(0, mem_want))
                     && !is_reserved
                     && !just_now(pim_fresh, mem_want),

@@ -59,6 +59,8 @@ ports! {
             pim_hit_o: bool,
             /// The MEM row buffer holds the row that PIM wants.
             in_the_way_o: bool,
+            /// The MEM row buffer is closed, for tRP.
+            closed_o: bool,
             /// An ACT of the row that MEM wants may be on the pins.
             act_ready_o: bool,
             /// An RD or PIM_GWRITE may be on the pins.
@@ -218,6 +220,7 @@ impl Model for BankState {
             mem_hit_o: mem.holds(mem_want),
             pim_hit_o: pim.holds(pim_want),
             in_the_way_o: mem.holds(pim_want),
+            closed_o: mem.is_quiet(),
             act_ready_o: mem.is_quiet() && pim.spares(mem_want) && !is_reserved,
             read_ready_o: mem.open && self.read.is_over(),
             write_ready_o: mem.open && self.write.is_over(),

@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: MIT
+//! Which command comes next.
+
+use super::lost::{MemLost, PimLost};
+use super::state::{Clock, GROUPS, Masks, State};
+use super::times::{BURST, Times};
+use super::{ChannelCommand, ChannelController, ChannelControllerIn};
+use crate::channel::mem_scheduler::{Candidates, Request, Taken, View};
+use crate::channel::pim_queue::{Operation, PimKind, PimRequest, Told};
+
+/// What comes on the pins, and what is said of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pins {
+    pub command: ChannelCommand,
+    pub bank: u8,
+    pub all: bool,
+    pub row: u16,
+    pub column: u8,
+    pub count: u8,
+    pub first: bool,
+    pub last: bool,
+    /// Of the request of MEM.
+    pub tag: Option<u8>,
+    pub of_pim: bool,
+    /// Of the operation that is admitted.
+    pub estimate: Option<u64>,
+    pub mem_lost: MemLost,
+    pub pim_lost: PimLost,
+}
+
+/// What is decided in a cycle.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub pins: Pins,
+    pub view: View,
+    pub taken: Taken,
+    pub told: Told,
+    pub owner: bool,
+}
+
+/// A request of MEM, from the ports.
+pub(super) fn mem_request(input: &ChannelControllerIn) -> Request {
+    Request {
+        write: input.mem_write_i,
+        bank: input.mem_bank_i.get() as u8,
+        row: input.mem_row_i.get() as u16,
+        column: input.mem_column_i.get() as u8,
+        tag: input.mem_tag_i,
+    }
+}
+
+fn command(command: ChannelCommand, bank: u8) -> Pins {
+    Pins { command, bank, ..Pins::default() }
+}
+
+/// What PIM does in a cycle.
+#[derive(Debug, Default)]
+struct OfPim {
+    /// Its command.
+    pins: Option<Pins>,
+    /// The operation is admitted, with this estimate.
+    admits: Option<u64>,
+    /// The command is of the head of the queue, or is the operation, a GWRITE.
+    takes: bool,
+    lost: PimLost,
+    /// MEM may have no RD, so that results find the data bus free; and no WR before a GWRITE.
+    holds_reads: bool,
+    holds_writes: [bool; 2],
+    /// MEM may have no ACT in a pseudo-rank.
+    holds_acts: [bool; 2],
+}
+
+/// What a cycle looks at.
+struct Look<'a> {
+    t: &'a Times,
+    clock: &'a Clock,
+    state: &'a State,
+    operation: Option<&'a Operation>,
+    command: Option<(PimKind, &'a PimRequest)>,
+    is_admitted: bool,
+    mem_is_empty: bool,
+    owed: bool,
+    rfc_is_over: [bool; 2],
+}
+
+impl Look<'_> {
+    /// Whether a time has come.
+    fn reached(&self, time: u64) -> bool {
+        self.clock.reached(time)
+    }
+
+    /// Whether what takes so long is over before the next REF is due.
+    fn fits(&self, takes: u64) -> bool {
+        self.t.refi.is_none() || !self.reached(self.state.due.saturating_sub(takes))
+    }
+
+    /// What banks alone allow MEM.
+    fn masks(&self) -> Masks {
+        self.reached(self.state.mem.until);
+        self.state.mem.masks
+    }
+
+    /// tRTP and tRAS of PIM are over.
+    fn pim_may_precharge(&self) -> bool {
+        self.reached(self.state.rtp_at) && self.reached(self.state.pim.precharge_at)
+    }
+
+    fn pim_precharge(&self, of: u32) -> Pins {
+        let bank = if self.t.bankwise { (self.state.pim.open & of).trailing_zeros() } else { 0 };
+        Pins { all: !self.t.bankwise, ..command(ChannelCommand::PimPrecharge, bank as u8) }
+    }
+
+    /// Whether PIM holds a row open, or has closed it within tRP.
+    fn pim_holds_rows(&self) -> bool {
+        self.state.pim.open != 0 || !self.reached(self.state.pim.closed_at)
+    }
+
+    /// tRRD and tRFC are over, and tFAW behind a PIM_ACTIVATION.
+    fn may_activate(&self, rank: usize, group: usize) -> bool {
+        self.rfc_is_over[rank]
+            && self.reached(self.state.faw_at[rank])
+            && self.reached(self.state.act_at[rank])
+            && self.reached(self.state.act_group_at[group])
+    }
+
+    /// tWTR is over.
+    fn turned(&self, rank: usize, group: usize) -> bool {
+        self.reached(self.state.turned_at[rank]) && self.reached(self.state.turned_group_at[group])
+    }
+
+    /// Whether all banks of a pseudo-rank are closed, for tRP.
+    fn is_quiet(&self, rank: usize) -> bool {
+        let banks = self.t.banks(rank);
+        (self.state.mem.open | self.state.pim.open) & banks == 0
+            && (0..32).filter(|bank| banks >> bank & 1 == 1).all(|bank| {
+                self.reached(self.state.mem.act_at[bank])
+                    && self.reached(self.state.pim.act_at[bank / 4])
+            })
+    }
+
+    /// Whether PIM may open its row in a group: closed for tRP, and the row not within it in MEM.
+    fn group_is_ready(&self, group: usize, row: u16) -> bool {
+        let (mem, pim) = (&self.state.mem, &self.state.pim);
+        self.reached(pim.act_at[group])
+            && (4 * group..4 * group + 4).all(|bank| {
+                mem.row[bank] != row || mem.open >> bank & 1 == 0 && self.reached(mem.act_at[bank])
+            })
+    }
+
+    /// REF, and what has to be closed before it.
+    fn refresh(&self) -> Option<Pins> {
+        let rank = self.state.turn;
+        let banks = self.t.banks(rank);
+        let first = banks.trailing_zeros() as u8;
+        if !self.owed {
+            return None;
+        }
+        if self.is_quiet(rank) && self.rfc_is_over[rank] {
+            return Some(command(ChannelCommand::Ref, first));
+        }
+        let open = self.state.mem.open & banks;
+        if open != 0 && self.masks().precharge & open == open {
+            return Some(command(ChannelCommand::PreAll, first));
+        }
+        (self.state.pim.open & banks != 0 && self.pim_may_precharge())
+            .then(|| self.pim_precharge(banks))
+    }
+
+    /// Banks that have to be closed for MEM before the operation can be admitted.
+    fn in_the_way(&self, operation: &Operation) -> u32 {
+        let mem = &self.state.mem;
+        match operation {
+            Operation { gwrite: true, bank, row, .. } => {
+                if mem.holds(*bank, *row) {
+                    0
+                } else {
+                    mem.open & 1 << bank
+                }
+            }
+            _ if self.t.blocked => mem.open,
+            Operation { row, .. } => mem.holding(*row),
+        }
+    }
+
+    /// Whether the row of a GWRITE is in PIM's row buffers, so that these have to be closed first.
+    fn clashes(&self, operation: &Operation) -> bool {
+        self.t.blocked || self.state.pim.row == operation.row
+    }
+
+    fn estimate(&self, operation: &Operation) -> u64 {
+        let Operation { gwrite, row, count, results, .. } = *operation;
+        if gwrite {
+            return self.t.gwrite();
+        }
+        let precharges = match (self.state.pim.differs(row), self.t.bankwise) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 32,
+        };
+        let activations = match (self.state.pim.holds(row), self.t.single) {
+            (true, _) => 0,
+            (false, false) => 4,
+            (false, true) => 8,
+        };
+        self.t.gemv(precharges, activations, count, results)
+    }
+
+    /// Whether the operation's first command could come now, so that its estimate is counted from here.
+    fn may_begin(&self, operation: &Operation) -> bool {
+        let Operation { gwrite, row, .. } = *operation;
+        let pim = &self.state.pim;
+        if gwrite {
+            return (pim.open == 0 || !self.clashes(operation)) && self.reached(self.state.dot_at);
+        }
+        if pim.differs(row) {
+            return self.pim_may_precharge();
+        }
+        if pim.holds(row) {
+            return self.reached(self.state.dot_at);
+        }
+        let closed = pim.closed_groups();
+        let mut groups = (0..GROUPS).filter(|group| closed >> group & 1 == 1);
+        groups.all(|group| self.group_is_ready(group, row))
+            && (!self.t.blocked || self.state.mem.act_at.iter().all(|&at| self.reached(at)))
+    }
+
+    /// What PIM does with an operation that is not admitted yet.
+    fn before(&self, operation: &Operation, of: &mut OfPim) {
+        let state = self.state;
+        let may_own = !self.t.blocked || state.owner && self.mem_is_empty;
+        if self.owed || !self.rfc_is_over[0] || !self.rfc_is_over[1] {
+            of.lost = PimLost::Refresh;
+        } else if operation.gwrite || !self.reached(state.copy_at) {
+            of.lost = PimLost::Gwrite;
+        }
+        let lost = |of: &mut OfPim, cause| {
+            if of.lost == PimLost::None {
+                of.lost = cause;
+            }
+        };
+        if self.owed {
+            return;
+        }
+        let way = self.in_the_way(operation);
+        if !may_own || way != 0 {
+            lost(of, PimLost::MemRow);
+        }
+        if !may_own {
+            return;
+        }
+        // PIM's row buffers for a GWRITE, and MEM's for either operation.
+        if operation.gwrite && state.pim.open != 0 && self.clashes(operation) {
+            if self.pim_may_precharge() {
+                of.pins = Some(self.pim_precharge(u32::MAX));
+            }
+            return;
+        }
+        if way != 0 {
+            let ready = way & self.masks().precharge;
+            if ready != 0 {
+                of.pins = Some(command(ChannelCommand::Pre, ready.trailing_zeros() as u8));
+            }
+            return;
+        }
+        let estimate = self.estimate(operation);
+        let is_settled = self.reached(state.settle_at);
+        // The slack was compared in the cycle before.
+        let fits = self.t.refi.is_none() || !self.reached((state.due + 1).saturating_sub(estimate));
+        if is_settled && !fits {
+            lost(of, PimLost::Admission);
+        }
+        lost(of, PimLost::Activation);
+        let rests = self.rfc_is_over[0] && self.rfc_is_over[1] && self.reached(state.copy_at);
+        if is_settled && fits && rests && self.may_begin(operation) {
+            of.admits = Some(estimate);
+        }
+    }
+
+    /// The command of a GEMV operation that is admitted.
+    fn gemv(&self, operation: &Operation, of: &mut OfPim) {
+        let (state, row) = (self.state, operation.row);
+        if state.pim.differs(row) {
+            of.lost = PimLost::Activation;
+            of.holds_acts = [self.t.steer; 2];
+            of.pins = self.pim_may_precharge().then(|| self.pim_precharge(u32::MAX));
+            return;
+        }
+        let closed = state.pim.closed_groups();
+        if closed == 0 {
+            return self.dots(of);
+        }
+        of.lost = PimLost::Activation;
+        for rank in 0..2 {
+            let of_rank = closed & self.t.groups(rank);
+            if of_rank == 0 {
+                continue;
+            }
+            let group = of_rank.trailing_zeros() as usize;
+            let is_ready = self.group_is_ready(group, row);
+            let window = self.t.simulator || state.window_is_empty(rank, self.clock);
+            let in_faw = !window || !self.reached(state.faw_at[rank]);
+            if is_ready && self.may_activate(rank, group) && window && self.fits(0) {
+                if of.pins.is_none() {
+                    of.pins = Some(Pins {
+                        row,
+                        ..command(ChannelCommand::PimActivation, 4 * group as u8)
+                    });
+                }
+            } else if is_ready && in_faw && of.lost == PimLost::Activation {
+                of.lost = PimLost::Window;
+            }
+            of.holds_acts[rank] = self.t.steer || is_ready;
+        }
+    }
+
+    /// The next command of an operation whose row is open.
+    fn dots(&self, of: &mut OfPim) {
+        let state = self.state;
+        if !self.reached(state.rcd_pim_at) {
+            of.lost = PimLost::Activation;
+        }
+        let Some((kind, head)) = self.command else {
+            if of.lost == PimLost::None {
+                of.lost = PimLost::Feed;
+            }
+            return;
+        };
+        let is_read = kind == PimKind::ReadResult;
+        let is_short = kind == PimKind::Gemv && self.t.is_short(head.count);
+        let takes = match kind {
+            PimKind::Gemv => self.t.last_dot(head.count) + self.t.dot,
+            PimKind::DotProduct => self.t.dot,
+            _ => 0,
+        };
+        let (is_ready, bus) = if is_read {
+            (self.reached(state.result_at), self.reached(state.burst_at))
+        } else {
+            let dots = self.reached(state.rcd_pim_at)
+                && self.reached(state.dot_at)
+                && self.reached(state.copy_at);
+            (dots, !is_short || self.reached(state.short_at))
+        };
+        of.holds_reads = is_short || is_read && is_ready;
+        let fits = self.fits(takes);
+        if of.lost == PimLost::None && is_ready {
+            of.lost = if !fits { PimLost::Admission } else { PimLost::Bus };
+        }
+        if !(is_ready && bus && fits) {
+            return;
+        }
+        of.lost = PimLost::None;
+        of.takes = true;
+        let (name, count) = match kind {
+            PimKind::Gemv => (ChannelCommand::PimGemv, head.count),
+            PimKind::DotProduct => (ChannelCommand::PimDotProduct, 0),
+            _ => (ChannelCommand::PimReadResult, 0),
+        };
+        let is_dot = kind == PimKind::DotProduct;
+        of.pins = Some(Pins {
+            column: if is_read { 0 } else { head.word },
+            count,
+            first: is_dot && head.first,
+            last: is_dot && head.last,
+            of_pim: true,
+            ..command(name, 0)
+        });
+    }
+
+    /// The command of a GWRITE that is admitted.
+    fn gwrite(&self, operation: &Operation, of: &mut OfPim) {
+        let Operation { bank, row, .. } = *operation;
+        let (state, at) = (self.state, usize::from(bank));
+        let (rank, group) = (self.t.rank(bank), at / 4);
+        of.lost = PimLost::Gwrite;
+        of.holds_writes[rank] = true;
+        let fits = self.fits(self.t.copy);
+        if state.mem.open & 1 << bank == 0 {
+            of.holds_acts[rank] = true;
+            let is_ready = self.reached(state.mem.act_at[at])
+                && !(self.clashes(operation) && self.pim_holds_rows());
+            let may = is_ready
+                && self.may_activate(rank, group)
+                && state.window_has_room(rank, self.clock);
+            if may && fits {
+                of.pins = Some(Pins { row, ..command(ChannelCommand::Act, bank) });
+            }
+            return;
+        }
+        let is_ready = self.reached(state.mem.read_at[at]) && self.turned(rank, group);
+        if is_ready && self.reached(state.dot_at) && self.reached(state.copy_at) && fits {
+            of.takes = true;
+            of.pins = Some(Pins { of_pim: true, ..command(ChannelCommand::PimGwrite, bank) });
+        }
+    }
+
+    /// What PIM does in this cycle.
+    fn of_pim(&self) -> OfPim {
+        let mut of = OfPim::default();
+        let Some(operation) = self.operation else { return of };
+        let mut goes = self.is_admitted && !self.owed;
+        if !goes {
+            self.before(operation, &mut of);
+            goes = of.admits.is_some();
+            if goes {
+                of.lost = PimLost::None;
+            }
+        }
+        match (goes, operation.gwrite) {
+            (false, _) => {}
+            (true, true) => self.gwrite(operation, &mut of),
+            (true, false) => self.gemv(operation, &mut of),
+        }
+        if !self.is_admitted || self.owed {
+            // What is held back is known in the next cycle.
+            (of.holds_reads, of.holds_acts, of.holds_writes) = Default::default();
+            if !operation.gwrite && !self.state.pim.holds(operation.row) {
+                let is_soon = self.t.steer
+                    && !self.owed
+                    && self.reached(self.state.steer_at)
+                    && !self.reached(self.state.rtp_at);
+                of.holds_acts = [is_soon; 2];
+            }
+        }
+        if !self.reached(self.state.dot_at) {
+            of.lost = PimLost::None;
+        }
+        of
+    }
+
+    /// Whether a burst that begins `latency` from now would meet results, with a rest before them and one behind them.
+    fn meets(&self, latency: u64, before: u64, behind: u64) -> bool {
+        self.state.results.iter().any(|&at| {
+            self.reached((at + 1).saturating_sub(latency + BURST + before))
+                && !self.reached((at + BURST + behind).saturating_sub(latency))
+        })
+    }
+}
+
+impl<const READS: usize, const WRITES: usize> ChannelController<READS, WRITES> {
+    /// What is decided in this cycle.
+    pub(super) fn choose(&self, t: &Times) -> Choice {
+        let (clock, state) = (&self.clock, &self.state);
+        let look = Look {
+            t,
+            clock,
+            state,
+            operation: self.queue.operation(),
+            command: self.queue.command(),
+            is_admitted: self.queue.is_admitted(),
+            mem_is_empty: self.scheduler.is_empty(),
+            owed: state.owed > 0,
+            rfc_is_over: state.rfc_at.map(|at| clock.reached(at)),
+        };
+        let refresh = look.refresh();
+        let of = look.of_pim();
+        let (release, owner) = self.ownership(&look, &of);
+        let told = Told { admit: of.admits.is_some(), refresh: look.owed, taken: of.takes };
+        // At most one of the three: there are neither admissions nor operations under way while a REF is due.
+        let pins = refresh.or(of.pins).or(release);
+        let (view, taken, of_mem, mem_lost) = self.of_mem(&look, &of, pins.is_some());
+        let mut pins = pins.or(of_mem).unwrap_or_default();
+        pins.estimate = of.admits;
+        (pins.mem_lost, pins.pim_lost) = (mem_lost, of.lost);
+        Choice { pins, view, taken, told, owner }
+    }
+
+    /// With a single row buffer: what PIM closes for MEM, and who has the channel in the next cycle.
+    fn ownership(&self, look: &Look<'_>, of: &OfPim) -> (Option<Pins>, bool) {
+        let state = look.state;
+        if !look.t.blocked {
+            return (None, false);
+        }
+        if !state.owner {
+            return (None, look.operation.is_some() && look.mem_is_empty);
+        }
+        if look.mem_is_empty || look.is_admitted || of.admits.is_some() {
+            return (None, true);
+        }
+        if state.pim.open != 0 {
+            let may = !look.owed && look.pim_may_precharge();
+            return (may.then(|| look.pim_precharge(u32::MAX)), true);
+        }
+        let is_over = look.reached(state.pim.closed_at) && look.reached(state.copy_at);
+        (None, !is_over)
+    }
+
+    /// What MEM does in this cycle, if it has the pins.
+    fn of_mem(
+        &self,
+        look: &Look<'_>,
+        of: &OfPim,
+        is_taken: bool,
+    ) -> (View, Taken, Option<Pins>, MemLost) {
+        if look.mem_is_empty {
+            return (View::default(), Taken::default(), None, MemLost::None);
+        }
+        let (t, state, clock) = (look.t, look.state, look.clock);
+        // Banks that MEM may not use, and rows that PIM has. With a single row buffer these are all, or none.
+        let of_refresh = if look.owed { t.banks(state.turn) } else { 0 };
+        let operation = look.operation.filter(|_| !t.blocked);
+        let (of_gwrite, reserved) = match operation {
+            Some(Operation { gwrite: true, bank, .. }) => (1u32 << bank, None),
+            Some(Operation { row, .. }) => (0, Some(*row)),
+            None => (0, None),
+        };
+        let stop = if t.blocked && state.owner { u32::MAX } else { of_refresh | of_gwrite };
+        let held = look.pim_holds_rows().then_some(state.pim.row);
+        let mut acts = 0;
+        for rank in 0..2 {
+            let is_open = look.rfc_is_over[rank]
+                && clock.reached(state.faw_at[rank])
+                && state.window_has_room(rank, clock)
+                && !of.holds_acts[rank];
+            if is_open {
+                acts |= t.banks(rank);
+            }
+        }
+        let Masks { read, write, precharge, act } = look.masks();
+        let view = View {
+            read_ready: read & !stop,
+            write_ready: write & !stop,
+            act_ready: act & !stop & acts,
+            precharge_ready: precharge & !stop,
+            of_pim: [reserved, held],
+        };
+
+        let mut taken = Taken::default();
+        let Candidates { column, act: opens, precharge: closes, blocked } =
+            *self.scheduler.candidates();
+        let mut lost = match (look.owed, blocked) {
+            (true, _) => MemLost::Refresh,
+            (_, true) => MemLost::Reserved,
+            _ => MemLost::Row,
+        };
+        let mut pins = None;
+        if let Some(column) = column {
+            let Request { write: is_write, bank, row, tag, column } = column.request;
+            let (rank, group) = (t.rank(bank), usize::from(bank / 4));
+            let ready = if is_write { view.write_ready } else { view.read_ready };
+            let may = ready >> bank & 1 == 1 && reserved != Some(row);
+            let (bus, results) = if is_write {
+                let bus = clock.reached(state.write_at[rank]);
+                (bus, look.meets(t.cwl, t.rtrs, t.gap) || of.holds_writes[rank])
+            } else {
+                let bus = clock.reached(state.read_at[rank]) && look.turned(rank, group);
+                (bus, look.meets(t.cl, t.rtrs, t.rtrs) || of.holds_reads)
+            };
+            lost = match (may, bus, results) {
+                (false, ..) if of_refresh >> bank & 1 == 1 => MemLost::Refresh,
+                (false, ..) => MemLost::Reserved,
+                (_, false, _) => MemLost::None,
+                (.., true) => MemLost::Results,
+                _ if is_taken => MemLost::CommandBus,
+                _ => MemLost::None,
+            };
+            if may && bus && !results && !is_taken {
+                taken.column = true;
+                let name = if is_write { ChannelCommand::Wr } else { ChannelCommand::Rd };
+                pins = Some(Pins { column, tag: Some(tag), ..command(name, bank) });
+            }
+        }
+        if let Some((bank, row)) = opens {
+            let (rank, group) = (t.rank(bank), usize::from(bank / 4));
+            let may = view.act_ready >> bank & 1 == 1
+                && !view.of_pim.contains(&Some(row))
+                && clock.reached(state.act_at[rank])
+                && clock.reached(state.act_group_at[group]);
+            if column.is_none() {
+                lost = match may {
+                    true if is_taken => MemLost::CommandBus,
+                    true => MemLost::Row,
+                    false if acts >> bank & 1 == 0 => MemLost::Window,
+                    false => lost,
+                };
+            }
+            if may && !is_taken && pins.is_none() {
+                taken.act = true;
+                pins = Some(Pins { row, ..command(ChannelCommand::Act, bank) });
+            }
+        }
+        if let Some(bank) = closes {
+            let may = view.precharge_ready >> bank & 1 == 1;
+            if may && !is_taken && pins.is_none() {
+                taken.precharge = true;
+                pins = Some(command(ChannelCommand::Pre, bank));
+            }
+        }
+        (view, taken, pins, lost)
+    }
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+//! The scheduler behind its ports: the channel's controller has it without them.
+
+use super::queue::{Banks, Queue};
+
+/// Row hits of a bank after which another row may be opened in it.
+const HITS: u8 = 4;
+/// Bursts in a row of one pseudo-rank after which the other one is preferred.
+const RUN: u8 = 15;
+
+/// A read or write of a burst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::channel) struct Request {
+    pub write: bool,
+    pub bank: u8,
+    pub row: u16,
+    pub column: u8,
+    pub tag: u8,
+}
+
+impl Request {
+    /// Whether the other is of the same burst.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        (self.bank, self.row, self.column) == (other.bank, other.row, other.column)
+    }
+}
+
+/// What may come in this cycle: masks of banks, and rows that PIM has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::channel) struct View {
+    pub read_ready: u32,
+    pub write_ready: u32,
+    pub act_ready: u32,
+    pub precharge_ready: u32,
+    pub of_pim: [Option<u16>; 2],
+}
+
+/// Which candidates are issued in this cycle.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::channel) struct Taken {
+    pub column: bool,
+    pub act: bool,
+    pub precharge: bool,
+}
+
+/// The rows that the command of this cycle opens and closes for MEM.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::channel) struct RowChange {
+    /// Bank and row.
+    pub opens: Option<(u8, u16)>,
+    /// Banks.
+    pub closes: u32,
+}
+
+/// A read or write whose row is open, and its place among those of its bank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::channel) struct Column {
+    pub request: Request,
+    place: usize,
+}
+
+/// The candidates of a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::channel) struct Candidates {
+    pub column: Option<Column>,
+    /// Bank and row.
+    pub act: Option<(u8, u16)>,
+    /// Bank.
+    pub precharge: Option<u8>,
+    /// A request wants a row that PIM has.
+    pub blocked: bool,
+}
+
+/// Queues and candidates.
+#[derive(Clone, Debug)]
+pub(in crate::channel) struct Scheduler<const READS: usize, const WRITES: usize> {
+    staged: Option<Request>,
+    reads: Queue,
+    writes: Queue,
+    drains: bool,
+    /// Row hits of each bank since its ACT, up to [`HITS`], and the banks that have had so many.
+    hits: [u8; 32],
+    capped: u32,
+    /// Pseudo-rank of the last burst, and bursts of it behind the first, up to [`RUN`].
+    rank: u8,
+    run: u8,
+    candidates: Candidates,
+}
+
+impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
+    /// Writes that stay in the queue while there are reads.
+    const LOW: usize = WRITES / 4;
+
+    pub(in crate::channel) fn new() -> Self {
+        Self {
+            staged: None,
+            reads: Queue::new(),
+            writes: Queue::new(),
+            drains: false,
+            hits: [0; 32],
+            capped: 0,
+            rank: 0,
+            run: 0,
+            candidates: Candidates::default(),
+        }
+    }
+
+    /// The request that has not entered its queue yet.
+    pub(in crate::channel) fn staged(&self) -> Option<&Request> {
+        self.staged.as_ref()
+    }
+
+    pub(in crate::channel) fn candidates(&self) -> &Candidates {
+        &self.candidates
+    }
+
+    pub(in crate::channel) fn drains(&self) -> bool {
+        self.drains
+    }
+
+    pub(in crate::channel) fn is_empty(&self) -> bool {
+        self.staged.is_none() && self.reads.is_empty() && self.writes.is_empty()
+    }
+
+    /// What a cycle picks for the next.
+    fn pick(&self, view: &View) -> Candidates {
+        let (queue, column_ready) = match self.drains {
+            true => (&self.writes, view.write_ready),
+            false => (&self.reads, view.read_ready),
+        };
+        let of_pim = view.of_pim.map(|row| row.filter(|&row| queue.may_want(row)));
+        let Banks { hit, other, blocked } = queue.banks(&of_pim);
+        let mut picked = Candidates { blocked, ..Candidates::default() };
+        let may_hit = column_ready & hit & !(self.capped & other);
+        let may_act = view.act_ready & other;
+        let may_close = view.precharge_ready & other & (self.capped | !hit);
+        // The other pseudo-rank is the second choice, or the first after a long run.
+        let first = if (self.rank == 1) != (self.run == RUN) { 0xFFFF_0000 } else { 0x0000_FFFF };
+        let may_hit = if may_hit & first == 0 { may_hit } else { may_hit & first };
+        picked.column =
+            queue.oldest(may_hit, true, &of_pim).map(|(place, request)| Column { request, place });
+        let opens = queue.oldest(may_act, false, &of_pim);
+        picked.act = opens.map(|(_, request)| (request.bank, request.row));
+        let closes = queue.oldest(may_close, false, &of_pim);
+        picked.precharge = closes.map(|(_, request)| request.bank);
+        picked
+    }
+
+    /// A cycle. Returns whether anything has changed, so that another cycle with the same inputs and no request could differ.
+    pub(in crate::channel) fn step(
+        &mut self,
+        view: &View,
+        taken: Taken,
+        change: RowChange,
+        staged_hits: bool,
+        request: Option<Request>,
+    ) -> bool {
+        let mut picked = self.pick(view);
+        let drains = self.next_drain();
+        let enters = self.staged.filter(|request| self.has_room(request));
+        let mut changes = drains != self.drains || enters.is_some();
+
+        let leaving = self.candidates.column.filter(|_| taken.column);
+        if let Some(Column { request, place }) = leaving {
+            self.queue(request.write).remove(request.bank, place);
+            self.count_hit(request.bank);
+        }
+        if let Some(request) = enters {
+            self.queue(request.write).push(request, staged_hits);
+            self.staged = None;
+        } else if self.staged.is_none() {
+            self.staged = request;
+            changes |= request.is_some();
+        }
+        self.change_rows(change);
+
+        // What was issued is not a candidate again in the next cycle, in which its entry and the row have only just changed.
+        picked.column = picked.column.filter(|_| !taken.column);
+        picked.act = picked.act.filter(|_| !taken.act);
+        picked.precharge = picked.precharge.filter(|_| !taken.precharge);
+        changes |= leaving.is_some() || change.opens.is_some() || change.closes != 0;
+        changes |= picked != self.candidates;
+        (self.candidates, self.drains) = (picked, drains);
+        changes
+    }
+
+    fn queue(&mut self, write: bool) -> &mut Queue {
+        if write { &mut self.writes } else { &mut self.reads }
+    }
+
+    /// Whether the staged request may enter its queue: there is room, and none of its address in the other.
+    fn has_room(&self, request: &Request) -> bool {
+        let is_full = match request.write {
+            true => self.writes.len() == WRITES,
+            false => self.reads.len() == READS,
+        };
+        !is_full && !self.is_behind(request)
+    }
+
+    /// Whether a request of the other kind has the same address.
+    fn is_behind(&self, request: &Request) -> bool {
+        let others = if request.write { &self.reads } else { &self.writes };
+        others.has(request)
+    }
+
+    /// Which kind is served in the next cycle.
+    fn next_drain(&self) -> bool {
+        if let Some(request) = &self.staged
+            && self.is_behind(request)
+        {
+            return !request.write;
+        }
+        let (reads, writes) = (self.reads.len(), self.writes.len());
+        match self.drains {
+            true => writes > 0 && (reads == 0 || writes > Self::LOW),
+            false => writes == WRITES || reads == 0 && writes > 0,
+        }
+    }
+
+    fn count_hit(&mut self, bank: u8) {
+        let hits = &mut self.hits[usize::from(bank)];
+        *hits = HITS.min(*hits + 1);
+        if *hits == HITS {
+            self.capped |= 1 << bank;
+        }
+        let rank = bank >> 4;
+        self.run = if rank == self.rank { RUN.min(self.run + 1) } else { 0 };
+        self.rank = rank;
+    }
+
+    fn change_rows(&mut self, change: RowChange) {
+        self.reads.close(change.closes);
+        self.writes.close(change.closes);
+        if let Some((bank, row)) = change.opens {
+            self.reads.open(bank, row);
+            self.writes.open(bank, row);
+            self.hits[usize::from(bank)] = 0;
+            self.capped &= !(1 << bank);
+        }
+    }
+}

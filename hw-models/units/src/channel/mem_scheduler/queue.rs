@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//! Reads or writes that wait, sorted by their banks. The hardware has one queue: here age is a number.
+
+use super::core::Request;
+
+/// Rows that are told apart when a queue is asked whether one may be wanted.
+const SORTS: usize = 64;
+
+/// A request that waits.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    request: Request,
+    /// Requests of its kind before it since reset.
+    age: u64,
+    /// Its row is open.
+    hit: bool,
+}
+
+/// Banks of requests, as masks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Banks {
+    /// Some have their row open.
+    pub hit: u32,
+    /// Some have it not.
+    pub other: u32,
+    /// There is a request whose row PIM has. It counts in neither.
+    pub blocked: bool,
+}
+
+/// A queue.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// By bank, the oldest first.
+    banks: Vec<Vec<Entry>>,
+    hit: u32,
+    other: u32,
+    len: usize,
+    age: u64,
+    /// How many want a row of each sort.
+    rows: [u8; SORTS],
+}
+
+impl Queue {
+    pub(super) fn new() -> Self {
+        let banks = (0..32).map(|_| Vec::with_capacity(8)).collect();
+        Self { banks, hit: 0, other: 0, len: 0, age: 0, rows: [0; SORTS] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Whether a request may want a row.
+    pub(super) fn may_want(&self, row: u16) -> bool {
+        self.rows[usize::from(row) % SORTS] > 0
+    }
+
+    /// Whether a request is of the same burst.
+    pub(super) fn has(&self, request: &Request) -> bool {
+        self.banks[usize::from(request.bank)].iter().any(|entry| entry.request.is_of(request))
+    }
+
+    /// Which banks are wanted, apart from rows that PIM has.
+    pub(super) fn banks(&self, of_pim: &[Option<u16>; 2]) -> Banks {
+        let mut found = Banks { hit: self.hit, other: self.other, blocked: false };
+        if *of_pim == [None; 2] {
+            return found;
+        }
+        (found.hit, found.other) = (0, 0);
+        for (bank, entries) in self.banks.iter().enumerate() {
+            for entry in entries {
+                match (of_pim.contains(&Some(entry.request.row)), entry.hit) {
+                    (true, _) => found.blocked = true,
+                    (_, true) => found.hit |= 1 << bank,
+                    _ => found.other |= 1 << bank,
+                }
+            }
+        }
+        found
+    }
+
+    /// The oldest request of some banks whose row is open, or is not, and its place.
+    pub(super) fn oldest(
+        &self,
+        mut banks: u32,
+        hit: bool,
+        of_pim: &[Option<u16>; 2],
+    ) -> Option<(usize, Request)> {
+        let mut oldest: Option<(usize, &Entry)> = None;
+        while banks != 0 {
+            let entries = &self.banks[banks.trailing_zeros() as usize];
+            banks &= banks - 1;
+            let is_wanted =
+                |entry: &&Entry| entry.hit == hit && !of_pim.contains(&Some(entry.request.row));
+            let mut places = entries.iter().enumerate();
+            if let Some((place, entry)) = places.find(|(_, entry)| is_wanted(entry))
+                && oldest.is_none_or(|(_, oldest)| entry.age < oldest.age)
+            {
+                oldest = Some((place, entry));
+            }
+        }
+        oldest.map(|(place, entry)| (place, entry.request))
+    }
+
+    pub(super) fn push(&mut self, request: Request, hit: bool) {
+        let entry = Entry { request, age: self.age, hit };
+        self.age += 1;
+        self.len += 1;
+        self.rows[usize::from(request.row) % SORTS] += 1;
+        self.banks[usize::from(request.bank)].push(entry);
+        *(if hit { &mut self.hit } else { &mut self.other }) |= 1 << request.bank;
+    }
+
+    pub(super) fn remove(&mut self, bank: u8, place: usize) {
+        let entry = self.banks[usize::from(bank)].remove(place);
+        self.len -= 1;
+        self.rows[usize::from(entry.request.row) % SORTS] -= 1;
+        self.count(bank);
+    }
+
+    /// A row is opened.
+    pub(super) fn open(&mut self, bank: u8, row: u16) {
+        for entry in &mut self.banks[usize::from(bank)] {
+            entry.hit = entry.request.row == row;
+        }
+        self.count(bank);
+    }
+
+    /// Rows are closed.
+    pub(super) fn close(&mut self, banks: u32) {
+        let mut left = banks & self.hit;
+        while left != 0 {
+            let bank = left.trailing_zeros() as u8;
+            left &= left - 1;
+            self.banks[usize::from(bank)].iter_mut().for_each(|entry| entry.hit = false);
+            self.count(bank);
+        }
+    }
+
+    /// Brings the masks of a bank up to date.
+    fn count(&mut self, bank: u8) {
+        let bit = 1u32 << bank;
+        let (mut hit, mut other) = (0, 0);
+        for entry in &self.banks[usize::from(bank)] {
+            *(if entry.hit { &mut hit } else { &mut other }) = bit;
+        }
+        self.hit = self.hit & !bit | hit;
+        self.other = self.other & !bit | other;
+    }
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// Timings that the banks of a channel of NeuPIMs share: between activations, on the data bus, and of dot products. Part of
+// channel_controller.
+//
+// A bit of an output says that what it is of does not hold a command back in this cycle.
+
+module channel_gates (
+  /// Clock: one edge per tCK.
+  input  logic        clk_i,
+  /// Asynchronous reset, active low: nothing is waited for.
+  input  logic        rst_ni,
+  /// tRCD of dot products, in tCK; as all timings, a register that does not change.
+  input  logic [7:0]  rcd_pim_i,
+  /// tRP, in tCK.
+  input  logic [7:0]  rp_i,
+  /// tRTP, in tCK.
+  input  logic [7:0]  rtp_i,
+  /// WR to RD in another bank group, in tCK.
+  input  logic [7:0]  wr_to_rd_s_i,
+  /// WR to RD in the same bank group, in tCK.
+  input  logic [7:0]  wr_to_rd_l_i,
+  /// tRRD_S, in tCK.
+  input  logic [7:0]  rrd_s_i,
+  /// tRRD_L, in tCK.
+  input  logic [7:0]  rrd_l_i,
+  /// tFAW, in tCK; its first value counts for the window.
+  input  logic [7:0]  faw_i,
+  /// tFAW, as the window samples it in the first cycle after reset.
+  input  logic [7:0]  window_i,
+  /// Length of a GWRITE, in tCK.
+  input  logic [7:0]  copy_i,
+  /// tRFC, in tCK.
+  input  logic [9:0]  rfc_i,
+  /// RD to data, in tCK.
+  input  logic [4:0]  cl_i,
+  /// WR to data, in tCK.
+  input  logic [4:0]  cwl_i,
+  /// Last dot product to the results, in tCK.
+  input  logic [4:0]  latency_i,
+  /// Between bursts of different drivers of the data bus, in tCK.
+  input  logic [3:0]  rtrs_i,
+  /// Between a burst from the DRAM and one to it, in tCK.
+  input  logic [3:0]  gap_i,
+  /// Dot product to dot product, in tCK.
+  input  logic [3:0]  dot_i,
+  /// PIM_ACTIVATIONs do not count in the window of ACTs.
+  input  logic        simulator_i,
+  /// The command of this cycle is an ACT.
+  input  logic        act_i,
+  /// It is an RD.
+  input  logic        rd_i,
+  /// It is a WR.
+  input  logic        wr_i,
+  /// It is a REF.
+  input  logic        ref_i,
+  /// It is a PIM_ACTIVATION.
+  input  logic        pim_act_i,
+  /// It is a PIM_PRECHARGE.
+  input  logic        pim_precharge_i,
+  /// It is a PIM_GWRITE.
+  input  logic        gwrite_i,
+  /// It is a PIM_DOTPRODUCT.
+  input  logic        dot_product_i,
+  /// It is a PIM_GEMV.
+  input  logic        gemv_i,
+  /// It is a PIM_RDRESULT.
+  input  logic        read_result_i,
+  /// Pseudo-rank of its bank.
+  input  logic        rank_i,
+  /// Group of its bank.
+  input  logic [2:0]  group_i,
+  /// Dot products of a GEMV, less one.
+  input  logic [4:0]  count_i,
+  /// RD, for the data bus, by pseudo-rank.
+  output logic [1:0]  read_o,
+  /// WR, for the data bus, by pseudo-rank.
+  output logic [1:0]  write_o,
+  /// tWTR_S is over, by pseudo-rank.
+  output logic [1:0]  turned_o,
+  /// tWTR_L is over, by group.
+  output logic [7:0]  turned_group_o,
+  /// tRRD_S is over, by pseudo-rank.
+  output logic [1:0]  act_o,
+  /// tRRD_L is over, by group.
+  output logic [7:0]  act_group_o,
+  /// tFAW behind a PIM_ACTIVATION is over, by pseudo-rank.
+  output logic [1:0]  faw_o,
+  /// tRFC is over, by pseudo-rank.
+  output logic [1:0]  rfc_o,
+  /// The window of tFAW has room for an ACT, by pseudo-rank.
+  output logic [1:0]  room_o,
+  /// The window of tFAW is empty, by pseudo-rank.
+  output logic [1:0]  window_o,
+  /// tRCD of dot products is over.
+  output logic        rcd_o,
+  /// The dot products before are over.
+  output logic        dot_o,
+  /// The GWRITE is over.
+  output logic        copy_o,
+  /// A GEMV whose results come soon may come, for the data bus.
+  output logic        short_o,
+  /// tRTP behind the dot products is over.
+  output logic        rtp_o,
+  /// The results of the dot products are there.
+  output logic        result_o,
+  /// RDRESULT, for the data bus.
+  output logic        burst_o,
+  /// An ACT would hold the next activations of PIM back.
+  output logic        steer_o,
+  /// tRP of the last PIM_PRECHARGE is over.
+  output logic        pim_closed_o,
+  /// A GEMV of count_next_i is one whose results come soon.
+  output logic        is_short_o,
+  /// Dot products, less one, of the GEMV that is asked for.
+  input  logic [4:0]  count_next_i,
+  /// An RD of this cycle would meet results on the data bus.
+  output logic        read_meets_o,
+  /// A WR of this cycle would meet results on the data bus.
+  output logic        write_meets_o
+);
+
+  // A burst, in tCK.
+  localparam logic [6:0] BURST = 7'd2;
+  // Last dot products are known so many cycles ahead where results are held against bursts.
+  localparam logic [8:0] LOOK  = 9'd32;
+
+  // What is left of a time, or one cycle.
+  function automatic logic [10:0] rest(input logic [10:0] cycles, input logic [10:0] less);
+    return cycles > less ? cycles - less : 11'd1;
+  endfunction
+
+  // Times that others make, registers as well.
+  logic [6:0]  to_other_d, to_other_q, rd_to_wr_d, rd_to_wr_q, wr_to_other_d, wr_to_other_q;
+  logic [6:0]  rd_to_short_d, rd_to_short_q, wr_to_short_d, wr_to_short_q, result_to_short_d, result_to_short_q;
+  logic [6:0]  read_end, write_end;
+  logic [9:0]  steer_d, steer_q;
+  logic [63:0] read_mask_d, read_mask_q, write_mask_d, write_mask_q;
+
+  assign read_end          = 7'(cl_i) + BURST + 7'(rtrs_i);
+  assign write_end         = 7'(cwl_i) + BURST + 7'(rtrs_i);
+  assign to_other_d        = BURST + 7'(rtrs_i);
+  assign rd_to_wr_d        = 7'(rest(11'(cl_i) + 11'(BURST) + 11'(gap_i), 11'(cwl_i)));
+  assign wr_to_other_d     = 7'(rest(11'(write_end), 11'(cl_i)));
+  assign rd_to_short_d     = 7'(rest(11'(read_end), 11'(latency_i)));
+  assign wr_to_short_d     = 7'(rest(11'(write_end), 11'(latency_i)));
+  assign result_to_short_d = 7'(rest(11'(cl_i) + 11'(BURST), 11'(latency_i)));
+  assign steer_d           = 10'(rtp_i) + 10'(rp_i) + 10'd1;
+
+  always_comb begin
+    for (int unsigned n = 0; n < 64; n++) begin
+      read_mask_d[n]  = 7'(n) < read_end && 7'(n) + to_other_d > 7'(cl_i);
+      write_mask_d[n] = 7'(n) < write_end && 7'(n) + BURST + 7'(gap_i) > 7'(cwl_i);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    to_other_q        <= to_other_d;
+    rd_to_wr_q        <= rd_to_wr_d;
+    wr_to_other_q     <= wr_to_other_d;
+    rd_to_short_q     <= rd_to_short_d;
+    wr_to_short_q     <= wr_to_short_d;
+    result_to_short_q <= result_to_short_d;
+    steer_q           <= steer_d;
+    read_mask_q       <= read_mask_d;
+    write_mask_q      <= write_mask_d;
+  end
+
+  logic dots;
+
+  assign dots = dot_product_i || gemv_i;
+
+  for (genvar rank = 0; rank < 2; rank++) begin : gen_rank
+    logic       own, starts_read, starts_write;
+    logic [6:0] read_clocks, write_clocks;
+
+    assign own          = rank_i == 1'(rank);
+    assign starts_read  = rd_i || (wr_i && !own) || gwrite_i;
+    assign starts_write = rd_i || wr_i;
+    assign write_clocks = rd_i ? rd_to_wr_q : own ? BURST : to_other_q;
+
+    always_comb begin
+      read_clocks = BURST;
+      if (rd_i && !own) read_clocks = to_other_q;
+      if (wr_i)         read_clocks = wr_to_other_q;
+    end
+
+    timer #(.WIDTH(7), .KEEP(1)) u_read (
+      .clk_i, .rst_ni, .start_i(starts_read), .clocks_i(read_clocks), .over_o(read_o[rank])
+    );
+    timer #(.WIDTH(7), .KEEP(1)) u_write (
+      .clk_i, .rst_ni, .start_i(starts_write), .clocks_i(write_clocks), .over_o(write_o[rank])
+    );
+    timer #(.WIDTH(8)) u_turned (
+      .clk_i, .rst_ni, .start_i(wr_i && own), .clocks_i(wr_to_rd_s_i), .over_o(turned_o[rank])
+    );
+    timer #(.WIDTH(8)) u_act (
+      .clk_i, .rst_ni, .start_i(act_i && own), .clocks_i(rrd_s_i), .over_o(act_o[rank])
+    );
+    timer #(.WIDTH(8)) u_faw (
+      .clk_i, .rst_ni, .start_i(pim_act_i && own), .clocks_i(faw_i), .over_o(faw_o[rank])
+    );
+    timer #(.WIDTH(10)) u_rfc (
+      .clk_i, .rst_ni, .start_i(ref_i && own), .clocks_i(rfc_i), .over_o(rfc_o[rank])
+    );
+
+    /* verilator lint_off PINCONNECTEMPTY */
+    activation_window u_window (
+      .clk_i,
+      .rst_ni,
+      .faw_i            (window_i),
+      .act_i            (act_i && own),
+      .pim_activation_i (pim_act_i && own && !simulator_i),
+      .act_ready_o      (room_o[rank]),
+      .pim_ready_o      (window_o[rank]),
+      .used_o           ()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+  end
+
+  for (genvar group = 0; group < 8; group++) begin : gen_group
+    timer #(.WIDTH(8)) u_turned (
+      .clk_i, .rst_ni, .start_i(wr_i && group_i == 3'(group)), .clocks_i(wr_to_rd_l_i), .over_o(turned_group_o[group])
+    );
+    timer #(.WIDTH(8)) u_act (
+      .clk_i, .rst_ni, .start_i(act_i && group_i == 3'(group)), .clocks_i(rrd_l_i), .over_o(act_group_o[group])
+    );
+  end
+
+  // Dot products.
+  logic [8:0] last_dot, next_last_dot;
+  logic [9:0] steer_clocks;
+  logic [6:0] short_clocks, burst_clocks;
+
+  assign last_dot      = gemv_i ? 9'(count_i) * 9'(dot_i) : '0;
+  assign next_last_dot = 9'(count_next_i) * 9'(dot_i);
+  assign is_short_o    = 10'(next_last_dot) + 10'(latency_i) < 10'(read_end);
+  assign steer_clocks  = 10'(rest(11'(last_dot) + 11'(steer_q), 11'(faw_i)));
+  assign short_clocks  = rd_i ? rd_to_short_q : wr_i ? wr_to_short_q : result_to_short_q;
+  assign burst_clocks  = rd_i ? to_other_q : wr_i ? wr_to_other_q : BURST;
+
+  timer #(.WIDTH(8)) u_rcd (
+    .clk_i, .rst_ni, .start_i(pim_act_i), .clocks_i(rcd_pim_i), .over_o(rcd_o)
+  );
+  timer #(.WIDTH(10)) u_dot (
+    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(dot_i)), .over_o(dot_o)
+  );
+  timer #(.WIDTH(8)) u_copy (
+    .clk_i, .rst_ni, .start_i(gwrite_i), .clocks_i(copy_i), .over_o(copy_o)
+  );
+  timer #(.WIDTH(7), .KEEP(1)) u_short (
+    .clk_i, .rst_ni, .start_i(rd_i || wr_i || read_result_i), .clocks_i(short_clocks), .over_o(short_o)
+  );
+  timer #(.WIDTH(10)) u_rtp (
+    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(rtp_i)), .over_o(rtp_o)
+  );
+  timer #(.WIDTH(10)) u_result (
+    .clk_i, .rst_ni, .start_i(dots), .clocks_i(10'(last_dot) + 10'(latency_i)), .over_o(result_o)
+  );
+  timer #(.WIDTH(7), .KEEP(1)) u_burst (
+    .clk_i, .rst_ni, .start_i(rd_i || wr_i || read_result_i), .clocks_i(burst_clocks), .over_o(burst_o)
+  );
+  timer #(.WIDTH(10)) u_steer (
+    .clk_i, .rst_ni, .start_i(dots), .clocks_i(steer_clocks), .over_o(steer_o)
+  );
+  timer #(.WIDTH(8)) u_pim_closed (
+    .clk_i, .rst_ni, .start_i(pim_precharge_i), .clocks_i(rp_i), .over_o(pim_closed_o)
+  );
+
+  // Bursts of results that are to come: bit n begins n cycles from now. The last dot product of a long GEMV is waited for until it
+  // is near enough.
+  logic [63:0] results_d, results_q;
+  logic [8:0]  left_d, left_q, ahead;
+  logic        waits_d, waits_q, enters;
+
+  assign waits_d = gemv_i ? last_dot > LOOK : waits_q && !enters;
+  assign left_d  = gemv_i ? last_dot - 9'd1 : left_q - 9'd1;
+  assign enters  = (gemv_i && last_dot <= LOOK) || (waits_q && left_q == LOOK);
+  assign ahead   = gemv_i ? last_dot : LOOK;
+
+  always_comb begin
+    results_d = results_q >> 1;
+    if (enters)      results_d[6'(ahead + 9'(latency_i) - 9'd1)] = 1'b1;
+    if (read_result_i) results_d[6'(cl_i) - 6'd1]                  = 1'b1;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      results_q <= '0;
+      waits_q   <= 1'b0;
+    end else begin
+      results_q <= results_d;
+      waits_q   <= waits_d;
+    end
+  end
+
+  always_ff @(posedge clk_i) left_q <= left_d;
+
+  assign read_meets_o  = |(results_q & read_mask_q);
+  assign write_meets_o = |(results_q & write_mask_q);
+
+endmodule
