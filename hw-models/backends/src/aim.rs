@@ -66,7 +66,7 @@ fn hub<M>(
 where
     M: Model + Unit<In = AimHubIn, Out = AimHubOut>,
 {
-    let hub = AimHost::hub(config.clone(), options, instances::<M>(backend, seed)?);
+    let hub = AimHost::hub(config.clone(), options, instances::<M>(backend, 1, seed)?);
     let advice = || match options.channels {
         HUB_CHANNELS => String::new(),
         channels => in_hubs(channels * groups),

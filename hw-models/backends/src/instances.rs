@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-//! An instance of a unit on each back end.
+//! Instances of a unit on each back end.
 
 use crate::backend::Backend;
 use crate::error::BackendError;
 use pimlico_ports::{Instances, Model, Models};
 
-/// An instance of a unit that has just been reset. The RTL is Verilated if it has not been; what it leaves open is
+/// So many instances of a unit that have just been reset. The RTL is Verilated if it has not been; what it leaves open is
 /// taken from the seed (see `pimlico_testbenches::Rtl`).
 ///
 /// # Errors
@@ -14,6 +14,7 @@ use pimlico_ports::{Instances, Model, Models};
 #[cfg(feature = "rtl")]
 pub(crate) fn instances<M: Model>(
     backend: Backend,
+    count: usize,
     seed: u64,
 ) -> Result<Box<dyn Instances<M>>, BackendError> {
     use pimlico_testbenches::{Lockstep, Rtl, build};
@@ -21,9 +22,9 @@ pub(crate) fn instances<M: Model>(
         build::prepare(&M::info())?;
     }
     Ok(match backend {
-        Backend::Fast | Backend::Model => Box::new(Models::new(1)),
-        Backend::Rtl => Box::new(Rtl::new(1, seed)),
-        Backend::Lockstep => Box::new(Lockstep::new(1, seed)),
+        Backend::Fast | Backend::Model => Box::new(Models::new(count)),
+        Backend::Rtl => Box::new(Rtl::new(count, seed)),
+        Backend::Lockstep => Box::new(Lockstep::new(count, seed)),
     })
 }
 
@@ -31,10 +32,11 @@ pub(crate) fn instances<M: Model>(
 #[cfg(not(feature = "rtl"))]
 pub(crate) fn instances<M: Model>(
     backend: Backend,
+    count: usize,
     _: u64,
 ) -> Result<Box<dyn Instances<M>>, BackendError> {
     match backend {
-        Backend::Fast | Backend::Model => Ok(Box::new(Models::new(1))),
+        Backend::Fast | Backend::Model => Ok(Box::new(Models::new(count))),
         Backend::Rtl | Backend::Lockstep => Err(BackendError::NotBuilt(backend)),
     }
 }

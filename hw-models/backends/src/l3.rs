@@ -76,7 +76,7 @@ fn module<M>(
 where
     M: Model + Unit<In = PimDimmIn, Out = PimDimmOut>,
 {
-    let module = instances::<M>(backend, seed)?;
+    let module = instances::<M>(backend, 1, seed)?;
     let module = ModuleDevice::new(config.clone(), options, module);
     attached(module.map(Attached::new))
 }

@@ -10,8 +10,9 @@
 //! | --- | --- |
 //! | [`l3`] | modules of L3's DIMM-PIM behind the pins of their channel |
 //! | [`aim`] | modules of AiM channels |
+//! | [`lp5`] | devices of LPDDR5X-PIM |
 //! | [`watch`] | the waveforms around a mismatch |
-//! | `instances` | an instance of a unit on each back end |
+//! | `instances` | instances of a unit on each back end |
 //! | [`error`] | why a device cannot be had |
 //! | [`backend`] | the back ends |
 //!
@@ -33,6 +34,7 @@ pub mod backend;
 pub mod error;
 mod instances;
 pub mod l3;
+pub mod lp5;
 #[cfg(feature = "rtl")]
 pub mod watch;
 

@@ -144,6 +144,11 @@ impl MatrixLayout {
         self.groups
     }
 
+    /// Columns of a row of the banks.
+    pub fn bank_columns(&self) -> usize {
+        self.bank_columns
+    }
+
     /// Tiles of the vector.
     pub fn tiles(&self) -> usize {
         self.columns.div_ceil(self.tile_words() * BURST)
@@ -153,6 +158,11 @@ impl MatrixLayout {
     pub fn bursts(&self, tile: usize) -> usize {
         let words = self.tile_words();
         words.min(self.columns.div_ceil(BURST) - tile * words)
+    }
+
+    /// The first burst of a tile.
+    pub fn first_burst(&self, tile: usize) -> usize {
+        tile * self.tile_words()
     }
 
     /// Words of a tile that is not the last: a chunk of it fits a row of the banks.

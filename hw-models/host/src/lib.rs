@@ -9,10 +9,11 @@
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
 //! | [`lp5_path`] | products of LPDDR5X-PIM whose loads go through a cache, or do not |
+//! | [`lp5_copy`] | a host of LPDDR5X-PIM that copies a matrix: its threads, cache and queues |
 //! | [`attribute`] | how a processor reaches memory: cacheable or not |
 //! | [`cache`] | a processor's last-level cache |
 //! | [`lp5`] | the host of LPDDR5X-PIM: matrices and products as loads and stores |
-//! | [`swizzle`] | copies of matrices out of the layout of LPDDR5X-PIM, by loads and stores |
+//! | [`swizzle`] | matrices in banks for PIM, of every device, and copies of them into the host's order |
 //! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
 //! | `stretches` | what a host does from one REF to the next, found once |
@@ -46,6 +47,7 @@ pub mod cache;
 pub mod driver;
 pub mod kv_cache;
 pub mod lp5;
+pub mod lp5_copy;
 pub mod lp5_image;
 pub mod lp5_path;
 pub mod memory_controller;

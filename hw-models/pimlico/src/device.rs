@@ -62,6 +62,11 @@ pub struct DeviceFlag {
 }
 
 impl DeviceFlag {
+    /// As if it were given.
+    pub fn named(device: Option<String>) -> Self {
+        Self { device }
+    }
+
     /// The device, if it is named.
     pub fn given(&self) -> Result<Option<DeviceSpec>, Failure> {
         self.device.as_deref().map(find).transpose()

@@ -50,6 +50,7 @@ kinds! {
     DpaExpand "dpa-expand",
     SpdImage "spd-image",
     SpdCheck "spd-check",
+    LayoutCopy "layout-copy",
     LayoutPrefill "layout-prefill",
     LayoutShow "layout-show",
     Serve "serve",

@@ -22,6 +22,7 @@ const TABLES: &[&str] = &[
     "stream plan --tokens 2 --limits 1G",
     "stream banks --prompts 1,4",
     "stream simulate",
+    "layout copy --rows 64 --cols 9",
     "layout prefill --policy ddb",
     "trace show --trace openr1 --requests 20",
     "serve --trace longbench --requests 4 --policy gpu-only",

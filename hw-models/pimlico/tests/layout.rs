@@ -270,3 +270,73 @@ fn a_prefill_that_cannot_be_is_told_in_a_line() {
     }
     assert!(!folder.join("t").exists());
 }
+
+/// The figures of a small copy, which a document has, and how orders and stores differ.
+#[test]
+fn a_copy_is_timed_and_is_the_matrix() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let copied = |arguments: &str| -> serde_json::Value {
+        let told = told(&format!("layout copy {arguments} --json"), folder.path());
+        common::document(told.as_bytes())
+    };
+    let number = |report: &serde_json::Value, path: &str| {
+        report.pointer(path).and_then(serde_json::Value::as_f64).expect(path)
+    };
+    let matrix = "--rows 8192 --cols 192";
+    let report = copied(matrix);
+    assert_eq!((&report["differing"], &report["pin_violations"]), (&0.into(), &0.into()));
+    assert!(number(&report, "/reads/moved_share") > 0.85);
+    // All of it is in the cache until the end, so that nothing is written back beside reads.
+    assert!((2.9..3.6).contains(&number(&report, "/passes")), "{}", report["passes"]);
+    for pass in ["/reads", "/copy"] {
+        let shares = report.pointer(&format!("{pass}/shares")).and_then(|it| it.as_object());
+        let shares = shares.expect("shares").values().filter_map(serde_json::Value::as_f64);
+        assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9, "{pass}");
+    }
+    let bursts = 8192 / 16 * 192;
+    let found =
+        ["load_bursts", "fill_bursts", "write_bursts"].map(|key| report["copy"][key].clone());
+    assert_eq!(found, [bursts; 3].map(serde_json::Value::from));
+    let past = copied(&format!("{matrix} --stores non-temporal"));
+    assert!(number(&past, "/copy/tck") < 0.95 * number(&report, "/copy/tck"));
+    assert_eq!((&past["copy"]["fill_bursts"], &past["differing"]), (&0.into(), &0.into()));
+    let by_bank = copied("--rows 1024 --cols 256 --order bank-major --threads 1 --loads 16");
+    assert!(number(&by_bank, "/reads/moved_share") < 0.14 && by_bank["differing"] == 0);
+    let of_rank = copied("--system l3 --rows 1024 --cols 1024");
+    assert_eq!((&of_rank["differing"], &of_rank["pin_violations"]), (&0.into(), &0.into()));
+    assert!(number(&of_rank, "/reads/moved_share") > 0.9 && of_rank.get("copy").is_none());
+    let text = told("layout copy --rows 100 --cols 9", folder.path());
+    assert!(
+        text.contains("a matrix of 100 x 9 on lp5") && text.contains("the copy takes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_copy_that_cannot_be_is_told_in_a_line() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let spec = told("schema layout-copy", folder);
+    assert!(spec.contains("layout-copy/1"));
+    for (arguments, expected) in [
+        ("--rows 8", "--cols"),
+        ("--rows 8 --cols 0", "invalid value '0'"),
+        ("--rows 8 --cols 8 --model llama-3.2-1b", "cannot be used with"),
+        ("--model none", "none"),
+        ("--rows 8 --cols 8 --threads 0", "invalid value '0'"),
+        ("--rows 8 --cols 8 --loads 0", "invalid value '0'"),
+        ("--rows 8 --cols 8 --order column", "invalid value 'column'"),
+        ("--rows 8 --cols 8 --system aim", "invalid value 'aim'"),
+        (
+            "--rows 40 --cols 8 --stores non-temporal",
+            "matrix of 40 rows: expected a multiple of 16, as stores past the cache are whole bursts",
+        ),
+        ("--rows 1048576 --cols 4096", "it takes"),
+        ("--rows 8 --cols 8 --device none.toml", "--device none.toml: no such file"),
+        ("--rows 8 --cols 8 --system l3 --device gddr6-aim", "expected \"l3\""),
+        ("--rows 8 --cols 8 --system l3 --threads 2", "--threads: not with --system l3"),
+    ] {
+        let message = refused(2, &format!("layout copy {arguments}"), folder);
+        assert!(message.contains(expected), "{arguments}: {message}");
+    }
+}

@@ -63,6 +63,9 @@ pub enum WorkloadError {
     /// Decoding text.
     #[error(transparent)]
     Decode(#[from] DecodeError),
+    /// Copying matrices.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
     /// Streaming layers into the banks.
     #[error(transparent)]
     Residency(#[from] ResidencyError),
@@ -120,6 +123,24 @@ impl From<AllocatorError> for WorkloadError {
     fn from(error: AllocatorError) -> Self {
         Self::Residency(error.into())
     }
+}
+
+/// Why a matrix cannot be copied in LPDDR5X-PIM.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CopyError {
+    /// Rows of all banks are not contiguous.
+    #[error("address map \"{0}\": expected all bits of the row above all others")]
+    Map(String),
+    /// A burst of the copy would be stored in parts.
+    #[error(
+        "{name} of {rows} rows: expected a multiple of 16, as stores past the cache are whole bursts"
+    )]
+    Rows {
+        /// Name of the matrix.
+        name: String,
+        /// Its rows.
+        rows: u64,
+    },
 }
 
 /// Why layers cannot be streamed into the banks.

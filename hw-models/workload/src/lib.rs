@@ -21,6 +21,7 @@
 //! | [`channel_groups`] | a study: attention of a layer with the channels of a module in groups |
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`sherpa`] | a study: prefill with weights that lie as LPDDR5X-PIM wants them, beside PIM-SHERPA's figures |
+//! | [`copy`] | a study: matrices that lie for PIM, copied by the host into its own order |
 //! | [`prefill`] | a prompt on the host, with weights that lie in LPDDR5X-PIM's layout |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`layer`] | an operator: a decoder layer |
@@ -57,6 +58,7 @@ pub mod aim;
 pub mod attention;
 pub mod batch;
 pub mod channel_groups;
+pub mod copy;
 pub mod decode;
 pub mod error;
 pub mod fc;

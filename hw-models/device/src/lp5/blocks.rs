@@ -59,6 +59,22 @@ impl BlockFormats {
     }
 }
 
+/// What arrived at the blocks of a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockCounts {
+    /// MACs: 16 rows of a column, in each bank.
+    pub macs: u64,
+    /// Input registers that were written.
+    pub inputs: u64,
+    /// Output registers that were written to rows.
+    pub outputs: u64,
+    /// Output registers that were written to rows while a MAC of theirs was still on its way.
+    pub stale: u64,
+    /// Commands that mean nothing to a block: MACs outside of their tile, WRs to rows of weights or to none, and an entry
+    /// into the mode of all banks while another bank was open.
+    pub faults: u64,
+}
+
 /// A MAC that is in the pipeline.
 #[derive(Clone, Copy, Debug)]
 struct Mac {

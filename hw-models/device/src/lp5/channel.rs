@@ -1,32 +1,79 @@
 // SPDX-License-Identifier: MIT
 //! A channel: the host's controller, the cells of 16 banks with their blocks, and the mode. A command at a time.
+//!
+//! Modes and blocks are the engine's, or units behind the pins ([`units`](super::units)). Then the host reads what these
+//! have made; what time is spent on is the engine's account.
 
-use super::blocks::{BANKS, BlockFormats, Blocks, Vector};
+use super::blocks::{BANKS, BlockCounts, BlockFormats, Blocks, Vector};
 use super::controller::{Command, Controller, Next};
+use super::layout::LANES;
 use super::mode::{INPUT_REGISTERS, ReservedRows, RowUse, SETUP_COLUMN, Setup};
 use super::request::{BurstPlace, Request};
+use super::units::Units;
 use super::wave::Lp5Wave;
 use crate::config::Config;
 use crate::dram::Cells;
+use crate::error::DeviceError;
 use crate::pins::{BusDriver, PinWatch};
 use crate::statistics::{Lost, Statistics};
 use pimlico_dpa::types::Pins;
 use std::io;
 
-/// What arrived at the blocks of a channel.
+/// What a channel's data lines are used for, in tCK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BlockCounts {
-    /// MACs: 16 rows of a column, in each bank.
-    pub macs: u64,
-    /// Input registers that were written.
-    pub inputs: u64,
-    /// Output registers that were written to rows.
-    pub outputs: u64,
-    /// Output registers that were written to rows while a MAC of theirs was still on its way.
-    pub stale: u64,
-    /// Commands that mean nothing to a block: MACs outside of their tile, WRs to rows of weights or to none, and an entry
-    /// into the mode of all banks while another bank was open.
-    pub faults: u64,
+pub struct BusUse {
+    /// Data that are read.
+    pub read_tck: u64,
+    /// Data that are written.
+    pub write_tck: u64,
+    /// Between data of one direction and the other's, without a REF.
+    pub turnaround_tck: u64,
+    /// Between data before a REF and behind it.
+    pub refresh_tck: u64,
+    /// Between data of one direction, without a REF: rows that are opened, and the host.
+    pub other_tck: u64,
+}
+
+impl BusUse {
+    /// All of it.
+    pub fn total_tck(&self) -> u64 {
+        let Self { read_tck, write_tck, turnaround_tck, refresh_tck, other_tck } = self;
+        read_tck + write_tck + turnaround_tck + refresh_tck + other_tck
+    }
+}
+
+/// The data lines until now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lines {
+    of: BusUse,
+    /// The end of the last data, and who drove them.
+    until_tck: u64,
+    driver: Option<BusDriver>,
+    /// A REF came behind them.
+    refreshed: bool,
+}
+
+impl Lines {
+    fn data(&mut self, from_tck: u64, burst_tck: u64, driver: BusDriver) {
+        self.idle(from_tck, self.driver.is_some_and(|last| last != driver));
+        let of_driver = match driver {
+            BusDriver::Chips => &mut self.of.read_tck,
+            BusDriver::BufferChip => &mut self.of.write_tck,
+        };
+        *of_driver += burst_tck;
+        (self.until_tck, self.driver) = (from_tck + burst_tck, Some(driver));
+    }
+
+    /// No data until then.
+    fn idle(&mut self, until_tck: u64, turns: bool) {
+        let to = match (std::mem::take(&mut self.refreshed), turns) {
+            (true, _) => &mut self.of.refresh_tck,
+            (_, true) => &mut self.of.turnaround_tck,
+            _ => &mut self.of.other_tck,
+        };
+        *to += until_tck.saturating_sub(self.until_tck);
+        self.until_tck = self.until_tck.max(until_tck);
+    }
 }
 
 /// What the time between two commands goes to.
@@ -38,7 +85,7 @@ pub struct Channel {
     cells: Cells<Vector>,
     blocks: Blocks,
     rows: ReservedRows,
-    /// Commands are of all banks.
+    /// Commands are of all banks; with units, the last one was.
     multi: bool,
     setup: Setup,
     counts: BlockCounts,
@@ -53,6 +100,11 @@ pub struct Channel {
     accounted: u64,
     /// What the next column waits for.
     waits_for: Cause,
+    lines: Lines,
+    /// When the data of the command that was given last are over, if it has any.
+    data_until: Option<u64>,
+    /// What takes the place of the engine's modes and blocks.
+    units: Option<Units>,
     watch: Option<Box<dyn PinWatch>>,
     wave: Option<Lp5Wave>,
 }
@@ -78,6 +130,9 @@ impl Channel {
             from_tck: 0,
             accounted: 0,
             waits_for: host,
+            lines: Lines::default(),
+            data_until: None,
+            units: None,
             watch: None,
             wave: None,
         }
@@ -89,7 +144,7 @@ impl Channel {
     }
 
     /// Lets time pass, with the REFs that are due in it: at least until a tCK.
-    pub fn idle_until(&mut self, tck: u64) -> io::Result<()> {
+    pub fn idle_until(&mut self, tck: u64) -> Result<(), DeviceError> {
         while let Some(due) = self.controller.due().filter(|due| *due <= tck) {
             self.controller.wait_until(due);
             self.close(&mut |_, _| {})?;
@@ -98,9 +153,14 @@ impl Channel {
         Ok(())
     }
 
+    /// Has units in the place of modes and blocks, from the reset on.
+    pub fn attach(&mut self, units: Units) {
+        self.units = Some(units);
+    }
+
     /// What arrived at the blocks since the operator began.
     pub fn counts(&self) -> BlockCounts {
-        self.counts
+        self.units.as_ref().map_or(self.counts, Units::counts)
     }
 
     /// Whether commands are of all banks.
@@ -128,7 +188,11 @@ impl Channel {
     pub fn begin(&mut self) {
         self.statistics = Statistics::default();
         self.counts = BlockCounts::default();
+        if let Some(units) = &mut self.units {
+            units.begin();
+        }
         (self.from_tck, self.accounted) = (self.tck(), self.tck());
+        self.lines = Lines { until_tck: self.tck(), ..Lines::default() };
         self.waits_for = host;
     }
 
@@ -137,6 +201,52 @@ impl Channel {
         self.account(self.tck(), host);
         self.statistics.cycles = self.tck() - self.from_tck;
         self.statistics
+    }
+
+    /// What its data lines were used for since the operator began.
+    pub fn bus_use(&self) -> BusUse {
+        let mut lines = self.lines;
+        lines.idle(self.tck(), false);
+        lines.of
+    }
+
+    /// Whether it takes another request.
+    pub(super) fn has_room(&self) -> bool {
+        self.controller.has_room()
+    }
+
+    /// Takes a request that comes at a tCK, before which all commands have been given that could be.
+    pub(super) fn ask(&mut self, at_tck: u64, request: Request) -> Result<(), DeviceError> {
+        if self.controller.head().is_none() {
+            self.idle_until(at_tck)?;
+        }
+        self.controller.wait_until(at_tck);
+        self.controller.push(request);
+        Ok(())
+    }
+
+    /// When the next command comes, if nothing else is asked for. None without a request.
+    pub(super) fn next_tck(&mut self) -> Option<u64> {
+        self.controller.next().map(|next| next.at_tck)
+    }
+
+    /// Gives the next command, of a queue without fences. Returns when its data are over, if it has any; `read` is told what
+    /// is read.
+    pub(super) fn step(
+        &mut self,
+        read: &mut dyn FnMut(BurstPlace, &Vector),
+    ) -> Result<Option<u64>, DeviceError> {
+        self.data_until = None;
+        if let Some(next) = self.controller.next() {
+            self.give(next, read)?;
+        }
+        Ok(self.data_until)
+    }
+
+    /// Closes all banks, and refreshes what is due.
+    pub(super) fn finish(&mut self) -> Result<(), DeviceError> {
+        self.close(&mut |_, _| {})?;
+        self.catch_up()
     }
 
     /// Does what is asked for, in order, and ends with all banks closed and no REF owed. What is read is handed on with its
@@ -149,7 +259,7 @@ impl Channel {
         &mut self,
         requests: &mut dyn Iterator<Item = Request>,
         read: &mut dyn FnMut(BurstPlace, &Vector),
-    ) -> io::Result<()> {
+    ) -> Result<(), DeviceError> {
         loop {
             while self.controller.has_room() {
                 let Some(request) = requests.next() else { break };
@@ -162,13 +272,26 @@ impl Channel {
             match self.controller.head() {
                 Some(Request::Fence { .. }) => self.fence(read)?,
                 Some(_) => unreachable!("a request has a command"),
-                None => return self.close(read),
+                None => {
+                    self.close(read)?;
+                    return self.catch_up();
+                }
             }
         }
     }
 
+    /// The units come to the end of what was done.
+    fn catch_up(&mut self) -> Result<(), DeviceError> {
+        let tck = self.tck();
+        if let Some(units) = &mut self.units {
+            units.idle_until(tck, &mut self.cells)?;
+            self.multi = units.is_multi();
+        }
+        Ok(())
+    }
+
     /// The fence at the head.
-    fn fence(&mut self, read: &mut dyn FnMut(BurstPlace, &Vector)) -> io::Result<()> {
+    fn fence(&mut self, read: &mut dyn FnMut(BurstPlace, &Vector)) -> Result<(), DeviceError> {
         self.close(read)?;
         if let Some(Request::Fence { tck }) = self.controller.take() {
             let until = self.controller.now().max(self.controller.data_until()) + tck;
@@ -178,7 +301,7 @@ impl Channel {
         Ok(())
     }
 
-    fn close(&mut self, read: &mut dyn FnMut(BurstPlace, &Vector)) -> io::Result<()> {
+    fn close(&mut self, read: &mut dyn FnMut(BurstPlace, &Vector)) -> Result<(), DeviceError> {
         while let Some(next) = self.controller.next_to_close() {
             self.give(next, read)?;
         }
@@ -186,7 +309,11 @@ impl Channel {
     }
 
     /// A command.
-    fn give(&mut self, next: Next, read: &mut dyn FnMut(BurstPlace, &Vector)) -> io::Result<()> {
+    fn give(
+        &mut self,
+        next: Next,
+        read: &mut dyn FnMut(BurstPlace, &Vector),
+    ) -> Result<(), DeviceError> {
         let at_tck = next.at_tck;
         let head = self.controller.head().copied();
         let (pins, cause) = self.pins(next.command, head);
@@ -197,9 +324,18 @@ impl Channel {
         if let Some(wave) = &mut self.wave {
             wave.command(at_tck, pins)?;
         }
+        if let Some(units) = &mut self.units {
+            let data = match head {
+                Some(Request::Write(_, data)) if next.command == Command::Column => data,
+                _ => [0; LANES],
+            };
+            units.command(at_tck, pins, data, &mut self.cells)?;
+            self.multi = units.is_multi();
+        }
         self.account(at_tck, cause);
         let request = self.controller.give(next);
         if next.command == Command::Refresh {
+            self.lines.refreshed = true;
             self.account(at_tck + self.rfc_tck, refresh);
         }
         match request {
@@ -249,6 +385,8 @@ impl Channel {
     /// Data on the bus.
     fn data(&mut self, from_tck: u64, driver: BusDriver) {
         self.statistics.bus_cycles += self.burst_tck;
+        self.lines.data(from_tck, self.burst_tck, driver);
+        self.data_until = Some(from_tck + self.burst_tck);
         if let Some(watch) = &mut self.watch {
             watch.data(from_tck, from_tck + self.burst_tck, driver);
         }
@@ -258,15 +396,21 @@ impl Channel {
         let BurstPlace { bank, row, column } = place;
         let cells = &self.cells;
         if !self.multi {
-            read(place, &cells.read(bank.into(), row as usize, column.into()));
+            let open = self.units.as_ref().map(|units| units.open_row(bank.into()));
+            let row = open.map_or(Some(row), |open| open.map(u32::from));
+            let data = row.map(|row| cells.read(bank.into(), row as usize, column.into()));
+            read(place, &data.unwrap_or_default());
             self.data(at_tck + self.cl_tck, BusDriver::Chips);
             return;
         }
         let weights = |row: u32, column: u8| cells.read_all_banks(row as usize, column.into());
+        let is_engine = self.units.is_none();
         self.waits_for = bubble;
         if self.rows.role(row) != RowUse::Memory {
             self.waits_for = fill_drain;
-            self.blocks.pass(weights);
+            if is_engine {
+                self.blocks.pass(weights);
+            }
             return;
         }
         match self.setup.operands(row, column) {
@@ -274,17 +418,31 @@ impl Channel {
                 self.counts.macs += 1;
                 self.statistics.used += 1;
                 self.accounted = self.accounted.max(at_tck + self.slot_tck);
-                self.blocks.mac((row, column), operands, weights);
+                if is_engine {
+                    self.blocks.mac((row, column), operands, weights);
+                }
             }
             None => {
                 self.counts.faults += 1;
-                self.blocks.pass(weights);
+                if is_engine {
+                    self.blocks.pass(weights);
+                }
             }
         }
     }
 
     fn write(&mut self, at_tck: u64, place: BurstPlace, data: &Vector) {
         self.data(at_tck + self.cwl_tck, BusDriver::BufferChip);
+        if self.units.is_some() {
+            // The account of MACs goes by the setup.
+            if self.multi
+                && self.rows.role(place.row) == RowUse::Memory
+                && place.column == SETUP_COLUMN
+            {
+                self.setup = Setup::from_bits(data[0]);
+            }
+            return;
+        }
         match self.multi {
             true => self.write_all_banks(place, data),
             false => self.write_bank(place, data),

@@ -2,16 +2,18 @@
 //! All channels of a device of LPDDR5X-PIM. Each has requests of its own and goes at its own pace; a run ends with the
 //! last of them.
 
-use super::blocks::{BANKS, BlockFormats, Vector};
-use super::channel::{BlockCounts, Channel};
+use super::blocks::{BANKS, BlockCounts, BlockFormats, Vector};
+use super::channel::{BusUse, Channel};
 use super::preset::Lp5Spec;
 use super::request::{BurstPlace, Request};
+use super::units::{ROWS, Units};
 use super::wave::Lp5Wave;
 use crate::config::{Config, ConfigError};
 use crate::device::Device;
 use crate::error::DeviceError;
 use crate::pins::PinWatch;
 use crate::statistics::Statistics;
+use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
@@ -29,6 +31,18 @@ impl Default for Lp5Options {
         Self { formats: BlockFormats::default(), refresh: true }
     }
 }
+
+/// A host whose requests depend on what it has read, and when.
+pub trait Lp5Host {
+    /// Its next request for a channel, which is no fence and comes at a tCK; none, if it has none now.
+    fn next(&mut self, channel: usize, at_tck: u64) -> Option<Request>;
+
+    /// What it has read of a channel is there: in the order of its reads of that channel.
+    fn read(&mut self, channel: usize, at_tck: u64, place: BurstPlace, data: &Vector);
+}
+
+/// Data on the way to the host, and when they are there.
+type OnTheWay = VecDeque<(u64, BurstPlace, Vector)>;
 
 /// A device.
 pub struct Lp5Device {
@@ -54,6 +68,18 @@ impl Lp5Device {
     /// How it works.
     pub fn options(&self) -> Lp5Options {
         self.options
+    }
+
+    /// Has units in the place of a channel's modes and blocks. It has just been reset.
+    ///
+    /// # Errors
+    ///
+    /// If banks have another number of rows than the units keep.
+    pub fn attach(&mut self, channel: usize, units: Units) -> Result<(), ConfigError> {
+        let rows = self.config.organisation.rows;
+        self.config.require("rows", rows as u64, rows == ROWS, "65536, those of `pim_mode`")?;
+        self.channels[channel].attach(units);
+        Ok(())
     }
 
     /// How many channels there are.
@@ -94,11 +120,71 @@ impl Lp5Device {
         for (number, channel) in self.channels.iter_mut().enumerate() {
             channel.run(&mut requests(number), &mut |place, data| read(number, place, data))?;
         }
-        Ok(self.meet()?)
+        self.meet()
+    }
+
+    /// What the data lines of a channel were used for since the operator began.
+    pub fn bus_use(&self, channel: usize) -> BusUse {
+        self.channels[channel].bus_use()
+    }
+
+    /// Serves a host until it asks for nothing, and nothing is on its way to it. All channels go at one pace, and end
+    /// together, with banks closed and no REF owed.
+    ///
+    /// # Errors
+    ///
+    /// If the waveform cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// If a place is outside of the banks.
+    pub fn serve(&mut self, host: &mut dyn Lp5Host) -> Result<(), DeviceError> {
+        let mut on_the_way: Vec<OnTheWay> = vec![OnTheWay::new(); self.channels.len()];
+        let mut next: Vec<Option<u64>> = vec![None; self.channels.len()];
+        let mut now = self.tck();
+        // The channel that gave a command.
+        let mut stepped = None;
+        loop {
+            for (number, channel) in self.channels.iter_mut().enumerate() {
+                let mut is_other = stepped == Some(number);
+                while channel.has_room()
+                    && let Some(request) = host.next(number, now)
+                {
+                    channel.ask(now, request)?;
+                    is_other = true;
+                }
+                if is_other {
+                    next[number] = channel.next_tck();
+                }
+            }
+            let command = earliest(next.iter().copied());
+            let ends = on_the_way.iter().map(|data| data.front().map(|(until, ..)| *until));
+            match (command, earliest(ends)) {
+                (command, Some((until, number)))
+                    if command.is_none_or(|(at_tck, _)| until <= at_tck) =>
+                {
+                    (now, stepped) = (until, None);
+                    if let Some((at_tck, place, data)) = on_the_way[number].pop_front() {
+                        host.read(number, at_tck, place, &data);
+                    }
+                }
+                (Some((at_tck, number)), _) => {
+                    (now, stepped) = (at_tck, Some(number));
+                    let (channel, mut read) = (&mut self.channels[number], None);
+                    let until = channel.step(&mut |place, data| read = Some((place, *data)))?;
+                    if let Some(((place, data), until)) = read.zip(until) {
+                        on_the_way[number].push_back((until, place, data));
+                    }
+                }
+                _ => break,
+            }
+        }
+        self.channels.iter_mut().try_for_each(Channel::finish)?;
+        self.meet()
     }
 
     /// Channels that are done wait for the last.
-    fn meet(&mut self) -> io::Result<()> {
+    fn meet(&mut self) -> Result<(), DeviceError> {
         // A REF may be under way when the last is done.
         while let Some(behind) = self.behind() {
             let until = self.tck();
@@ -148,6 +234,11 @@ impl Device for Lp5Device {
     fn finish_trace(&mut self) -> io::Result<()> {
         self.channels[0].finish_trace()
     }
+}
+
+/// The earliest of times that there are, and whose it is.
+fn earliest(times: impl Iterator<Item = Option<u64>>) -> Option<(u64, usize)> {
+    times.enumerate().filter_map(|(number, time)| Some((time?, number))).min()
 }
 
 /// Whether a host that knows one bank keeps the times of all, and pins can name what there is.

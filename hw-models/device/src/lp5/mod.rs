@@ -7,6 +7,7 @@
 //! * `wave`: a waveform of its commands.
 //! * `controller`: when the host's controller may give which command.
 //! * [`blocks`]: the PIM blocks at the banks, and their arithmetic.
+//! * [`units`]: modes and blocks as units behind the pins, models or RTL.
 //! * [`mode`]: the mode of all banks, and what an address means in it.
 //! * [`request`]: what a host asks for.
 //! * [`preset`]: a device, from a file.
@@ -38,12 +39,13 @@ pub mod preset;
 pub mod request;
 #[cfg(test)]
 mod tests;
+pub mod units;
 mod wave;
 
 pub use address::{AddressField, AddressMap, AddressMapError, Coordinates};
-pub use blocks::{BlockElements, BlockFormats, Vector};
-pub use channel::BlockCounts;
-pub use device::{Lp5Device, Lp5Options};
+pub use blocks::{BlockCounts, BlockElements, BlockFormats, Vector};
+pub use channel::BusUse;
+pub use device::{Lp5Device, Lp5Host, Lp5Options};
 pub use gemv::GemvPlan;
 pub use layout::{HostOrder, Lp5Layout, Lp5LayoutError};
 pub use preset::Lp5Spec;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico layout`: matrices as they lie in LPDDR5X-PIM, of PIM-SHERPA.
+//! `pimlico layout`: matrices as they lie in LPDDR5X-PIM, of PIM-SHERPA, and on other devices.
 //!
 //! * [`convert`]: a model as the image of that memory.
 //! * [`check`]: an image back, beside the model.
+//! * [`copy`]: a matrix into the host's order, timed on the device.
 //! * [`prefill`]: a prompt on the host, with weights copied out of an image.
 //! * [`show`]: where an element of a matrix is.
 //! * [`image`]: the file of an image.
@@ -10,6 +11,7 @@
 
 mod check;
 mod convert;
+mod copy;
 mod image;
 mod prefill;
 mod show;
@@ -32,6 +34,8 @@ enum Action {
     Convert(convert::ConvertArguments),
     /// Convert an image back and compare it with the model
     Check(check::CheckArguments),
+    /// Copy a matrix that lies for PIM into the host's order, timed on the device
+    Copy(copy::CopyArguments),
     /// Take a prompt through the model on the host, with weights that lie in LPDDR5X-PIM: copied beside GEMM, before it, or not
     Prefill(prefill::PrefillArguments),
     /// Show where an element of a matrix lies
@@ -43,6 +47,7 @@ pub fn run(command: &LayoutCommand) -> Result<(), Failure> {
     match &command.action {
         Action::Convert(arguments) => convert::run(arguments),
         Action::Check(arguments) => check::run(arguments),
+        Action::Copy(arguments) => copy::run(arguments),
         Action::Prefill(arguments) => prefill::run(arguments),
         Action::Show(arguments) => show::run(arguments),
     }

@@ -11,7 +11,8 @@ use pimlico_ports::UnitInfo;
 pub(super) enum BackendArgument {
     /// The engine: fast, and equal to the models in results, tCK and statistics
     Fast,
-    /// The cycle model of the module; of AiM channels a hub of two, for each group of them
+    /// The cycle model of the module; of AiM channels a hub of two, for each group of them; of LPDDR5X-PIM those of mode and
+    /// blocks in each channel
     Model,
     /// The RTL of the module, through Verilator
     Rtl,
@@ -41,8 +42,17 @@ pub(super) fn prepare(
     backend: Backend,
     unit: impl FnOnce() -> Result<UnitInfo, BackendError>,
 ) -> Result<(), Failure> {
+    prepare_all(backend, || Ok([unit()?]))
+}
+
+/// Makes the RTL of several units.
+#[cfg(feature = "rtl")]
+pub(super) fn prepare_all<const N: usize>(
+    backend: Backend,
+    units: impl FnOnce() -> Result<[UnitInfo; N], BackendError>,
+) -> Result<(), Failure> {
     if backend.has_rtl() {
-        crate::verilated::prepare(&[&unit()?])?;
+        crate::verilated::prepare(&units()?.each_ref())?;
     }
     Ok(())
 }
@@ -51,7 +61,16 @@ pub(super) fn prepare(
 #[cfg(not(feature = "rtl"))]
 pub(super) fn prepare(
     backend: Backend,
-    _: impl FnOnce() -> Result<UnitInfo, BackendError>,
+    unit: impl FnOnce() -> Result<UnitInfo, BackendError>,
+) -> Result<(), Failure> {
+    prepare_all(backend, || Ok([unit()?]))
+}
+
+/// The same for several units.
+#[cfg(not(feature = "rtl"))]
+pub(super) fn prepare_all<const N: usize>(
+    backend: Backend,
+    _: impl FnOnce() -> Result<[UnitInfo; N], BackendError>,
 ) -> Result<(), Failure> {
     match backend.has_rtl() {
         true => Err(Failure::not_built(&format!("--backend {}", backend.name()), "rtl")),

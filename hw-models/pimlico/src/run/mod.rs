@@ -33,6 +33,7 @@ pub use arguments::MOST_MODULES;
 pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;
 pub use operators::{RunCommand, with_flag};
+pub use systems::lp5_spec;
 
 use crate::failure::Failure;
 use crate::files::{Output, OutputFolder};

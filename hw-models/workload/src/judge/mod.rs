@@ -9,10 +9,10 @@
 //! * [`text`], [`reference`](mod@reference): tokens that were decoded.
 //! * [`residency`]: layers that are streamed.
 //! * [`pins`], [`host_pins`]: what was on the pins of chips and host; [`lp5_pins`]: of channels of LPDDR5X-PIM.
-//! * [`prefill`]: weights that are copied beside products.
-//! * [`pins`], [`host_pins`]: what was on the pins of chips and host.
+//! * [`prefill`]: weights that are copied beside products; [`copies`]: addresses of copies.
 
 pub mod columns;
+pub mod copies;
 mod findings;
 pub mod heads;
 pub mod host_pins;

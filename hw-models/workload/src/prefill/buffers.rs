@@ -18,7 +18,7 @@ use super::{Host, PrefillError};
 use crate::judge::prefill::Step;
 use crate::judge::residency::Watch;
 use memmap2::MmapMut;
-use pimlico_host::swizzle::{ReadOrder, swizzled_columns};
+use pimlico_host::swizzle::{ReadOrder, swizzled_lines};
 use pimlico_stream::agents::{self, Halt, Supply, Work};
 use pimlico_stream::event::{Event, Load, Use};
 use pimlico_stream::setup::{Residency, Setup};
@@ -111,7 +111,7 @@ impl Supply<MmapMut> for Copies<'_> {
             for matrix in &group.matrices {
                 let (columns, to) = matrix.part(part, parts);
                 let source = matrix.source;
-                swizzled_columns(source.layout, source.memory, columns, how, &mut buffer[to]);
+                swizzled_lines(source.layout, source.memory, columns, how, &mut buffer[to]);
             }
             self.stages.tell(Step::CopyEnded);
         }

@@ -123,8 +123,8 @@ impl Operand<'_> {
             let from = match self.held {
                 Held::Host(memory) => &memory[2 * (column * rows + first)..],
                 Held::Banks(layout, memory) => {
-                    let address = layout.burst(first as u64, column as u64);
-                    &memory[(address - layout.base()) as usize..]
+                    let offset = layout.element_offset(first as u64, column as u64);
+                    &memory[offset as usize..]
                 }
             };
             let words = from[..bytes].chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));

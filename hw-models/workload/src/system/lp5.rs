@@ -65,11 +65,16 @@ impl Lp5 {
     ///
     /// If there is no such device.
     pub fn new(spec: Lp5Spec, options: Lp5Options, fence_ns: u64) -> Result<Self, WorkloadError> {
-        let mut device = Lp5Device::new(&spec, options)?;
+        let device = Lp5Device::new(&spec, options)?;
+        Ok(Self::of(device, spec, fence_ns))
+    }
+
+    /// The same of a device of `spec` that has just been reset, whoever executes it.
+    pub fn of(mut device: Lp5Device, spec: Lp5Spec, fence_ns: u64) -> Self {
         let pins = Lp5PinLog::of(&mut device);
         let memory = Lp5Memory { attribute: Attribute::NonCacheable, prefetches: true };
         let notes = Vec::new();
-        Ok(Self { spec, device, pins, fence_ns, threads: 1, memory, last: None, notes })
+        Self { spec, device, pins, fence_ns, threads: 1, memory, last: None, notes }
     }
 
     /// Loads of weights go another way; from cacheable memory each product is run twice.

@@ -5,17 +5,24 @@ use super::{Ended, Face};
 use crate::failure::Failure;
 use crate::files::{self, Output};
 use crate::run::arguments::{RunArguments, flags};
-use crate::run::backend::BackendArgument;
+use crate::run::backend::prepare_all;
 use crate::run::groups::Common;
 use crate::run::{Job, ended};
 use crate::values::Switch;
 use clap::{Args, ValueEnum};
-use pimlico_device::SystemKind;
+use pimlico_backends::lp5;
 use pimlico_device::gemv::IoBuffers;
 use pimlico_device::lp5::{BlockElements, BlockFormats, Lp5Options, Lp5Spec};
+use pimlico_device::{Mismatch, SystemKind};
 use pimlico_host::attribute::Attribute;
 use pimlico_workload::system::{Lp5 as System, Lp5Memory};
 use std::path::Path;
+#[cfg(feature = "rtl")]
+use {
+    crate::run::{again, shown},
+    pimlico_backends::watch::Watch,
+    pimlico_testbenches::Waveforms,
+};
 
 /// The default device.
 const DEVICE: &str = "lpddr5x-8533-pim";
@@ -77,7 +84,6 @@ impl Face for Lp5 {
     const ABOUT: &'static str = "PIM-SHERPA's LPDDR5X-PIM, four channels with a block at each bank";
     const OPERATORS: Option<&'static [&'static str]> = Some(&["gemv"]);
     const OPTIONS: &'static [Common] = &[Common::Judging, Common::Waveform, Common::Picture];
-    const BACKENDS: &'static [BackendArgument] = &[BackendArgument::Fast];
     const HEAD_DIM: usize = 0;
 
     fn io_buffers(&self) -> Option<IoBuffers> {
@@ -112,12 +118,18 @@ impl Face for Lp5 {
             },
             prefetches: self.prefetch == Switch::On,
         };
-        let system = System::new(spec, options, self.fence_ns)?;
+        let backend = arguments.backend;
+        prepare_all(backend, || Ok(lp5::units(options)))?;
+        let device = lp5::device(backend, &spec, options, arguments.seed)?;
+        let system = System::of(device, spec.clone(), self.fence_ns);
         let mut system = system.memory(memory).threads(arguments.threads());
         if let Some(vcd) = &vcd {
             system.trace(vcd.path()).map_err(|e| vcd.failed(&e))?;
         }
-        let report = ended(job.run(&mut system), job, arguments, |_| String::new())?;
+        let report = job.run(&mut system);
+        let report = ended(report, job, arguments, |mismatch| {
+            self.show(mismatch, job, arguments, (&spec, options, memory))
+        })?;
         if let Some(vcd) = vcd {
             system.finish_trace().map_err(|e| vcd.failed(&e))?;
             vcd.whole()?;
@@ -127,6 +139,38 @@ impl Face for Lp5 {
 }
 
 impl Lp5 {
+    /// Runs the job again to write the waveforms around a mismatch; returns their names.
+    #[cfg(feature = "rtl")]
+    fn show(
+        &self,
+        mismatch: &Mismatch,
+        job: &Job,
+        arguments: &RunArguments,
+        (spec, options, memory): (&Lp5Spec, Lp5Options, Lp5Memory),
+    ) -> String {
+        let again = again(job, arguments);
+        let written = Waveforms::write(&mismatch.unit, &arguments.report, |files| {
+            let watch = Watch { mismatch, command: &again, files };
+            let device = lp5::watched(spec, options, arguments.seed, watch)?;
+            let mut system = System::of(device, spec.clone(), self.fence_ns).memory(memory);
+            let _ = job.run(&mut system); // ends in the same mismatch
+            Ok(())
+        });
+        shown(written, arguments)
+    }
+
+    /// Without the RTL there is no mismatch.
+    #[cfg(not(feature = "rtl"))]
+    fn show(
+        &self,
+        _: &Mismatch,
+        _: &Job,
+        _: &RunArguments,
+        _: (&Lp5Spec, Lp5Options, Lp5Memory),
+    ) -> String {
+        String::new()
+    }
+
     /// Formats of the blocks.
     fn formats(&self) -> Result<BlockFormats, Failure> {
         let (elements, own) = match self.elements {
@@ -146,7 +190,7 @@ impl Lp5 {
 }
 
 /// A built-in device by its name, or else that of a file.
-fn spec(device: &str) -> Result<Lp5Spec, Failure> {
+pub fn spec(device: &str) -> Result<Lp5Spec, Failure> {
     if let Some(spec) = Lp5Spec::built_in(device) {
         return Ok(spec);
     }

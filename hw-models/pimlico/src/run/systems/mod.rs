@@ -10,6 +10,8 @@ mod aim;
 mod l3;
 mod lp5;
 
+pub use lp5::spec as lp5_spec;
+
 use super::Job;
 use super::arguments::RunArguments;
 use super::backend::BackendArgument;
