@@ -86,6 +86,7 @@ fn back_ends_agree_on_decoded_text() {
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     };
     agree(IoBuffers::PingPong, |module| {
         let report = operator::on_module(module, &job).expect("no mismatch");

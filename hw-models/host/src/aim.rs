@@ -215,6 +215,17 @@ impl AimHost {
         self.device.run(AimStart { request: REQUEST, address, operands: &[] })
     }
 
+    /// What lies in a column of a bank of a channel, by the row of a layout. It takes no time.
+    ///
+    /// # Panics
+    ///
+    /// If no matrix [`hold`](Self::hold)s the row.
+    pub fn stored(&self, channel: usize, bank: usize, row: usize, column: usize) -> Elements {
+        let held = self.rows.of(row);
+        let row = held.unwrap_or_else(|| panic!("row {row} of a layout has no row of the banks"));
+        self.device.stored(channel, bank, row.into(), column)
+    }
+
     /// Multiplies a matrix that is in the banks with a vector.
     ///
     /// # Panics

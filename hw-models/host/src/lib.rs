@@ -14,6 +14,7 @@
 //! | [`cache`] | a processor's last-level cache |
 //! | [`lp5`] | the host of LPDDR5X-PIM: matrices and products as loads and stores |
 //! | [`swizzle`] | matrices in banks for PIM, of every device, and copies of them into the host's order |
+//! | [`lp5_memory`] | LPDDR5X-PIM as plain memory: loads and stores by address |
 //! | [`lp5_image`] | the memory of LPDDR5X-PIM with a model's matrices |
 //! | [`kv_cache`] | transfer of K and V into the banks and back |
 //! | `stretches` | what a host does from one REF to the next, found once |
@@ -49,6 +50,7 @@ pub mod kv_cache;
 pub mod lp5;
 pub mod lp5_copy;
 pub mod lp5_image;
+pub mod lp5_memory;
 pub mod lp5_path;
 pub mod memory_controller;
 pub mod program;

@@ -38,6 +38,7 @@ impl From<WorkloadError> for Failure {
         match error {
             WorkloadError::Device(DeviceError::Wave(error)) => Self::Input(error.to_string()),
             WorkloadError::Device(error) => Self::Check(error.to_string()),
+            WorkloadError::Check(error) => Self::Check(error),
             WorkloadError::Residency(error @ ResidencyError::Breach(_)) => {
                 Self::Check(error.to_string())
             }

@@ -37,6 +37,7 @@
 //! | `schema` | `pimlico schema`: kinds of JSON documents |
 //! | `gear` | the flag `--gear` |
 //! | `mdq` | the flag `--mdq` |
+//! | `policy` | the flag `--policy` and its threads |
 //! | `values` | values that flags of several commands take |
 //! | `flags` | what the flags of all commands have in common |
 //! | `plain` | text of input on its way to a terminal |
@@ -63,6 +64,7 @@ mod output;
 mod pages;
 mod pieces;
 mod plain;
+mod policy;
 mod run;
 mod schema;
 mod serve;

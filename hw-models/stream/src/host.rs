@@ -296,6 +296,11 @@ impl Decoder {
         classifier.times(&self.last_normed(), &mut self.scratch)
     }
 
+    /// Of each layer K and V of the tokens so far: token by token, `kv_width` numbers each.
+    pub fn into_caches(self) -> Vec<(Vec<f32>, Vec<f32>)> {
+        self.keys.into_iter().zip(self.values).collect()
+    }
+
     /// The vector of the pass's last token, normed: what the classifier multiplies.
     pub fn last_normed(&self) -> Vec<f32> {
         let last = &self.x[self.x.len() - self.shape.dim..];

@@ -13,6 +13,7 @@ use pimlico_host::aim::{NoFreeRows, OwnProgramsError};
 use pimlico_host::allocator::AllocatorError;
 use pimlico_host::driver::DriverError;
 use pimlico_host::kv_cache::TransferError;
+use pimlico_host::lp5_image::ImageError;
 use pimlico_model::checkpoint::tokenizer::EncodeError;
 use pimlico_stream::setup::SetupError;
 use pimlico_stream::source::SourceError;
@@ -60,6 +61,9 @@ pub enum WorkloadError {
     /// Programs of a user's own are not those of the operator.
     #[error(transparent)]
     OwnPrograms(#[from] OwnProgramsError),
+    /// A check of the run does not hold: no input is at fault.
+    #[error("{0}")]
+    Check(String),
     /// Decoding text.
     #[error(transparent)]
     Decode(#[from] DecodeError),
@@ -208,9 +212,25 @@ pub enum DecodeError {
     /// K and V do not fit.
     #[error("K and V: {0}")]
     Layout(Room),
+    /// A matrix does not fit LPDDR5X-PIM.
+    #[error(transparent)]
+    Image(#[from] ImageError),
+    /// K and V do not fit LPDDR5X-PIM.
+    #[error("K and V of {tokens} tokens: they take {wanted} rows of each bank, there are {there}")]
+    Rows {
+        /// Tokens.
+        tokens: usize,
+        /// Rows of each bank that they take.
+        wanted: u64,
+        /// Rows that are left for them.
+        there: u64,
+    },
+    /// The prompt cannot be taken by the host.
+    #[error("prefill: {0}")]
+    Prefill(String),
     /// A weight.
     #[error(
-        "{name}, row {row}, column {column}: weight {weight}, expected one that binary16 holds"
+        "{name}, row {row}, column {column}: weight {weight}, expected one that {format} holds"
     )]
     Weight {
         /// Of which matrix.
@@ -221,6 +241,8 @@ pub enum DecodeError {
         column: usize,
         /// The weight.
         weight: f32,
+        /// The format of the device's elements.
+        format: &'static str,
     },
 }
 

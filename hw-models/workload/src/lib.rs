@@ -22,8 +22,8 @@
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`sherpa`] | a study: prefill with weights that lie as LPDDR5X-PIM wants them, beside PIM-SHERPA's figures |
 //! | [`copy`] | a study: matrices that lie for PIM, copied by the host into its own order |
-//! | [`prefill`] | a prompt on the host, with weights that lie in LPDDR5X-PIM's layout |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
+//! | [`prefill`] | a prompt on the host, with weights that lie in the layout of a device |
 //! | [`layer`] | an operator: a decoder layer |
 //! | [`fc`] | an operator: the fully-connected operators of a layer |
 //! | [`gemv`] | an operator: a matrix times a vector |
@@ -31,6 +31,7 @@
 //! | [`operator`] | what an operator is |
 //! | [`system`] | what operators run on: a rank, the ranks of a device, a module of AiM channels, LPDDR5X-PIM |
 //! | [`machine`] | the same with a whole model in the banks |
+//! | [`in_banks`] | matrices in the banks as the host copies or reads them |
 //! | [`aim`] | what a module of AiM channels does of operators |
 //! | [`error`] | why an operator cannot be run |
 //! | [`outcome`] | what became of tasks, and its report |
@@ -64,6 +65,7 @@ pub mod error;
 pub mod fc;
 pub mod gemv;
 pub mod host_memory;
+pub mod in_banks;
 pub mod io_buffers;
 pub mod judge;
 pub mod l3;

@@ -35,6 +35,7 @@ fn job(weights: &[u8], tokenizer: &[u8], prompt: &str, tokens: usize) -> DecodeJ
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     }
 }
 
@@ -304,6 +305,7 @@ fn a_qwen3_in_shards_is_that_of_the_reference() {
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     };
     let report = run(&job, Options::default()).expect("it runs");
     let decode = decoded(&report);

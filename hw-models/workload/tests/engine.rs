@@ -502,6 +502,7 @@ fn reports_of_all_operators_are_equal() {
             io_buffers: IoBuffers::PingPong,
             threads: 1,
             streaming: None,
+            prefill: None,
         };
         format!("{:?}", operator::on_rank(device, &job).expect("it runs"))
     });

@@ -74,6 +74,7 @@ fn token(device: &mut dyn RankDevice) -> Report {
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     };
     operator::on_rank(device, &job).expect("it runs")
 }

@@ -88,6 +88,7 @@ impl Model {
             io_buffers: IoBuffers::PingPong,
             threads: 1,
             streaming: None,
+            prefill: None,
         };
         let places = llama2c::places(&bytes[..llama2c::HEADER_BYTES], bytes.len() as u64);
         Self { bytes: Arc::new(bytes), places: places.expect("places"), job }

@@ -46,6 +46,10 @@ pub trait AimDevice: Device + Loads {
     /// What happens, and when, stays as it is.
     fn leave_data_out(&mut self) {}
 
+    /// What lies in a column of a bank of a channel. It takes no time: the hub has no path from the banks to the host but
+    /// that of results.
+    fn stored(&self, channel: usize, bank: usize, row: usize, column: usize) -> Elements;
+
     /// Elements of the GPR from a place on.
     ///
     /// # Panics

@@ -422,6 +422,10 @@ impl<M: Unit<In = AimHubIn, Out = AimHubOut>> AimDevice for Hub<M> {
         }
     }
 
+    fn stored(&self, channel: usize, bank: usize, row: usize, column: usize) -> Elements {
+        self.cells.read(channel * BANKS + bank, row, column)
+    }
+
     fn gpr(&self, place: usize, count: usize) -> &[u16] {
         &self.gpr.words.as_flattened()[place..place + count]
     }

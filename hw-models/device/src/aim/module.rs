@@ -4,11 +4,13 @@
 use super::channels::{Arriving, Beat, Channels};
 use super::control::{Asked, Control};
 use super::epu::{Epu, SoftmaxRequest, Sum};
-use super::layout::Write;
+use super::layout::{Write, elements};
 use super::loaded::Loaded;
 use super::requests::{AllBankRead, ArrayRequest, BusRequest, Events, Requests};
 use super::softmax::Weighed;
-use super::units::{AimOptions, AimUnits, BANKS, EPU_CYCLES, MOST_CHANNELS, SLOTS, Word, check};
+use super::units::{
+    AimOptions, AimUnits, BANKS, EPU_CYCLES, Elements, MOST_CHANNELS, SLOTS, Word, check,
+};
 use super::wave::AimWave;
 use super::weigh::Weighing;
 use crate::accounts::{Accounts, Cause};
@@ -147,6 +149,17 @@ impl Module {
     pub(super) fn leave_data_out(&mut self) {
         self.cells.keep_nothing();
         self.channels.leave_data_out(&self.options);
+    }
+
+    /// What lies in a column of a bank of a channel.
+    pub(super) fn column(
+        &self,
+        channel: usize,
+        bank: usize,
+        row: usize,
+        column: usize,
+    ) -> Elements {
+        elements(self.cells.read(channel * BANKS + bank, row, column))
     }
 
     /// Whether nothing is under way, no row is open and no REF owed.

@@ -90,6 +90,10 @@ impl AimDevice for Module {
         Ok(self.weighed_tck)
     }
 
+    fn stored(&self, channel: usize, bank: usize, row: usize, column: usize) -> Elements {
+        self.column(channel, bank, row, column)
+    }
+
     fn gpr(&self, place: usize, count: usize) -> &[u16] {
         self.epu.gpr(place, count)
     }

@@ -108,7 +108,7 @@ fn a_copy_is_the_source_on_every_device() {
     for (device, layout) in of_devices() {
         let layout = &*layout;
         let (rows, columns) = layout.shape();
-        let elements: Vec<u16> = (0..rows * columns).map(|n| (n * 40_503 >> 3) as u16).collect();
+        let elements: Vec<u16> = (0..rows * columns).map(|n| ((n * 40_503) >> 3) as u16).collect();
         let mut memory = vec![0xFF; layout.bytes() as usize];
         pack(layout, &elements, &mut memory);
         let mut source = vec![0; 2 * elements.len()];

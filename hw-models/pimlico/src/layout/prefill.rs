@@ -9,15 +9,15 @@ use super::weights::Weights;
 use crate::failure::Failure;
 use crate::files::{self, Output};
 use crate::output::{self, FormatArguments, Page, decimal, grouped};
+use crate::policy::{PolicyName, threads};
 use crate::run::source::{ModelArguments, Opened, failure};
 use crate::schema::Kind;
 use crate::stream::picture::{self, Words};
 use crate::values::size;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use memmap2::MmapMut;
 use pimlico_device::lp5::AddressMap;
 use pimlico_host::lp5_image::{ImagePlan, pack_row};
-
 use pimlico_stream::setup::Setup;
 use pimlico_stream::slots;
 use pimlico_stream::source::Reading;
@@ -32,33 +32,6 @@ use sha2::{Digest, Sha256};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// Threads of each kind, at the most.
-const MOST_THREADS: usize = 64;
-
-/// How weights come to GEMM.
-#[derive(Clone, Copy, ValueEnum)]
-enum PolicyName {
-    /// From a copy of all weights, made before (WD)
-    Duplicate,
-    /// From the banks, by a memory controller that knows the layout (FACIL-O)
-    Facil,
-    /// Through two buffers: the next group is copied beside GEMM (DDB)
-    Ddb,
-    /// Through one buffer: each matrix is copied, then multiplied (OWR)
-    Owr,
-}
-
-impl PolicyName {
-    fn policy(self) -> PrefillPolicy {
-        match self {
-            Self::Duplicate => PrefillPolicy::Duplicate,
-            Self::Facil => PrefillPolicy::Facil,
-            Self::Ddb => PrefillPolicy::Ddb,
-            Self::Owr => PrefillPolicy::Owr,
-        }
-    }
-}
 
 /// Arguments of `pimlico layout prefill`.
 #[derive(Args)]
@@ -99,12 +72,6 @@ pub struct PrefillArguments {
     trace: Option<PathBuf>,
     #[command(flatten)]
     format: FormatArguments,
-}
-
-/// A number of threads.
-fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
-    number.ok_or_else(|| format!("expected 1 to {MOST_THREADS} threads"))
 }
 
 /// What `layout prefill --json` prints.
@@ -231,8 +198,9 @@ fn in_image(
         buffer,
     };
     let prefilled = prefill::prefill(&job).map_err(|error| refused(&error))?;
-    let Prefilled { logits, extra_bytes, buffer_bytes, groups, times, copied_bytes, trace, setup } =
+    let Prefilled { logits, extra_bytes, buffer_bytes, groups, times, copied_bytes, .. } =
         prefilled;
+    let (trace, setup) = (prefilled.trace, prefilled.setup);
     let PrefillTimes { duplicate, to_first_token, gemm, copy, copy_under_gemm, between, head } =
         times;
     let report = Report {

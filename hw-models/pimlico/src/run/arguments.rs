@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The arguments of `pimlico run` that are no operator's own.
 
+use super::prefill::OnHost;
 use super::residency::InBanks;
 use super::systems::{Asked, Entry};
 use crate::device;
@@ -51,6 +52,7 @@ pub struct RunArguments {
     pub(super) ranks: Option<usize>,
     pub(super) mdq: Option<MdqArgument>,
     pub(super) in_banks: Option<InBanks>,
+    pub(super) on_host: Option<OnHost>,
     pub(super) program: Option<PathBuf>,
     pub(super) context_max: Option<usize>,
     pub(super) seed: u64,
@@ -123,6 +125,7 @@ impl RunArguments {
             ranks: None,
             mdq: None,
             in_banks: None,
+            on_host: None,
             program: None,
             context_max: None,
             seed: 1,

@@ -33,6 +33,7 @@ pub fn tiny_job(tokens: usize, seed: u64) -> Result<DecodeJob, Failure> {
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     })
 }
 
@@ -58,6 +59,7 @@ pub fn llama2c_job(
         io_buffers: IoBuffers::PingPong,
         threads: 1,
         streaming: None,
+        prefill: None,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::arguments::{Buffers, DEFAULT_REPORT, RunArguments, SumsFormat, When, read_config};
 use super::backend::BackendArgument;
+use super::prefill::OnHost;
 use super::residency::InBanks;
 use crate::failure::Failure;
 use crate::mdq::MdqArgument;
@@ -64,8 +65,8 @@ macro_rules! common {
 }
 
 common! {
-    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, InBanks, Spread, Sample, Judging, References, Program, Longest,
-    Execution, Waveform, Picture,
+    Seed, Softmax, Sums, WhichDevice, Dram, SharedBuffers, HowMany, InBanks, OnHost, Spread, Sample, Judging, References, Program,
+    Longest, Execution, Waveform, Picture,
 }
 
 impl Common {

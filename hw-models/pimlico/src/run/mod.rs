@@ -7,6 +7,7 @@
 //! * [`arguments`]: what is asked for by these.
 //! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`source`]: the same with layers that are read one by one; [`residency`]: into the banks.
+//! * [`prefill`]: a prompt that the host takes.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
 //! * [`shapes`]: the keys of a config.json that an error is about.
@@ -22,6 +23,7 @@ mod former;
 mod groups;
 mod operators;
 mod plot;
+mod prefill;
 mod ranks;
 pub mod residency;
 mod shapes;
@@ -214,6 +216,7 @@ fn again(job: &Job, arguments: &RunArguments) -> String {
     }
     what += &own.words(arguments);
     what += &arguments.in_banks.as_ref().map(|in_banks| in_banks.words()).unwrap_or_default();
+    what += &arguments.on_host.as_ref().map(|on_host| on_host.words()).unwrap_or_default();
     let RunArguments { channels, dimms, ranks, mdq, .. } = arguments;
     let number = |value: &Option<usize>| value.map(|number| number.to_string());
     what += &flags([

@@ -167,8 +167,8 @@ fn wrong_input_is_refused_in_one_line() {
         ("run lp5 gemv --rows 1 --cols 4194049".to_owned(), "it takes 65533 rows of each bank"),
         ("run lp5 gemv --rows 2147483648 --cols 2147483648".to_owned(), "rows of each bank"),
         ("run lp5 gemv --rows 99999999999 --cols 9".to_owned(), "matrix of 99999999999 x 9"),
-        ("run lp5 fc".to_owned(), "unrecognized subcommand 'fc'; there are gemv"),
-        ("run lp5 decode".to_owned(), "unrecognized subcommand 'decode'"),
+        ("run lp5 fc".to_owned(), "unrecognized subcommand 'fc'; there are gemv, decode"),
+        ("run lp5 layer".to_owned(), "unrecognized subcommand 'layer'"),
     ] {
         let message = refused(&arguments);
         assert!(message.contains(expected), "{arguments}: {message}");

@@ -15,7 +15,9 @@
 
 use crate::error::WorkloadError;
 use crate::report::{OperatorReport, Together, Verdict};
-use pimlico_device::aim::{AimHead, AimLayout, AimOptions, BANKS, GPR, LayoutError, Write};
+use pimlico_device::aim::{
+    AimHead, AimLayout, AimOptions, BANKS, Elements, GPR, LayoutError, Write,
+};
 use pimlico_device::{Config, DeviceError, Statistics};
 use pimlico_host::aim::{AimHost, OwnPrograms};
 
@@ -43,7 +45,7 @@ impl Rows {
     }
 
     /// The group of a row of the matrix, and which of the group's rows it is.
-    fn place(self, row: usize) -> (usize, usize) {
+    pub fn place(self, row: usize) -> (usize, usize) {
         let number = row / self.pus;
         (number % self.groups, number / self.groups * self.pus + row % self.pus)
     }
@@ -180,6 +182,16 @@ impl<'a> Groups<'a> {
     /// Gives matrices of every group the rows of the banks that they have come to: see [`AimHost::hold`].
     pub fn hold(&mut self, layouts: &[AimLayout]) -> Result<(), WorkloadError> {
         self.each(|_, group| Ok(group.hold(layouts)?)).map(drop)
+    }
+
+    /// What lies in a column of a bank of a channel of a group, by the row of a layout.
+    pub fn stored(
+        &self,
+        group: usize,
+        (channel, bank): (usize, usize),
+        (row, column): (usize, usize),
+    ) -> Elements {
+        self.groups[group].stored(channel, bank, row, column)
     }
 
     /// Takes back the rows of matrices that are over.

@@ -6,15 +6,16 @@
 //! device                  qkv             K, V, attention, projection ffn1      ffn2               lm_head
 //! ```
 //!
-//! What goes to the device is rounded to binary16 once; what comes from it is binary16.
+//! What goes to the device is rounded to its elements once, binary16 but on LPDDR5X-PIM; what comes from it is in these too.
+//! There attention is the host's as well.
 
 use super::tally::{Cost, Tally};
 use crate::error::WorkloadError;
-use crate::judge::heads::{self as judge, HeadJudgement};
-use crate::judge::product;
-use crate::machine::{Kind, Machine, Weights};
+use crate::judge::heads::{self, HeadJudgement};
+use crate::judge::host_attention;
+use crate::machine::{AttentionBy, Kind, Machine, Weights};
 use crate::parallel;
-use half::f16;
+use crate::results::Attention;
 use pimlico_model::Vectors;
 use pimlico_model::between;
 use pimlico_model::checkpoint::{Arithmetic, Checkpoint, CheckpointShape};
@@ -70,6 +71,28 @@ impl<'a> Engine<'a> {
             self.layer(machine, number, position, &mut x)?;
         }
         wants_logits.then(|| self.logits(machine, &x)).transpose()
+    }
+
+    /// Adds K and V of a prompt's tokens that the host has taken through all layers: of each layer, token by token.
+    ///
+    /// # Panics
+    ///
+    /// If there is no room for them.
+    pub fn prefilled(
+        &mut self,
+        machine: &mut dyn Machine,
+        prompt: &[usize],
+        caches: &[(Vec<f32>, Vec<f32>)],
+    ) -> Result<(), WorkloadError> {
+        let width = self.model.shape.kv_width();
+        for (position, token) in prompt.iter().enumerate() {
+            self.tally.begin_token(position, *token);
+            for (number, (keys, values)) in caches.iter().enumerate() {
+                let [k, v] = [keys, values].map(|of| &of[position * width..][..width]);
+                self.append(machine, number, (k, v))?;
+            }
+        }
+        Ok(())
     }
 
     /// Begins a token: its vector.
@@ -134,13 +157,31 @@ impl<'a> Engine<'a> {
         input: &[f32],
     ) -> Result<Vec<f32>, WorkloadError> {
         let matrix = self.weights.matrix(kind, layer);
-        let vector = bits(input);
+        let vector = machine.elements().bits(input);
         let (outputs, ran) = machine.product(kind, layer, &vector)?;
-        let order = machine.order(matrix.rows.len());
-        let judged = product(order, &matrix.rows, &vector, &outputs, self.threads);
+        let judged = machine.judge(matrix, &vector, &outputs, self.threads);
         let macs = (matrix.rows.len() * matrix.columns) as u64;
         self.tally.add(kind, layer, Cost { ran, macs, judged });
-        Ok(outputs.into_iter().map(|b| f16::from_bits(b).to_f32()).collect())
+        Ok(machine.elements().numbers(&outputs))
+    }
+
+    /// Adds K and V of a token to those of a layer.
+    fn append(
+        &mut self,
+        machine: &mut dyn Machine,
+        number: usize,
+        (k, v): (&[f32], &[f32]),
+    ) -> Result<(), WorkloadError> {
+        let head_dim = self.model.shape.head_dim;
+        let elements = machine.elements();
+        let heads = &mut self.past[number];
+        let vectors = k.chunks(head_dim).zip(v.chunks(head_dim));
+        for (head, (k, v)) in heads.iter_mut().zip(vectors) {
+            head.k.push(&elements.bits(k));
+            head.v.push(&elements.bits(v));
+        }
+        self.tally.add_append(number, machine.append(number, heads)?);
+        Ok(())
     }
 
     /// Attention of all heads of a layer, to whose caches K and V are added first.
@@ -152,28 +193,30 @@ impl<'a> Engine<'a> {
     ) -> Result<Vec<f32>, WorkloadError> {
         let head_dim = self.model.shape.head_dim;
         let group = self.model.shape.group();
-        let heads = &mut self.past[number];
-        let vectors = q.chunks(group * head_dim).zip(k.chunks(head_dim).zip(v.chunks(head_dim)));
-        for (head, (queries, (k, v))) in heads.iter_mut().zip(vectors) {
-            head.k.push(&bits(k));
-            head.v.push(&bits(v));
-            head.queries = queries.chunks(head_dim).map(bits).collect();
+        let elements = machine.elements();
+        for (head, queries) in self.past[number].iter_mut().zip(q.chunks(group * head_dim)) {
+            head.queries = queries.chunks(head_dim).map(|query| elements.bits(query)).collect();
         }
-        self.tally.add_append(number, machine.append(number, heads)?);
+        self.append(machine, number, (k, v))?;
 
+        let heads = &self.past[number];
         let (results, ran) = machine.attention(number, heads)?;
         let mut judged = HeadJudgement::default();
         let mut context = Vec::with_capacity(q.len());
         let pairs: Vec<_> = heads.iter().zip(&results).collect();
-        let elements =
+        let numbers =
             2 * group * head_dim * pairs.iter().map(|(head, _)| head.k.len()).sum::<usize>();
-        let threads = if elements < FOR_THREADS { 1 } else { self.threads };
-        for of_head in parallel::each(&pairs, threads, |(head, result)| judge::judge(head, result))
-        {
+        let threads = if numbers < FOR_THREADS { 1 } else { self.threads };
+        let by = machine.attention_by();
+        let of_head = |(head, result): &(&Head, &Attention)| match by {
+            AttentionBy::Device => heads::judge(head, result),
+            AttentionBy::Host(elements) => host_attention::judge(elements, head, result),
+        };
+        for of_head in parallel::each(&pairs, threads, of_head) {
             judged = judged.and(of_head);
         }
         for result in &results {
-            context.extend(result.context.iter().flatten().map(|&b| f16::from_bits(b).to_f32()));
+            context.extend(result.context.iter().flatten().map(|bits| elements.widen(*bits)));
         }
         let tokens: usize = heads.iter().map(|head| head.k.len()).sum();
         let macs = (2 * group * tokens * head_dim) as u64;
@@ -181,9 +224,4 @@ impl<'a> Engine<'a> {
         self.tally.add(Kind::Attention, Some(number), Cost { ran, macs, judged });
         Ok(context)
     }
-}
-
-/// Numbers in binary16.
-fn bits(numbers: &[f32]) -> Vec<u16> {
-    numbers.iter().map(|&number| f16::from_f32(number).to_bits()).collect()
 }

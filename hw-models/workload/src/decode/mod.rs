@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: MIT
 //! Decodes text with a language model on the device.
 //!
-//! All matrices are written into the banks once, as binary16, or layer by layer while others are used ([`Streaming`]); K and
-//! V of each token are added as it comes. Every matrix and every head's attention runs on the rank (`engine`); norms, RoPE, the gate,
-//! residuals and the choice of the next token are the host's, in float32.
+//! All matrices are written into the banks once, in 16 bits, or layer by layer while others are used ([`Streaming`]); K and
+//! V of each token are added as it comes. Every matrix and every head's attention runs on the device (`engine`); norms, RoPE, the gate,
+//! residuals and the choice of the next token are the host's, in float32. The host may take the prompt ([`HostPrefill`]).
 //!
 //! After each token the choice and the logits stand beside those of `golden::llama`, which computes the
 //! same weights in float64 after the same tokens.
 
 mod engine;
+mod on_host;
 mod residency;
 mod sampling;
 mod tally;
 
 pub use crate::judge::reference::reference;
+pub use on_host::HostPrefill;
 pub use residency::{Limit, Streaming};
 
 use crate::error::{DecodeError, WorkloadError};
@@ -23,7 +25,7 @@ use crate::machine::{Machine, Resident, Weights};
 use crate::operator::Operator;
 use crate::outcome::Outcome;
 use crate::placement;
-use crate::report::decode::{Agreement, DecodeReport, ResidencyReport};
+use crate::report::decode::{Agreement, DecodeReport, PrefillReport, ResidencyReport};
 use crate::report::{JobReport, Report, Stages, Written};
 use crate::system::System;
 use crate::task::Progress;
@@ -63,6 +65,8 @@ pub struct DecodeJob {
     pub threads: usize,
     /// How layers come into the banks, if they are streamed.
     pub streaming: Option<Streaming>,
+    /// How the host takes the prompt, if it does; layers are not streamed then.
+    pub prefill: Option<HostPrefill>,
 }
 
 /// What is known of a text before the first token.
@@ -92,7 +96,7 @@ impl Operator for DecodeJob {
         }
         let shape = self.checkpoint.shape;
         host_memory::check("weights, K and V", memory(shape, prompt.len() + self.tokens, system))?;
-        Ok(DecodePlan { prompt, weights: Weights::new(&self.checkpoint)? })
+        Ok(DecodePlan { prompt, weights: Weights::new(&self.checkpoint, system.elements())? })
     }
 
     fn run(
@@ -115,17 +119,28 @@ impl Operator for DecodeJob {
 
         let mut engine = Engine::new((&self.checkpoint, &weights), self.threads);
         let mut text = Text::new(self, prompt);
-        for position in 0.. {
-            let token = (text.tokens[position], position);
-            let logits = engine.token(&mut *machine, token, text.is_wanted(position))?;
-            let is_over = text.see(position, logits);
-            progress(position as u64 + 1, all as u64 - 1);
-            if is_over {
-                break;
+        let mut prefill = None;
+        let (mut next, mut is_over) = (0, false);
+        if let Some(how) = &self.prefill {
+            let (prefilled, report) = on_host::run(self, how, &mut *machine, &text.tokens)?;
+            engine.prefilled(&mut *machine, &text.tokens, &prefilled.caches)?;
+            prefill = Some(report);
+            next = text.prompt;
+            for position in 0..next - 1 {
+                text.see(position, None);
             }
+            is_over = text.see(next - 1, Some(prefilled.logits));
+            progress(next as u64, all as u64 - 1);
+        }
+        while !is_over {
+            let token = (text.tokens[next], next);
+            let logits = engine.token(&mut *machine, token, text.is_wanted(next))?;
+            is_over = text.see(next, logits);
+            next += 1;
+            progress(next as u64, all as u64 - 1);
         }
         let report = (self, engine.finish(), text, load);
-        Ok(Decoded::new(report, (&config, io_buffers), &*machine, None))
+        Ok(Decoded::new(report, (&config, io_buffers), &*machine, (None, prefill)))
     }
 
     fn judge(&self, system: &dyn System, decoded: Decoded) -> Report {
@@ -141,17 +156,21 @@ impl Decoded {
         (job, tally, text, load): (&DecodeJob, Tally, Text<'_>, Written),
         (config, io_buffers): (&Config, IoBuffers),
         machine: &dyn Machine,
-        residency: Option<ResidencyReport>,
+        (residency, prefill): (Option<ResidencyReport>, Option<PrefillReport>),
     ) -> Self {
+        let whole = job.tokenizer.decode(&text.tokens);
+        let text_sha256 = on_host::sha256(whole.bytes());
+        let prefill = prefill.map(|prefill| PrefillReport { text_sha256, ..prefill });
         let report = DecodeReport {
             model: job.model.clone(),
             shape: job.checkpoint.shape,
             prompt: job.prompt.clone(),
-            text: job.tokenizer.decode(&text.tokens),
+            text: whole,
             prompt_tokens: text.prompt,
             decoded_tokens: text.tokens[text.prompt..].to_vec(),
             logits_sha256: text.hash(),
             temperature: job.temperature,
+            elements: machine.elements().name(),
             io_buffers: io_buffers.name(),
             append: tally.append(machine),
             append_columns: tally.append_columns(config),
@@ -159,6 +178,7 @@ impl Decoded {
             layers: tally.layers(config),
             tokens: tally.tokens(config, |token| job.tokenizer.decode(&[token])),
             residency,
+            prefill,
         };
         let outcome = Outcome {
             operators: tally.operators(machine),

@@ -30,7 +30,7 @@ use super::engine::Engine;
 use super::{DecodeJob, DecodePlan, Decoded, Text};
 use crate::error::{ResidencyError, WorkloadError};
 use crate::judge::residency::{Account, Holder, Row, RowJudge, Watch};
-use crate::machine::{LayerBanks, Resident, of_layer};
+use crate::machine::{ElementFormat, LayerBanks, Resident, of_layer};
 use crate::placement::row_bytes;
 use crate::report::Written;
 use crate::report::decode::{LayerTimes, ResidencyReport};
@@ -165,7 +165,7 @@ pub(super) fn run(
         layers,
     };
     let report = (job, engine.finish(), text, written);
-    Ok(Decoded::new(report, (&config, io_buffers), banks.machine(), Some(residency)))
+    Ok(Decoded::new(report, (&config, io_buffers), banks.machine(), (Some(residency), None)))
 }
 
 /// What the order is told: rows in place of bytes.
@@ -277,9 +277,10 @@ impl Agents<'_, '_> {
             .read_layer(load.layer, &mut buffer, &Halt::default())
             .map_err(ResidencyError::from)?;
         let parts = source.layer(load.layer);
-        let matrices = of_layer(load.layer, &source.places().shape, |part| {
-            Cow::Owned(numbers(parts, part, &buffer))
-        })?;
+        let matrices =
+            of_layer(ElementFormat::BINARY16, load.layer, &source.places().shape, |part| {
+                Cow::Owned(numbers(parts, part, &buffer))
+            })?;
         let written = self.banks.write_layer(load.layer, &matrices)?;
         self.written = self.written.and(written);
         Ok(written.cost.cycles)

@@ -13,7 +13,8 @@ use pimlico_golden::reduction::Precision;
 /// Elements of rows for which a thread is worth its start.
 const FOR_A_THREAD: usize = 1 << 14;
 
-fn format(elements: BlockElements) -> Format {
+/// The same format as `golden` has it.
+pub(super) fn format(elements: BlockElements) -> Format {
     match elements {
         BlockElements::Bfloat16 => Format::BFLOAT16,
         BlockElements::Binary16 => Format::BINARY16,

@@ -33,6 +33,12 @@ impl HeadJudgement {
         }
     }
 
+    /// Of attention whose output alone is known.
+    pub fn of_output(output: Verdict) -> Self {
+        let stages = Stages { output: output.error, ..Stages::default() };
+        Self { stages, output: Verdict { error: Error::default(), ..output }, ..Self::default() }
+    }
+
     /// All as one operator, whose error is that of the output.
     pub fn whole(&self) -> Verdict {
         let parts = self.parts.into_iter().fold(Verdict::default(), Verdict::and);

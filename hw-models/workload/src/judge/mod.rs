@@ -4,7 +4,7 @@
 //! Every result that was run is compared with `golden`'s, bit for bit, and its error with the bound that follows from the
 //! order of operations (`pimlico_golden::bound`).
 //!
-//! * [`heads`]: attention, stage by stage.
+//! * [`heads`]: attention, stage by stage; [`host_attention`]: that of the host.
 //! * [`Reference`], [`Products`]: matrices times vectors; [`columns`]: those of LPDDR5X-PIM.
 //! * [`text`], [`reference`](mod@reference): tokens that were decoded.
 //! * [`residency`]: layers that are streamed.
@@ -15,6 +15,7 @@ pub mod columns;
 pub mod copies;
 mod findings;
 pub mod heads;
+pub mod host_attention;
 pub mod host_pins;
 pub mod lp5_pins;
 pub mod pins;

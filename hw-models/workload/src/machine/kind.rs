@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //! The operators of a language model.
 
+use pimlico_model::checkpoint::CheckpointShape;
+
 /// An operator of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -34,6 +36,17 @@ impl Kind {
     pub fn place(self) -> usize {
         let place = Self::OF_A_LAYER.iter().position(|&kind| kind == self);
         place.unwrap_or_else(|| panic!("{} is no matrix of a layer", self.name()))
+    }
+
+    /// The rows of each of its matrices, which stand in one: those of Q, of K and of V, or of the gate and of w3.
+    pub fn rows(self, shape: &CheckpointShape) -> Vec<usize> {
+        match self {
+            Self::Qkv => vec![shape.q_width(), shape.kv_width(), shape.kv_width()],
+            Self::Attention => Vec::new(),
+            Self::Projection | Self::Ffn2 => vec![shape.dim],
+            Self::Ffn1 => vec![shape.hidden; 2],
+            Self::LmHead => vec![shape.vocab],
+        }
     }
 
     /// Its name in reports.

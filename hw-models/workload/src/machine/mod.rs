@@ -4,26 +4,35 @@
 //! * [`OnRanks`]: one rank, or those of a device.
 //! * [`InTurns`]: several ranks, of which each layer takes rows of one while it is wanted.
 //! * [`OnModule`]: a module of AiM channels.
+//! * [`OnLp5`]: LPDDR5X-PIM, for the matrices.
 
+mod elements;
+mod fetch;
+mod host_caches;
 mod kind;
+mod lp5;
 mod module;
 mod ranks;
 mod turns;
 mod weights;
 
+pub use elements::ElementFormat;
 pub use kind::Kind;
+pub use lp5::{Lp5Host, OnLp5};
 pub use module::OnModule;
 pub use ranks::OnRanks;
 pub use turns::InTurns;
 pub use weights::{Matrix, Weights, of_layer};
 
 use crate::error::WorkloadError;
-use crate::judge::{Findings, ProductOrder};
+use crate::in_banks::BankMatrix;
+use crate::judge::Findings;
 use crate::report::link::Crossing;
 use crate::report::{Load, OperatorReport, Spread, Together, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Statistics;
 use pimlico_device::gemv::IoBuffers;
+use pimlico_device::lp5::BlockElements;
 use pimlico_model::checkpoint::CheckpointShape;
 use pimlico_model::data::Head;
 use std::ops::Range;
@@ -93,13 +102,41 @@ impl From<Together> for Ran {
     }
 }
 
+/// Who computes attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionBy {
+    /// The device, stage by stage.
+    Device,
+    /// The host in float32, of K, V and queries in these elements.
+    Host(BlockElements),
+}
+
 /// A device that has room for a model's matrices, and for K and V of its tokens.
 pub trait Machine {
-    /// The order in which it sums up the outputs of a matrix of so many rows.
-    fn order(&self, rows: usize) -> ProductOrder;
+    /// The format of the elements that it takes and gives.
+    fn elements(&self) -> ElementFormat {
+        ElementFormat::BINARY16
+    }
+
+    /// What the outputs of a matrix times a vector are, found out on so many threads.
+    fn judge(&self, matrix: &Matrix, vector: &[u16], outputs: &[u16], threads: usize) -> Verdict;
+
+    /// Who computes attention.
+    fn attention_by(&self) -> AttentionBy {
+        AttentionBy::Device
+    }
 
     /// Writes the matrices into the banks.
     fn load(&mut self) -> Result<Written, WorkloadError>;
+
+    /// The matrices of an operator of a layer, or of none, as the host has them when it has loaded them out of the banks: each
+    /// of so many rows of the operator's one matrix. And what the loads cost, where they take a time that is known.
+    fn fetch(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        rows: &[usize],
+    ) -> Result<(Vec<BankMatrix<'static>>, Option<Written>), WorkloadError>;
 
     /// Multiplies a matrix of a layer, or of none, with a vector.
     fn product(

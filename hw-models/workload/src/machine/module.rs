@@ -8,16 +8,20 @@ use crate::aim::attention::{Piped, SideBySide, append_operator, check_room, run_
 use crate::aim::{Groups, idle_note};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
+use crate::in_banks::{BankMatrix, Banked, Lines};
 use crate::judge::pins::PinLog;
-use crate::judge::{Findings, ProductOrder};
+use crate::judge::{Findings, ProductOrder, product};
 use crate::placement::NoRows;
 use crate::report::link::Crossing;
 use crate::report::{Load, OperatorReport, Verdict, Written};
 use crate::results::Attention;
 use pimlico_device::Config;
 use pimlico_device::aim::{AimHead, AimLayout, Word, Write, word_of};
+use pimlico_device::mapping::Place;
+use pimlico_host::swizzle::{ChannelPlace, PimLayout, ReadOrder};
 use pimlico_model::data::Head;
 use std::cell::Cell;
+use std::sync::Arc;
 
 /// More rows than any model takes.
 const ENDLESS_ROWS: usize = 1 << 40;
@@ -94,6 +98,14 @@ impl<'a> OnModule<'a> {
         Ok(Self { module, pins, weights, layers, kv_heads: shape.kv_heads, lm_head, piped })
     }
 
+    /// Where the matrix of an operator lies.
+    fn layout(&self, kind: Kind, layer: Option<usize>) -> AimLayout {
+        match layer {
+            Some(layer) => self.layers[layer].matrices[kind.place()],
+            None => self.lm_head,
+        }
+    }
+
     /// Writes columns, of each group its own, or, to keep step with the others, what counts for no bytes.
     fn write<W: Iterator<Item = (bool, Write)>>(
         &mut self,
@@ -132,8 +144,38 @@ fn place(
 }
 
 impl Machine for OnModule<'_> {
-    fn order(&self, rows: usize) -> ProductOrder {
-        ProductOrder::on_module(&self.module.module_options(), rows)
+    fn judge(&self, matrix: &Matrix, vector: &[u16], outputs: &[u16], threads: usize) -> Verdict {
+        let order = ProductOrder::on_module(&self.module.module_options(), matrix.rows.len());
+        product(order, &matrix.rows, vector, outputs, threads)
+    }
+
+    /// What the channels hold is looked up: there is no path for it but that of results, and so no time.
+    fn fetch(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        rows: &[usize],
+    ) -> Result<(Vec<BankMatrix<'static>>, Option<Written>), WorkloadError> {
+        let layout = self.layout(kind, layer);
+        let all = self.weights.matrix(kind, layer).rows.len();
+        let dealt = self.module.rows();
+        let of_group = |group| {
+            let mut memory = vec![0; layout.bytes() as usize];
+            layout.visit(0..layout.lines(), ReadOrder::RowBuffer, &mut |burst| {
+                let ChannelPlace { channel, place: Place { bank, row, column } } = burst.at;
+                let word = self.module.stored(group, (channel, bank), (row, column));
+                let to = memory[burst.offset as usize..].chunks_exact_mut(2);
+                to.zip(word).for_each(|(to, element)| to.copy_from_slice(&element.to_le_bytes()));
+            });
+            Banked::new(layout, memory)
+        };
+        let groups: Vec<_> = (0..self.module.count()).map(of_group).collect();
+        let lines = (0..all).step_by(layout.pus()).map(|row| {
+            let (group, first) = dealt.place(row);
+            let lines = first..first + layout.pus().min(all - row);
+            Lines { of: Arc::clone(&groups[group]), lines }
+        });
+        Ok((BankMatrix::cut(lines, rows), None))
     }
 
     fn load(&mut self) -> Result<Written, WorkloadError> {
@@ -165,10 +207,7 @@ impl Machine for OnModule<'_> {
         layer: Option<usize>,
         vector: &[u16],
     ) -> Result<(Vec<u16>, Ran), WorkloadError> {
-        let layout = match layer {
-            Some(layer) => self.layers[layer].matrices[kind.place()],
-            None => self.lm_head,
-        };
+        let layout = self.layout(kind, layer);
         let rows = self.weights.matrix(kind, layer).rows.len();
         let (outputs, together) = self.module.product(&layout, rows, vector)?;
         let link = Crossing::elements(vector.len(), outputs.len());

@@ -6,8 +6,9 @@
 use super::{Kind, Machine, Matrix, Ran, Resident, Weights};
 use crate::error::WorkloadError;
 use crate::error::{DecodeError, Room};
+use crate::in_banks::BankMatrix;
 use crate::judge::pins::PinLog;
-use crate::judge::{Findings, ProductOrder};
+use crate::judge::{Findings, ProductOrder, product};
 use crate::l3::attention::{AttentionError, Part, Requests, padding_notes};
 use crate::l3::gemv;
 use crate::placement::Placement;
@@ -206,7 +207,7 @@ impl<'a> OnRanks<'a> {
         Ok(bytes)
     }
 
-    fn blocks(&self, kind: Kind, layer: Option<usize>) -> Vec<Block> {
+    pub(super) fn blocks(&self, kind: Kind, layer: Option<usize>) -> Vec<Block> {
         match layer {
             Some(layer) => self.layers[layer].matrices[kind.place()].clone(),
             None => self.lm_head.clone(),
@@ -277,8 +278,18 @@ impl Block {
 }
 
 impl Machine for OnRanks<'_> {
-    fn order(&self, _: usize) -> ProductOrder {
-        ProductOrder::on_rank(&self.config, self.members[0].rank.options().sums)
+    fn judge(&self, matrix: &Matrix, vector: &[u16], outputs: &[u16], threads: usize) -> Verdict {
+        let order = ProductOrder::on_rank(&self.config, self.members[0].rank.options().sums);
+        product(order, &matrix.rows, vector, outputs, threads)
+    }
+
+    fn fetch(
+        &mut self,
+        kind: Kind,
+        layer: Option<usize>,
+        rows: &[usize],
+    ) -> Result<(Vec<BankMatrix<'static>>, Option<Written>), WorkloadError> {
+        self.fetch_blocks(kind, layer, rows)
     }
 
     fn load(&mut self) -> Result<Written, WorkloadError> {

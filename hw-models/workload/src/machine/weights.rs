@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
-//! A model's matrices as the device has them: in binary16.
+//! A model's matrices as the device has them: in elements of 16 bits.
 //!
 //! Matrices with the same input stand in one: q on k on v, and the gate on w3. So the vector comes to
 //! the device once for all of them.
 
-use super::Kind;
+use super::{ElementFormat, Kind};
 use crate::error::DecodeError;
-use half::f16;
 use pimlico_model::checkpoint::places::Part;
 use pimlico_model::checkpoint::{Checkpoint, CheckpointShape};
 use std::borrow::Cow;
 
-/// A matrix in binary16.
+/// A matrix in elements of a device.
 pub struct Matrix {
     /// Which, for messages.
     pub name: String,
     /// Row by row.
     pub rows: Vec<Vec<u16>>,
-    /// Elements of a row.
+    /// ElementFormat of a row.
     pub columns: usize,
 }
 
@@ -30,10 +29,10 @@ pub struct Weights {
 
 impl Weights {
     /// Rounds those of a model.
-    pub fn new(model: &Checkpoint) -> Result<Self, DecodeError> {
+    pub fn new(model: &Checkpoint, elements: ElementFormat) -> Result<Self, DecodeError> {
         let shape = &model.shape;
         let layers = model.layers.iter().enumerate().map(|(number, layer)| {
-            of_layer(number, shape, |part| {
+            of_layer(elements, number, shape, |part| {
                 Cow::Borrowed(match part {
                     Part::Q => &layer.q,
                     Part::K => &layer.k,
@@ -48,7 +47,8 @@ impl Weights {
         let layers = layers.collect::<Result<_, DecodeError>>()?;
         let classifier =
             if model.classifier.is_empty() { &model.embedding } else { &model.classifier };
-        let lm_head = Matrix::new(Kind::LmHead.name().to_owned(), &[classifier.into()], shape.dim)?;
+        let name = Kind::LmHead.name().to_owned();
+        let lm_head = Matrix::new(elements, name, &[classifier.into()], shape.dim)?;
         Ok(Self { layers, lm_head })
     }
 
@@ -77,13 +77,14 @@ impl Weights {
 
 /// The matrices of a layer, rounded, of the numbers of its tensors.
 pub fn of_layer<'a>(
+    elements: ElementFormat,
     number: usize,
     shape: &CheckpointShape,
     numbers: impl Fn(Part) -> Cow<'a, [f32]>,
 ) -> Result<[Matrix; Kind::OF_A_LAYER.len()], DecodeError> {
     let matrix = |kind: Kind, parts: &[Part], columns| {
         let parts: Vec<_> = parts.iter().map(|part| numbers(*part)).collect();
-        Matrix::new(format!("layer {number}, {}", kind.name()), &parts, columns)
+        Matrix::new(elements, format!("layer {number}, {}", kind.name()), &parts, columns)
     };
     Ok([
         matrix(Kind::Qkv, &[Part::Q, Part::K, Part::V], shape.dim)?,
@@ -95,16 +96,22 @@ pub fn of_layer<'a>(
 
 impl Matrix {
     /// Matrices of `columns` columns, one under the other.
-    fn new(name: String, parts: &[Cow<'_, [f32]>], columns: usize) -> Result<Self, DecodeError> {
+    fn new(
+        elements: ElementFormat,
+        name: String,
+        parts: &[Cow<'_, [f32]>],
+        columns: usize,
+    ) -> Result<Self, DecodeError> {
         let count = parts.iter().map(|part| part.len() / columns).sum();
         let mut rows = Vec::with_capacity(count);
         for row in parts.iter().flat_map(|part| part.chunks(columns)) {
-            let of_row: Vec<f16> = row.iter().map(|&weight| f16::from_f32(weight)).collect();
-            if let Some(column) = of_row.iter().position(|weight| !weight.is_finite()) {
-                let weight = row[column];
-                return Err(DecodeError::Weight { name, row: rows.len(), column, weight });
+            let of_row = elements.bits(row);
+            let is_none = |bits: &u16| !elements.widen(*bits).is_finite();
+            if let Some(column) = of_row.iter().position(is_none) {
+                let (row, weight, format) = (rows.len(), row[column], elements.name());
+                return Err(DecodeError::Weight { name, row, column, weight, format });
             }
-            rows.push(of_row.into_iter().map(f16::to_bits).collect());
+            rows.push(of_row);
         }
         Ok(Self { name, rows, columns })
     }

@@ -18,7 +18,6 @@ use super::{Host, PrefillError};
 use crate::judge::prefill::Step;
 use crate::judge::residency::Watch;
 use memmap2::MmapMut;
-use pimlico_host::swizzle::{ReadOrder, swizzled_lines};
 use pimlico_stream::agents::{self, Halt, Supply, Work};
 use pimlico_stream::event::{Event, Load, Use};
 use pimlico_stream::setup::{Residency, Setup};
@@ -93,7 +92,7 @@ impl Supply<MmapMut> for Copies<'_> {
         let number = load.layer;
         let group = &self.buffers.groups[number];
         let parts = self.buffers.parts(number);
-        let how = (ReadOrder::RowBuffer, self.buffers.copy_threads);
+        let threads = self.buffers.copy_threads;
         let beside = (self.buffers.count == 2 && number > 0).then(|| {
             let before = &self.buffers.groups[..number - 1];
             before.iter().map(|group| group.matrices.len()).sum::<usize>()
@@ -109,9 +108,8 @@ impl Supply<MmapMut> for Copies<'_> {
             let bytes = bytes.sum();
             self.stages.tell(Step::CopyBegan { group: number, buffer: load.slot, bytes });
             for matrix in &group.matrices {
-                let (columns, to) = matrix.part(part, parts);
-                let source = matrix.source;
-                swizzled_lines(source.layout, source.memory, columns, how, &mut buffer[to]);
+                let (lines, to) = matrix.part(part, parts);
+                matrix.source.copy(lines, threads, &mut buffer[to]);
             }
             self.stages.tell(Step::CopyEnded);
         }
@@ -140,7 +138,7 @@ impl Work<MmapMut> for Products<'_, '_> {
             self.parts = 1;
         }
         for (matrix, buffered) in group.matrices.iter().enumerate() {
-            let operand = self.model.copied(&buffered.source, &buffer[buffered.at..]);
+            let operand = self.model.copied(buffered.source, &buffer[buffered.at..]);
             let step = Step::ProductBegan { group: number, matrix, buffer: Some(used.slot) };
             let products = self.host.multiply(self.stages, step, operand);
             // The barrier.

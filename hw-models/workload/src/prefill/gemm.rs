@@ -8,10 +8,10 @@
 //! The order is that of the columns, whatever the blocks and threads and wherever the matrix lies, so that the bits are the same
 //! for every policy. 16 rows are summed side by side: those of a burst.
 
+use crate::in_banks::BankMatrix;
 use half::f16;
-use pimlico_device::lp5::address::BURST_BYTES;
+use pimlico_device::lp5::HostOrder;
 use pimlico_device::lp5::layout::LANES;
-use pimlico_host::swizzle::PimLayout;
 use pimlico_model::checkpoint::places::Stored;
 use std::num::NonZero;
 use std::ops::Range;
@@ -22,10 +22,10 @@ const BLOCK: usize = 64;
 /// Where a matrix lies.
 #[derive(Clone, Copy)]
 pub enum Held<'a> {
-    /// In the host's memory, column by column.
-    Host(&'a [u8]),
-    /// In the banks: memory from the matrix' base on.
-    Banks(&'a dyn PimLayout, &'a [u8]),
+    /// In the host's memory, in an order.
+    Host(HostOrder, &'a [u8]),
+    /// In the banks.
+    Banks(&'a BankMatrix<'a>),
 }
 
 /// A matrix.
@@ -114,34 +114,47 @@ fn add<const TOKENS: usize>(
 }
 
 impl Operand<'_> {
-    /// The weights of 16 rows of some columns; rows behind the last are 0.
+    /// The weights of 16 rows of some columns, at most [`BLOCK`]; rows behind the last are 0.
     fn widen(&self, burst: usize, columns: Range<usize>, to: &mut [[f32; LANES]]) {
-        let (rows, _) = self.shape;
+        let (rows, all) = self.shape;
         let first = burst * LANES;
-        let bytes = BURST_BYTES.min(2 * (rows - first));
-        for (column, to) in columns.zip(to) {
-            let from = match self.held {
-                Held::Host(memory) => &memory[2 * (column * rows + first)..],
-                Held::Banks(layout, memory) => {
-                    let offset = layout.element_offset(first as u64, column as u64);
-                    &memory[offset as usize..]
+        let mut words = [[0; LANES]; BLOCK];
+        let words = &mut words[..columns.len()];
+        match self.held {
+            Held::Banks(matrix) => matrix.vectors(first, columns, words),
+            Held::Host(HostOrder::ColumnMajor, memory) => {
+                for (column, words) in columns.zip(words.iter_mut()) {
+                    let from = elements(memory, column * rows + first, LANES.min(rows - first));
+                    words.iter_mut().zip(from).for_each(|(to, word)| *to = word);
                 }
-            };
-            let words = from[..bytes].chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]));
-            *to = [0.0; LANES];
-            for (to, word) in to.iter_mut().zip(words) {
-                *to = match self.elements {
-                    Stored::F16 => f16::from_bits(word).to_f32(),
-                    _ => f32::from_bits(u32::from(word) << 16),
-                };
+            }
+            Held::Host(HostOrder::RowMajor, memory) => {
+                for lane in 0..LANES.min(rows - first) {
+                    let at = (first + lane) * all + columns.start;
+                    let from = elements(memory, at, columns.len());
+                    words.iter_mut().zip(from).for_each(|(to, word)| to[lane] = word);
+                }
             }
         }
+        for (to, words) in to.iter_mut().zip(words) {
+            *to = match self.elements {
+                Stored::F16 => words.map(|word| f16::from_bits(word).to_f32()),
+                _ => words.map(|word| f32::from_bits(u32::from(word) << 16)),
+            };
+        }
     }
+}
+
+/// Some elements of a memory, from one on.
+fn elements(memory: &[u8], first: usize, count: usize) -> impl Iterator<Item = u16> {
+    let bytes = &memory[2 * first..][..2 * count];
+    bytes.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::in_banks::Banked;
     use pimlico_device::lp5::{AddressMap, Lp5Layout};
     use pimlico_host::lp5_image::pack_row;
     use pimlico_host::swizzle::{ReadOrder, swizzled_copy};
@@ -178,7 +191,14 @@ mod tests {
                     expected.push(sum.to_bits());
                 }
             }
-            for held in [Held::Host(&host), Held::Banks(&layout, &memory)] {
+            let mut by_rows = Vec::with_capacity(host.len());
+            elements.iter().for_each(|element| by_rows.extend(element.to_le_bytes()));
+            let in_banks = BankMatrix::whole(Banked::new(layout, memory));
+            for held in [
+                Held::Host(HostOrder::ColumnMajor, &host),
+                Held::Host(HostOrder::RowMajor, &by_rows),
+                Held::Banks(&in_banks),
+            ] {
                 for count in [1, 2, 3, 64] {
                     let matrix = Operand { shape: (rows, columns), elements: Stored::Bf16, held };
                     let found = product(matrix, &x, threads(count));
@@ -193,7 +213,11 @@ mod tests {
     fn elements_of_binary16_are_widened_exactly() {
         let words: Vec<u8> =
             [0x3C00u16, 0x0001, 0xC000].iter().flat_map(|w| w.to_le_bytes()).collect();
-        let matrix = Operand { shape: (3, 1), elements: Stored::F16, held: Held::Host(&words) };
+        let matrix = Operand {
+            shape: (3, 1),
+            elements: Stored::F16,
+            held: Held::Host(HostOrder::ColumnMajor, &words),
+        };
         let found = product(matrix, &[2.0], NonZero::<usize>::MIN);
         assert_eq!(found, [2.0, 2f32.powi(-23), -4.0]);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! Prefill on the host with weights that lie as PIM blocks want them, by each policy of *PIM-SHERPA: Software Method for On-device
+//! Prefill on the host with weights that lie as a device's PUs want them, by each policy of *PIM-SHERPA: Software Method for On-device
 //! LLM Inference*. It runs on real threads; [`crate::sherpa`] has the times of a phone in closed form.
 //!
 //! | policy | what GEMM reads | cacheable bytes beside the banks |
@@ -27,11 +27,11 @@ pub mod weights;
 pub use times::PrefillTimes;
 
 use crate::host_memory::{self, NoMemory};
+use crate::in_banks::BankMatrix;
 use crate::judge::prefill::{Copied, Step, judge};
 use buffers::Buffers;
 use gemm::{Operand, product};
 use memmap2::MmapMut;
-use pimlico_host::swizzle::{ReadOrder, swizzled_copy};
 use pimlico_model::checkpoint::places::Part;
 use pimlico_stream::host::{Decoder, MATRICES};
 use pimlico_stream::setup::Setup;
@@ -43,7 +43,7 @@ use stages::Stages;
 use std::num::NonZero;
 use std::time::Instant;
 use times::{spans, times};
-use weights::{Group, InBanks, ModelInBanks};
+use weights::{Group, ModelInBanks};
 
 /// How weights come to the host's GEMM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -161,6 +161,8 @@ pub enum PrefillError {
 pub struct Prefilled {
     /// Of the token that follows the prompt.
     pub logits: Vec<f32>,
+    /// Of each layer K and V of the prompt's tokens: token by token, all heads of one behind each other.
+    pub caches: Vec<(Vec<f32>, Vec<f32>)>,
     /// Cacheable bytes that the policy takes beside the banks.
     pub extra_bytes: u64,
     /// Bytes of each buffer; 0 where there is none.
@@ -252,12 +254,13 @@ pub fn prefill(job: &PrefillJob<'_>) -> Result<Prefilled, PrefillError> {
     let begun = Instant::now();
     let of_head = match &copy {
         Some(copy) => model.copied(&model.head, &copy.head),
-        None => model.in_place(model.head),
+        None => model.in_place(&model.head),
     };
     let logits = product(of_head, &host.decoder.last_normed(), threads.compute);
     let head = begun.elapsed();
     let to_first_token = start.elapsed();
 
+    let caches = host.decoder.into_caches();
     let steps = stages.into_steps();
     let groups = buffers.groups.iter().map(Group::shapes).collect();
     judge(Copied { groups, buffers: buffers.count }, &steps).map_err(PrefillError::Judged)?;
@@ -271,6 +274,7 @@ pub fn prefill(job: &PrefillJob<'_>) -> Result<Prefilled, PrefillError> {
     };
     Ok(Prefilled {
         logits,
+        caches,
         extra_bytes,
         buffer_bytes: if buffers.count == 0 { 0 } else { buffers.bytes },
         groups: buffers.groups.len(),
@@ -320,14 +324,13 @@ struct Duplicate {
 
 impl Duplicate {
     fn new(model: &ModelInBanks<'_>, threads: NonZero<usize>) -> Result<Self, PrefillError> {
-        let copy = |matrix: &InBanks<'_>| {
+        let copy = |matrix: &BankMatrix<'_>| {
             let to = slots::map(matrix.bytes() as u64);
             let mut to = to.map_err(|error| PrefillError::Memory(error.to_string()))?;
-            let how = ReadOrder::RowBuffer;
-            swizzled_copy(matrix.layout, matrix.memory, how, threads, &mut to[..matrix.bytes()]);
+            matrix.copy(0..matrix.lines(), threads, &mut to[..matrix.bytes()]);
             Ok(to)
         };
-        let of_layer = |layer: &[InBanks<'_>; MATRICES.len()]| layer.iter().map(copy).collect();
+        let of_layer = |layer: &[BankMatrix<'_>; MATRICES.len()]| layer.iter().map(copy).collect();
         let layers = model.layers.iter().map(of_layer).collect::<Result<_, PrefillError>>()?;
         Ok(Self { layers, head: copy(&model.head)? })
     }
@@ -344,7 +347,7 @@ fn in_place(
         for (number, (part, matrix)) in MATRICES.into_iter().zip(matrices).enumerate() {
             let operand = match copy {
                 Some(copy) => model.copied(matrix, &copy.layers[layer][number]),
-                None => model.in_place(*matrix),
+                None => model.in_place(matrix),
             };
             // Q, K, V and O are a group, and each of the others is one.
             let (group, matrix) = if number < 4 { (0, number) } else { (number - 3, 0) };

@@ -3,43 +3,20 @@
 
 use super::PrefillError;
 use super::gemm::{Held, Operand};
+use crate::in_banks::{BankMatrix, Banked};
 use pimlico_device::lp5::Lp5Layout;
-use pimlico_host::swizzle::PimLayout;
 use pimlico_model::checkpoint::places::{Part, Places, Stored};
 use pimlico_stream::host::MATRICES;
 use std::ops::Range;
-
-/// A matrix in the banks.
-#[derive(Clone, Copy)]
-pub struct InBanks<'a> {
-    /// Where its bursts are.
-    pub layout: &'a dyn PimLayout,
-    /// The memory from its base on.
-    pub memory: &'a [u8],
-}
-
-impl InBanks<'_> {
-    /// Rows and columns.
-    pub fn shape(&self) -> (usize, usize) {
-        let (rows, columns) = self.layout.shape();
-        (rows as usize, columns as usize)
-    }
-
-    /// Bytes of its elements, without padding.
-    pub fn bytes(&self) -> usize {
-        let (rows, columns) = self.shape();
-        2 * rows * columns
-    }
-}
 
 /// The matrices of a model.
 pub struct ModelInBanks<'a> {
     /// Format of their elements, of 16 bits.
     pub elements: Stored,
     /// Those of each layer, in the order of [`MATRICES`].
-    pub layers: Vec<[InBanks<'a>; MATRICES.len()]>,
+    pub layers: Vec<[BankMatrix<'a>; MATRICES.len()]>,
     /// The language-model head.
-    pub head: InBanks<'a>,
+    pub head: BankMatrix<'a>,
 }
 
 impl<'a> ModelInBanks<'a> {
@@ -50,9 +27,9 @@ impl<'a> ModelInBanks<'a> {
         matrices: &'a [(String, Lp5Layout)],
         (elements, memory): (Stored, &'a [u8]),
     ) -> Result<Self, PrefillError> {
-        let in_banks = |(_, layout): &'a (String, Lp5Layout)| InBanks {
-            layout,
-            memory: &memory[layout.base_address() as usize..],
+        let in_banks = |(_, layout): &'a (String, Lp5Layout)| {
+            let memory = &memory[layout.base_address() as usize..];
+            BankMatrix::whole(Banked::new(layout.clone(), memory))
         };
         let mut left = matrices.iter();
         let mut layers = Vec::new();
@@ -60,7 +37,7 @@ impl<'a> ModelInBanks<'a> {
             let of_layer = parts.iter().filter(|(_, place)| place.rows > 1);
             let of_layer: Vec<_> =
                 of_layer.zip(left.by_ref()).map(|((part, _), matrix)| (*part, matrix)).collect();
-            let find = |wanted: Part| -> Result<InBanks<'a>, PrefillError> {
+            let find = |wanted: Part| -> Result<BankMatrix<'a>, PrefillError> {
                 let found = of_layer.iter().find(|(part, _)| *part == wanted);
                 let (_, matrix) =
                     found.ok_or(PrefillError::NoMatrix { layer: number, part: name(wanted) })?;
@@ -81,14 +58,13 @@ impl<'a> ModelInBanks<'a> {
     }
 
     /// A matrix as GEMM takes it from the banks.
-    pub fn in_place(&self, matrix: InBanks<'a>) -> Operand<'a> {
-        let held = Held::Banks(matrix.layout, matrix.memory);
-        Operand { shape: matrix.shape(), elements: self.elements, held }
+    pub fn in_place<'b>(&self, matrix: &'b BankMatrix<'b>) -> Operand<'b> {
+        Operand { shape: matrix.shape(), elements: self.elements, held: Held::Banks(matrix) }
     }
 
     /// A matrix as GEMM takes it from a copy.
-    pub fn copied<'b>(&self, matrix: &InBanks<'_>, copy: &'b [u8]) -> Operand<'b> {
-        let held = Held::Host(&copy[..matrix.bytes()]);
+    pub fn copied<'b>(&self, matrix: &BankMatrix<'_>, copy: &'b [u8]) -> Operand<'b> {
+        let held = Held::Host(matrix.order(), &copy[..matrix.bytes()]);
         Operand { shape: matrix.shape(), elements: self.elements, held }
     }
 }
@@ -116,17 +92,17 @@ pub(super) struct Group<'a> {
 /// A matrix of a group.
 pub(super) struct Buffered<'a> {
     pub(super) part: Part,
-    pub(super) source: InBanks<'a>,
+    pub(super) source: &'a BankMatrix<'a>,
     /// The byte of the buffer at which it begins.
     pub(super) at: usize,
 }
 
 impl<'a> Group<'a> {
     /// Some matrices of a layer, by their places in [`MATRICES`].
-    fn new(model: &ModelInBanks<'a>, layer: usize, matrices: Range<usize>) -> Self {
+    fn new(model: &'a ModelInBanks<'a>, layer: usize, matrices: Range<usize>) -> Self {
         let mut end = 0;
         let buffered = |number: usize| {
-            let source = model.layers[layer][number];
+            let source = &model.layers[layer][number];
             let at = end;
             end += source.bytes();
             Buffered { part: MATRICES[number], source, at }
@@ -135,13 +111,13 @@ impl<'a> Group<'a> {
     }
 
     /// The groups of PIM-SHERPA's buffers: of each layer Q, K, V and O, then gate, up and down.
-    pub(super) fn of_layers(model: &ModelInBanks<'a>) -> Vec<Self> {
+    pub(super) fn of_layers(model: &'a ModelInBanks<'a>) -> Vec<Self> {
         let of = |layer| [0..4, 4..5, 5..6, 6..7].map(|range| Self::new(model, layer, range));
         (0..model.layers.len()).flat_map(of).collect()
     }
 
     /// Each matrix by itself.
-    pub(super) fn one_by_one(model: &ModelInBanks<'a>) -> Vec<Self> {
+    pub(super) fn one_by_one(model: &'a ModelInBanks<'a>) -> Vec<Self> {
         let of = |layer| (0..MATRICES.len()).map(move |number| (layer, number..number + 1));
         let all = (0..model.layers.len()).flat_map(of);
         all.map(|(layer, range)| Self::new(model, layer, range)).collect()
@@ -152,9 +128,13 @@ impl<'a> Group<'a> {
         self.matrices.iter().map(|matrix| matrix.source.bytes() as u64).sum()
     }
 
-    /// Rows and columns of each matrix.
+    /// Elements of a line and lines of each matrix: parts are of whole lines.
     pub(super) fn shapes(&self) -> Vec<(u64, u64)> {
-        self.matrices.iter().map(|matrix| matrix.source.layout.shape()).collect()
+        let shape = |matrix: &Buffered<'_>| {
+            let lines = matrix.source.lines();
+            ((matrix.source.bytes() / lines / 2) as u64, lines as u64)
+        };
+        self.matrices.iter().map(shape).collect()
     }
 
     /// Its name in messages.
@@ -165,12 +145,11 @@ impl<'a> Group<'a> {
 }
 
 impl Buffered<'_> {
-    /// The columns of one of so many equal parts, and where they are in the buffer.
-    pub(super) fn part(&self, part: usize, parts: usize) -> (Range<u64>, Range<usize>) {
-        let (rows, columns) = self.source.layout.shape();
-        let edge = |part: usize| columns * part as u64 / parts as u64;
-        let columns = edge(part)..edge(part + 1);
-        let byte = |column: u64| self.at + (2 * rows * column) as usize;
-        (columns.clone(), byte(columns.start)..byte(columns.end))
+    /// The lines of one of so many equal parts, and where they are in the buffer.
+    pub(super) fn part(&self, part: usize, parts: usize) -> (Range<usize>, Range<usize>) {
+        let edge = |part: usize| self.source.lines() * part / parts;
+        let lines = edge(part)..edge(part + 1);
+        let byte = |line: usize| self.at + self.source.line_bytes() * line;
+        (lines.clone(), byte(lines.start)..byte(lines.end))
     }
 }

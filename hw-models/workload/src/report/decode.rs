@@ -26,6 +26,8 @@ pub struct DecodeReport {
     pub logits_sha256: String,
     /// Temperature of sampling; 0 chooses the largest logit.
     pub temperature: f64,
+    /// Format of the device's elements: `binary16` or `bfloat16`.
+    pub elements: &'static str,
     /// How the vector comes to the shared buffers: `ping-pong` or `single`.
     pub io_buffers: &'static str,
     /// Writing K and V of the tokens, one by one: whole columns, of those banks alone that hold a part of the token. It is
@@ -42,6 +44,38 @@ pub struct DecodeReport {
     /// How layers came into the banks, where they were streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub residency: Option<ResidencyReport>,
+    /// How the host took the prompt, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefill: Option<PrefillReport>,
+}
+
+/// A prompt that the host took, with weights out of the banks.
+#[derive(Clone, Debug, Serialize)]
+pub struct PrefillReport {
+    /// How weights come to GEMM: `duplicate`, `facil`, `ddb` or `owr`.
+    pub policy: &'static str,
+    /// Threads that copy beside GEMM, of `ddb`.
+    pub copy_threads: usize,
+    /// Threads of GEMM, which copy where nothing goes beside it.
+    pub compute_threads: usize,
+    /// Groups of matrices that are copied together.
+    pub groups: usize,
+    /// Buffers.
+    pub buffers: usize,
+    /// Bytes of each; 0 where there is none.
+    pub buffer_bytes: u64,
+    /// Bytes of all matrices, without padding.
+    pub weight_bytes: u64,
+    /// Cacheable bytes beside the banks: all weights, two buffers, one or none.
+    pub extra_bytes: u64,
+    /// Bytes that were copied into buffers.
+    pub copied_bytes: u64,
+    /// Loading each matrix once out of the banks; null on AiM channels, which have no path for it. It is in no total.
+    pub loaded: Option<Load>,
+    /// SHA-256 of the logits of the token behind the prompt, as little-endian binary32.
+    pub logits_sha256: String,
+    /// SHA-256 of the text, with the prompt, in UTF-8.
+    pub text_sha256: String,
 }
 
 /// Layers that were streamed into the banks. Rows are those of all banks of a rank, times are on the computed clock.

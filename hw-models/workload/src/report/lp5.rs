@@ -5,6 +5,10 @@ use pimlico_device::lp5::{BlockCounts, BlockFormats, GemvPlan, Lp5Spec};
 use pimlico_host::lp5::{Asked, Lp5Matrix};
 use serde::Serialize;
 
+/// What every report says of the rules.
+pub const RULES: &str =
+    "the rules at the pins are of JESD79-4's kinds, with the numbers of LPDDR5X";
+
 /// A product on LPDDR5X-PIM beside its plan and beside the host.
 #[derive(Clone, Debug, Serialize)]
 pub struct Lp5Report {

@@ -7,10 +7,10 @@ use crate::host_memory;
 use crate::judge::Findings;
 use crate::judge::columns::column_product;
 use crate::judge::lp5_pins::Lp5PinLog;
-use crate::machine::{Machine, Resident};
+use crate::machine::{ElementFormat, Lp5Host, Machine, OnLp5, Resident};
 use crate::outcome::Outcome;
 use crate::placement;
-use crate::report::lp5::Lp5Report;
+use crate::report::lp5::{Lp5Report, RULES};
 use crate::report::{
     self, Load, ModuleReport, OperatorReport, ScoreBuffer, Stages, Verdict, Written, Wrong,
 };
@@ -29,9 +29,6 @@ use pimlico_host::lp5_path::product_by;
 use pimlico_model::data::Operands;
 use std::io;
 use std::path::Path;
-
-/// What every report says of the rules.
-const RULES: &str = "the rules at the pins are of JESD79-4's kinds, with the numbers of LPDDR5X";
 
 /// A device, with the checkers at its pins.
 pub struct Lp5 {
@@ -319,8 +316,19 @@ impl System for Lp5 {
         })
     }
 
-    fn machine<'a>(&'a mut self, _: Resident<'a>) -> Result<Box<dyn Machine + 'a>, WorkloadError> {
-        Err(WorkloadError::NotBuilt { operator: "decode", system: "lp5" })
+    fn elements(&self) -> ElementFormat {
+        ElementFormat(self.device.options().formats.elements)
+    }
+
+    fn machine<'a>(
+        &'a mut self,
+        resident: Resident<'a>,
+    ) -> Result<Box<dyn Machine + 'a>, WorkloadError> {
+        let Lp5Memory { attribute, prefetches } = self.memory;
+        let fence_tck = Lp5Matrix::tck_of_ns(&self.device, self.fence_ns);
+        let host = Lp5Host { attribute, prefetches, fence_tck };
+        let map = self.spec.map()?;
+        Ok(Box::new(OnLp5::new(&mut self.device, &self.pins, &map, host, resident)?))
     }
 }
 

@@ -4,7 +4,7 @@
 //! * [`Rank`]: one rank, from beginning to end.
 //! * [`ManyRanks`]: the ranks of a device, each piece of the work on one that has just been reset.
 //! * [`Module`]: a module of AiM channels.
-//! * [`Lp5`]: a device of LPDDR5X-PIM, for matrices.
+//! * [`Lp5`]: a device of LPDDR5X-PIM, for matrices, and for a model whose attention is the host's.
 
 mod lp5;
 mod module;
@@ -17,7 +17,7 @@ pub use rank::{AttentionSetup, Rank};
 pub use ranks::{How, ManyRanks};
 
 use crate::error::{ResidencyError, WorkloadError};
-use crate::machine::{LayerBanks, Machine, Resident};
+use crate::machine::{ElementFormat, LayerBanks, Machine, Resident};
 use crate::outcome::Outcome;
 use crate::report::lp5::Lp5Report;
 use crate::report::{self, ScoreBuffer};
@@ -53,6 +53,11 @@ pub trait System {
 
     /// Runs tasks that have been checked, one after the other.
     fn run(&mut self, plan: &TaskPlan, progress: Progress<'_>) -> Result<Outcome, WorkloadError>;
+
+    /// The format of the elements in which it has a model's weights.
+    fn elements(&self) -> ElementFormat {
+        ElementFormat::BINARY16
+    }
 
     /// Lays out a model that stays in the banks from token to token. The device has just been reset.
     fn machine<'a>(

@@ -8,6 +8,7 @@ use crate::run::arguments::RunArguments;
 use crate::run::checkpoint::{read_tokenizer, read_weights, tiny_job};
 use crate::run::folder;
 use crate::run::groups::Common;
+use crate::run::prefill;
 use crate::run::residency;
 use crate::run::source::ModelArguments;
 use crate::run::text::{OwnText, on_link, own_buffers};
@@ -59,6 +60,7 @@ impl Face for Decode {
         Common::SharedBuffers,
         Common::HowMany,
         Common::InBanks,
+        Common::OnHost,
         Common::References,
         Common::Waveform,
         Common::Picture,
@@ -67,7 +69,11 @@ impl Face for Decode {
         "l3 decode --tokens 20 --prompt 'in a small town'",
         "l3 decode --weights stories260K.bin --tokenizer tok512.bin",
         "l3 decode --ranks 2 --residency pipeload --loaders 2 --bank-rows 40 --disk 1.2G",
+        "l3 decode --prefill host --policy ddb",
         "aim decode --tokens 20",
+        "aim decode --prefill host --policy owr",
+        "lp5 decode --tokens 20",
+        "lp5 decode --prefill host --policy ddb --elements binary16",
     ];
     type Job = DecodeJob;
     type Report = DecodeReport;
@@ -107,6 +113,9 @@ impl Face for Decode {
             ModelArguments::of([&self.weights, &self.tokenizer, &self.model_dir, &self.config]);
         let in_banks = arguments.in_banks.as_ref();
         let streaming = in_banks.map(|in_banks| in_banks.streaming(arguments, &files));
+        let streaming = streaming.transpose()?.flatten();
+        let on_host = arguments.on_host.as_ref();
+        let prefill = on_host.map(|on_host| on_host.asked(streaming.is_some(), &files));
         Ok(DecodeJob {
             model,
             checkpoint,
@@ -118,7 +127,8 @@ impl Face for Decode {
             seed: arguments.seed,
             io_buffers: arguments.io_buffers(),
             threads: arguments.threads(),
-            streaming: streaming.transpose()?.flatten(),
+            streaming,
+            prefill: prefill.transpose()?.flatten(),
         })
     }
 
@@ -146,6 +156,8 @@ impl Face for Decode {
         let (what, how) = title(own, report);
         let (opening, closing) = (text(own), rolled_up(own, report));
         let layers = own.residency.as_ref().map(residency::page).unwrap_or_default();
+        let prompt = own.prefill.as_ref().map(prefill::page).unwrap_or_default();
+        let layers = layers + prompt;
         OwnText { what, how, opening, layers, closing, ..OwnText::default() }
     }
 }
@@ -173,7 +185,10 @@ fn title(decode: &DecodeReport, report: &Report) -> (String, String) {
         shape.vocab
     );
     let buffers = own_buffers(report, io_buffers);
-    let how = format!("temperature {temperature}, {buffers}normalisation {}", report.normalise);
+    let how = match report.system == "lp5" {
+        true => format!("temperature {temperature}, elements {}", decode.elements),
+        false => format!("temperature {temperature}, {buffers}normalisation {}", report.normalise),
+    };
     (what, how)
 }
 

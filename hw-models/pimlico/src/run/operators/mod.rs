@@ -158,6 +158,7 @@ Examples:
   pimlico run l3 decode --tokens 20                 text by a built-in model
   pimlico run aim fc --model llama-3.2-1b --json    matrices on GDDR6-AiM
   pimlico run lp5 gemv --rows 4096 --cols 4096      a matrix on LPDDR5X-PIM
+  pimlico run lp5 decode --prefill host             text, with the prompt on the host
 
 `pimlico run SYSTEM OPERATOR --help` has an operator's options.";
 
@@ -246,6 +247,9 @@ mod tests {
             ("aim", "layer", "threads", "ranks"),
             ("aim", "decode", "channels", "poll"),
             ("lp5", "gemv", "fence-ns", "io-buffers"),
+            ("lp5", "gemv", "elements", "prefill"),
+            ("lp5", "decode", "policy", "residency"),
+            ("aim", "decode", "prefill", "residency"),
         ] {
             assert!(takes(system, op, has), "{system} {op}: {has}");
             assert!(!takes(system, op, lacks), "{system} {op}: {lacks}");
@@ -286,6 +290,9 @@ mod tests {
             "run aim layer --model llama-3.2-1b --layers 2 --timing-only",
             "run l3 decode --tokens 3 --prompt a --channels 2 --ranks 2 --mdq shared",
             "run aim decode --tokens 3 --prompt a",
+            "run l3 decode --tokens 3 --prompt a --prefill host --policy owr --buffer 64K --compute-threads 2",
+            "run lp5 decode --tokens 3 --prompt a --prefill host --policy ddb --copy-threads 2",
+            "run lp5 decode --tokens 3 --prompt a --elements binary16",
             "run lp5 gemv --rows 9 --cols 9",
             "run lp5 gemv --rows 9 --cols 9 --elements binary16 --sums binary32 --fence-ns 150",
         ] {

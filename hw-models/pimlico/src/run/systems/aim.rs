@@ -58,6 +58,7 @@ impl Face for Aim {
     const DEVICE: &'static str = "gddr6-aim";
     const ABOUT: &'static str = "LoL-PIM's module, channels of GDDR6-AiM behind a hub";
     const OPTIONS: &'static [Common] = &[
+        Common::OnHost,
         Common::Sample,
         Common::Judging,
         Common::References,

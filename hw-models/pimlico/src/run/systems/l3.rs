@@ -59,6 +59,7 @@ impl Face for L3 {
         Common::SharedBuffers,
         Common::HowMany,
         Common::InBanks,
+        Common::OnHost,
         Common::Spread,
         Common::References,
         Common::Program,

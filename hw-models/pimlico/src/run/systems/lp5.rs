@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-//! `pimlico run lp5`: matrices times vectors on LPDDR5X-PIM.
+//! `pimlico run lp5`: matrices times vectors, and text, on LPDDR5X-PIM.
 
 use super::{Ended, Face};
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub(super) struct Lp5 {
     /// Format of weights and inputs
     #[arg(long, value_enum, default_value_t = ElementsFormat::Bfloat16)]
     elements: ElementsFormat,
-    /// Format of sums: that of the elements, or binary32 [default: that of the elements]
+    /// Format of sums: that of the elements, or binary32 [default: that of the elements; of decode binary32]
     #[arg(long, value_enum)]
     sums: Option<Sums>,
     /// ns that a fence takes the host beside its wait for data; there are two for each tile of outputs
@@ -82,8 +82,9 @@ impl Face for Lp5 {
     const KIND: Option<SystemKind> = None;
     const DEVICE: &'static str = DEVICE;
     const ABOUT: &'static str = "PIM-SHERPA's LPDDR5X-PIM, four channels with a block at each bank";
-    const OPERATORS: Option<&'static [&'static str]> = Some(&["gemv"]);
-    const OPTIONS: &'static [Common] = &[Common::Judging, Common::Waveform, Common::Picture];
+    const OPERATORS: Option<&'static [&'static str]> = Some(&["gemv", "decode"]);
+    const OPTIONS: &'static [Common] =
+        &[Common::OnHost, Common::Judging, Common::References, Common::Waveform, Common::Picture];
     const HEAD_DIM: usize = 0;
 
     fn io_buffers(&self) -> Option<IoBuffers> {
@@ -110,7 +111,7 @@ impl Face for Lp5 {
         }
         let spec = spec(arguments.device.as_deref().unwrap_or(DEVICE))?;
         let refresh = arguments.refresh == Switch::On;
-        let options = Lp5Options { formats: self.formats()?, refresh };
+        let options = Lp5Options { formats: self.formats(arguments.op)?, refresh };
         let memory = Lp5Memory {
             attribute: match self.attribute {
                 OfMemory::NonCacheable => Attribute::NonCacheable,
@@ -171,13 +172,14 @@ impl Lp5 {
         String::new()
     }
 
-    /// Formats of the blocks.
-    fn formats(&self) -> Result<BlockFormats, Failure> {
+    /// Formats of the blocks. Text has wide sums unless it is said: a sum of bfloat16 stands still where it is 256 times an addend.
+    fn formats(&self, op: &str) -> Result<BlockFormats, Failure> {
         let (elements, own) = match self.elements {
             ElementsFormat::Bfloat16 => (BlockElements::Bfloat16, Sums::Bfloat16),
             ElementsFormat::Binary16 => (BlockElements::Binary16, Sums::Binary16),
         };
-        match self.sums.unwrap_or(own) {
+        let default = if op == "decode" { Sums::Binary32 } else { own };
+        match self.sums.unwrap_or(default) {
             Sums::Binary32 => Ok(BlockFormats { elements, wide: true }),
             sums if sums == own => Ok(BlockFormats { elements, wide: false }),
             _ => {

@@ -15,6 +15,7 @@ use pimlico_host::kv_cache::{HostPort, TransferError};
 use pimlico_host::memory_controller::Transaction;
 use pimlico_host::program;
 use pimlico_host::strips::{Strips, Writing};
+use pimlico_host::swizzle::{PimLayout, ReadOrder};
 use pimlico_model::data::Synthetic;
 
 /// What a matrix has of the dispatcher: a number in the configuration, and entries of the Va2Pa table.
@@ -55,6 +56,28 @@ pub fn writes<'a>(
     rows.map(|(row, burst)| {
         Transaction::Write(layout.place(row, burst), mapping::beats_of(&matrix[row], burst))
     })
+}
+
+/// Loads a matrix out of the banks, as the copy of [`swizzle`](pimlico_host::swizzle) reads it. Returns its memory, with bursts as they are
+/// on the host's data bus.
+pub fn fetch(
+    rank: &mut dyn RankDevice,
+    host: &mut HostPort,
+    layout: &MatrixLayout,
+) -> Result<(Vec<u8>, Statistics), TransferError> {
+    let (mut reads, mut offsets) = (Vec::new(), Vec::new());
+    layout.visit(0..layout.lines(), ReadOrder::RowBuffer, &mut |burst| {
+        reads.push(Transaction::Read(burst.at.place));
+        offsets.push(burst.offset as usize);
+    });
+    let (read, cost) = host.transfer(rank, reads)?;
+    let mut memory = vec![0; layout.bytes() as usize];
+    for (at, beats) in offsets.into_iter().zip(read) {
+        for (to, beat) in memory[at..].chunks_exact_mut(size_of::<u64>()).zip(beats) {
+            to.copy_from_slice(&beat.to_le_bytes());
+        }
+    }
+    Ok((memory, cost))
 }
 
 /// Multiplies a matrix that is in the banks with a vector.
