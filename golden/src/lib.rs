@@ -26,6 +26,7 @@
 //! | [`row_buffers`] | what do the row buffers of a bank hold? |
 //! | [`gemv`] | when does a GEMV have its beats, and how long does it take? |
 //! | [`window`] | how many banks are activated within tFAW? |
+//! | [`word_dot`] | what is a dot product in a PU of NeuPIMs? |
 //! | [`relayout`] | which bit of the host's beats is which chip's? |
 //! | [`attention`] | what would attention be without the rounding? |
 //! | [`real`] | and in another floating-point type, or in integers? |
@@ -102,3 +103,4 @@ pub mod timeline;
 pub mod unary;
 mod vectors;
 pub mod window;
+pub mod word_dot;

@@ -15,6 +15,7 @@
 //! | `rank` | [`Rank`]: all of a rank, one tCK at a time, and the programs that it executes |
 //! | [`aim`] | a module of GDDR6-AiM channels, with the same units |
 //! | [`lp5`] | LPDDR5X-PIM: its channels, where a matrix lies in it, and by which addresses |
+//! | [`neupims`] | NeuPIMs: channels of HBM2 with two row buffers at each bank |
 //! | `module` | [`ModuleDevice`]: the module as one design, model or RTL, in the same channel |
 //! | `device` | [`Device`]: what a host needs of a device; [`RankDevice`]: of a rank |
 //! | `dimm` | [`Dimm`]: a module as its channel has it |
@@ -67,6 +68,7 @@ pub mod mapping;
 mod mdq;
 mod memories;
 mod module;
+pub mod neupims;
 mod options;
 mod pins;
 mod port_wave;

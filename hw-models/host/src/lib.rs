@@ -8,6 +8,7 @@
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`aim`] | the host of a module of AiM channels: products and attention as programs |
+//! | [`neupims`] | the host of NeuPIMs: products and attention as lists of commands |
 //! | [`lp5_path`] | products of LPDDR5X-PIM whose loads go through a cache, or do not |
 //! | [`lp5_copy`] | a host of LPDDR5X-PIM that copies a matrix: its threads, cache and queues |
 //! | [`attribute`] | how a processor reaches memory: cacheable or not |
@@ -53,6 +54,7 @@ pub mod lp5_image;
 pub mod lp5_memory;
 pub mod lp5_path;
 pub mod memory_controller;
+pub mod neupims;
 pub mod program;
 mod stretches;
 pub mod strips;

@@ -120,7 +120,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run an operator of a language model on the device
-    Run(run::RunCommand),
+    Run(run::RunLine),
     /// List, show or check devices: DRAM, units, buffers and topology, from a file
     Device(device::DeviceArguments),
     /// Compare the RTL of units with their models, cycle by cycle, bit by bit

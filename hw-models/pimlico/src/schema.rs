@@ -45,6 +45,8 @@ macro_rules! kinds {
 
 kinds! {
     Run "run",
+    RunNeupimsAttention "run-neupims-attention",
+    RunNeupimsGemv "run-neupims-gemv",
     DeviceList "device-list",
     Device "device",
     DpaExpand "dpa-expand",
@@ -69,6 +71,7 @@ kinds! {
     SweepNeupims "sweep-neupims",
     SweepNumerics "sweep-numerics",
     SweepPrograms "sweep-programs",
+    SweepRowBuffers "sweep-row-buffers",
     SweepServing "sweep-serving",
     SweepSherpa "sweep-sherpa",
     SweepTiming "sweep-timing",

@@ -9,6 +9,7 @@ mod latency;
 mod neupims;
 mod numerics;
 mod programs;
+mod row_buffers;
 mod serving;
 mod sherpa;
 mod timing;
@@ -45,6 +46,8 @@ enum Study {
     Numerics(numerics::NumericsArguments),
     /// Programs of the dispatcher against static ones: bytes, and the host's work for each token
     Programs(programs::ProgramsArguments),
+    /// Reads and tiles in a channel of NeuPIMs, alone and at once, with two row buffers or one
+    RowBuffers(row_buffers::RowBuffersArguments),
     /// Serving systems beside the figures of L3: costs, throughput, latency
     Serving(serving::ServingArguments),
     /// Prefill with weights that lie as LPDDR5X-PIM wants them, beside the figures of PIM-SHERPA
@@ -85,6 +88,7 @@ pub fn run(arguments: &SweepArguments) -> Result<(), Failure> {
         Study::Neupims(arguments) => neupims::run(arguments),
         Study::Numerics(arguments) => numerics::run(arguments),
         Study::Programs(arguments) => programs::run(arguments),
+        Study::RowBuffers(arguments) => row_buffers::run(arguments),
         Study::Serving(arguments) => serving::run(arguments),
         Study::Sherpa(arguments) => sherpa::run(arguments),
         Study::Timing(arguments) => timing::run(arguments),

@@ -33,8 +33,11 @@ const TABLES: &[&str] = &[
     "sweep io-buffers --contexts 64 --channels 2 --tp 512",
     "sweep io-buffers --contexts 64 --channels 2 --tp 512 --assumptions",
     "sweep neupims --paper-table 4 --samples 1",
+    "run neupims gemv --rows 64 --cols 512",
+    "run neupims attention --context 20",
     "sweep numerics --context 20",
     "sweep programs --contexts 64",
+    "sweep row-buffers --tck 5000",
     "sweep timing --key RP --from 22 --to 22 --tokens 1",
 ];
 

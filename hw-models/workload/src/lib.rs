@@ -22,6 +22,7 @@
 //! | [`io_buffers`] | a study: ping-pong I/O buffers against single ones, beside LoL-PIM's figures |
 //! | [`sherpa`] | a study: prefill with weights that lie as LPDDR5X-PIM wants them, beside PIM-SHERPA's figures |
 //! | [`copy`] | a study: matrices that lie for PIM, copied by the host into its own order |
+//! | [`neupims`] | products and attention on channels of NeuPIMs, and a study of their row buffers |
 //! | [`decode`] | an operator: text, token by token, with a whole model |
 //! | [`prefill`] | a prompt on the host, with weights that lie in the layout of a device |
 //! | [`layer`] | an operator: a decoder layer |
@@ -72,6 +73,7 @@ pub mod l3;
 pub mod layer;
 pub mod machine;
 pub mod memory_path;
+pub mod neupims;
 pub mod numerics;
 pub mod operator;
 pub mod outcome;

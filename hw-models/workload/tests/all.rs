@@ -18,6 +18,7 @@ mod layer;
 mod lazy_rows;
 mod many_ranks;
 mod memory_path;
+mod neupims;
 mod own_programs;
 mod pin_codes;
 mod programs;

@@ -8,6 +8,7 @@
 //! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`source`]: the same with layers that are read one by one; [`residency`]: into the banks.
 //! * [`prefill`]: a prompt that the host takes.
+//! * [`line`]: a line of the command; [`neupims`]: the part of it for channels of NeuPIMs, with reports of their own.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
 //! * [`shapes`]: the keys of a config.json that an error is about.
@@ -21,6 +22,8 @@ pub mod checkpoint;
 pub mod folder;
 mod former;
 mod groups;
+mod line;
+mod neupims;
 mod operators;
 mod plot;
 mod prefill;
@@ -34,7 +37,9 @@ mod text;
 pub use arguments::MOST_MODULES;
 pub use checkpoint::{llama2c_job, tiny_job};
 pub use former::renewed;
-pub use operators::{RunCommand, with_flag};
+pub use line::RunLine;
+pub use neupims::arguments::ChannelArguments;
+pub use operators::with_flag;
 pub use systems::lp5_spec;
 
 use crate::failure::Failure;
@@ -43,6 +48,7 @@ use crate::output;
 use crate::schema::Kind;
 use crate::values::Switch;
 use arguments::{RunArguments, flags};
+use operators::RunCommand;
 use pimlico_backends::Backend;
 use pimlico_device::{DeviceError, Mdq, Mismatch, Options};
 #[cfg(feature = "rtl")]
@@ -111,8 +117,11 @@ impl Outputs {
 }
 
 /// Runs the command.
-pub fn run(command: RunCommand) -> Result<(), Failure> {
-    let RunCommand { arguments, operator } = command;
+pub fn run(line: RunLine) -> Result<(), Failure> {
+    let RunCommand { arguments, operator } = match line {
+        RunLine::Operator(command) => command,
+        RunLine::Neupims(command) => return neupims::run(&command),
+    };
     let arguments = &arguments.with_device()?;
     let outputs = Outputs::open(arguments)?;
     let job = operator.make(arguments)?;

@@ -6,7 +6,7 @@
 //! * [`systems`]: modules of channels, several ranks, and the back ends that need no RTL.
 //! * [`lp5`]: matrices on LPDDR5X-PIM by `run lp5`.
 //! * [`serving`]: traces and serving systems.
-//! * [`neupims`]: `sweep neupims`.
+//! * [`neupims`]: `sweep neupims`; [`channels`]: `run neupims` and `sweep row-buffers`.
 //! * [`sweeps`]: comparisons by `sweep`.
 //! * [`refusals`]: wrong input.
 //! * [`fp`]: single operations.
@@ -16,6 +16,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod channels;
 #[cfg(feature = "cosim")]
 mod cosim;
 mod fp;

@@ -10,14 +10,17 @@
 //! * [`residency`]: layers that are streamed.
 //! * [`pins`], [`host_pins`]: what was on the pins of chips and host; [`lp5_pins`]: of channels of LPDDR5X-PIM.
 //! * [`prefill`]: weights that are copied beside products; [`copies`]: addresses of copies.
+//! * [`neupims`]: products and attention of channels of NeuPIMs; [`dual_pins`]: what was on their pins.
 
 pub mod columns;
 pub mod copies;
+pub mod dual_pins;
 mod findings;
 pub mod heads;
 pub mod host_attention;
 pub mod host_pins;
 pub mod lp5_pins;
+pub mod neupims;
 pub mod pins;
 pub mod prefill;
 mod products;

@@ -159,6 +159,7 @@ Examples:
   pimlico run aim fc --model llama-3.2-1b --json    matrices on GDDR6-AiM
   pimlico run lp5 gemv --rows 4096 --cols 4096      a matrix on LPDDR5X-PIM
   pimlico run lp5 decode --prefill host             text, with the prompt on the host
+  pimlico run neupims attention --context 300       a request on NeuPIMs
 
 `pimlico run SYSTEM OPERATOR --help` has an operator's options.";
 

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+//! A channel: its controller, stepped where anything can happen and at rest otherwise, and its banks.
+
+use super::banks::{Banks, Faults};
+use super::controller::Controller;
+use super::options::ChannelOptions;
+use super::pins::{ChannelPins, ChannelWatch};
+use super::preset::NeupimsSpec;
+use super::request::{Burst, MemRequest, PimRequest};
+use super::sizes::{BANKS, BURST};
+use super::statistics::{ChannelStatistics, Operation};
+use pimlico_ports::U;
+use pimlico_units::channel::{ChannelCommand, ChannelControllerIn, ChannelControllerOut, PimKind};
+use std::collections::VecDeque;
+
+/// Requests of MEM under way at the most: tags.
+const TAGS: usize = 256;
+
+/// What a host is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelEvent {
+    /// All data of a read have come.
+    Read(MemRequest, Burst),
+    /// A write is on the pins.
+    Written(MemRequest),
+    /// A GWRITE is on the pins: its row has been taken.
+    Gwrite,
+    /// All results of a sum have come, those of bank 0 first.
+    Results([u16; BANKS]),
+}
+
+/// Who asks a channel for something.
+pub trait ChannelHost {
+    /// The next request of MEM, if there is one now.
+    fn mem(&mut self, now: u64) -> Option<MemRequest>;
+
+    /// The next request for PIM, if there is one now.
+    fn pim(&mut self, now: u64) -> Option<PimRequest>;
+
+    /// Something has happened.
+    fn event(&mut self, now: u64, event: &ChannelEvent);
+
+    /// When it may have another request though nothing happens.
+    fn wakes(&self) -> Option<u64> {
+        None
+    }
+
+    /// It has no more requests, and has been told of all that it waits for.
+    fn is_done(&self) -> bool;
+}
+
+/// Times that the engine needs beside its controller.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    burst: u64,
+    cl: u64,
+    dot: u64,
+    latency: u64,
+    rtp: u64,
+    ras: u64,
+    gwrite: u64,
+}
+
+/// A channel.
+pub struct Channel {
+    controller: Controller,
+    input: ChannelControllerIn,
+    times: Times,
+    tck: u64,
+    is_idle: bool,
+    /// Requests that wait to be accepted.
+    mem: Option<MemRequest>,
+    pim: Option<PimRequest>,
+    /// Requests of MEM in the controller, by tag.
+    tags: Box<[Option<MemRequest>; TAGS]>,
+    free: Vec<u8>,
+    /// PIM's commands in the controller: whether each ends its operation.
+    ends: VecDeque<bool>,
+    admitted: Option<Operation>,
+    last_activation: u64,
+    last_dot: u64,
+    /// What the host is to be told of, and when.
+    events: VecDeque<(u64, ChannelEvent)>,
+    banks: Option<Box<Banks>>,
+    statistics: ChannelStatistics,
+    dropped: u64,
+    watch: Option<Box<dyn ChannelWatch>>,
+}
+
+impl Channel {
+    /// A channel that has just been reset.
+    pub fn new(spec: &NeupimsSpec, options: &ChannelOptions) -> Self {
+        let (t, p) = (&spec.timing, &spec.pim);
+        Self {
+            controller: Controller::new(options.reads),
+            input: options.inputs(spec),
+            times: Times {
+                burst: t.bl,
+                cl: t.cl,
+                dot: p.dot,
+                latency: p.fill * p.dot,
+                rtp: t.rtp,
+                ras: t.ras,
+                gwrite: p.gwrite,
+            },
+            tck: 0,
+            is_idle: false,
+            mem: None,
+            pim: None,
+            tags: Box::new([None; TAGS]),
+            free: (0..=u8::MAX).rev().collect(),
+            ends: VecDeque::new(),
+            admitted: None,
+            last_activation: 0,
+            last_dot: 0,
+            events: VecDeque::new(),
+            banks: options
+                .data
+                .then(|| Box::new(Banks::new(options.sums, spec.organisation.pseudo_ranks))),
+            statistics: ChannelStatistics::default(),
+            dropped: 0,
+            watch: None,
+        }
+    }
+
+    /// tCK since the reset.
+    pub fn tck(&self) -> u64 {
+        self.tck
+    }
+
+    /// Has the pins watched from here on.
+    pub fn watch(&mut self, watch: Box<dyn ChannelWatch>) {
+        self.watch = Some(watch);
+    }
+
+    /// What it did since the last time, or since the reset.
+    pub fn take_statistics(&mut self) -> ChannelStatistics {
+        std::mem::take(&mut self.statistics)
+    }
+
+    /// What the banks could not obey; none without data.
+    pub fn faults(&self) -> Faults {
+        self.banks.as_ref().map(|banks| banks.faults()).unwrap_or_default()
+    }
+
+    /// Requests for PIM that the controller dropped, as they are of no operation.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Does what a host asks for, until that is done, or until a tCK.
+    pub fn run(&mut self, host: &mut dyn ChannelHost, until: u64) {
+        while self.tck < until {
+            self.tell(host);
+            if self.mem.is_none() && !self.free.is_empty() {
+                self.mem = host.mem(self.tck);
+            }
+            if self.pim.is_none() {
+                self.pim = host.pim(self.tck);
+            }
+            let is_empty = self.mem.is_none() && self.pim.is_none() && self.events.is_empty();
+            if is_empty && self.is_idle && self.tck > 1 && host.is_done() {
+                return;
+            }
+            self.go_on(host.wakes(), until);
+        }
+    }
+
+    /// Lets time pass.
+    pub fn idle_until(&mut self, tck: u64) {
+        while self.tck < tck {
+            self.go_on(None, tck);
+        }
+    }
+
+    fn tell(&mut self, host: &mut dyn ChannelHost) {
+        while self.events.front().is_some_and(|(due, _)| *due <= self.tck) {
+            let Some((_, event)) = self.events.pop_front() else { break };
+            host.event(self.tck, &event);
+        }
+    }
+
+    /// The next tCK, or several in which nothing happens.
+    fn go_on(&mut self, wakes: Option<u64>, until: u64) {
+        let limit = self.controller.rest_limit();
+        if limit > 1 {
+            let ahead = self.controller.rest(0);
+            let accepts =
+                self.mem.is_some() && ahead.mem_ready_o || self.pim.is_some() && ahead.pim_ready_o;
+            if !accepts {
+                let event = self.events.front().map(|(due, _)| *due);
+                let next = [event, wakes].into_iter().flatten().filter(|next| *next > self.tck);
+                let next = next.min().unwrap_or(u64::MAX).min(until);
+                let cycles = limit.min(next - self.tck);
+                let out = self.controller.rest(cycles);
+                self.account(&out, cycles);
+                self.tck += cycles;
+                return;
+            }
+        }
+        self.step();
+    }
+
+    fn account(&mut self, out: &ChannelControllerOut, cycles: u64) -> ChannelPins {
+        let pins = ChannelPins::of(out);
+        let (mem, pim) = (out.mem_lost_o.get(), out.pim_lost_o.get());
+        self.statistics.account(cycles, &pins, mem, pim);
+        self.is_idle = out.idle_o;
+        pins
+    }
+
+    fn step(&mut self) {
+        self.put_mem();
+        self.put_pim();
+        let out = self.controller.step(&self.input);
+        let pins = self.account(&out, 1);
+        if out.mem_ready_o
+            && let Some(request) = self.mem.take_if(|_| self.input.mem_valid_i)
+        {
+            self.free.pop();
+            self.tags[usize::from(self.input.mem_tag_i)] = Some(request);
+            self.is_idle = false;
+        }
+        if out.pim_ready_o
+            && let Some(request) = self.pim.take()
+        {
+            match request {
+                PimRequest::Header { .. } => {}
+                PimRequest::Gwrite { .. } => self.ends.push_back(true),
+                PimRequest::DotProduct { .. } => self.ends.push_back(false),
+                PimRequest::Gemv { last, .. } | PimRequest::ReadResult { last } => {
+                    self.ends.push_back(last);
+                }
+            }
+            self.is_idle = false;
+        }
+        if out.admit_o {
+            self.admitted = Some(Operation {
+                admitted_tck: self.tck - 1,
+                estimated_tck: out.estimate_o.get(),
+                tck: 0,
+            });
+        }
+        self.dropped += u64::from(out.fault_o);
+        if pins.command != ChannelCommand::None {
+            self.obey(&pins, &out);
+        }
+        self.tck += 1;
+    }
+
+    fn put_mem(&mut self) {
+        self.input.mem_valid_i = self.mem.is_some();
+        if let (Some(request), Some(&tag)) = (&self.mem, self.free.last()) {
+            self.input.mem_write_i = request.data.is_some();
+            self.input.mem_bank_i = U::new(request.bank.into());
+            self.input.mem_row_i = U::new(request.row.into());
+            self.input.mem_column_i = U::new(request.column.into());
+            self.input.mem_tag_i = tag;
+        }
+    }
+
+    fn put_pim(&mut self) {
+        self.input.pim_valid_i = self.pim.is_some();
+        let Some(request) = self.pim else { return };
+        let less_one = |count: u8| u64::from(count.saturating_sub(1));
+        let (kind, bank, row, word, count, results, first, last) = match request {
+            PimRequest::Header { row, dots, results } => {
+                (PimKind::Header, 0, row, 0, less_one(dots), less_one(results), false, false)
+            }
+            PimRequest::Gwrite { bank, row } => (PimKind::Gwrite, bank, row, 0, 0, 0, false, false),
+            PimRequest::Gemv { word, count, last } => {
+                (PimKind::Gemv, 0, 0, word, less_one(count), 0, false, last)
+            }
+            PimRequest::DotProduct { word, first, last } => {
+                (PimKind::DotProduct, 0, 0, word, 0, 0, first, last)
+            }
+            PimRequest::ReadResult { last } => (PimKind::ReadResult, 0, 0, 0, 0, 0, false, last),
+        };
+        self.input.pim_kind_i = U::new(kind as u64);
+        self.input.pim_bank_i = U::new(bank.into());
+        self.input.pim_row_i = U::new(row.into());
+        self.input.pim_word_i = U::new(word.into());
+        self.input.pim_count_i = U::new(count);
+        self.input.pim_results_i = U::new(results);
+        self.input.pim_first_i = first;
+        self.input.pim_last_i = last;
+    }
+
+    fn obey(&mut self, pins: &ChannelPins, out: &ChannelControllerOut) {
+        let (now, times) = (self.tck, self.times);
+        if let Some(watch) = &mut self.watch {
+            watch.command(now, *pins);
+        }
+        if out.mem_issued_o
+            && let Some(request) = self.tags[usize::from(out.mem_tag_o)].take()
+        {
+            self.free.push(out.mem_tag_o);
+            self.move_burst(request);
+        }
+        let results = match &mut self.banks {
+            Some(banks) => banks.command(pins),
+            None => None,
+        };
+        match pins.command {
+            ChannelCommand::PimActivation => self.last_activation = now,
+            ChannelCommand::PimGwrite => self.put(now + 1, ChannelEvent::Gwrite),
+            ChannelCommand::PimDotProduct => self.last_dot = now,
+            ChannelCommand::PimGemv => {
+                self.last_dot = now + u64::from(pins.count - 1) * times.dot;
+                let due = self.last_dot + times.latency + times.burst;
+                self.put(due, ChannelEvent::Results(results.unwrap_or_default()));
+            }
+            ChannelCommand::PimReadResult => {
+                let due = now + times.cl + times.burst;
+                self.put(due, ChannelEvent::Results(results.unwrap_or_default()));
+            }
+            _ => {}
+        }
+        if out.pim_issued_o && self.ends.pop_front() == Some(true) {
+            self.end_operation(pins.command);
+        }
+    }
+
+    /// An operation has had its last command.
+    fn end_operation(&mut self, command: ChannelCommand) {
+        let Times { rtp, ras, gwrite, .. } = self.times;
+        let end = match command {
+            ChannelCommand::PimGwrite => self.tck + gwrite,
+            _ => (self.last_dot + rtp).max(self.last_activation + ras).max(self.tck),
+        };
+        if let Some(operation) = self.admitted.take() {
+            self.statistics.ended(Operation { tck: end - operation.admitted_tck, ..operation });
+        }
+    }
+
+    /// An RD or WR.
+    fn move_burst(&mut self, request: MemRequest) {
+        let MemRequest { bank, column, data, .. } = request;
+        match (data, &mut self.banks) {
+            (Some(data), banks) => {
+                if let Some(banks) = banks {
+                    banks.write(bank, column, &data);
+                }
+                self.put(self.tck + 1, ChannelEvent::Written(request));
+            }
+            (None, banks) => {
+                let data = banks.as_mut().map(|banks| banks.read(bank, column));
+                let due = self.tck + self.times.cl + self.times.burst;
+                self.put(due, ChannelEvent::Read(request, data.unwrap_or([0; BURST])));
+            }
+        }
+    }
+
+    fn put(&mut self, due: u64, event: ChannelEvent) {
+        let behind = self.events.iter().rev().take_while(|(other, _)| *other > due).count();
+        self.events.insert(self.events.len() - behind, (due, event));
+    }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+//! Channels of NeuPIMs: faults that are planted, each found by the checker at the pins or by the reference.
+
+use pimlico_device::neupims::request::operation;
+use pimlico_device::neupims::{
+    Channel, ChannelEvent, ChannelHost, ChannelOptions, ChannelPins, ChannelWatch, Commands,
+    MemRequest, NeupimsSpec, PimRequest,
+};
+use pimlico_host::neupims::{Both, TileStream, WeightStream};
+use pimlico_units::channel::ChannelCommand;
+use pimlico_workload::judge::dual_pins::DualPinLog;
+use pimlico_workload::neupims::Setup;
+use pimlico_workload::neupims::product::ProductJob;
+use pimlico_workload::neupims::row_buffers::{RowBufferStudy, Work};
+
+fn spec() -> NeupimsSpec {
+    NeupimsSpec::built_in("hbm2-neupims").expect("it is there")
+}
+
+fn timing() -> ChannelOptions {
+    ChannelOptions { data: false, ..ChannelOptions::default() }
+}
+
+/// Tiles whose headers say what they please of them.
+struct Lying {
+    list: Vec<PimRequest>,
+    next: usize,
+    says: u8,
+}
+
+impl ChannelHost for Lying {
+    fn mem(&mut self, _: u64) -> Option<MemRequest> {
+        None
+    }
+
+    fn pim(&mut self, _: u64) -> Option<PimRequest> {
+        let request = self.list[self.next % self.list.len()];
+        self.next += 1;
+        Some(match request {
+            PimRequest::Header { row, results, .. } => {
+                PimRequest::Header { row, dots: self.says, results }
+            }
+            request => request,
+        })
+    }
+
+    fn event(&mut self, _: u64, _: &ChannelEvent) {}
+
+    fn is_done(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn headers_that_say_too_little_let_operations_reach_across_a_refresh() {
+    for (says, is_found) in [(32, false), (1, true)] {
+        let mut channel = Channel::new(&spec(), &timing());
+        let log = DualPinLog::new(&spec(), &timing(), 0);
+        channel.watch(Box::new(log.clone()));
+        let mut list = Vec::new();
+        (2..9).for_each(|row| operation(row, &[32], false, &mut list));
+        channel.run(&mut Lying { list, next: 0, says }, 200_000);
+        let (found, late) = (log.findings(channel.tck()), channel.take_statistics().late);
+        assert_eq!(found.violations > 0, is_found, "{:?}", found.first);
+        assert_eq!(late > 0, is_found);
+        if is_found {
+            assert!(found.first[0].starts_with("PIM across a REF"), "{:?}", found.first);
+        }
+    }
+}
+
+/// A timing of the controller that is a tCK short.
+#[test]
+fn a_timing_that_is_too_short_is_found_at_the_pins() {
+    type Change = fn(&mut NeupimsSpec);
+    let changes: [(&str, Change); 6] = [
+        ("tFAW", |spec| spec.timing.faw -= 1),
+        ("tRP", |spec| spec.timing.rp -= 1),
+        ("tRCD", |spec| spec.timing.rcd -= 1),
+        ("tRFC", |spec| spec.timing.rfc -= 1),
+        ("tRTP", |spec| spec.timing.rtp -= 1),
+        ("data bus", |spec| spec.timing.rtrs -= 1),
+    ];
+    for (rule, change) in changes {
+        let mut wrong = spec();
+        change(&mut wrong);
+        let mut channel = Channel::new(&wrong, &timing());
+        let log = DualPinLog::new(&spec(), &timing(), 0);
+        channel.watch(Box::new(log.clone()));
+        let mut host = Both {
+            mem: Some(WeightStream::random(2..9, 1)),
+            pim: Some(TileStream::random(9..20, false, 1)),
+        };
+        channel.run(&mut host, 50_000);
+        let found = log.findings(channel.tck());
+        assert!(found.violations > 0, "{rule}");
+    }
+}
+
+/// The pins with one command left out.
+struct Deaf(DualPinLog, ChannelCommand);
+
+impl ChannelWatch for Deaf {
+    fn command(&mut self, at_tck: u64, pins: ChannelPins) {
+        if pins.command != self.1 {
+            self.0.command(at_tck, pins);
+        }
+    }
+}
+
+#[test]
+fn a_command_that_does_not_come_is_missed() {
+    for command in [
+        ChannelCommand::Ref,
+        ChannelCommand::Act,
+        ChannelCommand::PimActivation,
+        ChannelCommand::PimPrecharge,
+    ] {
+        let mut channel = Channel::new(&spec(), &timing());
+        let log = DualPinLog::new(&spec(), &timing(), 0);
+        channel.watch(Box::new(Deaf(log.clone(), command)));
+        let mut host = Both {
+            mem: Some(WeightStream::new(2..9)),
+            pim: Some(TileStream::new(9..20, false, |_| vec![8; 4])),
+        };
+        channel.run(&mut host, 20_000);
+        assert!(log.findings(channel.tck()).violations > 0, "{command:?}");
+    }
+}
+
+#[test]
+fn random_work_keeps_estimates_and_rules_whatever_the_threads() {
+    for commands in [Commands::Composite, Commands::Fine] {
+        let study = RowBufferStudy {
+            spec: spec(),
+            commands,
+            options: ChannelOptions::default(),
+            work: Work::Random,
+            sums: 1,
+            tck: 60_000,
+            seed: 3,
+        };
+        let report = study.run(2);
+        let same = study.run(1);
+        for (row, same) in report.rows.iter().zip(&same.rows) {
+            assert_eq!(row.pins.wrong(), None, "{}", row.memory);
+            assert_eq!(row.both, same.both);
+            for of in [&row.pim_alone, &row.both] {
+                assert!(of.operations.above_estimate == 0 && of.operations.count > 50);
+                assert!(of.operations.mean_estimate_tck > of.operations.mean_tck);
+            }
+        }
+    }
+}
+
+#[test]
+fn products_of_all_lengths_are_the_references() {
+    for commands in [Commands::Composite, Commands::Fine] {
+        let options = ChannelOptions::default();
+        let setup = Setup { spec: spec(), options, commands, threads: 1 };
+        for words in 1..=32 {
+            let job =
+                ProductJob { rows: 33, columns: 16 * words - words % 2, channels: 1, seed: 5 };
+            let report = job.run(&setup).expect("it fits");
+            assert_eq!((report.outputs.results, report.outputs.differing), (33, 0), "{words}");
+            assert_eq!(report.pins.wrong(), None, "{words}");
+            assert_eq!(report.channel.dots, 2 * words as u64 + 2);
+        }
+        let job = |channels| ProductJob { rows: 200, columns: 1300, channels, seed: 5 };
+        let one = job(1).run(&setup).expect("it fits");
+        let three = job(3).run(&Setup { threads: 3, ..setup.clone() }).expect("it fits");
+        assert_eq!((one.outputs.differing, three.outputs.differing), (0, 0));
+        assert_eq!(one.outputs.max_error, three.outputs.max_error);
+        assert!(three.tck < one.tck);
+    }
+}
