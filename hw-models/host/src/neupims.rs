@@ -15,7 +15,7 @@ pub mod store;
 pub mod stream;
 pub mod sums;
 
-pub use attention::{AttentionHost, HeadResults};
+pub use attention::{AttentionHost, HeadResults, Softmax};
 pub use product::ProductHost;
 pub use store::Store;
 pub use stream::{Both, TileStream, WeightStream};

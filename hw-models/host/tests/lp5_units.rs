@@ -42,7 +42,7 @@ fn devices(options: Lp5Options) -> [Lp5Device; 2] {
 /// Moderate numbers of either format.
 fn number(n: u64) -> u16 {
     let bits = n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    0x3C00 + (bits >> 40) as u16 % 0x0300 | (bits >> 60) as u16 & 0x8000
+    (0x3C00 + (bits >> 40) as u16 % 0x0300) | ((bits >> 60) as u16 & 0x8000)
 }
 
 /// Outputs, cost, and what arrived in each channel.
@@ -130,7 +130,8 @@ fn faults_of_the_host_are_the_same() {
         requests
     };
     type Change<'a> = &'a dyn Fn(Vec<Request>) -> Vec<Request>;
-    let changes: [(Change<'_>, fn(&BlockCounts) -> u64); 3] = [
+    type Count = fn(&BlockCounts) -> u64;
+    let changes: [(Change<'_>, Count); 3] = [
         (&short_drain, |counts| counts.stale),
         (&outside, |counts| counts.faults),
         (&stray, |counts| counts.faults),

@@ -168,7 +168,7 @@ impl Bench for PimQueue {
                 }
             }
             let now = unit.settle(input);
-            if !(now.ready_o && input.valid_i) && draw & 63 != 0 && input.valid_i {
+            if input.valid_i && !now.ready_o && draw & 63 != 0 {
                 // The request comes again.
                 left += u64::from(input.kind_i.get() > 1);
             }

@@ -33,11 +33,14 @@ pub struct HeadResults {
     pub context: Vec<u16>,
 }
 
+/// Weights of scores, both in binary16.
+pub type Softmax = dyn Fn(&[u16]) -> Vec<u16> + Sync;
+
 /// The results of a request on their way.
 pub struct AttentionHost<'a> {
     layout: &'a KvLayout,
     /// Softmax of scores: weights, in binary16. None: without data.
-    softmax: Option<&'a (dyn Fn(&[u16]) -> Vec<u16> + Sync)>,
+    softmax: Option<&'a Softmax>,
     heads: Vec<HeadResults>,
     contexts: Vec<PartSums>,
     come: u64,
@@ -55,7 +58,7 @@ impl<'a> AttentionHost<'a> {
     pub fn script(
         layout: &'a KvLayout,
         query: &[u16],
-        softmax: Option<&'a (dyn Fn(&[u16]) -> Vec<u16> + Sync)>,
+        softmax: Option<&'a Softmax>,
         fine: bool,
         sums: PuSums,
     ) -> Script<'a, Self> {

@@ -33,7 +33,8 @@ impl Operands {
     fn next_burst(&mut self, now: u64) -> Option<MemRequest> {
         if self.bursts.is_empty()
             && self.has_row()
-            && let Some((_, elements)) = self.waiting.pop_front_if(|(from, _)| *from <= now)
+            && self.waiting.front().is_some_and(|(from, _)| *from <= now)
+            && let Some((_, elements)) = self.waiting.pop_front()
         {
             let (bank, row) = STAGES[self.missing.len() % STAGES.len()];
             let bursts = elements.chunks(BURST).zip(0..).map(|(chunk, column)| {

@@ -8,7 +8,7 @@ use crate::judge::neupims::{Compared, HeadOf, heads};
 use half::f16;
 use pimlico_device::neupims::layout::FIRST_ROW;
 use pimlico_device::neupims::{KvLayout, Shape};
-use pimlico_host::neupims::{AttentionHost, HeadResults, Store};
+use pimlico_host::neupims::{AttentionHost, HeadResults, Softmax, Store};
 use pimlico_model::data::{Distribution, Head, HeadShape};
 use serde::Serialize;
 
@@ -106,8 +106,7 @@ impl RequestJob {
         let begin = channel.tck();
         let scale = 1.0 / (self.head_dim as f64).sqrt();
         let weigh = move |scores: &[u16]| softmax(scores, scale);
-        let weigh: Option<&(dyn Fn(&[u16]) -> Vec<u16> + Sync)> =
-            if data { Some(&weigh) } else { None };
+        let weigh: Option<&Softmax> = if data { Some(&weigh) } else { None };
         let sums = setup.options.sums;
         let mut script = AttentionHost::script(&layout, &query, weigh, setup.fine(), sums);
         channel.run(&mut script, LONGEST_TCK);
