@@ -5,9 +5,9 @@
 //! through all of it.
 //!
 //! ```
-//! use pimlico_golden::mem_order::{Burst, Log};
+//! use pimlico_golden::mem_order::{Burst, MemLog};
 //!
-//! let mut log = Log::default();
+//! let mut log = MemLog::default();
 //! log.come(Burst { bank: 3, row: 7, ..Burst::default() });
 //! log.come(Burst { bank: 3, row: 8, tag: 1, ..Burst::default() });
 //! assert_eq!(log.act(false, u32::MAX, &[]), Some((3, 7)));
@@ -33,7 +33,7 @@ pub struct Burst {
 
 /// What has happened since reset.
 #[derive(Clone, Debug)]
-pub struct Log {
+pub struct MemLog {
     /// In the order in which they came. Those that are gone are none.
     waiting: Vec<Burst>,
     /// Of each bank, the open row, and the bursts since a row was opened.
@@ -43,14 +43,14 @@ pub struct Log {
     ranks: Vec<u64>,
 }
 
-impl Default for Log {
+impl Default for MemLog {
     fn default() -> Self {
         // As if a burst of the first pseudo-rank had moved.
         Self { waiting: Vec::new(), rows: [None; 32], bursts: [0; 32], ranks: vec![0] }
     }
 }
 
-impl Log {
+impl MemLog {
     /// A burst waits from now on.
     pub fn come(&mut self, burst: Burst) {
         self.waiting.push(burst);

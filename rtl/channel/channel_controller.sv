@@ -68,19 +68,19 @@ module channel_controller import channel_pkg::*; #(
   input  logic        steer_i,
   /// A request of MEM.
   input  logic        mem_valid_i,
-  /// It is a write; else a read.
+  /// Whether the request is a write; else a read.
   input  logic        mem_write_i,
-  /// Its bank: pseudo-rank, group, bank.
+  /// Bank of the request for MEM: pseudo-rank, group, bank.
   input  logic [4:0]  mem_bank_i,
-  /// Its row.
+  /// Row of the request for MEM.
   input  logic [14:0] mem_row_i,
-  /// Its column, in bursts.
+  /// Column of the request for MEM, in bursts.
   input  logic [3:0]  mem_column_i,
-  /// Its tag.
+  /// Tag of the request for MEM.
   input  logic [7:0]  mem_tag_i,
   /// A request of PIM.
   input  logic        pim_valid_i,
-  /// Its kind: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
+  /// Kind of the request: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
   input  logic [2:0]  pim_kind_i,
   /// Bank of a GWRITE.
   input  logic [4:0]  pim_bank_i,
@@ -102,7 +102,7 @@ module channel_controller import channel_pkg::*; #(
   output logic        pim_ready_o,
   /// The command on the pins: a ChannelCommand.
   output logic [3:0]  command_o,
-  /// Its bank; the first of the pseudo-rank or group that it is for.
+  /// Bank of the command; the first of the pseudo-rank or group that it is for.
   output logic [4:0]  bank_o,
   /// The PIM_PRECHARGE is of all banks.
   output logic        all_o,
@@ -124,7 +124,7 @@ module channel_controller import channel_pkg::*; #(
   output logic        pim_issued_o,
   /// An operation was admitted in the last cycle.
   output logic        admit_o,
-  /// Its estimate, in tCK, or zero.
+  /// Estimate of the operation, in tCK, or zero.
   output logic [14:0] estimate_o,
   /// Why MEM moved no burst: a MemLost, or zero.
   output logic [2:0]  mem_lost_o,

@@ -63,25 +63,25 @@ module mem_scheduler #(
   output logic [14:0] staged_row_o,
   /// There is a candidate for RD or WR.
   output logic        column_valid_o,
-  /// It is a WR.
+  /// Whether the candidate is a WR.
   output logic        column_write_o,
-  /// Its bank.
+  /// Bank of the RD or WR.
   output logic [4:0]  column_bank_o,
-  /// Its row, which is open.
+  /// Row of the RD or WR, which is open.
   output logic [14:0] column_row_o,
-  /// Its column.
+  /// Column of the RD or WR.
   output logic [3:0]  column_column_o,
-  /// Its tag.
+  /// Tag of the RD or WR.
   output logic [7:0]  column_tag_o,
   /// There is a candidate for ACT.
   output logic        act_valid_o,
-  /// Its bank.
+  /// Bank of the ACT.
   output logic [4:0]  act_bank_o,
-  /// Its row.
+  /// Row of the ACT.
   output logic [14:0] act_row_o,
   /// There is a candidate for PRE.
   output logic        precharge_valid_o,
-  /// Its bank.
+  /// Bank of the PRE.
   output logic [4:0]  precharge_bank_o,
   /// A request of the kind that is served wants a row that PIM has.
   output logic        blocked_o,

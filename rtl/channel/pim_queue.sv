@@ -8,7 +8,7 @@ module pim_queue (
   input  logic        rst_ni,
   /// A request.
   input  logic        valid_i,
-  /// Its kind: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
+  /// Kind of the request: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
   input  logic [2:0]  kind_i,
   /// Bank of a GWRITE.
   input  logic [4:0]  bank_i,
@@ -48,15 +48,15 @@ module pim_queue (
   output logic        admitted_o,
   /// There is a command of the operation.
   output logic        command_valid_o,
-  /// Its kind: GEMV, DOTPRODUCT or RDRESULT, or zero.
+  /// Kind of the command: GEMV, DOTPRODUCT or RDRESULT, or zero.
   output logic [2:0]  command_kind_o,
-  /// Its first word.
+  /// First word of the command.
   output logic [4:0]  command_word_o,
-  /// Its dot products, less one.
+  /// Dot products of the command, less one.
   output logic [4:0]  command_count_o,
-  /// It begins a sum.
+  /// Whether the command begins a sum.
   output logic        command_first_o,
-  /// It ends a sum, or the operation.
+  /// Whether the command ends a sum, or the operation.
   output logic        command_last_o,
   /// There is neither a request nor an operation.
   output logic        empty_o,

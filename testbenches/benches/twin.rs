@@ -6,7 +6,6 @@
 //! the bench is in a package whose release profile is optimised, which that of the command is not.
 //! Read the ratios of one run, not the figures of two: the machine may be shared.
 
-#[path = "../../hw-models/pimlico/benches/processor_time/mod.rs"]
 mod processor_time;
 
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};

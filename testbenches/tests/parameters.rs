@@ -16,6 +16,8 @@ const BOOLEAN: &str = "expected 0 or 1";
 const SOME: &str = "expected 1 or more";
 /// Of the multiplier, to which the modules around it pass the parameter on.
 const SETS: &str = "expected 1 to a set for each row";
+/// Of the scheduler, to which the channel's modules pass the parameter on.
+const QUEUE: &str = "expected a power of two, 4 or more";
 const TWO: &str = "expected 2 or more";
 const POWER: &str = "expected a power of two, 2 or more";
 const IDLE: &str = "expected up to 15 and 31";
@@ -127,8 +129,12 @@ const REFUSED: &[Refused] = &[
     ("gemv_sequencer", "K_MAX=33", "expected 2 to 32"),
     ("latency_estimator", "FILL=0", "expected 1 to 32"),
     ("mem_queue", "DEPTH=1", TWO),
-    ("mem_scheduler", "READS=2", "expected a power of two, 4 or more"),
-    ("mem_scheduler", "WRITES=12", "expected a power of two, 4 or more"),
+    ("mem_scheduler", "READS=2", QUEUE),
+    ("mem_scheduler", "WRITES=12", QUEUE),
+    ("channel_mem", "READS=2", QUEUE),
+    ("channel_mem", "WRITES=12", QUEUE),
+    ("channel_controller", "READS=2", QUEUE),
+    ("channel_controller", "WRITES=12", QUEUE),
     ("adder_unit", "GEAR=3", GEAR),
     ("adder_unit", "EXP_BITS=6", "expected formats: 6, 10, sums 6, 10"),
     ("adder_unit", "MAN_BITS=11", "expected formats: 5, 11, sums 5, 11"),
@@ -261,6 +267,7 @@ fn elaborate((module, parameters, _): Refused) -> String {
             "pimlico_pkg.sv",
             "arith/fp_pkg.sv",
             "module/dispatcher_pkg.sv",
+            "channel/channel_pkg.sv",
         ])
         // Only what the module uses is read.
         .args(
@@ -285,7 +292,7 @@ fn a_parameter_out_of_range_is_refused() {
             let named = |instance: &str| {
                 let name = instance.lines().next().unwrap_or_default().trim();
                 let is_within = || name.split('.').next() == Some(module);
-                name == module || message == SETS && is_within()
+                name == module || [SETS, QUEUE].contains(&message) && is_within()
             };
             // The message, and the instance on the line behind it.
             !elaborate(refused).split("%Error-USERFATAL: ").skip(1).any(|warning| {

@@ -8,7 +8,7 @@ use crate::instances::instances;
 #[cfg(feature = "rtl")]
 use crate::watch::Watch;
 use pimlico_device::lp5::blocks::BANKS;
-use pimlico_device::lp5::units::{BlockUnits, Blocks, Units};
+use pimlico_device::lp5::units::{BlockUnits, UnitBlocks, Units};
 use pimlico_device::lp5::{BlockElements, BlockFormats, Lp5Device, Lp5Options, Lp5Spec};
 #[cfg(feature = "rtl")]
 use pimlico_ports::{Instances, Model};
@@ -69,7 +69,7 @@ pub fn device(
         let mode = instances::<PimMode>(backend, 1, seed)?;
         let blocks = of_block!(options.formats, B => {
             let blocks: Box<dyn BlockUnits> =
-                Box::new(Blocks::new(instances::<B>(backend, BANKS, seed)?));
+                Box::new(UnitBlocks::new(instances::<B>(backend, BANKS, seed)?));
             blocks
         });
         device.attach(channel, Units::new(channel, mode, blocks))?;
@@ -101,7 +101,7 @@ pub fn watched(
         let blocks = of_block!(options.formats, B => {
             let step_ps = spec.timing.ccd_l_tck * spec.tck_ps;
             let blocks = watched_units::<B>((channel, BANKS), step_ps, seed, watch)?;
-            let blocks: Box<dyn BlockUnits> = Box::new(Blocks::new(blocks));
+            let blocks: Box<dyn BlockUnits> = Box::new(UnitBlocks::new(blocks));
             blocks
         });
         let attached = device.attach(channel, Units::new(channel, mode, blocks));

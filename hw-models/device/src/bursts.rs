@@ -115,7 +115,7 @@ impl WriteRun {
 /// What a host does from one REF to the next, without either of them: no more than to write, to banks that all are closed at
 /// both.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct WriteStretch {
     /// No other has this number. Where a host does what has it once more, all of it is the same but for the rows: its
     /// commands in their order, the tCK of each counted from the REF, their banks, their columns, and which of them go to
     /// the row of the one before.
@@ -128,7 +128,7 @@ pub struct Stretch {
     pub writes: Vec<(u64, u64)>,
 }
 
-impl Stretch {
+impl WriteStretch {
     /// How many WRs there are.
     pub fn count(&self) -> u64 {
         self.commands[PinCommand::Wr as usize]
@@ -143,7 +143,7 @@ pub struct Stretches {
     /// The number of that which begins.
     pub begins: Option<u64>,
     /// All of it, if it was done before.
-    pub known: Option<Arc<Stretch>>,
+    pub known: Option<Arc<WriteStretch>>,
 }
 
 /// When the data of a host's commands are on its data bus.

@@ -88,7 +88,7 @@ mod wave;
 pub use accounts::Gap;
 pub use buffer_chip::{BufferChip, DataPath, Sides};
 pub use bursts::{
-    BURST_TCK, BankOrder, BurstHost, HostLatency, HostStep, Stretch, Stretches, WriteRun,
+    BURST_TCK, BankOrder, BurstHost, HostLatency, HostStep, Stretches, WriteRun, WriteStretch,
 };
 pub use chips::Chips;
 pub use config::{Config, ConfigError, Currents, Organisation, Timing};

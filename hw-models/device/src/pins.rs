@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! The pins of chips and host, for those who watch them.
 
-use crate::bursts::{Stretch, Stretches, WriteRun};
+use crate::bursts::{Stretches, WriteRun, WriteStretch};
 use crate::data_bus::Beats;
 use pimlico_dpa::types::Pins;
 
@@ -53,7 +53,7 @@ pub trait PinWatch {
     }
 
     /// A stretch that it [knows](Self::knows), in place of its commands and data.
-    fn stretch(&mut self, _stretch: &Stretch) {}
+    fn stretch(&mut self, _stretch: &WriteStretch) {}
 
     /// The two beats of a tCK on the host's data bus: what the host drives, and what the module drives. It is told for
     /// every tCK, behind its commands, but for those of [`host_burst`](Self::host_burst) and those without data.

@@ -5,7 +5,7 @@
 //! In a tCK a device says first that it [begins](Record::begin_tck), then what is on the pins and what works.
 
 use crate::accounts::{Accounts, Cause, Gap};
-use crate::bursts::{Stretch, Stretches, WriteRun};
+use crate::bursts::{Stretches, WriteRun, WriteStretch};
 use crate::config::Timing;
 use crate::data_bus::Beats;
 use crate::pins::{BusDriver, PinWatch};
@@ -274,7 +274,7 @@ impl Record {
     }
 
     /// All of a stretch behind the REF in this tCK, which they take: what is told of its commands and data.
-    pub fn stretch(&mut self, timing: &Timing, stretch: &Stretch) {
+    pub fn stretch(&mut self, timing: &Timing, stretch: &WriteStretch) {
         if let Some(watch) = &mut self.watch {
             watch.stretch(stretch);
         }

@@ -15,7 +15,7 @@ use pimlico_device::mapping::{self, HeadLayout, Place};
 use pimlico_device::spd::{Description, SpdError, Values};
 use pimlico_device::{
     BURST_TCK, BurstHost, CHIPS, Config, DeviceError, HostLatency, HostStep, RankDevice,
-    Statistics, Stretch, Stretches, WriteRun,
+    Statistics, Stretches, WriteRun, WriteStretch,
 };
 use pimlico_dpa::types::{PinCommand, Pins};
 use pimlico_model::data::Head;
@@ -193,7 +193,7 @@ struct Transfer<'a, W> {
     known: &'a KnownStretches,
     /// What is done since the last REF, where it can be known, and all of it, where it is.
     recording: Option<Recording>,
-    begun: Option<Arc<Stretch>>,
+    begun: Option<Arc<WriteStretch>>,
     /// The last REF.
     ref_tck: u64,
     work: W,

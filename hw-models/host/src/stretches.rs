@@ -19,7 +19,7 @@
 //! [`Writing::regular`]: crate::strips::Writing::regular
 
 use crate::strips::Regular;
-use pimlico_device::{BURST_TCK, Stretch, WriteRun};
+use pimlico_device::{BURST_TCK, WriteRun, WriteStretch};
 use pimlico_dpa::types::{PinCommand, Pins};
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -41,7 +41,7 @@ pub struct KnownStretches(Arc<Mutex<Known>>);
 
 impl KnownStretches {
     /// The stretch of a key, if it is known.
-    pub(crate) fn of(&self, key: &Key) -> Option<Arc<Stretch>> {
+    pub(crate) fn of(&self, key: &Key) -> Option<Arc<WriteStretch>> {
         self.known().of(key).cloned()
     }
 
@@ -64,13 +64,13 @@ struct Known {
 }
 
 /// When the next REF may be due, and the stretch until then.
-type Due = (RangeInclusive<u64>, Arc<Stretch>);
+type Due = (RangeInclusive<u64>, Arc<WriteStretch>);
 
 /// Numbers of stretches, whosever they are.
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 impl Known {
-    fn of(&self, key: &Key) -> Option<&Arc<Stretch>> {
+    fn of(&self, key: &Key) -> Option<&Arc<WriteStretch>> {
         let mut known = self.of.get(&key.writes)?.iter();
         known.find(|(due_tck, _)| due_tck.contains(&key.due_tck)).map(|(_, stretch)| stretch)
     }
@@ -80,7 +80,7 @@ impl Known {
         let stretch = recording.end(ref_tck);
         let number = stretch.number;
         let known = self.of.entry(writes).or_default();
-        let is_same = |other: &Stretch| Stretch { number, ..other.clone() } == stretch;
+        let is_same = |other: &WriteStretch| WriteStretch { number, ..other.clone() } == stretch;
         match known.iter_mut().find(|(_, other)| is_same(other)) {
             // The last command is the same.
             Some((due, _)) => {
@@ -101,15 +101,16 @@ pub(crate) struct Recording {
     /// When the last command was before the REF was due, and the first when it was, counted from the REF before.
     last_tck: u64,
     closes_tck: Option<u64>,
-    stretch: Stretch,
+    stretch: WriteStretch,
 }
 
 impl Recording {
     /// One that begins behind a REF. It has the number of the one that is known, if there is one.
-    pub fn new(key: Key, known: Option<&Stretch>, from_tck: u64) -> Self {
+    pub fn new(key: Key, known: Option<&WriteStretch>, from_tck: u64) -> Self {
         let new = || NUMBERS.fetch_add(1, Ordering::Relaxed);
         let number = known.map_or_else(new, |stretch| stretch.number);
-        let stretch = Stretch { number, tck: 0, commands: Default::default(), writes: Vec::new() };
+        let stretch =
+            WriteStretch { number, tck: 0, commands: Default::default(), writes: Vec::new() };
         Self { key, from_tck, last_tck: 0, closes_tck: None, stretch }
     }
 
@@ -155,7 +156,7 @@ impl Recording {
     }
 
     /// The REF behind it.
-    fn end(self, at_tck: u64) -> Stretch {
-        Stretch { tck: at_tck - self.from_tck, ..self.stretch }
+    fn end(self, at_tck: u64) -> WriteStretch {
+        WriteStretch { tck: at_tck - self.from_tck, ..self.stretch }
     }
 }

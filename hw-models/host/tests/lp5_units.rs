@@ -3,7 +3,7 @@
 
 use pimlico_device::lp5::layout::LANES;
 use pimlico_device::lp5::mode::DRAIN;
-use pimlico_device::lp5::units::{BlockUnits, Blocks, Units};
+use pimlico_device::lp5::units::{BlockUnits, UnitBlocks, Units};
 use pimlico_device::lp5::{
     BlockCounts, BlockElements, BlockFormats, Lp5Device, Lp5Layout, Lp5Options, Lp5Spec, Request,
     Vector,
@@ -17,10 +17,10 @@ use pimlico_units::bank::{PimBlock, PimMode};
 fn blocks(formats: BlockFormats) -> Box<dyn BlockUnits> {
     use BlockElements::{Bfloat16 as B, Binary16 as H};
     match (formats.elements, formats.wide) {
-        (B, false) => Box::new(Blocks::new(PimBlock::<Bfloat16>::instances(16))),
-        (B, true) => Box::new(Blocks::new(PimBlock::<Bfloat16, Binary32>::instances(16))),
-        (H, false) => Box::new(Blocks::new(PimBlock::<Binary16>::instances(16))),
-        (H, true) => Box::new(Blocks::new(PimBlock::<Binary16, Binary32>::instances(16))),
+        (B, false) => Box::new(UnitBlocks::new(PimBlock::<Bfloat16>::instances(16))),
+        (B, true) => Box::new(UnitBlocks::new(PimBlock::<Bfloat16, Binary32>::instances(16))),
+        (H, false) => Box::new(UnitBlocks::new(PimBlock::<Binary16>::instances(16))),
+        (H, true) => Box::new(UnitBlocks::new(PimBlock::<Binary16, Binary32>::instances(16))),
     }
 }
 

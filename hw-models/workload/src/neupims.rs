@@ -13,7 +13,7 @@ pub mod row_buffers;
 
 use crate::judge::dual_pins::DualPinLog;
 use pimlico_device::neupims::request::fine_guard;
-use pimlico_device::neupims::{Channel, ChannelOptions, Commands, NeupimsSpec};
+use pimlico_device::neupims::{ChannelOptions, Commands, NeupimsChannel, NeupimsSpec};
 
 /// tCK that an RDRESULT adds to an operation where no dot products hide it.
 const READ_RESULT_TCK: u64 = 14;
@@ -40,10 +40,10 @@ impl Setup {
     }
 
     /// A channel with the checker at its pins, for operations of at the most so many words in each sum.
-    fn channel(&self, counts: &[u8], kept: usize) -> (Channel, DualPinLog) {
+    fn channel(&self, counts: &[u8], kept: usize) -> (NeupimsChannel, DualPinLog) {
         let guard = if self.fine() { fine_guard(counts, READ_RESULT_TCK) } else { 0 };
         let options = ChannelOptions { guard_tck: self.options.guard_tck + guard, ..self.options };
-        let mut channel = Channel::new(&self.spec, &options);
+        let mut channel = NeupimsChannel::new(&self.spec, &options);
         let log = DualPinLog::new(&self.spec, &options, kept);
         channel.watch(Box::new(log.clone()));
         (channel, log)

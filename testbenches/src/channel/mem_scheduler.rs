@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, OracleError};
 use crate::coverage::Bins;
-use pimlico_golden::mem_order::{Burst, Log};
+use pimlico_golden::mem_order::{Burst, MemLog};
 use pimlico_ports::{Model, U};
 use pimlico_units::channel::{MemScheduler, MemSchedulerIn, MemSchedulerOut};
 
@@ -45,7 +45,7 @@ fn column(output: &MemSchedulerOut) -> Burst {
 /// The unit, from its log.
 #[derive(Clone, Debug, Default)]
 struct Follower {
-    log: Log,
+    log: MemLog,
     staged: Option<Burst>,
     drains: bool,
     /// The outputs of candidates in the next cycle.

@@ -49,20 +49,20 @@ pub trait BlockUnits {
     fn step(&mut self, step: BlockStep<'_>) -> Result<BlockResults, Box<Mismatch>>;
 }
 
-/// Blocks of elements of format `F` and sums of format `A`.
-pub struct Blocks<F: Format, A: Format> {
+/// UnitBlocks of elements of format `F` and sums of format `A`.
+pub struct UnitBlocks<F: Format, A: Format> {
     blocks: Box<dyn Instances<PimBlock<F, A>>>,
     outputs: Vec<PimBlockOut<F, A>>,
 }
 
-impl<F: Format, A: Format> Blocks<F, A> {
+impl<F: Format, A: Format> UnitBlocks<F, A> {
     /// Of sixteen instances that have been reset.
     pub fn new(blocks: Box<dyn Instances<PimBlock<F, A>>>) -> Self {
         Self { blocks, outputs: vec![PimBlockOut::default(); BANKS] }
     }
 }
 
-impl<F: Format, A: Format> BlockUnits for Blocks<F, A> {
+impl<F: Format, A: Format> BlockUnits for UnitBlocks<F, A> {
     fn step(&mut self, step: BlockStep<'_>) -> Result<BlockResults, Box<Mismatch>> {
         let BlockStep { mode, bursts } = step;
         let input = |burst: &Vector| PimBlockIn {

@@ -3,8 +3,8 @@
 //! times.
 
 use super::pins::ChannelPins;
-use super::pus::{PuSums, Pus, WordOfBanks};
-use super::request::Burst;
+use super::pus::{ChannelPus, PuSums, WordOfBanks};
+use super::request::BurstData;
 use super::sizes::{BANKS, BURST, GROUP, WORD, WORDS};
 use pimlico_units::channel::ChannelCommand;
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub struct Banks {
     mem: [Option<u16>; BANKS],
     pim: [Option<u16>; BANKS],
     global: [[u16; WORD]; WORDS],
-    pus: Pus,
+    pus: ChannelPus,
     /// Results that wait for an RDRESULT.
     sums: Option<[u16; BANKS]>,
     faults: Faults,
@@ -59,7 +59,7 @@ impl Banks {
             mem: [None; BANKS],
             pim: [None; BANKS],
             global: [[0; WORD]; WORDS],
-            pus: Pus::new(sums),
+            pus: ChannelPus::new(sums),
             sums: None,
             faults: Faults::default(),
         }
@@ -71,7 +71,7 @@ impl Banks {
     }
 
     /// Reads a burst of the row that is open for MEM.
-    pub fn read(&mut self, bank: u8, column: u8) -> Burst {
+    pub fn read(&mut self, bank: u8, column: u8) -> BurstData {
         let mut burst = [0; BURST];
         if let Some(row) = self.open_row(bank)
             && let Some(cells) = self.cells.get(&row)
@@ -84,7 +84,7 @@ impl Banks {
     }
 
     /// Writes a burst of the row that is open for MEM.
-    pub fn write(&mut self, bank: u8, column: u8, data: &Burst) {
+    pub fn write(&mut self, bank: u8, column: u8, data: &BurstData) {
         let Some(row) = self.open_row(bank) else { return };
         self.faults.stale += u64::from(self.pim[usize::from(bank)] == Some(row));
         let zero = || Box::new([[[0; WORD]; BANKS]; WORDS]);

@@ -6,7 +6,7 @@ use super::controller::Controller;
 use super::options::ChannelOptions;
 use super::pins::{ChannelPins, ChannelWatch};
 use super::preset::NeupimsSpec;
-use super::request::{Burst, MemRequest, PimRequest};
+use super::request::{BurstData, MemRequest, PimRequest};
 use super::sizes::{BANKS, BURST};
 use super::statistics::{ChannelStatistics, Operation};
 use pimlico_ports::U;
@@ -20,7 +20,7 @@ const TAGS: usize = 256;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelEvent {
     /// All data of a read have come.
-    Read(MemRequest, Burst),
+    Read(MemRequest, BurstData),
     /// A write is on the pins.
     Written(MemRequest),
     /// A GWRITE is on the pins: its row has been taken.
@@ -62,7 +62,7 @@ struct Times {
 }
 
 /// A channel.
-pub struct Channel {
+pub struct NeupimsChannel {
     controller: Controller,
     input: ChannelControllerIn,
     times: Times,
@@ -87,7 +87,7 @@ pub struct Channel {
     watch: Option<Box<dyn ChannelWatch>>,
 }
 
-impl Channel {
+impl NeupimsChannel {
     /// A channel that has just been reset.
     pub fn new(spec: &NeupimsSpec, options: &ChannelOptions) -> Self {
         let (t, p) = (&spec.timing, &spec.pim);

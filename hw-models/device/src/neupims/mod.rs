@@ -37,12 +37,12 @@ pub mod statistics;
 mod tests;
 
 pub use banks::Faults;
-pub use channel::{Channel, ChannelEvent, ChannelHost};
+pub use channel::{ChannelEvent, ChannelHost, NeupimsChannel};
 pub use layout::{ElementPlace, KvLayout, MatrixTiles, Shape};
 pub use options::{ChannelOptions, Commands, Memory, ReadQueue, Window};
 pub use pins::{ChannelPins, ChannelWatch};
 pub use preset::NeupimsSpec;
 pub use pus::PuSums;
-pub use request::{Burst, MemRequest, PimRequest, Row};
+pub use request::{BurstData, MemRequest, PimRequest, Row};
 pub use sizes::{BANKS, BURST, COLUMNS, GROUP, PAGE, WORD, WORDS};
 pub use statistics::{ChannelStatistics, Operation};

@@ -37,14 +37,14 @@ impl PuSums {
 
 /// The PUs of all banks.
 #[derive(Clone, Debug)]
-pub struct Pus {
+pub struct ChannelPus {
     level: Level,
     format: PuSums,
     narrow: [u16; BANKS],
     wide: [f32; BANKS],
 }
 
-impl Pus {
+impl ChannelPus {
     /// PUs whose sums are zero.
     pub fn new(format: PuSums) -> Self {
         Self { level: Level::best(), format, narrow: [0; BANKS], wide: [0.0; BANKS] }

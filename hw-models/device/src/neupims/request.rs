@@ -4,7 +4,7 @@
 use super::sizes::{BURST, PAGE};
 
 /// Data of a burst.
-pub type Burst = [u16; BURST];
+pub type BurstData = [u16; BURST];
 /// Data of a row.
 pub type Row = [u16; PAGE];
 
@@ -18,7 +18,7 @@ pub struct MemRequest {
     /// Burst of the row.
     pub column: u8,
     /// Data of a write; none: a read.
-    pub data: Option<Burst>,
+    pub data: Option<BurstData>,
 }
 
 /// A request for PIM. Rows, words and counts are as on the pins, counts not less one.

@@ -49,7 +49,7 @@ fn schedule(pseudo_ranks: u64, fine: bool) -> (Vec<u64>, u64, u64, u64) {
     let spec = NeupimsSpec::built_in("hbm2-neupims").expect("it is there");
     let spec = spec.with_pseudo_ranks(pseudo_ranks).expect("one or two");
     let options = ChannelOptions { refresh: false, ..ChannelOptions::default() };
-    let mut channel = Channel::new(&spec, &options);
+    let mut channel = NeupimsChannel::new(&spec, &options);
     let log = Log::default();
     channel.watch(Box::new(log.clone()));
     let mut list = Vec::new();
@@ -115,7 +115,7 @@ struct Random {
     list: List,
     under_way: usize,
     /// What was written last to each place that is read, and by which reads something else was found.
-    written: std::collections::BTreeMap<(u8, u16, u8), Burst>,
+    written: std::collections::BTreeMap<(u8, u16, u8), BurstData>,
     wrong: usize,
 }
 
@@ -168,7 +168,7 @@ proptest! {
         let memory = if blocked { Memory::Blocked } else { Memory::Dual };
         let guard_tck = if fine { 4 * 14 } else { 0 };
         let options = ChannelOptions { memory, bankwise, steer, guard_tck, ..ChannelOptions::default() };
-        let mut channel = Channel::new(&spec, &options);
+        let mut channel = NeupimsChannel::new(&spec, &options);
         let log = Log::default();
         channel.watch(Box::new(log.clone()));
         let mut list = Vec::new();
@@ -215,7 +215,7 @@ proptest! {
         words in prop::collection::vec((prop::array::uniform16(any::<u16>()), prop::array::uniform16(any::<u16>())), 1..6),
     ) {
         for format in [PuSums::Binary16, PuSums::Binary32] {
-            let mut pus = pus::Pus::new(format);
+            let mut pus = pus::ChannelPus::new(format);
             for (n, (row, factors)) in words.iter().enumerate() {
                 pus.dot(n == 0, &[*row; BANKS], factors);
             }

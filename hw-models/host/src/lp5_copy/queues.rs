@@ -228,8 +228,8 @@ mod tests {
         ];
         places.into_iter().for_each(|place| queues.read(place, LOAD));
         let order: Vec<_> = std::iter::from_fn(|| taken(&mut queues, false)).collect();
-        let expected = [4, 5, 0, 3, 1, 2].map(|n| places[n]);
-        // Then row 5 of bank 1, which was used longer ago, and another row of bank 0.
+        let expected = [4, 5, 0, 2, 3, 1].map(|n| places[n]);
+        // Bank 0 has the number of bank 12, and its group is another: its row is opened before bank 12 goes on.
         assert_eq!(order, expected);
     }
 

@@ -12,7 +12,7 @@
 //! five operations for each 128 tokens, two of them reductions; it computes as a processor does, in binary64, and rounds weights to
 //! binary16. The contexts of several chunks are added on it.
 
-use super::script::{Operands, Results, Script};
+use super::script::{Operands, ResultSink, Script};
 use super::sums::PartSums;
 use pimlico_device::neupims::request::operation;
 use pimlico_device::neupims::{BANKS, KvLayout, PAGE, PimRequest, PuSums};
@@ -161,7 +161,7 @@ fn list(layout: &KvLayout, fine: bool) -> impl Iterator<Item = PimRequest> + Sen
     scores.chain(contexts)
 }
 
-impl Results for AttentionHost<'_> {
+impl ResultSink for AttentionHost<'_> {
     fn take(&mut self, now: u64, results: &[u16; BANKS], operands: &mut Operands) {
         if self.come < self.score_results() {
             self.take_scores(now, results, operands);

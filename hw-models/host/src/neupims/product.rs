@@ -10,7 +10,7 @@
 //! A tile of one word of a row that holds nothing stands before and behind them: the first tile of the product finds a row open in the PIM
 //! row buffers, as between operators, and the last is closed. Its results are dropped.
 
-use super::script::{Operands, Results, Script};
+use super::script::{Operands, ResultSink, Script};
 use super::sums::PartSums;
 use pimlico_device::neupims::request::operation;
 use pimlico_device::neupims::{BANKS, MatrixTiles, PAGE, PimRequest, PuSums};
@@ -84,7 +84,7 @@ impl ProductResults {
     }
 }
 
-impl Results for ProductResults {
+impl ResultSink for ProductResults {
     fn take(&mut self, now: u64, results: &[u16; BANKS], _: &mut Operands) {
         // The first and the last are of the tiles beside the product.
         let number = self.come.wrapping_sub(1);

@@ -73,7 +73,7 @@ impl Operands {
 }
 
 /// Who takes the results of a list.
-pub trait Results {
+pub trait ResultSink {
     /// The next results have come; more operands may follow from them.
     fn take(&mut self, now: u64, results: &[u16; BANKS], operands: &mut Operands);
 
@@ -91,7 +91,7 @@ pub struct Script<'a, R> {
     results: R,
 }
 
-impl<'a, R: Results> Script<'a, R> {
+impl<'a, R: ResultSink> Script<'a, R> {
     /// A list. Banks and rows of its GWRITEs are those of the operands.
     pub fn new(
         list: impl Iterator<Item = PimRequest> + Send + 'a,
@@ -108,7 +108,7 @@ impl<'a, R: Results> Script<'a, R> {
     }
 }
 
-impl<R: Results> ChannelHost for Script<'_, R> {
+impl<R: ResultSink> ChannelHost for Script<'_, R> {
     fn mem(&mut self, now: u64) -> Option<MemRequest> {
         self.operands.next_burst(now)
     }

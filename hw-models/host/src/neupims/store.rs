@@ -2,7 +2,8 @@
 //! Matrices, K and V into the banks, as writes of MEM.
 
 use pimlico_device::neupims::{
-    BANKS, BURST, Burst, ChannelEvent, ChannelHost, KvLayout, MatrixTiles, MemRequest, PimRequest,
+    BANKS, BURST, BurstData, ChannelEvent, ChannelHost, KvLayout, MatrixTiles, MemRequest,
+    PimRequest,
 };
 
 /// Writes that are sent one behind the other.
@@ -71,7 +72,7 @@ impl<'a> Store<'a> {
 
 /// A burst at a place, of the elements from there on, filled up with zeros.
 fn write(place: pimlico_device::neupims::ElementPlace, elements: &[u16]) -> MemRequest {
-    let mut data: Burst = [0; BURST];
+    let mut data: BurstData = [0; BURST];
     let there = elements.len().min(BURST);
     data[..there].copy_from_slice(&elements[..there]);
     let column = (usize::from(place.element) / BURST) as u8;

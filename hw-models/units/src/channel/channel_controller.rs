@@ -82,19 +82,19 @@ ports! {
             steer_i: bool,
             /// A request of MEM.
             mem_valid_i: bool => all_but_one_in(4),
-            /// It is a write; else a read.
+            /// Whether the request is a write; else a read.
             mem_write_i: bool,
-            /// Its bank: pseudo-rank, group, bank.
+            /// Bank of the request for MEM: pseudo-rank, group, bank.
             mem_bank_i: U<5>,
-            /// Its row.
+            /// Row of the request for MEM.
             mem_row_i: U<15>,
-            /// Its column, in bursts.
+            /// Column of the request for MEM, in bursts.
             mem_column_i: U<4>,
-            /// Its tag.
+            /// Tag of the request for MEM.
             mem_tag_i: u8,
             /// A request of PIM.
             pim_valid_i: bool => one_in(4),
-            /// Its kind: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
+            /// Kind of the request: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
             pim_kind_i: U<3>,
             /// Bank of a GWRITE.
             pim_bank_i: U<5>,
@@ -118,7 +118,7 @@ ports! {
             pim_ready_o: bool,
             /// The command on the pins: a `ChannelCommand`.
             command_o: U<4>,
-            /// Its bank; the first of the pseudo-rank or group that it is for.
+            /// Bank of the command; the first of the pseudo-rank or group that it is for.
             bank_o: U<5>,
             /// The PIM_PRECHARGE is of all banks.
             all_o: bool,
@@ -140,7 +140,7 @@ ports! {
             pim_issued_o: bool,
             /// An operation was admitted in the last cycle.
             admit_o: bool,
-            /// Its estimate, in tCK, or zero.
+            /// Estimate of the operation, in tCK, or zero.
             estimate_o: U<15>,
             /// Why MEM moved no burst: a `MemLost`, or zero.
             mem_lost_o: U<3>,

@@ -71,25 +71,25 @@ ports! {
             staged_row_o: U<15>,
             /// There is a candidate for RD or WR.
             column_valid_o: bool,
-            /// It is a WR.
+            /// Whether the candidate is a WR.
             column_write_o: bool,
-            /// Its bank.
+            /// Bank of the RD or WR.
             column_bank_o: U<5>,
-            /// Its row, which is open.
+            /// Row of the RD or WR, which is open.
             column_row_o: U<15>,
-            /// Its column.
+            /// Column of the RD or WR.
             column_column_o: U<4>,
-            /// Its tag.
+            /// Tag of the RD or WR.
             column_tag_o: u8,
             /// There is a candidate for ACT.
             act_valid_o: bool,
-            /// Its bank.
+            /// Bank of the ACT.
             act_bank_o: U<5>,
-            /// Its row.
+            /// Row of the ACT.
             act_row_o: U<15>,
             /// There is a candidate for PRE.
             precharge_valid_o: bool,
-            /// Its bank.
+            /// Bank of the PRE.
             precharge_bank_o: U<5>,
             /// A request of the kind that is served wants a row that PIM has.
             blocked_o: bool,

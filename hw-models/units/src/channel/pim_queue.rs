@@ -13,7 +13,7 @@ ports! {
         inputs PimQueueIn {
             /// A request.
             valid_i: bool => all_but_one_in(4),
-            /// Its kind: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
+            /// Kind of the request: HEADER, GWRITE, GEMV, DOTPRODUCT, RDRESULT from 0 on.
             kind_i: U<3>,
             /// Bank of a GWRITE.
             bank_i: U<5>,
@@ -55,15 +55,15 @@ ports! {
             admitted_o: bool,
             /// There is a command of the operation.
             command_valid_o: bool,
-            /// Its kind: GEMV, DOTPRODUCT or RDRESULT, or zero.
+            /// Kind of the command: GEMV, DOTPRODUCT or RDRESULT, or zero.
             command_kind_o: U<3>,
-            /// Its first word.
+            /// First word of the command.
             command_word_o: U<5>,
-            /// Its dot products, less one.
+            /// Dot products of the command, less one.
             command_count_o: U<5>,
-            /// It begins a sum.
+            /// Whether the command begins a sum.
             command_first_o: bool,
-            /// It ends a sum, or the operation.
+            /// Whether the command ends a sum, or the operation.
             command_last_o: bool,
             /// There is neither a request nor an operation.
             empty_o: bool,

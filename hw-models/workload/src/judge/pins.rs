@@ -7,8 +7,8 @@ use super::host_pins::{HostFound, HostLog};
 use pimlico_device::data_bus::Beats;
 use pimlico_device::spd::Advertised;
 use pimlico_device::{
-    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Stretch, Stretches, Timing,
-    WriteRun,
+    BusDriver, Config, Dimm, LANES, Organisation, PinWatch, RankDevice, Stretches, Timing,
+    WriteRun, WriteStretch,
 };
 use pimlico_dpa::types::{PinCommand, Pins, ResultAddress};
 pub use pimlico_golden::pins::Violation;
@@ -246,7 +246,7 @@ impl PinWatch for PinLog {
         false
     }
 
-    fn stretch(&mut self, stretch: &Stretch) {
+    fn stretch(&mut self, stretch: &WriteStretch) {
         if let Some(host) = &mut self.0.borrow_mut().host {
             host.pass(stretch.commands.iter().sum());
         }

@@ -94,8 +94,8 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
     pub(in crate::channel) fn new() -> Self {
         Self {
             staged: None,
-            reads: Queue::new(),
-            writes: Queue::new(),
+            reads: Queue::new(READS),
+            writes: Queue::new(WRITES),
             drains: false,
             hits: [0; 32],
             capped: 0,

@@ -41,8 +41,9 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new() -> Self {
-        let banks = (0..32).map(|_| Vec::with_capacity(8)).collect();
+    /// A queue with room for so many requests of any bank.
+    pub(super) fn new(depth: usize) -> Self {
+        let banks = (0..32).map(|_| Vec::with_capacity(depth)).collect();
         Self { banks, hit: 0, other: 0, len: 0, age: 0, rows: [0; SORTS] }
     }
 
