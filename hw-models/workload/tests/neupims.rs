@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //! Channels of NeuPIMs: faults that are planted, each found by the checker at the pins or by the reference.
 
-use pimlico_device::neupims::request::{fine_guard, operation};
 use pimlico_device::neupims::{
     ChannelEvent, ChannelHost, ChannelOptions, ChannelPins, ChannelWatch, Commands, MemRequest,
     NeupimsChannel, NeupimsSpec, PimRequest,
@@ -19,59 +18,6 @@ fn spec() -> NeupimsSpec {
 
 fn timing() -> ChannelOptions {
     ChannelOptions { data: false, ..ChannelOptions::default() }
-}
-
-/// Tiles whose headers say what they please of them.
-struct Lying {
-    list: Vec<PimRequest>,
-    next: usize,
-    /// Dot products and results.
-    says: Option<(u8, u8)>,
-}
-
-impl ChannelHost for Lying {
-    fn mem(&mut self, _: u64) -> Option<MemRequest> {
-        None
-    }
-
-    fn pim(&mut self, _: u64) -> Option<PimRequest> {
-        let request = self.list[self.next % self.list.len()];
-        self.next += 1;
-        Some(match request {
-            PimRequest::Header { row, dots, results } => {
-                let (dots, results) = self.says.unwrap_or((dots, results));
-                PimRequest::Header { row, dots, results }
-            }
-            request => request,
-        })
-    }
-
-    fn event(&mut self, _: u64, _: &ChannelEvent) {}
-
-    fn is_done(&self) -> bool {
-        false
-    }
-}
-
-#[test]
-fn headers_that_say_too_little_let_operations_reach_across_a_refresh() {
-    let counts = [8; 4];
-    let guard_tck = fine_guard(&counts, 14);
-    // What the guard has for single commands would hide the lie.
-    for (says, guard_tck) in [(None, guard_tck), (Some((1, 1)), 0)] {
-        let mut channel = NeupimsChannel::new(&spec(), &ChannelOptions { guard_tck, ..timing() });
-        let log = DualPinLog::new(&spec(), &timing(), 0);
-        channel.watch(Box::new(log.clone()));
-        let mut list = Vec::new();
-        (2..9).for_each(|row| operation(row, &counts, true, &mut list));
-        channel.run(&mut Lying { list, next: 0, says }, 400_000);
-        let (found, late) = (log.findings(channel.tck()), channel.take_statistics().late);
-        assert_eq!(found.violations > 0, says.is_some(), "{:?}", found.first);
-        assert_eq!(late > 0, says.is_some());
-        if says.is_some() {
-            assert!(found.first[0].starts_with("PIM across a REF"), "{:?}", found.first);
-        }
-    }
 }
 
 /// A timing of the controller that is a tCK short.

@@ -8,7 +8,7 @@
 //! * [`checkpoint`]: language models in files; [`folder`]: in a folder of Hugging Face's.
 //! * [`source`]: the same with layers that are read one by one; [`residency`]: into the banks.
 //! * [`prefill`]: a prompt that the host takes.
-//! * [`line`]: a line of the command; [`neupims`]: the part of it for channels of NeuPIMs, with reports of their own.
+//! * [`line`](mod@line): a line of the command; [`neupims`]: the part of it for channels of NeuPIMs, with reports of their own.
 //! * [`former`]: the spelling that commands had before there were subcommands.
 //! * [`ranks`]: what the report says of several ranks.
 //! * [`shapes`]: the keys of a config.json that an error is about.

@@ -287,7 +287,11 @@ impl<const READS: usize, const WRITES: usize> Model for ChannelController<READS,
     }
 
     fn reset(&mut self) {
-        *self = Self::new();
+        let Self { times, clock, state, scheduler, queue, pins, busy } = self;
+        state.clear();
+        scheduler.clear();
+        (*times, *clock, *queue) = (None, Clock::new(), Queue::new());
+        (*pins, *busy) = (Pins::default(), true);
     }
 
     fn probe(&self) -> Self::Probe {

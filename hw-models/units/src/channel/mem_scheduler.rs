@@ -132,7 +132,7 @@ impl<const READS: usize, const WRITES: usize> Model for MemScheduler<READS, WRIT
     }
 
     fn reset(&mut self) {
-        *self = Self::new();
+        self.core.clear();
     }
 
     fn probe(&self) -> Self::Probe {

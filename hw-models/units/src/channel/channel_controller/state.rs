@@ -230,6 +230,17 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn new() -> Self {
+        Self::with(VecDeque::with_capacity(64))
+    }
+
+    /// As new; the room of the results stays.
+    pub(super) fn clear(&mut self) {
+        let mut results = std::mem::take(&mut self.results);
+        results.clear();
+        *self = Self::with(results);
+    }
+
+    fn with(results: VecDeque<u64>) -> Self {
         Self {
             mem: Mem {
                 open: 0,
@@ -261,7 +272,7 @@ impl State {
             burst_at: 0,
             steer_at: 0,
             settle_at: 0,
-            results: VecDeque::with_capacity(64),
+            results,
             due: u64::MAX,
             owed: 0,
             turn: 0,

@@ -105,6 +105,16 @@ impl<const READS: usize, const WRITES: usize> Scheduler<READS, WRITES> {
         }
     }
 
+    /// As new; the room of the queues stays.
+    pub(in crate::channel) fn clear(&mut self) {
+        let Self { staged, reads, writes, drains, hits, capped, rank, run, candidates } = self;
+        reads.clear();
+        writes.clear();
+        (*staged, *drains) = (None, false);
+        (*hits, *capped, *rank, *run) = ([0; 32], 0, 0, 0);
+        *candidates = Candidates::default();
+    }
+
     /// The request that has not entered its queue yet.
     pub(in crate::channel) fn staged(&self) -> Option<&Request> {
         self.staged.as_ref()

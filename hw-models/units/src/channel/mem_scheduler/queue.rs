@@ -47,6 +47,13 @@ impl Queue {
         Self { banks, hit: 0, other: 0, len: 0, age: 0, rows: [0; SORTS] }
     }
 
+    /// As new; the room stays.
+    pub(super) fn clear(&mut self) {
+        self.banks.iter_mut().for_each(Vec::clear);
+        (self.hit, self.other, self.len, self.age) = (0, 0, 0, 0);
+        self.rows = [0; SORTS];
+    }
+
     pub(super) fn len(&self) -> usize {
         self.len
     }
