@@ -9,7 +9,7 @@ import unittest
 
 import table
 
-BENCHES = pathlib.Path(__file__).parents[2] / "hw-models"
+WORKSPACE = pathlib.Path(__file__).parents[2]
 EMPTY = {"machine": "none", "figures": {}}
 
 
@@ -82,7 +82,8 @@ class Table(unittest.TestCase):
         self.assertEqual(document, {"machine": "another", "figures": {"a head of 128K with data": new}})
 
     def test_each_figure_has_its_bench(self):
-        text = "".join(file.read_text() for file in BENCHES.glob("*/benches/*.rs"))
+        benches = [*WORKSPACE.glob("hw-models/*/benches/*.rs"), *WORKSPACE.glob("testbenches/benches/*.rs")]
+        text = "".join(file.read_text() for file in benches)
         for figure in table.FIGURES:
             if figure.bench and figure.bench.startswith("figures/"):
                 self.assertIn(f'"{figure.bench[len("figures/"):]}"', text)
