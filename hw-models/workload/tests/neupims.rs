@@ -2,8 +2,7 @@
 //! Channels of NeuPIMs: faults that are planted, each found by the checker at the pins or by the reference.
 
 use pimlico_device::neupims::{
-    ChannelEvent, ChannelHost, ChannelOptions, ChannelPins, ChannelWatch, Commands, MemRequest,
-    NeupimsChannel, NeupimsSpec, PimRequest,
+    ChannelOptions, ChannelPins, ChannelWatch, Commands, NeupimsChannel, NeupimsSpec,
 };
 use pimlico_host::neupims::{Both, TileStream, WeightStream};
 use pimlico_units::channel::ChannelCommand;
